@@ -1,0 +1,85 @@
+// Typed rules for all code; the strict profile for *.hot.ts keeps allocation out of the chunk loop.
+import tseslint from 'typescript-eslint';
+
+const HOT_BANNED = [
+  'NewExpression',
+  'ObjectExpression',
+  'ArrayExpression',
+  'ArrowFunctionExpression',
+  ':not(MethodDefinition) > FunctionExpression',
+  'SpreadElement',
+  'TemplateLiteral',
+  'AwaitExpression',
+  'TryStatement',
+  'Literal[bigint]',
+].map((selector) => ({
+  selector,
+  message: 'Allocates or unwinds per chunk: move it to the sibling file without .hot.',
+}));
+
+export default tseslint.config(
+  { ignores: ['dist/', 'node_modules/', 'bin/', 'eslint.config.js', 'build/'] },
+  {
+    files: ['**/*.ts'],
+    extends: [tseslint.configs.strictTypeChecked],
+    languageOptions: { parserOptions: { projectService: true } },
+    rules: {
+      '@typescript-eslint/switch-exhaustiveness-check': 'error',
+      '@typescript-eslint/strict-boolean-expressions': 'error',
+      '@typescript-eslint/restrict-template-expressions': [
+        'error',
+        { allowNumber: true, allowBoolean: true },
+      ],
+      '@typescript-eslint/no-confusing-void-expression': ['error', { ignoreArrowShorthand: true }],
+      '@typescript-eslint/no-floating-promises': [
+        'error',
+        {
+          allowForKnownSafeCalls: [
+            { from: 'package', package: 'node:test', name: ['test', 'describe', 'it', 'suite'] },
+          ],
+        },
+      ],
+      'no-restricted-imports': [
+        'error',
+        { paths: [{ name: 'koffi', message: 'FFI lives in src/ffi only.' }] },
+      ],
+      'no-restricted-properties': [
+        'error',
+        { object: 'process', property: 'env', message: 'Read settings through base/config.ts.' },
+        { object: 'process', property: 'exit', message: 'Only cli/ ends the process.' },
+      ],
+      'no-restricted-syntax': [
+        'error',
+        { selector: 'ExportDefaultDeclaration', message: 'Name what you export.' },
+      ],
+    },
+  },
+  {
+    files: ['src/ffi/**/*.ts'],
+    rules: {
+      'no-restricted-imports': 'off',
+      '@typescript-eslint/no-explicit-any': 'off',
+      '@typescript-eslint/no-unsafe-assignment': 'off',
+      '@typescript-eslint/no-unsafe-call': 'off',
+      '@typescript-eslint/no-unsafe-member-access': 'off',
+      '@typescript-eslint/no-unsafe-return': 'off',
+    },
+  },
+  {
+    files: [
+      'src/cli/**/*.ts',
+      'scripts/**/*.ts',
+      'src/base/config.ts',
+      'test/**/*.ts',
+      '**/*.test.ts',
+      'src/testing/**/*.ts',
+    ],
+    rules: { 'no-restricted-properties': 'off' },
+  },
+  {
+    // Typed-array reads are possibly undefined to the compiler; here they are in range by layout.
+    files: ['**/*.hot.ts', 'src/wire/**/*.ts', 'test/**/*.ts', '**/*.test.ts'],
+    rules: { '@typescript-eslint/no-non-null-assertion': 'off' },
+  },
+  { files: ['**/*.hot.ts'], rules: { 'no-restricted-syntax': ['error', ...HOT_BANNED] } },
+);

@@ -1,0 +1,130 @@
+// Effective settings: flag over environment over default, each remembering where it came from.
+// Absent means default; present but unusable is an error, because a fallback hides mistakes.
+// The only reader of process.env.
+
+import { TcpxError } from './errors.js';
+import {
+  describeRange,
+  environmentName,
+  SETTING_NAMES,
+  type Setting,
+  type SettingName,
+  type SettingValue,
+  type SettingValues,
+  settingOf,
+} from './settings.js';
+import { parseBytes } from './units.js';
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+export interface EffectiveSetting {
+  readonly name: SettingName;
+  readonly value: SettingValue;
+  /** `default`, `environment NAME`, `flag --NAME` or `option`. */
+  readonly origin: string;
+}
+
+export interface Config {
+  readonly values: SettingValues;
+  readonly effective: readonly EffectiveSetting[];
+}
+
+export interface ConfigSources {
+  /** Texts from the command line, by setting name. */
+  readonly flags?: Partial<Readonly<Record<SettingName, string>>>;
+  /** Values from a program that uses the library. */
+  readonly options?: Partial<SettingValues>;
+  readonly environment?: Environment;
+}
+
+export function processEnvironment(): Environment {
+  return process.env;
+}
+
+export function loadConfig(sources: ConfigSources = {}): Config {
+  const effective = SETTING_NAMES.map((name) => resolveSetting(name, sources));
+  const values: Partial<Record<SettingName, SettingValue>> = {};
+  for (const setting of effective) values[setting.name] = setting.value;
+  const config: Config = { values: values as SettingValues, effective };
+  checkConflicts(config.values);
+  return config;
+}
+
+function resolveSetting(name: SettingName, sources: ConfigSources): EffectiveSetting {
+  const setting = settingOf(name);
+  const flagText = sources.flags?.[name];
+  if (flagText !== undefined) {
+    return parsed(name, setting, flagText, `flag --${setting.flag ?? name}`);
+  }
+  const option = sources.options?.[name];
+  if (option !== undefined) return parsed(name, setting, String(option), 'option');
+  for (const variable of [environmentName(name), ...(setting.aliases ?? [])]) {
+    const text = sources.environment?.[variable];
+    if (text !== undefined && text !== '') {
+      return parsed(name, setting, text, `environment ${variable}`);
+    }
+  }
+  return { name, value: setting.fallback, origin: 'default' };
+}
+
+function parsed(name: SettingName, setting: Setting, text: string, origin: string) {
+  const value = parseSettingValue(setting, text);
+  if (value === undefined) {
+    throw new TcpxError(
+      'ERR_CONFIG_VALUE',
+      `${name}: ${JSON.stringify(text)} from ${origin} is not allowed ` +
+        `(${setting.kind}, ${describeRange(setting)})`,
+      { facts: { name, value: text, origin, allowed: describeRange(setting) } },
+    );
+  }
+  return { name, value, origin };
+}
+
+function parseSettingValue(setting: Setting, text: string): SettingValue | undefined {
+  switch (setting.kind) {
+    case 'choice':
+      return setting.choices.includes(text) ? text : undefined;
+    case 'boolean':
+      return parseBoolean(text);
+    case 'text':
+      return text;
+    case 'bytes':
+      return inRange(parseBytes(text), setting.minimum, setting.maximum);
+    case 'count':
+    case 'ms':
+    case 'us':
+    case 'port':
+      return inRange(
+        /^\d+$/.test(text) ? Number(text) : undefined,
+        setting.minimum,
+        setting.maximum,
+      );
+  }
+}
+
+function parseBoolean(text: string): boolean | undefined {
+  if (text === 'true' || text === '1') return true;
+  if (text === 'false' || text === '0') return false;
+  return undefined;
+}
+
+function inRange(value: number | undefined, minimum: number, maximum: number) {
+  if (value === undefined || value < minimum || value > maximum) return undefined;
+  return value;
+}
+
+function checkConflicts(values: SettingValues): void {
+  if (values['lane.progress'] === 'caller' && values['lane.count'] > 1) {
+    throw new TcpxError(
+      'ERR_CONFIG_CONFLICT',
+      `lane.count: ${values['lane.count']} lanes need threads, but lane.progress is caller`,
+    );
+  }
+  if (values['bench.blockBytes'] > values['bench.sizeBytes']) {
+    throw new TcpxError(
+      'ERR_CONFIG_CONFLICT',
+      `bench.blockBytes: a block of ${values['bench.blockBytes']} bytes does not fit in ` +
+        `bench.sizeBytes ${values['bench.sizeBytes']}`,
+    );
+  }
+}

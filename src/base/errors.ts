@@ -1,0 +1,221 @@
+// The closed list of failures. Each code has a class, a meaning and a remedy; docs/errors.md and
+// docs/troubleshooting.md are generated from this table. Tests match codes, never text.
+
+export const ERROR_CLASSES = {
+  ERR_USAGE_: 'the caller broke the API or the command line',
+  ERR_CONFIG_: 'a setting or environment variable is unusable',
+  ERR_CAP_: 'this host lacks something',
+  ERR_SYS_: 'a system call failed',
+  ERR_CUDA_: 'a CUDA driver call failed',
+  ERR_NCCLNET_: 'a call into the NCCL net plugin failed',
+  ERR_WIRE_: 'the peer broke the protocol; its session is closed',
+  ERR_PEER_: 'the peer is gone, refused, timed out or is not the one it was',
+  ERR_XFER_: 'the final state of one transfer',
+} as const;
+
+interface ErrorEntry {
+  readonly meaning: string;
+  readonly remedy: string;
+  readonly isRetryable: boolean;
+}
+
+function entry(meaning: string, remedy: string, isRetryable = false): ErrorEntry {
+  return { meaning, remedy, isRetryable };
+}
+
+export const ERROR_CODES = {
+  ERR_USAGE_ARGUMENT: entry(
+    'an argument is missing, unknown or out of range',
+    'Read the named argument in --help or docs/api.md and pass a value in its range.',
+  ),
+  ERR_USAGE_COMMAND: entry(
+    'no such command or sub-command',
+    'Run tcpx --help for the list of commands.',
+  ),
+  ERR_USAGE_STATE: entry(
+    'a call came in a state that does not allow it',
+    'Follow the order shown in docs/architecture.md; the message names the state.',
+  ),
+  ERR_USAGE_REGION_BUSY: entry(
+    'a region was deregistered while transfers use it',
+    'Await the transfers first, or pass { wait: true } to deregister.',
+  ),
+  ERR_CONFIG_VALUE: entry(
+    'a setting has a value outside its type or range',
+    'The message names the setting, the value, the range and where it came from; correct it there.',
+  ),
+  ERR_CONFIG_CONFLICT: entry(
+    'two settings exclude each other',
+    'The message names both; change one.',
+  ),
+  ERR_CONFIG_MISMATCH: entry(
+    'the two peers disagree on a setting that must agree',
+    'Start both ends with the same value of the named setting.',
+  ),
+  ERR_CAP_PLATFORM: entry(
+    'the operating system or processor is not supported',
+    'Run on Linux x86-64 or arm64 with Node 20.19 or newer.',
+  ),
+  ERR_CAP_HUGE_PAGES: entry(
+    'huge pages were demanded and the kernel has none to give',
+    'Reserve them (vm.nr_hugepages) or allocate with pages: "prefer-huge".',
+  ),
+  ERR_CAP_PERMISSION: entry(
+    'the operation needs a privilege this process lacks',
+    'Run as root or with the capability that the message names.',
+  ),
+  ERR_CAP_MISSING_TOOL: entry(
+    'a program that this command drives is not installed',
+    'Install the package that the message names.',
+  ),
+  ERR_SYS_CALL: entry(
+    'a system call failed',
+    'The message names the call, its errno and the object; the errno tells what to change.',
+  ),
+  ERR_SYS_ADDRESS_IN_USE: entry(
+    'the port to listen on is taken',
+    'Choose another with --port, or end the process that holds it (ss -ltnp).',
+  ),
+  ERR_SYS_RESOLVE: entry(
+    'a host name could not be resolved',
+    'Check the name, or give an address.',
+  ),
+  ERR_WIRE_MAGIC: entry(
+    'the first bytes of a connection are not ours',
+    'Something else speaks on that port: check address and port on both ends.',
+  ),
+  ERR_WIRE_VERSION: entry(
+    'the peer speaks another protocol version',
+    'Install the same major version of nixl-tcpx on both ends.',
+  ),
+  ERR_WIRE_FRAME: entry(
+    'a frame is malformed: unknown kind, bad length, non-zero reserved bytes',
+    'A bug or a hostile peer; the message names the rule. Report it with both versions.',
+  ),
+  ERR_WIRE_STATE: entry(
+    'a well-formed frame arrived in a state that does not allow it',
+    'A bug or a hostile peer; the message names the state. Report it with both versions.',
+  ),
+  ERR_WIRE_LIMIT: entry(
+    'the peer exceeded a limit: window, descriptor count, frame size',
+    'Raise the named setting on this end if the peer is right, or lower it on the peer.',
+  ),
+  ERR_WIRE_AUTH: entry(
+    'the peer did not prove the shared secret',
+    'Give both ends the same secret (--secret-file or NIXL_TCPX_SECRET).',
+  ),
+  ERR_PEER_UNREACHABLE: entry(
+    'no connection to the peer could be made',
+    'Check that the peer listens on that address and port and that no firewall is between.',
+    true,
+  ),
+  ERR_PEER_TIMEOUT: entry(
+    'the peer did not answer in time',
+    'See whether the peer lives; raise session.handshakeTimeoutMs on slow networks.',
+    true,
+  ),
+  ERR_PEER_REFUSED: entry(
+    'the peer answered and refused',
+    'The message carries the reason that the peer gave.',
+  ),
+  ERR_PEER_UNTRUSTED: entry(
+    'a peer without a secret connects from beyond loopback',
+    'Give both ends a secret, or accept the risk with --trust network.',
+  ),
+  ERR_PEER_LOST: entry(
+    'the connection to the peer ended while it was needed',
+    'See the peer’s log; connect again once it is back.',
+    true,
+  ),
+  ERR_PEER_GOODBYE: entry(
+    'the peer closed the session in an orderly way',
+    'Connect again if the peer is meant to be there.',
+    true,
+  ),
+  ERR_PEER_STALE_REGION: entry(
+    'a descriptor names a region that its owner has deregistered or never had',
+    'Fetch the peer’s descriptors again.',
+  ),
+  ERR_PEER_KEY: entry(
+    'the key in a descriptor is not the region’s key',
+    'Use the descriptor as its owner made it.',
+  ),
+  ERR_PEER_RIGHTS: entry(
+    'the region does not grant this operation',
+    'Register the region with the right that the operation needs.',
+  ),
+  ERR_PEER_BOUNDS: entry(
+    'the operation reaches beyond the region',
+    'Keep offset + length within the region.',
+  ),
+  ERR_XFER_FAILED: entry(
+    'the transfer failed; bytes may have landed in part',
+    'The cause tells why; the error carries how many bytes were confirmed.',
+    true,
+  ),
+  ERR_XFER_CANCELLED: entry('the transfer was cancelled by its owner', 'None needed.'),
+  ERR_XFER_DEADLINE: entry(
+    'the transfer did not finish by its deadline',
+    'Raise the deadline, or find out with tcpx doctor why the path is slow.',
+    true,
+  ),
+  ERR_XFER_VERIFY: entry(
+    'bytes at the target differ from those sent',
+    'Never expected: keep the seed and the first mismatch from the message and report it.',
+  ),
+} as const satisfies Readonly<Record<string, ErrorEntry>>;
+
+export type ErrorCode = keyof typeof ERROR_CODES;
+export type ErrorFacts = Readonly<Record<string, string | number | boolean | undefined>>;
+
+export interface TcpxErrorOptions {
+  readonly facts?: ErrorFacts;
+  readonly cause?: unknown;
+}
+
+/** The one error type; `code` says which condition, `facts` carry what was seen. */
+export class TcpxError extends Error {
+  override readonly name: string;
+  readonly code: ErrorCode;
+  readonly facts: ErrorFacts;
+
+  constructor(code: ErrorCode, message: string, options: TcpxErrorOptions = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = errorClassName(code);
+    this.code = code;
+    this.facts = options.facts ?? {};
+  }
+
+  get isRetryable(): boolean {
+    return ERROR_CODES[this.code].isRetryable;
+  }
+}
+
+export function isTcpxError(value: unknown, code?: ErrorCode): value is TcpxError {
+  return value instanceof TcpxError && (code === undefined || value.code === code);
+}
+
+export function toTcpxError(value: unknown, code: ErrorCode, attempted: string): TcpxError {
+  if (value instanceof TcpxError) return value;
+  const reason = value instanceof Error ? value.message : String(value);
+  return new TcpxError(code, `${attempted}: ${reason}`, { cause: value });
+}
+
+const CLASS_NAMES: Readonly<Record<keyof typeof ERROR_CLASSES, string>> = {
+  ERR_USAGE_: 'UsageError',
+  ERR_CONFIG_: 'ConfigError',
+  ERR_CAP_: 'CapabilityError',
+  ERR_SYS_: 'SystemError',
+  ERR_CUDA_: 'DriverError',
+  ERR_NCCLNET_: 'DriverError',
+  ERR_WIRE_: 'ProtocolError',
+  ERR_PEER_: 'PeerError',
+  ERR_XFER_: 'TransferError',
+};
+
+export function errorClassName(code: string): string {
+  for (const [prefix, name] of Object.entries(CLASS_NAMES)) {
+    if (code.startsWith(prefix)) return name;
+  }
+  return 'TcpxError';
+}

@@ -1,0 +1,6 @@
+// Every command, in the order in which help lists them.
+
+import type { Command } from './command.js';
+import { configCommand } from './commands/config.js';
+
+export const COMMANDS: readonly Command[] = [configCommand];
