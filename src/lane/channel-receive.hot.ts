@@ -381,8 +381,12 @@ function drainPayload(core: LaneCore, channel: Channel): void {
 // The owner's log names the peer; the transfer's notification must not be delivered.
 function rememberRefusal(core: LaneCore, channel: Channel, word: number, reason: number): void {
   const words = channel.staging.uint32;
-  channel.refusedTransferLow = words[word + WORD_TRANSFER_LOW]!;
-  channel.refusedTransferHigh = words[word + WORD_TRANSFER_HIGH]!;
+  const low = words[word + WORD_TRANSFER_LOW]!;
+  const high = words[word + WORD_TRANSFER_HIGH]!;
+  const isKnown = low === channel.refusedTransferLow && high === channel.refusedTransferHigh;
+  channel.refusedTransferLow = low;
+  channel.refusedTransferHigh = high;
+  if (isKnown) return;
   if (ringFreeBytes(core.events) < EVENT_RESERVE_BYTES) return;
   const at = reserveRecord(core.events, EVENT_REFUSED, 16) >> 2;
   core.int32[at] = channel.sessionIndex;
@@ -396,7 +400,8 @@ function rememberRefusal(core: LaneCore, channel: Channel, word: number, reason:
 function onReadRequest(core: LaneCore, channel: Channel, word: number, entries: number): number {
   const words = channel.staging.uint32;
   if (words[word + WORD_SEQUENCE]! !== channel.serveTail >>> 0) return TURN_RULE - RULE_SEQUENCE;
-  if (((channel.serveTail - channel.serveDone) | 0) >= channel.windowChunks) {
+  // Reads in the vector may have been answered already; those behind it have not.
+  if (((channel.serveTail - channel.serveFramed) | 0) >= channel.windowChunks) {
     return TURN_RULE - RULE_WINDOW;
   }
   const refusal = openSegments(core, channel, word, entries, RIGHT_READ);
@@ -511,6 +516,8 @@ function onRefuse(core: LaneCore, channel: Channel, word: number): number {
   if (behind < 0 || behind >= ((channel.writeNext - channel.writeAcked) | 0)) {
     return TURN_RULE - RULE_UNASKED;
   }
-  failTransfer(core, channel.writeTransfer[sequence & FLIGHT_MASK]!, reason, 0);
+  const flight = sequence & FLIGHT_MASK;
+  channel.writeChunk[flight] = -1; // not to be counted when its acknowledgement comes
+  failTransfer(core, channel.writeTransfer[flight]!, reason, 0);
   return FRAME_TAKEN;
 }

@@ -75,10 +75,7 @@ const ACK_EVERY = 4;
 export function sendTurn(core: LaneCore, channel: Channel): number {
   let progress = 0;
   for (let tries = 0; tries < SENDS_PER_TURN && channel.isWritable; tries++) {
-    if (channel.sendCount === 0) {
-      fillVector(core, channel);
-      if (channel.sendCount === 0) return progress;
-    }
+    if (channel.sendCount === 0 && !fillVector(core, channel)) return progress;
     const sent = channel.port.send(channel.sendFirst, channel.sendCount);
     if (sent < 0) {
       if (sent !== WOULD_BLOCK) return sent;
@@ -119,11 +116,13 @@ function hasRoom(channel: Channel): boolean {
   );
 }
 
-function fillVector(core: LaneCore, channel: Channel): void {
-  // Refusals of writes go before the acknowledgement that covers them.
+// Gathers what is due; false when nothing is.
+function fillVector(core: LaneCore, channel: Channel): boolean {
+  // A refused write counts as landed: its refusal goes first, acknowledging only what came before.
   for (let index = 0; index < channel.refuseCount; index++) {
     const sequence = channel.refuseSequence[index]!;
-    frameRefusal(channel, FRAME_WRITE, sequence, channel.refuseReason[index]!);
+    const word = frameRefusal(channel, FRAME_WRITE, sequence, channel.refuseReason[index]!);
+    channel.heads.uint32[word + WORD_ACK] = sequence;
   }
   channel.refuseCount = 0;
   while (channel.serveFramed !== channel.serveTail && hasRoom(channel)) frameReadData(channel);
@@ -131,19 +130,20 @@ function fillVector(core: LaneCore, channel: Channel): void {
   if (channel.sendCount > 0) {
     // Every head carries the acknowledgement: none is owed beyond those.
     channel.ackSent = channel.landed;
-    return;
+    return true;
   }
   const owed = (channel.landed - channel.ackSent) | 0;
-  if (owed === 0) return;
+  if (owed === 0) return false;
   if (owed < ACK_EVERY) {
-    if (channel.isReadable && core.ackDelayTurns === 0) return;
+    if (channel.isReadable && core.ackDelayTurns === 0) return false;
     if (channel.ackDelayTurns > 0) {
       channel.ackDelayTurns--;
-      return;
+      return false;
     }
   }
   beginFrame(channel, FRAME_ACK, 0, 0);
   channel.ackSent = channel.landed;
+  return true;
 }
 
 function fillOwn(core: LaneCore, channel: Channel): void {
@@ -193,10 +193,11 @@ function pushVector(channel: Channel, addr: number, bytes: number): void {
   channel.sendBytes += bytes;
 }
 
-function frameRefusal(channel: Channel, kind: number, sequence: number, reason: number): void {
+function frameRefusal(channel: Channel, kind: number, sequence: number, reason: number): number {
   const word = beginFrame(channel, FRAME_REFUSE, 0, sequence);
   channel.heads.uint32[word + WORD_TRANSFER_LOW] = reason;
   channel.heads.uint32[word + WORD_TRANSFER_HIGH] = kind;
+  return word;
 }
 
 function frameReadData(channel: Channel): void {

@@ -9,8 +9,8 @@ import {
   TABLE_ENTRIES_MAX,
 } from '../wire/data-frame.js';
 
-/** Operations in flight per direction; the window setting is at most this. */
-export const FLIGHT_SLOTS = 256;
+/** Operations in flight per direction: the largest window, and the reads of a vector being sent. */
+export const FLIGHT_SLOTS = 512;
 export const FLIGHT_MASK = FLIGHT_SLOTS - 1;
 
 /** Heads and tables of the frames in one vectored send. */

@@ -125,7 +125,7 @@ export const LANE_TURNS = 64;
 export const LANE_SLEEP_COUNT = 65;
 export const LANE_LAST_CPU = 66;
 
-export const COMMAND_RING_BYTES = 64 * 1024;
+export const COMMAND_RING_BYTES = 512 * 1024;
 export const EVENT_RING_BYTES = 1024 * 1024;
 export const RING_HEADER_BYTES = 256;
 

@@ -4,7 +4,7 @@ import { EAGAIN, errnoName } from '../../ffi/libc/errno.js';
 import { closeFd } from '../../ffi/libc/file-descriptor.js';
 import { receiveVector, sendVector, setIov } from '../../ffi/libc/message.hot.js';
 import { createIovTable, destroyIovTable, type IovTable } from '../../ffi/libc/message.js';
-import { peerAddress } from '../../ffi/libc/socket.js';
+import { localAddress, peerAddress } from '../../ffi/libc/socket.js';
 import { isLoopbackHost } from '../../ffi/libc/socket-address.js';
 import {
   createFixedMemory,
@@ -27,6 +27,8 @@ export class ControlSocket implements ControlHandler {
   readonly fd: number;
   readonly peerHost: string;
   readonly peerPort: number;
+  /** Own address of the connection. */
+  readonly localHost: string;
   readonly #set: ControlSet;
   readonly #listener: ControlListener;
   readonly #input: FixedMemory = createFixedMemory(BUFFER_BYTES);
@@ -40,6 +42,7 @@ export class ControlSocket implements ControlHandler {
     this.fd = fd;
     this.peerHost = address.host;
     this.peerPort = address.port;
+    this.localHost = localAddress(fd).host;
     this.#set = set;
     this.#listener = listener;
     set.add(fd, this);

@@ -1,0 +1,41 @@
+// A lane without a thread: whoever polls moves it. It asks the sockets directly, because a poll
+// that finds nothing must cost as little as one call.
+
+import { TcpPort } from '../transport/tcp/tcp-port.js';
+import type { LaneHooks } from './lane-commands.js';
+import type { LaneCore } from './lane-core.js';
+import { stepLane } from './lane-step.hot.js';
+
+export class InlineLane implements LaneHooks {
+  readonly #core: LaneCore;
+
+  constructor(core: LaneCore) {
+    this.#core = core;
+  }
+
+  openPort(fd: number): TcpPort {
+    return new TcpPort(fd);
+  }
+
+  onChannelAdded(): void {
+    // Nothing watches readiness here.
+  }
+
+  onChannelRemoved(): void {
+    // Nothing watches readiness here.
+  }
+
+  step(): number {
+    for (const channel of this.#core.channels) {
+      channel.isReadable = true;
+      channel.isWritable = true;
+    }
+    this.#core.hasNews = false;
+    this.#core.hasFinished = false;
+    return stepLane(this.#core, this);
+  }
+
+  close(): void {
+    for (const channel of this.#core.channels.splice(0)) channel.destroy();
+  }
+}
