@@ -1,9 +1,9 @@
 // `npm test [-- FILTER…]`: runs every compiled test, or those whose path contains a filter.
-//   --concurrency N  files at a time; 1 by default, because tests measure and share the network
-//   --root DIR       another tree with src/ and dist/; for the tests of this script
+//   --concurrency N      files at a time; 1 by default: tests measure and share the network
+//   --file-timeout-ms N  after which a file is ended and fails
+//   --root DIR           another tree with src/ and dist/; for the tests of this script
 
 import { existsSync } from 'node:fs';
-import { availableParallelism } from 'node:os';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { repositoryRoot } from './repository.js';
@@ -12,28 +12,28 @@ import { runFiles } from './suite/run-files.js';
 import { forbiddenSkips, formatSkip, type Skip } from './suite/skips.js';
 import { sourcePaths } from './suite/source-paths.js';
 
-const FILE_TIMEOUT_MS = 120_000;
-
 process.exitCode = await main();
 
 async function main(): Promise<number> {
   const { values, positionals } = parseArgs({
     options: {
       concurrency: { type: 'string', default: '1' },
+      'file-timeout-ms': { type: 'string', default: '120000' },
       root: { type: 'string', default: repositoryRoot },
     },
     allowPositionals: true,
   });
   const concurrency = Number(values.concurrency);
-  if (!Number.isInteger(concurrency) || concurrency < 1) {
-    return fail(`--concurrency ${values.concurrency}: not 1 … ${availableParallelism()}`);
+  const fileTimeoutMs = Number(values['file-timeout-ms']);
+  if (![concurrency, fileTimeoutMs].every((count) => Number.isInteger(count) && count > 0)) {
+    return fail('--concurrency and --file-timeout-ms take a whole number above 0');
   }
   const root = resolve(values.root);
   const files = compiledTests(sourcePaths(root), positionals).map((path) => join(root, path));
   if (files.length === 0) return fail(`no test matches ${positionals.join(' ')}`);
   const missing = files.filter((path) => !existsSync(path));
   if (missing.length > 0) return fail(`not compiled, run npm run build: ${missing.join(' ')}`);
-  const result = await runFiles({ files, root, concurrency, fileTimeoutMs: FILE_TIMEOUT_MS });
+  const result = await runFiles({ files, root, concurrency, fileTimeoutMs });
   const isGood = reportSkips(result.skips, process.env['CI'] === 'true') && !result.hasFailure;
   return isGood ? 0 : 1;
 }
