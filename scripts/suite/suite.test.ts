@@ -52,13 +52,20 @@ function runSuiteOn(t: TestContext, tests: Readonly<Record<string, string>>, ci:
   const env = { ...process.env, NODE_TEST_CONTEXT: undefined, CI: ci };
   const script = join(repositoryRoot, 'dist/scripts/test.js');
   const words = [script, '--root', root, '--file-timeout-ms', '2000'];
-  return spawnSync(process.execPath, words, { env, encoding: 'utf8' });
+  return spawnSync(process.execPath, words, { env, encoding: 'utf8', timeout: 30_000 });
 }
 
 function writeAt(path: string, text: string): void {
   mkdirSync(dirname(path), { recursive: true });
   writeFileSync(path, text);
 }
+
+test('suite: several files make one closing summary', (t) => {
+  const tests = { one: "test('a', () => {});", two: "test('b', () => {}); test('c', () => {});" };
+  const { stdout } = runSuiteOn(t, tests, '');
+  assert.equal(stdout.match(/^\S tests /gm)?.length, 1, stdout);
+  assert.match(stdout, /tests 3\n/);
+});
 
 test('suite: passes, prints the closing summary and leaves stale tests alone', (t) => {
   const tests = { good: "test('fine', () => {});", stale: "test('old', () => { throw 1; });" };
@@ -94,7 +101,7 @@ test('suite: a file that does not end is a failure after its time, the others st
   };
   const { status, stdout } = runSuiteOn(t, tests, '');
   assert.equal(status, 1, stdout);
-  assert.match(stdout, /timed out after 2000ms/);
+  assert.match(stdout, /timed out after 2000 ms/);
   assert.match(stdout, /✔ fine/);
 });
 
