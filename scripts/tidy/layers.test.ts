@@ -82,6 +82,14 @@ test('layers: folders that import each other are a cycle, named at each import',
   assert.deepEqual(checkLayers(files.slice(0, 2), rules), []);
 });
 
+test('layers: a refused import is reported once and makes no cycle of lawful ones', () => {
+  const files = {
+    'src/base/a.ts': "import '../flow/a.js';\n",
+    'src/flow/a.ts': "import '../base/a.js';\n",
+  };
+  assert.deepEqual(found(files), ['src/base/a.ts:1:layer']);
+});
+
 test('layers: an undeclared folder, an entry point and anything outside src are refused', () => {
   assert.equal(found({ 'src/misc/a.ts': '' }).length, 1);
   assert.equal(found({ 'src/engine/a.ts': "import '../index.js';\n" }).length, 1);

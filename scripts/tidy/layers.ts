@@ -30,7 +30,11 @@ export function checkLayers(files: readonly TextFile[], rules: LayerRules): Viol
     for (const use of importsOf(file)) {
       if (use.target === undefined) continue;
       const message = refusal(file.path, use.target, rules);
-      if (message !== undefined) violations.push(violation(file, use, message));
+      if (message !== undefined) {
+        // Refused already: it would drag every lawful import opposite to it into a cycle.
+        violations.push(violation(file, use, message));
+        continue;
+      }
       edges.push({ file, use, from: layerOf(file.path) ?? '', to: layerOf(use.target) ?? '' });
     }
   }

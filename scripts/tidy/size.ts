@@ -84,10 +84,14 @@ function isFunction(node: ts.Node): node is ts.FunctionLikeDeclaration {
   );
 }
 
-// The callback of describe() is a list of tests, not work.
-function isSuiteBody(node: ts.Node): boolean {
-  const call = node.parent;
-  return ts.isCallExpression(call) && /^(describe|suite)\b/.test(call.expression.getText());
+// A function that declares tests is a list of them, not work; each test is measured by itself.
+function isSuiteBody(node: ts.FunctionLikeDeclaration): boolean {
+  if (node.body === undefined || !ts.isBlock(node.body)) return false;
+  return node.body.statements.some(
+    (statement) =>
+      ts.isExpressionStatement(statement) &&
+      /^(describe|suite|test|it)\b[.\w]*\(/.test(statement.getText()),
+  );
 }
 
 function nameOf(node: ts.FunctionLikeDeclaration): string {
