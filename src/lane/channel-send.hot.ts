@@ -123,27 +123,25 @@ function fillVector(core: LaneCore, channel: Channel): boolean {
     const sequence = channel.refuseSequence[index]!;
     const word = frameRefusal(channel, FRAME_WRITE, sequence, channel.refuseReason[index]!);
     channel.heads.uint32[word + WORD_ACK] = sequence;
+    channel.ackSent = sequence | 0;
   }
   channel.refuseCount = 0;
   while (channel.serveFramed !== channel.serveTail && hasRoom(channel)) frameReadData(channel);
   fillOwn(core, channel);
-  if (channel.sendCount > 0) {
-    // Every head carries the acknowledgement: none is owed beyond those.
-    channel.ackSent = channel.landed;
-    return true;
-  }
+  // Every head carries the acknowledgement; a frame of its own is needed only without one.
+  if (isAckDue(core, channel)) beginFrame(channel, FRAME_ACK, 0, 0);
+  return channel.sendCount > 0;
+}
+
+function isAckDue(core: LaneCore, channel: Channel): boolean {
   const owed = (channel.landed - channel.ackSent) | 0;
   if (owed === 0) return false;
-  if (owed < ACK_EVERY) {
-    if (channel.isReadable && core.ackDelayTurns === 0) return false;
-    if (channel.ackDelayTurns > 0) {
-      channel.ackDelayTurns--;
-      return false;
-    }
-  }
-  beginFrame(channel, FRAME_ACK, 0, 0);
-  channel.ackSent = channel.landed;
-  return true;
+  if (owed >= ACK_EVERY) return true;
+  // More is coming in: acknowledge it together.
+  if (channel.isReadable && core.ackDelayTurns === 0) return false;
+  if (channel.ackDelayTurns === 0) return true;
+  channel.ackDelayTurns--;
+  return false;
 }
 
 function fillOwn(core: LaneCore, channel: Channel): void {
@@ -181,6 +179,7 @@ function beginFrame(
   words[word + WORD_KIND] = kind;
   words[word + WORD_PAYLOAD_BYTES] = payloadBytes;
   words[word + WORD_ACK] = channel.landed;
+  channel.ackSent = channel.landed;
   words[word + WORD_SEQUENCE] = sequence;
   pushVector(channel, channel.heads.addr + channel.headUsedBytes, DATA_HEAD_BYTES);
   channel.headUsedBytes += DATA_HEAD_BYTES;
