@@ -102,7 +102,7 @@ export const ERROR_CODES = {
   ),
   ERR_WIRE_AUTH: entry(
     'the peer did not prove the shared secret',
-    'Give both ends the same secret (--secret-file or NIXL_TCPX_SECRET).',
+    'Give both ends the same secret (--secret-file or NIXL_TCPX_TRUST_SECRET).',
   ),
   ERR_PEER_UNREACHABLE: entry(
     'no connection to the peer could be made',
