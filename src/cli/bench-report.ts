@@ -12,12 +12,13 @@ export function formatBenchResult(result: BenchResult): string {
     ['', 'median', 'mean', 'min', 'max'],
     ['bandwidth GB/s', gbps(rate.p50), gbps(rate.mean), gbps(rate.min), gbps(rate.max)],
   ];
-  const latencies = `${formatUs(latency.p50)} p50, ${formatUs(latency.p90)} p90, ${formatUs(latency.p99)} p99`;
+  const latencies =
+    `${formatUs(latency.p50)} p50, ${formatUs(latency.p90)} p90, ` + `${formatUs(latency.p99)} p99`;
   const what = result.op === 'pingpong' ? 'half round trip' : 'post to confirmed';
   const lines = [
     `${result.op} of ${formatBytes(result.sizeBytes)}${describeBlocks(result)}, ` +
       `${result.iterations} iterations, ${result.provider}, ${plural(result.channels, 'channel')}, ` +
-      `${result.progress === 'caller' ? 'caller-driven' : plural(result.lanes, 'lane')}`,
+      (result.progress === 'caller' ? 'caller-driven' : plural(result.lanes, 'lane')),
     '',
     formatTable(rows),
     `latency         ${latencies} (${what})`,
