@@ -1,7 +1,7 @@
 // Opens libcuda.so.1 and checks results. Whatever is absent becomes a CapabilityError that says what
 // was probed; whatever the driver refuses becomes a DriverError that says which call and on what.
 
-import koffi from 'koffi';
+import koffi, { type LibraryHandle } from 'koffi';
 import { TcpxError } from '../../base/errors.js';
 import { FixedMemory, textAt } from './fixed-memory.js';
 import { bindFunctions, type CudaCall, type CudaFunctions } from './functions.js';
@@ -74,7 +74,7 @@ function openLibrary(libraryName: string): CudaDriver {
   return { ...driver, version: scratch.int32(0) };
 }
 
-function loadLibrary(libraryName: string): koffi.LibraryHandle {
+function loadLibrary(libraryName: string): LibraryHandle {
   try {
     return koffi.load(libraryName);
   } catch (error) {

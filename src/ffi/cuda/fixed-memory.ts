@@ -1,5 +1,5 @@
 // Memory outside the JavaScript heap whose address stays: out-parameters of driver calls and the
-// parameter blocks of kernel launches. Lives as long as the process; a few hundred bytes each.
+// parameter blocks of kernel launches.
 
 import koffi from 'koffi';
 import { assert } from '../../base/assert.js';
@@ -12,12 +12,14 @@ export class FixedMemory {
   readonly bytes: number;
   private readonly parts: Uint32Array;
   private readonly octets: Uint8Array;
+  private readonly pointer: unknown;
 
   constructor(bytes: number) {
     assert(bytes > 0 && bytes % 8 === 0, 'fixed memory comes in multiples of eight bytes');
     const pointer: unknown = koffi.alloc('uint8', bytes);
     this.addr = toAddress(koffi.address(pointer));
     this.bytes = bytes;
+    this.pointer = pointer;
     const buffer = koffi.view(pointer, bytes);
     this.parts = new Uint32Array(buffer);
     this.octets = new Uint8Array(buffer).fill(0);
@@ -68,6 +70,11 @@ export class FixedMemory {
 
   clear(): void {
     this.octets.fill(0);
+  }
+
+  /** The owner uses neither the address nor this object afterwards. */
+  free(): void {
+    koffi.free(this.pointer);
   }
 }
 

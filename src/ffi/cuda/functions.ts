@@ -1,7 +1,7 @@
 // The CUDA driver functions that we call, as the C headers declare them. Addresses and handles are
 // 64-bit integers here, so that a call takes plain Numbers and makes no object.
 
-import koffi from 'koffi';
+import koffi, { type LibraryHandle } from 'koffi';
 
 export const IPC_HANDLE_BYTES = 64;
 const IPC_HANDLE = koffi.struct({ reserved: koffi.array('uint8', IPC_HANDLE_BYTES, 'Typed') });
@@ -87,10 +87,11 @@ type Argument<T> = T extends 'str'
   : T extends string
     ? number
     : { readonly reserved: Uint8Array };
+type Arguments<Words extends readonly unknown[]> = {
+  -readonly [Index in keyof Words]: Argument<Words[Index]>;
+};
 type Bound<Table extends Readonly<Record<string, readonly unknown[]>>> = {
-  readonly [Name in keyof Table]: (
-    ...words: { [Index in keyof Table[Name]]: Argument<Table[Name][Index]> }
-  ) => number;
+  readonly [Name in keyof Table]: (...words: Arguments<Table[Name]>) => number;
 };
 
 export type CudaFunctions = Bound<typeof REQUIRED> & Bound<typeof OPTIONAL>;
@@ -104,7 +105,7 @@ export interface BoundFunctions {
 
 /** `onAbsent` is what calling an optional function does when the library lacks it. */
 export function bindFunctions(
-  library: koffi.LibraryHandle,
+  library: LibraryHandle,
   onAbsent: (name: string) => never,
 ): BoundFunctions {
   const functions: Record<string, unknown> = {};
