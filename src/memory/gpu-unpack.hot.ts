@@ -13,10 +13,11 @@ const UNREACHED = 0xffffffff;
 export class UnpackBatch {
   /** A longer fragment is shared by several warps. */
   partBytes: number;
+  /** Blocks of one launch at most. */
+  blocksMax: number;
   private readonly prepared: PreparedLaunch;
   private readonly queue: GpuQueue;
   private readonly completion: GpuCompletion;
-  private readonly blocksMax: number;
   private chunkCount = 0;
   private fragmentCount = 0;
   private longestBytes = 0;

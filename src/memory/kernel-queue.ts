@@ -17,7 +17,6 @@ import {
   OutcomeLayout,
   SpanLayout,
   TALLY_BYTES,
-  UnpackLayout,
   WARPS_PER_BLOCK,
 } from './gpu-params.js';
 import { UnpackBatch } from './gpu-unpack.hot.js';
@@ -126,7 +125,10 @@ export class KernelQueue {
         throw cudaError(this.kernels.context.driver, result, 'cuStreamQuery', this.subject);
       }
       if (performance.now() > deadlineMs) {
-        throw new TcpxError('ERR_CUDA_CALL', `launch ${sequence} ${this.subject}: not done in 10 s`);
+        throw new TcpxError(
+          'ERR_CUDA_CALL',
+          `launch ${sequence} ${this.subject}: not done in 10 s`,
+        );
       }
     }
   }
@@ -194,10 +196,3 @@ export class KernelQueue {
     this.kernels.context.check(result, 'cuLaunchKernel', `tcpx_${kernel}`);
   }
 }
-
-/** Checked by a test: every structure ends in tally and outcome. */
-export const TAIL_OFFSETS = [
-  [UnpackLayout.tally, UnpackLayout.outcome, UnpackLayout.bytes],
-  [BlocksLayout.tally, BlocksLayout.outcome, BlocksLayout.bytes],
-  [SpanLayout.tally, SpanLayout.outcome, SpanLayout.bytes],
-] as const;

@@ -73,7 +73,9 @@ export function deviceByPciAddress(driver: CudaDriver, text: string): GpuDevice 
 export function canonicalPciAddress(text: string): string | undefined {
   const match = /^(?:([0-9a-f]{4,8}):)?([0-9a-f]{2}):([0-9a-f]{2})(?:\.([0-7]))?$/i.exec(text);
   if (match === null) return undefined;
-  const domain = Number.parseInt(match[1] ?? '0', 16).toString(16).padStart(4, '0');
+  const domain = Number.parseInt(match[1] ?? '0', 16)
+    .toString(16)
+    .padStart(4, '0');
   return `${domain}:${match[2]}:${match[3]}.${match[4] ?? '0'}`.toLowerCase();
 }
 

@@ -30,8 +30,9 @@ export class FixedMemory {
   }
 
   setUint64(offset: number, value: number): void {
-    this.parts[offset >>> 2] = value % TWO_32;
-    this.parts[(offset >>> 2) + 1] = Math.floor(value / TWO_32);
+    // A Uint32Array keeps the low 32 bits of what is stored and drops any fraction.
+    this.parts[offset >>> 2] = value;
+    this.parts[(offset >>> 2) + 1] = value / TWO_32;
   }
 
   uint32(offset: number): number {
