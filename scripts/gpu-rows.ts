@@ -49,6 +49,7 @@ export function tuneRows(context: GpuContext): Row[] {
     for (const partBytes of [1024, 2048, 4096]) {
       for (const blocks of [blocksMax / 3, (blocksMax * 2) / 3, blocksMax, blocksMax * 2]) {
         bench.queue.unpack.partBytes = partBytes;
+        bench.queue.unpack.partBytesMin = partBytes;
         bench.queue.unpack.blocksMax = blocks;
         for (const shape of [WINDOW, SMALL]) {
           const window = new ChunkWindow(bench.context, bench.queue, { ...shape, sets: 4 });

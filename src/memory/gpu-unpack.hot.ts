@@ -4,15 +4,22 @@
 import type { GpuQueue } from '../ffi/cuda/gpu-queue.hot.js';
 import type { PreparedLaunch } from '../ffi/cuda/module.js';
 import type { GpuCompletion } from './gpu-completion.hot.js';
-import { BLOCK_THREADS, UnpackLayout, WARPS_PER_BLOCK } from './gpu-params.js';
+import {
+  BLOCK_THREADS,
+  BLOCKS_PER_PROCESSOR,
+  UnpackLayout,
+  WARPS_PER_BLOCK,
+} from './gpu-params.js';
 import { CHUNKS_MAX } from './scatter-entry.js';
 
 /** In `before` of unused rows: no fragment index reaches it. */
 const UNREACHED = 0xffffffff;
 
 export class UnpackBatch {
-  /** A longer fragment is shared by several warps. */
+  /** What one warp copies at most; a longer fragment is shared by several warps. */
   partBytes: number;
+  /** Parts shrink to this while there are fewer of them than warps that one block per SM has. */
+  partBytesMin: number;
   /** Blocks of one launch at most. */
   blocksMax: number;
   private readonly prepared: PreparedLaunch;
@@ -28,12 +35,14 @@ export class UnpackBatch {
     completion: GpuCompletion,
     blocksMax: number,
     partBytes: number,
+    partBytesMin: number,
   ) {
     this.prepared = prepared;
     this.queue = queue;
     this.completion = completion;
     this.blocksMax = blocksMax;
     this.partBytes = partBytes;
+    this.partBytesMin = partBytesMin;
   }
 
   get isFull(): boolean {
@@ -67,16 +76,28 @@ export class UnpackBatch {
     for (let chunk = this.chunkCount; chunk < CHUNKS_MAX; chunk++) {
       parameters.setUint32(chunk * UnpackLayout.chunkBytes + UnpackLayout.chunkBefore, UNREACHED);
     }
-    const parts = Math.max(1, Math.ceil(this.longestBytes / this.partBytes));
+    const partBytes = this.choosePartBytes();
+    const parts = Math.max(1, Math.ceil(this.longestBytes / partBytes));
     const warps = this.fragmentCount * parts;
     parameters.setUint32(UnpackLayout.total, this.fragmentCount);
     parameters.setUint32(UnpackLayout.parts, parts);
-    parameters.setUint32(UnpackLayout.partBytes, this.partBytes);
+    parameters.setUint32(UnpackLayout.partBytes, partBytes);
     parameters.setUint32(UnpackLayout.sequence, this.completion.take());
     this.chunkCount = 0;
     this.fragmentCount = 0;
     this.longestBytes = 0;
     const blocks = Math.min(this.blocksMax, Math.max(1, Math.ceil(warps / WARPS_PER_BLOCK)));
     return this.queue.launch(this.prepared, blocks, BLOCK_THREADS);
+  }
+  // A small launch is a matter of latency: spread it over the whole GPU in short parts.
+  private choosePartBytes(): number {
+    const warpsWanted = (this.blocksMax / BLOCKS_PER_PROCESSOR) * WARPS_PER_BLOCK;
+    let partBytes = this.partBytes;
+    while (partBytes >= 2 * this.partBytesMin) {
+      const half = partBytes / 2;
+      if (this.fragmentCount * Math.ceil(this.longestBytes / half) > warpsWanted) break;
+      partBytes = half;
+    }
+    return partBytes;
   }
 }

@@ -80,6 +80,7 @@ test('gpu unpack: random chunks of any alignment land as on the CPU, guards stay
       target.clear(GUARD);
       const wanted = new Uint8Array(target.bytes).fill(GUARD);
       gpu.queue.unpack.partBytes = pick(random, [512, 1000, 2048, 4096]);
+      gpu.queue.unpack.partBytesMin = pick(random, [128, 1024, 4096]);
       const chunks: PlacedChunk[] = [];
       for (let index = 0; index < chunkCount; index++) {
         const at = (chunks.at(-1)?.targetOffset ?? 0) + random.nextBetween(1, 40);

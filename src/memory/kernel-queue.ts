@@ -24,6 +24,7 @@ import type { Mismatch } from './pattern.js';
 
 /** What one warp copies in one go; a longer run is shared by several warps. */
 export const PART_BYTES = 4096;
+const PART_BYTES_MIN = 1024;
 /** Items of one launch are numbered in 32 bits, with room for every warp's share. */
 const ITEMS_MAX = 2 ** 31;
 /** Looks at the flag between two questions to the driver whether the stream has failed. */
@@ -79,6 +80,7 @@ export class KernelQueue {
       this.completion,
       kernels.blocksMax,
       PART_BYTES,
+      PART_BYTES_MIN,
     );
   }
 
