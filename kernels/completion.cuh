@@ -6,7 +6,7 @@
 
 namespace tcpx {
 
-/** Device memory, zero at the start; one per stream, because launches of one stream do not overlap. */
+/** Device memory, zero at the start; one per stream, whose launches do not overlap. */
 struct Tally {
   uint32_t blocksDone;
   uint32_t reserved;
@@ -55,7 +55,7 @@ __device__ __forceinline__ void publish(Tally *tally, Outcome *outcome, uint32_t
                : "memory");
 }
 
-/** Every thread of every block calls this at its end; a null outcome means nobody waits on a flag. */
+/** Every thread of every block calls this at its end; a null outcome: nobody waits for a flag. */
 template <Reach REACH>
 __device__ __forceinline__ void finish(Tally *tally, Outcome *outcome, uint32_t sequence) {
   if (outcome == nullptr) return;

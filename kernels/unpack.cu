@@ -1,7 +1,7 @@
 // Unpack: fragments that a NIC left in a bounce buffer go to where the message wants them.
-// Up to 16 chunks in one launch, each with its own list of at most 2048 fragments in memory that the
-// device can read (the pinned block of the plugin as it is). The chunk table travels in the kernel's
-// parameters, so the first thing read over PCIe is the fragments themselves.
+// Up to 16 chunks in one launch, each with its own list of at most 2048 fragments in memory that
+// the device can read (the pinned block of the plugin as it is). The chunk table travels in the
+// kernel's parameters, so the first thing read over PCIe is the fragment lists themselves.
 //
 // Visibility: the host launches after the plugin has reported the receive done, so launch order
 // covers lists and counts; bounce pages are read with volatile loads (device-copy.cuh).

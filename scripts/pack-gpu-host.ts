@@ -1,5 +1,5 @@
-// `npm run pack:gpu-host`: makes build/gpu-host/, all that a GPU host without Node and network needs
-// to run the GPU tests and the benchmark: a stripped node, koffi for Linux x86-64, dist and the PTX.
+// `npm run pack:gpu-host`: makes build/gpu-host/, all that a GPU host without Node and network
+// needs to run GPU tests and benchmark: a stripped node, koffi for Linux x86-64, dist, the PTX.
 
 import { execFileSync } from 'node:child_process';
 import { copyFileSync, cpSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
@@ -61,7 +61,7 @@ rmSync(STAGE, { recursive: true });
 const bytes = packedBytes();
 process.stderr.write(
   `build/gpu-host: ${formatBytes(bytes)}\n` +
-    'Bring build/gpu-host/ and scripts/gpu-host.sh to the GPU host (same relative places) and run\n' +
+    'Bring build/gpu-host/ and scripts/gpu-host.sh to the GPU host (same places) and run\n' +
     '  bash scripts/gpu-host.sh\n' +
     'Logs go to $OUT, or to build/gpu-host/logs where OUT is not set.\n',
 );

@@ -1,4 +1,4 @@
-// `npm run test:gpu`: the tests that need a GPU, then the kernels once more under compute-sanitizer.
+// `npm run test:gpu`: the tests that need a GPU, then the kernels again under compute-sanitizer.
 // Exit 0 good, 1 a test failed, 3 no GPU here.
 
 import { spawnSync } from 'node:child_process';

@@ -1,7 +1,7 @@
-// A 64-bit sum of a span of memory for end-to-end checks: not cryptographic, but a changed, moved or
-// exchanged word shows. Two 32-bit sums over the little-endian words of the span (the last one
-// padded with zeros), each term mixed with its index: addition commutes, so a GPU may take the words
-// in any order, and the mixing makes order count all the same.
+// A 64-bit sum of a span of memory for end-to-end checks: not cryptographic, but a changed, moved
+// or exchanged word shows. Two 32-bit sums over the little-endian words of the span (the last one
+// padded with zeros), each term mixed with its index: addition commutes, so a GPU may take the
+// words in any order, and the mixing makes order count all the same.
 // kernels/pattern.cu computes the two sums; the length joins here.
 
 import { patternPart } from './pattern.js';

@@ -1,5 +1,5 @@
-// Allocations in GPU memory, and the blocking copies that set-up and tests use. The data path copies
-// through GpuQueue.
+// Allocations in GPU memory, and the blocking copies that set-up and tests use. The data path
+// copies through GpuQueue.
 
 import { assert } from '../../base/assert.js';
 import type { GpuContext } from './context.js';

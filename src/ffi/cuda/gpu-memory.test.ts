@@ -75,7 +75,7 @@ test('gpu copies: host to device to device to host gives the same bytes', (t) =>
     stream.destroy();
   }));
 
-test('gpu events: a stream held back by an event runs after it; time between two is positive', (t) =>
+test('gpu events: a stream held back by an event runs after it; time passes between two', (t) =>
   withGpu(t, ({ context }) => {
     const memory = new DeviceMemory(context, 2 ** 28);
     const [first, second] = [new GpuStream(context), new GpuStream(context)];

@@ -1,5 +1,5 @@
-// Code on the GPU: a module from PTX text, its functions, and launches whose parameters lie ready in
-// fixed memory. Our kernels take one structure each, so a launch needs one pointer to it.
+// Code on the GPU: a module from PTX text, its functions, and launches whose parameters lie ready
+// in fixed memory. Our kernels take one structure each, so a launch needs one pointer to it.
 
 import { assert } from '../../base/assert.js';
 import type { GpuContext } from './context.js';
