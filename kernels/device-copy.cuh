@@ -1,7 +1,7 @@
 // One warp copies one run of bytes, any alignment, touching no byte outside the run.
 //
-// Loads are volatile: a NIC (or the CPU, in mapped memory) rewrites the source between launches, and
-// an L1 line must never stand in for it. Stores are 16 bytes wide on 16-byte boundaries of the
+// Loads are volatile: a NIC (or the CPU, in mapped memory) rewrites the source between launches,
+// and an L1 line must never stand in for it. Stores are 16 bytes wide on 16-byte boundaries of the
 // target; when the source sits differently, neighbouring lanes exchange words by shuffle and the
 // bytes are shifted into place, so that every alignment runs at nearly the same speed.
 #pragma once

@@ -28,6 +28,9 @@ export class DeviceMemory {
     const sourceAddr = addressOf(source);
     const result = functions.cuMemcpyHtoD_v2(this.addr + offset, sourceAddr, source.byteLength);
     this.context.check(result, 'cuMemcpyHtoD_v2', `${source.byteLength} bytes`);
+    // From pageable memory the call may return while the last bytes are still on their way, and
+    // our streams do not wait for the default one.
+    this.context.check(functions.cuStreamSynchronize(0), 'cuStreamSynchronize', 'after a copy');
   }
 
   /** Blocks until the bytes are here. */

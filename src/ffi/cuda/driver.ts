@@ -1,5 +1,5 @@
-// Opens libcuda.so.1 and checks results. What is absent becomes a CapabilityError that says what was
-// probed; what the driver refuses becomes a DriverError that says which call and on what.
+// Opens libcuda.so.1 and checks results. What is absent becomes a CapabilityError that says what
+// was probed; what the driver refuses becomes a DriverError that says which call and on what.
 
 import koffi, { type LibraryHandle } from 'koffi';
 import { TcpxError } from '../../base/errors.js';
