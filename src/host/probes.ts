@@ -21,6 +21,8 @@ export interface NicAddresses {
 
 /** The `netdev` netlink family's view of queues; every driver leaves some attributes out. */
 export interface NetdevQueues {
+  /** Commands that this kernel's family has: 13 binds device memory to RX, 15 to TX. */
+  readonly operations: readonly number[];
   readonly queues: readonly NetdevQueue[];
   readonly napis: readonly NetdevNapi[];
 }
