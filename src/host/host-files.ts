@@ -20,6 +20,7 @@ export interface HostFiles {
   list(path: string): string[];
   /** The path with every link followed, still below the root. */
   realPath(path: string): string | undefined;
+  isFolder(path: string): boolean;
   /** Permission bits. */
   mode(path: string): number | undefined;
 }
@@ -53,6 +54,7 @@ export function openFolderFiles(root: string): HostFiles {
       if (real === undefined || isLive) return real;
       return real.startsWith(`${realRoot}/`) ? real.slice(realRoot.length) : undefined;
     },
+    isFolder: (path) => attempt(() => statSync(place(path)).isDirectory()) ?? false,
     mode: (path) => attempt(() => lstatSync(place(path)).mode & 0o777),
   };
 }

@@ -1,6 +1,7 @@
 // Kernel counters: softirqs, softnet, TCP, CPU time. Matched by name or CPU id, never by position:
 // the set of names grows, and lines exist for online CPUs only.
 
+import type { HostFiles } from './host-files.js';
 import type { SoftirqTable, SoftnetCpu } from './model.js';
 
 /** The header names the *possible* CPUs, unlike that of /proc/interrupts. */
@@ -44,6 +45,13 @@ export function parseNamedCounters(text: string, prefix: string): Record<string,
     for (const [position, name] of names.entries()) counters[name] = Number(values[position]);
   }
   return counters;
+}
+
+export function readTcpCounters(files: HostFiles): Record<string, number> {
+  return {
+    ...parseNamedCounters(files.read('/proc/net/snmp') ?? '', 'Tcp'),
+    ...parseNamedCounters(files.read('/proc/net/netstat') ?? '', 'TcpExt'),
+  };
 }
 
 export interface CpuTimes {

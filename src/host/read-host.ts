@@ -6,7 +6,7 @@ import { readGpus } from './gpus.js';
 import type { HostFiles } from './host-files.js';
 import { readIrqDefaultAffinity, readIrqs } from './irqs.js';
 import { readIrqWriters } from './irq-writers.js';
-import { parseSoftirqs, parseSoftnetStat } from './kernel-counters.js';
+import { parseSoftirqs, parseSoftnetStat, readTcpCounters } from './kernel-counters.js';
 import { readIommu, readLimits, readRfsEntries } from './limits.js';
 import type { HostModel } from './model.js';
 import { readNics } from './nics.js';
@@ -39,6 +39,7 @@ export function readHost({ files, probes }: HostSource): HostModel {
     irqDefaultAffinity: readIrqDefaultAffinity(files),
     softirqs: softirqs === undefined ? undefined : parseSoftirqs(softirqs),
     softnet: parseSoftnetStat(files.read('/proc/net/softnet_stat') ?? ''),
+    tcpCounters: readTcpCounters(files),
     rfsEntries: readRfsEntries(files),
     writers: readIrqWriters(files, kernelArguments ?? ''),
     iommu: readIommu(files, pci, kernelArguments ?? ''),

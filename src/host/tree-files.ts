@@ -1,6 +1,6 @@
 // The files of a host that lie in memory: an opened capture, or a generated fixture.
 
-import { type FileTree, type TreeEntry } from './file-tree.js';
+import type { FileTree, TreeEntry } from './file-tree.js';
 import { compareNames, type HostFiles } from './host-files.js';
 import type { ReadGap } from './read-gap.js';
 
@@ -35,6 +35,10 @@ export function openTreeFiles(tree: FileTree, root: string): HostFiles {
     realPath: (path) => {
       const real = realPath(path);
       return real !== undefined && (tree.has(real) || children.has(real)) ? real : undefined;
+    },
+    isFolder: (path) => {
+      const real = realPath(path);
+      return real !== undefined && (tree.get(real)?.kind === 'folder' || children.has(real));
     },
     mode: (path) => {
       const entry = entryAt(path);
