@@ -2,5 +2,6 @@
 
 import type { Command } from './command.js';
 import { configCommand } from './commands/config.js';
+import { topoCommand } from './commands/topo.js';
 
-export const COMMANDS: readonly Command[] = [configCommand];
+export const COMMANDS: readonly Command[] = [topoCommand, configCommand];
