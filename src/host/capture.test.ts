@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { isTcpxError } from '../base/errors.js';
 import { a3HighSpec } from '../testing/a3-high-host.js';
-import { openFixture, openFixtureTree } from '../testing/fixture-host.js';
+import { openFixture, openFixtureTree } from '../testing/open-fixture.js';
 import { removeTreeFolder, writeTreeFolder } from '../testing/tree-folder.js';
 import { captureFileName, captureHost, packCapture, unpackCapture } from './capture.js';
 import type { FileTree } from './file-tree.js';

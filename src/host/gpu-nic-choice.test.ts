@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { a3HighSpec } from '../testing/a3-high-host.js';
-import { openFixture } from '../testing/fixture-host.js';
+import { openFixture } from '../testing/open-fixture.js';
 import type { HostSpec } from '../testing/host-spec.js';
 import { virtioHost } from '../testing/odd-hosts.js';
 import { chooseNics } from './gpu-nic-choice.js';
@@ -58,6 +58,23 @@ test('choice: equal NICs share the GPUs', () => {
     .slice(0, 4)
     .map(({ nic }) => nic);
   assert.deepEqual(nics, ['eth1', 'eth2', 'eth1', 'eth2']);
+});
+
+test('choice: only the interfaces named for data take part', () => {
+  const choices = chooseNics(readHost(openFixture(a3HighSpec())), ['eth2', 'eth3']);
+  assert.deepEqual(
+    choices.map(({ nic, distance }) => `${nic ?? 'none'} ${distance ?? ''}`),
+    [
+      'eth2 PHB',
+      'eth2 PHB',
+      'eth2 PIX',
+      'eth2 PIX',
+      'eth3 PIX',
+      'eth3 PIX',
+      'eth3 PHB',
+      'eth3 PHB',
+    ],
+  );
 });
 
 test('choice: no NIC, no choice, and the reason', () => {

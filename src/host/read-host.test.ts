@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { A3_HIGH_NICS, a3HighSpec } from '../testing/a3-high-host.js';
-import { openFixture } from '../testing/fixture-host.js';
+import { openFixture } from '../testing/open-fixture.js';
 import {
   containerHost,
   noNumaHost,

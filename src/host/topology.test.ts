@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { a3HighSpec } from '../testing/a3-high-host.js';
-import { openFixture } from '../testing/fixture-host.js';
+import { openFixture } from '../testing/open-fixture.js';
 import type { HostSpec } from '../testing/host-spec.js';
 import { containerHost, noNumaHost, offlineCpuHost, virtioHost } from '../testing/odd-hosts.js';
 import { readHost } from './read-host.js';

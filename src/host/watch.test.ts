@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { a3HighSpec } from '../testing/a3-high-host.js';
-import { openFixtureTree } from '../testing/fixture-host.js';
+import { openFixtureTree } from '../testing/open-fixture.js';
 import { buildHostTree } from '../testing/host-tree.js';
 import type { TreeEntry } from './file-tree.js';
 import type { HostFiles } from './host-files.js';

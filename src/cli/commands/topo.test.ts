@@ -57,6 +57,7 @@ test('topo: bad roots, bindings and targets are usage errors without a stack', (
   const cases = [
     ['--root', '/no/such/place'],
     ['--bindings', 'eth1=8'],
+    ['--nics', 'none0'],
     ['--svg', '/no/such/place/x.svg'],
     ['--nonsense'],
   ];
