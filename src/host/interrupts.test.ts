@@ -61,16 +61,21 @@ test('interrupts: nothing readable gives an empty table', () => {
 test('interrupts: a table of 208 CPUs parses in a few milliseconds', (t) => {
   const entry = buildHostTree(a3HighSpec()).get('/proc/interrupts');
   assert.ok(entry?.kind === 'file' && entry.text.length > 600_000);
-  const durations: number[] = [];
+  const walls: number[] = [];
+  const cpus: number[] = [];
   for (let run = 0; run < 20; run++) {
     const start = performance.now();
+    const usage = process.cpuUsage();
     parseInterrupts(entry.text);
-    durations.push(performance.now() - start);
+    cpus.push(process.cpuUsage(usage).user / 1000);
+    walls.push(performance.now() - start);
   }
-  durations.sort((a, b) => a - b);
-  const median = durations[10] ?? 0;
-  const kilobytes = Math.round(entry.text.length / 1000);
-  t.diagnostic(`parse ${kilobytes} KB: median ${median.toFixed(1)} ms, bar 10 ms`);
+  const medianOf = (values: number[]) => values.sort((a, b) => a - b)[values.length / 2] ?? 0;
+  const median = medianOf(walls);
+  t.diagnostic(
+    `parse ${Math.round(entry.text.length / 1000)} KB: median ${median.toFixed(1)} ms ` +
+      `(${medianOf(cpus).toFixed(1)} ms of CPU), bar 10 ms`,
+  );
   // The bar is 10 ms; the assertion leaves room for a machine that is shared.
   assert.ok(median <= 50, `median ${median} ms`);
 });
