@@ -30,6 +30,8 @@ function roundTrip(tree: FileTree): HostModel {
 test('capture: the A3-high tree read back from its capture is the same', () => {
   const { model, tree } = captureHost(openFixture(a3HighSpec()), NOON);
   assert.deepEqual(comparable(roundTrip(tree)), comparable(model));
+  // Lies beside files that are read, and no reader reads it.
+  assert.equal(tree.has('/proc/stat'), false);
 });
 
 test('capture: this machine read back from its capture is the same', () => {
