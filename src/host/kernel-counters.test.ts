@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import {
   parseCpuTimes,
   parseNamedCounters,
+  parseNetDev,
   parseSoftirqs,
   parseSoftnetStat,
 } from './kernel-counters.js';
@@ -56,4 +57,22 @@ test('counters: CPU times per CPU, guest time not counted twice', () => {
   assert.deepEqual(parseCpuTimes(text), [
     { cpu: 3, busyTicks: 41, irqTicks: 2, softirqTicks: 7, totalTicks: 146 },
   ]);
+});
+
+test('counters: totals of every interface from one file', () => {
+  const text =
+    'Inter-|   Receive                                                |  Transmit\n' +
+    ' face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs drop\n' +
+    '    lo: 1000 10 0 1 0 0 0 0 2000 20 0 2 0 0 0 0\n' +
+    'eth1:265996882302 33053331 0 0 0 0 0 0 256121048814 5852179 0 0 0 0 0 0\n';
+  const interfaces = parseNetDev(text);
+  assert.deepEqual(interfaces.get('lo'), {
+    rx_bytes: 1000,
+    rx_packets: 10,
+    rx_dropped: 1,
+    tx_bytes: 2000,
+    tx_packets: 20,
+    tx_dropped: 2,
+  });
+  assert.equal(interfaces.get('eth1')?.['rx_bytes'], 265_996_882_302);
 });
