@@ -7,7 +7,11 @@ type Row = readonly [name: keyof typeof messages, payload: string, meaning: stri
 
 const COMMANDS: readonly Row[] = [
   ['COMMAND_SUBMIT', 'slot', 'a transfer entry is ready'],
-  ['COMMAND_ADD_CHANNEL', 'fd, session, channel, windowChunks, chunkBytesMax', 'owns the socket'],
+  [
+    'COMMAND_ADD_CHANNEL',
+    'fd, session, channel, windowChunks, chunkBytesMax',
+    'the socket is the lane’s from here on',
+  ],
   ['COMMAND_CLOSE_SESSION', 'session', 'give up what is in flight, then answer'],
   ['COMMAND_CANCEL', 'slot, generation', 'give up what is not sent'],
 ];
