@@ -1,4 +1,4 @@
-// First terminal: registers memory, tells every peer where it is, and prints what arrives in it.
+// First terminal: registers memory, tells who asks where it is, and prints what arrives in it.
 //   node dist/examples/receive.js [PORT]
 
 import { Engine } from 'nixl-tcpx';
@@ -6,11 +6,14 @@ import { Engine } from 'nixl-tcpx';
 const memory = new Uint8Array(1024);
 const engine = await Engine.open({
   name: 'receiver',
-  // A descriptor travels like any other message: here as a notification.
-  onSession: (session) => void session.notify(JSON.stringify(region.descriptor)),
   onNotification: ({ session, bytes }) => {
-    const count = Number(new TextDecoder().decode(bytes));
-    const text = new TextDecoder().decode(memory.subarray(0, count));
+    const message = new TextDecoder().decode(bytes);
+    if (message === 'where') {
+      // A descriptor travels like any other message: here as a notification.
+      session.notify(JSON.stringify(region.descriptor));
+      return;
+    }
+    const text = new TextDecoder().decode(memory.subarray(0, Number(message)));
     console.log(`from ${session.peer}: ${text}`);
     void engine.close();
   },

@@ -16,6 +16,7 @@ const engine = await Engine.open({
   },
 });
 const session = await engine.connect(host, Number(port));
+session.notify('where');
 const remote = await descriptor;
 const local = engine.register(new TextEncoder().encode(text));
 const block = { local, localOffset: 0, remote, remoteOffset: 0, bytes: local.bytes };
