@@ -37,11 +37,11 @@ export function renderSharedLayout(): string {
     '# Shared memory',
     '',
     GENERATED_NOTE(SOURCES),
-    'The main thread and the lanes talk through one mapping. The engine maps it at start; each lane',
-    'views the same bytes by address. Every word has one writer, unless the table says otherwise. In',
-    'the engine block, the lane control and the ring headers, words of different writers lie 128',
-    'bytes apart, so that they do not fight over a cache line. Offsets are in bytes from the start',
-    'of the block or entry; a word has 32 bits unless it says float64.',
+    'The main thread and the lanes talk through one mapping. The engine maps it at start; each',
+    'lane views the same bytes by address. Every word has one writer, unless the table says',
+    'otherwise. In the engine block, the lane control and the ring headers, words of different',
+    'writers lie 128 bytes apart, so that they do not fight over a cache line. Offsets are in',
+    'bytes from the start of the block or entry; a word has 32 bits unless it says float64.',
     '',
     renderBlocks(),
     section('Engine block', layout.ENGINE_BLOCK_BYTES, ENGINE_WORDS),
@@ -80,8 +80,8 @@ function renderBlocks(): string {
   const heading = ['block, in this order', 'bytes', 'holds'];
   return (
     `${markdownTable(heading, rows)}\n` +
-    'Transfers, lanes and the arena start on a page. Control words and both rings of one lane lie\n' +
-    'together. The mapping is reserved, not resident: a page costs memory once it is touched.\n'
+    'Transfers, lanes and the arena start on a page. Control words and both rings of one lane\n' +
+    'lie together. The mapping is reserved, not resident: a page costs memory once touched.\n'
   );
 }
 
