@@ -9,7 +9,7 @@ const COMMANDS: readonly Row[] = [
   ['COMMAND_SUBMIT', 'slot', 'a transfer entry is ready'],
   [
     'COMMAND_ADD_CHANNEL',
-    'fd, session, channel, windowChunks, chunkBytesMax',
+    'fd, session, channel, windowChunks, chunkBytesMax, channels',
     'the socket is the lane’s from here on',
   ],
   ['COMMAND_CLOSE_SESSION', 'session', 'give up what is in flight, then answer'],
