@@ -4,10 +4,12 @@ import { renderConfiguration } from './configuration.js';
 import { renderErrors, renderTroubleshooting } from './errors.js';
 import type { Generator } from './generator.js';
 import { renderLayers } from './layers.js';
+import { renderFrames } from './protocol.js';
 
 export const GENERATORS: readonly Generator[] = [
   { path: 'docs/configuration.md', render: renderConfiguration },
   { path: 'docs/errors.md', render: renderErrors },
   { path: 'docs/troubleshooting.md', render: renderTroubleshooting },
   { path: 'docs/architecture.md', marker: 'layers', render: renderLayers },
+  { path: 'docs/protocol.md', marker: 'frames', render: renderFrames },
 ];
