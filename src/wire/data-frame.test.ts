@@ -9,6 +9,7 @@ import {
   RULE_NONE,
   RULE_OFFSET,
   RULE_PAYLOAD_BYTES,
+  RULE_REFUSAL,
   RULE_RESERVED,
   RULE_TABLE_ENTRIES,
   RULE_TABLE_SUM,
@@ -127,6 +128,9 @@ const BROKEN: readonly (readonly [string, DataVector | undefined, Change, number
   ['an ACK with payload', ack, { 1: 1 }, RULE_PAYLOAD_BYTES],
   ['an ACK with a table', ack, { 6: 2 }, RULE_TABLE_ENTRIES],
   ['a refusal with payload', refuse, { 1: 8 }, RULE_PAYLOAD_BYTES],
+  ['a refusal without a reason', refuse, { 4: 0 }, RULE_REFUSAL],
+  ['a refusal with reason 5', refuse, { 4: 5 }, RULE_REFUSAL],
+  ['a refusal of an ACK', refuse, { 5: 5 }, RULE_REFUSAL],
 ];
 
 for (const [name, vector, change, rule] of BROKEN) {
