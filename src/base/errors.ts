@@ -68,6 +68,10 @@ export const ERROR_CODES = {
     'a program that this command drives is not installed',
     'Install the package that the message names.',
   ),
+  ERR_CAP_GPU: entry(
+    'no usable NVIDIA GPU: the driver library, the device or a capability of it is absent',
+    'The message names what was probed; install the driver, or give the container the GPU.',
+  ),
   ERR_SYS_CALL: entry(
     'a system call failed',
     'The message names the call, its errno and the object; the errno tells what to change.',
@@ -79,6 +83,14 @@ export const ERROR_CODES = {
   ERR_SYS_RESOLVE: entry(
     'a host name could not be resolved',
     'Check the name, or give an address.',
+  ),
+  ERR_CUDA_CALL: entry(
+    'a CUDA driver call failed',
+    'The message names the call, its object and the driver’s word for the result.',
+  ),
+  ERR_NCCLNET_SCATTER_LIST: entry(
+    'the fragment list of a receive breaks a rule: count, bounds or sum',
+    'Never expected: the message names the rule and the fragment. Report it with both versions.',
   ),
   ERR_WIRE_MAGIC: entry(
     'the first bytes of a connection are not ours',
@@ -102,7 +114,7 @@ export const ERROR_CODES = {
   ),
   ERR_WIRE_AUTH: entry(
     'the peer did not prove the shared secret',
-    'Give both ends the same secret (--secret-file or NIXL_TCPX_SECRET).',
+    'Give both ends the same secret (--secret-file or NIXL_TCPX_TRUST_SECRET).',
   ),
   ERR_PEER_UNREACHABLE: entry(
     'no connection to the peer could be made',

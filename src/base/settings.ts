@@ -329,6 +329,15 @@ export const SETTINGS = {
     summary: 'Which iterations are checked byte for byte at the place where they landed.',
     cost: 'Checking lies outside the timed window; it lengthens the run.',
   },
+  'bench.deadlineMs': {
+    kind: 'ms',
+    fallback: 60_000,
+    minimum: 100,
+    maximum: 86_400_000,
+    flag: 'deadline',
+    summary: 'Longest time that one iteration of a benchmark may take.',
+    cost: 'Too low fails slow links.',
+  },
   'bench.op': {
     kind: 'choice',
     fallback: 'write',

@@ -3,7 +3,7 @@
 
 import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
-import { systemClock } from '../base/clock.js';
+import { sleepMs, systemClock } from '../base/clock.js';
 import { type Config, loadConfig, processEnvironment } from '../base/config.js';
 import { isTcpxError, TcpxError, toTcpxError } from '../base/errors.js';
 import { createLog, type Log } from '../base/log.js';
@@ -176,7 +176,7 @@ export class Engine {
           `deregister region ${region.id}: ${this.#regions.users(region)} accesses in progress`,
         );
       }
-      await new Promise((resolve) => setTimeout(resolve, 1));
+      await sleepMs(1);
       this.poll();
     }
     this.#regions.finishClose(region);
@@ -213,16 +213,24 @@ export class Engine {
   /** Makes a session with the peer that listens there. */
   async connect(host: string, port?: number): Promise<Session> {
     this.#assertOpen();
-    this.#transfers.beginAwait();
-    try {
-      return await connectPeer({
+    const values = this.config.values;
+    return this.drive(
+      connectPeer({
         set: this.#control,
         host,
-        port: port ?? this.config.values['session.port'] + this.config.values['session.portIndex'],
+        port: port ?? values['session.port'] + values['session.portIndex'],
         identity: this.#identity,
         sessions: this.#sessions,
         config: this.config,
-      });
+      }),
+    );
+  }
+
+  /** Where callers drive: keeps data moving from the event loop until the promise settles. */
+  async drive<T>(promise: Promise<T>): Promise<T> {
+    this.#transfers.beginAwait();
+    try {
+      return await promise;
     } finally {
       this.#transfers.endAwait();
     }
@@ -231,8 +239,9 @@ export class Engine {
   /** Moves data where callers drive; takes events. Cheap when there is nothing. */
   poll(): void {
     if (!this.#isOpen) return;
-    if (this.#lanes.progress() > 0 || this.#transfers.isTimeForControl()) this.#control.poll();
-    this.#lanes.takeEvents();
+    this.#lanes.progress();
+    if (this.#transfers.isTimeForControl()) this.#control.poll();
+    if (this.#lanes.takeEvents() > 0) this.#events.deliver();
   }
 
   laneStats(): LaneStats[] {
@@ -247,6 +256,7 @@ export class Engine {
     this.#lanes.sleepMain();
     this.#control.poll();
     this.#lanes.takeEvents();
+    this.#events.deliver();
   }
 
   #onLaneFailed(laneIndex: number, error: Error): void {
@@ -261,11 +271,8 @@ export class Engine {
   async close(): Promise<void> {
     if (!this.#isOpen) return;
     this.#server?.close();
-    this.#transfers.beginAwait();
-    const sessions = this.#sessions.list();
-    const limit = new Promise((resolve) => setTimeout(resolve, CLOSE_WAIT_MS).unref());
-    await Promise.race([Promise.all(sessions.map((session) => session.close())), limit]);
-    this.#transfers.endAwait();
+    const closed = Promise.all(this.#sessions.list().map((session) => session.close()));
+    await this.drive(Promise.race([closed, sleepMs(CLOSE_WAIT_MS)]));
     this.#isOpen = false;
     clearInterval(this.#heartbeat);
     await this.#lanes.close();

@@ -49,7 +49,7 @@ export function takeCommands(core: LaneCore, hooks: LaneHooks): number {
         submitTransfer(core, first);
         break;
       case COMMAND_ADD_CHANNEL:
-        addChannel(core, hooks, core.int32.subarray(word, word + 5));
+        addChannel(core, hooks, core.int32.subarray(word, word + 6));
         break;
       case COMMAND_CLOSE_SESSION:
         closeSession(core, hooks, first);
@@ -68,8 +68,14 @@ export function takeCommands(core: LaneCore, hooks: LaneHooks): number {
 
 function addChannel(core: LaneCore, hooks: LaneHooks, words: Int32Array): void {
   const [fd = -1, sessionIndex = 0, channelIndex = 0, windowChunks = 1, chunkBytesMax = 0] = words;
-  const port = hooks.openPort(fd);
-  const channel = new Channel({ port, sessionIndex, channelIndex, windowChunks, chunkBytesMax });
+  const channel = new Channel({
+    port: hooks.openPort(fd),
+    sessionIndex,
+    channelIndex,
+    windowChunks,
+    chunkBytesMax,
+    isStriped: (words[5] ?? 1) > 1,
+  });
   core.channels.push(channel);
   const session = core.sessions[sessionIndex];
   if (session !== undefined) session.isOpen = true;
