@@ -16,7 +16,7 @@ import {
   reserveRecord,
 } from '../lane/record-ring.hot.js';
 import { Arena } from '../memory/arena.js';
-import { createFixedMemory, type FixedMemory } from '../memory/fixed-memory.js';
+import { createFixedMemory, destroyFixedMemory, type FixedMemory } from '../memory/fixed-memory.js';
 import { RegionRegistry } from '../memory/region.js';
 import { regionTableOver } from '../memory/region-table.js';
 import type { StreamPort } from '../transport/stream-port.js';
@@ -155,6 +155,13 @@ export class LaneEnd implements LaneHooks {
 
   isFinished(slot: number): boolean {
     return this.transfers.isFinished(slot);
+  }
+
+  /** Nothing of this end may be touched afterwards. */
+  destroy(): void {
+    for (const channel of this.core.channels.splice(0)) channel.destroy();
+    destroyFixedMemory(this.core.sink);
+    destroyFixedMemory(this.shared);
   }
 
   openPort(index: number): StreamPort {

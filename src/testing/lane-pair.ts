@@ -4,7 +4,12 @@ import type { Block } from '../engine/request.js';
 import { type Random, seededRandom } from '../base/random.js';
 import type { Region } from '../memory/region.js';
 import { LaneEnd } from './lane-end.js';
-import { createVirtualLink, type LinkOptions, type VirtualLink } from './virtual-link.js';
+import {
+  createVirtualLink,
+  destroyVirtualLink,
+  type LinkOptions,
+  type VirtualLink,
+} from './virtual-link.js';
 
 export interface LanePairOptions {
   readonly seed?: number;
@@ -57,6 +62,12 @@ export class LanePair {
       const hasMoved = [this.a.step(), this.b.step()].includes(true);
       idle = hasMoved ? 0 : idle + 1;
     }
+  }
+
+  destroy(): void {
+    this.a.destroy();
+    this.b.destroy();
+    for (const link of this.links) destroyVirtualLink(link);
   }
 
   finish(slot: number, end: LaneEnd = this.a): number {
