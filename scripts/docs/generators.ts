@@ -6,6 +6,7 @@ import { renderErrors, renderTroubleshooting } from './errors.js';
 import type { Generator } from './generator.js';
 import { renderLayers } from './layers.js';
 import { renderSharedLayout } from './shared-layout.js';
+import { renderFrames } from './protocol.js';
 
 export const GENERATORS: readonly Generator[] = [
   { path: 'docs/configuration.md', render: renderConfiguration },
@@ -14,4 +15,5 @@ export const GENERATORS: readonly Generator[] = [
   { path: 'docs/architecture.md', marker: 'layers', render: renderLayers },
   { path: 'docs/shared-layout.md', render: renderSharedLayout },
   { path: 'README.md', marker: 'commands', render: renderCommands },
+  { path: 'docs/protocol.md', marker: 'frames', render: renderFrames },
 ];

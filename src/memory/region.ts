@@ -129,10 +129,13 @@ export class RegionRegistry {
 
   /** Takes beginClose back. */
   cancelClose(region: Region): void {
+    if (!this.isRegistered(region)) return;
     Atomics.store(this.#table.int32, regionWord(region.id, REGION_GENERATION), region.generation);
   }
 
+  /** Does nothing when it has happened already: the slot may belong to somebody else by now. */
   finishClose(region: Region): void {
+    if (!this.isRegistered(region)) return;
     Atomics.store(this.#table.int32, regionWord(region.id, REGION_GENERATION), 0);
     this.#regions[region.id] = undefined;
   }
