@@ -1,6 +1,8 @@
 // The public names, listed one by one.
 
 export { ERROR_CODES, type ErrorCode, isTcpxError, TcpxError } from './base/errors.js';
+export type { Config } from './base/config.js';
+export type { Log } from './base/log.js';
 export type { SettingName, SettingValues } from './base/settings.js';
 export { Engine, type EngineOptions } from './engine/engine.js';
 export type { Notification } from './engine/notification.js';

@@ -38,7 +38,7 @@ export const ERROR_CODES = {
   ),
   ERR_USAGE_REGION_BUSY: entry(
     'a region was deregistered while transfers use it',
-    'Await the transfers first, or pass { wait: true } to deregister.',
+    'Await the transfers first, or give deregister a time to wait.',
   ),
   ERR_CONFIG_VALUE: entry(
     'a setting has a value outside its type or range',

@@ -70,9 +70,9 @@ export class LaneEvents {
 
   /** Hands notifications on, outside of the ring: whoever takes one may poll again. */
   deliver(): void {
-    for (let next = this.#notifications.shift(); next !== undefined; ) {
-      this.#options.onNotification(next);
-      next = this.#notifications.shift();
+    while (this.#notifications.length > 0) {
+      const next = this.#notifications.shift();
+      if (next !== undefined) this.#options.onNotification(next);
     }
   }
 
