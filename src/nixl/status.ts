@@ -20,6 +20,8 @@ export const NixlStatus = Object.freeze({
   ERR_NO_TELEMETRY: -12,
 } as const);
 
+const S = NixlStatus;
+
 export type NixlStatusName = keyof typeof NixlStatus;
 export type NixlStatus = (typeof NixlStatus)[NixlStatusName];
 
@@ -34,10 +36,8 @@ export function nixlStatusName(status: number): string {
 }
 
 export function isNixlStatus(value: number): value is NixlStatus {
-  return STATUS_NAMES.has(value);
+  return value <= S.IN_PROG && value >= S.ERR_NO_TELEMETRY && Number.isInteger(value);
 }
-
-const S = NixlStatus;
 
 export const STATUS_OF_CODE: Readonly<Record<ErrorCode, NixlStatus>> = {
   ERR_USAGE_ARGUMENT: S.ERR_INVALID_PARAM,

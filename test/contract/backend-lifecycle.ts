@@ -162,8 +162,9 @@ export function lifecycleContract(contractTest: ContractTest): void {
       a.backend.unloadMD(target.md);
       await a.backend.disconnect('b');
       let status = a.backend.releaseReqH(handle);
-      for (const stop = Date.now() + 20_000; status < 0; await sleep(1)) {
+      for (const stop = Date.now() + 20_000; status < 0; ) {
         assert.ok(Date.now() < stop, 'the release succeeds in the end');
+        await sleep(1);
         b.backend.getNotifs?.();
         status = a.backend.releaseReqH(handle);
       }
