@@ -1,8 +1,8 @@
 // A notification as NIXL's UCX engine writes it: `name` = sender, `msg` = bytes, which may be
 // empty. Offered to backends that want to speak the same shape.
 
-import { AGENT_NAME_BYTES_MAX, agentNameProblem } from './names.js';
 import { refuseTrailing } from './descriptor-codec.js';
+import { AGENT_NAME_BYTES_MAX, agentNameProblem } from './names.js';
 import { refuseMetadata, SerdesReader, SerdesWriter } from './serdes.js';
 
 export const NOTIF_BYTES_MAX = 16 * 1024 * 1024;

@@ -53,7 +53,7 @@ export class XferRunner {
     if (request.status === NixlStatus.IN_PROG) {
       const status = this.#check(request);
       if (status === NixlStatus.IN_PROG) return this.#refuse(NixlStatus.ERR_REPOST_ACTIVE);
-      if (!request.peer.isLive) return status;
+      if (status === NixlStatus.ERR_REMOTE_DISCONNECT) return status;
     }
     if (options !== undefined) request.notif = notifBytes(options.notif);
     if (request.notif !== undefined && !request.backend.backend.supportsNotif) {
