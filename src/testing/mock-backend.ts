@@ -69,6 +69,7 @@ export class MockBackend implements Backend {
   readonly #peers = new Map<string, string>();
   #inbox: Notification[] = [];
   #wake: () => void = () => undefined;
+  #isWaking = false;
 
   constructor(network: MockNetwork, init: BackendInit) {
     this.#network = network;
@@ -172,6 +173,7 @@ export class MockBackend implements Backend {
     transfer.pollsLeft = this.#network.pollsPerTransfer;
     transfer.status = NixlStatus.IN_PROG;
     if (transfer.pollsLeft === 0) this.#finish(transfer);
+    else this.#wakeSoon();
     return transfer.status;
   }
 
@@ -180,6 +182,7 @@ export class MockBackend implements Backend {
     const transfer = handle as MockTransfer;
     if (transfer.status !== NixlStatus.IN_PROG) return transfer.status;
     if (--transfer.pollsLeft <= 0) this.#finish(transfer);
+    else this.#wakeSoon();
     return transfer.status;
   }
 
@@ -230,6 +233,16 @@ export class MockBackend implements Backend {
 
   onActivity(wake: () => void): void {
     this.#wake = wake;
+  }
+
+  /** Transfers move on only when looked at, so whoever waits is made to look. */
+  #wakeSoon(): void {
+    if (this.#isWaking) return;
+    this.#isWaking = true;
+    setImmediate(() => {
+      this.#isWaking = false;
+      this.#wake();
+    });
   }
 
   #receive(notification: Notification): void {
