@@ -2,7 +2,7 @@
 // address it has sent to. Host names and IPv6 work as well as NIXL's dotted quads.
 
 import { createServer, isIP, type Server, type Socket } from 'node:net';
-import { TcpxError } from '../base/errors.js';
+import { isTcpxError, TcpxError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
 import { MetadataConnection, type MetadataHandlers } from './metadata-connection.js';
 import { connectSocket } from './socket-connect.js';
@@ -20,7 +20,8 @@ export interface EndpointOptions {
 
 export class MetadataEndpoint {
   readonly #options: EndpointOptions;
-  readonly #accepted = new Set<MetadataConnection>();
+  /** Accepted and opened, as long as they live. */
+  readonly #live = new Set<MetadataConnection>();
   readonly #opened = new Map<string, Promise<MetadataConnection>>();
   #server: Server | undefined;
   #isClosed = false;
@@ -37,7 +38,7 @@ export class MetadataEndpoint {
 
   listen(host: string, port: number): Promise<void> {
     const server = createServer({ noDelay: true, pauseOnConnect: false }, (socket) => {
-      this.#accept(socket);
+      this.#adopt(socket);
     });
     server.maxConnections = CONNECTIONS_MAX;
     this.#server = server;
@@ -57,28 +58,24 @@ export class MetadataEndpoint {
   }
 
   async push(host: string, port: number, blob: Uint8Array): Promise<void> {
-    await (await this.#connection(host, port)).send({ verb: 'LOAD', blob });
+    await this.#use(host, port, (connection) => connection.send({ verb: 'LOAD', blob }));
   }
 
   /** The peer's full metadata, and where it came from. */
   async pull(host: string, port: number): Promise<{ blob: Uint8Array; origin: string }> {
-    const connection = await this.#connection(host, port);
-    return { blob: await connection.pull(PULL_TIMEOUT_MS), origin: connection.origin };
+    return this.#use(host, port, async (connection) => {
+      return { blob: await connection.pull(PULL_TIMEOUT_MS), origin: connection.origin };
+    });
   }
 
   async invalidate(host: string, port: number, agent: string): Promise<void> {
-    await (await this.#connection(host, port)).send({ verb: 'INVL', agent });
+    await this.#use(host, port, (connection) => connection.send({ verb: 'INVL', agent }));
   }
 
   async close(): Promise<void> {
     this.#isClosed = true;
-    for (const connection of this.#accepted) connection.close();
-    for (const opening of this.#opened.values()) {
-      await opening.then(
-        (connection) => connection.close(),
-        () => undefined,
-      );
-    }
+    for (const connection of this.#live) connection.close();
+    await Promise.allSettled(this.#opened.values());
     const server = this.#server;
     if (server === undefined) return;
     await new Promise<void>((resolve) => {
@@ -86,17 +83,33 @@ export class MetadataEndpoint {
     });
   }
 
-  #accept(socket: Socket): void {
-    const connection = this.#wrap(socket);
-    this.#accepted.add(connection);
-    void connection.serve().finally(() => this.#accepted.delete(connection));
+  #adopt(socket: Socket): MetadataConnection {
+    const { handlers, frameBytesMax, log } = this.#options;
+    const connection = new MetadataConnection(socket, handlers, frameBytesMax, log);
+    this.#live.add(connection);
+    void connection.serve().finally(() => this.#live.delete(connection));
+    return connection;
   }
 
-  /** One connection per address; a broken one is replaced at the next use. */
-  async #connection(host: string, port: number): Promise<MetadataConnection> {
+  /** On the connection to that address; one kept from earlier may turn out dead, a new one not. */
+  async #use<T>(
+    host: string,
+    port: number,
+    action: (connection: MetadataConnection) => Promise<T>,
+  ): Promise<T> {
+    const known = await this.#opened.get(`${host} ${port}`)?.catch(() => undefined);
+    if (known?.isOpen === true) {
+      try {
+        return await action(known);
+      } catch (error) {
+        if (!isTcpxError(error, 'ERR_PEER_LOST')) throw error;
+      }
+    }
+    return action(await this.#connect(host, port));
+  }
+
+  async #connect(host: string, port: number): Promise<MetadataConnection> {
     const key = `${host} ${port}`;
-    const known = await this.#opened.get(key)?.catch(() => undefined);
-    if (known?.isOpen === true) return known;
     const opening = this.#open(host, port);
     this.#opened.set(key, opening);
     try {
@@ -115,14 +128,7 @@ export class MetadataEndpoint {
     }
     // An idle connection must not keep the program alive.
     socket.unref();
-    const connection = this.#wrap(socket);
-    void connection.serve();
-    return connection;
-  }
-
-  #wrap(socket: Socket): MetadataConnection {
-    const { handlers, frameBytesMax, log } = this.#options;
-    return new MetadataConnection(socket, handlers, frameBytesMax, log);
+    return this.#adopt(socket);
   }
 }
 

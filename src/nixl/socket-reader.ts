@@ -7,12 +7,16 @@ import { TcpxError } from '../base/errors.js';
 export class SocketReader {
   readonly #socket: Socket;
   readonly #label: string;
+  #wake: () => void = () => undefined;
 
   constructor(socket: Socket, label: string) {
     this.#socket = socket;
     this.#label = label;
-    // Somebody must listen, or an error on an idle socket ends the process. Reads report it.
-    socket.on('error', () => undefined);
+    // For life: a stream loses "readable" when listeners come and go between two reads, and an
+    // error that nobody listens for ends the process. Reads report what went wrong.
+    for (const event of ['readable', 'end', 'close', 'error']) {
+      socket.on(event, () => this.#wake());
+    }
   }
 
   /** Exactly `bytes` bytes; 0 ms waits without end. */
@@ -32,15 +36,11 @@ export class SocketReader {
 
   #changed(leftMs: number): Promise<void> {
     return new Promise((resolve) => {
-      const events = ['readable', 'end', 'close', 'error'] as const;
-      const timer = Number.isFinite(leftMs) ? setTimeout(done, leftMs) : undefined;
-      const socket = this.#socket;
-      function done(): void {
+      const timer = Number.isFinite(leftMs) ? setTimeout(resolve, leftMs) : undefined;
+      this.#wake = () => {
         clearTimeout(timer);
-        for (const event of events) socket.off(event, done);
         resolve();
-      }
-      for (const event of events) socket.on(event, done);
+      };
     });
   }
 

@@ -45,8 +45,14 @@ export class TcpStore implements MetadataStore {
 
   async publish(label: string, blob: Uint8Array): Promise<void> {
     checkKeyPart(label, 'label');
-    await this.#client.set(keyOf(label, this.#agent), blob);
+    const key = keyOf(label, this.#agent);
     this.#labels.add(label);
+    // SET has no answer; asking for the key behind it tells that the store has it.
+    await this.#persistently(async () => {
+      await this.#client.set(key, blob);
+      if (await this.#client.check(key)) return;
+      throw new TcpxError('ERR_PEER_REFUSED', `publish metadata: TCPStore did not keep ${key}`);
+    });
   }
 
   async fetch(agent: string, label: string): Promise<Uint8Array> {
