@@ -9,6 +9,7 @@ import { freePort } from '../testing/etcd-server.js';
 import { openMockAgent, piecesOf, regionOf } from '../testing/mock-agents.js';
 import { MockNetwork } from '../testing/mock-network.js';
 import { TcpStoreServer } from '../testing/tcp-store-server.js';
+import { startTorchStore, torchSkipReason } from '../testing/torch-store.js';
 import { NixlStatus } from './status.js';
 import { TcpStoreClient } from './tcp-store-client.js';
 
@@ -56,6 +57,26 @@ test('TCPStore: publish, fetch and withdraw with NIXL’s keys', async (t) => {
   assert.equal(server.values.size, 0);
   await rejectsCode(b.agent.fetchRemoteMD('a'), 'ERR_USAGE_NOT_FOUND');
 });
+
+for (const usesLibuv of [true, false]) {
+  const kind = usesLibuv ? 'libuv' : 'plain';
+  test(`TCPStore: PyTorch’s own server (${kind}), publish, fetch and withdraw`, async (t) => {
+    const reason = torchSkipReason();
+    if (reason !== undefined) {
+      t.skip(reason);
+      return;
+    }
+    const endpoint = await startTorchStore(t, usesLibuv);
+    const network = new MockNetwork();
+    const a = await openMockAgent(t, network, 'a', using(endpoint));
+    const b = await openMockAgent(t, network, 'b', using(endpoint, 300));
+    await a.agent.sendLocalMD();
+    await b.agent.fetchRemoteMD('a');
+    assert.equal(b.agent.checkRemoteMD('a', piecesOf(a.memory, [0, 8])), S.SUCCESS);
+    await a.agent.invalidateLocalMD();
+    await rejectsCode(b.agent.fetchRemoteMD('a'), 'ERR_USAGE_NOT_FOUND');
+  });
+}
 
 test('TCPStore: a fetch waits for a key that comes later, an agent for a store that does', async (t) => {
   const port = await freePort();
