@@ -144,6 +144,13 @@ test('loadRemoteMD: malformed is MISMATCH and changes nothing', async (t) => {
   assert.equal(a.agent.checkRemoteMD('b'), S.SUCCESS);
 });
 
+test('loadRemoteMD: a blob beyond the limit is refused before it is read', async (t) => {
+  const settings = { 'nixl.metadataBytesMax': 64 * 1024 };
+  const { a } = await openMockPair(t, { settings });
+  const long = Buffer.alloc(64 * 1024 + 1);
+  throwsCode(() => a.agent.loadRemoteMD(long), 'ERR_WIRE_LIMIT');
+});
+
 test('loadRemoteMD: unknown backends are skipped; none in common is BACKEND', async (t) => {
   const { a, b } = await openMockPair(t);
   const known = decodeMetadata(b.agent.getLocalMD());
@@ -237,7 +244,7 @@ test('registrations: 1,000 of them, interleaved transfers', async (t) => {
   }
 });
 
-test('notifications: appended to the caller’s map, waited for, BACKEND without a backend', async (t) => {
+test('notifications: appended to the caller’s map, waited for', async (t) => {
   const { a, b } = await openMockPair(t);
   const map = new Map([['old', [new Uint8Array(1)]]]);
   a.agent.genNotif('b', 'one');

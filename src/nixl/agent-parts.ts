@@ -60,7 +60,8 @@ export function assembleAgent(
     // Whoever waits for a transfer with that peer must look again.
     bell.ring();
   };
-  const peers = new RemotePeers(name, backends, log, onEvicted);
+  const blobBytesMax = settings['nixl.metadataBytesMax'];
+  const peers = new RemotePeers({ ownName: name, backends, blobBytesMax, log, onEvicted });
   const isCapturing = options.captureTelemetry === true;
   const telemetry = new AgentTelemetry(isTelemetryOn(settings['nixl.telemetry'], isCapturing));
   const self = { name, generation: nextGeneration(), isLive: true };
@@ -72,8 +73,7 @@ export function assembleAgent(
     onLoad: (blob: Uint8Array, origin: string) => void peers.load(blob, origin),
     onInvalidate: (agent: string, origin: string) => peers.invalidate(agent, origin),
   };
-  const frameBytesMax = settings['nixl.metadataBytesMax'];
-  const endpoint = new MetadataEndpoint({ handlers, frameBytesMax, log });
+  const endpoint = new MetadataEndpoint({ handlers, frameBytesMax: blobBytesMax, log });
   const parts = { name, plugins, backends, sections, peers, factory, runner, notifier };
   return { ...parts, bell, telemetry, endpoint, log };
 }

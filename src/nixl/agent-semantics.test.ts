@@ -58,7 +58,7 @@ test('semantics: READ notifies the owner of the data', async (t) => {
   assert.equal(text(b.agent.getNotifs().get('a')?.[0]), 'read');
 });
 
-test('semantics: exactly one notification per successful post, none for a failed one', async (t) => {
+test('semantics: one notification per successful post, none for a failed one', async (t) => {
   const { a, b } = await openMockPair(t);
   const pieces = [piecesOf(a.memory, [0, 8]), piecesOf(b.memory, [0, 8])] as const;
   const request = a.agent.createXferReq(XferOp.WRITE, ...pieces, 'b', { notif: 'n' });
@@ -190,7 +190,7 @@ test('semantics: genNotif to a lost peer does not evict it', async (t) => {
 
 // ── traps ──
 
-test('trap: createXferReq does not merge neighbours, makeXferReq does unless told not to', async (t) => {
+test('trap: createXferReq does not merge neighbours, makeXferReq does', async (t) => {
   const { a, b } = await openMockPair(t);
   const pieces = [
     [0, 8],
@@ -233,7 +233,7 @@ test('trap: options without a notification switch off the one given at creation'
   assert.deepEqual(posted({ notif: '' }), [''], 'an empty message is a message');
 });
 
-test('trap: status of an evicted peer is NOT_FOUND, not stored; release reaches the backend', async (t) => {
+test('trap: status of an evicted peer is NOT_FOUND, but not stored', async (t) => {
   const { a, b, network } = await openMockPair(t);
   network.pollsPerTransfer = 5;
   const pieces = [piecesOf(a.memory, [0, 8]), piecesOf(b.memory, [0, 8])] as const;
@@ -246,7 +246,7 @@ test('trap: status of an evicted peer is NOT_FOUND, not stored; release reaches 
   assert.equal(network.callCount('a', 'releaseReqH'), 1);
 });
 
-test('trap: eviction unloads regions while a request still holds them; nothing breaks', async (t) => {
+test('trap: eviction unloads regions that a request still holds', async (t) => {
   const { a, b, network } = await openMockPair(t);
   network.pollsPerTransfer = 2;
   const pieces = [piecesOf(a.memory, [0, 8]), piecesOf(b.memory, [0, 8])] as const;
@@ -278,7 +278,7 @@ test('trap: polling notifications does not hold up posts', async (t) => {
   }
 });
 
-test('trap: among several capable backends the first created is taken, or the one named', async (t) => {
+test('trap: of several backends the first created is taken, or the one named', async (t) => {
   const network = new MockNetwork();
   const otherNetwork = new MockNetwork();
   otherNetwork.find = network.find.bind(network);

@@ -136,7 +136,7 @@ test('abort: a signal given to wait stops the transfer itself', async (t) => {
   assert.equal(a.agent.postXferReq(request), S.SUCCESS, 'the request is good for another post');
 });
 
-test('abort: a signal given to post works for pollers too; an aborted one posts nothing', async (t) => {
+test('abort: a signal given to post works for pollers; an aborted one posts nothing', async (t) => {
   const { a, network, request } = await openWithRequest(t);
   network.pollsPerTransfer = 1000;
   const abort = new AbortController();
@@ -231,7 +231,7 @@ test('telemetry: off is NO_TELEMETRY, and the setting wins over the program', as
   );
 });
 
-test('estimateXferCost: the backend’s figure; NOT_SUPPORTED without; NOT_FOUND without peer', async (t) => {
+test('estimateXferCost: the backend’s figure; NOT_FOUND once the peer is gone', async (t) => {
   const { a, request } = await openWithRequest(t);
   assert.ok(a.agent.estimateXferCost(request).durationUs > 0);
   a.agent.invalidateRemoteMD('b');

@@ -74,7 +74,7 @@ export interface Backend {
 
   /** Read once, when the backend is created: not empty, so ports must be bound by then. */
   getConnInfo?(): Uint8Array;
-  /** Once per peer. Remember how to reach it; connecting may wait. Bytes are the peer's: hostile. */
+  /** Once per peer: remember how to reach it; connecting may wait. The bytes are hostile. */
   loadRemoteConnInfo?(agent: string, connInfo: Uint8Array): void;
   /** Idempotent. Called with the own name at creation, with a peer's by makeConnection. */
   connect(agent: string): Later<void>;

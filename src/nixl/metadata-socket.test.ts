@@ -1,4 +1,4 @@
-// Metadata by direct socket: NIXL's messages on a real port, and what hostile peers achieve: nothing.
+// Metadata by direct socket: NIXL's messages on a real port, and what hostile peers achieve.
 
 import assert from 'node:assert/strict';
 import { connect, createServer, type Socket } from 'node:net';
@@ -59,7 +59,7 @@ test('socket: push, fetch and invalidate between two agents', async (t) => {
   await until(() => a.agent.checkRemoteMD('b') === S.ERR_NOT_FOUND, 'a forgets b');
 });
 
-test('socket: partial metadata adds up; an agent without a listener can send and fetch', async (t) => {
+test('socket: partial metadata adds up; no listener is needed to send and fetch', async (t) => {
   const { network, b, toB } = await openPair(t);
   const quiet = await openMockAgent(t, network, 'quiet');
   await quiet.agent.sendLocalPartialMD({ memType: MemType.DRAM, descs: [] }, toB);
@@ -177,7 +177,7 @@ test('socket: fetch refuses metadata of another name, silence and absence', asyn
   await rejectsCode(b.agent.fetchRemoteMD('a', toRude), 'ERR_PEER_LOST');
 });
 
-test('socket: a taken port is a typed error; without address or store nothing is sent', async (t) => {
+test('socket: a taken port, and neither address nor store, are typed errors', async (t) => {
   const { network, a } = await openPair(t);
   const settings = { 'nixl.listenPort': a.agent.listenPort! };
   await rejectsCode(

@@ -7,7 +7,7 @@ import type { BackendHandle } from './backend-set.js';
 import type { BasicDesc } from './descriptors.js';
 import type { MemType } from './memory-type.js';
 import type { RangeIndex } from './range-index.js';
-import type { PeerRef } from './remote-peers.js';
+import type { PeerRef } from './remote-peer.js';
 import type { XferDlist } from './xfer-dlist.js';
 
 export class PreparedDlist {

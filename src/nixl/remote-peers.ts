@@ -5,9 +5,7 @@
 
 import { TcpxError, toTcpxError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
-import type { TargetMd } from './backend.js';
 import type { BackendHandle, BackendSet } from './backend-set.js';
-import { type BasicDesc, type BlobDesc, formatDesc } from './descriptors.js';
 import type { MemType } from './memory-type.js';
 import {
   type AgentMetadata,
@@ -16,37 +14,20 @@ import {
   type SectionEntry,
 } from './metadata.js';
 import { RangeIndex } from './range-index.js';
+import {
+  changed,
+  loadRegion,
+  type PeerRef,
+  RemotePeer,
+  type RemoteRegion,
+  sectionOf,
+} from './remote-peer.js';
 
 export const PEERS_MAX = 4096;
+/** Over all peers together: pushes add up, and each region costs an object here. */
+export const REMOTE_REGIONS_MAX = 1 << 20;
 /** Where a load comes from when the program itself hands over the bytes. */
 export const APPLICATION_ORIGIN = 'application';
-
-export interface RemoteRegion extends BasicDesc {
-  readonly key: Uint8Array;
-  readonly target: TargetMd;
-}
-
-/** The part of a peer that requests keep: enough to know whether it is still the same one. */
-export interface PeerRef {
-  readonly name: string;
-  readonly generation: number;
-  readonly isLive: boolean;
-}
-
-class RemotePeer implements PeerRef {
-  readonly name: string;
-  readonly generation: number;
-  isLive = true;
-  origin: string;
-  readonly connInfos = new Map<BackendHandle, Uint8Array>();
-  readonly sections = new Map<BackendHandle, Map<MemType, RangeIndex<RemoteRegion>>>();
-
-  constructor(name: string, generation: number, origin: string) {
-    this.name = name;
-    this.generation = generation;
-    this.origin = origin;
-  }
-}
 
 /** Process-wide, so that no two peers of any agent ever share one. */
 let lastGeneration = 0;
@@ -57,20 +38,29 @@ export function nextGeneration(): number {
 
 const EMPTY = new RangeIndex<RemoteRegion>();
 
+export interface RemotePeersOptions {
+  readonly ownName: string;
+  readonly backends: BackendSet;
+  readonly blobBytesMax: number;
+  readonly log: Log;
+  readonly onEvicted: (agent: string) => void;
+}
+
 export class RemotePeers {
   readonly #peers = new Map<string, RemotePeer>();
+  readonly #options: RemotePeersOptions;
   readonly #ownName: string;
   readonly #backends: BackendSet;
   readonly #log: Log;
-  readonly #onEvicted: (agent: string) => void;
+  #regionCount = 0;
   /** Disconnects that are still under way, so that closing can wait for them. */
   readonly #farewells = new Set<Promise<void>>();
 
-  constructor(ownName: string, backends: BackendSet, log: Log, onEvicted: (agent: string) => void) {
-    this.#ownName = ownName;
-    this.#backends = backends;
-    this.#log = log;
-    this.#onEvicted = onEvicted;
+  constructor(options: RemotePeersOptions) {
+    this.#options = options;
+    this.#ownName = options.ownName;
+    this.#backends = options.backends;
+    this.#log = options.log;
   }
 
   find(name: string): PeerRef | undefined {
@@ -92,6 +82,7 @@ export class RemotePeers {
 
   /** Takes a blob in; returns the peer's name. Loads add up, so a peer may come in parts. */
   load(blob: Uint8Array, origin: string, expectedName?: string): string {
+    checkSize(blob, this.#options.blobBytesMax);
     const metadata = decodeMetadata(blob);
     const peer = this.#admit(metadata, origin, expectedName);
     const connections = this.#checkConnections(peer, metadata.connections);
@@ -193,6 +184,12 @@ export class RemotePeers {
         `loadRemoteMD of ${peer.name}: ${section.type} here does not take its memory type`,
       );
     }
+    if (this.#regionCount + section.descs.length > REMOTE_REGIONS_MAX) {
+      throw new TcpxError(
+        'ERR_WIRE_LIMIT',
+        `loadRemoteMD of ${peer.name}: more than ${REMOTE_REGIONS_MAX} regions of peers in all`,
+      );
+    }
     const index = sectionOf(peer, handle, section.memType);
     const fresh: RemoteRegion[] = [];
     try {
@@ -202,19 +199,22 @@ export class RemotePeers {
       }
     } finally {
       index.addAll(fresh);
+      peer.regionCount += fresh.length;
+      this.#regionCount += fresh.length;
     }
   }
 
   #evict(peer: RemotePeer): void {
     peer.isLive = false;
     this.#peers.delete(peer.name);
+    this.#regionCount -= peer.regionCount;
     for (const [handle, byMemType] of peer.sections) {
       for (const index of byMemType.values()) {
         for (const region of index.entries()) this.#unload(handle, region);
       }
     }
     for (const handle of peer.connInfos.keys()) this.#disconnect(handle, peer.name);
-    this.#onEvicted(peer.name);
+    this.#options.onEvicted(peer.name);
   }
 
   #unload(handle: BackendHandle, region: RemoteRegion): void {
@@ -235,31 +235,13 @@ export class RemotePeers {
   }
 }
 
-function loadRegion(
-  peer: RemotePeer,
-  handle: BackendHandle,
-  memType: MemType,
-  index: RangeIndex<RemoteRegion>,
-  desc: BlobDesc,
-): RemoteRegion | undefined {
-  const key = desc.metaInfo ?? new Uint8Array(0);
-  const known = index.findExact(desc);
-  if (known.some((region) => Buffer.compare(region.key, key) === 0)) return undefined;
-  if (known.length > 0) throw changed(peer.name, `key of ${formatDesc(memType, desc)}`);
-  const target = handle.backend.loadRemoteMD?.(desc, memType, peer.name);
-  if (target === undefined) {
-    throw new TcpxError('ERR_CAP_BACKEND', `loadRemoteMD of ${peer.name}: no object for a region`);
-  }
-  const { addr, len, devId } = desc;
-  return { addr, len, devId, key, target };
-}
-
-function sectionOf(peer: RemotePeer, handle: BackendHandle, memType: MemType) {
-  const byMemType = peer.sections.get(handle) ?? new Map<MemType, RangeIndex<RemoteRegion>>();
-  peer.sections.set(handle, byMemType);
-  const index = byMemType.get(memType) ?? new RangeIndex<RemoteRegion>();
-  byMemType.set(memType, index);
-  return index;
+function checkSize(blob: Uint8Array, limit: number): void {
+  if (blob.length <= limit) return;
+  throw new TcpxError(
+    'ERR_WIRE_LIMIT',
+    `loadRemoteMD: ${blob.length} bytes of metadata; at most ${limit} are taken`,
+    { facts: { bytes: blob.length, limit } },
+  );
 }
 
 /**
@@ -272,13 +254,5 @@ function checkOrigin(peer: RemotePeer, origin: string, attempted: string): void 
     'ERR_PEER_CHANGED',
     `${attempted} ${peer.name}: asked from ${origin}, but it was loaded from ${peer.origin}`,
     { facts: { agent: peer.name, origin } },
-  );
-}
-
-function changed(agent: string, what: string): TcpxError {
-  return new TcpxError(
-    'ERR_PEER_CHANGED',
-    `loadRemoteMD of ${agent}: the ${what} differs from what was loaded before`,
-    { facts: { agent } },
   );
 }

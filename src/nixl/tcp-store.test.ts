@@ -78,7 +78,7 @@ for (const usesLibuv of [true, false]) {
   });
 }
 
-test('TCPStore: a fetch waits for a key that comes later, an agent for a store that does', async (t) => {
+test('TCPStore: a fetch waits for its key, an agent for its store', async (t) => {
   const port = await freePort();
   const opening = openMockAgent(t, new MockNetwork(), 'early', using(`127.0.0.1:${port}`));
   await sleepMs(50);
@@ -123,7 +123,7 @@ test('TCPStore: names with a slash, a missing label and two stores are refused',
   await rejectsCode(openMockAgent(t, network, 'd', using('nonsense')), 'ERR_CONFIG_VALUE');
 });
 
-test('TCPStore client: a server that lies or stalls is a typed error, and the next call recovers', async (t) => {
+test('TCPStore client: a server that lies or stalls is a typed error, once', async (t) => {
   let answer = Buffer.alloc(0);
   const liar = createServer((socket) => {
     socket.on('error', () => undefined);

@@ -6,7 +6,7 @@ import { TcpxError } from '../base/errors.js';
 import type { MetaDlist, XferHandle } from './backend.js';
 import type { BackendHandle } from './backend-set.js';
 import type { XferOp } from './memory-type.js';
-import type { PeerRef } from './remote-peers.js';
+import type { PeerRef } from './remote-peer.js';
 import { NixlStatus } from './status.js';
 import type { XferTelemetry } from './telemetry.js';
 

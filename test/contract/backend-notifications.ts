@@ -29,6 +29,11 @@ async function pair(world: ContractWorld, byteCount: number) {
 }
 
 export function notificationContract(contractTest: ContractTest): void {
+  boundContract(contractTest);
+  standaloneContract(contractTest);
+}
+
+function boundContract(contractTest: ContractTest): void {
   contractTest('notification: after the data is in place, once per post', async (w) => {
     const byteCount = 4 << 20;
     const { a, b, source, owned, target } = await pair(w, byteCount);
@@ -76,7 +81,9 @@ export function notificationContract(contractTest: ContractTest): void {
     const [notification] = await notifications(b, 1, [a]);
     assert.deepEqual([notification!.agent, text(notification!.message)], ['a', 'read it']);
   });
+}
 
+function standaloneContract(contractTest: ContractTest): void {
   contractTest('genNotif: 400 messages in order, empty and large ones too', async (w) => {
     const { a, b } = await pair(w, 64);
     for (let i = 0; i < 400; i++) a.backend.genNotif?.('b', Buffer.from(String(i)));

@@ -40,6 +40,7 @@ export function backendContract(harness: BackendHarness): void {
   };
   capabilityContract(contractTest);
   transferContract(contractTest);
+  reuseContract(contractTest);
   notificationContract(contractTest);
   lifecycleContract(contractTest);
 }
@@ -109,7 +110,9 @@ function transferContract(contractTest: ContractTest): void {
     assert.deepEqual(targets[1]!.memory.read(3, 8), source.memory.read(100, 8));
     assert.deepEqual(targets[0]!.memory.read(40, 16), source.memory.read(500, 16));
   });
+}
 
+function reuseContract(contractTest: ContractTest): void {
   contractTest('registrations: 1,000 regions, interleaved transfers', async (w) => {
     const [a, b] = [await w.openPeer('a'), await w.openPeer('b')];
     introduce(a, b);
