@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type ErrorCode, isTcpxError } from '../base/errors.js';
+import { type ErrorCode, isTcpxError, TcpxError } from '../base/errors.js';
 import { openMockAgent, openMockPair, piecesOf, regionOf } from '../testing/mock-agents.js';
 import { MockNetwork } from '../testing/mock-network.js';
 import { Agent } from './agent.js';
@@ -95,6 +95,21 @@ test('deregisterMem: ranges must match exactly; one missing keeps all', async (t
   await rejectsCode(a.agent.deregisterMem(list(desc!)), 'ERR_USAGE_NOT_FOUND');
 });
 
+test('deregisterMem: a backend that refuses keeps the registration', async (t) => {
+  const { a, b } = await openMockPair(t);
+  const pieces = [piecesOf(a.memory, [0, 8]), piecesOf(b.memory, [0, 8])] as const;
+  const request = a.agent.createXferReq(XferOp.WRITE, ...pieces, 'b');
+  const { backend } = a.agent.queryXferBackend(request);
+  const real = backend.deregisterMem.bind(backend);
+  backend.deregisterMem = () => {
+    throw new TcpxError('ERR_USAGE_REGION_BUSY', 'in use');
+  };
+  await rejectsCode(a.agent.deregisterMem(regionOf(a.memory)), 'ERR_USAGE_REGION_BUSY');
+  assert.equal(a.agent.postXferReq(request), S.SUCCESS);
+  backend.deregisterMem = real;
+  await a.agent.deregisterMem(regionOf(a.memory));
+});
+
 test('getLocalMD: full, partial, and connection info alone', async (t) => {
   const { a, network } = await openMockPair(t);
   const second = network.allocate(64);
@@ -169,7 +184,9 @@ test('loadRemoteMD: unknown backends are skipped; none in common is BACKEND', as
 });
 
 test('loadRemoteMD: a failure among the regions wipes the peer', async (t) => {
-  const { a, b, network } = await openMockPair(t);
+  const evicted: string[] = [];
+  const onPeerEvicted = (name: string) => evicted.push(name);
+  const { a, b, network } = await openMockPair(t, { onPeerEvicted });
   const known = decodeMetadata(b.agent.getLocalMD());
   const [section] = known.sections;
   const changedKey = { ...section!.descs[0]!, metaInfo: Buffer.alloc(16, 1) };
@@ -179,6 +196,7 @@ test('loadRemoteMD: a failure among the regions wipes the peer', async (t) => {
   assert.equal(network.callCount('a', 'disconnect'), 1);
   const empty = { ...known, sections: [{ ...section!, descs: [] }] };
   throwsCode(() => a.agent.loadRemoteMD(encodeMetadata(empty)), 'ERR_USAGE_NOT_FOUND');
+  assert.deepEqual(evicted, ['b'], 'a peer that was never known is not announced as gone');
   a.agent.loadRemoteMD(b.agent.getLocalMD());
   assert.equal(a.agent.checkRemoteMD('b'), S.SUCCESS);
 });
@@ -274,7 +292,7 @@ test('close: cancels, deregisters, forgets, ends, in that order, once', async (t
   network.isRecording = true;
   await a.agent.close();
   await a.agent.close();
-  const expected = ['checkXfer', 'releaseReqH', 'unloadMD', 'deregisterMem', 'unloadMD'];
+  const expected = ['checkXfer', 'releaseReqH', 'deregisterMem', 'unloadMD', 'unloadMD'];
   assert.deepEqual(
     network.calls,
     [...expected, 'disconnect', 'close'].map((method) => `a.${method}`),

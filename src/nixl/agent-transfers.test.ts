@@ -88,6 +88,7 @@ test('release: a backend that cannot abort yet keeps the handle, REPOST_ACTIVE',
   a.agent.postXferReq(request);
   assert.equal(a.agent.releaseXferReq(request), S.ERR_REPOST_ACTIVE);
   assert.equal(a.agent.getXferStatus(request), S.ERR_BACKEND, 'its error is stored');
+  assert.equal(a.agent.postXferReq(request), S.ERR_REPOST_ACTIVE, 'it may still run');
   assert.equal(a.agent.releaseXferReq(request), S.SUCCESS);
   assert.equal(network.callCount('a', 'releaseReqH'), 2);
 });

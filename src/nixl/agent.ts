@@ -4,6 +4,7 @@
 
 import { loadConfig, processEnvironment } from '../base/config.js';
 import { TcpxError } from '../base/errors.js';
+import { SETTINGS } from '../base/settings.js';
 import {
   type AgentOptions,
   type AgentParts,
@@ -38,7 +39,7 @@ export interface BackendDescription {
 }
 
 /** Where peers are looked for unless a port is named; NIXL's default. */
-const PEER_PORT = 8888;
+const PEER_PORT = SETTINGS['nixl.listenPort'].fallback;
 
 export class Agent {
   readonly name: string;

@@ -87,6 +87,7 @@ export interface Backend {
 
   /** One contiguous range; the result comes back in transfers and in deregisterMem. */
   registerMem(desc: BlobDesc, memType: MemType): Later<RegionMd>;
+  /** May refuse, by throwing, while transfers use the range; it then stays registered. */
   deregisterMem(md: RegionMd): Later<void>;
   /** What a peer needs for the range; any length, zero bytes allowed. */
   getPublicData?(md: RegionMd): Uint8Array;

@@ -125,10 +125,10 @@ export class LocalSections {
     if (regions === undefined) throw notRegistered(list, list.descs[0], 'deregisterMem');
     let failure: unknown;
     for (const region of regions) {
-      index.remove(region);
       try {
-        if (region.target !== undefined) handle.backend.unloadMD(region.target);
         await handle.backend.deregisterMem(region.md);
+        index.remove(region);
+        if (region.target !== undefined) handle.backend.unloadMD(region.target);
       } catch (error) {
         failure = error;
       }
@@ -138,8 +138,8 @@ export class LocalSections {
 
   async #drop(handle: BackendHandle, region: LocalRegion): Promise<void> {
     try {
-      if (region.target !== undefined) handle.backend.unloadMD(region.target);
       await handle.backend.deregisterMem(region.md);
+      if (region.target !== undefined) handle.backend.unloadMD(region.target);
     } catch (error) {
       this.#log.warn('deregister failed', { backend: handle.type, reason: String(error) });
     }

@@ -48,6 +48,7 @@ export class MetadataConnection {
     this.#handlers = handlers;
     this.#frameBytesMax = frameBytesMax;
     this.#log = log;
+    socket.unref();
   }
 
   get isOpen(): boolean {
@@ -69,7 +70,14 @@ export class MetadataConnection {
   }
 
   async send(message: ListenerMessage): Promise<void> {
-    await writeAll(this.#socket, encodeListenerFrame(message), `metadata peer ${this.label}`);
+    const frame = encodeListenerFrame(message);
+    // Idle connections do not keep the program alive; one with something to say does.
+    this.#socket.ref();
+    try {
+      await writeAll(this.#socket, frame, `metadata peer ${this.label}`);
+    } finally {
+      this.#socket.unref();
+    }
   }
 
   /** Asks for the peer's metadata; the next LOAD on this connection is the answer. */

@@ -126,8 +126,6 @@ export class MetadataEndpoint {
       socket.destroy();
       throw new TcpxError('ERR_USAGE_STATE', `connect to ${host}:${port}: the agent was closed`);
     }
-    // An idle connection must not keep the program alive.
-    socket.unref();
     return this.#adopt(socket);
   }
 }

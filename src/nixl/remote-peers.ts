@@ -86,6 +86,7 @@ export class RemotePeers {
     const metadata = decodeMetadata(blob);
     const peer = this.#admit(metadata, origin, expectedName);
     const connections = this.#checkConnections(peer, metadata.connections);
+    const wasKnown = this.#peers.has(peer.name);
     this.#peers.set(peer.name, peer);
     try {
       for (const [handle, info] of connections) {
@@ -95,7 +96,7 @@ export class RemotePeers {
       for (const section of metadata.sections) this.#loadSection(peer, section);
     } catch (error) {
       // Half a peer is worse than none: it must be loaded anew.
-      this.#evict(peer);
+      this.#evict(peer, wasKnown);
       throw toTcpxError(error, 'ERR_CAP_BACKEND', `loadRemoteMD of ${peer.name}`);
     }
     return peer.name;
@@ -204,7 +205,7 @@ export class RemotePeers {
     }
   }
 
-  #evict(peer: RemotePeer): void {
+  #evict(peer: RemotePeer, isAnnounced = true): void {
     peer.isLive = false;
     this.#peers.delete(peer.name);
     this.#regionCount -= peer.regionCount;
@@ -214,7 +215,7 @@ export class RemotePeers {
       }
     }
     for (const handle of peer.connInfos.keys()) this.#disconnect(handle, peer.name);
-    this.#options.onEvicted(peer.name);
+    if (isAnnounced) this.#options.onEvicted(peer.name);
   }
 
   #unload(handle: BackendHandle, region: RemoteRegion): void {

@@ -88,6 +88,8 @@ export class TcpStoreClient {
   #request<T>(request: Uint8Array[], answer: (reader: SocketReader) => Promise<T>): Promise<T> {
     const turn = this.#last.then(async () => {
       const connection = await this.#connected();
+      // Idle, the connection does not keep the program alive; with a request under way it does.
+      connection.socket.ref();
       try {
         await writeAll(connection.socket, Buffer.concat(request), this.#label);
         return await answer(connection.reader);
@@ -95,6 +97,8 @@ export class TcpStoreClient {
         // The stream is out of step now: nothing more may be read from it.
         this.close();
         throw error;
+      } finally {
+        connection.socket.unref();
       }
     });
     this.#last = turn.catch(() => undefined);
@@ -106,7 +110,6 @@ export class TcpStoreClient {
     if (known !== undefined && !known.socket.destroyed && known.socket.writable) return known;
     const { host, port, connectTimeoutMs } = this.#options;
     const socket = await connectSocket(host, port, connectTimeoutMs);
-    socket.unref();
     const connection = { socket, reader: new SocketReader(socket, this.#label) };
     await this.#handshake(connection);
     this.#connection = connection;

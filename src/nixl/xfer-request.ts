@@ -2,7 +2,7 @@
 //   NOT_POSTED ──post──► IN_PROG ──► SUCCESS or an error; post again from any state but IN_PROG.
 // A request remembers which generation of its peer it was made for and runs against no other.
 
-import { TcpxError } from '../base/errors.js';
+import { TcpxError, toTcpxError } from '../base/errors.js';
 import type { MetaDlist, XferHandle } from './backend.js';
 import type { BackendHandle } from './backend-set.js';
 import type { XferOp } from './memory-type.js';
@@ -41,6 +41,8 @@ export class XferRequest {
   isReleased = false;
   /** The backend's handle is gone: released, or aborted by a backend that aborts by releasing. */
   isHandleFreed = false;
+  /** A release was refused: the transfer may still run, whatever `status` says. */
+  isAborting = false;
   startTimeUs = 0;
   postDurationUs = 0;
   xferDurationUs = 0;
@@ -52,14 +54,7 @@ export class XferRequest {
     this.descCount = parts.local.count;
     this.totalBytes = parts.local.lens.reduce((sum, len) => sum + len, 0);
     this.notif = notif;
-    const { op, local, remote } = parts;
-    this.handle = parts.backend.backend.prepXfer({
-      op,
-      local,
-      remote,
-      agent: parts.peer.name,
-      ...(customParam === undefined ? {} : { customParam }),
-    });
+    this.handle = prepare(parts, customParam);
   }
 
   get telemetry(): XferTelemetry {
@@ -71,5 +66,16 @@ export class XferRequest {
   checkUsable(attempted: string): void {
     if (!this.isReleased) return;
     throw new TcpxError('ERR_USAGE_ARGUMENT', `${attempted}: the request was released`);
+  }
+}
+
+function prepare(parts: XferParts, customParam: string | undefined): XferHandle {
+  const { op, local, remote, backend } = parts;
+  const agent = parts.peer.name;
+  const custom = customParam === undefined ? {} : { customParam };
+  try {
+    return backend.backend.prepXfer({ op, local, remote, agent, ...custom });
+  } catch (error) {
+    throw toTcpxError(error, 'ERR_CAP_BACKEND', `prepare a transfer with ${agent}`);
   }
 }

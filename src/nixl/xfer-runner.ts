@@ -48,12 +48,13 @@ export class XferRunner {
    * Options without one: no message, now and later.
    */
   post(request: XferRequest, options?: PostOptions, control?: XferControl): NixlStatus {
-    if (request.isReleased || request.isHandleFreed) return NixlStatus.ERR_INVALID_PARAM;
+    if (request.isHandleFreed) return NixlStatus.ERR_INVALID_PARAM;
+    if (request.isAborting) return this.#refuse(NixlStatus.ERR_REPOST_ACTIVE);
     if (!request.peer.isLive) return this.#refuse(NixlStatus.ERR_NOT_FOUND);
     if (request.status === NixlStatus.IN_PROG) {
       const status = this.#check(request);
       if (status === NixlStatus.IN_PROG) return this.#refuse(NixlStatus.ERR_REPOST_ACTIVE);
-      if (status === NixlStatus.ERR_REMOTE_DISCONNECT) return status;
+      if (status === NixlStatus.ERR_REMOTE_DISCONNECT || isFreed(request)) return status;
     }
     if (options !== undefined) request.notif = notifBytes(options.notif);
     if (request.notif !== undefined && !request.backend.backend.supportsNotif) {
@@ -95,7 +96,9 @@ export class XferRunner {
     if (request.status === NixlStatus.IN_PROG) this.#check(request);
     if (!request.isHandleFreed) {
       const status = callBackend(() => request.backend.backend.releaseReqH(request.handle));
-      if (status < 0) {
+      if (status !== NixlStatus.SUCCESS) {
+        // Whatever it was, it runs on until the backend says otherwise: no post meanwhile.
+        request.isAborting = true;
         request.status = status;
         return this.#refuse(NixlStatus.ERR_REPOST_ACTIVE);
       }
@@ -202,7 +205,7 @@ export class XferRunner {
   #abort(request: XferRequest): void {
     const { backend } = request.backend;
     if (backend.cancelXfer !== undefined) return;
-    if (callBackend(() => backend.releaseReqH(request.handle)) < 0) return;
+    if (callBackend(() => backend.releaseReqH(request.handle)) !== NixlStatus.SUCCESS) return;
     request.isHandleFreed = true;
     this.#settle(request, NixlStatus.ERR_CANCELED);
   }
@@ -227,6 +230,11 @@ export class XferRunner {
     request.xferDurationUs = this.#clock.nowUs() - request.startTimeUs;
     this.#telemetry.onCompleted(request.op, request.totalBytes, request.xferDurationUs);
   }
+}
+
+/** A check may have ended it for good; asked through a call because checks change requests. */
+function isFreed(request: XferRequest): boolean {
+  return request.isHandleFreed;
 }
 
 /** The polling path: no closure, so that a poll allocates nothing. */

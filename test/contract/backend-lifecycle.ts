@@ -13,6 +13,7 @@ import {
   type ContractWorld,
   introduce,
   loadTarget,
+  notifications,
   pattern,
   post,
   prepare,
@@ -178,6 +179,25 @@ function peerContract(contractTest: ContractTest): void {
         b.backend.getNotifs?.();
         status = a.backend.releaseReqH(handle);
       }
+    },
+  );
+
+  contractTest(
+    'peer replaced: a successor of the same name gets nothing meant for it',
+    async (w) => {
+      const { a, b, source, target } = await pair(w, 64);
+      await w.killPeer(b);
+      const successor = await w.openPeer('b');
+      const status = await outcome(a, successor, () =>
+        prepare(a, XferOp.WRITE, 'b', [[source, 0, 64]], [[target, 0, 64]]),
+      );
+      assert.ok(status < 0);
+      try {
+        a.backend.genNotif?.('b', Buffer.from('for the old one'));
+      } catch (error) {
+        assert.ok(isTcpxError(error), String(error));
+      }
+      assert.deepEqual(await notifications(successor, 0, [a]), []);
     },
   );
 
