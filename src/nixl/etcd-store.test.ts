@@ -4,10 +4,12 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { sleepMs } from '../base/clock.js';
 import { type ErrorCode, isTcpxError } from '../base/errors.js';
+import { silentLog } from '../base/log.js';
 import { EtcdServer, etcdSkipReason } from '../testing/etcd-server.js';
 import { openMockAgent, piecesOf, regionOf } from '../testing/mock-agents.js';
 import { MockNetwork } from '../testing/mock-network.js';
 import { EtcdClient, prefixEnd } from './etcd-client.js';
+import { EtcdWatch } from './etcd-watch.js';
 import { NixlStatus } from './status.js';
 
 const S = NixlStatus;
@@ -192,6 +194,30 @@ test('etcd: a deletion during the outage of a watch is not missed', { skip }, as
   await server.start();
   await client.deletePrefix('/nixl/agents//a/');
   await until(() => b.agent.checkRemoteMD('a') === S.ERR_NOT_FOUND, 'b hears of it');
+});
+
+test('etcd: a watch whose revisions were compacted away says so and goes on', {
+  skip,
+}, async (t) => {
+  const { server, client } = await openWorld(t);
+  for (let round = 0; round < 5; round++) await client.put('/w/k', Buffer.from('v'), undefined);
+  const { revision } = await client.get('/w/k');
+  const body = JSON.stringify({ revision: String(revision) });
+  await fetch(`${server.url}/v3/kv/compaction`, { method: 'POST', body });
+  const seen: string[] = [];
+  const watch = new EtcdWatch({
+    client,
+    key: '/w/',
+    isPrefix: true,
+    fromRevision: 1n,
+    log: silentLog,
+    onEvent: (event) => seen.push(`${event.kind} ${event.key}`),
+    onGap: () => seen.push('gap'),
+  });
+  t.after(() => watch.close());
+  await until(() => seen.includes('gap'), 'the gap is told');
+  await client.put('/w/later', Buffer.from('v'), undefined);
+  await until(() => seen.includes('put /w/later'), 'and what comes later is seen');
 });
 
 test('etcd: the second endpoint is used when the first is dead', { skip }, async (t) => {
