@@ -3,7 +3,7 @@
 import { closeAccess } from '../memory/region-access.hot.js';
 import type { StreamPort } from '../transport/stream-port.js';
 import { Channel, FLIGHT_MASK } from './channel.js';
-import { TURN_ENDED, TURN_RULE, TURN_SYSTEM } from './channel-receive.hot.js';
+
 import { sendTurn } from './channel-send.hot.js';
 import type { LaneCore } from './lane-core.js';
 import { FAIL_CANCELLED, FAIL_CHANNEL, TRANSFER_GENERATION, transferWord } from './layout.js';
@@ -31,6 +31,7 @@ import {
   failTransfer,
   submitTransfer,
 } from './transfer-progress.hot.js';
+import { TURN_ENDED, TURN_RULE, TURN_SYSTEM } from './turn.js';
 
 /** Where a lane gets its ports from, and who is told about channels that come and go. */
 export interface LaneHooks {
