@@ -27,7 +27,8 @@ const table = rows.map((row) => [
 ]);
 const cores = cpus();
 process.stdout.write(
-  `measured on ${cores[0]?.model ?? '?'}, ${cores.length} cores, Linux ${release()}, Node ${process.version}, ` +
+  `measured on ${cores[0]?.model ?? '?'}, ${cores.length} cores, Linux ${release()}, ` +
+    `Node ${process.version}, ` +
     `UCX ${await ucxVersion()}; ${rounds} interleaved rounds, medians (min … max)\n\n`,
 );
 process.stdout.write(formatTable([['what', 'bar', 'measured', 'verdict', 'detail'], ...table]));

@@ -56,5 +56,6 @@ function spread(
 ) {
   const shown = samples.map((sample) => sample / unit.scale);
   const median = medianOf(shown);
-  return `${median.toFixed(2)} ${unit.name} (${Math.min(...shown).toFixed(2)} … ${Math.max(...shown).toFixed(2)})`;
+  const range = `${Math.min(...shown).toFixed(2)} … ${Math.max(...shown).toFixed(2)}`;
+  return `${median.toFixed(2)} ${unit.name} (${range})`;
 }

@@ -188,7 +188,7 @@ export class BenchInitiator {
       if (status === 'active') {
         throw new TcpxError(
           'ERR_XFER_DEADLINE',
-          `${request.operation} to ${session.peer}: not confirmed in ${values['bench.deadlineMs']} ms`,
+          `${session.peer}: ${request.operation} not confirmed in ${values['bench.deadlineMs']} ms`,
         );
       }
     }

@@ -120,7 +120,7 @@ async function callOnce(endpoint: string, path: string, request: Json, timeoutMs
     throw new TcpxError(code, `etcd ${path} at ${endpoint}: ${reason}`, { cause: error });
   }
   try {
-    return JSON.parse(body) as Json;
+    return JSON.parse(body) as Json; // checked: by whoever reads a field
   } catch (error) {
     throw malformed(path, `not JSON (${String(error)})`);
   }

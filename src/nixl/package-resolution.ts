@@ -19,7 +19,7 @@ async function resolveImportOnly(name: string, directory: string): Promise<strin
     const root = join(at, 'node_modules', name);
     const text = await readFile(join(root, 'package.json'), 'utf8').catch(() => undefined);
     if (text !== undefined) {
-      const entry = entryOf(JSON.parse(text) as unknown);
+      const entry = entryOf(JSON.parse(text) as unknown); // checked: entryOf
       return entry === undefined ? undefined : join(root, entry);
     }
     if (dirname(at) === at) return undefined;

@@ -30,7 +30,7 @@ export async function runUcx(options: UcxOptions): Promise<PeerFigure> {
   }
 }
 
-/** Pure: the `Final:` row is iterations, median µs, average µs, overall µs, MB/s average, overall. */
+/** Pure. The `Final:` row: iterations, median, average, overall µs, average and overall MB/s. */
 export function parseUcx(output: string, options: UcxOptions): PeerFigure {
   const row = /^Final:\s+(.*)$/m.exec(output)?.[1]?.trim().split(/\s+/).map(Number);
   // With -f alone numbers are printed: the last line that consists of numbers.
