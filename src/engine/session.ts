@@ -106,8 +106,14 @@ export class Session {
 
   #once(operation: 'write' | 'read', blocks: readonly Block[], options: PostOptions): Transfer {
     const request = this.prepare(operation, blocks);
-    const transfer = request.post(options);
     const release = (): void => request.release();
+    let transfer: Transfer;
+    try {
+      transfer = request.post(options);
+    } catch (error) {
+      release();
+      throw error;
+    }
     transfer.done.then(release, release);
     return transfer;
   }
