@@ -245,6 +245,7 @@ export class Engine {
   }
 
   laneStats(): LaneStats[] {
+    this.#assertOpen();
     return this.#lanes.stats();
   }
 
