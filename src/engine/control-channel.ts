@@ -35,6 +35,7 @@ export class ControlChannel {
 
   constructor(set: ControlSet, fd: number) {
     this.socket = new ControlSocket(set, fd, {
+      wantedBytes: () => this.#wantedBytes(),
       onBytes: (bytes) => this.#onBytes(bytes),
       onClosed: (reason) => this.#fail(new TcpxError('ERR_PEER_LOST', `${this.where}: ${reason}`)),
     });
@@ -124,6 +125,12 @@ export class ControlChannel {
     }
   }
 
+  // Never beyond the end of a frame: data frames may follow ATTACHED at once.
+  #wantedBytes(): number {
+    const head = decodeControlHead(this.#buffer.subarray(0, this.#bufferedBytes));
+    return CONTROL_HEAD_BYTES + (head?.bodyBytes ?? 0) - this.#bufferedBytes;
+  }
+
   // Takes bytes up to the end of one frame; returns the rest.
   #accept(input: Uint8Array): Uint8Array {
     const room = this.#buffer.length - this.#bufferedBytes;
@@ -144,6 +151,8 @@ export class ControlChannel {
   }
 
   #deliver(message: ControlMessage): void {
+    // The last control frame of a data connection: what follows belongs to the lane.
+    if (message.kind === ControlKind.Attached) this.socket.pause();
     if (this.#onMessage !== undefined) {
       this.#onMessage(message);
       return;

@@ -17,6 +17,8 @@ const BUFFER_BYTES = 16 * 1024;
 const QUEUE_BYTES_MAX = 64 * 1024;
 
 export interface ControlListener {
+  /** How much may be read now, at least 1: what lies behind may belong to somebody else. */
+  wantedBytes(): number;
   /** The bytes are valid during the call only. */
   onBytes(bytes: Uint8Array): void;
   /** The peer closed, or a call failed; the socket is closed already. */
@@ -59,7 +61,8 @@ export class ControlSocket implements ControlHandler {
   onReady(): void {
     if (this.#outputBytes > 0) this.#flush();
     if (!this.#isOpen) return;
-    setIov(this.#iov, 0, this.#input.addr, BUFFER_BYTES);
+    const wanted = Math.min(BUFFER_BYTES, this.#listener.wantedBytes());
+    setIov(this.#iov, 0, this.#input.addr, wanted);
     const received = receiveVector(this.fd, this.#iov, 0, 1);
     if (received > 0) this.#listener.onBytes(this.#input.uint8.subarray(0, received));
     else if (received === 0) this.#fail('the peer closed the connection');
@@ -92,6 +95,11 @@ export class ControlSocket implements ControlHandler {
     if (!this.#isOpen) return;
     this.close();
     this.#listener.onClosed(reason);
+  }
+
+  /** Reads no more; stays open for whoever takes the descriptor over. */
+  pause(): void {
+    this.#set.remove(this.fd);
   }
 
   close(): void {
