@@ -248,6 +248,7 @@ export class Engine {
   }
 
   laneStats(): LaneStats[] {
+    this.#assertOpen();
     return this.#lanes.stats();
   }
 

@@ -31,13 +31,22 @@ export class KeptLog {
   }
 }
 
+const opened: Engine[] = [];
+
+/** For after hooks: an engine that a failed test left open would keep the process. */
+export async function closeEngines(): Promise<void> {
+  await Promise.all(opened.splice(0).map((engine) => engine.close()));
+}
+
 /** An engine of modest size that reads no environment. */
-export function openEngine(
+export async function openEngine(
   settings: Settings = {},
   options: Omit<EngineOptions, 'settings' | 'config'> = {},
 ): Promise<Engine> {
   const config = loadConfig({ options: { ...SMALL, ...settings }, environment: {} });
-  return Engine.open({ log: new KeptLog().log, ...options, config });
+  const engine = await Engine.open({ log: new KeptLog().log, ...options, config });
+  opened.push(engine);
+  return engine;
 }
 
 export interface EnginePair {
