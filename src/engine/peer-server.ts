@@ -41,6 +41,10 @@ export class PeerServer {
     this.#listener = new Listener(options.set, options.address, (fd) => this.#onAccepted(fd));
   }
 
+  get host(): string {
+    return this.#listener.address.host;
+  }
+
   get port(): number {
     return this.#listener.address.port;
   }
@@ -96,7 +100,9 @@ export class PeerServer {
     const greeted = await greetClient(identity, connection, first);
     const session = this.#options.sessions.create({
       id: this.#freshId(),
+      role: 'server',
       peerName: greeted.peerName,
+      peerGeneration: greeted.peerGeneration,
       agreement: greeted.agreement,
       key: greeted.sessionKey,
       control: connection,
