@@ -313,11 +313,15 @@ export class Engine {
     if (!this.#isOpen) return;
     this.#server?.close();
     const closed = Promise.all(this.#sessions.list().map((session) => session.close()));
-    await this.drive(Promise.race([closed, sleepMs(CLOSE_WAIT_MS)]));
+    let timer: NodeJS.Timeout | undefined;
+    const timeIsOver = new Promise((resolve) => (timer = setTimeout(resolve, CLOSE_WAIT_MS)));
+    await this.drive(Promise.race([closed, timeIsOver]));
+    clearTimeout(timer);
     this.#isOpen = false;
     clearInterval(this.#heartbeat);
-    await this.#lanes.close();
+    // First: what is still being connected fails, while the lanes can take back its channels.
     this.#control.close();
+    await this.#lanes.close();
   }
 
   #assertOpen(): void {

@@ -35,6 +35,7 @@ export class PeerServer {
   readonly #options: PeerServerOptions;
   readonly #listener: Listener;
   readonly #handshakes = new Set<ControlChannel>();
+  #isClosed = false;
 
   constructor(options: PeerServerOptions) {
     this.#options = options;
@@ -50,6 +51,7 @@ export class PeerServer {
   }
 
   close(): void {
+    this.#isClosed = true;
     this.#listener.close();
     for (const connection of this.#handshakes) connection.close();
   }
@@ -78,6 +80,10 @@ export class PeerServer {
   }
 
   #refuse(connection: ControlChannel, error: unknown): void {
+    if (this.#isClosed) {
+      connection.close();
+      return;
+    }
     const typed = toTcpxError(error, 'ERR_SYS_CALL', 'handshake');
     this.#options.log.warn('peer refused', {
       peer: connection.where,

@@ -29,14 +29,12 @@ export class TcpxInbox {
   }
 
   receive({ session, bytes }: EngineNotification): void {
+    if (this.#bytes + bytes.length > INBOX_BYTES_MAX || this.#arrived.length > INBOX_COUNT_MAX) {
+      this.#expel(session, `${this.#arrived.length} notifications wait already`);
+      return;
+    }
     try {
-      const message = this.#unsealerOf(session).take(bytes);
-      if (message === undefined) return;
-      if (this.#bytes + message.length > INBOX_BYTES_MAX || this.#arrived.length > INBOX_COUNT_MAX) {
-        this.#expel(session, `${this.#arrived.length} notifications wait already`);
-        return;
-      }
-      this.deliver(session.facts.peerName, message);
+      this.#unsealerOf(session).take(bytes);
     } catch (error) {
       this.#expel(session, toTcpxError(error, 'ERR_WIRE_FRAME', 'notification').message);
     }
@@ -58,7 +56,7 @@ export class TcpxInbox {
   #unsealerOf(session: Session): Unsealer {
     const known = this.#unsealers.get(session);
     if (known !== undefined) return known;
-    const unsealer = new Unsealer();
+    const unsealer = new Unsealer((message) => this.deliver(session.facts.peerName, message));
     this.#unsealers.set(session, unsealer);
     return unsealer;
   }

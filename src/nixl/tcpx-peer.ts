@@ -8,7 +8,7 @@ import { type ErrorCode, isTcpxError, TcpxError, toTcpxError } from '../base/err
 import type { ConnInfo } from '../engine/conn-info.js';
 import type { Engine } from '../engine/engine.js';
 import type { Session } from '../engine/session.js';
-import { sealMessage } from './notif-envelope.js';
+import { checkMessageBytes, sealOrdered } from './notif-envelope.js';
 import { TransferCost } from './tcpx-cost.js';
 
 /** Errors that mean: that process is not there any more. Nothing else may evict a peer. */
@@ -38,6 +38,10 @@ export class TcpxPeer {
   readonly #waiters = new Set<PeerWaiter>();
   #outbox: Uint8Array[] = [];
   #outboxBytes = 0;
+  /** Of the message that is being sent, and the session that its number belongs to. */
+  #parts: Uint8Array[] = [];
+  #partsSession: Session | undefined;
+  #sentCount = 0;
   #nextMessageId = 0;
 
   constructor(engine: Engine, agent: string, info: ConnInfo) {
@@ -86,7 +90,7 @@ export class TcpxPeer {
   }
 
   get isIdle(): boolean {
-    return this.#waiters.size === 0 && this.#outbox.length === 0;
+    return this.#waiters.size + this.#outbox.length + this.#parts.length === 0;
   }
 
   /** Lets go what waits, as far as there is a connection and room. */
@@ -102,7 +106,7 @@ export class TcpxPeer {
 
   /** Fire and forget, in order. */
   send(message: Uint8Array): void {
-    const parts = sealMessage(message, this.nextMessageId());
+    checkMessageBytes(message);
     const failure = this.failure();
     if (failure !== undefined) throw failure;
     if (this.#outboxBytes + message.length > OUTBOX_BYTES_MAX) {
@@ -111,13 +115,12 @@ export class TcpxPeer {
         `notify ${this.agent}: ${this.#outboxBytes} bytes of messages wait already`,
       );
     }
-    for (const part of parts) {
-      this.#outbox.push(part);
-      this.#outboxBytes += part.length;
-    }
+    this.#outbox.push(Uint8Array.from(message));
+    this.#outboxBytes += message.length;
     this.#flush();
   }
 
+  /** Names a message that travels in parts without an order. */
   nextMessageId(): number {
     this.#nextMessageId = (this.#nextMessageId + 1) >>> 0;
     return this.#nextMessageId;
@@ -133,21 +136,33 @@ export class TcpxPeer {
   }
 
   #flush(): void {
-    if (this.#outbox.length === 0) return;
+    if (this.#outbox.length + this.#parts.length === 0) return;
     if (this.#failure !== undefined) {
       this.#outbox = [];
       this.#outboxBytes = 0;
+      this.#parts = [];
       return;
     }
     const session = this.readySession();
-    let sent = 0;
-    for (; session !== undefined && sent < this.#outbox.length && this.#engine.hasRoom; sent++) {
-      const part = this.#outbox[sent];
+    if (session === undefined) return;
+    if (session !== this.#partsSession) {
+      this.#partsSession = session;
+      this.#parts = [];
+      this.#sentCount = 0;
+    }
+    let taken = 0;
+    while (this.#engine.hasRoom) {
+      const message = this.#parts.length === 0 ? this.#outbox[taken] : undefined;
+      if (message !== undefined) {
+        taken++;
+        this.#outboxBytes -= message.length;
+        this.#parts = sealOrdered(message, ++this.#sentCount);
+      }
+      const part = this.#parts.shift();
       if (part === undefined) break;
       session.notify(part);
-      this.#outboxBytes -= part.length;
     }
-    if (sent > 0) this.#outbox.splice(0, sent);
+    if (taken > 0) this.#outbox.splice(0, taken);
   }
 
   async #open(): Promise<void> {

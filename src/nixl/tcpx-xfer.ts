@@ -6,7 +6,7 @@ import type { Engine } from '../engine/engine.js';
 import type { BlockColumns } from '../engine/request.js';
 import type { Request, Session } from '../engine/session.js';
 import type { Transfer } from '../engine/transfer.js';
-import { fitsOne, sealMessage, sealWhole } from './notif-envelope.js';
+import { fitsOne, sealParts, sealWhole } from './notif-envelope.js';
 import { NixlStatus, nixlStatusOf } from './status.js';
 import { isGone, type PeerWaiter, type TcpxPeer } from './tcpx-peer.js';
 
@@ -122,7 +122,7 @@ export class TcpxXfer implements PeerWaiter {
     const notif = this.#notif;
     if (notif === undefined) return NO_OPTIONS;
     if (fitsOne(notif)) return { notify: sealWhole(notif) };
-    this.#tail = sealMessage(notif, this.peer.nextMessageId());
+    this.#tail = sealParts(notif, this.peer.nextMessageId(), false);
     return NO_OPTIONS;
   }
 
