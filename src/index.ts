@@ -52,3 +52,7 @@ export { XferDlist, type XferDlistInput } from './nixl/xfer-dlist.js';
 export type { XferOptions } from './nixl/xfer-factory.js';
 export type { XferRequest } from './nixl/xfer-request.js';
 export type { PostOptions as XferPostOptions, XferControl } from './nixl/xfer-runner.js';
+export type { MemoryHandle, MemoryUse } from './p2p/memory-table.js';
+export type { OperationFacts, OperationState, Receive, Send } from './p2p/operation.js';
+export { type Role, TcpxSession, type TcpxSessionOptions } from './p2p/tcpx-session.js';
+export type { OperationCounts, ReceiveCounts, TcpxTransfer } from './p2p/tcpx-transfer.js';
