@@ -73,7 +73,8 @@ async function interleave(
   const figures: Figures = { engine: [], agent: [] };
   try {
     for (let round = 0; round <= rounds; round++) {
-      const order = round % 2 === 0 ? (['engine', 'agent'] as const) : (['agent', 'engine'] as const);
+      const order =
+        round % 2 === 0 ? (['engine', 'agent'] as const) : (['agent', 'engine'] as const);
       for (const name of order) {
         const figure = measure(sides[name]);
         if (round > 0) figures[name].push(figure);
