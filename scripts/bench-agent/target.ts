@@ -13,11 +13,10 @@ export async function serveTarget(progress: string): Promise<void> {
   const { buffer } = allocateRegionMemory(TARGET_BYTES, 'normal');
   new Uint8Array(buffer).fill(1);
   await agent.registerMem({ memType: MemType.DRAM, descs: [describeMemory(buffer)] });
-  let isOver = false;
-  process.stdin.resume().on('end', () => (isOver = true));
+  const input = process.stdin.resume();
   process.stdout.write(`${Buffer.from(agent.getLocalMD()).toString('base64')}\n`);
   // Where callers drive the target moves only while it polls: mostly here, at times in the loop.
-  while (!isOver) {
+  while (!input.readableEnded) {
     const spins = progress === 'caller' ? 2000 : 1;
     for (let index = 0; index < spins; index++) agent.getNotifs();
     await new Promise((resolve) => setTimeout(resolve, progress === 'caller' ? 0 : 50));

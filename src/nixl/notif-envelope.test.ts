@@ -13,7 +13,7 @@ const bytes = (length: number, seed: number) =>
   new Uint8Array(length).map((_, index) => index * 31 + seed);
 const isBroken = (error: unknown) => isTcpxError(error, 'ERR_WIRE_FRAME');
 
-test('envelope: whole, ordered and long messages come back, whatever order their parts take', () => {
+test('envelope: whole, ordered and long messages come back in any order of their parts', () => {
   const sizes = [0, 1, 65_530, 65_531, 65_532, 65_536, 200_000];
   const messages = sizes.map((size, index) => bytes(size, index));
   const parts = messages.flatMap((message, index) => sealOrdered(message, index + 1));

@@ -240,7 +240,7 @@ function settingsOf(params: BackendParams, log: Log): Partial<SettingValues> {
     if (!names.includes(name)) log.debug('backend parameter ignored', { name });
   }
   // Texts: loadConfig parses and checks them.
-  return Object.fromEntries(known) as unknown as Partial<SettingValues>;
+  return Object.fromEntries(known);
 }
 
 function own(md: RegionMd): TcpxRegionMd {

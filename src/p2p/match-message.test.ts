@@ -32,7 +32,7 @@ test('match message: every kind comes back as it was', () => {
   }
 });
 
-test('match message: random bytes are refused with a typed error or decode to bounded values', () => {
+test('match message: random bytes are refused with a typed error or give bounded values', () => {
   const start = fc.constantFrom([], [1, 1, 0, 0], [1, 2, 0, 0], [1, 3, 0, 0]);
   const bytes = fc.tuple(start, fc.uint8Array({ maxLength: 60 }));
   fc.assert(

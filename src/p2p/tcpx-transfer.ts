@@ -87,18 +87,12 @@ export class TcpxTransfer {
 
   /** Resolves when everything posted so far has ended well; rejects with the first failure. */
   async wait(timeoutMs: number): Promise<void> {
-    let timer: NodeJS.Timeout | undefined;
-    let isOver = false;
-    const timeIsOver = new Promise<void>((resolve) => {
-      timer = setTimeout(() => {
-        isOver = true;
-        resolve();
-      }, timeoutMs);
-    });
+    const endUs = this.#engine.nowUs() + timeoutMs * 1000;
+    // A little late rather than early: woken once, the time must be over.
+    const timer = setTimeout(() => this.#wake(), timeoutMs + 2);
     try {
-      while (this.#pending() > 0 && !isOver) {
-        const settled = new Promise<void>((resolve) => this.#waiters.push(resolve));
-        await this.#engine.drive(Promise.race([settled, timeIsOver]));
+      while (this.#pending() > 0 && this.#engine.nowUs() < endUs) {
+        await this.#engine.drive(new Promise<void>((resolve) => this.#waiters.push(resolve)));
       }
     } finally {
       clearTimeout(timer);
@@ -132,6 +126,10 @@ export class TcpxTransfer {
     if (error === undefined) counts.completed++;
     else counts.failed++;
     this.#error ??= error;
+    this.#wake();
+  }
+
+  #wake(): void {
     const waiters = this.#waiters;
     this.#waiters = [];
     for (const wake of waiters) wake();

@@ -62,6 +62,7 @@ export function lifecycleContract(contractTest: ContractTest): void {
   releaseContract(contractTest);
   keyContract(contractTest);
   peerContract(contractTest);
+  successorContract(contractTest);
 }
 
 function releaseContract(contractTest: ContractTest): void {
@@ -210,7 +211,9 @@ function peerContract(contractTest: ContractTest): void {
       }
     },
   );
+}
 
+function successorContract(contractTest: ContractTest): void {
   contractTest(
     'peer replaced: a successor of the same name gets nothing meant for it',
     async (w) => {

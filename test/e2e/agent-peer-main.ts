@@ -21,9 +21,8 @@ async function runAgent(name: string, bytes: number): Promise<void> {
   const memory = new Uint8Array(buffer);
   await agent.registerMem({ memType: MemType.DRAM, descs: [describeMemory(buffer)] });
   process.stdout.write(`${Buffer.from(agent.getLocalMD()).toString('base64')}\n`);
-  let isOver = false;
-  process.stdin.resume().on('end', () => (isOver = true));
-  while (!isOver) {
+  const input = process.stdin.resume();
+  while (!input.readableEnded) {
     for (const [, messages] of await agent.waitNotifs(100)) {
       for (const message of messages) {
         const sum = checksumHost(memory).toString(16);

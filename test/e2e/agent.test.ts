@@ -84,7 +84,7 @@ test('agent: a killed peer is REMOTE_DISCONNECT, evicted, and its successor work
   await successor.stop();
 });
 
-test('p2p: a server here and a client in another process shake hands and exchange 1 MiB', async (t) => {
+test('p2p: a client in another process shakes hands and exchanges 1 MiB', async (t) => {
   const server = await TcpxSession.open({ name: 'server' });
   t.after(() => server.close());
   const client = startPeer(['session', server.listen()]);
