@@ -2,7 +2,7 @@
 // The plugin reads it in its own way; what it would skip, misread or die of is reported here as a
 // pitfall instead of being repaired silently. Pure.
 
-import { type CpuSet, cpuRanges, cpuSet } from './irq/cpu-set.js';
+import { type CpuSet, cpuRanges, cpuSet } from './irq/cpu-choice.js';
 
 /** The plugin keeps eight ranges per interface and does not check for a ninth. */
 export const RANGES_PER_NIC_MAX = 8;

@@ -5,7 +5,7 @@
 import { bindingCpus, type NicBinding } from '../bindings.js';
 import type { Nic } from '../model.js';
 import { type CoreMap, cutEvenly, physicalCores, withSiblings } from './core-map.js';
-import { type CpuSet, cpuSet, differenceOf, intersectionOf, unionOf } from './cpu-set.js';
+import { type CpuSet, cpuSet, differenceOf, intersectionOf, unionOf } from './cpu-choice.js';
 
 export interface NicAllocation {
   readonly nic: string;

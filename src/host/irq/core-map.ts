@@ -2,7 +2,7 @@
 // Built once from the host model. Pure.
 
 import type { CpuModel, NumaNode } from '../model.js';
-import { type CpuSet, cpuSet, intersectionOf } from './cpu-set.js';
+import { type CpuSet, cpuSet, intersectionOf } from './cpu-choice.js';
 
 export interface CoreMap {
   /** One more than the highest CPU number the kernel may ever use: the width of its masks. */

@@ -1,46 +1,25 @@
-// CPU masks in the form of /proc/irq/N/smp_affinity: hexadecimal groups of 32 bits, comma between,
-// most significant first. A bare run of more than eight digits, which is what printing one large
+// CPU masks for people: the kernel's comma form (see ../cpu-set.ts), refused with the reason that
+// the kernel would not give. A bare run of more than eight digits, which is what printing one large
 // number gives, is refused by the kernel (EOVERFLOW), and so is a 0x prefix (EINVAL).
 
 import { TcpxError } from '../../base/errors.js';
-import { type CpuSet, cpuSet } from './cpu-set.js';
+import { formatCpuMask, parseCpuMask } from '../cpu-set.js';
+import type { CpuSet } from './cpu-choice.js';
 
-const GROUP_BITS = 32;
-const DIGIT_BITS = 4;
-const GROUP_DIGITS = GROUP_BITS / DIGIT_BITS;
+const GROUP_DIGITS = 8;
 
 /** The mask as the kernel prints it for that many possible CPUs: 208 give `ffff` and six groups. */
-export function formatCpuMask(cpus: CpuSet, possibleCount: number): string {
+export function requireFormattedMask(cpus: CpuSet, possibleCount: number): string {
+  const mask = formatCpuMask(cpus, possibleCount);
+  if (mask !== undefined) return mask;
   const highest = cpus.at(-1) ?? -1;
-  if (highest >= possibleCount) {
-    throw maskError(`CPU ${highest} does not exist among ${possibleCount} possible CPUs`);
-  }
-  const groups = new Uint32Array(Math.ceil(possibleCount / GROUP_BITS));
-  for (const cpu of cpus) {
-    const index = Math.floor(cpu / GROUP_BITS);
-    groups[index] = ((groups[index] ?? 0) | (1 << (cpu % GROUP_BITS))) >>> 0;
-  }
-  const topBits = possibleCount - (groups.length - 1) * GROUP_BITS;
-  const words = [...groups].reverse().map((group, index) => {
-    const digits = index === 0 ? Math.ceil(topBits / DIGIT_BITS) : GROUP_DIGITS;
-    return group.toString(16).padStart(digits, '0');
-  });
-  return words.join(',');
+  throw maskError(`CPU ${highest} does not exist among ${possibleCount} possible CPUs`);
 }
 
 /** Reads what the kernel prints or accepts; refuses what it would refuse. */
-export function parseCpuMask(text: string): CpuSet {
-  const words = text.trim().split(',');
-  const cpus: number[] = [];
-  for (const [index, word] of words.entries()) {
-    checkGroup(word, text);
-    const base = (words.length - 1 - index) * GROUP_BITS;
-    const group = Number.parseInt(word, 16);
-    for (let bit = 0; bit < GROUP_BITS; bit++) {
-      if (((group >>> bit) & 1) === 1) cpus.push(base + bit);
-    }
-  }
-  return cpuSet(cpus);
+export function requireCpuMask(text: string): CpuSet {
+  for (const word of text.trim().split(',')) checkGroup(word, text);
+  return parseCpuMask(text) ?? [];
 }
 
 function checkGroup(word: string, text: string): void {

@@ -3,7 +3,8 @@
 
 import type { NicAllocation } from './allocation.js';
 import { type CoreMap, withSiblings } from './core-map.js';
-import { type CpuSet, differenceOf, formatCpuList, intersectionOf } from './cpu-set.js';
+import { formatCpuList } from '../cpu-set.js';
+import { type CpuSet, differenceOf, intersectionOf } from './cpu-choice.js';
 
 export const WARNING_CODES = {
   overlap: 'interrupts share CPUs with send or receive threads',

@@ -5,8 +5,9 @@
 import { bindingOf, formatBindings } from '../bindings.js';
 import type { Irq, Nic, NicVector } from '../model.js';
 import type { NicAllocation } from './allocation.js';
-import { formatCpuMask } from './cpu-mask.js';
-import { type CpuSet, cpuSet, formatCpuList, unionOf } from './cpu-set.js';
+import { requireFormattedMask } from './cpu-mask.js';
+import { formatCpuList } from '../cpu-set.js';
+import { type CpuSet, cpuSet, unionOf } from './cpu-choice.js';
 import { type PlanWarning, type WarningContext, warningsFor } from './plan-warning.js';
 import { POLICIES, type PolicyName, type PolicyRequest, describeVector } from './policy.js';
 
@@ -79,7 +80,7 @@ export function buildPlan(name: PolicyName, request: PolicyRequest, source: Plan
     cpus: draft.cpus,
     value: formatCpuList(draft.cpus),
     path: affinityPath(draft.vector.irq),
-    mask: formatCpuMask(draft.cpus, request.cores.possibleCount),
+    mask: requireFormattedMask(draft.cpus, request.cores.possibleCount),
     before: optionalSet(irqById.get(draft.vector.irq)?.requested),
     reason: draft.reason,
     warnings: warningsFor({ ...draft.allocation, cpus: draft.cpus }, context),

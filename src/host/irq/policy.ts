@@ -14,7 +14,8 @@ import {
   type NicAllocation,
 } from './allocation.js';
 import { cutEvenly, physicalCores } from './core-map.js';
-import { type CpuSet, cpuSet, formatCpuList, parseCpuList } from './cpu-set.js';
+import { formatCpuList } from '../cpu-set.js';
+import { type CpuSet, cpuSet, requireCpuList } from './cpu-choice.js';
 
 export const POLICY_NAMES = [
   'nccl',
@@ -117,7 +118,7 @@ export function withReferenceRanges(request: PolicyRequest): PolicyRequest {
     ...request,
     txBindings: parseBindings(A3_HIGH_TX_BINDINGS).bindings,
     rxBindings: parseBindings(A3_HIGH_RX_BINDINGS).bindings,
-    application: request.application ?? parseCpuList(A3_HIGH_APPLICATION),
+    application: request.application ?? requireCpuList(A3_HIGH_APPLICATION),
   };
   const known = new Set(filled.txBindings.map((binding) => binding.nic));
   const isA3High =

@@ -3,15 +3,15 @@
 // still be the old one (*pending*). Proof of movement is where interrupts were counted. Pure.
 
 import type { Irq } from '../model.js';
+import { formatCpuList } from '../cpu-set.js';
 import {
   type CpuSet,
   cpuSet,
   differenceOf,
-  formatCpuList,
   intersectionOf,
   isSameSet,
   isSubset,
-} from './cpu-set.js';
+} from './cpu-choice.js';
 import type { PlanLine } from './plan.js';
 
 export const LINE_STATES = {

@@ -4,8 +4,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { isTcpxError } from '../../base/errors.js';
-import { formatCpuMask, formatHexNumber, parseCpuMask } from './cpu-mask.js';
-import { cpuSet, differenceOf, formatCpuList, isSubset, parseCpuList, unionOf } from './cpu-set.js';
+import { requireFormattedMask, formatHexNumber, requireCpuMask } from './cpu-mask.js';
+import { formatCpuList } from '../cpu-set.js';
+import { cpuSet, differenceOf, isSubset, requireCpuList, unionOf } from './cpu-choice.js';
 
 const CPUS_208 = [
   ['8-21,112-125', '0000,00000000,00000000,3fff0000,00000000,00000000,003fff00', 28],
@@ -19,49 +20,52 @@ const CPUS_208 = [
 
 for (const [list, mask, count] of CPUS_208) {
   test(`cpu mask: ${list} of 208 CPUs is the mask the kernel prints`, () => {
-    const cpus = parseCpuList(list, { possibleCount: 208 });
+    const cpus = requireCpuList(list, { possibleCount: 208 });
     assert.equal(cpus.length, count);
-    assert.equal(formatCpuMask(cpus, 208), mask);
-    assert.deepEqual(parseCpuMask(mask), cpus);
+    assert.equal(requireFormattedMask(cpus, 208), mask);
+    assert.deepEqual(requireCpuMask(mask), cpus);
     assert.equal(formatCpuList(cpus), list);
   });
 }
 
 test('cpu mask: the top group has as many digits as its CPUs need', () => {
-  assert.equal(formatCpuMask([0], 8), '01');
-  assert.equal(formatCpuMask([7], 8), '80');
-  assert.equal(formatCpuMask([2], 3), '4');
-  assert.equal(formatCpuMask([31], 32), '80000000');
-  assert.equal(formatCpuMask([32], 33), '1,00000000');
+  assert.equal(requireFormattedMask([0], 8), '01');
+  assert.equal(requireFormattedMask([7], 8), '80');
+  assert.equal(requireFormattedMask([2], 3), '4');
+  assert.equal(requireFormattedMask([31], 32), '80000000');
+  assert.equal(requireFormattedMask([32], 33), '1,00000000');
 });
 
 test('cpu mask: one number for calculators keeps all bits', () => {
-  assert.equal(formatHexNumber(parseCpuList('8-21,112-125')), '0x3fff00000000000000000000003fff00');
+  assert.equal(
+    formatHexNumber(requireCpuList('8-21,112-125')),
+    '0x3fff00000000000000000000003fff00',
+  );
 });
 
 for (const bad of ['0x10', '123456789', 'ff,', 'g', '']) {
   test(`cpu mask: ${JSON.stringify(bad)} is refused as the kernel refuses it`, () => {
-    assert.throws(() => parseCpuMask(bad), isUsage);
+    assert.throws(() => requireCpuMask(bad), isUsage);
   });
 }
 
 test('cpu mask: a CPU beyond the possible ones is refused', () => {
-  assert.throws(() => formatCpuMask([8], 8), isUsage);
+  assert.throws(() => requireFormattedMask([8], 8), isUsage);
 });
 
 for (const bad of ['3-1', 'x', '1-2-3', '-1', '0-7:3/2', '0-7:1/0', '8', '1;2']) {
   test(`cpu list: ${JSON.stringify(bad)} is refused on an 8-CPU host`, () => {
-    assert.throws(() => parseCpuList(bad, { possibleCount: 8 }), isUsage);
+    assert.throws(() => requireCpuList(bad, { possibleCount: 8 }), isUsage);
   });
 }
 
 test('cpu list: takes strides, N, all and empty items as the kernel does', () => {
   const options = { possibleCount: 8 };
-  assert.deepEqual(parseCpuList('1-3:1/2', options), [1, 3]);
-  assert.deepEqual(parseCpuList('5-N', options), [5, 6, 7]);
-  assert.deepEqual(parseCpuList('all', options), [0, 1, 2, 3, 4, 5, 6, 7]);
-  assert.deepEqual(parseCpuList('1,,2', options), [1, 2]);
-  assert.deepEqual(parseCpuList('', options), []);
+  assert.deepEqual(requireCpuList('1-3:1/2', options), [1, 3]);
+  assert.deepEqual(requireCpuList('5-N', options), [5, 6, 7]);
+  assert.deepEqual(requireCpuList('all', options), [0, 1, 2, 3, 4, 5, 6, 7]);
+  assert.deepEqual(requireCpuList('1,,2', options), [1, 2]);
+  assert.deepEqual(requireCpuList('', options), []);
 });
 
 const anyHost = fc.integer({ min: 1, max: 1100 }).chain((possibleCount) =>
@@ -74,9 +78,9 @@ const anyHost = fc.integer({ min: 1, max: 1100 }).chain((possibleCount) =>
 test('cpu list and mask: any set on any host survives both forms', () => {
   fc.assert(
     fc.property(anyHost, ({ possibleCount, cpus }) => {
-      assert.deepEqual(parseCpuList(formatCpuList(cpus), { possibleCount }), cpus);
-      const mask = formatCpuMask(cpus, possibleCount);
-      assert.deepEqual(parseCpuMask(mask), cpus);
+      assert.deepEqual(requireCpuList(formatCpuList(cpus), { possibleCount }), cpus);
+      const mask = requireFormattedMask(cpus, possibleCount);
+      assert.deepEqual(requireCpuMask(mask), cpus);
       assert.equal(mask.split(',').length, Math.ceil(possibleCount / 32));
       assert.ok(mask.split(',').every((group) => group.length <= 8));
     }),

@@ -1,7 +1,8 @@
-// Sets of CPUs as ascending arrays of numbers, the list form in which the kernel reads and prints
-// them (`0-3,8,10-20:2/4`), and the operations that plans need. Pure.
+// CPU lists as people choose them (`8-21,112-125`, `0-N`, `all`), refused with the reason that the
+// kernel would not give, and the set operations that plans need. Pure.
 
 import { TcpxError } from '../../base/errors.js';
+import { sortCpus } from '../cpu-set.js';
 
 /** Ascending, without repeats. */
 export type CpuSet = readonly number[];
@@ -14,11 +15,11 @@ export interface CpuListOptions {
 const CPU_NUMBER_MAX = 65_535;
 
 export function cpuSet(cpus: Iterable<number>): CpuSet {
-  return [...new Set(cpus)].sort((a, b) => a - b);
+  return sortCpus(new Set(cpus));
 }
 
 /** Parses a CPU list; empty items are skipped, `N` is the last CPU and `all` every one. */
-export function parseCpuList(text: string, options: CpuListOptions = {}): CpuSet {
+export function requireCpuList(text: string, options: CpuListOptions = {}): CpuSet {
   const last = options.possibleCount === undefined ? undefined : options.possibleCount - 1;
   const cpus: number[] = [];
   for (const item of text.trim().split(',')) {
@@ -72,12 +73,6 @@ export function cpuRanges(cpus: CpuSet): readonly (readonly [number, number])[] 
     else ranges.push([cpu, cpu]);
   }
   return ranges;
-}
-
-export function formatCpuList(cpus: CpuSet): string {
-  return cpuRanges(cpus)
-    .map(([first, end]) => (first === end ? String(first) : `${first}-${end}`))
-    .join(',');
 }
 
 export function unionOf(...sets: readonly CpuSet[]): CpuSet {
