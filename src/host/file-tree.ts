@@ -10,3 +10,12 @@ export type FileTree = ReadonlyMap<string, TreeEntry>;
 
 /** Folder in which a capture keeps what no file of the host holds: ethtool, netlink, addresses. */
 export const CAPTURE_FOLDER = '/tcpx-capture';
+
+/** sysfs links are relative, so that a copied tree still holds together. */
+export function relativeLink(fromFolder: string, target: string): string {
+  const from = fromFolder.split('/').slice(1);
+  const to = target.split('/').slice(1);
+  let common = 0;
+  while (common < from.length && from[common] === to[common]) common++;
+  return [...from.slice(common).map(() => '..'), ...to.slice(common)].join('/');
+}

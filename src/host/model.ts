@@ -23,6 +23,8 @@ export interface HostModel {
   readonly irqDefaultAffinity: readonly number[] | undefined;
   readonly softirqs: SoftirqTable | undefined;
   readonly softnet: readonly SoftnetCpu[];
+  /** `Tcp` and `TcpExt` counters of this network namespace, by the kernel's names. */
+  readonly tcpCounters: Readonly<Record<string, number>>;
   /** Size of the global RFS table; RFS also needs a count per queue. */
   readonly rfsEntries: number | undefined;
   readonly writers: readonly IrqWriter[];

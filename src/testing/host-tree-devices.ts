@@ -1,6 +1,6 @@
 // The PCI tree, network interfaces and GPUs of a made-up host, as sysfs shows them.
 
-import { CAPTURE_FOLDER } from '../host/file-tree.js';
+import { CAPTURE_FOLDER, relativeLink } from '../host/file-tree.js';
 import type { GpuSpec, HostSpec, IrqSpec, NicSpec, NodeSpec } from './host-spec.js';
 import type { TreeBuilder } from './tree-builder.js';
 
@@ -59,15 +59,6 @@ function addPciDevice(
 
 function localCpuList(spec: HostSpec, node: NodeSpec | undefined): string {
   return node === undefined ? `0-${spec.cpuCount - 1}` : node.cpuList;
-}
-
-/** sysfs links are relative, so that a copied tree still holds together. */
-export function relativeLink(fromFolder: string, target: string): string {
-  const from = fromFolder.split('/').slice(1);
-  const to = target.split('/').slice(1);
-  let common = 0;
-  while (common < from.length && from[common] === to[common]) common++;
-  return [...from.slice(common).map(() => '..'), ...to.slice(common)].join('/');
 }
 
 function addNic(
