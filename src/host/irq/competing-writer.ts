@@ -38,7 +38,7 @@ function isBanned(
   balancer: IrqWriter,
   driverOf: (nic: string) => string | undefined,
 ): boolean {
-  const words = balancer.options.flatMap((option) => option.split(/[\s=]+/));
+  const words = balancer.options.flatMap((option) => option.split(/[\s="']+/));
   return words.some((word, index) => {
     const value = words[index + 1];
     if (/^(--oneshot|-o|IRQBALANCE_ONESHOT)$/.test(word)) return true;
