@@ -61,6 +61,12 @@ export function stringAttribute(type: number, text: string): Attribute {
   return { type, value: Buffer.from(`${text}\0`, 'latin1') };
 }
 
+export function numberAttribute(type: number, number: number): Attribute {
+  const value = Buffer.alloc(4);
+  value.writeUInt32LE(number, 0);
+  return { type, value };
+}
+
 /** The nested flag tells newer kernels that the value holds attributes itself. */
 export function nestedAttribute(type: number, inner: readonly Attribute[]): Attribute {
   return { type: type | 0x8000, value: encodeAttributes(inner) };
@@ -135,6 +141,8 @@ export function attributeNumber(
 ): number | undefined {
   const value = attributes.find((attribute) => attribute.type === type)?.value;
   if (value === undefined) return undefined;
+  // Counters come with 4 or 8 bytes, as they need.
+  if (value.length >= 8) return value.readUInt32LE(4) * 2 ** 32 + value.readUInt32LE(0);
   if (value.length >= 4) return value.readUInt32LE(0);
   if (value.length >= 2) return value.readUInt16LE(0);
   return value.length === 1 ? value.readUInt8(0) : undefined;

@@ -9,6 +9,7 @@ import {
   decodeAttributes,
   encodeRequest,
   nestedAttribute,
+  numberAttribute,
   type Reply,
   stringAttribute,
 } from '../ffi/netlink-message.js';
@@ -23,6 +24,7 @@ const OPERATION_ID = 1;
 
 const QUEUE_GET = 10;
 const NAPI_GET = 11;
+const QUEUE_STATS_GET = 12;
 const RINGS_GET = 15;
 const RINGS_HEADER = 1;
 const HEADER_DEVICE_NAME = 2;
@@ -85,6 +87,34 @@ export function decodeNapi({ attributes }: Reply): NetdevNapi | undefined {
   const irq = attributeNumber(attributes, 3);
   const pid = attributeNumber(attributes, 4);
   return { ifindex, id, irq, pid };
+}
+
+export interface QueueBytes {
+  readonly ifindex: number;
+  readonly type: 'rx' | 'tx';
+  readonly queue: number;
+  readonly bytes: number;
+}
+
+const STATS_SCOPE = 4;
+const SCOPE_QUEUE = 1;
+const STATS_RX_BYTES = 9;
+const STATS_TX_BYTES = 11;
+
+/** Bytes per queue of all interfaces; empty where the kernel or the driver does not count. */
+export function readQueueBytes(socket: NetlinkSocket, family: number): QueueBytes[] {
+  const scope = numberAttribute(STATS_SCOPE, SCOPE_QUEUE);
+  const replies = ask(socket, family, QUEUE_STATS_GET, true, [scope]) ?? [];
+  return replies.map(decodeQueueBytes).filter((stats) => stats !== undefined);
+}
+
+export function decodeQueueBytes({ attributes }: Reply): QueueBytes | undefined {
+  const ifindex = attributeNumber(attributes, 1);
+  const type = attributeNumber(attributes, 2) === 1 ? 'tx' : 'rx';
+  const queue = attributeNumber(attributes, 3);
+  const bytes = attributeNumber(attributes, type === 'tx' ? STATS_TX_BYTES : STATS_RX_BYTES);
+  if (ifindex === undefined || queue === undefined || bytes === undefined) return undefined;
+  return { ifindex, type, queue, bytes };
 }
 
 const SPLIT_STATES = ['unknown', 'off', 'on'] as const;
