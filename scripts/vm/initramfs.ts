@@ -83,13 +83,12 @@ function programEntries(program: string, path: string): ArchiveEntry[] {
 }
 
 function koffiEntries(repository: string): ArchiveEntry[] {
-  const skip = /\/(doc|src|vendor)\//;
   const folders = ['koffi', '@koromix/koffi-linux-x64'];
   return folders.flatMap((folder) =>
     treeEntries(
       join(repository, 'node_modules', folder),
       `app/node_modules/${folder}`,
-      (name) => !skip.test(`/${name}`) && !name.includes('musl'),
+      (name) => /\.(c?js|json|node)$/.test(name) && !/musl|vendor|doc\//.test(name),
     ),
   );
 }

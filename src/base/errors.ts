@@ -68,6 +68,14 @@ export const ERROR_CODES = {
     'a program that this command drives is not installed',
     'Install the package that the message names.',
   ),
+  ERR_CAP_BASELINE: entry(
+    'a change was asked for and no measurement from before it exists',
+    'Run the benchmark first and record it with tcpx irq baseline, or pass --no-baseline.',
+  ),
+  ERR_CAP_IRQBALANCE: entry(
+    'irqbalance runs and would undo the bindings',
+    'Ban the interrupts as the message says, or stop irqbalance, then apply again.',
+  ),
   ERR_SYS_CALL: entry(
     'a system call failed',
     'The message names the call, its errno and the object; the errno tells what to change.',

@@ -2,7 +2,31 @@
 
 import type { Command } from './command.js';
 import { configCommand } from './commands/config.js';
+import { envCommand } from './commands/env.js';
+import { envDiffCommand } from './commands/env-diff.js';
+import { irqApplyCommand } from './commands/irq-apply.js';
+import { irqBaselineCommand } from './commands/irq-baseline.js';
+import { irqMaskCommand } from './commands/irq-mask.js';
+import { irqPlanCommand } from './commands/irq-plan.js';
+import { irqRollbackCommand } from './commands/irq-rollback.js';
+import { irqShowCommand } from './commands/irq-show.js';
+import { irqThreadsCommand } from './commands/irq-threads.js';
+import { irqVerifyCommand } from './commands/irq-verify.js';
 import { topoCommand } from './commands/topo.js';
 import { watchCommand } from './commands/watch.js';
 
-export const COMMANDS: readonly Command[] = [topoCommand, watchCommand, configCommand];
+export const COMMANDS: readonly Command[] = [
+  topoCommand,
+  irqShowCommand,
+  irqPlanCommand,
+  irqApplyCommand,
+  irqVerifyCommand,
+  irqRollbackCommand,
+  irqBaselineCommand,
+  irqMaskCommand,
+  irqThreadsCommand,
+  envCommand,
+  envDiffCommand,
+  watchCommand,
+  configCommand,
+];

@@ -30,6 +30,8 @@ export type PolicyName = (typeof POLICY_NAMES)[number];
 export interface PolicyRequest extends AllocationRequest {
   readonly manualCores: CpuSet;
   readonly channels: number;
+  /** Interrupts that were observed, by IRQ: the busiest queues then get cores of their own first. */
+  readonly observed?: ReadonlyMap<number, number>;
 }
 
 export interface Placement {
@@ -161,15 +163,35 @@ function placeOnePerQueue(
 ): Placement {
   const order = coresFirst(allocation.irq, request);
   if (order.length === 0) return { cpus: [], reason: 'no core is left for interrupts' };
-  const queues = queueCountOf(allocation.nic, request);
-  // With cores enough, RX and TX of a queue part; else they share, as their work is one flow's.
-  const isApart = vector.role === 'rx' && order.length >= 2 * queues;
-  const position = (vector.queue ?? vector.index) + (isApart ? queues : 0);
+  const { position, why } = positionOf(vector, allocation.nic, order.length, request);
   const cpu = order[position % order.length] ?? 0;
   const reason =
     `${describeVector(vector)}: ${placeName(cpu, request)}, position ${position % order.length} ` +
-    `of ${order.length} interrupt CPUs of ${allocation.nic}`;
+    `of ${order.length} interrupt CPUs of ${allocation.nic}${why}`;
   return { cpus: [cpu], reason };
+}
+
+/** By load where a run was observed, else by queue number. */
+function positionOf(
+  vector: NicVector,
+  nic: string,
+  cpuCount: number,
+  request: PolicyRequest,
+): { readonly position: number; readonly why: string } {
+  const { observed } = request;
+  if (observed === undefined) {
+    const queues = queueCountOf(nic, request);
+    // With cores enough, RX and TX of a queue part; else they share, as their work is one flow's.
+    const isApart = vector.role === 'rx' && cpuCount >= 2 * queues;
+    return { position: (vector.queue ?? vector.index) + (isApart ? queues : 0), why: '' };
+  }
+  const vectors = request.nics.find((candidate) => candidate.name === nic)?.vectors ?? [];
+  const load = (irq: number) => observed.get(irq) ?? 0;
+  const ranked = [...vectors].sort((a, b) => load(b.irq) - load(a.irq) || a.index - b.index);
+  return {
+    position: ranked.findIndex((candidate) => candidate.irq === vector.irq),
+    why: `; ${load(vector.irq)} interrupts observed`,
+  };
 }
 
 function placePerChannel(

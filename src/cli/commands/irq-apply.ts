@@ -1,0 +1,160 @@
+// `tcpx irq apply`: writes a plan as one transaction. Wants root and a recorded baseline, refuses
+// while irqbalance would undo it, keeps a journal for rollback and a log with before and after.
+
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { TcpxError, toTcpxError } from '../../base/errors.js';
+import { affinityFolder, type AffinityStore, errnoOf } from '../../host/irq/affinity-store.js';
+import { type ApplyReport, applyPlan, isPermission } from '../../host/irq/apply.js';
+import { baselineProblem } from '../../host/irq/baseline.js';
+import { judgeWriters } from '../../host/irq/competing-writer.js';
+import { saveDocument, saveJournal, timeStamp } from '../../host/irq/journal.js';
+import type { IrqPlan } from '../../host/irq/plan.js';
+import type { Command, Invocation } from '../command.js';
+import { ExitCode } from '../exit-code.js';
+import {
+  type IrqHost,
+  openIrqHost,
+  PLAN_FLAGS,
+  planFor,
+  ROOT_FLAG,
+  STATE_FLAG,
+} from '../irq-host.js';
+import { formatApplyLog, formatProblems } from '../irq-text.js';
+import { printJson, printText } from '../print.js';
+
+export const irqApplyCommand: Command = {
+  name: 'irq apply',
+  summary: 'Bind interrupts as planned, all or none; needs root.',
+  settings: ['session.nics', 'flow.channels'],
+  flags: [
+    ROOT_FLAG,
+    STATE_FLAG,
+    ...PLAN_FLAGS,
+    { name: 'no-baseline', kind: 'boolean', summary: 'Do not ask for a recorded baseline.' },
+    { name: 'skip-refused', kind: 'boolean', summary: 'Leave out interrupts that cannot move.' },
+    {
+      name: 'ignore-irqbalance',
+      kind: 'boolean',
+      summary: 'Apply although irqbalance runs and will undo it.',
+    },
+  ],
+  run(invocation) {
+    const host = openIrqHost(invocation);
+    const plan = planFor(invocation, host.model);
+    const store = affinityFolder(host.root);
+    checkLines(plan);
+    checkPermission(plan, store);
+    checkBaseline(invocation, host);
+    checkWriters(invocation, host, plan);
+    return Promise.resolve(transact(invocation, host, plan, store));
+  },
+};
+
+function checkLines(plan: IrqPlan): void {
+  const empty = plan.lines.find((line) => line.value === '');
+  if (plan.lines.length > 0 && empty === undefined) return;
+  const what =
+    empty === undefined ? 'the plan has no line' : `IRQ ${empty.irq} would get no CPU at all`;
+  throw new TcpxError('ERR_USAGE_ARGUMENT', `irq apply: ${what}`);
+}
+
+function checkPermission(plan: IrqPlan, store: AffinityStore): void {
+  for (const { irq, path } of plan.lines) {
+    try {
+      store.probe(irq);
+    } catch (error) {
+      const errno = errnoOf(error);
+      if (errno === 'EACCES' || errno === 'EROFS') throw permissionError(path, errno);
+    }
+  }
+}
+
+function permissionError(path: string, errno: string): TcpxError {
+  const guidance =
+    errno === 'EROFS'
+      ? '/proc/irq is read-only here, as in most containers: apply on the host itself'
+      : 'run it with sudo, or let the service of examples/tcpx-irq.service apply a saved plan';
+  return new TcpxError(
+    'ERR_CAP_PERMISSION',
+    `open ${path} for writing: ${errno}; nothing was written. Binding interrupts needs root: ` +
+      guidance,
+    { facts: { path, errno } },
+  );
+}
+
+function checkBaseline(invocation: Invocation, host: IrqHost): void {
+  if (invocation.has('no-baseline')) return;
+  const problem = baselineProblem(host.stateFolder, host.model.hostname);
+  if (problem === undefined) return;
+  throw new TcpxError(
+    'ERR_CAP_BASELINE',
+    `${problem}: measure before changing. Run the benchmark three times with --json, record the ` +
+      'results with tcpx irq baseline FILE..., or pass --no-baseline',
+  );
+}
+
+function checkWriters(invocation: Invocation, host: IrqHost, plan: IrqPlan): void {
+  const driverOf = (nic: string) => host.model.nics.find(({ name }) => name === nic)?.driver;
+  const verdict = judgeWriters(plan.lines, host.model.writers, driverOf);
+  for (const note of verdict.notes) printText(`note: ${note}`);
+  if (verdict.endangered.length === 0 || invocation.has('ignore-irqbalance')) return;
+  throw new TcpxError(
+    'ERR_CAP_IRQBALANCE',
+    `irqbalance runs and would overwrite ${verdict.endangered.length} of ${plan.lines.length} ` +
+      `lines within seconds; ${verdict.remedies.join('; ')}; or pass --ignore-irqbalance`,
+  );
+}
+
+function transact(
+  invocation: Invocation,
+  host: IrqHost,
+  plan: IrqPlan,
+  store: AffinityStore,
+): ExitCode {
+  const time = new Date();
+  const id = timeStamp(time);
+  makeStateFolder(host.stateFolder);
+  const report = applyPlan(plan, store, {
+    id,
+    skipRefused: invocation.has('skip-refused'),
+    save: (journal) => saveJournal(host.stateFolder, journal),
+  });
+  const name = `irq-apply_${plan.hostname ?? 'host'}_${id.slice(0, 15)}.log`;
+  const logPath = join(host.stateFolder, name);
+  writeFileSync(logPath, formatApplyLog(report, plan, time.toISOString()));
+  if (report.outcome === 'applied') {
+    saveDocument(join(host.stateFolder, 'irq-plan.json'), host.stateFolder, plan);
+  }
+  if (invocation.isJson) printJson({ schema: 'tcpx.irq-apply/1', id, logPath, ...report });
+  else printReport(report, logPath);
+  const isDenied = report.outcome === 'refused' && report.refusals.some(isPermission);
+  if (isDenied) return ExitCode.Environment;
+  return report.outcome === 'applied' ? ExitCode.Good : ExitCode.RunTime;
+}
+
+function makeStateFolder(folder: string): void {
+  try {
+    mkdirSync(folder, { recursive: true });
+  } catch (error) {
+    throw toTcpxError(error, 'ERR_CAP_PERMISSION', `make state folder ${folder}`);
+  }
+}
+
+function printReport(report: ApplyReport, logPath: string): void {
+  const { outcome, entries, refusals, failure, unrestored } = report;
+  if (outcome === 'applied') {
+    printText(`applied ${entries.length} lines; undo: tcpx irq rollback; check: tcpx irq verify`);
+    if (refusals.length > 0) printText(`left out:\n${formatProblems(refusals)}`);
+  } else if (outcome === 'refused') {
+    printText(
+      `refused, nothing was changed:\n${formatProblems(refusals)}` +
+        'pass --skip-refused to leave out those that cannot move',
+    );
+  } else {
+    printText(`failed:\n${formatProblems(failure === undefined ? [] : [failure])}`);
+    const lost = formatProblems(unrestored);
+    printText(lost === '' ? 'every line was put back' : `could not be put back:\n${lost}`);
+  }
+  printText(`before and after: ${logPath}`);
+}
