@@ -2,7 +2,12 @@
 // it is told to leave them alone; other writers act at boot or on an event. Pure.
 
 import type { IrqWriter } from '../host-settings.js';
-import type { PlanLine } from './plan.js';
+
+/** As much of a plan's line as is needed here. */
+export interface BoundLine {
+  readonly irq: number;
+  readonly nic: string;
+}
 
 export interface WriterVerdict {
   /** Lines that irqbalance would overwrite. */
@@ -12,7 +17,7 @@ export interface WriterVerdict {
 }
 
 export function judgeWriters(
-  lines: readonly PlanLine[],
+  lines: readonly BoundLine[],
   writers: readonly IrqWriter[],
   driverOf: (nic: string) => string | undefined,
 ): WriterVerdict {
@@ -34,7 +39,7 @@ export function judgeWriters(
 }
 
 function isBanned(
-  line: PlanLine,
+  line: BoundLine,
   balancer: IrqWriter,
   driverOf: (nic: string) => string | undefined,
 ): boolean {
