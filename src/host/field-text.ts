@@ -35,7 +35,7 @@ export function readCpuMask(files: HostFiles, path: string): number[] | undefine
   return text === undefined ? undefined : parseCpuMask(text);
 }
 
-/** Last name of what a link leads to: the driver behind `driver`, the group behind `iommu_group`. */
+/** Last name of what a link leads to: the driver behind `driver`, the group of `iommu_group`. */
 export function readLinkName(files: HostFiles, path: string): string | undefined {
   const real = files.realPath(path);
   return real === undefined ? undefined : real.slice(real.lastIndexOf('/') + 1);

@@ -27,8 +27,11 @@ interface Candidate {
 
 const CRITERIA: readonly Criterion[] = ['PCI distance', 'NUMA node', 'speed', 'fewer GPUs'];
 
-export function chooseNics(model: HostModel): GpuNicChoice[] {
-  const usable = model.nics.filter(isUsable);
+/** `allowed` names the data interfaces where only some may carry GPU traffic; all otherwise. */
+export function chooseNics(model: HostModel, allowed: readonly string[] = []): GpuNicChoice[] {
+  const usable = model.nics.filter(
+    (nic) => isUsable(nic) && (allowed.length === 0 || allowed.includes(nic.name)),
+  );
   const gpusPerNic = new Map<string, number>();
   return model.gpus.map((gpu) => {
     const candidates = usable

@@ -54,6 +54,36 @@ export function readTcpCounters(files: HostFiles): Record<string, number> {
   };
 }
 
+const NET_DEV_COLUMNS: readonly (readonly [number, string])[] = [
+  [0, 'rx_bytes'],
+  [1, 'rx_packets'],
+  [3, 'rx_dropped'],
+  [8, 'tx_bytes'],
+  [9, 'tx_packets'],
+  [11, 'tx_dropped'],
+];
+
+/** /proc/net/dev: totals of every interface in the namespace of the reading process. */
+export function parseNetDev(text: string): Map<string, Record<string, number>> {
+  const interfaces = new Map<string, Record<string, number>>();
+  for (const line of text.split('\n').slice(2)) {
+    // No blank need follow the colon; names may contain one (aliases).
+    const colon = line.lastIndexOf(':');
+    if (colon < 0) continue;
+    const columns = line
+      .slice(colon + 1)
+      .trim()
+      .split(/\s+/)
+      .map(Number);
+    const totals = NET_DEV_COLUMNS.map(([column, name]) => [name, columns[column] ?? 0]);
+    interfaces.set(
+      line.slice(0, colon).trim(),
+      Object.fromEntries(totals) as Record<string, number>,
+    );
+  }
+  return interfaces;
+}
+
 export interface CpuTimes {
   readonly cpu: number;
   readonly busyTicks: number;

@@ -38,6 +38,11 @@ function readNic(
 ): Omit<Nic, 'addresses'> {
   const device = files.realPath(`${folder}/device`);
   const ethtool = context.probes.ethtool(name);
+  // sysfs shows the namespace in which it was mounted, sockets see the one of the process.
+  if (ethtool?.gaps.some(({ reason }) => reason === 'ENODEV') === true) {
+    const reason = 'listed in sysfs, but not in this network namespace';
+    files.gaps.push({ path: `nic ${name}`, reason });
+  }
   // A virtio child lies one level below its PCI device; the path tells where PCI ends.
   const pciAddress = pciPath(device ?? '').at(-1);
   const pci = context.pci.find(({ address }) => address === pciAddress);

@@ -84,7 +84,11 @@ export interface DistanceMatrix {
 
 export type LaneBindings = ReadonlyMap<string, readonly number[]>;
 
-export function describeTopology(model: HostModel, bindings: LaneBindings): Topology {
+export function describeTopology(
+  model: HostModel,
+  bindings: LaneBindings,
+  dataNics: readonly string[] = [],
+): Topology {
   return {
     schema: 'tcpx.topo/1',
     host: describeHost(model),
@@ -106,7 +110,7 @@ export function describeTopology(model: HostModel, bindings: LaneBindings): Topo
     })),
     nics: model.nics.map((nic) => describeNic(model, nic, bindings)),
     matrix: distanceMatrix(model),
-    choices: chooseNics(model),
+    choices: chooseNics(model, dataNics),
     gaps: model.gaps,
   };
 }

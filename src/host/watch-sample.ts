@@ -5,7 +5,12 @@ import { readNumber } from './field-text.js';
 import type { HostFiles } from './host-files.js';
 import { parseInterrupts } from './interrupts.js';
 import { parsePerCpuCount } from './irqs.js';
-import { type CpuTimes, parseCpuTimes, parseNamedCounters } from './kernel-counters.js';
+import {
+  type CpuTimes,
+  parseCpuTimes,
+  parseNamedCounters,
+  parseNetDev,
+} from './kernel-counters.js';
 import type { HostModel, Nic } from './model.js';
 import type { StatisticsSource } from './nic-statistics.js';
 import { parseQueueCounter } from './queue-counter.js';
@@ -61,6 +66,8 @@ export class WatchSampler {
 
   read(atUs: number): WatchSample {
     const netlinkQueues = this.wish.hasQueues ? this.statistics.queueBytes() : [];
+    // One file for all interfaces, and of this process's namespace; sysfs may show another.
+    const totals = parseNetDev(this.files.read('/proc/net/dev') ?? '');
     const nics: Record<string, NicSample> = {};
     for (const nic of this.wish.nics) {
       const statistics = this.statistics.read(nic.name);
@@ -71,7 +78,7 @@ export class WatchSampler {
         }
       }
       nics[nic.name] = {
-        totals: this.readTotals(nic.name),
+        totals: totals.get(nic.name) ?? this.readTotals(nic.name),
         counters: chooseCounters(statistics, this.wish.counters),
         queues,
         ...(this.wish.hasIrqs ? this.readIrqs(nic, atUs) : { irqsByCpu: {}, irqsAtUs: atUs }),

@@ -1,4 +1,4 @@
-// Puts a made-up tree on disk, where a test needs real files (writes, permissions, a child process).
+// Puts a made-up tree on disk, where a test needs real files (writes, modes, a child process).
 
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

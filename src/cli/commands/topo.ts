@@ -17,7 +17,7 @@ import { formatTopoMatrix, formatTopoTree } from '../topo-text.js';
 export const topoCommand: Command = {
   name: 'topo',
   summary: 'GPUs, NICs, NUMA nodes, cores and interrupts: matrix, tree, drawing.',
-  settings: ['lane.bindings'],
+  settings: ['lane.bindings', 'session.nics'],
   flags: [
     { name: 'root', kind: 'text', summary: 'Read a captured tree: a folder or a capture file.' },
     { name: 'tree', kind: 'boolean', summary: 'Print the PCI tree instead of the matrix.' },
@@ -31,7 +31,7 @@ export const topoCommand: Command = {
   run(invocation) {
     const source = openHost(invocation.text('root') ?? '/');
     const model = readAndCapture(source, invocation.text('capture'));
-    const topology = describeTopology(model, laneBindings(invocation));
+    const topology = describeTopology(model, laneBindings(invocation), dataNics(invocation, model));
     const svgPath = invocation.text('svg');
     if (svgPath !== undefined) {
       writeOutput(svgPath, drawTopology(topology));
@@ -65,6 +65,15 @@ function writeOutput(path: string, content: string | Buffer): void {
   } catch (error) {
     throw toTcpxError(error, 'ERR_USAGE_ARGUMENT', `write ${path}`);
   }
+}
+
+/** Interfaces among which GPUs choose; a name that is not there is an error, not a silence. */
+function dataNics(invocation: Invocation, model: HostModel): string[] {
+  const names = invocation.config.values['session.nics'].split(',').filter((name) => name !== '');
+  const missing = names.find((name) => !model.nics.some((nic) => nic.name === name));
+  if (missing === undefined) return names;
+  const known = model.nics.map((nic) => nic.name).join(', ');
+  throw new TcpxError('ERR_USAGE_ARGUMENT', `no interface ${missing}; there are: ${known}`);
 }
 
 function laneBindings(invocation: Invocation) {
