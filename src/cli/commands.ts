@@ -2,6 +2,7 @@
 
 import type { Command } from './command.js';
 import { configCommand } from './commands/config.js';
+import { doctorCommand } from './commands/doctor.js';
 import { envCommand } from './commands/env.js';
 import { envDiffCommand } from './commands/env-diff.js';
 import { irqApplyCommand } from './commands/irq-apply.js';
@@ -27,6 +28,7 @@ export const COMMANDS: readonly Command[] = [
   irqThreadsCommand,
   envCommand,
   envDiffCommand,
+  doctorCommand,
   watchCommand,
   configCommand,
 ];

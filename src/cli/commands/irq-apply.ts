@@ -8,7 +8,7 @@ import { affinityFolder, type AffinityStore, errnoOf } from '../../host/irq/affi
 import { type ApplyReport, applyPlan, isPermission } from '../../host/irq/apply.js';
 import { baselineProblem } from '../../host/irq/baseline.js';
 import { judgeWriters } from '../../host/irq/competing-writer.js';
-import { saveDocument, saveJournal, timeStamp } from '../../host/irq/journal.js';
+import { appliedPlanPath, saveDocument, saveJournal, timeStamp } from '../../host/irq/journal.js';
 import type { IrqPlan } from '../../host/irq/plan.js';
 import type { Command, Invocation } from '../command.js';
 import { ExitCode } from '../exit-code.js';
@@ -124,7 +124,7 @@ function transact(
   const logPath = join(host.stateFolder, name);
   writeFileSync(logPath, formatApplyLog(report, plan, time.toISOString()));
   if (report.outcome === 'applied') {
-    saveDocument(join(host.stateFolder, 'irq-plan.json'), host.stateFolder, plan);
+    saveDocument(appliedPlanPath(host.stateFolder, id), host.stateFolder, plan);
   }
   if (invocation.isJson) printJson({ schema: 'tcpx.irq-apply/1', id, logPath, ...report });
   else printReport(report, logPath);

@@ -7,6 +7,7 @@ import { processEnvironment } from '../../base/config.js';
 import { sleepMs } from '../../base/clock.js';
 import { TcpxError } from '../../base/errors.js';
 import { type EnvironmentValues, parseEnvironmentText } from '../../host/environment/preset.js';
+import { currentPlanPath } from '../../host/irq/journal.js';
 import type { IrqPlan } from '../../host/irq/plan.js';
 import { checkInherited, checkVariables, type PreflightCheck } from '../../host/irq/preflight.js';
 import { loadPlan, rebasePlan } from '../../host/irq/saved-plan.js';
@@ -63,12 +64,20 @@ export const irqVerifyCommand: Command = {
 };
 
 function verifiedPlan(invocation: Invocation): IrqPlan {
-  const path = invocation.text('plan') ?? join(stateFolderOf(invocation), 'irq-plan.json');
-  const plan = loadPlan(path);
+  const plan = loadPlan(invocation.text('plan') ?? appliedPlan(stateFolderOf(invocation)));
   const { model } = openIrqHost(invocation);
   const rebased = rebasePlan(plan, model.nics, model.hostname, 'keep');
   for (const text of rebased.moved) printText(`note: ${text}`);
   return rebased.plan;
+}
+
+function appliedPlan(stateFolder: string): string {
+  const path = currentPlanPath(stateFolder);
+  if (path !== undefined) return path;
+  throw new TcpxError(
+    'ERR_USAGE_ARGUMENT',
+    `no plan is applied (${stateFolder}); name one with --plan`,
+  );
 }
 
 async function takeVerdicts(

@@ -101,7 +101,7 @@ export const appliedRule: Rule = {
   area: 'run',
   title: 'The plan that was applied is still in force',
   why: 'A NIC reset, CPU hotplug or another program undoes bindings without a word.',
-  remedy: 'tcpx irq apply --plan /var/lib/nixl-tcpx/irq-plan.json once the cause is known.',
+  remedy: 'Find the cause (tcpx irq verify --watch), then apply the plan again.',
   proof: 'tcpx irq verify',
   check({ applied }): Verdict {
     if (applied === undefined) return skip('no plan was applied on this host');

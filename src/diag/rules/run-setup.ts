@@ -93,7 +93,8 @@ export const socketsRule: Rule = {
   check({ sockets, socketBudget, environment }): Verdict {
     const planned = plannedSockets(environment);
     const parts: Verdict[] = (sockets ?? []).map(({ nic, count, holders }) => {
-      const text = `${nic}: ${count} established, held by ${holders.join(', ') || 'unknown'}`;
+      const who = count === 0 ? '' : `, held by ${holders.join(', ') || 'processes not readable'}`;
+      const text = `${nic}: ${count} established${who}`;
       return count > socketBudget ? warn(`${text}; budget ${socketBudget}`) : pass(text);
     });
     if (planned > socketBudget) {

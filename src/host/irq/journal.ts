@@ -52,6 +52,17 @@ export function journalPath(folder: string, id: string): string {
   return join(folder, `irq-journal-${id}.json`);
 }
 
+/** The plan of one apply, kept beside its journal. */
+export function appliedPlanPath(folder: string, id: string): string {
+  return join(folder, `irq-plan-${id}.json`);
+}
+
+/** The plan that is in force: that of the newest apply which has not been undone. */
+export function currentPlanPath(folder: string): string | undefined {
+  const newest = openJournals(folder).find(({ state }) => state === 'applied');
+  return newest === undefined ? undefined : appliedPlanPath(folder, newest.id);
+}
+
 /** Written aside, synced and renamed: a crash leaves the old file or the new one. */
 export function saveJournal(folder: string, journal: IrqJournal): void {
   saveDocument(journalPath(folder, journal.id), folder, journal);
