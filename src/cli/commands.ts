@@ -10,6 +10,7 @@ import { irqBaselineCommand } from './commands/irq-baseline.js';
 import { irqMaskCommand } from './commands/irq-mask.js';
 import { irqPlanCommand } from './commands/irq-plan.js';
 import { irqRollbackCommand } from './commands/irq-rollback.js';
+import { irqRunCommand } from './commands/irq-run.js';
 import { irqShowCommand } from './commands/irq-show.js';
 import { irqThreadsCommand } from './commands/irq-threads.js';
 import { irqVerifyCommand } from './commands/irq-verify.js';
@@ -24,6 +25,7 @@ export const COMMANDS: readonly Command[] = [
   irqVerifyCommand,
   irqRollbackCommand,
   irqBaselineCommand,
+  irqRunCommand,
   irqMaskCommand,
   irqThreadsCommand,
   envCommand,

@@ -269,6 +269,48 @@ test('irq apply --plan: a saved plan follows renumbered vectors; another host’
   assert.equal(tcpx(apply).status, 2);
 });
 
+const PRINT_RUN =
+  'echo "tx=$NCCL_GPUDIRECTTCPX_TX_BINDINGS"; echo "rx=$NCCL_GPUDIRECTTCPX_RX_BINDINGS"; ' +
+  'echo "irq=$(cat "$0")"';
+
+function irqRun(words: readonly string[], env: Readonly<Record<string, string>> = {}) {
+  const file = join(root, 'proc/irq/112/smp_affinity_list');
+  const child = ['--', 'sh', '-c', PRINT_RUN, file];
+  const all = [TCPX, 'irq', 'run', '--root', root, '--policy', 'nccl', ...words, ...child];
+  return spawnSync(process.execPath, all, {
+    encoding: 'utf8',
+    env: { PATH: process.env['PATH'] ?? '', ...env },
+  });
+}
+
+test('irq run: the child gets both binding variables, interrupts stay without the switch', () => {
+  const { stderr, status } = irqRun([], { NCCL_GPUDIRECTTCPX_TX_BINDINGS: 'eth1:1-2' });
+  assert.equal(status, 0, stderr);
+  assert.ok(stderr.includes(`tx=${A3_HIGH_TX_BINDINGS}\n`));
+  assert.ok(stderr.includes(`rx=${A3_HIGH_RX_BINDINGS}\n`));
+  assert.match(stderr, /^irq=17$/m);
+  assert.match(stderr, /interrupts during the run/);
+});
+
+test('irq run: SETUP_IRQ_AFFINITY=1 binds before and puts back after', () => {
+  const before = allAffinities();
+  assert.equal(irqRun([], { SETUP_IRQ_AFFINITY: '1' }).status, 3);
+  const { stderr, status } = irqRun(['--no-baseline'], { SETUP_IRQ_AFFINITY: '1' });
+  assert.equal(status, 0, stderr);
+  assert.match(stderr, /^irq=8-21,112-125$/m);
+  assert.match(stderr, /put back 128 interrupts/);
+  assert.equal(allAffinities(), before);
+});
+
+for (const name of ['VERBOSE', 'UCCL_TCPX_VERBOSE']) {
+  test(`irq run: ${name}=1 prints variables, ranges, NIC to channel and GPU, affinity`, () => {
+    const { stderr } = irqRun(['--channels', '8'], { [name]: '1' });
+    assert.match(stderr, /^NCCL_GPUDIRECTTCPX_RX_BINDINGS=eth1:22-35/m);
+    assert.match(stderr, /^eth2 +8-21,112-125 +22-35,126-139 +8-35,112-139 +1,5 +2-3$/m);
+    assert.match(stderr, /^136 +eth1 +RX queue 8 +25 +25$/m);
+  });
+}
+
 test('irq mask: both directions, and a CPU that the host lacks is a usage error', () => {
   const mask = '0000,00000000,00000000,3fff0000,00000000,00000000,003fff00';
   const forth = tcpx(['irq', 'mask', '8-21,112-125']);

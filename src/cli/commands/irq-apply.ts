@@ -59,7 +59,7 @@ function checkLines(plan: IrqPlan): void {
   throw new TcpxError('ERR_USAGE_ARGUMENT', `irq apply: ${what}`);
 }
 
-function checkPermission(plan: IrqPlan, store: AffinityStore): void {
+export function checkPermission(plan: IrqPlan, store: AffinityStore): void {
   for (const { irq, path } of plan.lines) {
     try {
       store.probe(irq);
@@ -83,7 +83,7 @@ function permissionError(path: string, errno: string): TcpxError {
   );
 }
 
-function checkBaseline(invocation: Invocation, host: IrqHost): void {
+export function checkBaseline(invocation: Invocation, host: IrqHost): void {
   if (invocation.has('no-baseline')) return;
   const problem = baselineProblem(host.stateFolder, host.model.hostname);
   if (problem === undefined) return;
@@ -94,7 +94,7 @@ function checkBaseline(invocation: Invocation, host: IrqHost): void {
   );
 }
 
-function checkWriters(invocation: Invocation, host: IrqHost, plan: IrqPlan): void {
+export function checkWriters(invocation: Invocation, host: IrqHost, plan: IrqPlan): void {
   const driverOf = (nic: string) => host.model.nics.find(({ name }) => name === nic)?.driver;
   const verdict = judgeWriters(plan.lines, host.model.writers, driverOf);
   for (const note of verdict.notes) printText(`note: ${note}`);

@@ -123,7 +123,7 @@ export const VARIABLES: Readonly<Record<string, VariableFacts>> = {
     '0',
     '1 places NCCL’s threads by topology, not by the inherited affinity',
   ),
-  NCCL_DEBUG: facts('report', 'unset', 'how much NCCL logs'),
+  NCCL_DEBUG: facts('report', 'nothing is logged', 'how much NCCL logs'),
   NCCL_DEBUG_SUBSYS: facts('report', 'INIT,BOOTSTRAP,ENV', 'which parts of NCCL log'),
   UCCL_TCPX_PLUGIN_PATH: facts(
     'path',

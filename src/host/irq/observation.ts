@@ -2,7 +2,7 @@
 // snapshots, and how busy each CPU was. A bundle is a folder; missing parts are named, not guessed.
 
 import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { TcpxError } from '../../base/errors.js';
 import { parseInterrupts } from '../interrupts.js';
 
@@ -17,11 +17,14 @@ export interface Observation {
   readonly missing: readonly string[];
 }
 
-const BEFORE = /^irq_(snapshot_)?before.*\.txt$|^interrupts[_-]before.*$/;
-const AFTER = /^irq_(snapshot_)?after.*\.txt$|^interrupts[_-]after.*$/;
-const CPU_USE = /^(cpu_usage|mpstat).*\.txt$/;
-const NIC_BEFORE = /^nic_(stats|info)_before.*\.txt$/;
-const NIC_AFTER = /^nic_(stats|info)_after.*\.txt$/;
+// Names as the collector writes them, and the plain copies of other tools: flat, or one folder per
+// phase.
+const BEFORE =
+  /(^|\/)(irq_(snapshot_)?before[^/]*|interrupts[_-]before[^/]*|before\/.*interrupts)$/;
+const AFTER = /(^|\/)(irq_(snapshot_)?after[^/]*|interrupts[_-]after[^/]*|after\/.*interrupts)$/;
+const CPU_USE = /(^|\/)(cpu_usage|mpstat)[^/]*$/;
+const NIC_BEFORE = /(^|\/)nic_(stats|info)_before[^/]*$/;
+const NIC_AFTER = /(^|\/)nic_(stats|info)_after[^/]*$/;
 
 export function readBundle(folder: string): Observation {
   const names = listBundle(folder);
@@ -47,7 +50,10 @@ export function readBundle(folder: string): Observation {
 
 function listBundle(folder: string): readonly string[] {
   try {
-    return readdirSync(folder).sort();
+    return readdirSync(folder, { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map((entry) => relative(folder, join(entry.parentPath, entry.name)))
+      .sort();
   } catch (error) {
     throw new TcpxError('ERR_USAGE_ARGUMENT', `bundle ${folder}: no such folder`, { cause: error });
   }
