@@ -11,6 +11,7 @@ import { buildPlan, type IrqPlan } from '../host/irq/plan.js';
 import { parsePolicyName, type PolicyRequest } from '../host/irq/policy.js';
 import { loadPlan, rebasePlan } from '../host/irq/saved-plan.js';
 import type { HostModel, Nic } from '../host/model.js';
+import { readBootId } from '../host/irq/boot-id.js';
 import { openHost } from '../host/open-host.js';
 import { readHost } from '../host/read-host.js';
 import type { Invocation, OwnFlag } from './command.js';
@@ -53,12 +54,15 @@ const STATE_DEFAULT = '/var/lib/nixl-tcpx';
 export interface IrqHost {
   readonly root: string;
   readonly stateFolder: string;
+  readonly bootId: string | undefined;
   readonly model: HostModel;
 }
 
 export function openIrqHost(invocation: Invocation): IrqHost {
   const root = rootOf(invocation);
-  return { root, stateFolder: stateFolderOf(invocation), model: readHost(openHost(root)) };
+  const source = openHost(root);
+  const bootId = readBootId(source.files);
+  return { root, stateFolder: stateFolderOf(invocation), bootId, model: readHost(source) };
 }
 
 export function rootOf(invocation: Invocation): string {

@@ -5,6 +5,7 @@ import { lookup } from 'node:dns/promises';
 import type { EnvironmentValues } from '../host/environment/preset.js';
 import { chooseNics } from '../host/gpu-nic-choice.js';
 import type { HostFiles } from '../host/host-files.js';
+import { readBootId } from '../host/irq/boot-id.js';
 import { currentPlanPath } from '../host/irq/journal.js';
 import { readBundle } from '../host/irq/observation.js';
 import { loadPlan, rebasePlan } from '../host/irq/saved-plan.js';
@@ -53,7 +54,7 @@ export async function collectFacts(request: CollectRequest): Promise<DoctorFacts
     sockets: countSockets(files, dataNics),
     peers: await Promise.all(request.peers.map((name) => describePeer(name, host.nics))),
     timeKeepers: findTimeKeepers(files, processes),
-    applied: appliedPlan(request.stateFolder, host),
+    applied: appliedPlan(request.stateFolder, host, readBootId(files)),
   };
 }
 
@@ -125,8 +126,12 @@ function findTimeKeepers(files: HostFiles, processes: readonly ProcessFacts[]): 
   return files.mode(marker) === undefined ? services : [...services, `${marker} exists`];
 }
 
-function appliedPlan(stateFolder: string, host: HostModel): readonly LineVerdict[] | undefined {
-  const path = currentPlanPath(stateFolder);
+function appliedPlan(
+  stateFolder: string,
+  host: HostModel,
+  bootId: string | undefined,
+): readonly LineVerdict[] | undefined {
+  const path = currentPlanPath(stateFolder, bootId);
   if (path === undefined) return undefined;
   try {
     const plan = loadPlan(path);

@@ -3,11 +3,9 @@
 
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { TcpxError, toTcpxError } from '../../base/errors.js';
-import { affinityFolder, type AffinityStore, errnoOf } from '../../host/irq/affinity-store.js';
+import { toTcpxError } from '../../base/errors.js';
+import { type AffinityStore, affinityFolder } from '../../host/irq/affinity-store.js';
 import { type ApplyReport, applyPlan, isPermission } from '../../host/irq/apply.js';
-import { baselineProblem } from '../../host/irq/baseline.js';
-import { judgeWriters } from '../../host/irq/competing-writer.js';
 import { appliedPlanPath, saveDocument, saveJournal, timeStamp } from '../../host/irq/journal.js';
 import type { IrqPlan } from '../../host/irq/plan.js';
 import type { Command, Invocation } from '../command.js';
@@ -20,6 +18,7 @@ import {
   ROOT_FLAG,
   STATE_FLAG,
 } from '../irq-host.js';
+import { checkBeforeApply } from '../irq-checks.js';
 import { formatApplyLog, formatProblems } from '../irq-text.js';
 import { printJson, printText } from '../print.js';
 
@@ -43,68 +42,10 @@ export const irqApplyCommand: Command = {
     const host = openIrqHost(invocation);
     const plan = planFor(invocation, host.model);
     const store = affinityFolder(host.root);
-    checkLines(plan);
-    checkPermission(plan, store);
-    checkBaseline(invocation, host);
-    checkWriters(invocation, host, plan);
+    checkBeforeApply(invocation, host, plan, store);
     return Promise.resolve(transact(invocation, host, plan, store));
   },
 };
-
-function checkLines(plan: IrqPlan): void {
-  const empty = plan.lines.find((line) => line.value === '');
-  if (plan.lines.length > 0 && empty === undefined) return;
-  const what =
-    empty === undefined ? 'the plan has no line' : `IRQ ${empty.irq} would get no CPU at all`;
-  throw new TcpxError('ERR_USAGE_ARGUMENT', `irq apply: ${what}`);
-}
-
-export function checkPermission(plan: IrqPlan, store: AffinityStore): void {
-  for (const { irq, path } of plan.lines) {
-    try {
-      store.probe(irq);
-    } catch (error) {
-      const errno = errnoOf(error);
-      if (errno === 'EACCES' || errno === 'EROFS') throw permissionError(path, errno);
-    }
-  }
-}
-
-function permissionError(path: string, errno: string): TcpxError {
-  const guidance =
-    errno === 'EROFS'
-      ? '/proc/irq is read-only here, as in most containers: apply on the host itself'
-      : 'run it with sudo, or let the service of examples/tcpx-irq.service apply a saved plan';
-  return new TcpxError(
-    'ERR_CAP_PERMISSION',
-    `open ${path} for writing: ${errno}; nothing was written. Binding interrupts needs root: ` +
-      guidance,
-    { facts: { path, errno } },
-  );
-}
-
-export function checkBaseline(invocation: Invocation, host: IrqHost): void {
-  if (invocation.has('no-baseline')) return;
-  const problem = baselineProblem(host.stateFolder, host.model.hostname);
-  if (problem === undefined) return;
-  throw new TcpxError(
-    'ERR_CAP_BASELINE',
-    `${problem}: measure before changing. Run the benchmark three times with --json, record the ` +
-      'results with tcpx irq baseline FILE..., or pass --no-baseline',
-  );
-}
-
-export function checkWriters(invocation: Invocation, host: IrqHost, plan: IrqPlan): void {
-  const driverOf = (nic: string) => host.model.nics.find(({ name }) => name === nic)?.driver;
-  const verdict = judgeWriters(plan.lines, host.model.writers, driverOf);
-  for (const note of verdict.notes) printText(`note: ${note}`);
-  if (verdict.endangered.length === 0 || invocation.has('ignore-irqbalance')) return;
-  throw new TcpxError(
-    'ERR_CAP_IRQBALANCE',
-    `irqbalance runs and would overwrite ${verdict.endangered.length} of ${plan.lines.length} ` +
-      `lines within seconds; ${verdict.remedies.join('; ')}; or pass --ignore-irqbalance`,
-  );
-}
 
 function transact(
   invocation: Invocation,
@@ -117,6 +58,7 @@ function transact(
   makeStateFolder(host.stateFolder);
   const report = applyPlan(plan, store, {
     id,
+    bootId: host.bootId,
     skipRefused: invocation.has('skip-refused'),
     save: (journal) => saveJournal(host.stateFolder, journal),
   });

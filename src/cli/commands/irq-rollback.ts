@@ -6,6 +6,7 @@ import { type IrqJournal, openJournals, saveJournal } from '../../host/irq/journ
 import { type RollbackLine, rollBack } from '../../host/irq/rollback.js';
 import type { Command } from '../command.js';
 import { ExitCode } from '../exit-code.js';
+import { checkRoot } from '../irq-checks.js';
 import { type IrqHost, openIrqHost, ROOT_FLAG, STATE_FLAG } from '../irq-host.js';
 import { formatTable, printJson, printText } from '../print.js';
 
@@ -20,7 +21,8 @@ export const irqRollbackCommand: Command = {
   ],
   run(invocation) {
     const host = openIrqHost(invocation);
-    const open = openJournals(host.stateFolder);
+    checkRoot(host.root);
+    const open = openJournals(host.stateFolder, host.bootId);
     const [newest] = open;
     if (newest === undefined) {
       printText(`nothing to undo: no open journal in ${host.stateFolder}`);

@@ -17,6 +17,7 @@ import { readThreads } from '../../host/irq/threads.js';
 import { openHost } from '../../host/open-host.js';
 import { type Command, type Invocation, usageError } from '../command.js';
 import { ExitCode } from '../exit-code.js';
+import { checkBeforeApply } from '../irq-checks.js';
 import { formatRunDump, formatThreads } from '../irq-dump.js';
 import {
   type IrqHost,
@@ -28,7 +29,6 @@ import {
 } from '../irq-host.js';
 import { formatMapping, formatProblems } from '../irq-text.js';
 import { printJson, printText } from '../print.js';
-import { checkBaseline, checkPermission, checkWriters } from './irq-apply.js';
 
 export const irqRunCommand: Command = {
   name: 'irq run',
@@ -88,11 +88,10 @@ function childEnvironment(plan: IrqPlan, invocation: Invocation): EnvironmentVal
 function bind(invocation: Invocation, host: IrqHost, plan: IrqPlan): string {
   const id = timeStamp(new Date());
   const store = affinityFolder(host.root);
-  checkPermission(plan, store);
-  checkBaseline(invocation, host);
-  checkWriters(invocation, host, plan);
+  checkBeforeApply(invocation, host, plan, store);
   const report = applyPlan(plan, store, {
     id,
+    bootId: host.bootId,
     skipRefused: false,
     save: (journal) => saveJournal(host.stateFolder, journal),
   });
@@ -108,7 +107,9 @@ function bind(invocation: Invocation, host: IrqHost, plan: IrqPlan): string {
 }
 
 function unbind(host: IrqHost, id: string): void {
-  const journal = openJournals(host.stateFolder).find((candidate) => candidate.id === id);
+  const journal = openJournals(host.stateFolder, host.bootId).find(
+    (candidate) => candidate.id === id,
+  );
   if (journal === undefined) return;
   const lines = rollBack(journal, host.model.nics, affinityFolder(host.root));
   const isDone = lines.every(({ outcome }) => outcome !== 'failed');

@@ -57,7 +57,8 @@ export const irqShowCommand: Command = {
       printJson({ schema, hostname, rows, overlap, vectors, writers, missing, saved });
       return Promise.resolve(ExitCode.Good);
     }
-    printText(formatMapping(rows));
+    if (rows.length === 0) printText('no NIC here has interrupts of its own');
+    else printText(formatMapping(rows));
     printText(overlap.map(({ text }) => `${text}\n`).join(''));
     for (const writer of model.writers.filter(({ isActive }) => isActive)) {
       printText(`${writer.kind} writes interrupt affinity here: ${writer.evidence}`);

@@ -23,7 +23,7 @@ import {
   ROOT_FLAG,
   rootOf,
   STATE_FLAG,
-  stateFolderOf,
+  type IrqHost,
 } from '../irq-host.js';
 import { formatVerdicts } from '../irq-text.js';
 import { watchPlan } from '../irq-watch.js';
@@ -64,15 +64,16 @@ export const irqVerifyCommand: Command = {
 };
 
 function verifiedPlan(invocation: Invocation): IrqPlan {
-  const plan = loadPlan(invocation.text('plan') ?? appliedPlan(stateFolderOf(invocation)));
-  const { model } = openIrqHost(invocation);
+  const host = openIrqHost(invocation);
+  const { model } = host;
+  const plan = loadPlan(invocation.text('plan') ?? appliedPlan(host));
   const rebased = rebasePlan(plan, model.nics, model.hostname, 'keep');
   for (const text of rebased.moved) printText(`note: ${text}`);
   return rebased.plan;
 }
 
-function appliedPlan(stateFolder: string): string {
-  const path = currentPlanPath(stateFolder);
+function appliedPlan({ stateFolder, bootId }: IrqHost): string {
+  const path = currentPlanPath(stateFolder, bootId);
   if (path !== undefined) return path;
   throw new TcpxError(
     'ERR_USAGE_ARGUMENT',

@@ -43,6 +43,7 @@ afterEach(() => removeTreeFolder(root));
 
 const options = (skipRefused = false) => ({
   id: '1',
+  bootId: 'boot-1',
   skipRefused,
   save: (journal: IrqJournal) => saved.push(journal),
 });
@@ -208,12 +209,13 @@ test('rollback: restores exactly, proves it, and a journal on disk survives the 
   const save = (journal: IrqJournal) => saveJournal(folder, journal);
   applyPlan(PLAN, affinityFolder(root), { ...options(), save });
   assert.notDeepEqual(allAffinities(), before);
-  const [journal] = openJournals(folder);
+  const [journal] = openJournals(folder, 'boot-1');
+  assert.deepEqual(openJournals(folder, 'boot-2'), []);
   const lines = rollBack(journal!, HOST.nics, affinityFolder(root));
   assert.ok(lines.every((line) => line.outcome === 'restored' && line.now === line.wanted));
   assert.deepEqual(allAffinities(), before);
   saveJournal(folder, { ...journal!, state: 'rolled-back' });
-  assert.deepEqual(openJournals(folder), []);
+  assert.deepEqual(openJournals(folder, 'boot-1'), []);
 });
 
 test('rollback: finds a vector under its new number, and names values of somebody else', () => {

@@ -35,6 +35,7 @@ export interface ApplyReport {
 
 export interface ApplyOptions {
   readonly id: string;
+  readonly bootId: string | undefined;
   /** Leave out interrupts that the kernel does not let move, instead of refusing the plan. */
   readonly skipRefused: boolean;
   save(journal: IrqJournal): void;
@@ -46,7 +47,7 @@ export function applyPlan(plan: IrqPlan, store: AffinityStore, options: ApplyOpt
     return report('refused', seen, { refusals: problems });
   }
   const record = (state: JournalState, entries: readonly JournalEntry[]) =>
-    options.save(journalOf(plan, options.id, state, entries));
+    options.save(journalOf(plan, options, state, entries));
   record('applying', seen);
   const { movable, refusals } = probeLines(seen, store);
   if (refusals.length > 0 && !(options.skipRefused && refusals.every(isImmovable))) {
@@ -74,12 +75,12 @@ function report(
 
 function journalOf(
   plan: IrqPlan,
-  id: string,
+  { id, bootId }: ApplyOptions,
   state: JournalState,
   entries: readonly JournalEntry[],
 ): IrqJournal {
   const { hostname, policy } = plan;
-  return { schema: IRQ_JOURNAL_SCHEMA, id, hostname, policy, state, entries };
+  return { schema: IRQ_JOURNAL_SCHEMA, id, hostname, bootId, policy, state, entries };
 }
 
 function readBefore(lines: readonly PlanLine[], store: AffinityStore) {

@@ -41,6 +41,8 @@ export interface IrqJournal {
   /** Sorts by time: 20260131_235959_123. */
   readonly id: string;
   readonly hostname: string | undefined;
+  /** The kernel starts every boot with its own values: an older journal has nothing to undo. */
+  readonly bootId: string | undefined;
   readonly policy: string;
   readonly state: JournalState;
   readonly entries: readonly JournalEntry[];
@@ -58,8 +60,8 @@ export function appliedPlanPath(folder: string, id: string): string {
 }
 
 /** The plan that is in force: that of the newest apply which has not been undone. */
-export function currentPlanPath(folder: string): string | undefined {
-  const newest = openJournals(folder).find(({ state }) => state === 'applied');
+export function currentPlanPath(folder: string, bootId: string | undefined): string | undefined {
+  const newest = openJournals(folder, bootId).find(({ state }) => state === 'applied');
   return newest === undefined ? undefined : appliedPlanPath(folder, newest.id);
 }
 
@@ -81,10 +83,11 @@ export function saveDocument(path: string, folder: string, document: unknown): v
   renameSync(aside, path);
 }
 
-/** Journals that still have something to undo, newest first. */
-export function openJournals(folder: string): readonly IrqJournal[] {
+/** Journals of this boot that still have something to undo, newest first. */
+export function openJournals(folder: string, bootId: string | undefined): readonly IrqJournal[] {
   return journalIds(folder)
     .map((id) => loadJournal(folder, id))
+    .filter((journal) => journal.bootId === bootId)
     .filter(({ state }) => state !== 'restored' && state !== 'rolled-back');
 }
 
