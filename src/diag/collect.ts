@@ -11,6 +11,7 @@ import { readBundle } from '../host/irq/observation.js';
 import { loadPlan, rebasePlan } from '../host/irq/saved-plan.js';
 import { type LineVerdict, verifyLines } from '../host/irq/verify.js';
 import type { HostModel, Nic } from '../host/model.js';
+import { CAPTURE_PATHS } from '../host/probes.js';
 import { type HostSource, readHost } from '../host/read-host.js';
 import type { DoctorFacts, PeerFacts, ProcessFacts, Provider, RxdmFacts } from './facts.js';
 import { findPlugin } from './plugin-file.js';
@@ -45,6 +46,7 @@ export async function collectFacts(request: CollectRequest): Promise<DoctorFacts
     provider,
     socketBudget,
     host,
+    isCapture: files.read(CAPTURE_PATHS.manifest) !== undefined,
     dataNics,
     environment,
     reference: referenceFolder === undefined ? undefined : readBundle(referenceFolder),

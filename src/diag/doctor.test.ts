@@ -20,6 +20,7 @@ const DATA_NICS = HOST.nics.filter((nic) => /^eth[1-4]$/.test(nic.name));
 const HEALTHY: DoctorFacts = {
   provider: 'tcpx',
   host: HOST,
+  isCapture: false,
   dataNics: DATA_NICS,
   environment: { NCCL_DYNAMIC_CHUNK_SIZE: '524288' },
   reference: undefined,
@@ -147,6 +148,16 @@ const FAULTS: readonly (readonly [string, RuleStatus, Partial<DoctorFacts>])[] =
   ['run.bindings', 'pass', { environment: BINDINGS }],
   ['run.bindings', 'fail', { environment: { [`${PREFIX}TX_BINDINGS`]: 'eth1:8' } }],
   ['run.bindings', 'warn', { environment: { [`${PREFIX}TX_BINDINGS`]: 'eth9:8-9;eth1:1-2' } }],
+  [
+    'run.bindings',
+    'warn',
+    {
+      environment: {
+        ...BINDINGS,
+        [`${PREFIX}RX_BINDINGS`]: A3_HIGH_RX_BINDINGS.replace('126-139', '124-139'),
+      },
+    },
+  ],
   ['run.sockets', 'warn', { sockets: [{ nic: 'eth1', count: 9, holders: ['77 bench'] }] }],
   [
     'run.sockets',
@@ -233,6 +244,18 @@ test('doctor: every rule says why it matters, a remedy and a proof, under a uniq
   assert.equal(new Set(RULES.map(({ id }) => id)).size, RULES.length);
   for (const { why, remedy, proof } of RULES)
     assert.ok(why !== '' && remedy !== '' && proof !== '');
+});
+
+test('doctor: a capture is not blamed for what it does not hold', () => {
+  const facts: Partial<DoctorFacts> = {
+    isCapture: true,
+    rxdm: { ...HEALTHY.rxdm, sockets: [] },
+    plugin: { ...HEALTHY.plugin, path: undefined },
+    timeKeepers: [],
+  };
+  for (const id of ['devmem.rxdm', 'devmem.plugin', 'system.clock']) {
+    assert.equal(statusOf(facts, id), 'skip', id);
+  }
 });
 
 test('plugin file: finds the exported tables by name', () => {

@@ -49,6 +49,8 @@ export interface RxdmFacts {
 export interface DoctorFacts {
   readonly provider: Provider;
   readonly host: HostModel;
+  /** A capture file or folder: it holds what the host readers read, and no more. */
+  readonly isCapture: boolean;
   /** NICs that carry data. */
   readonly dataNics: readonly Nic[];
   readonly environment: EnvironmentValues;

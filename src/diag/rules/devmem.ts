@@ -10,6 +10,7 @@ const BIND_TX = 15;
 const PLUGIN_TABLE = 7;
 const RULE_SOCKET = 'rx_rule_manager';
 const NOT_ASKED = 'only asked with --provider tcpx';
+const NOT_CAPTURED = 'a capture does not hold this; ask on the host itself';
 
 export const capabilityRule: Rule = {
   id: 'devmem.capability',
@@ -58,8 +59,9 @@ export const rxdmRule: Rule = {
     'Start it as its vendor documents, share its socket folder with the container, and set ' +
     'NCCL_GPUDIRECTTCPX_UNIX_CLIENT_PREFIX to that folder.',
   proof: 'ls "$NCCL_GPUDIRECTTCPX_UNIX_CLIENT_PREFIX"',
-  check({ provider, rxdm }): Verdict {
+  check({ provider, rxdm, isCapture }): Verdict {
     if (provider === 'tcp') return skip(NOT_ASKED);
+    if (isCapture) return skip(NOT_CAPTURED);
     const named = rxdm.processes.map(({ pid, name }) => `process ${pid} ${name}`);
     const seen = named.length === 0 ? ['no such process is visible here'] : named;
     if (!rxdm.sockets.includes(RULE_SOCKET)) {
@@ -82,8 +84,9 @@ export const pluginRule: Rule = {
     'Install the plugin, name it with UCCL_TCPX_PLUGIN_PATH, and copy it to a file system that ' +
     'allows execution (/var/lib/tcpx is often mounted noexec).',
   proof: 'tcpx devices',
-  check({ provider, plugin }): Verdict {
+  check({ provider, plugin, isCapture }): Verdict {
     if (provider === 'tcp') return skip(NOT_ASKED);
+    if (isCapture) return skip(NOT_CAPTURED);
     if (plugin.path === undefined) return fail(`not found: ${plugin.candidates.join(', ')}`);
     if (plugin.isNoexec) return fail(`${plugin.path} lies on a noexec mount`);
     const tables = `tables v${plugin.versions.join(', v')}`;

@@ -1,9 +1,11 @@
 // How the run is set up: variables, bindings, sockets per NIC, peers.
 
-import { parseBindings } from '../../host/bindings.js';
+import { bindingCpus, parseBindings } from '../../host/bindings.js';
+import { formatCpuList } from '../../host/cpu-set.js';
 import { isRelevant } from '../../host/environment/difference.js';
 import { VARIABLES, valueProblem } from '../../host/environment/variables.js';
 import { coreMapOf } from '../../host/irq/core-map.js';
+import { intersectionOf } from '../../host/irq/cpu-choice.js';
 import type { DoctorFacts } from '../facts.js';
 import { fail, pass, type Rule, skip, type Verdict, warn, worst } from '../rule.js';
 
@@ -75,9 +77,22 @@ export const bindingsRule: Rule = {
         return pitfall.severity === 'fatal' ? fail(line) : warn(line);
       });
     });
+    parts.push(...sharedCores(environment));
     return worst(parts, skip('no binding variable is set: threads use the CPUs of the NIC’s node'));
   },
 };
+
+/** Send and receive threads of one NIC that are given the same cores. */
+function sharedCores(environment: DoctorFacts['environment']): Verdict[] {
+  const bindings = (use: string) =>
+    parseBindings(environment[`${X}${use}_BINDINGS`] ?? '').bindings;
+  const rxByNic = new Map(bindings('RX').map((binding) => [binding.nic, bindingCpus(binding)]));
+  return bindings('TX').flatMap((binding) => {
+    const shared = intersectionOf(bindingCpus(binding), rxByNic.get(binding.nic) ?? []);
+    if (shared.length === 0) return [];
+    return [warn(`${binding.nic}: TX and RX both name ${formatCpuList(shared)}`)];
+  });
+}
 
 export const socketsRule: Rule = {
   id: 'run.sockets',
