@@ -53,7 +53,7 @@ function allAffinities(): string {
   return irqs.map((irq) => `${irq} ${affinity(Number(irq))}`).join('\n');
 }
 
-test('irq show: seven columns, NICs mapped by PCI address, thread cores from the environment', () => {
+test('irq show: seven columns, NICs by PCI address, thread cores from the environment', () => {
   const env = {
     NCCL_GPUDIRECTTCPX_TX_BINDINGS: A3_HIGH_TX_BINDINGS,
     NCCL_GPUDIRECTTCPX_RX_BINDINGS: A3_HIGH_RX_BINDINGS,

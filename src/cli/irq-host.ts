@@ -139,6 +139,12 @@ function requestFor(invocation: Invocation, model: HostModel): PolicyRequest {
 }
 
 function loadByIrq(observation: Observation): ReadonlyMap<number, number> {
+  if (observation.interrupts.size === 0) {
+    throw new TcpxError(
+      'ERR_USAGE_ARGUMENT',
+      `--from ${observation.folder}: lacks ${observation.missing.join(', ')}`,
+    );
+  }
   const totals = [...observation.interrupts].map(([irq, byCpu]) => {
     return [irq, [...byCpu.values()].reduce((sum, count) => sum + count, 0)] as const;
   });

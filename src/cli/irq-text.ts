@@ -87,16 +87,18 @@ export function formatProblems(problems: readonly LineProblem[]): string {
 
 /** The log of an apply: every line before and after. */
 export function formatApplyLog(report: ApplyReport, plan: IrqPlan, time: string): string {
+  const maskByIrq = new Map(plan.lines.map((line) => [line.irq, line.mask]));
   const rows = report.entries.map((entry) => [
     String(entry.irq),
     entry.nic,
     entry.queue,
     entry.before,
     entry.after ?? entry.before,
+    maskByIrq.get(entry.irq) ?? '-',
   ]);
   return (
     `# ${time} host ${plan.hostname ?? '?'} policy ${plan.policy} outcome ${report.outcome}\n` +
-    formatTable([['IRQ', 'NIC', 'queue', 'before', 'after'], ...rows]) +
+    formatTable([['IRQ', 'NIC', 'queue', 'before', 'after', 'planned mask'], ...rows]) +
     formatProblems(report.refusals)
   );
 }

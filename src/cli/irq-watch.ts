@@ -1,5 +1,5 @@
-// `tcpx irq verify --watch`: reads the masks again and again, cheaply (one small file per line), and
-// says which bindings were lost, when, and what changed on the host at the same time.
+// `tcpx irq verify --watch`: reads the masks again and again, cheaply (one small file per line),
+// and says which bindings were lost, when, and what changed on the host at the same time.
 
 import { sleepMs } from '../base/clock.js';
 import { isSameSet } from '../host/irq/cpu-choice.js';

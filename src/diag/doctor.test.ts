@@ -264,9 +264,9 @@ test('plugin file: finds the exported tables by name', () => {
 });
 
 test('tcp sockets: established ones with their local address', () => {
-  const text =
-    '  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n' +
-    '   0: 0201000A:1F90 0301000A:C350 01 00000000:00000000 00:00000000 00000000     0        0 4711 1\n' +
-    '   1: 00000000:0016 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 12 1\n';
+  const row = (local: string, state: string, inode: number) =>
+    `   0: ${local} 0301000A:C350 ${state} 0:0 00:0 00000000     0        0 ${inode} 1\n`;
+  const heading = '  sl  local_address rem_address   st tx_queue rx_queue uid timeout inode\n';
+  const text = heading + row('0201000A:1F90', '01', 4711) + row('00000000:0016', '0A', 12);
   assert.deepEqual(parseTcpTable(text), [{ address: '10.0.1.2', inode: '4711' }]);
 });

@@ -1,5 +1,5 @@
-// `tcpx env diff A B`: two environments compared, each difference with its meaning. A side is a file
-// of NAME=value lines, `pid:N` for a running process, or `self` for this one.
+// `tcpx env diff A B`: two environments compared, each difference with its meaning. A side is a
+// file of NAME=value lines, `pid:N` for a running process, or `self` for this one.
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

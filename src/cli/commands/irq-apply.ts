@@ -64,7 +64,7 @@ function transact(
   });
   const name = `irq-apply_${plan.hostname ?? 'host'}_${id.slice(0, 15)}.log`;
   const logPath = join(host.stateFolder, name);
-  writeFileSync(logPath, formatApplyLog(report, plan, time.toISOString()));
+  writeLog(logPath, formatApplyLog(report, plan, time.toISOString()));
   if (report.outcome === 'applied') {
     saveDocument(appliedPlanPath(host.stateFolder, id), host.stateFolder, plan);
   }
@@ -73,6 +73,15 @@ function transact(
   const isDenied = report.outcome === 'refused' && report.refusals.some(isPermission);
   if (isDenied) return ExitCode.Environment;
   return report.outcome === 'applied' ? ExitCode.Good : ExitCode.RunTime;
+}
+
+// The bindings hold and the journal is saved: a log that cannot be written is told, no more.
+function writeLog(path: string, text: string): void {
+  try {
+    writeFileSync(path, text);
+  } catch (error) {
+    printText(`log ${path} could not be written: ${String(error)}`);
+  }
 }
 
 function makeStateFolder(folder: string): void {

@@ -20,8 +20,8 @@ export const capabilityRule: Rule = {
     'Without header split and flow steering, payload lands in host memory and the plugin reports ' +
     '"rx no cmsg"; nothing falls back by itself.',
   remedy:
-    'On the TCPX kernel the receive manager sets enable-strict-header-split; upstream: ethtool -G ' +
-    'NIC tcp-data-split on, ethtool -K NIC ntuple on.',
+    'On the TCPX kernel the receive manager sets enable-strict-header-split; upstream: ethtool ' +
+    '-G NIC tcp-data-split on, ethtool -K NIC ntuple on.',
   proof: 'ethtool --show-priv-flags NIC; ethtool -g NIC',
   check(facts): Verdict {
     if (facts.provider === 'tcp') return skip(NOT_ASKED);
@@ -53,8 +53,8 @@ export const rxdmRule: Rule = {
   area: 'system',
   title: 'The receive manager (RxDM, dp-manager) runs and answers where the plugin looks',
   why:
-    'It binds GPU memory to NIC queues and installs flow rules. Without it every accept fails; with ' +
-    'a wrong socket folder the plugin does not find it.',
+    'It binds GPU memory to NIC queues and installs flow rules. Without it every accept fails; ' +
+    'with a wrong socket folder the plugin does not find it.',
   remedy:
     'Start it as its vendor documents, share its socket folder with the container, and set ' +
     'NCCL_GPUDIRECTTCPX_UNIX_CLIENT_PREFIX to that folder.',

@@ -32,11 +32,11 @@ export const limitsRule: Rule = {
   area: 'system',
   title: 'Locked memory and open files suffice',
   why:
-    'Staging rings and GPU-visible host memory are locked; each channel holds sockets. A limit met ' +
-    'in mid-run fails a transfer that worked on a smaller scale.',
+    'Staging rings and GPU-visible host memory are locked; each channel holds sockets. A limit ' +
+    'met in mid-run fails a transfer that worked on a smaller scale.',
   remedy:
-    'Raise memlock to unlimited and nofile to 1048576 (limits.conf, LimitMEMLOCK= of the unit, or ' +
-    '--ulimit of the container).',
+    'Raise memlock to unlimited and nofile to 1048576 (limits.conf, LimitMEMLOCK= of the unit, ' +
+    'or --ulimit of the container).',
   proof: 'ulimit -l -n',
   check({ host: { limits }, provider }): Verdict {
     const parts = [

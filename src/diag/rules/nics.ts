@@ -42,8 +42,8 @@ export const countersRule: Rule = {
   area: 'system',
   title: 'No drops, errors or resets on data NICs',
   why:
-    'Drops cost retransmissions; a device reset also throws away flow rules, device-memory queues ' +
-    'and interrupt bindings.',
+    'Drops cost retransmissions; a device reset also throws away flow rules, device-memory ' +
+    'queues and interrupt bindings.',
   remedy: 'Watch the counter during a run; more buffers (ethtool -G) help against missing buffers.',
   proof: 'tcpx watch',
   check({ dataNics, host }): Verdict {
@@ -133,8 +133,8 @@ export const congestionRule: Rule = {
   area: 'system',
   title: 'Congestion control is known and restarts at full speed',
   why:
-    'A default other than cubic makes measurements incomparable, and slow start after idle throttles ' +
-    'every burst of blocks.',
+    'A default other than cubic makes measurements incomparable, and slow start after idle ' +
+    'throttles every burst of blocks.',
   remedy:
     'sysctl -w net.ipv4.tcp_slow_start_after_idle=0; choose with --congestion cubic, or set ' +
     'net.ipv4.tcp_congestion_control.',

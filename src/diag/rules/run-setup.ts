@@ -58,8 +58,8 @@ export const bindingsRule: Rule = {
   area: 'run',
   title: 'Binding variables mean what they say',
   why:
-    'The plugin reads only ranges: a bare core number is skipped, and an interface left without a ' +
-    'range divides by zero when its first thread starts.',
+    'The plugin reads only ranges: a bare core number is skipped, and an interface left without ' +
+    'a range divides by zero when its first thread starts.',
   remedy: 'Write one core as 8-8; take the text from tcpx env.',
   proof: 'tcpx irq verify',
   check({ environment, host }): Verdict {
@@ -102,8 +102,8 @@ export const socketsRule: Rule = {
     'More sockets on one NIC share the same receive queues and complete in order: the measured ' +
     'runs became slower, not faster. The budget counts all processes of the host.',
   remedy:
-    'Lower NCCL_NSOCKS_PERTHREAD or the channels per NIC, or spread GPUs over NICs; --socket-budget ' +
-    'changes the limit.',
+    'Lower NCCL_NSOCKS_PERTHREAD or the channels per NIC, or spread GPUs over NICs; ' +
+    '--socket-budget changes the limit.',
   proof: 'ss -tnp state established',
   check({ sockets, socketBudget, environment }): Verdict {
     const planned = plannedSockets(environment);

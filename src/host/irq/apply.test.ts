@@ -115,7 +115,7 @@ for (const errno of ['EROFS', 'EIO', 'EPERM', 'EINVAL']) {
   });
 }
 
-test('apply: a file that vanishes in mid-apply puts all others back and is not created again', () => {
+test('apply: a file that vanishes in mid-apply puts the others back and stays away', () => {
   const before = allAffinities();
   let gone = -1;
   const store = breakAt(50, (irq) => {
@@ -163,6 +163,18 @@ test('apply: a kernel that ignores the value is noticed by reading back', () => 
   const report = applyPlan(PLAN, deaf, options());
   assert.equal(report.outcome, 'restored');
   assert.equal(report.failure?.errno, 'read-back');
+});
+
+test('apply: a journal that cannot be written leaves everything as it was', () => {
+  const before = allAffinities();
+  for (const failing of ['applying', 'applied']) {
+    const save = ({ state }: IrqJournal) => {
+      if (state === failing) refuse('ENOSPC');
+    };
+    const apply = () => applyPlan(PLAN, affinityFolder(root), { ...options(), save });
+    assert.throws(apply, { code: 'ENOSPC' });
+    assert.deepEqual(allAffinities(), before);
+  }
 });
 
 for (const errno of ['EIO', 'EPERM']) {

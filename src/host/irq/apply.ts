@@ -56,13 +56,27 @@ export function applyPlan(plan: IrqPlan, store: AffinityStore, options: ApplyOpt
   }
   const { written, failure } = writeLines(movable, store);
   if (failure === undefined) {
-    record('applied', written);
+    recordOrRestore(() => record('applied', written), movable, store);
     return report('applied', written, { refusals: [...problems, ...refusals] });
   }
   const unrestored = restoreLines(movable, store);
   const outcome = unrestored.length === 0 ? 'restored' : 'restore-failed';
   record(outcome, movable);
   return report(outcome, movable, { refusals, failure, unrestored });
+}
+
+// An apply that cannot be recorded cannot be undone later: it is undone now.
+function recordOrRestore(
+  record: () => void,
+  entries: readonly JournalEntry[],
+  store: AffinityStore,
+): void {
+  try {
+    record();
+  } catch (error) {
+    restoreLines(entries, store);
+    throw error;
+  }
 }
 
 function report(

@@ -1,5 +1,5 @@
 // What an apply changed, kept so that it can be undone exactly, also after a crash: the state
-// before is on disk before the first write. One file per apply; the newest open one is undone first.
+// before is on disk before the first write. One file per apply; the newest is undone first.
 
 import {
   closeSync,
@@ -12,7 +12,7 @@ import {
   writeSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { TcpxError } from '../../base/errors.js';
+import { TcpxError, toTcpxError } from '../../base/errors.js';
 
 export const IRQ_JOURNAL_SCHEMA = 'tcpx.irq-journal/1';
 
@@ -71,16 +71,23 @@ export function saveJournal(folder: string, journal: IrqJournal): void {
 }
 
 export function saveDocument(path: string, folder: string, document: unknown): void {
-  mkdirSync(folder, { recursive: true });
-  const aside = `${path}.new`;
-  const fd = openSync(aside, 'w', 0o644);
   try {
-    writeSync(fd, `${JSON.stringify(document, null, 2)}\n`);
+    mkdirSync(folder, { recursive: true });
+    writeSynced(`${path}.new`, `${JSON.stringify(document, null, 2)}\n`);
+    renameSync(`${path}.new`, path);
+  } catch (error) {
+    throw toTcpxError(error, 'ERR_SYS_CALL', `save ${path}`);
+  }
+}
+
+function writeSynced(path: string, text: string): void {
+  const fd = openSync(path, 'w', 0o644);
+  try {
+    writeSync(fd, text);
     fsyncSync(fd);
   } finally {
     closeSync(fd);
   }
-  renameSync(aside, path);
 }
 
 /** Journals of this boot that still have something to undo, newest first. */
@@ -105,7 +112,12 @@ function journalIds(folder: string): readonly string[] {
 
 function loadJournal(folder: string, id: string): IrqJournal {
   const path = journalPath(folder, id);
-  const document = JSON.parse(readFileSync(path, 'utf8')) as Partial<IrqJournal>;
+  let document: Partial<IrqJournal>;
+  try {
+    document = JSON.parse(readFileSync(path, 'utf8')) as Partial<IrqJournal>;
+  } catch (error) {
+    throw toTcpxError(error, 'ERR_SYS_CALL', `read journal ${path}`);
+  }
   if (document.schema !== IRQ_JOURNAL_SCHEMA || !Array.isArray(document.entries)) {
     throw new TcpxError('ERR_USAGE_ARGUMENT', `${path} is not a journal (${IRQ_JOURNAL_SCHEMA})`);
   }

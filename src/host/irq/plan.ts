@@ -55,35 +55,18 @@ export function affinityPath(irq: number): string {
 }
 
 export function buildPlan(name: PolicyName, request: PolicyRequest, source: PlanSource): IrqPlan {
-  const policy = POLICIES[name];
-  const { nics: allocations, application } = policy.allocate(request);
-  const irqById = new Map(source.irqs.map((irq) => [irq.irq, irq]));
-  const drafts = allocations.flatMap((allocation) => {
-    const nic = request.nics.find((candidate) => candidate.name === allocation.nic);
-    return queueVectors(nic).map((vector) => {
-      const placement = policy.place(vector, allocation, request);
-      return { nic, allocation, vector, ...placement };
-    });
-  });
+  const { nics: allocations, application } = POLICIES[name].allocate(request);
+  const drafts = allocations.flatMap((allocation) => draftLines(name, allocation, request));
   const irqCpusByNic = new Map<string, CpuSet>();
-  for (const { allocation, cpus } of drafts) {
-    irqCpusByNic.set(allocation.nic, unionOf(irqCpusByNic.get(allocation.nic) ?? [], cpus));
+  for (const { nic, cpus } of drafts) {
+    irqCpusByNic.set(nic, unionOf(irqCpusByNic.get(nic) ?? [], cpus));
   }
   const context: WarningContext = { cores: request.cores, application, allocations, irqCpusByNic };
-  const lines = drafts.map((draft) => ({
-    irq: draft.vector.irq,
-    nic: draft.allocation.nic,
-    pciAddress: draft.nic?.pciAddress,
-    vectorIndex: draft.vector.index,
-    vectorName: draft.vector.name,
-    queue: describeVector(draft.vector),
-    cpus: draft.cpus,
-    value: formatCpuList(draft.cpus),
-    path: affinityPath(draft.vector.irq),
-    mask: requireFormattedMask(draft.cpus, request.cores.possibleCount),
-    before: optionalSet(irqById.get(draft.vector.irq)?.requested),
-    reason: draft.reason,
-    warnings: warningsFor({ ...draft.allocation, cpus: draft.cpus }, context),
+  const irqById = new Map(source.irqs.map((irq) => [irq.irq, irq]));
+  const lines = drafts.map(({ node, ...draft }) => ({
+    ...draft,
+    before: optionalSet(irqById.get(draft.irq)?.requested),
+    warnings: warningsFor({ nic: draft.nic, node, cpus: draft.cpus }, context),
   }));
   return {
     schema: IRQ_PLAN_SCHEMA,
@@ -97,6 +80,34 @@ export function buildPlan(name: PolicyName, request: PolicyRequest, source: Plan
     lines,
     notes: planNotes(request.nics, allocations),
   };
+}
+
+type DraftLine = Omit<PlanLine, 'before' | 'warnings'> & { readonly node: number | undefined };
+
+/** One line per queue vector of a NIC, before anything is known of the other lines. */
+function draftLines(
+  name: PolicyName,
+  allocation: NicAllocation,
+  request: PolicyRequest,
+): readonly DraftLine[] {
+  const nic = request.nics.find((candidate) => candidate.name === allocation.nic);
+  return queueVectors(nic).map((vector) => {
+    const { cpus, reason } = POLICIES[name].place(vector, allocation, request);
+    return {
+      irq: vector.irq,
+      nic: allocation.nic,
+      node: allocation.node,
+      pciAddress: nic?.pciAddress,
+      vectorIndex: vector.index,
+      vectorName: vector.name,
+      queue: describeVector(vector),
+      cpus,
+      value: formatCpuList(cpus),
+      path: affinityPath(vector.irq),
+      mask: requireFormattedMask(cpus, request.cores.possibleCount),
+      reason,
+    };
+  });
 }
 
 /** Vectors that carry packets; management vectors and idle ones stay as they are. */

@@ -30,7 +30,7 @@ export type PolicyName = (typeof POLICY_NAMES)[number];
 export interface PolicyRequest extends AllocationRequest {
   readonly manualCores: CpuSet;
   readonly channels: number;
-  /** Interrupts that were observed, by IRQ: the busiest queues then get cores of their own first. */
+  /** Interrupts observed, by IRQ: the busiest queues then get cores of their own first. */
   readonly observed?: ReadonlyMap<number, number>;
 }
 
@@ -87,8 +87,8 @@ export const POLICIES: Readonly<Record<PolicyName, Policy>> = {
   channels: {
     name: 'channels',
     summary:
-      'As split (or as the ranges given), each set cut into one part per channel; queue q belongs ' +
-      'to channel q mod channels.',
+      'As split (or as the ranges given), each set cut into one part per channel; queue q ' +
+      'belongs to channel q mod channels.',
     allocate: (request) =>
       request.txBindings.length > 0 ? allocateGiven(request) : allocateSplit(request),
     place: placePerChannel,
@@ -115,7 +115,7 @@ export function parsePolicyName(text: string): PolicyName {
 
 /** Given ranges win; otherwise those of A3-high, if this host has such NICs and cores. */
 export function withReferenceRanges(request: PolicyRequest): PolicyRequest {
-  if (request.txBindings.length > 0 || request.rxBindings.length > 0) return request;
+  if (request.txBindings.length > 0 || request.rxBindings.length > 0) return onlyNamed(request);
   const filled: PolicyRequest = {
     ...request,
     txBindings: parseBindings(A3_HIGH_TX_BINDINGS).bindings,
@@ -130,6 +130,16 @@ export function withReferenceRanges(request: PolicyRequest): PolicyRequest {
     'ERR_USAGE_ARGUMENT',
     'policy nccl: its own ranges are for A3-high (208 CPUs, eth1 to eth4); this host has ' +
       `${request.cores.online.length} CPUs. Give --tx-bindings and --rx-bindings, or use split`,
+  );
+}
+
+function onlyNamed(request: PolicyRequest): PolicyRequest {
+  const named = new Set([...request.txBindings, ...request.rxBindings].map(({ nic }) => nic));
+  const nics = request.nics.filter((nic) => named.has(nic.name));
+  if (nics.length > 0) return { ...request, nics };
+  throw new TcpxError(
+    'ERR_USAGE_ARGUMENT',
+    `the bindings name ${[...named].join(', ')}; none of the chosen NICs is among them`,
   );
 }
 

@@ -62,7 +62,7 @@ export function checkInherited(plan: IrqPlan, allowed: CpuSet | undefined): Pref
     name,
     status: 'fail',
     text:
-      `${formatCpuList(excluded)} are planned but not allowed (allowed ${formatCpuList(allowed)}): ` +
-      'taskset, numactl or a cpuset narrows this process',
+      `${formatCpuList(excluded)} are planned but not allowed ` +
+      `(allowed ${formatCpuList(allowed)}): taskset, numactl or a cpuset narrows this process`,
   };
 }

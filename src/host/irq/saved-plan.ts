@@ -3,6 +3,7 @@
 
 import { readFileSync } from 'node:fs';
 import { TcpxError } from '../../base/errors.js';
+import { formatCpuList } from '../cpu-set.js';
 import type { Nic } from '../model.js';
 import { affinityPath, IRQ_PLAN_SCHEMA, type IrqPlan, type PlanLine } from './plan.js';
 
@@ -14,7 +15,8 @@ export function loadPlan(path: string): IrqPlan {
     const reason = error instanceof Error ? error.message : String(error);
     throw new TcpxError('ERR_USAGE_ARGUMENT', `plan ${path}: ${reason}`, { cause: error });
   }
-  if (document.schema !== IRQ_PLAN_SCHEMA || !isLineList(document.lines)) {
+  const hasParts = Array.isArray(document.allocations) && typeof document.txBindings === 'string';
+  if (document.schema !== IRQ_PLAN_SCHEMA || !hasParts || !isLineList(document.lines)) {
     throw new TcpxError('ERR_USAGE_ARGUMENT', `plan ${path}: not a plan (${IRQ_PLAN_SCHEMA})`);
   }
   return document as IrqPlan;
@@ -25,8 +27,9 @@ function isLineList(lines: unknown): lines is readonly PlanLine[] {
   if (!Array.isArray(lines)) return false;
   return lines.every((line: Partial<PlanLine>) => {
     const isNumbered = Number.isInteger(line.irq) && (line.irq ?? -1) >= 0;
-    const hasValue = typeof line.value === 'string' && /^[\d,-]+$/.test(line.value);
-    return isNumbered && hasValue && Array.isArray(line.cpus) && typeof line.nic === 'string';
+    const cpus = Array.isArray(line.cpus) && line.cpus.every(Number.isInteger) ? line.cpus : [];
+    const isConsistent = line.value !== '' && line.value === formatCpuList(cpus);
+    return isNumbered && isConsistent && typeof line.nic === 'string';
   });
 }
 
@@ -45,7 +48,7 @@ export function rebasePlan(
   if (plan.hostname !== hostname) {
     throw new TcpxError(
       'ERR_USAGE_ARGUMENT',
-      `the plan was made for ${plan.hostname ?? 'an unnamed host'}, this host is ${hostname ?? '?'}`,
+      `the plan was made for host ${plan.hostname ?? '?'}, this host is ${hostname ?? '?'}`,
     );
   }
   const moved: string[] = [];

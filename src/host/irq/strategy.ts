@@ -17,8 +17,8 @@ export const STRATEGIES: readonly Strategy[] = [
     title: 'static interrupt affinity and environment variables',
     isRecommended: true,
     how:
-      'Bind all queue interrupts once, before any process starts, and give every process the same ' +
-      'binding variables; the plugin places its own threads.',
+      'Bind all queue interrupts once, before any process starts, and give every process the ' +
+      'same binding variables; the plugin places its own threads.',
     commands: ['tcpx irq apply --policy nccl', 'eval "$(tcpx env --policy nccl)"'],
     when: 'First: it is the simplest, it is what the reference run assumes, and it can be undone.',
     cost: 'Two NICs of a node share thread cores; interrupts and threads may share them too.',

@@ -16,7 +16,7 @@ export interface ThreadPlace {
   readonly waitedMs: number | undefined;
 }
 
-/** Position of `processor` among the fields after the command name, whose own field is the second. */
+/** Position of `processor` among the fields after the command name, which is field 2. */
 const PROCESSOR_FIELD = 39 - 3;
 
 export function readThreads(files: HostFiles, pid: number): readonly ThreadPlace[] {
