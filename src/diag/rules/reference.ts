@@ -13,7 +13,8 @@ export const referenceRule: Rule = {
     'wastes the day.',
   remedy:
     'Collect a bundle around an NCCL run (counters before and after) and name it with ' +
-    '--reference. If that run moves no device-memory packets either, work through the system findings first.',
+    '--reference. If that run moves no device-memory packets either, work through the system ' +
+    'findings first.',
   proof: 'tcpx doctor --reference BUNDLE',
   check(facts): Verdict {
     const { reference } = facts;
