@@ -49,8 +49,14 @@ import {
 import { type Channel, FLIGHT_MASK } from './channel.js';
 import { chunkWordOf, onChunkConfirmed } from './chunk-confirmed.hot.js';
 import { type LaneCore, SINK_BYTES } from './lane-core.js';
-import { TRANSFER_FAILURE, TRANSFER_PAIRS_AT, transferFloat, transferWord } from './layout.js';
-import { EVENT_NOTIFICATION, EVENT_REFUSED } from './messages.js';
+import {
+  ENGINE_NOTIFICATIONS,
+  TRANSFER_FAILURE,
+  TRANSFER_PAIRS_AT,
+  transferFloat,
+  transferWord,
+} from './layout.js';
+import { EVENT_NOTIFICATION, EVENT_REFUSED, NOTIFICATION_EVENT_BYTES } from './messages.js';
 import { publishRecords, reserveRecord, ringFreeBytes } from './record-ring.hot.js';
 import { confirmChunks, failTransfer } from './transfer-progress.hot.js';
 import { FRAME_TAKEN, FRAME_WAITS, TURN_RULE } from './turn.js';
@@ -282,12 +288,13 @@ function onNotify(core: LaneCore, channel: Channel, word: number): number {
     words[word + WORD_TRANSFER_HIGH] === channel.refusedTransferHigh;
   if (!isRefused) {
     if (ringFreeBytes(core.events) < EVENT_RESERVE_BYTES + bytes) return FRAME_WAITS;
-    const at = reserveRecord(core.events, EVENT_NOTIFICATION, 8 + bytes);
+    const at = reserveRecord(core.events, EVENT_NOTIFICATION, NOTIFICATION_EVENT_BYTES + bytes);
     if (at < 0) return FRAME_WAITS;
     core.int32[at >> 2] = channel.sessionIndex;
     core.int32[(at >> 2) + 1] = bytes;
+    core.int32[(at >> 2) + 2] = Atomics.add(core.int32, ENGINE_NOTIFICATIONS, 1);
     const source = channel.staging.addr + channel.stagingStart + DATA_HEAD_BYTES;
-    if (bytes > 0) copyMemory(core.sharedAddr + at + 8, source, bytes);
+    if (bytes > 0) copyMemory(core.sharedAddr + at + NOTIFICATION_EVENT_BYTES, source, bytes);
     publishRecords(core.events);
     core.hasNews = true;
   }

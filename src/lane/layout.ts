@@ -13,6 +13,8 @@ export const ENGINE_BLOCK_BYTES = 4096;
 export const ENGINE_MAIN_SLEEPS = 0;
 /** Counts finished transfers; a blocking wait sleeps on this word (futex). */
 export const ENGINE_FINISHED = 32;
+/** Atomic: counts notifications of all lanes, so that main can hand them on as they landed. */
+export const ENGINE_NOTIFICATIONS = 96;
 /** Threads that sleep on ENGINE_FINISHED. */
 export const ENGINE_WAITERS = 64;
 
