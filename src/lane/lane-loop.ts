@@ -4,7 +4,7 @@
 import { systemClock } from '../base/clock.js';
 import { wakeWaiters } from '../memory/thread-wait.js';
 import { Readiness } from '../transport/tcp/readiness.js';
-import { yieldCpu } from '../transport/tcp/thread.js';
+import { currentCpu, yieldCpu } from '../transport/tcp/thread.js';
 import { TcpPort } from '../transport/tcp/tcp-port.js';
 import type { Channel } from './channel.js';
 import { stepLane } from './lane-step.hot.js';
@@ -14,6 +14,7 @@ import {
   ENGINE_FINISHED,
   ENGINE_MAIN_SLEEPS,
   ENGINE_WAITERS,
+  LANE_LAST_CPU,
   LANE_SLEEP_COUNT,
   LANE_SLEEPS,
   LANE_STOP,
@@ -116,10 +117,16 @@ export class LaneLoop implements LaneHooks {
     if (peekRecord(core.commands) < 0) {
       const counter = core.controlAt / 8 + LANE_SLEEP_COUNT;
       core.float64[counter] = (core.float64[counter] ?? 0) + 1;
+      this.#noteCpu();
       this.#readiness.wait(SLEEP_MS, this);
     }
     Atomics.store(core.int32, sleeps, 0);
     this.#tellNews();
+  }
+
+  // Where the lane really runs, for whoever asked for a place.
+  #noteCpu(): void {
+    this.#core.float64[this.#core.controlAt / 8 + LANE_LAST_CPU] = currentCpu();
   }
 
   #tellNews(): void {
