@@ -265,6 +265,23 @@ export const SETTINGS = {
     summary: 'TCP_USER_TIMEOUT: how long sent data may stay unacknowledged; 0 leaves the default.',
     cost: 'Too low breaks connections on short outages.',
   },
+  'plugin.path': {
+    kind: 'text',
+    fallback: '',
+    flag: 'plugin',
+    aliases: ['UCCL_TCPX_PLUGIN_PATH'],
+    summary:
+      'The NCCL net plugin, as a path or library name; empty tries ' +
+      '/usr/local/tcpx/lib64/libnccl-net-tcpx.so and then the names that NCCL tries.',
+    cost: 'The library is loaded and run: it must be trusted.',
+  },
+  'plugin.name': {
+    kind: 'text',
+    fallback: '',
+    aliases: ['NCCL_NET_PLUGIN'],
+    summary: 'Which plugin NCCL would load: NAME or libnccl-net-NAME.so.',
+    cost: 'Ignored where plugin.path is given.',
+  },
   'bench.sizeBytes': {
     kind: 'bytes',
     fallback: 64 * MIB,

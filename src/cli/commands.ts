@@ -2,5 +2,6 @@
 
 import type { Command } from './command.js';
 import { configCommand } from './commands/config.js';
+import { devicesCommand } from './commands/devices.js';
 
-export const COMMANDS: readonly Command[] = [configCommand];
+export const COMMANDS: readonly Command[] = [configCommand, devicesCommand];
