@@ -55,6 +55,17 @@ static void post_message(bool is_send, int index, uint8_t *buffer) {
   window->posted++;
 }
 
+static void finish_receive(int index, void *request, uint8_t *buffer) {
+  struct channel *channel = &channels[index];
+  uint64_t offset = message_offset(index, windows[index].finished);
+  uint64_t bytes = (uint64_t)message_size(offset);
+  if (!options.is_unpack_late) unpack_message(channel, request, buffer + offset, bytes);
+  if (!options.is_consume_skipped) {
+    check(plugin->irecv_consumed(channel->comm, 1, request), "irecvConsumed");
+  }
+  if (options.is_unpack_late) unpack_message(channel, request, buffer + offset, bytes);
+}
+
 // Posts what the window allows and tests the oldest; whether anything moved.
 static bool step_channel(bool is_send, int index, uint8_t *buffer) {
   struct window *window = &windows[index];
@@ -71,13 +82,7 @@ static bool step_channel(bool is_send, int index, uint8_t *buffer) {
   check(plugin->test(request, &done, &size), "test");
   if (size != -7) die(EXIT_PLUGIN, "test wrote a size");
   if (!done) return false;
-  if (!is_send) {
-    uint64_t offset = message_offset(index, window->finished);
-    unpack_message(&channels[index], request, buffer + offset, (uint64_t)message_size(offset));
-    if (!options.is_consume_skipped) {
-      check(plugin->irecv_consumed(channels[index].comm, 1, request), "irecvConsumed");
-    }
-  }
+  if (!is_send) finish_receive(index, request, buffer);
   window->finished++;
   return true;
 }

@@ -12,7 +12,7 @@
 
 #include "driver.h"
 
-enum { VARIABLES_MAX = 16, GRACE_MS = 1500 };
+enum { VARIABLES_MAX = 16, GRACE_MS = 500 };
 
 struct options options = {
     .mode = "transfer",
@@ -30,7 +30,7 @@ struct options options = {
 static const char *receive_variables[VARIABLES_MAX];
 static const char *send_variables[VARIABLES_MAX];
 
-enum { RECEIVE_ENV = 256, SEND_ENV, SKIP_UNPACK, SKIP_CONSUME };
+enum { RECEIVE_ENV = 256, SEND_ENV, SKIP_UNPACK, SKIP_CONSUME, LATE_UNPACK };
 
 static const struct option LONG_OPTIONS[] = {
     {"plugin", required_argument, NULL, 'p'},   {"mode", required_argument, NULL, 'm'},
@@ -45,6 +45,7 @@ static const struct option LONG_OPTIONS[] = {
     {"send-env", required_argument, NULL, SEND_ENV},
     {"skip-unpack", no_argument, NULL, SKIP_UNPACK},
     {"skip-consume", no_argument, NULL, SKIP_CONSUME},
+    {"late-unpack", no_argument, NULL, LATE_UNPACK},
     {0},
 };
 
@@ -76,6 +77,7 @@ static bool read_option(int letter, const char *text) {
     case SEND_ENV: add_variable(send_variables, text); return true;
     case SKIP_UNPACK: options.is_unpack_skipped = true; return true;
     case SKIP_CONSUME: options.is_consume_skipped = true; return true;
+    case LATE_UNPACK: options.is_unpack_late = true; return true;
     default: return false;
   }
 }

@@ -34,6 +34,7 @@ struct options {
   uint64_t deadline_ms;
   bool is_unpack_skipped;
   bool is_consume_skipped;
+  bool is_unpack_late;  // after consume: the pages are no longer ours
   bool is_quiet;
 };
 extern struct options options;
