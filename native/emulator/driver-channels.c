@@ -39,6 +39,9 @@ static void register_buffer(struct channel *channel, uint8_t *buffer, uint64_t b
 
 void receiver_open(int peer_fd, uint8_t *buffer, uint64_t bytes) {
   uint8_t handle[NET_HANDLE_BYTES];
+  struct net_properties properties;
+  check(plugin->get_properties(0, &properties), "getProperties");
+  bool is_host_device = properties.device_type == NET_DEVICE_HOST;
   deadline_start();
   for (int i = 0; i < channel_count(); i++) {
     check(plugin->listen(nic_of(i), handle, &channels[i].listen_comm), "listen");
@@ -47,13 +50,14 @@ void receiver_open(int peer_fd, uint8_t *buffer, uint64_t bytes) {
   for (int pending = channel_count(); pending > 0; usleep(1000)) {
     for (int i = 0; i < channel_count(); i++) {
       struct channel *channel = &channels[i];
-      struct net_device_handle *device = &channel->device;
+      struct net_device_handle *device = is_host_device ? NULL : &channel->device;
       if (channel->comm != NULL) continue;
       check(plugin->accept(channel->listen_comm, &channel->comm, &device), "accept");
       deadline_check("accept", i, 0);
       if (channel->comm == NULL) continue;
       pending--;
       register_buffer(channel, buffer, bytes, options.memory_type);
+      if (device == NULL) continue;
       copy_from_device(&channel->unpack, (uint64_t)(uintptr_t)device->handle,
                        sizeof channel->unpack);
     }

@@ -301,7 +301,11 @@ int setup_accept(void *listen_comm, void **recv_comm, struct net_device_handle *
   comm_connected(comm);
   INFO("accepted  (0) [%s] through cuda, gpu %d, %d sockets", comm->flow, comm->gpu,
        comm->socket_count);
-  if (device != NULL && *device != NULL) comm_make_unpack_queue(comm, *device);
+  // As a host device NCCL gives no struct; the queue is still needed for the order of receives.
+  struct net_device_handle ignored;
+  bool is_given = device != NULL && *device != NULL;
+  if (is_given) comm_make_unpack_queue(comm, *device);
+  else if (settings.device_type == NET_DEVICE_HOST) comm_make_unpack_queue(comm, &ignored);
   *recv_comm = comm;
   return NET_OK;
 }

@@ -89,7 +89,7 @@ describe('emulator: faults that are errors or silence', () => {
     }
   });
 
-  test('emulator: init that fails is followed by a crash in the original, an error here', async () => {
+  test('emulator: init that fails is reported as result 3', async () => {
     assert.match(await runFault('recv', 'init'), /init returned 3/);
   });
 });

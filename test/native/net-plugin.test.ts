@@ -62,7 +62,7 @@ describe('net plugin: a message through our bindings', () => {
   });
 
   for (const version of [8, 9, 10, 11]) {
-    test(`net plugin: table v${version}, arguments and properties stand in their places`, async () => {
+    test(`net plugin: table v${version}, arguments and properties in their places`, async () => {
       const source = join(packageRoot, 'test/fixtures/native/table-version.c');
       const path = await compile(`libv${version}.so`, source, [`-DVERSION=${version}`]);
       const seen = await transferThrough(path, { TCPX_EMU_LIBRARY: emulatorPath });

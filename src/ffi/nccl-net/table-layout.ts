@@ -4,7 +4,7 @@
 export type ArgumentKind = 'pointer' | 'int' | 'size' | 'u64';
 export type Argument = readonly [role: string, kind: ArgumentKind];
 
-/** Roles in the order in which our callers give them; others (profiler and its handles) are passed as 0. */
+/** Roles in the order in which callers give them; others (profiler handles) are passed as 0. */
 export const CALL_ROLES = {
   init: ['logger', 'context', 'config'],
   devices: ['out'],
