@@ -3,7 +3,7 @@
 
 import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
-import { systemClock } from '../base/clock.js';
+import { sleepMs, systemClock } from '../base/clock.js';
 import { type Config, loadConfig, processEnvironment } from '../base/config.js';
 import { isTcpxError, TcpxError, toTcpxError } from '../base/errors.js';
 import { createLog, type Log } from '../base/log.js';
@@ -18,6 +18,7 @@ import {
 import { allocateRegionMemory, type PageKind, type RegionMemory } from '../memory/region-memory.js';
 import { regionTableOver } from '../memory/region-table.js';
 import { ControlSet } from '../transport/tcp/control-set.js';
+import { NAME_BYTES_MAX } from '../wire/control-frame.js';
 import { wishOf } from './agreement.js';
 import type { Identity } from './handshake.js';
 import { LaneEvents } from './lane-events.js';
@@ -63,6 +64,7 @@ export class Engine {
   #server: PeerServer | undefined;
   #heartbeat: NodeJS.Timeout | undefined;
   #isOpen = false;
+  #laneError: TcpxError | undefined;
 
   private constructor(options: EngineOptions) {
     this.#options = options;
@@ -70,7 +72,7 @@ export class Engine {
       options.config ??
       loadConfig({ options: options.settings ?? {}, environment: processEnvironment() });
     const values = this.config.values;
-    this.name = options.name ?? `${hostname()}:${process.pid}`;
+    this.name = checkName(options.name ?? `${hostname()}:${process.pid}`);
     this.log =
       options.log ?? createLog({ level: values['log.level'], format: values['log.format'] });
     this.trust = loadTrust(values);
@@ -176,13 +178,13 @@ export class Engine {
           `deregister region ${region.id}: ${this.#regions.users(region)} accesses in progress`,
         );
       }
-      await new Promise((resolve) => setTimeout(resolve, 1));
+      await sleepMs(1);
       this.poll();
     }
     this.#regions.finishClose(region);
   }
 
-  /** Accepts peers. Resolves with the port. */
+  /** Accepts peers; returns the port. */
   listen(options: { readonly host?: string; readonly port?: number } = {}): number {
     this.#assertOpen();
     if (this.#server !== undefined) {
@@ -213,16 +215,24 @@ export class Engine {
   /** Makes a session with the peer that listens there. */
   async connect(host: string, port?: number): Promise<Session> {
     this.#assertOpen();
-    this.#transfers.beginAwait();
-    try {
-      return await connectPeer({
+    const values = this.config.values;
+    return this.drive(
+      connectPeer({
         set: this.#control,
         host,
-        port: port ?? this.config.values['session.port'] + this.config.values['session.portIndex'],
+        port: port ?? values['session.port'] + values['session.portIndex'],
         identity: this.#identity,
         sessions: this.#sessions,
         config: this.config,
-      });
+      }),
+    );
+  }
+
+  /** Where callers drive: keeps data moving from the event loop until the promise settles. */
+  async drive<T>(promise: Promise<T>): Promise<T> {
+    this.#transfers.beginAwait();
+    try {
+      return await promise;
     } finally {
       this.#transfers.endAwait();
     }
@@ -231,8 +241,10 @@ export class Engine {
   /** Moves data where callers drive; takes events. Cheap when there is nothing. */
   poll(): void {
     if (!this.#isOpen) return;
-    if (this.#lanes.progress() > 0 || this.#transfers.isTimeForControl()) this.#control.poll();
+    this.#lanes.progress();
+    if (this.#transfers.isTimeForControl()) this.#control.poll();
     this.#lanes.takeEvents();
+    this.#events.deliver();
   }
 
   laneStats(): LaneStats[] {
@@ -247,6 +259,7 @@ export class Engine {
     this.#lanes.sleepMain();
     this.#control.poll();
     this.#lanes.takeEvents();
+    this.#events.deliver();
   }
 
   #onLaneFailed(laneIndex: number, error: Error): void {
@@ -254,6 +267,7 @@ export class Engine {
     const cause = isTcpxError(error)
       ? error
       : toTcpxError(error, 'ERR_SYS_CALL', `lane ${laneIndex}`);
+    this.#laneError = cause;
     for (const session of this.#sessions.list()) this.#sessions.abandon(session, cause);
   }
 
@@ -261,11 +275,8 @@ export class Engine {
   async close(): Promise<void> {
     if (!this.#isOpen) return;
     this.#server?.close();
-    this.#transfers.beginAwait();
-    const sessions = this.#sessions.list();
-    const limit = new Promise((resolve) => setTimeout(resolve, CLOSE_WAIT_MS).unref());
-    await Promise.race([Promise.all(sessions.map((session) => session.close())), limit]);
-    this.#transfers.endAwait();
+    const closed = Promise.all(this.#sessions.list().map((session) => session.close()));
+    await this.drive(Promise.race([closed, sleepMs(CLOSE_WAIT_MS)]));
     this.#isOpen = false;
     clearInterval(this.#heartbeat);
     await this.#lanes.close();
@@ -273,6 +284,20 @@ export class Engine {
   }
 
   #assertOpen(): void {
+    if (this.#laneError !== undefined) {
+      throw new TcpxError('ERR_USAGE_STATE', `a lane has failed: ${this.#laneError.message}`, {
+        cause: this.#laneError,
+      });
+    }
     if (!this.#isOpen) throw new TcpxError('ERR_USAGE_STATE', 'the engine is closed');
   }
+}
+
+function checkName(name: string): string {
+  const bytes = Buffer.byteLength(name);
+  if (bytes > 0 && bytes <= NAME_BYTES_MAX) return name;
+  throw new TcpxError(
+    'ERR_USAGE_ARGUMENT',
+    `name of ${bytes} bytes: an agent's name has 1 to ${NAME_BYTES_MAX}`,
+  );
 }

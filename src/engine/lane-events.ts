@@ -33,6 +33,7 @@ const REFUSALS = ['', 'stale region', 'wrong key', 'no right', 'out of bounds'];
 
 export class LaneEvents {
   readonly #options: LaneEventsOptions;
+  readonly #notifications: Notification[] = [];
 
   constructor(options: LaneEventsOptions) {
     this.#options = options;
@@ -67,13 +68,21 @@ export class LaneEvents {
     }
   }
 
+  /** Hands notifications on, outside of the ring: whoever takes one may poll again. */
+  deliver(): void {
+    while (this.#notifications.length > 0) {
+      const next = this.#notifications.shift();
+      if (next !== undefined) this.#options.onNotification(next);
+    }
+  }
+
   #onNotification(sessionIndex: number, at: number): void {
     const { lanes, sessions } = this.#options;
     const session = sessions.at(sessionIndex);
     if (session === undefined) return;
     const count = lanes.shared.int32[(at >> 2) + 1] ?? 0;
     const bytes = lanes.shared.uint8.slice(at + 8, at + 8 + count);
-    this.#options.onNotification({ session, bytes });
+    this.#notifications.push({ session, bytes });
   }
 
   #onChannelLost(sessionIndex: number, words: Int32Array): void {

@@ -84,6 +84,7 @@ export class SessionTable {
       channelIndex,
       agreement.windowChunks,
       agreement.chunkBytes,
+      agreement.channels,
     ]);
     if (session.attached.size === agreement.channels) this.#setReady(session);
   }

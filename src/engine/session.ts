@@ -106,10 +106,15 @@ export class Session {
 
   #once(operation: 'write' | 'read', blocks: readonly Block[], options: PostOptions): Transfer {
     const request = this.prepare(operation, blocks);
-    const transfer = request.post(options);
     const release = (): void => request.release();
-    transfer.done.then(release, release);
-    return transfer;
+    try {
+      const transfer = request.post(options);
+      transfer.done.then(release, release);
+      return transfer;
+    } catch (error) {
+      release();
+      throw error;
+    }
   }
 
   notify(message: Uint8Array | string): Transfer {

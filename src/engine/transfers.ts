@@ -111,6 +111,8 @@ export class Transfers implements TransferHost {
         },
       );
     }
+    for (const region of plan.locals) this.#options.regions.assertRegistered(region);
+    this.#table.assertFree();
     const notify = this.#placeNotification(options.notify);
     for (const region of plan.locals) this.#options.regions.retain(region);
     const lanes = session.facts.lanes;
@@ -141,6 +143,7 @@ export class Transfers implements TransferHost {
 
   /** A message without data. */
   postNotification(session: Session, message: Uint8Array | string): Transfer {
+    this.#table.assertFree();
     const notify = this.#placeNotification(message);
     const slot = this.#table.allocate({
       operation: OPERATION_WRITE,

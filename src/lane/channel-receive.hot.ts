@@ -8,7 +8,6 @@ import {
   CHUNK_PAIR_COUNT,
   CHUNK_SKIP,
   ENTRY_FLOATS,
-  ENTRY_WORDS,
   PAIR_BYTES,
   PAIR_LOCAL_ADDR,
 } from '../flow/request-layout.js';
@@ -60,15 +59,9 @@ import {
   PHASE_PAYLOAD,
   STAGING_BYTES,
 } from './channel.js';
-import { countConfirmed } from './channel-send.hot.js';
+import { chunkWordOf, onChunkConfirmed } from './chunk-confirmed.hot.js';
 import { type LaneCore, SINK_BYTES } from './lane-core.js';
-import {
-  TRANSFER_CHUNKS_AT,
-  TRANSFER_FAILURE,
-  TRANSFER_PAIRS_AT,
-  transferFloat,
-  transferWord,
-} from './layout.js';
+import { TRANSFER_FAILURE, TRANSFER_PAIRS_AT, transferFloat, transferWord } from './layout.js';
 import { EVENT_NOTIFICATION, EVENT_REFUSED } from './messages.js';
 import { publishRecords, reserveRecord, ringFreeBytes } from './record-ring.hot.js';
 import { confirmChunks, failTransfer } from './transfer-progress.hot.js';
@@ -258,7 +251,14 @@ function onPayloadComplete(core: LaneCore, channel: Channel): void {
   const flight = channel.readDone & FLIGHT_MASK;
   channel.readDone = (channel.readDone + 1) | 0;
   const slot = channel.readTransfer[flight]!;
-  countConfirmed(core, channel, slot, channel.readChunk[flight]!);
+  onChunkConfirmed(
+    core,
+    channel,
+    slot,
+    channel.readChunk[flight]!,
+    channel.readSentUs[flight]!,
+    channel.readDeliveredAt[flight]!,
+  );
   confirmChunks(core, slot, 1);
 }
 
@@ -279,7 +279,10 @@ function onAck(core: LaneCore, channel: Channel, acknowledged: number): number {
     channel.writeAcked = (channel.writeAcked + 1) | 0;
     const chunk = channel.writeChunk[flight]!;
     const slot = channel.writeTransfer[flight]!;
-    if (chunk >= 0) countConfirmed(core, channel, slot, chunk);
+    if (chunk >= 0) {
+      const sentUs = channel.writeSentUs[flight]!;
+      onChunkConfirmed(core, channel, slot, chunk, sentUs, channel.writeDeliveredAt[flight]!);
+    }
     confirmChunks(core, slot, 1);
   }
   return FRAME_TAKEN;
@@ -437,8 +440,7 @@ function onReadData(core: LaneCore, channel: Channel, word: number): number {
   if (words[word + WORD_SEQUENCE]! !== channel.readDone >>> 0) return TURN_RULE - RULE_SEQUENCE;
   const flight = channel.readDone & FLIGHT_MASK;
   const slot = channel.readTransfer[flight]!;
-  const chunksAt = core.float64[transferFloat(core.transfersAt, slot, TRANSFER_CHUNKS_AT)]!;
-  const chunkWord = (core.arenaAt + chunksAt) / 4 + channel.readChunk[flight]! * ENTRY_WORDS;
+  const chunkWord = chunkWordOf(core, slot, channel.readChunk[flight]!);
   const bytes = core.uint32[chunkWord + CHUNK_BYTES]!;
   if (words[word + WORD_OPERATION_BYTES]! !== bytes) return TURN_RULE - RULE_ANSWER_BYTES;
   channel.frameKind = FRAME_READ_DATA;
@@ -507,6 +509,7 @@ function onRefuse(core: LaneCore, channel: Channel, word: number): number {
       return TURN_RULE - RULE_UNASKED;
     }
     const slot = channel.readTransfer[channel.readDone & FLIGHT_MASK]!;
+    giveBackFlight(core, channel, slot, channel.readChunk[channel.readDone & FLIGHT_MASK]!);
     channel.readDone = (channel.readDone + 1) | 0;
     failTransfer(core, slot, reason, 0);
     confirmChunks(core, slot, 1);
@@ -517,7 +520,14 @@ function onRefuse(core: LaneCore, channel: Channel, word: number): number {
     return TURN_RULE - RULE_UNASKED;
   }
   const flight = sequence & FLIGHT_MASK;
+  const slot = channel.writeTransfer[flight]!;
+  giveBackFlight(core, channel, slot, channel.writeChunk[flight]!);
   channel.writeChunk[flight] = -1; // not to be counted when its acknowledgement comes
-  failTransfer(core, channel.writeTransfer[flight]!, reason, 0);
+  failTransfer(core, slot, reason, 0);
   return FRAME_TAKEN;
+}
+
+function giveBackFlight(core: LaneCore, channel: Channel, slot: number, chunk: number): void {
+  if (chunk < 0) return;
+  channel.flightBytes -= core.uint32[chunkWordOf(core, slot, chunk) + CHUNK_BYTES]!;
 }

@@ -44,13 +44,12 @@ import {
   WORD_TRANSFER_LOW,
 } from '../wire/data-frame.js';
 import { type Channel, FLIGHT_MASK, HEAD_MEMORY_BYTES } from './channel.js';
+import { chunkWordOf } from './chunk-confirmed.hot.js';
 import type { LaneCore } from './lane-core.js';
 import {
   OPERATION_WRITE,
-  TRANSFER_CHANNEL_BYTES,
   TRANSFER_CHANNEL_CHUNKS,
   TRANSFER_CHUNK_COUNT,
-  TRANSFER_CHUNKS_AT,
   TRANSFER_FAILURE,
   TRANSFER_GENERATION,
   TRANSFER_NOTIFY_AT,
@@ -151,13 +150,13 @@ function fillOwn(core: LaneCore, channel: Channel): void {
   }
   while (hasRoom(channel) && session.activeHead >= 0) {
     if (!hasWriteWindow(channel) || !hasReadWindow(channel)) return;
+    if (channel.flightBytes >= channel.flightLimitBytes) return;
     const chunk = claimChunk(core, session);
     if (chunk < 0) return;
     frameChunk(core, channel, session.activeHead, chunk);
   }
 }
 
-// One place of the window is kept for a notification that follows its last chunk.
 function hasWriteWindow(channel: Channel): boolean {
   return ((channel.writeNext - channel.writeAcked) | 0) < channel.windowChunks;
 }
@@ -249,8 +248,7 @@ function frameChunk(core: LaneCore, channel: Channel, slot: number, chunk: numbe
     confirmChunks(core, slot, 1);
     return;
   }
-  const chunksAt = core.float64[transferFloat(transfersAt, slot, TRANSFER_CHUNKS_AT)]!;
-  const chunkWord = (core.arenaAt + chunksAt) / 4 + chunk * ENTRY_WORDS;
+  const chunkWord = chunkWordOf(core, slot, chunk);
   const bytes = core.uint32[chunkWord + CHUNK_BYTES]!;
   const isWrite = int32[transferWord(transfersAt, slot, TRANSFER_OPERATION)] === OPERATION_WRITE;
   const flight = (isWrite ? channel.writeNext : channel.readNext) & FLIGHT_MASK;
@@ -264,7 +262,10 @@ function frameChunk(core: LaneCore, channel: Channel, slot: number, chunk: numbe
   const count = transferWord(transfersAt, slot, TRANSFER_CHANNEL_CHUNKS) + channel.channelIndex;
   const framed = int32[count]! + 1;
   int32[count] = framed;
+  channel.flightBytes += bytes;
   if (isWrite) {
+    channel.writeSentUs[flight] = core.nowUs;
+    channel.writeDeliveredAt[flight] = channel.deliveredBytes;
     channel.writeTransfer[flight] = slot;
     channel.writeChunk[flight] = chunk;
     channel.writeNext = (channel.writeNext + 1) | 0;
@@ -275,6 +276,8 @@ function frameChunk(core: LaneCore, channel: Channel, slot: number, chunk: numbe
       frameNotify(core, channel, slot);
     }
   } else {
+    channel.readSentUs[flight] = core.nowUs;
+    channel.readDeliveredAt[flight] = channel.deliveredBytes;
     channel.readTransfer[flight] = slot;
     channel.readChunk[flight] = chunk;
     channel.readNext = (channel.readNext + 1) | 0;
@@ -337,18 +340,4 @@ function framePairs(
     entry += TABLE_ENTRY_BYTES / 4;
     pair += ENTRY_FLOATS;
   }
-}
-
-/** Receipt: bytes of a chunk that the peer confirmed on this channel. */
-export function countConfirmed(
-  core: LaneCore,
-  channel: Channel,
-  slot: number,
-  chunk: number,
-): void {
-  const chunksAt = core.float64[transferFloat(core.transfersAt, slot, TRANSFER_CHUNKS_AT)]!;
-  const chunkWord = (core.arenaAt + chunksAt) / 4 + chunk * ENTRY_WORDS;
-  const total =
-    transferFloat(core.transfersAt, slot, TRANSFER_CHANNEL_BYTES) + channel.channelIndex;
-  core.float64[total] = core.float64[total]! + core.uint32[chunkWord + CHUNK_BYTES]!;
 }

@@ -13,6 +13,9 @@ import {
 export const FLIGHT_SLOTS = 512;
 export const FLIGHT_MASK = FLIGHT_SLOTS - 1;
 
+/** Chunks that a striped channel may hold before its rate is known. */
+const FLIGHT_START_CHUNKS = 4;
+
 /** Heads and tables of the frames in one vectored send. */
 export const HEAD_MEMORY_BYTES = 128 * 1024;
 
@@ -32,6 +35,8 @@ export interface ChannelOptions {
   readonly channelIndex: number;
   readonly windowChunks: number;
   readonly chunkBytesMax: number;
+  /** Whether other channels pull from the same transfers. */
+  readonly isStriped: boolean;
 }
 
 export class Channel {
@@ -62,6 +67,17 @@ export class Channel {
   readDone = 0;
   readonly readTransfer = new Int32Array(FLIGHT_SLOTS);
   readonly readChunk = new Int32Array(FLIGHT_SLOTS);
+
+  // Striping: what is in flight, what was delivered, and what the rate allows (see flow).
+  readonly isStriped: boolean;
+  flightBytes = 0;
+  flightLimitBytes: number;
+  deliveredBytes = 0;
+  rateBytesPerUs = 0;
+  readonly writeSentUs = new Float64Array(FLIGHT_SLOTS);
+  readonly writeDeliveredAt = new Float64Array(FLIGHT_SLOTS);
+  readonly readSentUs = new Float64Array(FLIGHT_SLOTS);
+  readonly readDeliveredAt = new Float64Array(FLIGHT_SLOTS);
 
   // The peer's WRITE and NOTIFY frames: how many have landed here, how many of them it knows of.
   landed = 0;
@@ -117,6 +133,10 @@ export class Channel {
     this.channelIndex = options.channelIndex;
     this.windowChunks = options.windowChunks;
     this.chunkBytesMax = options.chunkBytesMax;
+    this.isStriped = options.isStriped;
+    this.flightLimitBytes = options.isStriped
+      ? FLIGHT_START_CHUNKS * options.chunkBytesMax
+      : Number.POSITIVE_INFINITY;
     this.heads = createFixedMemory(HEAD_MEMORY_BYTES);
     this.staging = createFixedMemory(ALIGNED_HEAD_AT + HEAD_AND_TABLE_BYTES_MAX);
     // Two Float64 (address, bytes) per segment of each read that may wait.

@@ -1,6 +1,7 @@
 // A lane without a thread: whoever polls moves it. It asks the sockets directly, because a poll
 // that finds nothing must cost as little as one call.
 
+import { systemClock } from '../base/clock.js';
 import { TcpPort } from '../transport/tcp/tcp-port.js';
 import type { LaneHooks } from './lane-commands.js';
 import type { LaneCore } from './lane-core.js';
@@ -32,7 +33,9 @@ export class InlineLane implements LaneHooks {
     }
     this.#core.hasNews = false;
     this.#core.hasFinished = false;
-    return stepLane(this.#core, this);
+    // Only a striped channel asks for the time.
+    const nowUs = this.#core.channels.length > 1 ? systemClock.nowUs() : 0;
+    return stepLane(this.#core, this, nowUs);
   }
 
   close(): void {

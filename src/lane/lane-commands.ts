@@ -4,6 +4,7 @@ import { closeAccess } from '../memory/region-access.hot.js';
 import type { StreamPort } from '../transport/stream-port.js';
 import { Channel, FLIGHT_MASK } from './channel.js';
 import { TURN_ENDED, TURN_RULE, TURN_SYSTEM } from './channel-receive.hot.js';
+import { sendTurn } from './channel-send.hot.js';
 import type { LaneCore } from './lane-core.js';
 import { FAIL_CANCELLED, FAIL_CHANNEL, TRANSFER_GENERATION, transferWord } from './layout.js';
 import {
@@ -49,7 +50,7 @@ export function takeCommands(core: LaneCore, hooks: LaneHooks): number {
         submitTransfer(core, first);
         break;
       case COMMAND_ADD_CHANNEL:
-        addChannel(core, hooks, core.int32.subarray(word, word + 5));
+        addChannel(core, hooks, core.int32.subarray(word, word + 6));
         break;
       case COMMAND_CLOSE_SESSION:
         closeSession(core, hooks, first);
@@ -68,8 +69,14 @@ export function takeCommands(core: LaneCore, hooks: LaneHooks): number {
 
 function addChannel(core: LaneCore, hooks: LaneHooks, words: Int32Array): void {
   const [fd = -1, sessionIndex = 0, channelIndex = 0, windowChunks = 1, chunkBytesMax = 0] = words;
-  const port = hooks.openPort(fd);
-  const channel = new Channel({ port, sessionIndex, channelIndex, windowChunks, chunkBytesMax });
+  const channel = new Channel({
+    port: hooks.openPort(fd),
+    sessionIndex,
+    channelIndex,
+    windowChunks,
+    chunkBytesMax,
+    isStriped: (words[5] ?? 1) > 1,
+  });
   core.channels.push(channel);
   const session = core.sessions[sessionIndex];
   if (session !== undefined) session.isOpen = true;
@@ -83,6 +90,10 @@ function cancelTransfer(core: LaneCore, slot: number, generation: number): void 
 
 function closeSession(core: LaneCore, hooks: LaneHooks, sessionIndex: number): void {
   for (const channel of core.channels.filter((one) => one.sessionIndex === sessionIndex)) {
+    // What has landed is acknowledged before the end, as far as the socket takes it.
+    channel.isReadable = false;
+    channel.ackDelayTurns = 0;
+    sendTurn(core, channel);
     removeChannel(core, hooks, channel);
   }
   const session = core.sessions[sessionIndex];

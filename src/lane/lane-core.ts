@@ -55,6 +55,8 @@ export class LaneCore {
   readonly nextNotify: Int32Array;
   readonly sink: FixedMemory;
   readonly ackDelayTurns: number;
+  /** Time of the current turn, set by whoever steps the lane. */
+  nowUs = 0;
   /** Events were written that the main thread may sleep on. */
   hasNews = false;
   /** Transfers finished since the last wake-up of blocking waiters. */

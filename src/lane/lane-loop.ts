@@ -1,8 +1,10 @@
 // The loop of a lane in a thread of its own: move, look again for a bounded while, then sleep in
 // epoll until a socket or the doorbell wakes it.
 
+import { systemClock } from '../base/clock.js';
 import { wakeWaiters } from '../memory/thread-wait.js';
 import { Readiness } from '../transport/tcp/readiness.js';
+import { yieldCpu } from '../transport/tcp/thread.js';
 import { TcpPort } from '../transport/tcp/tcp-port.js';
 import type { Channel } from './channel.js';
 import { stepLane } from './lane-step.hot.js';
@@ -87,15 +89,16 @@ export class LaneLoop implements LaneHooks {
     let idleSinceUs = 0;
     while (Atomics.load(core.int32, stopWord) === 0) {
       core.float64[turns] = (core.float64[turns] ?? 0) + 1;
-      const moved = stepLane(core, this);
+      const nowUs = systemClock.nowUs();
+      const moved = stepLane(core, this, nowUs);
       this.#tellNews();
       if (moved > 0) {
         idleSinceUs = 0;
         continue;
       }
-      const nowUs = performance.now() * 1000;
       if (idleSinceUs === 0) idleSinceUs = nowUs;
       if (nowUs - idleSinceUs < this.#spinUs) {
+        yieldCpu();
         this.#readiness.wait(0, this);
         this.#tellNews();
         continue;

@@ -7,7 +7,8 @@ import type { LaneCore } from './lane-core.js';
 import { type LaneHooks, loseChannel, takeCommands } from './lane-commands.js';
 
 /** Number of channels and commands on which something moved. */
-export function stepLane(core: LaneCore, hooks: LaneHooks): number {
+export function stepLane(core: LaneCore, hooks: LaneHooks, nowUs: number): number {
+  core.nowUs = nowUs;
   let moved = takeCommands(core, hooks);
   // Backwards, because a lost channel leaves the list.
   for (let index = core.channels.length - 1; index >= 0; index--) {

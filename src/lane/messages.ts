@@ -3,7 +3,7 @@
 // main → lane
 /** [slot] */
 export const COMMAND_SUBMIT = 1;
-/** [fd, session, channel, windowChunks, chunkBytesMax] */
+/** [fd, session, channel, windowChunks, chunkBytesMax, channels] */
 export const COMMAND_ADD_CHANNEL = 2;
 /** [session] */
 export const COMMAND_CLOSE_SESSION = 3;

@@ -9,6 +9,8 @@ import {
   FRAME_REFUSE,
   FRAME_WRITE,
   NOTIFICATION_BYTES_MAX,
+  REFUSE_BOUNDS,
+  REFUSE_STALE,
   TABLE_ENTRIES_MAX,
   TABLE_ENTRY_BYTES,
   WORD_KIND,
@@ -16,6 +18,8 @@ import {
   WORD_OPERATION_BYTES,
   WORD_PAYLOAD_BYTES,
   WORD_TABLE_ENTRIES,
+  WORD_TRANSFER_HIGH,
+  WORD_TRANSFER_LOW,
 } from './data-frame.js';
 
 /** Offsets travel as 64 bits but must be exact as a Number: below 2^53. */
@@ -31,6 +35,7 @@ export const RULE_CHUNK_BYTES = 4;
 export const RULE_PAYLOAD_BYTES = 5;
 export const RULE_OFFSET = 6;
 export const RULE_TABLE_SUM = 7;
+export const RULE_REFUSAL = 12;
 
 /** RULE_NONE, or the first rule that the head at `word` breaks. */
 export function checkHead(words: Uint32Array, word: number, chunkBytesMax: number): number {
@@ -57,12 +62,22 @@ export function checkHead(words: Uint32Array, word: number, chunkBytesMax: numbe
       if (entries !== 0) return RULE_TABLE_ENTRIES;
       return payloadBytes <= NOTIFICATION_BYTES_MAX ? RULE_NONE : RULE_PAYLOAD_BYTES;
     case FRAME_ACK:
-    case FRAME_REFUSE:
       if (entries !== 0) return RULE_TABLE_ENTRIES;
       return payloadBytes === 0 ? RULE_NONE : RULE_PAYLOAD_BYTES;
+    case FRAME_REFUSE:
+      if (entries !== 0) return RULE_TABLE_ENTRIES;
+      if (payloadBytes !== 0) return RULE_PAYLOAD_BYTES;
+      return isRefusal(words, word) ? RULE_NONE : RULE_REFUSAL;
     default:
       return RULE_KIND;
   }
+}
+
+function isRefusal(words: Uint32Array, word: number): boolean {
+  const reason = words[word + WORD_TRANSFER_LOW]!;
+  const kind = words[word + WORD_TRANSFER_HIGH]!;
+  if (reason < REFUSE_STALE || reason > REFUSE_BOUNDS) return false;
+  return kind === FRAME_WRITE || kind === FRAME_READ_REQUEST;
 }
 
 /** RULE_NONE, or the rule that a descriptor table breaks: its blocks must fill the operation. */

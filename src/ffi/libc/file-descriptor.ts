@@ -46,7 +46,7 @@ export function ringEventFd(fd: number): number {
   return written === 8 ? 0 : resultOrErrno(written);
 }
 
-/** Clears a doorbell; 0 also when it was not rung. */
+/** Clears a doorbell; 0, or −errno (−EAGAIN when it was not rung). */
 export function clearEventFd(fd: number): number {
   const taken = readC(fd, scratchAddr, 8);
   return taken === 8 ? 0 : resultOrErrno(taken);

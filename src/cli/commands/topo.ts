@@ -1,0 +1,87 @@
+// `tcpx topo`: GPU, NIC, NUMA, core and IRQ as matrix, tree, drawing or JSON; and the capture.
+
+import { statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { TcpxError, toTcpxError } from '../../base/errors.js';
+import { captureFileName, captureHost, packCapture } from '../../host/capture.js';
+import type { HostModel } from '../../host/model.js';
+import { openHost } from '../../host/open-host.js';
+import { type HostSource, readHost } from '../../host/read-host.js';
+import { drawTopology } from '../../host/topo-svg.js';
+import { describeTopology, parseLaneBindings, type Topology } from '../../host/topology.js';
+import type { Command, Invocation } from '../command.js';
+import { ExitCode } from '../exit-code.js';
+import { printJson, printText } from '../print.js';
+import { formatTopoMatrix, formatTopoTree } from '../topo-text.js';
+
+export const topoCommand: Command = {
+  name: 'topo',
+  summary: 'GPUs, NICs, NUMA nodes, cores and interrupts: matrix, tree, drawing.',
+  settings: ['lane.bindings', 'session.nics'],
+  flags: [
+    { name: 'root', kind: 'text', summary: 'Read a captured tree: a folder or a capture file.' },
+    { name: 'tree', kind: 'boolean', summary: 'Print the PCI tree instead of the matrix.' },
+    { name: 'svg', kind: 'text', summary: 'Write a drawing to this file.' },
+    {
+      name: 'capture',
+      kind: 'text',
+      summary: 'Write what was read to this .tgz file, or into this folder under host and time.',
+    },
+  ],
+  run(invocation) {
+    const source = openHost(invocation.text('root') ?? '/');
+    const model = readAndCapture(source, invocation.text('capture'));
+    const topology = describeTopology(model, laneBindings(invocation), dataNics(invocation, model));
+    const svgPath = invocation.text('svg');
+    if (svgPath !== undefined) {
+      writeOutput(svgPath, drawTopology(topology));
+      printText(`drawing written to ${svgPath}`);
+    }
+    printTopology(invocation, topology);
+    return Promise.resolve(ExitCode.Good);
+  },
+};
+
+function printTopology(invocation: Invocation, topology: Topology): void {
+  if (invocation.isJson) printJson(topology);
+  else if (invocation.has('tree')) printText(formatTopoTree(topology));
+  else printText(formatTopoMatrix(topology));
+}
+
+function readAndCapture(source: HostSource, target: string | undefined): HostModel {
+  if (target === undefined) return readHost(source);
+  const capturedAt = new Date();
+  const { model, tree } = captureHost(source, capturedAt);
+  const isFolder = statSync(target, { throwIfNoEntry: false })?.isDirectory() === true;
+  const path = isFolder ? join(target, captureFileName(model.hostname, capturedAt)) : target;
+  writeOutput(path, packCapture(tree, capturedAt));
+  printText(`capture of ${tree.size} files written to ${path}`);
+  return model;
+}
+
+function writeOutput(path: string, content: string | Buffer): void {
+  try {
+    writeFileSync(path, content);
+  } catch (error) {
+    throw toTcpxError(error, 'ERR_USAGE_ARGUMENT', `write ${path}`);
+  }
+}
+
+/** Interfaces among which GPUs choose; a name that is not there is an error, not a silence. */
+function dataNics(invocation: Invocation, model: HostModel): string[] {
+  const names = invocation.config.values['session.nics'].split(',').filter((name) => name !== '');
+  const missing = names.find((name) => !model.nics.some((nic) => nic.name === name));
+  if (missing === undefined) return names;
+  const known = model.nics.map((nic) => nic.name).join(', ');
+  throw new TcpxError('ERR_USAGE_ARGUMENT', `no interface ${missing}; there are: ${known}`);
+}
+
+function laneBindings(invocation: Invocation) {
+  const text = invocation.config.values['lane.bindings'];
+  const bindings = parseLaneBindings(text);
+  if (bindings !== undefined) return bindings;
+  throw new TcpxError(
+    'ERR_CONFIG_VALUE',
+    `lane.bindings: ${JSON.stringify(text)} is not of the form eth1:8-21,112-125;eth2:8-21`,
+  );
+}

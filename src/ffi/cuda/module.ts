@@ -1,0 +1,62 @@
+// Code on the GPU: a module from PTX text, its functions, and launches whose parameters lie ready
+// in fixed memory. Our kernels take one structure each, so a launch needs one pointer to it.
+
+import { assert } from '../../base/assert.js';
+import type { GpuContext } from './context.js';
+import { addressOf, FixedMemory } from './fixed-memory.js';
+
+const POINTER_BYTES = 8;
+
+export class GpuModule {
+  readonly name: string;
+  private readonly handle: number;
+  private readonly context: GpuContext;
+
+  /** The driver compiles the text for its device; a few milliseconds, cached by the driver. */
+  constructor(context: GpuContext, name: string, ptx: string) {
+    const image = Buffer.from(`${ptx}\0`, 'latin1');
+    const { functions, scratch } = context.driver;
+    const result = functions.cuModuleLoadData(scratch.addr, addressOf(image));
+    context.check(result, 'cuModuleLoadData', `${name}, ${image.length} bytes of PTX,`);
+    this.context = context;
+    this.name = name;
+    this.handle = scratch.uint64(0);
+  }
+
+  /** Address of a kernel, by its name in the source. */
+  functionHandle(kernel: string): number {
+    const { functions, scratch } = this.context.driver;
+    const result = functions.cuModuleGetFunction(scratch.addr, this.handle, kernel);
+    this.context.check(result, 'cuModuleGetFunction', `${kernel} of module ${this.name}`);
+    return scratch.uint64(0);
+  }
+
+  unload(): void {
+    const result = this.context.driver.functions.cuModuleUnload(this.handle);
+    this.context.check(result, 'cuModuleUnload', this.name);
+  }
+}
+
+export class PreparedLaunch {
+  readonly functionHandle: number;
+  /** Address of the pointer array that cuLaunchKernel takes. */
+  readonly parametersAddr: number;
+  /** The kernel's parameter structure; fill it before each launch. */
+  readonly parameters: FixedMemory;
+  private readonly pointers: FixedMemory;
+
+  constructor(functionHandle: number, parameterBytes: number) {
+    assert(functionHandle !== 0, 'a launch has a function');
+    this.functionHandle = functionHandle;
+    this.parameters = new FixedMemory(parameterBytes);
+    this.pointers = new FixedMemory(POINTER_BYTES);
+    this.pointers.setUint64(0, this.parameters.addr);
+    this.parametersAddr = this.pointers.addr;
+  }
+
+  /** Returns the two blocks; no launch may follow. */
+  free(): void {
+    this.parameters.free();
+    this.pointers.free();
+  }
+}

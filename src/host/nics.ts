@@ -1,0 +1,163 @@
+// Network interfaces: link, queues, steering, statistics, and their vectors by PCI device.
+
+import type { HostFiles } from './host-files.js';
+import { readCpuMask, readLine, readLinkName, readNumber } from './field-text.js';
+import type { Irq, Nic, NicVector, PciDevice, RxQueueSteering, TxQueueSteering } from './model.js';
+import { nameVectors } from './nic-vectors.js';
+import { pciPath } from './pci.js';
+import type { HostProbes, NetdevQueues } from './probes.js';
+
+const NET_FOLDER = '/sys/class/net';
+
+export interface NicContext {
+  readonly pci: readonly PciDevice[];
+  readonly irqs: readonly Irq[];
+  readonly probes: HostProbes;
+}
+
+export function readNics(files: HostFiles, context: NicContext): Nic[] {
+  const addresses = new Map(context.probes.addresses().map((nic) => [nic.name, nic.addresses]));
+  const netdev = context.probes.netdevQueues();
+  const nics: Nic[] = [];
+  for (const name of files.list(NET_FOLDER)) {
+    const folder = files.realPath(`${NET_FOLDER}/${name}`);
+    // `bonding_masters` is a file among the interfaces.
+    if (folder === undefined || files.realPath(`${folder}/ifindex`) === undefined) continue;
+    const nic = readNic(files, folder, name, context, netdev);
+    nics.push({ ...nic, addresses: addresses.get(name) ?? [] });
+  }
+  return nics;
+}
+
+function readNic(
+  files: HostFiles,
+  folder: string,
+  name: string,
+  context: NicContext,
+  netdev: NetdevQueues | undefined,
+): Omit<Nic, 'addresses'> {
+  const device = files.realPath(`${folder}/device`);
+  const ethtool = context.probes.ethtool(name);
+  // sysfs shows the namespace in which it was mounted, sockets see the one of the process.
+  if (ethtool?.gaps.some(({ reason }) => reason === 'ENODEV') === true) {
+    const reason = 'listed in sysfs, but not in this network namespace';
+    files.gaps.push({ path: `nic ${name}`, reason });
+  }
+  // A virtio child lies one level below its PCI device; the path tells where PCI ends.
+  const pciAddress = pciPath(device ?? '').at(-1);
+  const pci = context.pci.find(({ address }) => address === pciAddress);
+  const driver = readLinkName(files, `${device ?? folder}/driver`) ?? ethtool?.driver?.driver;
+  const rxSteering = readRxSteering(files, folder);
+  const txSteering = readTxSteering(files, folder);
+  const ifindex = readNumber(files, `${folder}/ifindex`);
+  const queues = {
+    rxQueueCount: rxSteering.length,
+    txQueueCount: txSteering.length,
+  };
+  return {
+    name,
+    ifindex,
+    isVirtual: device === undefined,
+    driver,
+    pciAddress,
+    node: pci?.node,
+    localCpus: pci?.localCpus,
+    ...readLink(files, folder),
+    ...queues,
+    rxSteering,
+    txSteering,
+    vectors: readVectors(files, { name, driver, ifindex, pci, ...queues }, context, netdev),
+    statistics: readStatistics(files, folder),
+    ethtool,
+  };
+}
+
+function readLink(files: HostFiles, folder: string) {
+  const carrier = readNumber(files, `${folder}/carrier`);
+  const speed = readNumber(files, `${folder}/speed`);
+  const threaded = readNumber(files, `${folder}/threaded`);
+  return {
+    macAddress: readLine(files, `${folder}/address`),
+    operState: readLine(files, `${folder}/operstate`),
+    hasCarrier: carrier === undefined ? undefined : carrier === 1,
+    carrierChanges: readNumber(files, `${folder}/carrier_changes`),
+    speedMbps: speed === undefined || speed <= 0 ? undefined : speed,
+    mtu: readNumber(files, `${folder}/mtu`),
+    isThreadedNapi: threaded === undefined ? undefined : threaded > 0,
+    groFlushTimeoutNs: readNumber(files, `${folder}/gro_flush_timeout`),
+    napiDeferHardIrqs: readNumber(files, `${folder}/napi_defer_hard_irqs`),
+  };
+}
+
+function queueNumbers(files: HostFiles, folder: string, prefix: 'rx' | 'tx'): number[] {
+  const names = files.list(`${folder}/queues`).filter((name) => name.startsWith(`${prefix}-`));
+  return names.map((name) => Number(name.slice(3))).sort((a, b) => a - b);
+}
+
+function readRxSteering(files: HostFiles, folder: string): RxQueueSteering[] {
+  return queueNumbers(files, folder, 'rx').map((queue) => ({
+    queue,
+    rpsCpus: readCpuMask(files, `${folder}/queues/rx-${queue}/rps_cpus`) ?? [],
+    rfsFlowCount: readNumber(files, `${folder}/queues/rx-${queue}/rps_flow_cnt`) ?? 0,
+  }));
+}
+
+function readTxSteering(files: HostFiles, folder: string): TxQueueSteering[] {
+  return queueNumbers(files, folder, 'tx').map((queue) => ({
+    queue,
+    xpsCpus: readCpuMask(files, `${folder}/queues/tx-${queue}/xps_cpus`),
+    xpsRxQueues: readCpuMask(files, `${folder}/queues/tx-${queue}/xps_rxqs`),
+  }));
+}
+
+interface VectorContext {
+  readonly name: string;
+  readonly driver: string | undefined;
+  readonly ifindex: number | undefined;
+  readonly pci: PciDevice | undefined;
+  readonly rxQueueCount: number;
+  readonly txQueueCount: number;
+}
+
+function readVectors(
+  files: HostFiles,
+  nic: VectorContext,
+  context: NicContext,
+  netdev: NetdevQueues | undefined,
+): readonly NicVector[] {
+  const irqByNumber = new Map(context.irqs.map((irq) => [irq.irq, irq]));
+  const { vectors, conflicts } = nameVectors(
+    {
+      ...nic,
+      irqs: nic.pci?.msiIrqs ?? [],
+      nameOf: (irq) => irqByNumber.get(irq)?.actions[0],
+    },
+    netdev,
+  );
+  for (const conflict of conflicts) files.gaps.push({ path: `nic ${nic.name}`, reason: conflict });
+  return vectors;
+}
+
+function readStatistics(files: HostFiles, folder: string): Record<string, number> {
+  const statistics: Record<string, number> = {};
+  for (const name of files.list(`${folder}/statistics`)) {
+    const value = readNumber(files, `${folder}/statistics/${name}`);
+    if (value !== undefined) statistics[name] = value;
+  }
+  return statistics;
+}
+
+/** CPUs on which a NIC's queue vectors are delivered now, its management vector left out. */
+export function nicIrqCpus(nic: Nic, irqs: readonly Irq[]): number[] {
+  const queueIrqs = new Set(
+    nic.vectors
+      .filter(({ role }) => role === 'rx' || role === 'tx' || role === 'rxtx')
+      .map(({ irq }) => irq),
+  );
+  const cpus = new Set<number>();
+  for (const irq of irqs) {
+    if (!queueIrqs.has(irq.irq)) continue;
+    for (const cpu of irq.effective ?? irq.requested ?? []) cpus.add(cpu);
+  }
+  return [...cpus].sort((a, b) => a - b);
+}

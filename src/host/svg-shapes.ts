@@ -1,0 +1,74 @@
+// A few SVG shapes as text; numbers are rounded and every text is escaped.
+
+export interface Box {
+  readonly x: number;
+  readonly y: number;
+  readonly width: number;
+  readonly height: number;
+}
+
+export interface Paint {
+  readonly fill?: string;
+  readonly stroke?: string;
+  readonly radius?: number;
+  readonly dash?: string;
+  readonly strokeWidth?: number;
+}
+
+export interface Lettering {
+  readonly size: number;
+  readonly fill?: string;
+  readonly weight?: number;
+  readonly anchor?: 'start' | 'middle' | 'end';
+}
+
+export function svgRect(box: Box, paint: Paint): string {
+  const { x, y, width, height } = box;
+  return (
+    `<rect x="${round(x)}" y="${round(y)}" width="${round(width)}" height="${round(height)}"` +
+    `${paint.radius === undefined ? '' : ` rx="${paint.radius}"`}${paintText(paint)}/>`
+  );
+}
+
+export function svgText(x: number, y: number, text: string, lettering: Lettering): string {
+  const { size, fill = '#1f2328', weight, anchor = 'start' } = lettering;
+  return (
+    `<text x="${round(x)}" y="${round(y)}" font-size="${size}" fill="${fill}"` +
+    (weight === undefined ? '' : ` font-weight="${weight}"`) +
+    `${anchor === 'start' ? '' : ` text-anchor="${anchor}"`}>${escapeXml(text)}</text>`
+  );
+}
+
+/** A curve that leaves downwards and arrives from above. */
+export function svgLink(
+  from: { readonly x: number; readonly y: number },
+  to: { readonly x: number; readonly y: number },
+  paint: Paint,
+): string {
+  const bend = Math.max(14, Math.abs(to.y - from.y) / 2);
+  const path =
+    `M${round(from.x)} ${round(from.y)} C${round(from.x)} ${round(from.y + bend)} ` +
+    `${round(to.x)} ${round(to.y - bend)} ${round(to.x)} ${round(to.y)}`;
+  return `<path d="${path}"${paintText({ fill: 'none', ...paint })}/>`;
+}
+
+function paintText({ fill, stroke, dash, strokeWidth }: Paint): string {
+  return (
+    ` fill="${fill ?? 'none'}"` +
+    (stroke === undefined ? '' : ` stroke="${stroke}"`) +
+    (strokeWidth === undefined ? '' : ` stroke-width="${strokeWidth}"`) +
+    (dash === undefined ? '' : ` stroke-dasharray="${dash}"`)
+  );
+}
+
+function round(value: number): number {
+  return Math.round(value * 10) / 10;
+}
+
+export function escapeXml(text: string): string {
+  return text
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll('>', '&gt;')
+    .replaceAll('"', '&quot;');
+}

@@ -1,0 +1,136 @@
+// The PCIe switches of one node with the GPUs and NICs below them, as boxes.
+
+import { type Box, escapeXml, svgRect, svgText } from './svg-shapes.js';
+import { shownNode, type Topology, type TopologyGpu, type TopologyNic } from './topology.js';
+
+export const GROUP_WIDTH = 257;
+export const GROUP_GAP = 12;
+const GPU_HEIGHT = 46;
+const NIC_HEIGHT = 72;
+const LINK_SPACE = 40;
+const NIC_COLOURS = ['#6e7781', '#0969da', '#8250df', '#bc4c00', '#1a7f37', '#bf3989', '#9a6700'];
+
+export interface Group {
+  readonly title: string;
+  readonly gpus: readonly TopologyGpu[];
+  readonly nics: readonly TopologyNic[];
+}
+
+export interface Drawing {
+  readonly shapes: string[];
+  /** Drawn last, so that lines lie above the boxes of other groups. */
+  readonly links: string[];
+  readonly gpuBoxes: Map<number, Box>;
+  readonly nicBoxes: Map<string, Box>;
+}
+
+export function nicColour(topology: Topology, name: string): string {
+  const physical = topology.nics.filter((nic) => !nic.isVirtual);
+  const index = physical.findIndex((nic) => nic.name === name);
+  return NIC_COLOURS[index % NIC_COLOURS.length] ?? '#6e7781';
+}
+
+/** Devices below one switch belong together; those on a root bus form a group of their own. */
+export function groupsOf(topology: Topology, node: number | undefined): Group[] {
+  const groups = new Map<string, { gpus: TopologyGpu[]; nics: TopologyNic[] }>();
+  const groupOf = (path: readonly string[]) => {
+    // The device and the switch's downstream port above it are not the switch.
+    const key = path.length >= 4 ? path.at(-3) : path.at(0);
+    const title = path.length >= 4 ? `PCIe switch ${key ?? ''}` : `root bus ${key ?? 'unknown'}`;
+    const group = groups.get(title) ?? { gpus: [], nics: [] };
+    groups.set(title, group);
+    return group;
+  };
+  for (const gpu of topology.gpus)
+    if (shownNode(topology, gpu) === node) groupOf(gpu.pciPath).gpus.push(gpu);
+  for (const nic of topology.nics) {
+    if (shownNode(topology, nic) === node && !nic.isVirtual) groupOf(nic.pciPath).nics.push(nic);
+  }
+  return [...groups].map(([title, group]) => ({ title, ...group }));
+}
+
+export function drawGroup(
+  drawing: Drawing,
+  topology: Topology,
+  group: Group,
+  x: number,
+  y: number,
+): number {
+  const inner = GROUP_WIDTH - 24;
+  const gpuRows = rowsOfTwo(group.gpus);
+  const gpuHeight = gpuRows.length * (GPU_HEIGHT + 8);
+  const linkSpace = group.gpus.length > 0 && group.nics.length > 0 ? LINK_SPACE - 8 : 0;
+  const height = 34 + gpuHeight + linkSpace + group.nics.length * (NIC_HEIGHT + 8) + 4;
+  const box = { x, y, width: GROUP_WIDTH, height };
+  drawing.shapes.push(svgRect(box, { fill: '#ffffff', stroke: '#d0d7de', radius: 8 }));
+  drawing.shapes.push(svgText(x + 12, y + 20, group.title, { size: 11, fill: '#57606a' }));
+  for (const [row, gpus] of gpuRows.entries()) {
+    const width = (inner - 8) / 2;
+    for (const [column, gpu] of gpus.entries()) {
+      const gpuX = x + 12 + column * (width + 8);
+      drawGpu(drawing, gpu, {
+        x: gpuX,
+        y: y + 32 + row * (GPU_HEIGHT + 8),
+        width,
+        height: GPU_HEIGHT,
+      });
+    }
+  }
+  for (const [row, nic] of group.nics.entries()) {
+    const nicY = y + 32 + gpuHeight + linkSpace + row * (NIC_HEIGHT + 8);
+    drawNic(drawing, topology, nic, { x: x + 12, y: nicY, width: inner, height: NIC_HEIGHT });
+  }
+  return height;
+}
+
+function drawGpu(drawing: Drawing, gpu: TopologyGpu, box: Box): void {
+  drawing.gpuBoxes.set(gpu.index, box);
+  const name = (gpu.name ?? 'GPU').replace(/^NVIDIA /, '').slice(0, 17);
+  const title = `${gpu.name ?? ''} ${gpu.uuid ?? ''} ${gpu.pciAddress ?? ''}`;
+  drawing.shapes.push(
+    `<g><title>${escapeXml(title.trim())}</title>`,
+    svgRect(box, { fill: '#dafbe1', stroke: '#4ac26b', radius: 6 }),
+    svgText(box.x + 8, box.y + 17, `GPU${gpu.index}`, { size: 12, weight: 600 }),
+    svgText(box.x + 8, box.y + 30, name, { size: 9, fill: '#24292f' }),
+    svgText(box.x + 8, box.y + 41, gpu.pciAddress ?? '', { size: 9, fill: '#57606a' }),
+    '</g>',
+  );
+}
+
+function drawNic(drawing: Drawing, topology: Topology, nic: TopologyNic, box: Box): void {
+  drawing.nicBoxes.set(nic.name, box);
+  const colour = nicColour(topology, nic.name);
+  const speed = nic.speedMbps === undefined ? 'speed unknown' : `${nic.speedMbps / 1000} Gbit/s`;
+  const queues = `${nic.rxQueueCount} RX + ${nic.txQueueCount} TX queues`;
+  const cores = [`IRQ cores ${nic.irqCores || 'unknown'}`];
+  if (nic.laneCores !== undefined) cores.push(`lanes ${nic.laneCores}`);
+  const lines = [
+    `${speed}  ·  MTU ${nic.mtu ?? '?'}`,
+    `${queues}  ·  ${nic.vectorCount} vectors`,
+    cores.join('  ·  '),
+  ];
+  const isDown = nic.operState === 'down';
+  drawing.shapes.push(
+    svgRect(box, { fill: isDown ? '#f6f8fa' : '#ffffff', stroke: colour, radius: 6 }),
+    svgRect({ ...box, width: 6 }, { fill: colour, radius: 3 }),
+    svgText(box.x + 16, box.y + 18, nic.name, { size: 12, weight: 600 }),
+    svgText(box.x + box.width - 8, box.y + 18, nicPlace(nic, isDown), {
+      size: 9,
+      fill: '#57606a',
+      anchor: 'end',
+    }),
+    ...lines.map((line, index) =>
+      svgText(box.x + 16, box.y + 34 + index * 14, line, { size: 9.5, fill: '#24292f' }),
+    ),
+  );
+}
+
+function nicPlace(nic: TopologyNic, isDown: boolean): string {
+  return [isDown ? 'down' : '', nic.driver ?? '', nic.pciAddress ?? ''].filter(Boolean).join('  ');
+}
+
+export function rowsOfTwo<T>(items: readonly T[]): T[][] {
+  const rows: T[][] = [];
+  for (let index = 0; index < items.length; index += 2) rows.push(items.slice(index, index + 2));
+  return rows;
+}

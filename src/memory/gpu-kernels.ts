@@ -1,0 +1,53 @@
+// Our kernels on one GPU: loaded once per context from the PTX that the package carries.
+
+import { readFileSync } from 'node:fs';
+import type { GpuContext } from '../ffi/cuda/context.js';
+import { kernelObstacle } from '../ffi/cuda/device.js';
+import { gpuError } from '../ffi/cuda/driver.js';
+import { GpuModule, PreparedLaunch } from '../ffi/cuda/module.js';
+import { BLOCKS_PER_PROCESSOR, BlocksLayout, SpanLayout, UnpackLayout } from './gpu-params.js';
+
+/** Kernel → the module that holds it and the size of its parameter structure. */
+export const KERNELS = {
+  unpack: { module: 'unpack', parameterBytes: UnpackLayout.bytes },
+  gather: { module: 'blocks', parameterBytes: BlocksLayout.bytes },
+  scatter: { module: 'blocks', parameterBytes: BlocksLayout.bytes },
+  fill: { module: 'pattern', parameterBytes: SpanLayout.bytes },
+  verify: { module: 'pattern', parameterBytes: SpanLayout.bytes },
+  checksum: { module: 'pattern', parameterBytes: SpanLayout.bytes },
+} as const;
+export type KernelName = keyof typeof KERNELS;
+
+export class GpuKernels {
+  readonly context: GpuContext;
+  /** More blocks than this would wait for others to end. */
+  readonly blocksMax: number;
+  private readonly modules = new Map<string, GpuModule>();
+
+  constructor(context: GpuContext) {
+    const obstacle = kernelObstacle(context.device);
+    if (obstacle !== undefined) throw gpuError(obstacle);
+    this.context = context;
+    this.blocksMax = context.device.multiprocessors * BLOCKS_PER_PROCESSOR;
+    for (const { module } of Object.values(KERNELS)) {
+      if (this.modules.has(module)) continue;
+      this.modules.set(module, new GpuModule(context, module, readPtx(module)));
+    }
+  }
+
+  /** A launch of its own parameter block; the caller fills the block and frees the launch. */
+  prepare(kernel: KernelName): PreparedLaunch {
+    const { module, parameterBytes } = KERNELS[kernel];
+    const handle = this.modules.get(module)?.functionHandle(`tcpx_${kernel}`) ?? 0;
+    return new PreparedLaunch(handle, parameterBytes);
+  }
+
+  unload(): void {
+    for (const module of this.modules.values()) module.unload();
+    this.modules.clear();
+  }
+}
+
+export function readPtx(module: string): string {
+  return readFileSync(new URL(`../../../kernels/${module}.ptx`, import.meta.url), 'utf8');
+}

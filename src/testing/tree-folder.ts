@@ -1,0 +1,29 @@
+// Puts a made-up tree on disk, where a test needs real files (writes, modes, a child process).
+
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import type { FileTree } from '../host/file-tree.js';
+
+/** Makes a temporary folder with the tree in it; the caller removes it with `removeTreeFolder`. */
+export function writeTreeFolder(tree: FileTree): string {
+  const root = mkdtempSync(join(tmpdir(), 'tcpx-host-'));
+  for (const [path, entry] of tree) {
+    const place = join(root, path);
+    if (entry.kind === 'folder') {
+      mkdirSync(place, { recursive: true });
+      continue;
+    }
+    mkdirSync(dirname(place), { recursive: true });
+    if (entry.kind === 'link') symlinkSync(entry.target, place);
+    else {
+      writeFileSync(place, entry.text);
+      if (entry.mode !== undefined) chmodSync(place, entry.mode);
+    }
+  }
+  return root;
+}
+
+export function removeTreeFolder(root: string): void {
+  rmSync(root, { recursive: true, force: true });
+}
