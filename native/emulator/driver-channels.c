@@ -1,7 +1,5 @@
 // Channels of the driver: set-up of both ends, and the unpacking of a received message on the CPU.
 
-#include <dlfcn.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -12,25 +10,6 @@ struct channel channels[CHANNELS_MAX];
 int channel_count(void) { return options.nics * options.channels; }
 
 static int nic_of(int channel) { return channel % options.nics; }
-
-// Bytes of the GPU, or of plain memory where the plugin runs without one.
-static void copy_from_device(void *target, uint64_t source, size_t bytes) {
-  static int (*copy)(void *, uint64_t, size_t);
-  static bool is_probed;
-  if (!is_probed) {
-    is_probed = true;
-    const char *path = getenv("TCPX_EMU_LIBCUDA");
-    struct net_properties properties;
-    check(plugin->get_properties(0, &properties), "getProperties");
-    void *cuda = dlopen(path != NULL ? path : "libcuda.so.1", RTLD_NOW);
-    void *symbol = cuda == NULL ? NULL : dlsym(cuda, "cuMemcpyDtoH_v2");
-    bool is_used = (properties.ptr_support & PTR_CUDA) != 0;
-    if (is_used && symbol == NULL) die(EXIT_SETUP, "a GPU plugin, but no libcuda");
-    if (is_used) memcpy(&copy, &symbol, sizeof copy);
-  }
-  if (copy == NULL) memcpy(target, (const void *)(uintptr_t)source, bytes);
-  else if (copy(target, source, bytes) != 0) die(EXIT_PLUGIN, "cuMemcpyDtoH failed");
-}
 
 static void register_buffer(struct channel *channel, uint8_t *buffer, uint64_t bytes, int type) {
   int size = (int)((bytes + 4095) / 4096 * 4096);
@@ -76,11 +55,7 @@ void sender_open(int peer_fd, uint8_t *buffer, uint64_t bytes) {
       deadline_check("connect", i, 0);
       if (channel->comm == NULL) continue;
       pending--;
-      // The driver's own memory is host memory; without a GPU both types mean that.
-      struct net_properties properties;
-      check(plugin->get_properties(nic_of(i), &properties), "getProperties");
-      bool has_gpu = (properties.ptr_support & PTR_CUDA) != 0;
-      register_buffer(channel, buffer, bytes, has_gpu ? PTR_HOST : options.memory_type);
+      register_buffer(channel, buffer, bytes, options.memory_type);
     }
   }
 }

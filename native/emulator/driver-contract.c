@@ -129,13 +129,17 @@ void contract_sender(int peer_fd) {
   uint8_t *buffer = buffer_create(MESSAGE_BYTES * MESSAGES);
   uint8_t token = 0;
   void *request = NULL;
-  sender_open(peer_fd, buffer, MESSAGE_BYTES * MESSAGES);
+  for (int i = 0; i < 17; i++) {
+    pattern_fill(buffer + i * MESSAGE_BYTES, MESSAGE_BYTES, (uint64_t)i);
+  }
+  uint8_t *source = send_buffer_create(buffer, MESSAGE_BYTES * MESSAGES);
+  send_buffer_fill(source, buffer, MESSAGE_BYTES * MESSAGES);
+  sender_open(peer_fd, source, MESSAGE_BYTES * MESSAGES);
   struct channel *channel = &channels[0];
   read_all(peer_fd, &token, 1);
   for (int i = 0; i < 18; i++) {
-    uint8_t *data = buffer + i * MESSAGE_BYTES;
+    uint8_t *data = source + i * MESSAGE_BYTES;
     int size = i < 17 ? MESSAGE_BYTES : 0;
-    pattern_fill(data, (uint64_t)size, (uint64_t)i);
     check(plugin->isend(channel->comm, data, size, 0, channel->mhandle, &request), "isend");
     finish(request);
     if (i == 0) {

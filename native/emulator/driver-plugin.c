@@ -51,6 +51,7 @@ void plugin_load(void) {
   int count = 0;
   check(plugin->devices(&count), "devices");
   if (count < options.nics) die(EXIT_SETUP, "%d NICs, %d are needed", count, options.nics);
+  cuda_open();
 }
 
 static long call_counter(const char *name, int gpu) {

@@ -144,12 +144,14 @@ void run_receiver(int peer_fd) {
 
 void run_sender(int peer_fd) {
   uint8_t *buffer = buffer_create(options.bytes);
+  uint8_t *source = send_buffer_create(buffer, options.bytes);
   uint8_t token = 0;
-  sender_open(peer_fd, buffer, options.bytes);
+  sender_open(peer_fd, source, options.bytes);
   for (int i = 0; i < options.warmup + options.iterations; i++) {
     pattern_fill(buffer, options.bytes, (uint64_t)i);
+    send_buffer_fill(source, buffer, options.bytes);
     read_all(peer_fd, &token, 1);
-    move_all(true, buffer);
+    move_all(true, source);
   }
   // An acknowledged end: closing earlier would cut off a receiver that still drains.
   read_all(peer_fd, &token, 1);

@@ -68,6 +68,11 @@ void sender_open(int peer_fd, uint8_t *buffer, uint64_t bytes);
 void channels_close(void);
 void unpack_message(struct channel *channel, void *request, uint8_t *target, uint64_t expected);
 
+void cuda_open(void);
+uint8_t *send_buffer_create(uint8_t *host, uint64_t bytes);
+void send_buffer_fill(uint8_t *target, const uint8_t *host, uint64_t bytes);
+void copy_from_device(void *target, uint64_t source, size_t bytes);
+
 uint8_t *buffer_create(uint64_t bytes);
 void pattern_fill(uint8_t *buffer, uint64_t bytes, uint64_t seed);
 // Index of the first byte that differs, UINT64_MAX when none does.

@@ -85,6 +85,10 @@ int cuMemcpyDtoH_v2(void *target, uint64_t source, size_t bytes) {
   return 0;
 }
 
+int cuMemcpyHtoD_v2(uint64_t target, const void *source, size_t bytes) {
+  return cuMemcpyHtoDAsync_v2(target, source, bytes, allocations);
+}
+
 int cuMemcpyDtoHAsync_v2(void *target, uint64_t source, size_t bytes, void *stream) {
   return stream == NULL || depth == 0 ? FAILED : cuMemcpyDtoH_v2(target, source, bytes);
 }

@@ -185,7 +185,7 @@ static void record_batch(struct comm *comm, struct data_socket *socket, struct b
   comm->traffic.devmem_bytes += bytes;
 }
 
-// Nothing to read: 0 when the peer has closed, else −1 with EAGAIN (bytes that came just now wait).
+// Nothing to read: 0 when the peer has closed, else −1 with EAGAIN; bytes that came now wait.
 static ssize_t probe_end(int fd) {
   uint8_t byte;
   ssize_t count = recv(fd, &byte, 1, MSG_DONTWAIT | MSG_PEEK);

@@ -86,13 +86,18 @@ static int cut(struct comm *comm, struct request *request) {
   return NET_OK;
 }
 
+// GPU memory goes out through a pinned stage of its socket.
+static bool is_staged(const struct task *task) {
+  return task->request->mem_type == PTR_CUDA && device_is_cuda();
+}
+
 // Where the next bytes of a task lie in host memory, and how many of them.
 static const uint8_t *task_bytes(struct comm *comm, struct data_socket *socket, struct task *task,
                                  size_t *bytes) {
   struct request *request = task->request;
   uint8_t *source = request->data + task->message_offset + task->moved;
   *bytes = task->size - task->moved;
-  if (request->mem_type != PTR_CUDA || !device_is_cuda()) return source;
+  if (!is_staged(task)) return source;
   if (socket->stage == NULL) socket->stage = pinned_alloc(comm->gpu, STAGE_BYTES, NULL);
   if (socket->stage_begin == socket->stage_end) {
     socket->stage_begin = 0;
@@ -117,7 +122,7 @@ static void send_tasks(struct comm *comm, int index) {
       }
       return;
     }
-    if (socket->stage != NULL) socket->stage_begin += (uint32_t)count;
+    if (is_staged(task)) socket->stage_begin += (uint32_t)count;
     socket->moved_bytes += (uint64_t)count;
     task->moved += (uint32_t)count;
     state->unsent_bytes -= (uint32_t)count;

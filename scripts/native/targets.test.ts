@@ -9,6 +9,7 @@ test('native targets: each C file of native/ belongs to exactly one output', () 
     'native/emulator/driver.c',
     'native/emulator/driver-plugin.c',
     'native/emulator/fake-cuda.c',
+    'native/emulator/nccl-check.c',
     'native/logger/logger.c',
   ];
   const targets = nativeTargets(paths);

@@ -20,7 +20,8 @@ const HIDDEN = ['-fvisibility=hidden'];
 export function nativeTargets(paths: readonly string[]): NativeTarget[] {
   const headers = paths.filter((path) => path.endsWith('.h')).sort();
   const inEmulator = paths
-    .filter((path) => /^native\/emulator\/[^/]+\.c$/.test(path) && !path.endsWith('fake-cuda.c'))
+    .filter((path) => /^native\/emulator\/[^/]+\.c$/.test(path))
+    .filter((path) => !/\/(fake-cuda|nccl-check)\.c$/.test(path))
     .sort();
   const isDriver = (path: string) => /\/driver[^/]*\.c$/.test(path);
   const target = (name: string, sources: readonly string[], flags: readonly string[]) => ({
@@ -38,6 +39,7 @@ export function nativeTargets(paths: readonly string[]): NativeTarget[] {
     ),
     target('nccl-net-driver', inEmulator.filter(isDriver), []),
     target('libfake-cuda.so', ['native/emulator/fake-cuda.c'], SHARED),
+    target('nccl-check', ['native/emulator/nccl-check.c'], []),
     target('libtcpx-logger.so', ['native/logger/logger.c'], [...SHARED, ...HIDDEN]),
   ];
 }
