@@ -1,10 +1,11 @@
 // The plugin emulator, driven from C: payload, contract, limits and what it needs to stall.
 
 import assert from 'node:assert/strict';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
 import { runDriver, runDriverWell } from './driver.js';
 import { fakeCudaPath } from './plugin-environment.js';
 
@@ -177,4 +178,32 @@ describe('emulator: what processes share about a NIC', () => {
       }
     });
   });
+
+  test('emulator: two processes share a budget; sockets of a dead one are free again', async () => {
+    await withState(async (folder) => {
+      const variables = {
+        TCPX_EMU_STATE_DIR: folder,
+        NCCL_NSOCKS_PERTHREAD: '2',
+        TCPX_EMU_SOCKET_BUDGET: '2',
+      };
+      const stuck = ['--recv-env', 'TCPX_EMU_FAULT=hang', '--deadline-ms', '2500'];
+      const holding = runDriver(['--quiet', '--bytes', String(64 * MIB), ...stuck], variables);
+      const holder = await firstHolder(join(folder, 'eth1.sockets'), '2');
+      const second = await runDriver(['--quiet'], variables);
+      assert.equal(second.exitCode, 4);
+      assert.match(second.stderr, new RegExp(`used up, held by .*\\b${holder} 2;`));
+      assert.match((await holding).stderr, /receiver killed by signal 9/);
+      await runDriverWell([], variables);
+    });
+  });
+
+  async function firstHolder(path: string, count: string): Promise<string> {
+    for (let tries = 0; tries < 200; tries++) {
+      const text = existsSync(path) ? readFileSync(path, 'utf8') : '';
+      const [pid = '', held] = text.trim().split(' ');
+      if (held === count) return pid;
+      await setTimeout(10);
+    }
+    throw new Error(`nobody holds ${count} sockets`);
+  }
 });
