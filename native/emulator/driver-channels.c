@@ -21,7 +21,7 @@ void receiver_open(int peer_fd, uint8_t *buffer, uint64_t bytes) {
   struct net_properties properties;
   check(plugin->get_properties(0, &properties), "getProperties");
   bool is_host_device = properties.device_type == NET_DEVICE_HOST;
-  deadline_start();
+  deadline_start(SETUP_DEADLINES);
   for (int i = 0; i < channel_count(); i++) {
     check(plugin->listen(nic_of(i), handle, &channels[i].listen_comm), "listen");
     write_all(peer_fd, handle, sizeof handle);
@@ -45,7 +45,7 @@ void receiver_open(int peer_fd, uint8_t *buffer, uint64_t bytes) {
 
 void sender_open(int peer_fd, uint8_t *buffer, uint64_t bytes) {
   static uint8_t handles[CHANNELS_MAX][NET_HANDLE_BYTES];
-  deadline_start();
+  deadline_start(SETUP_DEADLINES);
   for (int i = 0; i < channel_count(); i++) read_all(peer_fd, handles[i], NET_HANDLE_BYTES);
   for (int pending = channel_count(); pending > 0; usleep(1000)) {
     for (int i = 0; i < channel_count(); i++) {

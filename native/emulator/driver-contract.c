@@ -28,7 +28,7 @@ static void *post_receive(uint8_t *buffer, int size) {
 
 static void finish(void *request) {
   int done = 0;
-  deadline_start();
+  deadline_start(1);
   while (done == 0) {
     check(plugin->test(request, &done, NULL), "test");
     deadline_check("contract", 0, 0);
@@ -65,7 +65,7 @@ static void check_with_data(uint8_t *buffer, void **requests) {
   void *comm = channels[0].comm;
   int done = 0;
   // Until the first message is on its way, testing the second is harmless.
-  deadline_start();
+  deadline_start(1);
   while (plugin->test(requests[1], &done, NULL) == NET_OK) deadline_check("contract", 0, 1);
   expect("order: testing a younger request is refused",
          plugin->test(requests[1], &done, NULL), NET_INTERNAL);
@@ -113,7 +113,7 @@ void contract_receiver(int peer_fd) {
   check_with_data(buffer, requests);
   void *waiting = post_receive(buffer, MESSAGE_BYTES);
   write_all(peer_fd, &token, 1);
-  deadline_start();
+  deadline_start(1);
   int result = NET_OK;
   while (result == NET_OK) {
     result = plugin->test(waiting, &done, NULL);

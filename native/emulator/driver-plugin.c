@@ -72,7 +72,9 @@ uint64_t now_ns(void) {
   return (uint64_t)time.tv_sec * 1000000000ULL + (uint64_t)time.tv_nsec;
 }
 
-void deadline_start(void) { deadline_ns = now_ns() + options.deadline_ms * 1000000ULL; }
+void deadline_start(int factor) {
+  deadline_ns = now_ns() + options.deadline_ms * (uint64_t)factor * 1000000ULL;
+}
 
 void deadline_check(const char *role, int channel, uint64_t message) {
   if (now_ns() < deadline_ns) return;

@@ -90,7 +90,7 @@ static bool step_channel(bool is_send, int index, uint8_t *buffer) {
 static void move_all(bool is_send, uint8_t *buffer) {
   uint64_t left = message_count();
   windows_start();
-  deadline_start();
+  deadline_start(1);
   uint64_t idle = 0;
   while (left > 0) {
     uint64_t moved = 0;

@@ -11,6 +11,7 @@
 
 enum {
   CHANNELS_MAX = 32,
+  SETUP_DEADLINES = 5,  // connecting may take this many times the deadline of an iteration
   WINDOW_MAX = 16,
   // Exit codes of the two processes; 1 is left to the plugin's own exit(1).
   EXIT_MISMATCH = 5,
@@ -50,7 +51,7 @@ void check(int result, const char *call);
 uint64_t now_ns(void);
 void write_all(int fd, const void *bytes, size_t count);
 void read_all(int fd, void *bytes, size_t count);
-void deadline_start(void);
+void deadline_start(int factor);
 void deadline_check(const char *role, int channel, uint64_t message);
 
 struct channel {
