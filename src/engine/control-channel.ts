@@ -1,6 +1,6 @@
 // Control frames over a control socket: whole messages in order, awaited with a deadline.
 
-import { TcpxError } from '../base/errors.js';
+import { isTcpxError, TcpxError } from '../base/errors.js';
 import type { ControlSet } from '../transport/tcp/control-set.js';
 import { ControlSocket } from '../transport/tcp/control-socket.js';
 import {
@@ -114,11 +114,13 @@ export class ControlChannel {
 
   // The bytes are gone after the call, and a handler may close the socket: copy first.
   #onBytes(bytes: Uint8Array): void {
+    if (this.#failure !== undefined) return;
     let input: Uint8Array = bytes.slice();
     try {
       while (input.length > 0) input = this.#accept(input);
     } catch (error) {
-      this.socket.close();
+      // Whoever speaks this protocol is told why before the owner closes; a stranger is not.
+      if (!isTcpxError(error) || error.code === 'ERR_WIRE_MAGIC') this.socket.close();
       const rule = error instanceof Error ? error.message : String(error);
       const code = error instanceof TcpxError ? error.code : 'ERR_WIRE_FRAME';
       this.#fail(new TcpxError(code, `${this.where}: ${rule}`, { cause: error }));

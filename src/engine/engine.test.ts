@@ -1,13 +1,15 @@
 // Two engines of one process, both ways of progress: sizes, regions, notifications, errors.
 
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { after, test } from 'node:test';
 import { sleepMs } from '../base/clock.js';
 import { isTcpxError } from '../base/errors.js';
 import type { Region } from '../memory/region.js';
-import { type EnginePair, openPair, type Settings } from '../testing/engine-pair.js';
+import { closeEngines, type EnginePair, openPair, type Settings } from '../testing/engine-pair.js';
 import { withCode } from '../testing/expect-error.js';
 import { fillPattern, findMismatch } from '../testing/pattern.js';
+
+after(closeEngines);
 
 const MODES: Record<string, Settings> = {
   caller: { 'lane.progress': 'caller' },
