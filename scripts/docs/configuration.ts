@@ -1,10 +1,9 @@
 // docs/configuration.md from the settings table.
 
+import { describeRange, type Setting } from '../../src/base/setting.js';
 import {
-  describeRange,
   environmentName,
   SETTING_NAMES,
-  type Setting,
   type SettingName,
   settingOf,
 } from '../../src/base/settings.js';

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { describeRange, environmentName, SETTING_NAMES, settingOf } from './settings.js';
+import { describeRange } from './setting.js';
+import { environmentName, SETTING_NAMES, settingOf } from './settings.js';
 
 test('settings: each default lies within its own range', () => {
   for (const name of SETTING_NAMES) {

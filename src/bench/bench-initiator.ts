@@ -43,6 +43,8 @@ interface Scene {
 }
 
 const SAMPLE_EVERY = 10;
+/** Iterations between two looks at the clock and the progress line, where nothing is checked. */
+const UNCHECKED_GROUP = 100;
 
 export class BenchInitiator {
   readonly #options: BenchInitiatorOptions;
@@ -99,51 +101,74 @@ export class BenchInitiator {
   async #iterate(scene: Scene): Promise<void> {
     const { values } = this.#options;
     const warmup = values['bench.warmup'];
-    for (let index = 0; index < warmup; index++) await this.#iterateOnce(scene, index, false);
+    for (let index = 0; index < warmup; )
+      index = await this.#iterateGroup(scene, index, warmup, false);
     const startUs = systemClock.nowUs();
     const limitUs = values['bench.seconds'] * 1e6;
-    const count = limitUs > 0 ? Number.POSITIVE_INFINITY : values['bench.iterations'];
-    for (let index = 0; index < count; index++) {
-      await this.#iterateOnce(scene, warmup + index, true);
+    const end = limitUs > 0 ? Number.POSITIVE_INFINITY : warmup + values['bench.iterations'];
+    for (let index = warmup; index < end; ) {
+      index = await this.#iterateGroup(scene, index, end, true);
       const elapsedUs = systemClock.nowUs() - startUs;
       if (limitUs > 0 && elapsedUs >= limitUs) break;
-      const fraction = limitUs > 0 ? elapsedUs / limitUs : (index + 1) / count;
+      const fraction = limitUs > 0 ? elapsedUs / limitUs : (index - warmup) / (end - warmup);
       this.#options.onProgress(fraction, this.#bytesPerSecond.at(-1) ?? 0);
     }
   }
 
-  // Fill and check lie outside the timed and CPU-counted window.
-  async #iterateOnce(scene: Scene, index: number, isMeasured: boolean): Promise<void> {
+  // Iterations up to the next verified one, back to back; returns the index after them. Fill and
+  // check lie outside the timed and CPU-counted window.
+  async #iterateGroup(scene: Scene, first: number, end: number, isMeasured: boolean) {
     const { dialogue, values } = this.#options;
     const timeoutMs = values['bench.deadlineMs'];
     const isRead = values['bench.op'] === 'read';
-    const isVerified = this.#isVerified(index);
-    const seed = index + 1;
+    const last = Math.min(end, first + this.#groupSize(first)) - 1;
+    const isVerified = this.#isVerified(last);
+    const seed = last + 1;
     if (!isRead && isVerified) fillPattern(scene.memory, 0, seed);
     const isFill = isRead && isVerified;
     const prepared = await dialogue.ask({ kind: 'prepare', seed, isFill }, 'prepared', timeoutMs);
     const cpuUs = cpuTimeUs();
-    const startUs = systemClock.nowUs();
-    const transfers = this.#postAndWait(scene.request);
-    const durationUs = systemClock.nowUs() - startUs;
+    for (let index = first; index <= last; index++) this.#transfer(scene.request, isMeasured);
     const ownCpuUs = cpuTimeUs() - cpuUs;
     const isVerify = !isRead && isVerified;
     const checked = await dialogue.ask({ kind: 'check', seed, isVerify }, 'checked', timeoutMs);
-    const mismatchAt = isRead && isVerified ? verifyLocal(scene, seed) : checked.mismatchAt;
-    if (isVerified) this.#countVerified(mismatchAt);
+    if (isVerified) {
+      this.#countVerified(isRead ? findMismatch(scene.memory, 0, seed) : checked.mismatchAt);
+    }
+    if (isMeasured) {
+      this.#initiatorCpuUs += ownCpuUs;
+      this.#targetCpuUs += checked.cpuUs - prepared.cpuUs;
+    }
+    return last + 1;
+  }
+
+  /** Iterations that run without a word in between: none are, where every one is checked. */
+  #groupSize(first: number): number {
+    switch (this.#options.values['bench.verify']) {
+      case 'all':
+        return 1;
+      case 'sample':
+        return SAMPLE_EVERY - (first % SAMPLE_EVERY);
+      case 'none':
+        return UNCHECKED_GROUP;
+    }
+  }
+
+  #transfer(request: Request, isMeasured: boolean): void {
+    const startUs = systemClock.nowUs();
+    const transfers = this.#postAndWait(request);
+    const durationUs = systemClock.nowUs() - startUs;
     if (!isMeasured) return;
-    const bytes = values['bench.sizeBytes'] * transfers.length;
+    const bytes = this.#options.values['bench.sizeBytes'] * transfers.length;
     this.#bytesMoved += bytes;
     this.#bytesPerSecond.push((bytes / durationUs) * 1e6);
     for (const transfer of transfers) this.#latencyUs.push(transfer.receipt().durationUs);
-    this.#initiatorCpuUs += ownCpuUs;
-    this.#targetCpuUs += checked.cpuUs - prepared.cpuUs;
     this.#receipt = transfers[0]?.receipt();
   }
 
   #isVerified(index: number): boolean {
     const mode = this.#options.values['bench.verify'];
-    return mode === 'all' || (mode === 'sample' && index % SAMPLE_EVERY === 0);
+    return mode === 'all' || (mode === 'sample' && index % SAMPLE_EVERY === SAMPLE_EVERY - 1);
   }
 
   #countVerified(mismatchAt: number): void {
@@ -163,7 +188,7 @@ export class BenchInitiator {
       if (status === 'active') {
         throw new TcpxError(
           'ERR_XFER_DEADLINE',
-          `${request.operation} to ${session.peer}: not confirmed in ${values['bench.deadlineMs']} ms`,
+          `${session.peer}: ${request.operation} not confirmed in ${values['bench.deadlineMs']} ms`,
         );
       }
     }
@@ -193,8 +218,4 @@ export class BenchInitiator {
       this.#bytesMoved += bytes;
     }
   }
-}
-
-function verifyLocal(scene: Scene, seed: number): number {
-  return findMismatch(scene.memory, 0, seed);
 }

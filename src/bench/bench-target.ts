@@ -72,7 +72,8 @@ export class BenchTarget {
         this.#pong(session, message);
         return undefined;
       case 'finish':
-        this.#options.onFinished();
+        // The initiator hangs up first, once it knows that this message has landed.
+        void session.closed.then(() => this.#options.onFinished());
         return undefined;
       case 'ready':
       case 'prepared':

@@ -17,7 +17,8 @@ export function formatBenchResult(result: BenchResult): string {
   const what = result.op === 'pingpong' ? 'half round trip' : 'post to confirmed';
   const lines = [
     `${result.op} of ${formatBytes(result.sizeBytes)}${describeBlocks(result)}, ` +
-      `${result.iterations} iterations, ${result.provider}, ${plural(result.channels, 'channel')}, ` +
+      `${result.iterations} iterations, ${result.provider}, ` +
+      `${plural(result.channels, 'channel')}, ` +
       (result.progress === 'caller' ? 'caller-driven' : plural(result.lanes, 'lane')),
     '',
     formatTable(rows),
@@ -26,8 +27,8 @@ export function formatBenchResult(result: BenchResult): string {
       `${result.cpuSecondsPerGB.target.toFixed(2)} s target`,
     `verified        ${describeVerified(result)}`,
     `channels        ${describeChannels(result)}`,
-    `measured on     ${result.host.cpu}, ${result.host.cores} cores, Linux ${result.host.kernel}, ` +
-      `Node ${result.host.node}, ${result.host.congestion}`,
+    `measured on     ${result.host.cpu}, ${result.host.cores} cores, ` +
+      `Linux ${result.host.kernel}, Node ${result.host.node}, ${result.host.congestion}`,
   ];
   return `${lines.join('\n')}\n`;
 }

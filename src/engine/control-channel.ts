@@ -1,6 +1,6 @@
 // Control frames over a control socket: whole messages in order, awaited with a deadline.
 
-import { isTcpxError, TcpxError } from '../base/errors.js';
+import { TcpxError } from '../base/errors.js';
 import type { ControlSet } from '../transport/tcp/control-set.js';
 import { ControlSocket } from '../transport/tcp/control-socket.js';
 import {
@@ -27,7 +27,8 @@ export class ControlChannel {
   readonly where: string;
   readonly #buffer = new Uint8Array(CONTROL_HEAD_BYTES + CONTROL_BODY_BYTES_MAX);
   #bufferedBytes = 0;
-  readonly #inbox: ControlMessage[] = [];
+  /** Length of the frame that is being received; its head alone until that is known. */
+  #frameBytes = CONTROL_HEAD_BYTES;
   #waiter: Waiter | undefined;
   #failure: TcpxError | undefined;
   #onMessage: ((message: ControlMessage) => void) | undefined;
@@ -35,7 +36,7 @@ export class ControlChannel {
 
   constructor(set: ControlSet, fd: number) {
     this.socket = new ControlSocket(set, fd, {
-      wantedBytes: () => this.#wantedBytes(),
+      bytesWanted: () => this.#frameBytes - this.#bufferedBytes,
       onBytes: (bytes) => this.#onBytes(bytes),
       onClosed: (reason) => this.#fail(new TcpxError('ERR_PEER_LOST', `${this.where}: ${reason}`)),
     });
@@ -79,7 +80,7 @@ export class ControlChannel {
   handOver(onMessage: (message: ControlMessage) => void, onFailure: (error: TcpxError) => void) {
     this.#onMessage = onMessage;
     this.#onFailure = onFailure;
-    for (const message of this.#inbox.splice(0)) onMessage(message);
+    this.socket.setReading(true);
     if (this.#failure !== undefined) onFailure(this.#failure);
   }
 
@@ -88,9 +89,8 @@ export class ControlChannel {
   }
 
   #take(kinds: readonly ControlKind[], timeoutMs: number): Promise<ControlMessage> {
-    const ready = this.#inbox.shift();
-    if (ready !== undefined) return Promise.resolve(ready);
     if (this.#failure !== undefined) return Promise.reject(this.#failure);
+    this.socket.setReading(true);
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
         this.#waiter = undefined;
@@ -112,58 +112,41 @@ export class ControlChannel {
     });
   }
 
-  // The bytes are gone after the call, and a handler may close the socket: copy first.
+  // No more than the frame that is due arrives here; see bytesWanted.
   #onBytes(bytes: Uint8Array): void {
-    if (this.#failure !== undefined) return;
-    let input: Uint8Array = bytes.slice();
+    this.#buffer.set(bytes, this.#bufferedBytes);
+    this.#bufferedBytes += bytes.length;
     try {
-      while (input.length > 0) input = this.#accept(input);
+      this.#onFrameBytes();
     } catch (error) {
-      // Whoever speaks this protocol is told why before the owner closes; a stranger is not.
-      if (!isTcpxError(error) || error.code === 'ERR_WIRE_MAGIC') this.socket.close();
       const rule = error instanceof Error ? error.message : String(error);
       const code = error instanceof TcpxError ? error.code : 'ERR_WIRE_FRAME';
+      this.socket.setReading(false);
       this.#fail(new TcpxError(code, `${this.where}: ${rule}`, { cause: error }));
     }
   }
 
-  // Never beyond the end of a frame: data frames may follow ATTACHED at once.
-  #wantedBytes(): number {
+  #onFrameBytes(): void {
     const head = decodeControlHead(this.#buffer.subarray(0, this.#bufferedBytes));
-    return CONTROL_HEAD_BYTES + (head?.bodyBytes ?? 0) - this.#bufferedBytes;
-  }
-
-  // Takes bytes up to the end of one frame; returns the rest.
-  #accept(input: Uint8Array): Uint8Array {
-    const room = this.#buffer.length - this.#bufferedBytes;
-    const taken = Math.min(room, input.length);
-    this.#buffer.set(input.subarray(0, taken), this.#bufferedBytes);
-    const buffered = this.#bufferedBytes + taken;
-    const head = decodeControlHead(this.#buffer.subarray(0, buffered));
-    if (head === undefined || buffered < CONTROL_HEAD_BYTES + head.bodyBytes) {
-      this.#bufferedBytes = buffered;
-      return input.subarray(taken);
-    }
-    const frameBytes = CONTROL_HEAD_BYTES + head.bodyBytes;
-    const body = this.#buffer.slice(CONTROL_HEAD_BYTES, frameBytes);
-    const used = frameBytes - this.#bufferedBytes;
+    if (head === undefined) return;
+    this.#frameBytes = CONTROL_HEAD_BYTES + head.bodyBytes;
+    if (this.#bufferedBytes < this.#frameBytes) return;
+    const body = this.#buffer.slice(CONTROL_HEAD_BYTES, this.#frameBytes);
     this.#bufferedBytes = 0;
+    this.#frameBytes = CONTROL_HEAD_BYTES;
     this.#deliver(decodeControlBody(head.kind, body));
-    return input.subarray(used);
   }
 
   #deliver(message: ControlMessage): void {
-    // The last control frame of a data connection: what follows belongs to the lane.
-    if (message.kind === ControlKind.Attached) this.socket.pause();
     if (this.#onMessage !== undefined) {
       this.#onMessage(message);
       return;
     }
+    // Until somebody asks again nothing is read: the socket may become a data channel.
+    this.socket.setReading(false);
     const waiter = this.#waiter;
     this.#waiter = undefined;
-    if (waiter !== undefined) waiter.resolve(message);
-    else if (this.#inbox.length < 16) this.#inbox.push(message);
-    else throw new TcpxError('ERR_WIRE_LIMIT', 'more than 16 control frames unasked');
+    waiter?.resolve(message);
   }
 
   #fail(error: TcpxError): void {

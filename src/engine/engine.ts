@@ -18,6 +18,7 @@ import {
 import { allocateRegionMemory, type PageKind, type RegionMemory } from '../memory/region-memory.js';
 import { regionTableOver } from '../memory/region-table.js';
 import { ControlSet } from '../transport/tcp/control-set.js';
+import { NAME_BYTES_MAX } from '../wire/control-frame.js';
 import { wishOf } from './agreement.js';
 import type { Identity } from './handshake.js';
 import { LaneEvents } from './lane-events.js';
@@ -63,6 +64,7 @@ export class Engine {
   #server: PeerServer | undefined;
   #heartbeat: NodeJS.Timeout | undefined;
   #isOpen = false;
+  #laneError: TcpxError | undefined;
 
   private constructor(options: EngineOptions) {
     this.#options = options;
@@ -70,7 +72,7 @@ export class Engine {
       options.config ??
       loadConfig({ options: options.settings ?? {}, environment: processEnvironment() });
     const values = this.config.values;
-    this.name = options.name ?? `${hostname()}:${process.pid}`;
+    this.name = checkName(options.name ?? `${hostname()}:${process.pid}`);
     this.log =
       options.log ?? createLog({ level: values['log.level'], format: values['log.format'] });
     this.trust = loadTrust(values);
@@ -182,7 +184,7 @@ export class Engine {
     this.#regions.finishClose(region);
   }
 
-  /** Accepts peers. Resolves with the port. */
+  /** Accepts peers; returns the port. */
   listen(options: { readonly host?: string; readonly port?: number } = {}): number {
     this.#assertOpen();
     if (this.#server !== undefined) {
@@ -241,7 +243,8 @@ export class Engine {
     if (!this.#isOpen) return;
     this.#lanes.progress();
     if (this.#transfers.isTimeForControl()) this.#control.poll();
-    if (this.#lanes.takeEvents() > 0) this.#events.deliver();
+    this.#lanes.takeEvents();
+    this.#events.deliver();
   }
 
   laneStats(): LaneStats[] {
@@ -265,6 +268,7 @@ export class Engine {
     const cause = isTcpxError(error)
       ? error
       : toTcpxError(error, 'ERR_SYS_CALL', `lane ${laneIndex}`);
+    this.#laneError = cause;
     for (const session of this.#sessions.list()) this.#sessions.abandon(session, cause);
   }
 
@@ -281,6 +285,20 @@ export class Engine {
   }
 
   #assertOpen(): void {
+    if (this.#laneError !== undefined) {
+      throw new TcpxError('ERR_USAGE_STATE', `a lane has failed: ${this.#laneError.message}`, {
+        cause: this.#laneError,
+      });
+    }
     if (!this.#isOpen) throw new TcpxError('ERR_USAGE_STATE', 'the engine is closed');
   }
+}
+
+function checkName(name: string): string {
+  const bytes = Buffer.byteLength(name);
+  if (bytes > 0 && bytes <= NAME_BYTES_MAX) return name;
+  throw new TcpxError(
+    'ERR_USAGE_ARGUMENT',
+    `name of ${bytes} bytes: an agent's name has 1 to ${NAME_BYTES_MAX}`,
+  );
 }

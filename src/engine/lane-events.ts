@@ -11,6 +11,7 @@ import {
   EVENT_SESSION_CLOSED,
   LOSS_PROTOCOL,
   LOSS_SYSTEM,
+  NOTIFICATION_EVENT_BYTES,
 } from '../lane/messages.js';
 import { systemErrorName } from '../transport/tcp/error-name.js';
 import { FRAME_RULES, frameName } from '../wire/data-frame-rules.js';
@@ -33,7 +34,9 @@ const REFUSALS = ['', 'stale region', 'wrong key', 'no right', 'out of bounds'];
 
 export class LaneEvents {
   readonly #options: LaneEventsOptions;
-  readonly #notifications: Notification[] = [];
+  /** By their number among all notifications: lanes report them in any order. */
+  readonly #notifications = new Map<number, Notification | undefined>();
+  #nextNumber = 0;
 
   constructor(options: LaneEventsOptions) {
     this.#options = options;
@@ -68,21 +71,26 @@ export class LaneEvents {
     }
   }
 
-  /** Hands notifications on, outside of the ring: whoever takes one may poll again. */
+  /**
+   * Hands notifications on in the order in which they landed, outside of the ring: whoever takes
+   * one may poll again.
+   */
   deliver(): void {
-    for (let next = this.#notifications.shift(); next !== undefined; ) {
-      this.#options.onNotification(next);
-      next = this.#notifications.shift();
+    while (this.#notifications.has(this.#nextNumber)) {
+      const next = this.#notifications.get(this.#nextNumber);
+      this.#notifications.delete(this.#nextNumber);
+      this.#nextNumber = (this.#nextNumber + 1) | 0;
+      if (next !== undefined) this.#options.onNotification(next);
     }
   }
 
   #onNotification(sessionIndex: number, at: number): void {
     const { lanes, sessions } = this.#options;
     const session = sessions.at(sessionIndex);
-    if (session === undefined) return;
-    const count = lanes.shared.int32[(at >> 2) + 1] ?? 0;
-    const bytes = lanes.shared.uint8.slice(at + 8, at + 8 + count);
-    this.#notifications.push({ session, bytes });
+    const [count = 0, number = 0] = lanes.shared.int32.subarray((at >> 2) + 1, (at >> 2) + 3);
+    const first = at + NOTIFICATION_EVENT_BYTES;
+    const bytes = lanes.shared.uint8.slice(first, first + count);
+    this.#notifications.set(number, session === undefined ? undefined : { session, bytes });
   }
 
   #onChannelLost(sessionIndex: number, words: Int32Array): void {

@@ -125,6 +125,9 @@ export class LaneSet {
         worker.unref();
         resolve();
       });
+      worker.once('exit', () => {
+        lane.worker = undefined;
+      });
       worker.on('error', (error) => {
         reject(error);
         this.#options.onLaneFailed(laneIndex, error);

@@ -25,8 +25,8 @@ export interface ConnectOptions {
 const RETRY_MS = 50;
 
 export async function connectPeer(options: ConnectOptions): Promise<Session> {
-  const address = { host: await resolveHost(options.host), port: options.port };
-  const control = new ControlChannel(options.set, await dialPatiently(options, address));
+  const hosts = await resolveHost(options.host);
+  const control = new ControlChannel(options.set, await dialPatiently(options, hosts));
   let session: Session | undefined;
   try {
     const greeted = await greetServer(options.identity, control);
@@ -39,7 +39,7 @@ export async function connectPeer(options: ConnectOptions): Promise<Session> {
       control,
     });
     const nics = listNics(options.config).map(localNic);
-    const routes = routeChannels(accept.channels, nics, accept.addresses, address.host);
+    const routes = routeChannels(accept.channels, nics, accept.addresses, control.socket.peerHost);
     for (const [channelIndex, route] of routes.entries()) {
       await openChannel(options, session, channelIndex, route);
     }
@@ -51,18 +51,17 @@ export async function connectPeer(options: ConnectOptions): Promise<Session> {
   }
 }
 
-// A peer that has not started to listen yet refuses: try again until the time is over.
-async function dialPatiently(
-  options: ConnectOptions,
-  address: { readonly host: string; readonly port: number },
-): Promise<number> {
+// A peer that has not started to listen yet refuses: try again until the time is over, and every
+// address of a name each time.
+async function dialPatiently(options: ConnectOptions, hosts: readonly string[]): Promise<number> {
   const { config, set } = options;
   const endUs = systemClock.nowUs() + config.values['session.connectTimeoutMs'] * 1000;
-  for (;;) {
+  for (let round = 0; ; round++) {
     const leftMs = Math.ceil((endUs - systemClock.nowUs()) / 1000);
+    const host = hosts[round % hosts.length] ?? options.host;
     try {
       return await dial(set, {
-        address,
+        address: { host, port: options.port },
         nic: config.values['session.ctrlInterface'],
         tuning: socketTuning(config),
         timeoutMs: Math.max(1, leftMs),
@@ -70,7 +69,7 @@ async function dialPatiently(
     } catch (error) {
       if (!isTcpxError(error) || error.facts['isRefused'] !== true) throw error;
       if (leftMs <= RETRY_MS) throw error;
-      await sleepMs(RETRY_MS);
+      if (round % hosts.length === hosts.length - 1) await sleepMs(RETRY_MS);
     }
   }
 }

@@ -6,7 +6,7 @@ import { networkInterfaces } from 'node:os';
 import type { Config } from '../base/config.js';
 import { TcpxError, toTcpxError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
-import { nicAddress, type SocketAddress, tuneSocket } from '../transport/tcp/dial.js';
+import { closeSocket, nicAddress, type SocketAddress, tuneSocket } from '../transport/tcp/dial.js';
 import type { ControlSet } from '../transport/tcp/control-set.js';
 import { Listener } from '../transport/tcp/listener.js';
 import { type Attach, ControlKind } from '../wire/control-frame.js';
@@ -56,6 +56,7 @@ export class PeerServer {
       connection = new ControlChannel(this.#options.set, fd);
     } catch (error) {
       // The peer was gone before we looked.
+      closeSocket(fd);
       this.#options.log.info('connection lost', { reason: String(error) });
       return;
     }

@@ -18,6 +18,6 @@ export interface Receipt {
   readonly bytesConfirmed: number;
   readonly chunks: number;
   readonly channels: readonly ChannelReceipt[];
-  /** Post to confirmation. */
+  /** Post to confirmation; to now while it is in flight. */
   readonly durationUs: number;
 }

@@ -62,6 +62,9 @@ export function planRequest(
     checkBlock(block, index);
     let remoteIndex = remoteIndexes.get(block.remote);
     if (remoteIndex === undefined) {
+      if (!/^[0-9a-f]{32}$/.test(block.remote.key)) {
+        throw new TcpxError('ERR_USAGE_ARGUMENT', `block ${index}: a region key has 32 hex digits`);
+      }
       remoteIndex = remoteIndexes.size;
       remoteIndexes.set(block.remote, remoteIndex);
     }

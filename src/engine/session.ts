@@ -107,15 +107,14 @@ export class Session {
   #once(operation: 'write' | 'read', blocks: readonly Block[], options: PostOptions): Transfer {
     const request = this.prepare(operation, blocks);
     const release = (): void => request.release();
-    let transfer: Transfer;
     try {
-      transfer = request.post(options);
+      const transfer = request.post(options);
+      transfer.done.then(release, release);
+      return transfer;
     } catch (error) {
       release();
       throw error;
     }
-    transfer.done.then(release, release);
-    return transfer;
   }
 
   notify(message: Uint8Array | string): Transfer {

@@ -92,14 +92,18 @@ export class TransferTable {
     return slot;
   }
 
-  #takeFree(): number {
+  /** Throws when every entry is in flight; allocate right after it succeeds. */
+  assertFree(): void {
     if (this.#freeCount === 0) this.#reclaim();
-    if (this.#freeCount === 0) {
-      throw new TcpxError(
-        'ERR_USAGE_STATE',
-        `post: ${this.#count} transfers are in flight, memory.transfersMax allows no more`,
-      );
-    }
+    if (this.#freeCount > 0) return;
+    throw new TcpxError(
+      'ERR_USAGE_STATE',
+      `post: ${this.#count} transfers are in flight, memory.transfersMax allows no more`,
+    );
+  }
+
+  #takeFree(): number {
+    this.assertFree();
     this.#freeCount--;
     return this.#free[this.#freeCount] ?? 0;
   }

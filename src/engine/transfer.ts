@@ -128,7 +128,7 @@ export class Transfer {
       bytesConfirmed: channels.reduce((sum, channel) => sum + channel.bytes, 0),
       chunks: facts.chunks,
       channels,
-      durationUs: this.#finishedUs - facts.postedUs,
+      durationUs: (this.#finishedUs || this.#host.nowUs()) - facts.postedUs,
     };
   }
 
@@ -147,7 +147,8 @@ export class Transfer {
   #failureError(outcome: TransferOutcome): TcpxError {
     const { operation, bytes, peer, slot, generation } = this.facts;
     const confirmed = this.receipt().bytesConfirmed;
-    const what = `${operation} of ${formatBytes(bytes)} to ${peer}`;
+    const direction = operation === 'read' ? 'from' : 'to';
+    const what = `${operation} of ${formatBytes(bytes)} ${direction} ${peer}`;
     const code = this.#failureCode(outcome.failure);
     const cause = outcome.sessionError;
     const reason = cause === undefined ? FAILURE_TEXTS[code] : `${cause.code}: ${cause.message}`;

@@ -19,7 +19,7 @@ import type { ChannelReceipt } from './receipt.js';
 import { type Block, planBytes, planRequest, type RequestPlaces, writeRequest } from './request.js';
 import type { PostOptions, Request, Session } from './session.js';
 import { Transfer, type TransferHost } from './transfer.js';
-import { type TransferEntry, TransferTable } from './transfer-table.js';
+import { TransferTable } from './transfer-table.js';
 
 export interface TransfersOptions {
   readonly lanes: LaneSet;
@@ -41,7 +41,6 @@ interface InFlight {
   readonly onSettled: (() => void) | undefined;
 }
 
-const NO_NOTIFICATION = { notifyBytes: -1, notifyAt: -1 };
 const NO_PLACES: RequestPlaces = { remotesAt: 0, pairsAt: 0, chunksAt: 0 };
 /** Where callers drive, control sockets are looked at once in so many polls. */
 const CONTROL_POLL_MASK = 63;
@@ -112,13 +111,18 @@ export class Transfers implements TransferHost {
         },
       );
     }
+    for (const region of plan.locals) this.#options.regions.assertRegistered(region);
+    this.#table.assertFree();
+    const notify = this.#placeNotification(options.notify);
+    for (const region of plan.locals) this.#options.regions.retain(region);
     const lanes = session.facts.lanes;
     const holders = Math.min(lanes.length, plan.chunks.length);
-    const { slot, notify } = this.#claim(plan.locals, options.notify, {
+    const slot = this.#table.allocate({
       operation: operation === 'write' ? OPERATION_WRITE : OPERATION_READ,
       sessionIndex: session.facts.index,
       chunkCount: plan.chunks.length,
       ...places,
+      ...notify,
       holders,
     });
     const transfer = new Transfer(this, {
@@ -139,11 +143,14 @@ export class Transfers implements TransferHost {
 
   /** A message without data. */
   postNotification(session: Session, message: Uint8Array | string): Transfer {
-    const { slot, notify } = this.#claim([], message, {
+    this.#table.assertFree();
+    const notify = this.#placeNotification(message);
+    const slot = this.#table.allocate({
       operation: OPERATION_WRITE,
       sessionIndex: session.facts.index,
       chunkCount: 0,
       ...NO_PLACES,
+      ...notify,
       holders: 1,
     });
     const transfer = new Transfer(this, {
@@ -161,29 +168,6 @@ export class Transfers implements TransferHost {
     return transfer;
   }
 
-  // All that a transfer holds until it is settled, or nothing of it.
-  #claim(
-    locals: readonly Region[],
-    message: Uint8Array | string | undefined,
-    entry: Omit<TransferEntry, 'notifyBytes' | 'notifyAt'>,
-  ) {
-    const { regions, arena } = this.#options;
-    let retained = 0;
-    let notify = NO_NOTIFICATION;
-    try {
-      for (const region of locals) {
-        regions.retain(region);
-        retained++;
-      }
-      notify = this.#placeNotification(message);
-      return { slot: this.#table.allocate({ ...entry, ...notify }), notify };
-    } catch (error) {
-      for (const region of locals.slice(0, retained)) regions.release(region);
-      if (notify.notifyAt >= 0) arena.free(notify.notifyAt, notify.notifyBytes);
-      throw error;
-    }
-  }
-
   // A transfer with fewer chunks than lanes goes to some of them, in turn.
   #submit(slot: number, lanes: readonly number[], holders: number): void {
     for (let index = 0; index < holders; index++) {
@@ -194,7 +178,7 @@ export class Transfers implements TransferHost {
   }
 
   #placeNotification(message: Uint8Array | string | undefined) {
-    if (message === undefined) return NO_NOTIFICATION;
+    if (message === undefined) return { notifyBytes: -1, notifyAt: -1 };
     const bytes = typeof message === 'string' ? new TextEncoder().encode(message) : message;
     if (bytes.length > NOTIFICATION_BYTES_MAX) {
       throw new TcpxError(

@@ -157,7 +157,6 @@ function fillOwn(core: LaneCore, channel: Channel): void {
   }
 }
 
-// One place of the window is kept for a notification that follows its last chunk.
 function hasWriteWindow(channel: Channel): boolean {
   return ((channel.writeNext - channel.writeAcked) | 0) < channel.windowChunks;
 }

@@ -3,7 +3,8 @@
 import { closeAccess } from '../memory/region-access.hot.js';
 import type { StreamPort } from '../transport/stream-port.js';
 import { Channel, FLIGHT_MASK } from './channel.js';
-import { TURN_ENDED, TURN_RULE, TURN_SYSTEM } from './channel-receive.hot.js';
+
+import { sendTurn } from './channel-send.hot.js';
 import type { LaneCore } from './lane-core.js';
 import { FAIL_CANCELLED, FAIL_CHANNEL, TRANSFER_GENERATION, transferWord } from './layout.js';
 import {
@@ -30,6 +31,7 @@ import {
   failTransfer,
   submitTransfer,
 } from './transfer-progress.hot.js';
+import { TURN_ENDED, TURN_RULE, TURN_SYSTEM } from './turn.js';
 
 /** Where a lane gets its ports from, and who is told about channels that come and go. */
 export interface LaneHooks {
@@ -89,6 +91,10 @@ function cancelTransfer(core: LaneCore, slot: number, generation: number): void 
 
 function closeSession(core: LaneCore, hooks: LaneHooks, sessionIndex: number): void {
   for (const channel of core.channels.filter((one) => one.sessionIndex === sessionIndex)) {
+    // What has landed is acknowledged before the end, as far as the socket takes it.
+    channel.isReadable = false;
+    channel.ackDelayTurns = 0;
+    sendTurn(core, channel);
     removeChannel(core, hooks, channel);
   }
   const session = core.sessions[sessionIndex];

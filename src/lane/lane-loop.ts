@@ -4,6 +4,7 @@
 import { systemClock } from '../base/clock.js';
 import { wakeWaiters } from '../memory/thread-wait.js';
 import { Readiness } from '../transport/tcp/readiness.js';
+import { yieldCpu } from '../transport/tcp/thread.js';
 import { TcpPort } from '../transport/tcp/tcp-port.js';
 import type { Channel } from './channel.js';
 import { stepLane } from './lane-step.hot.js';
@@ -97,6 +98,7 @@ export class LaneLoop implements LaneHooks {
       }
       if (idleSinceUs === 0) idleSinceUs = nowUs;
       if (nowUs - idleSinceUs < this.#spinUs) {
+        yieldCpu();
         this.#readiness.wait(0, this);
         this.#tellNews();
         continue;

@@ -1,9 +1,10 @@
 // One turn of a lane: commands, then every channel that may have something. The loop around it
 // (worker thread or caller) decides when to look again.
 
-import { receiveTurn, TURN_SYSTEM } from './channel-receive.hot.js';
+import { receiveTurn } from './channel-receive.hot.js';
 import { sendTurn } from './channel-send.hot.js';
 import type { LaneCore } from './lane-core.js';
+import { TURN_SYSTEM } from './turn.js';
 import { type LaneHooks, loseChannel, takeCommands } from './lane-commands.js';
 
 /** Number of channels and commands on which something moved. */

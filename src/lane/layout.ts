@@ -9,10 +9,12 @@
 import { REGION_ENTRY_BYTES } from '../memory/region-table.js';
 
 export const ENGINE_BLOCK_BYTES = 4096;
-/** 1 while the main thread sleeps and wants a byte in its pipe; taken back by the lane that rings. */
+/** 1 while the main thread sleeps and wants a byte in its pipe; the lane that rings clears it. */
 export const ENGINE_MAIN_SLEEPS = 0;
 /** Counts finished transfers; a blocking wait sleeps on this word (futex). */
 export const ENGINE_FINISHED = 32;
+/** Atomic: counts notifications of all lanes, so that main can hand them on as they landed. */
+export const ENGINE_NOTIFICATIONS = 96;
 /** Threads that sleep on ENGINE_FINISHED. */
 export const ENGINE_WAITERS = 64;
 

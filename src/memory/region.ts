@@ -111,9 +111,13 @@ export class RegionRegistry {
     return Atomics.load(this.#table.int32, regionWord(region.id, REGION_USERS));
   }
 
+  assertRegistered(region: Region): void {
+    if (!this.isRegistered(region)) throw staleUse(region);
+  }
+
   /** A transfer that was posted here uses the memory until release. */
   retain(region: Region): void {
-    if (!this.isRegistered(region)) throw staleUse(region);
+    this.assertRegistered(region);
     Atomics.add(this.#table.int32, regionWord(region.id, REGION_USERS), 1);
   }
 

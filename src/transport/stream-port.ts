@@ -12,7 +12,7 @@ export interface StreamPort {
   setSend(index: number, addr: number, bytes: number): void;
   /** Sends entries `first` … `count` − 1: bytes taken, or −errno. */
   send(first: number, count: number): number;
-  /** Forgets `bytes` that were sent, from entry `first`; returns the first entry with bytes left. */
+  /** Forgets `bytes` that were sent, from entry `first`; returns the first with bytes left. */
   advanceSend(first: number, bytes: number): number;
   setReceive(index: number, addr: number, bytes: number): void;
   /** Fills entries 0 … `count` − 1: bytes received, 0 at the end of the stream, or −errno. */

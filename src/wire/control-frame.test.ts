@@ -60,7 +60,7 @@ for (const { name, message, hex, body } of CONTROL_VECTORS) {
   });
 }
 
-test('control head: fewer bytes than a head are not an answer yet, but garbage is told at once', () => {
+test('control head: fewer bytes than a head are no answer yet, but garbage is told at once', () => {
   const golden = bytesOfHex(CONTROL_VECTORS[0]!.hex);
   for (let bytes = 0; bytes < CONTROL_HEAD_BYTES; bytes++) {
     assert.equal(decodeControlHead(golden.subarray(0, bytes)), undefined);
@@ -82,7 +82,7 @@ function headWith(change: (view: DataView) => void): Uint8Array {
   return bytes;
 }
 
-test('control head: another version, unknown kinds, long bodies and reserved bytes are refused', () => {
+test('control head: another version, unknown kind, long body, reserved bytes are refused', () => {
   const cases: [string, Parameters<typeof withCode>[0], (view: DataView) => void][] = [
     ['version 0', 'ERR_WIRE_VERSION', (view) => view.setUint16(4, 0, true)],
     ['version 2', 'ERR_WIRE_VERSION', (view) => view.setUint16(4, 2, true)],

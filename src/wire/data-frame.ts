@@ -69,7 +69,8 @@ export const DATA_HEAD_FIELDS: readonly FrameField[] = declareFrame(DATA_HEAD_BY
     offset: 12,
     bytes: 4,
     meaning:
-      'WRITE, NOTIFY: count of such frames before this one; READ_REQUEST, READ_DATA: number of the request; REFUSE: sequence of the refused frame',
+      'WRITE, NOTIFY: count of such frames before this one; READ_REQUEST, READ_DATA: ' +
+      'number of the request; REFUSE: sequence of the refused frame',
   },
   {
     name: 'transfer',

@@ -11,6 +11,7 @@ const setC = bindFunction<(pid: number, bytes: number, mask: number) => number>(
 const getC = bindFunction<(pid: number, bytes: number, mask: number) => number>(
   'int sched_getaffinity(int pid, size_t bytes, uintptr_t mask)',
 );
+const yieldC = bindFunction<() => number>('int sched_yield()');
 const getCpuC = bindFunction<() => number>('int sched_getcpu()');
 
 /** Pins the calling thread. A set with no online CPU fails with EINVAL. */
@@ -39,4 +40,9 @@ export function getThreadAffinity(threadId = 0): number[] {
 /** CPU on which the calling thread runs at this moment. */
 export function currentCpu(): number {
   return checkCall('sched_getcpu', '', resultOrErrno(getCpuC()));
+}
+
+/** Lets another runnable thread of this CPU go first; returns at once where there is none. */
+export function yieldCpu(): void {
+  yieldC();
 }

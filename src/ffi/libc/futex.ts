@@ -19,9 +19,7 @@ const syscallC = bindFunction<
     addr2: number,
     value3: number,
   ) => number
->(
-  'int64_t syscall(int64_t n, uintptr_t a, int64_t b, int64_t c, uintptr_t d, uintptr_t e, int64_t f)',
-);
+>('int64_t syscall(int64_t n, uintptr_t a, int b, int c, uintptr_t d, uintptr_t e, int f)');
 
 /**
  * Sleeps while the word holds `expected`: 0 when woken, −EAGAIN when the word differs already,

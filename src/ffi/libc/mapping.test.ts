@@ -63,7 +63,7 @@ test('mapping: private memory is not shared', () => {
   unmapMemory(second);
 });
 
-test('mapping: a terabyte can be reserved, a petabyte is ENOMEM with its size in the message', () => {
+test('mapping: a terabyte can be reserved, a petabyte is ENOMEM with its size named', () => {
   const mapping = mapMemory(2 ** 40, { isReserveOnly: true });
   unmapMemory(mapping);
   assert.throws(() => mapMemory(2 ** 50), withCode('ERR_SYS_CALL', /mmap 1125899906842624 bytes/));

@@ -77,7 +77,7 @@ test('socket: an address of somebody else is ERR_SYS_CALL', () => {
   assert.throws(listen, withCode('ERR_SYS_CALL', /EADDRNOTAVAIL/));
 });
 
-test('socket: accept without a caller is EAGAIN, on a connected socket EINVAL, on none EBADF', () => {
+test('socket: accept without a caller is EAGAIN, when connected EINVAL, on none EBADF', () => {
   const listenFd = keep(listenOn({ host: '127.0.0.1', port: 0 }, 4));
   assert.equal(acceptSocket(listenFd), -EAGAIN);
   assert.equal(errnoName(-acceptSocket(keep(openStreamSocket('127.0.0.1')))), 'EINVAL');

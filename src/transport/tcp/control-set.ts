@@ -32,9 +32,10 @@ export class ControlSet {
     addToEpoll(this.#epoll, fd, EPOLLIN, fd);
   }
 
-  /** Also be told when there is room to write. */
-  wantWritable(fd: number, isWanted: boolean): void {
-    changeInEpoll(this.#epoll, fd, isWanted ? EPOLLIN | EPOLLOUT : EPOLLIN, fd);
+  /** What to be told of; failures are always told. */
+  want(fd: number, isReadable: boolean, isWritable: boolean): void {
+    const events = (isReadable ? EPOLLIN : 0) | (isWritable ? EPOLLOUT : 0);
+    changeInEpoll(this.#epoll, fd, events, fd);
   }
 
   remove(fd: number): void {

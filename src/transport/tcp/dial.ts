@@ -27,7 +27,7 @@ import type { SocketAddress } from '../../ffi/libc/socket-address.js';
 import type { ControlSet } from './control-set.js';
 
 export type { SocketAddress };
-export { formatAddress };
+export { closeFd as closeSocket, formatAddress };
 
 export interface SocketTuning {
   readonly bufferBytes: number;
@@ -43,9 +43,11 @@ export interface DialOptions {
   readonly timeoutMs: number;
 }
 
-export async function resolveHost(host: string): Promise<string> {
+/** Every address of a name, in the order in which they should be tried. */
+export async function resolveHost(host: string): Promise<string[]> {
   try {
-    return (await lookup(host, { verbatim: true })).address;
+    const found = await lookup(host, { all: true, verbatim: true });
+    return found.map((entry) => entry.address);
   } catch (error) {
     throw new TcpxError('ERR_SYS_RESOLVE', `resolve ${JSON.stringify(host)}: no address`, {
       cause: error,
@@ -82,7 +84,7 @@ export function dial(set: ControlSet, options: DialOptions): Promise<number> {
       reject(errno < 0 ? timedOut(options) : unreachable(address, errno));
     };
     set.add(fd, { onReady: () => finish(takeSocketError(fd)) });
-    set.wantWritable(fd, true);
+    set.want(fd, false, true);
   });
 }
 

@@ -1,6 +1,6 @@
 // What a lane thread asks of the system for itself.
 
-import { currentCpu, setThreadAffinity } from '../../ffi/libc/cpu-affinity.js';
+import { currentCpu, setThreadAffinity, yieldCpu } from '../../ffi/libc/cpu-affinity.js';
 import { writeByte } from '../../ffi/libc/file-descriptor.js';
 
 /** Pins the calling thread to `cpus` (none: leaves it) and returns the CPU it runs on. */
@@ -13,3 +13,5 @@ export function pinThread(cpus: readonly number[]): number {
 export function wakeThread(pipeFd: number): void {
   writeByte(pipeFd);
 }
+
+export { yieldCpu };

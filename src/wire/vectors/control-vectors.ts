@@ -133,7 +133,9 @@ export const CONTROL_VECTORS: readonly ControlVector[] = [
       nonce: NONCE,
       proof: PROOF,
     },
-    hex: `4e585450 0100 0600 4c000000 00000000 04030201 01000000 00000000 ${NONCE_HEX} ${PROOF_HEX}`,
+    hex:
+      '4e585450 0100 0600 4c000000 00000000 04030201 01000000 00000000 ' +
+      `${NONCE_HEX} ${PROOF_HEX}`,
     body: [
       { name: 'sessionId', bytes: 4, meaning: 'as accepted' },
       { name: 'channelIndex', bytes: 4, meaning: 'below channels; each attaches once' },
