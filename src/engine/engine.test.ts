@@ -311,6 +311,13 @@ test('engine: the end of the peer fails what is in flight and names it', async (
   await pair.client.close();
 });
 
+test('engine, caller: closing a session needs no other poll', async () => {
+  const pair = await openPair({ 'lane.progress': 'caller' });
+  await pair.session.close();
+  assert.equal(pair.session.state, 'closed');
+  await pair.close();
+});
+
 test('engine: everything but reading state is refused after close', async () => {
   const pair = await openPair({ 'lane.progress': 'caller' });
   const region = pair.client.register(new Uint8Array(8));
