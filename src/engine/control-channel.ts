@@ -84,8 +84,10 @@ export class ControlChannel {
     if (this.#failure !== undefined) onFailure(this.#failure);
   }
 
+  /** Whoever waits for a frame is told: a deadline must not outlive the connection. */
   close(): void {
     this.socket.close();
+    this.#fail(new TcpxError('ERR_PEER_LOST', `${this.where}: the connection was closed here`));
   }
 
   #take(kinds: readonly ControlKind[], timeoutMs: number): Promise<ControlMessage> {

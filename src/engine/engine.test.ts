@@ -1,13 +1,15 @@
 // Two engines of one process, both ways of progress: sizes, regions, notifications, errors.
 
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { after, test } from 'node:test';
 import { sleepMs } from '../base/clock.js';
 import { isTcpxError } from '../base/errors.js';
 import type { Region } from '../memory/region.js';
-import { type EnginePair, openPair, type Settings } from '../testing/engine-pair.js';
+import { closeEngines, type EnginePair, openPair, type Settings } from '../testing/engine-pair.js';
 import { withCode } from '../testing/expect-error.js';
 import { fillPattern, findMismatch } from '../testing/pattern.js';
+
+after(closeEngines);
 
 const MODES: Record<string, Settings> = {
   caller: { 'lane.progress': 'caller' },
@@ -307,6 +309,13 @@ test('engine: the end of the peer fails what is in flight and names it', async (
   assert.throws(post, withCode('ERR_USAGE_STATE', /closed/));
   await pair.client.deregister(local);
   await pair.client.close();
+});
+
+test('engine, caller: closing a session needs no other poll', async () => {
+  const pair = await openPair({ 'lane.progress': 'caller' });
+  await pair.session.close();
+  assert.equal(pair.session.state, 'closed');
+  await pair.close();
 });
 
 test('engine: everything but reading state is refused after close', async () => {

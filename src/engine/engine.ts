@@ -105,6 +105,7 @@ export class Engine {
       prepare: (session, operation, blocks) => this.#transfers.prepare(session, operation, blocks),
       postNotification: (session, message) => this.#transfers.postNotification(session, message),
       closeSession: (session, error) => this.#sessions.close(session, error),
+      drive: (promise) => this.drive(promise),
     };
     this.#sessions.onClosed = (session) => this.#transfers.abandonSession(session);
     this.#events = new LaneEvents({

@@ -120,7 +120,10 @@ export class LaneSet {
       spinUs,
       cpus: cpus[laneIndex] ?? [],
     };
-    const worker = new Worker(new URL('../lane/lane-worker.js', import.meta.url), { workerData });
+    const worker = new Worker(new URL('../lane/lane-worker.js', import.meta.url), {
+      workerData,
+      execArgv: workerFlags(process.execArgv),
+    });
     lane.worker = worker;
     return new Promise((resolve, reject) => {
       worker.once('message', () => {
@@ -224,4 +227,9 @@ export class LaneSet {
     this.#wakePipe?.close();
     destroyFixedMemory(this.shared);
   }
+}
+
+// A thread inherits the flags of the process; this one is about the main module alone.
+function workerFlags(flags: readonly string[]): string[] {
+  return flags.filter((flag) => !flag.startsWith('--input-type'));
 }

@@ -4,7 +4,7 @@
 import { systemClock } from '../base/clock.js';
 import { TcpPort } from '../transport/tcp/tcp-port.js';
 import type { LaneHooks } from './lane-commands.js';
-import type { LaneCore } from './lane-core.js';
+import { destroyLaneCore, type LaneCore } from './lane-core.js';
 import { stepLane } from './lane-step.hot.js';
 
 export class InlineLane implements LaneHooks {
@@ -39,6 +39,6 @@ export class InlineLane implements LaneHooks {
   }
 
   close(): void {
-    for (const channel of this.#core.channels.splice(0)) channel.destroy();
+    destroyLaneCore(this.#core);
   }
 }

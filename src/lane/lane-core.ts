@@ -2,7 +2,7 @@
 // runs in a worker thread or, without threads, inside the caller.
 
 import type { FixedMemory } from '../memory/fixed-memory.js';
-import { createFixedMemory } from '../memory/fixed-memory.js';
+import { createFixedMemory, destroyFixedMemory } from '../memory/fixed-memory.js';
 import { type RegionTable, regionTableOver } from '../memory/region-table.js';
 import type { Channel } from './channel.js';
 import {
@@ -84,6 +84,12 @@ export class LaneCore {
     this.sink = createFixedMemory(SINK_BYTES);
     this.ackDelayTurns = options.ackDelayTurns;
   }
+}
+
+/** What a lane holds besides the shared memory; it must not step any more. */
+export function destroyLaneCore(core: LaneCore): void {
+  for (const channel of core.channels.splice(0)) channel.destroy();
+  destroyFixedMemory(core.sink);
 }
 
 export function laneRings(shared: FixedMemory, controlAt: number) {

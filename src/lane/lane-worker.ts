@@ -3,7 +3,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { openFixedMemory } from '../memory/fixed-memory.js';
 import { pinThread, wakeThread } from '../transport/tcp/thread.js';
-import { LaneCore } from './lane-core.js';
+import { destroyLaneCore, LaneCore } from './lane-core.js';
 import { LaneLoop } from './lane-loop.js';
 import { LANE_LAST_CPU, type SharedShape } from './layout.js';
 
@@ -39,3 +39,4 @@ const loop = new LaneLoop({
 });
 parentPort?.postMessage('ready');
 loop.run();
+destroyLaneCore(core);

@@ -4,7 +4,7 @@
 import { planBytes, planRequest, writeRequest, type Block } from '../engine/request.js';
 import { TransferTable } from '../engine/transfer-table.js';
 import type { LaneHooks } from '../lane/lane-commands.js';
-import { LaneCore, laneRings } from '../lane/lane-core.js';
+import { destroyLaneCore, LaneCore, laneRings } from '../lane/lane-core.js';
 import { stepLane } from '../lane/lane-step.hot.js';
 import { OPERATION_READ, OPERATION_WRITE, sharedOffsets } from '../lane/layout.js';
 import * as messages from '../lane/messages.js';
@@ -159,8 +159,7 @@ export class LaneEnd implements LaneHooks {
 
   /** Nothing of this end may be touched afterwards. */
   destroy(): void {
-    for (const channel of this.core.channels.splice(0)) channel.destroy();
-    destroyFixedMemory(this.core.sink);
+    destroyLaneCore(this.core);
     destroyFixedMemory(this.shared);
   }
 

@@ -59,14 +59,15 @@ export async function resolveHost(host: string): Promise<string[]> {
 export function dial(set: ControlSet, options: DialOptions): Promise<number> {
   const { address } = options;
   const fd = openStreamSocket(address.host);
+  let started: number;
   try {
     if (options.nic !== '') bindToNic(fd, options.nic, address.host);
     tuneSocket(fd, options.tuning);
+    started = connectSocket(fd, address);
   } catch (error) {
     closeFd(fd);
     throw error;
   }
-  const started = connectSocket(fd, address);
   if (started !== 0 && started !== -EINPROGRESS) {
     closeFd(fd);
     return Promise.reject(unreachable(address, -started));
