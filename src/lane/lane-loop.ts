@@ -10,6 +10,7 @@ import type { Channel } from './channel.js';
 import { stepLane } from './lane-step.hot.js';
 import type { LaneHooks } from './lane-commands.js';
 import type { LaneCore } from './lane-core.js';
+import { isAmidBulk } from './bulk-wait.hot.js';
 import {
   ENGINE_FINISHED,
   ENGINE_MAIN_SLEEPS,
@@ -98,7 +99,7 @@ export class LaneLoop implements LaneHooks {
         continue;
       }
       if (idleSinceUs === 0) idleSinceUs = nowUs;
-      if (nowUs - idleSinceUs < this.#spinUs) {
+      if (nowUs - idleSinceUs < this.#spinUs && !isAmidBulk(core)) {
         yieldCpu();
         this.#readiness.wait(0, this);
         this.#tellNews();
