@@ -67,13 +67,13 @@ export function sendVector(
   flags: number,
 ): number {
   selectIov(table, first, count);
-  const result = sendmsgC(fd, table.headerAddr, MSG_NOSIGNAL | MSG_DONTWAIT | flags);
+  const result = sendmsgC(fd, table.boxedHeaderAddr[0], MSG_NOSIGNAL | MSG_DONTWAIT | flags);
   return result < 0 ? -lastErrno() : result;
 }
 
 /** Bytes received, 0 at the end of the stream, or −errno. */
 export function receiveVector(fd: number, table: IovTable, first: number, count: number): number {
   selectIov(table, first, count);
-  const result = recvmsgC(fd, table.headerAddr, MSG_DONTWAIT);
+  const result = recvmsgC(fd, table.boxedHeaderAddr[0], MSG_DONTWAIT);
   return result < 0 ? -lastErrno() : result;
 }
