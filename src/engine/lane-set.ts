@@ -183,7 +183,8 @@ export class LaneSet {
   /** Hands every waiting event to the owner. */
   takeEvents(): number {
     let count = 0;
-    for (const [laneIndex, lane] of this.#lanes.entries()) {
+    for (let laneIndex = 0; laneIndex < this.#lanes.length; laneIndex++) {
+      const lane = this.#lane(laneIndex);
       for (let at = peekRecord(lane.events); at >= 0; at = peekRecord(lane.events)) {
         this.#options.onEvent(laneIndex, recordKind(lane.events, at), at);
         releaseRecord(lane.events, at);

@@ -71,7 +71,7 @@ export function sendVector(
   flags: number,
 ): number {
   selectIov(table, first, count);
-  const result = sendmsgC(fd, table.headerAddr, MSG_NOSIGNAL | MSG_DONTWAIT | flags);
+  const result = sendmsgC(fd, table.boxedHeaderAddr[0], MSG_NOSIGNAL | MSG_DONTWAIT | flags);
   return result < 0 ? -lastErrno() : result;
 }
 
@@ -84,6 +84,6 @@ export function receiveInto(fd: number, addr: number, bytes: number): number {
 /** Bytes received, 0 at the end of the stream, or −errno. */
 export function receiveVector(fd: number, table: IovTable, first: number, count: number): number {
   selectIov(table, first, count);
-  const result = recvmsgC(fd, table.headerAddr, MSG_DONTWAIT);
+  const result = recvmsgC(fd, table.boxedHeaderAddr[0], MSG_DONTWAIT);
   return result < 0 ? -lastErrno() : result;
 }
