@@ -24,6 +24,7 @@ import type { Mismatch } from './pattern.js';
 
 /** What one warp copies in one go; a longer run is shared by several warps. */
 export const PART_BYTES = 4096;
+const UNPACK_PART_BYTES = 2048;
 const PART_BYTES_MIN = 1024;
 /** Items of one launch are numbered in 32 bits, with room for every warp's share. */
 const ITEMS_MAX = 2 ** 31;
@@ -65,8 +66,10 @@ export class KernelQueue {
     this.outcome = new PinnedMemory(kernels.context, OutcomeLayout.bytes);
     new Uint8Array(this.outcome.buffer).fill(0);
     this.completion = new GpuCompletion(new Int32Array(this.outcome.buffer, 0, 1));
+    const few = kernels.prepare('unpack_few');
     this.prepared = {
-      unpack: kernels.prepare('unpack'),
+      unpack_few: few,
+      unpack: kernels.prepare('unpack', few),
       gather: kernels.prepare('gather'),
       scatter: kernels.prepare('scatter'),
       fill: kernels.prepare('fill'),
@@ -75,11 +78,12 @@ export class KernelQueue {
     };
     for (const launch of Object.values(this.prepared)) this.bindCompletion(launch);
     this.unpack = new UnpackBatch(
+      few,
       this.prepared.unpack,
       this.stream.queue,
       this.completion,
       kernels.blocksMax,
-      PART_BYTES,
+      UNPACK_PART_BYTES,
       PART_BYTES_MIN,
     );
   }

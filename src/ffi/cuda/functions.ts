@@ -68,6 +68,7 @@ const REQUIRED = {
 
 /** Absent on some drivers; calling an absent one is a CapabilityError. */
 const OPTIONAL = {
+  cuLaunchKernelEx: [PTR, PTR, PTR, PTR],
   cuMemGetAllocationGranularity: [PTR, PTR, U32],
   cuMemCreate: [PTR, SIZE, PTR, 'uint64'],
   cuMemRelease: ['uint64'],

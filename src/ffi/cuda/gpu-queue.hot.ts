@@ -2,7 +2,7 @@
 // (0 is success); no object is made per call. The caller checks every result outside the hot file.
 
 import type { CudaFunctions } from './functions.js';
-import type { PreparedLaunch } from './module.js';
+import { LaunchConfigLayout, type PreparedLaunch } from './module.js';
 
 export class GpuQueue {
   readonly streamHandle: number;
@@ -31,6 +31,7 @@ export class GpuQueue {
 
   /** The driver copies the parameters during the call; the block is free for the next one after. */
   launch(prepared: PreparedLaunch, gridBlocks: number, blockThreads: number): number {
+    if (prepared.mayOverlap) return this.launchOverlapping(prepared, gridBlocks, blockThreads);
     return this.functions.cuLaunchKernel(
       prepared.functionHandle,
       gridBlocks,
@@ -41,6 +42,23 @@ export class GpuQueue {
       1,
       0,
       this.streamHandle,
+      prepared.parametersAddr,
+      0,
+    );
+  }
+
+  private launchOverlapping(
+    prepared: PreparedLaunch,
+    gridBlocks: number,
+    blockThreads: number,
+  ): number {
+    const { config } = prepared;
+    config.setUint32(LaunchConfigLayout.gridX, gridBlocks);
+    config.setUint32(LaunchConfigLayout.blockX, blockThreads);
+    config.setUint64(LaunchConfigLayout.stream, this.streamHandle);
+    return this.functions.cuLaunchKernelEx(
+      config.addr,
+      prepared.functionHandle,
       prepared.parametersAddr,
       0,
     );
