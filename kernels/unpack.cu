@@ -14,8 +14,8 @@
 namespace tcpx {
 
 constexpr unsigned CHUNKS_MAX = 16;
-/** Fragments that fit the parameters: 4096 bytes is the most that every driver takes. */
-constexpr unsigned FEW_MAX = 192;
+/** More than the 128 pages of a 512 KiB chunk; every byte of it is copied at each launch. */
+constexpr unsigned FEW_MAX = 144;
 
 struct Chunk {
   /** The plugin's entries, 16 bytes: parts 0 source offset, 1 length, 2 and 3 target offset. */
@@ -49,7 +49,7 @@ struct UnpackFewParams {
 };
 
 static_assert(sizeof(Chunk) == 32 && sizeof(UnpackParams) == 552, "as in src/memory/gpu-params.ts");
-static_assert(sizeof(UnpackFewParams) == 3624, "as in src/memory/gpu-params.ts");
+static_assert(sizeof(UnpackFewParams) == 2856, "as in src/memory/gpu-params.ts");
 
 __device__ __forceinline__ const Chunk &findChunk(const UnpackParams &params, uint32_t index) {
   unsigned chunk = 0;

@@ -2,7 +2,7 @@
 // as in kernels/*.cu, where sizes are asserted at compile time and here by a test.
 
 /** struct UnpackFewParams: room for this many entries, then an UnpackParams. */
-export const FEW_FRAGMENTS_MAX = 192;
+export const FEW_FRAGMENTS_MAX = 144;
 export const FEW_ENTRIES_BYTES = FEW_FRAGMENTS_MAX * 16;
 
 /** struct UnpackParams: 16 chunk rows, then the fields. */

@@ -1,8 +1,9 @@
 // One unpack launch: chunks are added, then all their fragments are copied by one kernel.
 // Lists are validated before they are added (scatter-list.hot.ts); no object is made per chunk.
 
+import type { FixedMemory } from '../ffi/cuda/fixed-memory.js';
 import type { GpuQueue } from '../ffi/cuda/gpu-queue.hot.js';
-import type { PreparedLaunch } from '../ffi/cuda/module.js';
+import type { KernelGraph } from '../ffi/cuda/kernel-graph.js';
 import { copyMemory } from '../ffi/libc/mapping.js';
 import type { GpuCompletion } from './gpu-completion.hot.js';
 import {
@@ -27,8 +28,9 @@ export class UnpackBatch {
   partBytesMin: number;
   /** Blocks of one launch at most. */
   blocksMax: number;
-  private readonly few: PreparedLaunch;
-  private readonly listed: PreparedLaunch;
+  private readonly few: KernelGraph;
+  private readonly listed: KernelGraph;
+  private readonly parameters: FixedMemory;
   private readonly queue: GpuQueue;
   private readonly completion: GpuCompletion;
   private chunkCount = 0;
@@ -39,8 +41,8 @@ export class UnpackBatch {
 
   /** `listed` shares the end of the parameter block of `few`. */
   constructor(
-    few: PreparedLaunch,
-    listed: PreparedLaunch,
+    few: KernelGraph,
+    listed: KernelGraph,
     queue: GpuQueue,
     completion: GpuCompletion,
     blocksMax: number,
@@ -49,6 +51,7 @@ export class UnpackBatch {
   ) {
     this.few = few;
     this.listed = listed;
+    this.parameters = few.prepared.parameters;
     this.queue = queue;
     this.completion = completion;
     this.blocksMax = blocksMax;
@@ -74,7 +77,7 @@ export class UnpackBatch {
     longestBytes: number,
   ): boolean {
     if (this.chunkCount === CHUNKS_MAX) return false;
-    const { parameters } = this.few;
+    const { parameters } = this;
     const row = ROWS + this.chunkCount * UnpackLayout.chunkBytes;
     parameters.setUint64(row + UnpackLayout.chunkEntries, entriesAddr);
     parameters.setUint64(row + UnpackLayout.chunkSource, sourceAddr);
@@ -94,7 +97,9 @@ export class UnpackBatch {
 
   /** CUDA's result; on 0 the launch has the number `completion.lastIssued`. Empties the batch. */
   launch(): number {
-    const { parameters } = this.few;
+    const { parameters } = this;
+    // Nothing of this queue to overlap with: the launch that costs the CPU less.
+    const isIdle = this.completion.isDone(this.completion.lastIssued);
     for (let chunk = this.chunkCount; chunk < CHUNKS_MAX; chunk++) {
       const row = ROWS + chunk * UnpackLayout.chunkBytes;
       parameters.setUint32(row + UnpackLayout.chunkBefore, UNREACHED);
@@ -108,12 +113,13 @@ export class UnpackBatch {
     parameters.setUint32(ROWS + UnpackLayout.partBytes, partBytes);
     parameters.setUint32(ROWS + UnpackLayout.sequence, this.completion.take());
     const blocks = Math.max(1, Math.ceil(this.fragmentCount / perBlock));
-    const prepared = this.isInline ? this.few : this.listed;
+    const graph = this.isInline ? this.few : this.listed;
     this.chunkCount = 0;
     this.fragmentCount = 0;
     this.longestBytes = 0;
     this.isInline = true;
-    return this.queue.launch(prepared, blocks, BLOCK_THREADS);
+    if (isIdle) return this.queue.launchGraph(graph, blocks);
+    return this.queue.launch(graph.prepared, blocks, BLOCK_THREADS);
   }
 
   // A small launch is a matter of latency: spread it over the whole GPU in short parts.

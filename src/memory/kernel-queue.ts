@@ -5,6 +5,7 @@ import { assert } from '../base/assert.js';
 import { TcpxError } from '../base/errors.js';
 import { DeviceMemory } from '../ffi/cuda/device-memory.js';
 import { CudaResult, cudaError } from '../ffi/cuda/driver.js';
+import { KernelGraph } from '../ffi/cuda/kernel-graph.js';
 import type { PreparedLaunch } from '../ffi/cuda/module.js';
 import { PinnedMemory } from '../ffi/cuda/pinned-memory.js';
 import { GpuStream } from '../ffi/cuda/stream.js';
@@ -57,6 +58,7 @@ export class KernelQueue {
   private readonly tally: DeviceMemory;
   private readonly outcome: PinnedMemory;
   private readonly prepared: Readonly<Record<KernelName, PreparedLaunch>>;
+  private readonly graphs: readonly KernelGraph[];
 
   constructor(kernels: GpuKernels) {
     this.kernels = kernels;
@@ -77,9 +79,12 @@ export class KernelQueue {
       checksum: kernels.prepare('checksum'),
     };
     for (const launch of Object.values(this.prepared)) this.bindCompletion(launch);
+    const fewGraph = new KernelGraph(kernels.context, few, BLOCK_THREADS);
+    const listedGraph = new KernelGraph(kernels.context, this.prepared.unpack, BLOCK_THREADS);
+    this.graphs = [fewGraph, listedGraph];
     this.unpack = new UnpackBatch(
-      few,
-      this.prepared.unpack,
+      fewGraph,
+      listedGraph,
       this.stream.queue,
       this.completion,
       kernels.blocksMax,
@@ -141,6 +146,7 @@ export class KernelQueue {
 
   destroy(): void {
     this.stream.synchronize();
+    for (const graph of this.graphs) graph.destroy();
     for (const launch of Object.values(this.prepared)) launch.free();
     this.stream.destroy();
     this.outcome.free();

@@ -2,6 +2,7 @@
 // (0 is success); no object is made per call. The caller checks every result outside the hot file.
 
 import type { CudaFunctions } from './functions.js';
+import { type KernelGraph, NodeParamsLayout } from './kernel-graph.js';
 import { LaunchConfigLayout, type PreparedLaunch } from './module.js';
 
 export class GpuQueue {
@@ -62,6 +63,18 @@ export class GpuQueue {
       prepared.parametersAddr,
       0,
     );
+  }
+
+  /** The same launch, cheaper for the CPU, without overlap; parameters are copied as above. */
+  launchGraph(graph: KernelGraph, gridBlocks: number): number {
+    graph.nodeParams.setUint32(NodeParamsLayout.gridX, gridBlocks);
+    const result = this.functions.cuGraphExecKernelNodeSetParams(
+      graph.execHandle,
+      graph.nodeHandle,
+      graph.nodeParams.addr,
+    );
+    if (result !== 0) return result;
+    return this.functions.cuGraphLaunch(graph.execHandle, this.streamHandle);
   }
 
   recordEvent(eventHandle: number): number {
