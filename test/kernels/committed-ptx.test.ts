@@ -28,7 +28,7 @@ for (const build of kernelBuilds()) {
     assert.equal(digest, sourceDigest(build), 'run npm run build:kernels');
   });
 
-  test(`kernel ${kernel}: PTX asks for no newer ISA than ${ISA_NEWEST} and for compute_${compute}`, () => {
+  test(`kernel ${kernel}: PTX is for compute_${compute} and ISA ${ISA_NEWEST} or older`, () => {
     const text = committed(kernel);
     const version = Number(/^\.version (.+)$/m.exec(text)?.[1]);
     assert.ok(version >= 7 && version <= ISA_NEWEST, `.version ${version}`);

@@ -1,5 +1,6 @@
 // A CUDA graph of one kernel: the driver prepares the launch once, and each launch then costs the
-// CPU about half of what cuLaunchKernel takes. In the stream it counts like any other launch.
+// CPU less than cuLaunchKernel (4.1–4.4 µs instead of 4.6–5.1 with a list in the parameters, on an
+// H200 host). In the stream it counts like any other launch.
 
 import { assert } from '../../base/assert.js';
 import type { GpuContext } from './context.js';
