@@ -1,3 +1,47 @@
 // The public names, listed one by one.
 
 export { ERROR_CODES, type ErrorCode, isTcpxError, TcpxError } from './base/errors.js';
+export type { Config } from './base/config.js';
+export type { Log } from './base/log.js';
+export type { SettingName, SettingValues } from './base/settings.js';
+export { Engine, type EngineOptions } from './engine/engine.js';
+export type { Notification } from './engine/notification.js';
+export type { ChannelReceipt, Receipt } from './engine/receipt.js';
+export type { Block } from './engine/request.js';
+export type { PostOptions, Request, Session } from './engine/session.js';
+export type { Transfer, TransferStatus } from './engine/transfer.js';
+export type { Region, RegionDescriptor, RegionRights, RegionSource } from './memory/region.js';
+export type { PageKind, RegionMemory } from './memory/region-memory.js';
+export { Agent, type BackendChoice, type BackendDescription } from './nixl/agent.js';
+export type { AgentOptions, OwnMetadataOptions } from './nixl/agent-parts.js';
+export {
+  BACKEND_API_VERSION,
+  type Backend,
+  type BackendInit,
+  type BackendParams,
+  type BackendPlugin,
+  type MetaDlist,
+  type XferCost,
+  type XferPreparation,
+} from './nixl/backend.js';
+export type { BackendHandle } from './nixl/backend-set.js';
+export {
+  decodeRegDlist,
+  decodeXferDlist,
+  encodeRegDlist,
+  encodeXferDlist,
+} from './nixl/descriptor-codec.js';
+export type { BasicDesc, BlobDesc, RegDlist } from './nixl/descriptors.js';
+export { MemType, XferOp } from './nixl/memory-type.js';
+export { type AgentMetadata, decodeMetadata, encodeMetadata } from './nixl/metadata.js';
+export type { ExchangeOptions } from './nixl/metadata-exchange.js';
+export type { Notification as NixlNotification } from './nixl/notif-codec.js';
+export type { NotifMap } from './nixl/notifier.js';
+export { PluginManager } from './nixl/plugin-manager.js';
+export type { PreparedDlist } from './nixl/prepared-dlist.js';
+export { NixlStatus, nixlStatusName, nixlStatusOf } from './nixl/status.js';
+export type { TelemetrySnapshot, XferTelemetry } from './nixl/telemetry.js';
+export { XferDlist, type XferDlistInput } from './nixl/xfer-dlist.js';
+export type { XferOptions } from './nixl/xfer-factory.js';
+export type { XferRequest } from './nixl/xfer-request.js';
+export type { PostOptions as XferPostOptions, XferControl } from './nixl/xfer-runner.js';

@@ -3,13 +3,11 @@
 // The only reader of process.env.
 
 import { TcpxError } from './errors.js';
+import { describeRange, type Setting, type SettingValue } from './setting.js';
 import {
-  describeRange,
   environmentName,
   SETTING_NAMES,
-  type Setting,
   type SettingName,
-  type SettingValue,
   type SettingValues,
   settingOf,
 } from './settings.js';

@@ -38,7 +38,19 @@ export const ERROR_CODES = {
   ),
   ERR_USAGE_REGION_BUSY: entry(
     'a region was deregistered while transfers use it',
-    'Await the transfers first, or pass { wait: true } to deregister.',
+    'Await the transfers first, or give deregister a time to wait.',
+  ),
+  ERR_USAGE_NOT_FOUND: entry(
+    'no such agent, backend, plugin or registered range is known here',
+    'Load the peer’s metadata, register the range or create the backend that the message names.',
+  ),
+  ERR_USAGE_NOT_SUPPORTED: entry(
+    'the operation or memory type is not offered here',
+    'The message names what is offered instead.',
+  ),
+  ERR_USAGE_NO_TELEMETRY: entry(
+    'telemetry was asked for while it is off',
+    'Create the agent with captureTelemetry, or set NIXL_TELEMETRY_ENABLE=true.',
   ),
   ERR_CONFIG_VALUE: entry(
     'a setting has a value outside its type or range',
@@ -76,6 +88,31 @@ export const ERROR_CODES = {
     'irqbalance runs and would undo the bindings',
     'Ban the interrupts as the message says, or stop irqbalance, then apply again.',
   ),
+  ERR_CAP_NET_PLUGIN: entry(
+    'no NCCL net plugin could be loaded',
+    'Install the plugin, or name it with --plugin or UCCL_TCPX_PLUGIN_PATH; the message lists ' +
+      'what was tried and why it failed.',
+  ),
+  ERR_CAP_NET_PLUGIN_TABLE: entry(
+    'the library has no NCCL net function table of a version that we speak',
+    'Use a plugin with a table of version 7 to 11; the message names what the library exports.',
+  ),
+  ERR_CAP_NET_DEVICE: entry(
+    'a named interface is not among the plugin’s devices',
+    'Correct the interface list; tcpx devices without it shows what the plugin finds.',
+  ),
+  ERR_CAP_GPU: entry(
+    'no usable NVIDIA GPU: the driver library, the device or a capability of it is absent',
+    'The message names what was probed; install the driver, or give the container the GPU.',
+  ),
+  ERR_CAP_PLUGIN: entry(
+    'a backend plugin could not be loaded or is not one',
+    'The message names the module and the rule it broke; install a plugin of this API version.',
+  ),
+  ERR_CAP_BACKEND: entry(
+    'no backend of this agent can do it, or the backend refused',
+    'Create a backend that supports the memory type, the peer and notifications.',
+  ),
   ERR_SYS_CALL: entry(
     'a system call failed',
     'The message names the call, its errno and the object; the errno tells what to change.',
@@ -87,6 +124,22 @@ export const ERROR_CODES = {
   ERR_SYS_RESOLVE: entry(
     'a host name could not be resolved',
     'Check the name, or give an address.',
+  ),
+  ERR_NCCLNET_CALL: entry(
+    'a call into the NCCL net plugin returned an error',
+    'Read the plugin’s warnings (--log-level info); they name the cause.',
+  ),
+  ERR_NCCLNET_EXIT: entry(
+    'the process that hosts the NCCL net plugin died, or had to be ended',
+    'Read the plugin’s last lines in the message; the plugin ends its process on data-path errors.',
+  ),
+  ERR_CUDA_CALL: entry(
+    'a CUDA driver call failed',
+    'The message names the call, its object and the driver’s word for the result.',
+  ),
+  ERR_NCCLNET_SCATTER_LIST: entry(
+    'the fragment list of a receive breaks a rule: count, bounds or sum',
+    'Never expected: the message names the rule and the fragment. Report it with both versions.',
   ),
   ERR_WIRE_MAGIC: entry(
     'the first bytes of a connection are not ours',
@@ -108,9 +161,13 @@ export const ERROR_CODES = {
     'the peer exceeded a limit: window, descriptor count, frame size',
     'Raise the named setting on this end if the peer is right, or lower it on the peer.',
   ),
+  ERR_WIRE_METADATA: entry(
+    'a metadata blob, descriptor list or listener message is malformed',
+    'The message names the field and the rule; check that the sender speaks NIXL’s format.',
+  ),
   ERR_WIRE_AUTH: entry(
     'the peer did not prove the shared secret',
-    'Give both ends the same secret (--secret-file or NIXL_TCPX_SECRET).',
+    'Give both ends the same secret (--secret-file or NIXL_TCPX_TRUST_SECRET).',
   ),
   ERR_PEER_UNREACHABLE: entry(
     'no connection to the peer could be made',
@@ -139,6 +196,10 @@ export const ERROR_CODES = {
     'the peer closed the session in an orderly way',
     'Connect again if the peer is meant to be there.',
     true,
+  ),
+  ERR_PEER_CHANGED: entry(
+    'metadata for a known peer differs from what was loaded, or comes from elsewhere',
+    'Invalidate the peer first if it was restarted; two agents must not share a name.',
   ),
   ERR_PEER_STALE_REGION: entry(
     'a descriptor names a region that its owner has deregistered or never had',

@@ -4,7 +4,8 @@ import { parseArgs } from 'node:util';
 import { type Config, loadConfig, processEnvironment } from '../base/config.js';
 import { TcpxError } from '../base/errors.js';
 import { createLog, type Log } from '../base/log.js';
-import { describeRange, environmentName, type SettingName, settingOf } from '../base/settings.js';
+import { describeRange } from '../base/setting.js';
+import { environmentName, type SettingName, settingOf } from '../base/settings.js';
 import { formatBytes } from '../base/units.js';
 import type { ExitCode } from './exit-code.js';
 

@@ -1,7 +1,11 @@
 // Every command, in the order in which help lists them.
 
 import type { Command } from './command.js';
+import { benchClientCommand } from './commands/bench-client.js';
+import { benchLoopbackCommand } from './commands/bench-loopback.js';
+import { benchServerCommand } from './commands/bench-server.js';
 import { configCommand } from './commands/config.js';
+import { devicesCommand } from './commands/devices.js';
 import { doctorCommand } from './commands/doctor.js';
 import { envCommand } from './commands/env.js';
 import { envDiffCommand } from './commands/env-diff.js';
@@ -18,7 +22,11 @@ import { topoCommand } from './commands/topo.js';
 import { watchCommand } from './commands/watch.js';
 
 export const COMMANDS: readonly Command[] = [
+  benchLoopbackCommand,
+  benchServerCommand,
+  benchClientCommand,
   topoCommand,
+  devicesCommand,
   irqShowCommand,
   irqPlanCommand,
   irqApplyCommand,

@@ -74,6 +74,7 @@ function formatCommandList(commands: readonly Command[]): string {
 
 function packageVersion(): string {
   const path = new URL('../../../package.json', import.meta.url);
+  // checked: it is our own manifest, packed beside this file
   const manifest = JSON.parse(readFileSync(path, 'utf8')) as { version: string };
   return manifest.version;
 }

@@ -62,7 +62,8 @@ test('counters: CPU times per CPU, guest time not counted twice', () => {
 test('counters: totals of every interface from one file', () => {
   const text =
     'Inter-|   Receive                                                |  Transmit\n' +
-    ' face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs drop\n' +
+    ' face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets ' +
+    'errs drop\n' +
     '    lo: 1000 10 0 1 0 0 0 0 2000 20 0 2 0 0 0 0\n' +
     'eth1:265996882302 33053331 0 0 0 0 0 0 256121048814 5852179 0 0 0 0 0 0\n';
   const interfaces = parseNetDev(text);

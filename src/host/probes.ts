@@ -85,7 +85,7 @@ function readJson<T>(
   const text = files.read(path);
   if (text === undefined) return undefined;
   try {
-    const value = JSON.parse(text) as unknown;
+    const value = JSON.parse(text) as unknown; // checked: isShape
     if (isShape(value)) return value;
     files.gaps.push({ path, reason: 'unexpected shape' });
   } catch {

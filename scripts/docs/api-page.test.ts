@@ -1,0 +1,32 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { repositoryRoot } from '../repository.js';
+
+function read(path: string): string {
+  return readFileSync(join(repositoryRoot, path), 'utf8');
+}
+
+test('API page: speaks of every public name', () => {
+  const names = [...read('src/index.ts').matchAll(/export (?:type )?\{([^}]*)\}/g)]
+    .flatMap((match) => (match[1] ?? '').split(','))
+    .map((name) => name.replace('type ', '').trim())
+    .filter((name) => name !== '');
+  assert.ok(names.length > 10, names.join(' '));
+  const page = read('docs/api.md');
+  for (const name of names) assert.match(page, new RegExp(`\\b${name}\\b`));
+});
+
+test('API page: lists every public member of Engine, Session and Transfer', () => {
+  const page = read('docs/api.md');
+  for (const file of ['engine', 'session', 'transfer']) {
+    const types = read(`dist/src/engine/${file}.d.ts`);
+    const body = types.slice(types.indexOf('export declare class'));
+    const members = [...body.matchAll(/^ {4}(?:static |readonly |get )*(\w+)[(:]/gm)]
+      .map((match) => match[1] ?? '')
+      .filter((name) => !['constructor', 'private'].includes(name));
+    assert.ok(members.length > 5, `${file}: ${members.join(' ')}`);
+    for (const name of members) assert.match(page, new RegExp(`\\b${name}\\b`), `${file} ${name}`);
+  }
+});

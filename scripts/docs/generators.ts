@@ -1,0 +1,19 @@
+// Every generated page and block. A new one is a render function and a line here.
+
+import { renderCommands } from './commands.js';
+import { renderConfiguration } from './configuration.js';
+import { renderErrors, renderTroubleshooting } from './errors.js';
+import type { Generator } from './generator.js';
+import { renderLayers } from './layers.js';
+import { renderSharedLayout } from './shared-layout.js';
+import { renderFrames } from './protocol.js';
+
+export const GENERATORS: readonly Generator[] = [
+  { path: 'docs/configuration.md', render: renderConfiguration },
+  { path: 'docs/errors.md', render: renderErrors },
+  { path: 'docs/troubleshooting.md', render: renderTroubleshooting },
+  { path: 'docs/architecture.md', marker: 'layers', render: renderLayers },
+  { path: 'docs/shared-layout.md', render: renderSharedLayout },
+  { path: 'README.md', marker: 'commands', render: renderCommands },
+  { path: 'docs/protocol.md', marker: 'frames', render: renderFrames },
+];

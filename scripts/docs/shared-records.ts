@@ -1,0 +1,69 @@
+// The records on the rings, for docs/shared-layout.md.
+
+import * as messages from '../../src/lane/messages.js';
+import { markdownTable } from './markdown-table.js';
+
+type Row = readonly [name: keyof typeof messages, payload: string, meaning: string];
+
+const COMMANDS: readonly Row[] = [
+  ['COMMAND_SUBMIT', 'slot', 'a transfer entry is ready'],
+  [
+    'COMMAND_ADD_CHANNEL',
+    'fd, session, channel, windowChunks, chunkBytesMax, channels',
+    'the socket is the lane’s from here on',
+  ],
+  ['COMMAND_CLOSE_SESSION', 'session', 'give up what is in flight, then answer'],
+  ['COMMAND_CANCEL', 'slot, generation', 'give up what is not sent'],
+];
+
+const EVENTS: readonly Row[] = [
+  ['EVENT_FINISHED', 'slot, generation', 'a transfer is done or has failed'],
+  [
+    'EVENT_NOTIFICATION',
+    'session, bytes, number among all notifications, 0, then the bytes',
+    'a peer sent a notification',
+  ],
+  ['EVENT_CHANNEL_LOST', 'session, channel, loss, detail, frameKind', 'a channel ended'],
+  ['EVENT_SESSION_CLOSED', 'session', 'this lane has let go of the session'],
+  ['EVENT_REFUSED', 'session, channel, reason, regionSlot', 'an access of a peer was refused'],
+  ['EVENT_CONTROL_READY', 'nothing', 'a control socket or the listener has something'],
+];
+
+const LOSSES: readonly Row[] = [
+  ['LOSS_END_OF_STREAM', 'none', 'the peer closed its end'],
+  ['LOSS_SYSTEM', 'errno', 'a system call failed'],
+  ['LOSS_PROTOCOL', 'rule', 'the peer broke a rule of the protocol'],
+];
+
+export function renderRecords(headerBytes: number): string {
+  return [
+    '## Records',
+    '',
+    `A record has a header of ${headerBytes} bytes (length, kind; each 32 bits) and a payload of`,
+    '32-bit words, padded to 8 bytes. It is never split: one that would not fit before the end of',
+    'the ring is preceded by a filler of kind 0. The writer publishes any number of records with',
+    'one store of `tail`.',
+    '',
+    'Commands, main → lane:',
+    '',
+    table('payload', COMMANDS),
+    'Events, lane → main:',
+    '',
+    table('payload', EVENTS),
+    'How a channel was lost (`loss` of `EVENT_CHANNEL_LOST`):',
+    '',
+    table('detail', LOSSES),
+  ].join('\n');
+}
+
+function table(second: string, rows: readonly Row[]): string {
+  return markdownTable(
+    ['kind', 'name', second, 'meaning'],
+    rows.map(([name, payload, meaning]) => [
+      String(messages[name]),
+      `\`${name}\``,
+      payload,
+      meaning,
+    ]),
+  );
+}

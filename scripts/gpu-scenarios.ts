@@ -1,0 +1,164 @@
+// What the GPU benchmark sets up: windows of fragmented chunks and tables of small blocks, rotated
+// among several sets so that together they exceed the L2 cache. Content is checked after each.
+
+import { seededRandom } from '../src/base/random.js';
+import type { GpuContext } from '../src/ffi/cuda/context.js';
+import { DeviceMemory } from '../src/ffi/cuda/device-memory.js';
+import { PinnedMemory } from '../src/ffi/cuda/pinned-memory.js';
+import type { BlockCopy, KernelQueue } from '../src/memory/kernel-queue.js';
+import { fillPattern } from '../src/memory/pattern.js';
+import { validateScatterList } from '../src/memory/scatter-list.js';
+import { type ListShape, randomList, randomTable } from '../src/testing/scatter-lists.js';
+
+export const CHUNK_BYTES = 512 * 1024;
+const PATTERN_SEED = 77;
+
+interface ChunkSet {
+  readonly bounce: DeviceMemory;
+  readonly entries: PinnedMemory;
+  readonly target: DeviceMemory;
+  readonly counts: readonly number[];
+  readonly bouncePerChunk: number;
+  readonly entriesPerChunk: number;
+  readonly longestBytes: number;
+}
+
+export interface WindowShape {
+  readonly chunks: number;
+  readonly fragmentBytes: number;
+  readonly isAligned: boolean;
+  readonly sets: number;
+}
+
+/** Chunks of 512 KiB whose fragments lie shuffled in a bounce buffer; lists in pinned memory. */
+export class ChunkWindow {
+  readonly bytes: number;
+  private readonly sets: readonly ChunkSet[];
+  private readonly queue: KernelQueue;
+
+  constructor(context: GpuContext, queue: KernelQueue, shape: WindowShape) {
+    this.queue = queue;
+    this.bytes = shape.chunks * CHUNK_BYTES;
+    this.sets = Array.from({ length: shape.sets }, (_, index) => makeSet(context, shape, index));
+  }
+
+  /** Queues one unpack of all chunks of the set. */
+  launch(turn: number): number {
+    const set = this.sets[turn % this.sets.length];
+    if (set === undefined) throw new Error('a window has at least one set');
+    for (const [chunk, count] of set.counts.entries()) {
+      this.queue.unpack.add(
+        set.entries.deviceAddr + chunk * set.entriesPerChunk,
+        set.entries.addr + chunk * set.entriesPerChunk,
+        count,
+        set.bounce.addr + chunk * set.bouncePerChunk,
+        set.target.addr + chunk * CHUNK_BYTES,
+        set.longestBytes,
+      );
+    }
+    return this.queue.launchUnpack();
+  }
+
+  /** A plain copy of as many bytes between the same buffers. */
+  copy(context: GpuContext, turn: number): void {
+    const set = this.sets[turn % this.sets.length];
+    if (set === undefined) throw new Error('a window has at least one set');
+    const { queue } = this.queue.stream;
+    const result = queue.copyDeviceToDevice(set.target.addr, set.bounce.addr, this.bytes);
+    context.check(result, 'cuMemcpyDtoDAsync_v2');
+  }
+
+  /** Bytes that are wrong after one unpack of every set into a cleared target. */
+  mismatches(): number {
+    let count = 0;
+    for (const [turn, set] of this.sets.entries()) {
+      set.target.clear();
+      this.queue.wait(this.launch(turn));
+      count += this.queue.verify(set.target, PATTERN_SEED, 0).count;
+    }
+    return count;
+  }
+
+  free(): void {
+    for (const { bounce, entries, target } of this.sets) {
+      for (const memory of [bounce, entries, target]) memory.free();
+    }
+  }
+}
+
+function makeSet(context: GpuContext, shape: WindowShape, index: number): ChunkSet {
+  const random = seededRandom(index + 1);
+  const { fragmentBytes, isAligned } = shape;
+  const listShape: ListShape = {
+    messageBytes: CHUNK_BYTES,
+    fragmentBytesMin: fragmentBytes,
+    fragmentBytesMax: fragmentBytes,
+    slotBytes: 4096,
+    isAligned,
+  };
+  const lists = Array.from({ length: shape.chunks }, () => randomList(random, listShape));
+  const bouncePerChunk = lists[0]?.bounceBytes ?? 0;
+  const entriesPerChunk = lists[0]?.entries.byteLength ?? 0;
+  const entries = new PinnedMemory(context, shape.chunks * entriesPerChunk);
+  const bounce = new DeviceMemory(context, shape.chunks * bouncePerChunk);
+  const content = new Uint8Array(bounce.bytes);
+  let longestBytes = 0;
+  for (const [chunk, list] of lists.entries()) {
+    const limits = { count: list.fragments.length, expectedBytes: CHUNK_BYTES };
+    const own = content.subarray(chunk * bouncePerChunk, (chunk + 1) * bouncePerChunk);
+    longestBytes = validateScatterList(list.entries, { ...limits, bounceBytes: own.length });
+    new Uint32Array(entries.buffer, chunk * entriesPerChunk).set(list.entries);
+    for (const { sourceOffset, bytes, targetOffset } of list.fragments) {
+      const fragment = own.subarray(sourceOffset, sourceOffset + bytes);
+      fillPattern(fragment, PATTERN_SEED, chunk * CHUNK_BYTES + targetOffset);
+    }
+  }
+  bounce.write(0, content);
+  const target = new DeviceMemory(context, shape.chunks * CHUNK_BYTES);
+  const counts = lists.map((list) => list.fragments.length);
+  return { bounce, entries, target, counts, bouncePerChunk, entriesPerChunk, longestBytes };
+}
+
+/** 10,000 blocks of 16 KiB of a region, and a staging buffer for all of them. */
+export class BlockField {
+  readonly bytes: number;
+  readonly region: DeviceMemory;
+  readonly staging: DeviceMemory;
+  readonly copy: BlockCopy;
+  private readonly table: DeviceMemory;
+
+  constructor(context: GpuContext, count: number, blockBytes: number) {
+    const made = randomTable(seededRandom(3), {
+      count,
+      blockBytesMin: blockBytes,
+      blockBytesMax: blockBytes,
+      slotBytes: blockBytes,
+      isAligned: true,
+    });
+    this.bytes = count * blockBytes;
+    this.region = new DeviceMemory(context, made.regionBytes);
+    this.staging = new DeviceMemory(context, made.stagingBytes);
+    this.table = new DeviceMemory(context, made.table.byteLength);
+    this.table.write(0, new Uint8Array(made.table.buffer));
+    this.copy = {
+      tableAddr: this.table.addr,
+      count,
+      baseAddr: this.region.addr,
+      stagingAddr: this.staging.addr,
+      longestBytes: blockBytes,
+    };
+  }
+
+  /** Bytes that are wrong after the region went to the staging buffer and back. */
+  mismatches(queue: KernelQueue): number {
+    queue.fill(this.region, PATTERN_SEED, 0);
+    queue.wait(queue.gather(this.copy));
+    this.region.clear();
+    queue.scatter(this.copy);
+    return queue.verify(this.region, PATTERN_SEED, 0).count;
+  }
+
+  free(): void {
+    for (const memory of [this.region, this.staging, this.table]) memory.free();
+  }
+}

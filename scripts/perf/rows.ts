@@ -1,0 +1,253 @@
+// The rows of the performance table that need no GPU. Every row interleaves its contenders, round
+// by round, so that noise of the machine falls on all of them.
+
+import { runIperf3 } from '../../src/bench/peers/iperf3.js';
+import { runUcx } from '../../src/bench/peers/ucx.js';
+import { medianOf } from '../../src/results/statistics.js';
+import { netLabObstacle, openNetLab } from '../../src/testing/net-lab.js';
+import { networkBench } from './network-bench.js';
+import { ownBench } from './own-bench.js';
+import { atLeast, atMost, type PerfRow } from './verdict.js';
+
+export interface PerfGroup {
+  readonly name: string;
+  run(rounds: number): Promise<PerfRow[]>;
+}
+
+const GBPS = { name: 'GB/s', scale: 1e9 };
+const MICROSECONDS = { name: 'µs', scale: 1 };
+const CPU = { name: 's/GB', scale: 1 };
+const MBITPS = { name: 'Mbit/s', scale: 1e6 / 8 };
+const CONGESTION = 'cubic';
+const BULK = ['--size', '64MiB', '--iters', '20', '--warmup', '5', '--verify', 'sample'];
+const PORT = 25_201;
+
+async function ownBulk(flags: readonly string[]) {
+  const result = await ownBench([...BULK, '--congestion', CONGESTION, ...flags]);
+  const cpu = result.cpuSecondsPerGB;
+  return {
+    bytesPerSecond: result.bandwidthGBps.p50 * 1e9,
+    cpuSecondsPerGB: cpu.initiator + cpu.target,
+    latencyUs: result.latencyUs.p50,
+  };
+}
+
+function iperf(blockBytes: number) {
+  const options = { port: PORT, seconds: 2, streams: 1, blockBytes, congestion: CONGESTION };
+  return runIperf3(options);
+}
+
+const bulk: PerfGroup = {
+  name: 'bulk',
+  async run(rounds) {
+    const rates: Record<string, number[]> = {};
+    const cpu: Record<string, number[]> = {};
+    const note = (name: string, rate: number, seconds?: number): void => {
+      (rates[name] ??= []).push(rate);
+      if (seconds !== undefined) (cpu[name] ??= []).push(seconds);
+    };
+    const sizeBytes = 64 * 1024 * 1024;
+    for (let round = 0; round < rounds; round++) {
+      const write = await ownBulk(['--op', 'write']);
+      note('write', write.bytesPerSecond, write.cpuSecondsPerGB);
+      const chunked = await iperf(512 * 1024);
+      note('iperf3 512 KiB', chunked.bytesPerSecond ?? 0, chunked.cpuSecondsPerGB);
+      const put = await runUcx({ test: 'ucp_put_bw', port: PORT + 1, sizeBytes, iterations: 40 });
+      note('put', put.bytesPerSecond ?? 0);
+      const read = await ownBulk(['--op', 'read']);
+      note('read', read.bytesPerSecond, read.cpuSecondsPerGB);
+      const plain = await iperf(0);
+      note('iperf3 default', plain.bytesPerSecond ?? 0, plain.cpuSecondsPerGB);
+      const get = await runUcx({ test: 'ucp_get', port: PORT + 2, sizeBytes, iterations: 20 });
+      note('get', get.bytesPerSecond ?? 0);
+    }
+    const of = (name: string): number[] => rates[name] ?? [];
+    const best =
+      medianOf(of('iperf3 512 KiB')) >= medianOf(of('iperf3 default'))
+        ? 'iperf3 512 KiB'
+        : 'iperf3 default';
+    const cheapest =
+      medianOf(cpu['iperf3 512 KiB'] ?? []) <= medianOf(cpu['iperf3 default'] ?? [])
+        ? 'iperf3 512 KiB'
+        : 'iperf3 default';
+    return [
+      atLeast(`WRITE 64 MiB, 1 channel, vs ${best}`, of('write'), of(best), 1.0, GBPS),
+      atLeast(`READ 64 MiB, 1 channel, vs ${best}`, of('read'), of(best), 1.0, GBPS),
+      atLeast('WRITE 64 MiB vs UCX put', of('write'), of('put'), 1.05, GBPS),
+      atLeast('READ 64 MiB vs UCX get', of('read'), of('get'), 1.5, GBPS),
+      atMost(
+        `CPU per GB, WRITE, both ends, vs ${cheapest}`,
+        cpu['write'] ?? [],
+        cpu[cheapest] ?? [],
+        1.15,
+        CPU,
+      ),
+      atMost(
+        `CPU per GB, READ, both ends, vs ${cheapest}`,
+        cpu['read'] ?? [],
+        cpu[cheapest] ?? [],
+        1.15,
+        CPU,
+      ),
+    ];
+  },
+};
+
+const channels: PerfGroup = {
+  name: 'channels',
+  async run(rounds) {
+    const counts = [1, 2, 4, 8];
+    const rates = counts.map((): number[] => []);
+    for (let round = 0; round < rounds; round++) {
+      for (const [index, count] of counts.entries()) {
+        rates[index]?.push((await ownBulk(['--channels', String(count)])).bytesPerSecond);
+      }
+    }
+    return counts.slice(1).map((count, index) => {
+      const smaller = rates.slice(0, index + 1);
+      const best = smaller.reduce((a, b) => (medianOf(a) >= medianOf(b) ? a : b));
+      const what = `${count} channels vs the best smaller count`;
+      return atLeast(what, rates[index + 1] ?? [], best, 0.95, GBPS);
+    });
+  },
+};
+
+const latency: PerfGroup = {
+  name: 'latency',
+  async run(rounds) {
+    const own: number[] = [];
+    const ucx: number[] = [];
+    const lanes: number[] = [];
+    const caller: number[] = [];
+    const small = ['--size', '4096', '--warmup', '2000', '--verify', 'none'];
+    for (let round = 0; round < rounds; round++) {
+      const ping = ['--op', 'pingpong', '--progress', 'caller', '--iters', '40000'];
+      own.push((await ownBench([...small, ...ping])).latencyUs.p50);
+      const lat = {
+        test: 'ucp_put_lat',
+        port: PORT + 3,
+        sizeBytes: 4096,
+        iterations: 40_000,
+      } as const;
+      ucx.push((await runUcx(lat)).halfTripUs ?? 0);
+      lanes.push((await ownBench([...small, '--iters', '3000'])).latencyUs.p50);
+      const driven = ['--progress', 'caller', '--iters', '3000'];
+      caller.push((await ownBench([...small, ...driven])).latencyUs.p50);
+    }
+    return [
+      atMost('4 KiB ping-pong, caller, vs UCX put', own, ucx, 0.8, MICROSECONDS),
+      atMost('4 KiB WRITE p50, lanes vs caller', lanes, caller, 3, MICROSECONDS),
+    ];
+  },
+};
+
+const blocks: PerfGroup = {
+  name: 'blocks',
+  async run(rounds) {
+    const one: number[] = [];
+    const many: number[] = [];
+    const tiny: number[] = [];
+    const common = ['--warmup', '3', '--verify', 'sample', '--congestion', CONGESTION];
+    for (let round = 0; round < rounds; round++) {
+      const whole = ['--size', String(10_000 * 16_384), '--iters', '15', ...common];
+      one.push((await ownBench(whole)).bandwidthGBps.p50 * 1e9);
+      many.push((await ownBench([...whole, '--block', '16KiB'])).bandwidthGBps.p50 * 1e9);
+      const small = [
+        '--size',
+        String(100_000 * 1024),
+        '--block',
+        '1KiB',
+        '--iters',
+        '15',
+        ...common,
+      ];
+      tiny.push(((await ownBench(small)).bandwidthGBps.p50 * 1e9) / 1024);
+    }
+    const median = medianOf(tiny);
+    return [
+      atLeast('10,000 × 16 KiB vs one block of 160 MiB', many, one, 0.85, GBPS),
+      {
+        what: '100,000 × 1 KiB, blocks per second',
+        bar: '≥ 1,000,000',
+        measured: Math.round(median).toLocaleString('en-US'),
+        detail: `${Math.round(Math.min(...tiny))} … ${Math.round(Math.max(...tiny))}`,
+        isMet: median >= 1e6,
+      },
+    ];
+  },
+};
+
+// Cache-warm messages, one at a time on both sides.
+const sizes: PerfGroup = {
+  name: 'sizes',
+  async run(rounds) {
+    const rows: PerfRow[] = [];
+    for (const [label, sizeBytes, iterations] of [
+      ['64 KiB', 64 * 1024, 8000],
+      ['1 MiB', 1024 * 1024, 1500],
+    ] as const) {
+      const own: Record<'write' | 'read', number[]> = { write: [], read: [] };
+      const ucx: Record<'write' | 'read', number[]> = { write: [], read: [] };
+      const flags = [
+        '--size',
+        String(sizeBytes),
+        '--iters',
+        String(iterations),
+        '--verify',
+        'none',
+      ];
+      flags.push('--warmup', '200', '--progress', 'caller', '--congestion', CONGESTION);
+      for (let round = 0; round < rounds; round++) {
+        for (const [op, test] of [
+          ['write', 'ucp_put_bw'],
+          ['read', 'ucp_get'],
+        ] as const) {
+          own[op].push((await ownBench([...flags, '--op', op])).bandwidthGBps.p50 * 1e9);
+          const figure = await runUcx({ test, port: PORT + 5, sizeBytes, iterations });
+          ucx[op].push(figure.bytesPerSecond ?? 0);
+        }
+      }
+      rows.push(atLeast(`WRITE ${label}, caller, vs UCX put`, own.write, ucx.write, 1, GBPS));
+      rows.push(atLeast(`READ ${label}, caller, vs UCX get`, own.read, ucx.read, 1, GBPS));
+    }
+    return rows;
+  },
+};
+
+const links: PerfGroup = {
+  name: 'links',
+  async run(rounds) {
+    const obstacle = netLabObstacle();
+    if (obstacle !== undefined) throw new Error(obstacle);
+    const equal = await stripe([1000, 1000, 1000, 1000], rounds);
+    const unequal = await stripe([1000, 1000, 500, 250], rounds);
+    const first = equal.alone[0] ?? [];
+    const sums = unequal.together.map((_, round) =>
+      unequal.alone.reduce((sum, rates) => sum + (rates[round] ?? 0), 0),
+    );
+    return [
+      atLeast('four links of 1 Gbit/s vs one', equal.together, first, 3.8, MBITPS),
+      atLeast('links of 1, 1, ½, ¼ Gbit/s vs their sum', unequal.together, sums, 0.95, MBITPS),
+    ];
+  },
+};
+
+async function stripe(ratesMbit: readonly number[], rounds: number) {
+  const lab = openNetLab(ratesMbit);
+  try {
+    const alone = ratesMbit.map((): number[] => []);
+    const together: number[] = [];
+    const all = ratesMbit.map((_, index) => index);
+    for (let round = 0; round < rounds; round++) {
+      for (const index of all) {
+        alone[index]?.push(await networkBench(lab, [index], CONGESTION, 96));
+      }
+      together.push(await networkBench(lab, all, CONGESTION, 384));
+    }
+    return { alone, together };
+  } finally {
+    lab.close();
+  }
+}
+
+export const PERF_GROUPS: readonly PerfGroup[] = [bulk, channels, latency, blocks, sizes, links];

@@ -1,0 +1,110 @@
+// The test runner. It is run as a child on a small tree of its own, because node refuses to start
+// a run within a run.
+
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { repositoryRoot } from '../repository.js';
+import { compiledTests, staleOutputs } from './compiled.js';
+import { newestOf } from './node-versions.js';
+import { forbiddenSkips } from './skips.js';
+
+const HEAD = "import { test } from 'node:test';\n";
+
+test('compiled: outputs without a source are stale, others and foreign files are not', () => {
+  const outputs = ['dist/src/a.js', 'dist/src/b.js', 'dist/src/b.d.ts', 'dist/src/b.js.map'];
+  const stale = staleOutputs([...outputs, 'dist/.tsbuildinfo'], ['src/a.ts']);
+  assert.deepEqual(stale, ['dist/src/b.js', 'dist/src/b.d.ts', 'dist/src/b.js.map']);
+});
+
+test('compiled: tests are chosen by source, filters by part of the path', () => {
+  const sources = ['test/e2e/z.test.ts', 'src/lane/ring.test.ts', 'src/lane/ring.ts'];
+  const all = ['dist/src/lane/ring.test.js', 'dist/test/e2e/z.test.js'];
+  assert.deepEqual(compiledTests(sources, []), all);
+  assert.deepEqual(compiledTests(sources, ['ring', 'nothing']), all.slice(0, 1));
+});
+
+test('skips: in CI only missing hardware is a reason', () => {
+  const skip = (reason: string) => ({ path: 'a', name: 'n', reason });
+  const skips = ['needs a GPU with peer access', 'needs root', '', 'still needs a GPU'].map(skip);
+  assert.deepEqual(forbiddenSkips(skips, false), []);
+  assert.deepEqual(forbiddenSkips(skips, true), skips.slice(1));
+});
+
+test('node versions: the newest of a major, by number, releases only', () => {
+  const versions = ['24.9.0', '24.10.1', '24.10.0', '25.0.0', '24.11.0-rc.1', '2.4.0'];
+  assert.equal(newestOf(versions, 24), '24.10.1');
+  assert.equal(newestOf(versions, 22), undefined);
+});
+
+function runSuiteOn(t: TestContext, tests: Readonly<Record<string, string>>, ci: string) {
+  const root = mkdtempSync(join(tmpdir(), 'tcpx-suite-'));
+  t.after(() => rmSync(root, { recursive: true, force: true }));
+  writeAt(join(root, 'package.json'), '{ "type": "module" }');
+  for (const [name, text] of Object.entries(tests)) {
+    writeAt(join(root, `dist/src/${name}.test.js`), HEAD + text);
+    if (!name.startsWith('stale')) writeAt(join(root, `src/${name}.test.ts`), '');
+  }
+  // An undefined variable is left out: without it, the child does not know that it is one.
+  const env = { ...process.env, NODE_TEST_CONTEXT: undefined, CI: ci };
+  const script = join(repositoryRoot, 'dist/scripts/test.js');
+  const words = [script, '--root', root, '--file-timeout-ms', '2000'];
+  return spawnSync(process.execPath, words, { env, encoding: 'utf8', timeout: 30_000 });
+}
+
+function writeAt(path: string, text: string): void {
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, text);
+}
+
+test('suite: several files make one closing summary', (t) => {
+  const tests = { one: "test('a', () => {});", two: "test('b', () => {}); test('c', () => {});" };
+  const { stdout } = runSuiteOn(t, tests, '');
+  assert.equal(stdout.match(/^\S tests /gm)?.length, 1, stdout);
+  assert.match(stdout, /tests 3\n/);
+});
+
+test('suite: passes, prints the closing summary and leaves stale tests alone', (t) => {
+  const tests = { good: "test('fine', () => {});", stale: "test('old', () => { throw 1; });" };
+  const { status, stdout } = runSuiteOn(t, tests, 'true');
+  assert.equal(status, 0, stdout);
+  assert.match(stdout, /tests 1\n.*suites 0\n.*pass 1\n.*fail 0\n/);
+});
+
+test('suite: fails with a failing test, a crash and an import error', (t) => {
+  const faults = ["test('bad', () => { throw 1; });", 'process.exit(3);', "import './none.js';"];
+  for (const fault of faults) {
+    const { status, stdout } = runSuiteOn(t, { fault, good: "test('x', () => {});" }, '');
+    assert.equal(status, 1, `${fault}\n${stdout}`);
+  }
+});
+
+test('suite: names skips and their reasons, in CI refuses what hardware does not excuse', (t) => {
+  const excused = "test('gpu', (t) => { t.skip('needs a GPU'); });";
+  const other = "test('net', { skip: 'needs root' }, () => {});";
+  const mild = runSuiteOn(t, { excused, other }, '');
+  assert.equal(mild.status, 0, mild.stdout);
+  assert.match(mild.stdout, /skipped 2:\n {2}\S+: gpu: needs a GPU\n {2}\S+: net: needs root\n/);
+  assert.equal(runSuiteOn(t, { excused }, 'true').status, 0);
+  const strict = runSuiteOn(t, { excused, other }, 'true');
+  assert.equal(strict.status, 1);
+  assert.match(strict.stdout, /not allowed[^\n]*\n {2}\S+other\.test\.js: net: needs root\n$/);
+});
+
+test('suite: a file that does not end is a failure after its time, the others still run', (t) => {
+  const tests = {
+    endless: 'test("hangs", () => new Promise(() => { setInterval(() => {}, 1000); }));',
+    good: "test('fine', () => {});",
+  };
+  const { status, stdout } = runSuiteOn(t, tests, '');
+  assert.equal(status, 1, stdout);
+  assert.match(stdout, /timed out after 2000 ms/);
+  assert.match(stdout, /✔ fine/);
+});
+
+test('suite: nothing to run is a failure', (t) => {
+  assert.equal(runSuiteOn(t, {}, '').status, 1);
+});

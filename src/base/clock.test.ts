@@ -1,0 +1,21 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { sleepMs, systemClock } from './clock.js';
+
+test('clock: never goes back', () => {
+  let last = systemClock.nowUs();
+  for (let count = 0; count < 1000; count++) {
+    const now = systemClock.nowUs();
+    assert.ok(now >= last);
+    last = now;
+  }
+});
+
+test('clock: counts microseconds, and a sleep lasts at least its time', async () => {
+  const startUs = systemClock.nowUs();
+  await sleepMs(20);
+  const elapsedUs = systemClock.nowUs() - startUs;
+  // A timer may fire up to a millisecond early; the upper bound only catches a wrong unit.
+  assert.ok(elapsedUs >= 19_000, `${elapsedUs} µs`);
+  assert.ok(elapsedUs < 10_000_000, `${elapsedUs} µs`);
+});

@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type ConfigSources, loadConfig, processEnvironment } from './config.js';
+import { isTcpxError } from './errors.js';
+import { SETTING_NAMES, settingOf } from './settings.js';
+
+function codeOf(sources: ConfigSources): string {
+  try {
+    loadConfig(sources);
+  } catch (error) {
+    return isTcpxError(error) ? error.code : String(error);
+  }
+  return 'none';
+}
+
+function originOf(sources: ConfigSources): string {
+  const { effective } = loadConfig(sources);
+  return effective.find(({ name }) => name === 'flow.chunkBytes')?.origin ?? '';
+}
+
+test('config: without sources every setting has its default', () => {
+  const { values, effective } = loadConfig();
+  for (const name of SETTING_NAMES) assert.equal(values[name], settingOf(name).fallback, name);
+  assert.ok(effective.every(({ origin }) => origin === 'default'));
+});
+
+test('config: flag wins over option, option over environment, own name over alias', () => {
+  const flags = { 'flow.chunkBytes': '8K' };
+  const options = { 'flow.chunkBytes': 16384 };
+  const alias = { UCCL_TCPX_CHUNK_BYTES: '32K', NCCL_P2P_NET_CHUNKSIZE: '64K' };
+  const own = { ...alias, NIXL_TCPX_FLOW_CHUNK_BYTES: '128K' };
+  assert.equal(originOf({ flags, options, environment: own }), 'flag --chunk');
+  assert.equal(originOf({ options, environment: own }), 'option');
+  assert.equal(originOf({ environment: own }), 'environment NIXL_TCPX_FLOW_CHUNK_BYTES');
+  assert.equal(originOf({ environment: alias }), 'environment UCCL_TCPX_CHUNK_BYTES');
+  assert.equal(loadConfig({ environment: alias }).values['flow.chunkBytes'], 32768);
+});
+
+test('config: an empty variable counts as absent', () => {
+  assert.equal(originOf({ environment: { NIXL_TCPX_FLOW_CHUNK_BYTES: '' } }), 'default');
+});
+
+test('config: a value outside its type or range is refused, wherever it comes from', () => {
+  const bad: readonly ConfigSources[] = [
+    { flags: { 'flow.chunkBytes': '4095' } },
+    { flags: { 'flow.chunkBytes': '17MiB' } },
+    { flags: { 'flow.channels': '1.5' } },
+    { flags: { 'flow.channels': '-1' } },
+    { flags: { 'flow.channels': ' 1' } },
+    { flags: { 'flow.channels': '0x10' } },
+    { flags: { 'bench.op': 'WRITE' } },
+    { options: { 'flow.channels': Number.NaN } },
+    { options: { 'flow.channels': 17 } },
+    { environment: { NIXL_TCPX_SESSION_PORT: 'http' } },
+  ];
+  for (const sources of bad) {
+    assert.equal(codeOf(sources), 'ERR_CONFIG_VALUE', JSON.stringify(sources));
+  }
+});
+
+test('config: both bounds of a range are allowed', () => {
+  for (const text of ['4096', '16MiB'])
+    assert.equal(codeOf({ flags: { 'flow.chunkBytes': text } }), 'none');
+  for (const text of ['0', '65535'])
+    assert.equal(codeOf({ flags: { 'session.port': text } }), 'none');
+});
+
+test('config: the refusal names setting, value, origin and range', () => {
+  assert.throws(
+    () => loadConfig({ environment: { NIXL_TCPX_SESSION_PORT: '70000' } }),
+    (error: unknown) => {
+      assert.ok(isTcpxError(error, 'ERR_CONFIG_VALUE'));
+      assert.deepEqual(error.facts, {
+        name: 'session.port',
+        value: '70000',
+        origin: 'environment NIXL_TCPX_SESSION_PORT',
+        allowed: '0 … 65535',
+      });
+      return true;
+    },
+  );
+});
+
+test('config: settings that exclude each other are refused', () => {
+  const lanes = { 'lane.progress': 'caller', 'lane.count': '2' };
+  assert.equal(codeOf({ flags: lanes }), 'ERR_CONFIG_CONFLICT');
+  assert.equal(codeOf({ flags: { ...lanes, 'lane.count': '1' } }), 'none');
+  const blocks = { 'bench.sizeBytes': '1M', 'bench.blockBytes': '2M' };
+  assert.equal(codeOf({ flags: blocks }), 'ERR_CONFIG_CONFLICT');
+  assert.equal(codeOf({ flags: { ...blocks, 'bench.blockBytes': '1M' } }), 'none');
+});
+
+test('config: the process environment is read where asked for', () => {
+  assert.equal(processEnvironment()['PATH'], process.env['PATH']);
+});

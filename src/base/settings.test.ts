@@ -1,0 +1,53 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { describeRange } from './setting.js';
+import { environmentName, SETTING_NAMES, settingOf } from './settings.js';
+
+test('settings: each default lies within its own range', () => {
+  for (const name of SETTING_NAMES) {
+    const setting = settingOf(name);
+    if (setting.kind === 'choice') assert.ok(setting.choices.includes(setting.fallback), name);
+    if (!('minimum' in setting)) continue;
+    assert.ok(setting.minimum <= setting.fallback, `${name}: below its minimum`);
+    assert.ok(setting.fallback <= setting.maximum, `${name}: above its maximum`);
+    assert.ok(Number.isSafeInteger(setting.maximum), `${name}: maximum is not exact`);
+  }
+});
+
+test('settings: flags, environment names and aliases are unique', () => {
+  const flags = SETTING_NAMES.flatMap((name) => settingOf(name).flag ?? []);
+  assert.equal(new Set(flags).size, flags.length);
+  const variables = SETTING_NAMES.flatMap((name) => [
+    environmentName(name),
+    ...(settingOf(name).aliases ?? []),
+  ]);
+  assert.equal(new Set(variables).size, variables.length);
+});
+
+test('settings: names are area.name, numbers carry their unit, texts end with a full stop', () => {
+  const suffixes: Readonly<Record<string, RegExp>> = {
+    bytes: /Bytes(Max)?$/,
+    ms: /Ms$/,
+    us: /Us$/,
+  };
+  for (const name of SETTING_NAMES) {
+    const setting = settingOf(name);
+    assert.match(name, /^[a-z]+\.[a-z][A-Za-z]*$/);
+    assert.match(name, suffixes[setting.kind] ?? /./);
+    assert.match(setting.summary, /\.$/, name);
+    assert.match(setting.cost, /\.$/, name);
+  }
+});
+
+test('settings: the environment name is derived from the name', () => {
+  assert.equal(environmentName('flow.chunkBytes'), 'NIXL_TCPX_FLOW_CHUNK_BYTES');
+  assert.equal(environmentName('lane.count'), 'NIXL_TCPX_LANE_COUNT');
+});
+
+test('settings: the range is described for each kind', () => {
+  assert.equal(describeRange(settingOf('session.port')), '0 … 65535');
+  assert.equal(describeRange(settingOf('bench.op')), 'write, read, pingpong');
+  assert.equal(describeRange(settingOf('session.bind')), 'text');
+  const choice = { kind: 'boolean', fallback: false, summary: '.', cost: '.' } as const;
+  assert.equal(describeRange(choice), 'true, false');
+});

@@ -1,0 +1,221 @@
+// The initiator's role: posts, measures, has the target check what landed.
+
+import { systemClock } from '../base/clock.js';
+import { TcpxError } from '../base/errors.js';
+import type { SettingValues } from '../base/settings.js';
+import type { Engine, Receipt, Region, Request, Session, Transfer } from '../engine/internal.js';
+import type { HostFacts } from '../results/bench-result.js';
+import { type BenchDialogue } from './bench-message.js';
+import { cpuTimeUs } from './bench-target.js';
+import { type BenchBlock, layOutBlocks } from './block-layout.js';
+import { fillPattern, findMismatch } from './pattern.js';
+import { createPingPongEnd, playPingPong } from './ping-pong.js';
+
+export interface BenchRun {
+  /** Per iteration: bytes per second, and post → confirmed of each transfer. */
+  readonly bytesPerSecond: number[];
+  readonly latencyUs: number[];
+  readonly bytesMoved: number;
+  readonly initiatorCpuUs: number;
+  readonly targetCpuUs: number;
+  readonly verified: number;
+  readonly mismatches: number;
+  /** First byte that differed, −1 without one. */
+  readonly mismatchAt: number;
+  readonly receipt: Receipt | undefined;
+  readonly peer: HostFacts;
+}
+
+export interface BenchInitiatorOptions {
+  readonly engine: Engine;
+  readonly session: Session;
+  readonly dialogue: BenchDialogue;
+  readonly values: SettingValues;
+  onProgress(doneFraction: number, bytesPerSecond: number): void;
+}
+
+interface Scene {
+  readonly memory: Uint8Array;
+  readonly region: Region;
+  readonly request: Request;
+  readonly blocks: readonly BenchBlock[];
+  readonly peer: HostFacts;
+}
+
+const SAMPLE_EVERY = 10;
+/** Iterations between two looks at the clock and the progress line, where nothing is checked. */
+const UNCHECKED_GROUP = 100;
+
+export class BenchInitiator {
+  readonly #options: BenchInitiatorOptions;
+  readonly #bytesPerSecond: number[] = [];
+  readonly #latencyUs: number[] = [];
+  #bytesMoved = 0;
+  #initiatorCpuUs = 0;
+  #targetCpuUs = 0;
+  #verified = 0;
+  #mismatches = 0;
+  #mismatchAt = -1;
+  #receipt: Receipt | undefined;
+
+  constructor(options: BenchInitiatorOptions) {
+    this.#options = options;
+  }
+
+  async run(): Promise<BenchRun> {
+    const { values } = this.#options;
+    const scene = await this.#setUp();
+    if (values['bench.op'] === 'pingpong') await this.#playPingPong(scene);
+    else await this.#iterate(scene);
+    return {
+      bytesPerSecond: this.#bytesPerSecond,
+      latencyUs: this.#latencyUs,
+      bytesMoved: this.#bytesMoved,
+      initiatorCpuUs: this.#initiatorCpuUs,
+      targetCpuUs: this.#targetCpuUs,
+      verified: this.#verified,
+      mismatches: this.#mismatches,
+      mismatchAt: this.#mismatchAt,
+      receipt: this.#receipt,
+      peer: scene.peer,
+    };
+  }
+
+  async #setUp(): Promise<Scene> {
+    const { engine, session, dialogue, values } = this.#options;
+    const sizeBytes = values['bench.sizeBytes'];
+    const blockBytes = values['bench.blockBytes'];
+    const question = { kind: 'setup', sizeBytes, blockBytes } as const;
+    const ready = await dialogue.ask(question, 'ready', values['bench.deadlineMs']);
+    const memory = new Uint8Array(engine.allocate(sizeBytes, 'prefer-huge').buffer);
+    const region = engine.register(memory, { read: false, write: true });
+    const blocks = layOutBlocks(sizeBytes, blockBytes);
+    const operation = values['bench.op'] === 'read' ? 'read' : 'write';
+    const request = session.prepare(
+      operation,
+      blocks.map((block) => ({ ...block, local: region, remote: ready.region })),
+    );
+    return { memory, region, request, blocks, peer: ready.host };
+  }
+
+  async #iterate(scene: Scene): Promise<void> {
+    const { values } = this.#options;
+    const warmup = values['bench.warmup'];
+    for (let index = 0; index < warmup; )
+      index = await this.#iterateGroup(scene, index, warmup, false);
+    const startUs = systemClock.nowUs();
+    const limitUs = values['bench.seconds'] * 1e6;
+    const end = limitUs > 0 ? Number.POSITIVE_INFINITY : warmup + values['bench.iterations'];
+    for (let index = warmup; index < end; ) {
+      index = await this.#iterateGroup(scene, index, end, true);
+      const elapsedUs = systemClock.nowUs() - startUs;
+      if (limitUs > 0 && elapsedUs >= limitUs) break;
+      const fraction = limitUs > 0 ? elapsedUs / limitUs : (index - warmup) / (end - warmup);
+      this.#options.onProgress(fraction, this.#bytesPerSecond.at(-1) ?? 0);
+    }
+  }
+
+  // Iterations up to the next verified one, back to back; returns the index after them. Fill and
+  // check lie outside the timed and CPU-counted window.
+  async #iterateGroup(scene: Scene, first: number, end: number, isMeasured: boolean) {
+    const { dialogue, values } = this.#options;
+    const timeoutMs = values['bench.deadlineMs'];
+    const isRead = values['bench.op'] === 'read';
+    const last = Math.min(end, first + this.#groupSize(first)) - 1;
+    const isVerified = this.#isVerified(last);
+    const seed = last + 1;
+    if (!isRead && isVerified) fillPattern(scene.memory, 0, seed);
+    const isFill = isRead && isVerified;
+    const prepared = await dialogue.ask({ kind: 'prepare', seed, isFill }, 'prepared', timeoutMs);
+    const cpuUs = cpuTimeUs();
+    for (let index = first; index <= last; index++) this.#transfer(scene.request, isMeasured);
+    const ownCpuUs = cpuTimeUs() - cpuUs;
+    const isVerify = !isRead && isVerified;
+    const checked = await dialogue.ask({ kind: 'check', seed, isVerify }, 'checked', timeoutMs);
+    if (isVerified) {
+      this.#countVerified(isRead ? findMismatch(scene.memory, 0, seed) : checked.mismatchAt);
+    }
+    if (isMeasured) {
+      this.#initiatorCpuUs += ownCpuUs;
+      this.#targetCpuUs += checked.cpuUs - prepared.cpuUs;
+    }
+    return last + 1;
+  }
+
+  /** Iterations that run without a word in between: none are, where every one is checked. */
+  #groupSize(first: number): number {
+    switch (this.#options.values['bench.verify']) {
+      case 'all':
+        return 1;
+      case 'sample':
+        return SAMPLE_EVERY - (first % SAMPLE_EVERY);
+      case 'none':
+        return UNCHECKED_GROUP;
+    }
+  }
+
+  #transfer(request: Request, isMeasured: boolean): void {
+    const startUs = systemClock.nowUs();
+    const transfers = this.#postAndWait(request);
+    const durationUs = systemClock.nowUs() - startUs;
+    if (!isMeasured) return;
+    const bytes = this.#options.values['bench.sizeBytes'] * transfers.length;
+    this.#bytesMoved += bytes;
+    this.#bytesPerSecond.push((bytes / durationUs) * 1e6);
+    for (const transfer of transfers) this.#latencyUs.push(transfer.receipt().durationUs);
+    this.#receipt = transfers[0]?.receipt();
+  }
+
+  #isVerified(index: number): boolean {
+    const mode = this.#options.values['bench.verify'];
+    return mode === 'all' || (mode === 'sample' && index % SAMPLE_EVERY === SAMPLE_EVERY - 1);
+  }
+
+  #countVerified(mismatchAt: number): void {
+    this.#verified++;
+    if (mismatchAt < 0) return;
+    this.#mismatches++;
+    if (this.#mismatchAt < 0) this.#mismatchAt = mismatchAt;
+  }
+
+  #postAndWait(request: Request): Transfer[] {
+    const { values, session } = this.#options;
+    const transfers: Transfer[] = [];
+    for (let index = 0; index < values['bench.batch']; index++) transfers.push(request.post());
+    for (const transfer of transfers) {
+      const status = transfer.wait(values['bench.deadlineMs']);
+      if (transfer.error !== undefined) throw transfer.error;
+      if (status === 'active') {
+        throw new TcpxError(
+          'ERR_XFER_DEADLINE',
+          `${session.peer}: ${request.operation} not confirmed in ${values['bench.deadlineMs']} ms`,
+        );
+      }
+    }
+    return transfers;
+  }
+
+  async #playPingPong(scene: Scene): Promise<void> {
+    const { engine, session, dialogue, values } = this.#options;
+    const timeoutMs = values['bench.deadlineMs'];
+    const own = { region: scene.region, memory: scene.memory };
+    const remote = scene.request.plan.remotes[0];
+    if (remote === undefined) throw new TcpxError('ERR_USAGE_STATE', 'no remote region');
+    const end = createPingPongEnd(engine, session, own, remote);
+    const count = values['bench.warmup'] + values['bench.iterations'];
+    const bytes = scene.memory.length;
+    fillPattern(end.outbox, 0, 1);
+    const question = { kind: 'pong', region: scene.region.descriptor, count, bytes } as const;
+    await dialogue.ask(question, 'ponging', timeoutMs);
+    const halfTrips = playPingPong(end, count, true, timeoutMs);
+    if (halfTrips === null) {
+      const why = session.error?.message ?? `no pong in ${timeoutMs} ms`;
+      throw new TcpxError('ERR_PEER_TIMEOUT', `pingpong with ${session.peer}: ${why}`);
+    }
+    for (const halfTrip of halfTrips.slice(values['bench.warmup'])) {
+      this.#latencyUs.push(halfTrip);
+      this.#bytesPerSecond.push((bytes / halfTrip) * 1e6);
+      this.#bytesMoved += bytes;
+    }
+  }
+}

@@ -1,0 +1,133 @@
+// What the two ends of a benchmark tell each other, as notifications of the engine itself.
+// JSON, checked on receipt: the peer is trusted to be ours, not to be right.
+
+import { TcpxError } from '../base/errors.js';
+import type { HostFacts } from '../results/bench-result.js';
+import type { RegionDescriptor } from '../engine/internal.js';
+
+export type BenchMessage =
+  /** Initiator → target: allocate, register, describe yourself. */
+  | {
+      readonly kind: 'setup';
+      readonly sizeBytes: number;
+      readonly blockBytes: number;
+    }
+  | { readonly kind: 'ready'; readonly region: RegionDescriptor; readonly host: HostFacts }
+  /** Before a timed window: fill for a read, note the CPU time. */
+  | { readonly kind: 'prepare'; readonly seed: number; readonly isFill: boolean }
+  | { readonly kind: 'prepared'; readonly cpuUs: number }
+  /** After it: note the CPU time, check what landed. */
+  | { readonly kind: 'check'; readonly seed: number; readonly isVerify: boolean }
+  | { readonly kind: 'checked'; readonly cpuUs: number; readonly mismatchAt: number }
+  /** Answer pings in the given region of the initiator until `count` have come. */
+  | {
+      readonly kind: 'pong';
+      readonly region: RegionDescriptor;
+      readonly count: number;
+      readonly bytes: number;
+    }
+  | { readonly kind: 'ponging' }
+  | { readonly kind: 'failed'; readonly reason: string }
+  | { readonly kind: 'finish' };
+
+const KINDS: readonly string[] = [
+  'setup',
+  'ready',
+  'prepare',
+  'prepared',
+  'check',
+  'checked',
+  'pong',
+  'ponging',
+  'failed',
+  'finish',
+];
+
+export function encodeBenchMessage(message: BenchMessage): string {
+  return JSON.stringify(message);
+}
+
+export function decodeBenchMessage(bytes: Uint8Array): BenchMessage {
+  let value: unknown;
+  try {
+    value = JSON.parse(new TextDecoder().decode(bytes)); // checked: below, field by field
+  } catch (error) {
+    throw new TcpxError('ERR_WIRE_FRAME', 'benchmark message is not JSON', { cause: error });
+  }
+  if (typeof value !== 'object' || value === null || !('kind' in value)) throw malformed('object');
+  if (!KINDS.includes(String(value.kind))) throw malformed(String(value.kind));
+  for (const [name, field] of Object.entries(value)) {
+    if (!isPlausible(name, field)) throw malformed(`${String(value.kind)}.${name}`);
+  }
+  return value as BenchMessage;
+}
+
+function isPlausible(name: string, field: unknown): boolean {
+  if (typeof field === 'number') return Number.isSafeInteger(field) || name === 'cpuUs';
+  if (name === 'region') return isDescriptor(field);
+  if (name === 'host') return typeof field === 'object' && field !== null;
+  return typeof field === 'string' || typeof field === 'boolean';
+}
+
+function isDescriptor(field: unknown): field is RegionDescriptor {
+  if (typeof field !== 'object' || field === null) return false;
+  const { slot, generation, bytes, key } = field as Partial<Record<string, unknown>>;
+  const isNumeric = [slot, generation, bytes].every((part) => Number.isSafeInteger(part));
+  return isNumeric && typeof key === 'string' && /^[0-9a-f]{32}$/.test(key);
+}
+
+function malformed(what: string): TcpxError {
+  return new TcpxError('ERR_WIRE_FRAME', `benchmark message: ${what} is not as it should be`);
+}
+
+/** Asks and waits for the answer; one question at a time. */
+export class BenchDialogue {
+  readonly #send: (message: BenchMessage) => void;
+  #onAnswer: ((message: BenchMessage) => void) | undefined;
+  #onFailure: ((error: TcpxError) => void) | undefined;
+
+  constructor(send: (message: BenchMessage) => void) {
+    this.#send = send;
+  }
+
+  receive(message: BenchMessage): void {
+    if (message.kind === 'failed') {
+      this.fail(new TcpxError('ERR_PEER_REFUSED', `the target cannot go on: ${message.reason}`));
+      return;
+    }
+    this.#onAnswer?.(message);
+    this.#onAnswer = undefined;
+  }
+
+  fail(error: TcpxError): void {
+    this.#onFailure?.(error);
+    this.#onFailure = undefined;
+  }
+
+  async ask<K extends BenchMessage['kind']>(
+    question: BenchMessage,
+    kind: K,
+    timeoutMs: number,
+  ): Promise<Extract<BenchMessage, { kind: K }>> {
+    const answer = await new Promise<BenchMessage>((resolve, reject) => {
+      const timer = setTimeout(
+        () =>
+          reject(
+            new TcpxError('ERR_PEER_TIMEOUT', `no ${kind} from the target in ${timeoutMs} ms`),
+          ),
+        timeoutMs,
+      );
+      this.#onAnswer = (message) => {
+        clearTimeout(timer);
+        resolve(message);
+      };
+      this.#onFailure = (error) => {
+        clearTimeout(timer);
+        reject(error);
+      };
+      this.#send(question);
+    });
+    if (answer.kind !== kind) throw malformed(`${answer.kind} where ${kind} is due`);
+    return answer as Extract<BenchMessage, { kind: K }>;
+  }
+}

@@ -1,0 +1,67 @@
+// An engine that plays the target for whoever connects.
+
+import type { Config } from '../base/config.js';
+import type { Log } from '../base/log.js';
+import { Engine } from '../engine/internal.js';
+import { BenchTarget } from './bench-target.js';
+import { readHostFacts } from './host-facts.js';
+
+export interface BenchService {
+  readonly port: number;
+  /** Resolves when an initiator has finished. */
+  readonly finished: Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface BenchServiceOptions {
+  readonly config: Config;
+  readonly log: Log;
+  readonly port?: number;
+}
+
+export async function openBenchService(options: BenchServiceOptions): Promise<BenchService> {
+  const { config, log } = options;
+  let resolveFinished: () => void = () => undefined;
+  const finished = new Promise<void>((resolve) => {
+    resolveFinished = resolve;
+  });
+  const target = new BenchTarget({
+    engine: () => engine,
+    host: readHostFacts(config.values['socket.congestion']),
+    log,
+    onFinished: () => resolveFinished(),
+  });
+  const engine: Engine = await Engine.open({
+    name: 'bench-target',
+    config,
+    log,
+    onSession: (session) => target.onSession(session),
+    onNotification: ({ session, bytes }) => target.onNotification(session, bytes),
+  });
+  const port = engine.listen(options.port === undefined ? {} : { port: options.port });
+  const stopPolling = config.values['lane.progress'] === 'caller' ? pollForever(engine) : undefined;
+  return {
+    port,
+    finished,
+    close: async () => {
+      stopPolling?.();
+      await engine.close();
+    },
+  };
+}
+
+const POLLS_PER_TURN = 2000;
+
+// Where callers drive, a target moves only while it polls: this one does nothing else, but lets
+// the event loop have a turn now and then.
+function pollForever(engine: Engine): () => void {
+  let isRunning = true;
+  const turn = (): void => {
+    for (let count = 0; count < POLLS_PER_TURN && isRunning; count++) engine.poll();
+    if (isRunning) setImmediate(turn);
+  };
+  setImmediate(turn);
+  return () => {
+    isRunning = false;
+  };
+}

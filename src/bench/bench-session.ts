@@ -1,0 +1,106 @@
+// One benchmark from connect to result, whichever way the target was started.
+
+import type { Config } from '../base/config.js';
+import { TcpxError } from '../base/errors.js';
+import type { Log } from '../base/log.js';
+import { Engine } from '../engine/internal.js';
+import type { BenchResult } from '../results/bench-result.js';
+import { percentilesOf, spreadOf } from '../results/statistics.js';
+import { BenchInitiator, type BenchRun } from './bench-initiator.js';
+import { BenchDialogue, decodeBenchMessage, encodeBenchMessage } from './bench-message.js';
+import { readHostFacts } from './host-facts.js';
+
+export interface BenchSessionOptions {
+  readonly config: Config;
+  readonly log: Log;
+  readonly host: string;
+  readonly port: number;
+  onProgress(doneFraction: number, bytesPerSecond: number): void;
+}
+
+export async function runBench(options: BenchSessionOptions): Promise<BenchResult> {
+  const { config, log } = options;
+  assertSupported(config);
+  let dialogue: BenchDialogue | undefined;
+  const engine = await Engine.open({
+    name: 'bench-initiator',
+    config,
+    log,
+    onNotification: ({ bytes }) => dialogue?.receive(decodeBenchMessage(bytes)),
+  });
+  try {
+    const session = await engine.connect(options.host, options.port);
+    const talk = new BenchDialogue((message) => session.notify(encodeBenchMessage(message)));
+    dialogue = talk;
+    void session.closed.then(() => {
+      talk.fail(session.error ?? new TcpxError('ERR_PEER_LOST', `${session.peer}: session ended`));
+    });
+    const initiator = new BenchInitiator({
+      engine,
+      session,
+      dialogue,
+      values: config.values,
+      onProgress: (fraction, rate) => options.onProgress(fraction, rate),
+    });
+    const run = await engine.drive(initiator.run());
+    await session.notify(encodeBenchMessage({ kind: 'finish' })).done;
+    const laneCpus = config.values['lane.progress'] === 'caller' ? [] : engine.laneStats();
+    return toResult(config, session.facts.agreement, run, laneCpus);
+  } finally {
+    await engine.close();
+  }
+}
+
+function assertSupported(config: Config): void {
+  if (config.values['bench.memory'] === 'vram') {
+    throw new TcpxError('ERR_CAP_PLATFORM', 'memory vram: this version moves host memory only');
+  }
+  if (config.values['bench.provider'] === 'tcpx') {
+    throw new TcpxError(
+      'ERR_CAP_PLATFORM',
+      'provider tcpx: this version has the tcp provider only',
+    );
+  }
+}
+
+function toResult(
+  config: Config,
+  agreement: { readonly channels: number; readonly chunkBytes: number },
+  run: BenchRun,
+  lanes: BenchResult['laneCpus'],
+): BenchResult {
+  const { values } = config;
+  const gigabytes = run.bytesMoved / 1e9;
+  return {
+    schema: 'tcpx.bench/1',
+    ok: run.mismatches === 0,
+    evidence: 'measured',
+    provider: values['bench.provider'],
+    op: values['bench.op'],
+    memory: values['bench.memory'],
+    progress: values['lane.progress'],
+    sizeBytes: values['bench.sizeBytes'],
+    blockBytes: values['bench.blockBytes'] || values['bench.sizeBytes'],
+    chunkBytes: agreement.chunkBytes,
+    channels: agreement.channels,
+    lanes: values['lane.count'],
+    iterations: run.bytesPerSecond.length,
+    bandwidthGBps: spreadOf(run.bytesPerSecond.map((rate) => rate / 1e9)),
+    latencyUs: percentilesOf(run.latencyUs),
+    cpuSecondsPerGB: {
+      initiator: run.initiatorCpuUs / 1e6 / gigabytes,
+      target: run.targetCpuUs / 1e6 / gigabytes,
+    },
+    verified: { iterations: run.verified, mismatches: run.mismatches },
+    receipt: run.receipt,
+    laneCpus: lanes.map(({ cpu, pinnedTo }) => ({ cpu, pinnedTo })),
+    config: visibleConfig(config),
+    host: readHostFacts(values['socket.congestion']),
+    peer: run.peer,
+  };
+}
+
+function visibleConfig(config: Config): BenchResult['config'] {
+  const shown = config.effective.filter((setting) => setting.name !== 'trust.secret');
+  return Object.fromEntries(shown.map((setting) => [setting.name, setting.value]));
+}

@@ -1,0 +1,133 @@
+// The target's role in a benchmark: holds the memory, answers questions, checks what landed.
+
+import { isTcpxError } from '../base/errors.js';
+import type { Log } from '../base/log.js';
+import type { Engine, Region, Session } from '../engine/internal.js';
+import type { HostFacts } from '../results/bench-result.js';
+import { type BenchMessage, decodeBenchMessage, encodeBenchMessage } from './bench-message.js';
+import { type BenchBlock, layOutBlocks } from './block-layout.js';
+import { fillPattern, findMismatch } from './pattern.js';
+import { createPingPongEnd, playPingPong } from './ping-pong.js';
+
+export interface BenchTargetOptions {
+  readonly engine: () => Engine;
+  readonly host: HostFacts;
+  readonly log: Log;
+  /** The last initiator has said that it is finished. */
+  onFinished(): void;
+}
+
+interface Stage {
+  readonly memory: Uint8Array;
+  readonly region: Region;
+  readonly blocks: readonly BenchBlock[];
+}
+
+const PONG_TIMEOUT_MS = 60_000;
+
+export class BenchTarget {
+  readonly #options: BenchTargetOptions;
+  readonly #stages = new Map<Session, Stage>();
+
+  constructor(options: BenchTargetOptions) {
+    this.#options = options;
+  }
+
+  onSession(session: Session): void {
+    void session.closed.then(async () => {
+      const stage = this.#stages.get(session);
+      this.#stages.delete(session);
+      if (stage !== undefined) await this.#options.engine().deregister(stage.region, 1000);
+    });
+  }
+
+  onNotification(session: Session, bytes: Uint8Array): void {
+    try {
+      const answer = this.#answer(session, decodeBenchMessage(bytes));
+      if (answer !== undefined) session.notify(encodeBenchMessage(answer));
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      this.#options.log.error('benchmark target failed', {
+        peer: session.peer,
+        code: isTcpxError(error) ? error.code : 'internal',
+        reason,
+      });
+      session.notify(encodeBenchMessage({ kind: 'failed', reason }));
+    }
+  }
+
+  #answer(session: Session, message: BenchMessage): BenchMessage | undefined {
+    switch (message.kind) {
+      case 'setup':
+        return this.#setUp(session, message.sizeBytes, message.blockBytes);
+      case 'prepare':
+        if (message.isFill) this.#fill(session, message.seed);
+        return { kind: 'prepared', cpuUs: cpuTimeUs() };
+      case 'check': {
+        const cpuUs = cpuTimeUs();
+        const mismatchAt = message.isVerify ? this.#verify(session, message.seed) : -1;
+        return { kind: 'checked', cpuUs, mismatchAt };
+      }
+      case 'pong':
+        this.#pong(session, message);
+        return undefined;
+      case 'finish':
+        // The initiator hangs up first, once it knows that this message has landed.
+        void session.closed.then(() => this.#options.onFinished());
+        return undefined;
+      case 'ready':
+      case 'prepared':
+      case 'checked':
+      case 'ponging':
+      case 'failed':
+        throw new Error(`${message.kind} is not for a target`);
+    }
+  }
+
+  #setUp(session: Session, sizeBytes: number, blockBytes: number): BenchMessage {
+    const engine = this.#options.engine();
+    const memory = new Uint8Array(engine.allocate(sizeBytes, 'prefer-huge').buffer);
+    const region = engine.register(memory);
+    this.#stages.set(session, { memory, region, blocks: layOutBlocks(sizeBytes, blockBytes) });
+    return { kind: 'ready', region: region.descriptor, host: this.#options.host };
+  }
+
+  #stage(session: Session): Stage {
+    const stage = this.#stages.get(session);
+    if (stage === undefined) throw new Error('no setup came before');
+    return stage;
+  }
+
+  #fill(session: Session, seed: number): void {
+    const { memory, blocks } = this.#stage(session);
+    for (const block of blocks) {
+      const target = memory.subarray(block.remoteOffset, block.remoteOffset + block.bytes);
+      fillPattern(target, block.localOffset, seed);
+    }
+  }
+
+  #verify(session: Session, seed: number): number {
+    const { memory, blocks } = this.#stage(session);
+    for (const block of blocks) {
+      const landed = memory.subarray(block.remoteOffset, block.remoteOffset + block.bytes);
+      const at = findMismatch(landed, block.localOffset, seed);
+      if (at >= 0) return block.remoteOffset + at;
+    }
+    return -1;
+  }
+
+  #pong(session: Session, message: Extract<BenchMessage, { kind: 'pong' }>): void {
+    const engine = this.#options.engine();
+    const stage = this.#stage(session);
+    const own = { region: stage.region, memory: stage.memory };
+    const end = createPingPongEnd(engine, session, own, message.region);
+    session.notify(encodeBenchMessage({ kind: 'ponging' }));
+    playPingPong(end, message.count, false, PONG_TIMEOUT_MS);
+  }
+}
+
+/** CPU time of this process, all threads. */
+export function cpuTimeUs(): number {
+  const usage = process.cpuUsage();
+  return usage.user + usage.system;
+}

@@ -1,0 +1,90 @@
+// Both ends on this machine, in two processes.
+
+import { type ChildProcess, fork } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { type Config, loadConfig, processEnvironment } from '../base/config.js';
+import { TcpxError } from '../base/errors.js';
+import type { Log } from '../base/log.js';
+import { environmentName, SETTING_NAMES } from '../base/settings.js';
+import type { BenchResult } from '../results/bench-result.js';
+import { runBench } from './bench-session.js';
+
+export interface LoopbackOptions {
+  readonly config: Config;
+  readonly log: Log;
+  onProgress(doneFraction: number, bytesPerSecond: number): void;
+  /** Told the process id of the target, for those who want to watch or kill it. */
+  onTarget?(pid: number): void;
+}
+
+const START_TIMEOUT_MS = 15_000;
+const EXIT_TIMEOUT_MS = 2000;
+
+export async function runLoopback(options: LoopbackOptions): Promise<BenchResult> {
+  const config = withOneTimeSecret(options.config);
+  const target = startTarget(config);
+  try {
+    const port = await awaitPort(target);
+    options.onTarget?.(target.pid ?? 0);
+    return await runBench({
+      config,
+      log: options.log,
+      host: '127.0.0.1',
+      port,
+      onProgress: (fraction, rate) => options.onProgress(fraction, rate),
+    });
+  } finally {
+    await endTarget(target);
+  }
+}
+
+// The two processes trust each other and nobody else.
+function withOneTimeSecret(config: Config): Config {
+  const secret = randomBytes(24).toString('base64url');
+  const options = { ...config.values, 'trust.secret': secret, 'trust.secretFile': '' };
+  const fresh = loadConfig({ options });
+  // Origins as the user knows them: what was a default stays one.
+  return { values: fresh.values, effective: config.effective };
+}
+
+function startTarget(config: Config): ChildProcess {
+  const environment: Record<string, string | undefined> = { ...processEnvironment() };
+  for (const name of SETTING_NAMES) {
+    environment[environmentName(name)] = String(config.values[name]);
+  }
+  const path = fileURLToPath(new URL('loopback-target-main.js', import.meta.url));
+  return fork(path, {
+    env: environment,
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    execArgv: [],
+  });
+}
+
+async function awaitPort(target: ChildProcess): Promise<number> {
+  const limit = AbortSignal.timeout(START_TIMEOUT_MS);
+  const failed = once(target, 'exit', { signal: limit }).then(([code, signal]) => {
+    throw new TcpxError('ERR_PEER_LOST', `bench target ended at start: ${String(code ?? signal)}`);
+  });
+  const started = once(target, 'message', { signal: limit }).then(([message]) => {
+    const { port } = message as { port?: unknown };
+    if (typeof port === 'number') return port;
+    throw new TcpxError('ERR_PEER_REFUSED', 'bench target did not name its port');
+  });
+  failed.catch(() => undefined);
+  try {
+    return await Promise.race([started, failed]);
+  } catch (error) {
+    if (error instanceof TcpxError) throw error;
+    throw new TcpxError('ERR_PEER_TIMEOUT', `bench target did not start in ${START_TIMEOUT_MS} ms`);
+  }
+}
+
+async function endTarget(target: ChildProcess): Promise<void> {
+  if (target.exitCode !== null || target.signalCode !== null) return;
+  const timer = setTimeout(() => target.kill('SIGKILL'), EXIT_TIMEOUT_MS);
+  if (target.connected) target.disconnect();
+  await once(target, 'exit');
+  clearTimeout(timer);
+}

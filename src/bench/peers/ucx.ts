@@ -1,0 +1,58 @@
+// ucx_perftest as a peer: UCX over TCP on the loopback device.
+
+import { sleepMs } from '../../base/clock.js';
+import { processEnvironment } from '../../base/config.js';
+import { TcpxError } from '../../base/errors.js';
+import { type PeerFigure, startProgram } from './peer-figure.js';
+
+export interface UcxOptions {
+  readonly test: 'ucp_put_bw' | 'ucp_get' | 'ucp_put_lat';
+  readonly port: number;
+  readonly sizeBytes: number;
+  readonly iterations: number;
+}
+
+const START_MS = 500;
+const ENVIRONMENT = { UCX_TLS: 'tcp', UCX_NET_DEVICES: 'lo', UCX_WARN_UNUSED_ENV_VARS: 'n' };
+
+export async function runUcx(options: UcxOptions): Promise<PeerFigure> {
+  const common = ['ucx_perftest', '-p', String(options.port)];
+  const server = startProgram(common, 'ucx-utils', ENVIRONMENT, processEnvironment());
+  try {
+    await sleepMs(START_MS);
+    const size = ['-s', String(options.sizeBytes), '-n', String(options.iterations)];
+    const words = [...common, '-t', options.test, ...size, '-f', '127.0.0.1'];
+    const output = await startProgram(words, 'ucx-utils', ENVIRONMENT, processEnvironment())
+      .finished;
+    return parseUcx(output, options);
+  } finally {
+    server.kill();
+  }
+}
+
+/** Pure. The `Final:` row: iterations, median, average, overall µs, average and overall MB/s. */
+export function parseUcx(output: string, options: UcxOptions): PeerFigure {
+  const row = /^Final:\s+(.*)$/m.exec(output)?.[1]?.trim().split(/\s+/).map(Number);
+  // With -f alone numbers are printed: the last line that consists of numbers.
+  const numbers = row ?? lastNumbers(output);
+  const medianUs = numbers?.[1];
+  const overallMBps = numbers?.[5];
+  if (medianUs === undefined || overallMBps === undefined) {
+    throw new TcpxError('ERR_PEER_REFUSED', `ucx_perftest output: no figures in ${output.trim()}`);
+  }
+  if (options.test === 'ucp_put_lat') return { halfTripUs: medianUs };
+  return { bytesPerSecond: overallMBps * 1024 * 1024 };
+}
+
+function lastNumbers(output: string): number[] | undefined {
+  const lines = output
+    .split('\n')
+    .filter((line) => /^[\d.\sinf]+$/.test(line) && line.trim() !== '');
+  return lines.at(-1)?.trim().split(/\s+/).map(Number);
+}
+
+export async function ucxVersion(): Promise<string> {
+  const info = startProgram(['ucx_info', '-v'], 'ucx-utils', {}, processEnvironment());
+  const output = await info.finished;
+  return /Version ([\d.]+)/.exec(output)?.[1] ?? 'unknown';
+}

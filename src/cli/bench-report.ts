@@ -1,0 +1,73 @@
+// A benchmark result as a newcomer reads it.
+
+import { formatCpuList } from '../base/cpu-set.js';
+import { formatBytes, formatUs } from '../base/units.js';
+import type { Receipt } from '../engine/internal.js';
+import type { BenchResult } from '../results/bench-result.js';
+import { formatTable } from './print.js';
+
+export function formatBenchResult(result: BenchResult): string {
+  const { bandwidthGBps: rate, latencyUs: latency } = result;
+  const gbps = (value: number): string => value.toFixed(2);
+  const rows = [
+    ['', 'median', 'mean', 'min', 'max'],
+    ['bandwidth GB/s', gbps(rate.p50), gbps(rate.mean), gbps(rate.min), gbps(rate.max)],
+  ];
+  const latencies =
+    `${formatUs(latency.p50)} p50, ${formatUs(latency.p90)} p90, ` + `${formatUs(latency.p99)} p99`;
+  const what = result.op === 'pingpong' ? 'half round trip' : 'post to confirmed';
+  const lines = [
+    `${result.op} of ${formatBytes(result.sizeBytes)}${describeBlocks(result)}, ` +
+      `${result.iterations} iterations, ${result.provider}, ` +
+      `${plural(result.channels, 'channel')}, ` +
+      (result.progress === 'caller' ? 'caller-driven' : plural(result.lanes, 'lane')),
+    '',
+    formatTable(rows),
+    `latency         ${latencies} (${what})`,
+    `cpu per GB      ${result.cpuSecondsPerGB.initiator.toFixed(2)} s initiator, ` +
+      `${result.cpuSecondsPerGB.target.toFixed(2)} s target`,
+    `verified        ${describeVerified(result)}`,
+    `channels        ${describeChannels(result)}`,
+    `lanes           ${describeLanes(result)}`,
+    `measured on     ${result.host.cpu}, ${result.host.cores} cores, ` +
+      `Linux ${result.host.kernel}, Node ${result.host.node}, ${result.host.congestion}`,
+  ];
+  return `${lines.join('\n')}\n`;
+}
+
+function describeBlocks(result: BenchResult): string {
+  if (result.blockBytes === result.sizeBytes) return '';
+  return ` in blocks of ${formatBytes(result.blockBytes)}`;
+}
+
+function describeVerified(result: BenchResult): string {
+  const { iterations, mismatches } = result.verified;
+  if (iterations === 0) return 'nothing (--verify none, or a latency run)';
+  if (mismatches === 0) return `every byte of ${plural(iterations, 'iteration')}: all correct`;
+  return `${mismatches} of ${iterations} iterations WRONG`;
+}
+
+function describeChannels(result: BenchResult): string {
+  const receipt = result.receipt as Receipt | undefined;
+  if (receipt === undefined) return 'no receipt';
+  return receipt.channels
+    .map(
+      (one) => `${one.channel}${one.nic === '' ? '' : ` on ${one.nic}`}: ${formatBytes(one.bytes)}`,
+    )
+    .join(', ');
+}
+
+function describeLanes(result: BenchResult): string {
+  if (result.laneCpus.length === 0) return 'none: the caller drives';
+  return result.laneCpus
+    .map(({ cpu, pinnedTo }, index) => {
+      const pinned = pinnedTo.length === 0 ? '' : ` (pinned to ${formatCpuList(pinnedTo)})`;
+      const isAstray = pinnedTo.length > 0 && !pinnedTo.includes(cpu);
+      return `${index}: CPU ${cpu}${pinned}${isAstray ? ' NOT WHERE IT WAS PUT' : ''}`;
+    })
+    .join(', ');
+}
+
+function plural(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`;
+}

@@ -1,0 +1,31 @@
+// `tcpx bench client HOST`: the initiator of a two-node benchmark.
+
+import { runBench } from '../../bench/bench-session.js';
+import { type Command, usageError } from '../command.js';
+import { announce, BENCH_SETTINGS, reportBench, showBenchProgress } from './bench-loopback.js';
+
+export const benchClientCommand: Command = {
+  name: 'bench client',
+  summary: 'The initiator of a two-node benchmark: connects to HOST and measures.',
+  positionals: 'HOST [GPU]',
+  positionalsMax: 2,
+  settings: [
+    ...BENCH_SETTINGS,
+    'session.port',
+    'session.portIndex',
+    'session.connectTimeoutMs',
+    'session.handshakeTimeoutMs',
+    'trust.mode',
+    'trust.secretFile',
+    'socket.userTimeoutMs',
+  ],
+  async run(invocation) {
+    const [host] = invocation.positionals;
+    if (host === undefined) throw usageError(benchClientCommand, 'which HOST?');
+    const { config, log } = invocation;
+    announce(invocation);
+    const port = config.values['session.port'] + config.values['session.portIndex'];
+    const result = await runBench({ config, log, host, port, onProgress: showBenchProgress });
+    return reportBench(invocation, result);
+  },
+};

@@ -1,0 +1,72 @@
+// `tcpx bench server`: the target of a two-node benchmark.
+
+import { randomBytes } from 'node:crypto';
+import { hostname } from 'node:os';
+import { type Config, loadConfig } from '../../base/config.js';
+import { environmentName } from '../../base/settings.js';
+import { openBenchService } from '../../bench/bench-service.js';
+import type { Command, Invocation } from '../command.js';
+import { ExitCode } from '../exit-code.js';
+import { printJson, printText } from '../print.js';
+
+export const benchServerCommand: Command = {
+  name: 'bench server',
+  summary: 'The target of a two-node benchmark; prints the command line for the client.',
+  positionals: '[GPU]',
+  positionalsMax: 1,
+  settings: [
+    'session.port',
+    'session.portIndex',
+    'session.bind',
+    'session.ctrlInterface',
+    'session.nics',
+    'session.handshakeTimeoutMs',
+    'trust.mode',
+    'trust.secretFile',
+    'flow.chunkBytes',
+    'flow.windowChunks',
+    'flow.channels',
+    'lane.count',
+    'lane.progress',
+    'lane.spinUs',
+    'lane.bindings',
+    'socket.bufferBytes',
+    'socket.congestion',
+    'socket.userTimeoutMs',
+  ],
+  flags: [{ name: 'once', kind: 'boolean', summary: 'End after one client has finished.' }],
+  async run(invocation) {
+    const { config, secret } = withSecret(invocation.config);
+    const service = await openBenchService({ config, log: invocation.log });
+    announceServer(invocation, service.port, secret);
+    if (invocation.has('once')) await service.finished;
+    else await untilSignal();
+    await service.close();
+    return ExitCode.Good;
+  },
+};
+
+// Without a secret of the user's, one is made for this run alone.
+function withSecret(config: Config): { config: Config; secret: string | undefined } {
+  const { values } = config;
+  const hasOwn = values['trust.secret'] !== '' || values['trust.secretFile'] !== '';
+  if (hasOwn || values['trust.mode'] === 'network') return { config, secret: undefined };
+  const secret = randomBytes(24).toString('base64url');
+  const fresh = loadConfig({ options: { ...values, 'trust.secret': secret } });
+  return { config: { values: fresh.values, effective: config.effective }, secret };
+}
+
+function announceServer(invocation: Invocation, port: number, secret: string | undefined): void {
+  const variable = environmentName('trust.secret');
+  const prefix = secret === undefined ? '' : `${variable}=${secret} `;
+  const client = `${prefix}tcpx bench client ${hostname()} --port ${port}`;
+  if (invocation.isJson) printJson({ schema: 'tcpx.bench-server/1', port, client, secret });
+  else printText(`listening on port ${port}; on the other node run\n\n  ${client}\n`);
+}
+
+function untilSignal(): Promise<void> {
+  return new Promise((resolve) => {
+    process.once('SIGINT', () => resolve());
+    process.once('SIGTERM', () => resolve());
+  });
+}

@@ -1,0 +1,312 @@
+// The engine: regions, sessions, transfers and the lanes that move them. Everything here runs on
+// the thread that opened it.
+
+import { randomBytes } from 'node:crypto';
+import { hostname } from 'node:os';
+import { sleepMs, systemClock } from '../base/clock.js';
+import { type Config, loadConfig, processEnvironment } from '../base/config.js';
+import { isTcpxError, TcpxError, toTcpxError } from '../base/errors.js';
+import { createLog, type Log } from '../base/log.js';
+import type { SettingValues } from '../base/settings.js';
+import { Arena } from '../memory/arena.js';
+import {
+  type Region,
+  RegionRegistry,
+  type RegionRights,
+  type RegionSource,
+} from '../memory/region.js';
+import { allocateRegionMemory, type PageKind, type RegionMemory } from '../memory/region-memory.js';
+import { regionTableOver } from '../memory/region-table.js';
+import { ControlSet } from '../transport/tcp/control-set.js';
+import { NAME_BYTES_MAX } from '../wire/control-frame.js';
+import { wishOf } from './agreement.js';
+import type { Identity } from './handshake.js';
+import { LaneEvents } from './lane-events.js';
+import { cpusOfLanes, parseLaneBindings } from './lane-placement.js';
+import { LaneSet, type LaneStats } from './lane-set.js';
+import type { Notification } from './notification.js';
+import { PeerServer } from './peer-server.js';
+import { connectPeer, listNics } from './peer-client.js';
+import type { Session } from './session.js';
+import { SessionTable } from './session-table.js';
+import { Transfers } from './transfers.js';
+import { loadTrust, type Trust } from './trust.js';
+
+export interface EngineOptions {
+  /** How peers see this agent; host name and process id by default. */
+  readonly name?: string;
+  /** Settings by name; what is not given comes from the environment or its default. */
+  readonly settings?: Partial<SettingValues>;
+  /** A configuration that was loaded already, instead of `settings`. */
+  readonly config?: Config;
+  readonly log?: Log;
+  readonly onSession?: (session: Session) => void;
+  readonly onNotification?: (notification: Notification) => void;
+}
+
+const FULL_RIGHTS: RegionRights = { read: true, write: true };
+/** Safety net for a wake-up that was missed; nothing relies on it. */
+const HEARTBEAT_MS = 100;
+const CLOSE_WAIT_MS = 2000;
+
+export class Engine {
+  readonly name: string;
+  readonly config: Config;
+  readonly log: Log;
+  readonly trust: Trust;
+  readonly #control = new ControlSet();
+  readonly #lanes: LaneSet;
+  readonly #regions: RegionRegistry;
+  readonly #sessions: SessionTable;
+  readonly #transfers: Transfers;
+  readonly #events: LaneEvents;
+  readonly #identity: Identity;
+  readonly #options: EngineOptions;
+  #server: PeerServer | undefined;
+  #heartbeat: NodeJS.Timeout | undefined;
+  #isOpen = false;
+  #laneError: TcpxError | undefined;
+
+  private constructor(options: EngineOptions) {
+    this.#options = options;
+    this.config =
+      options.config ??
+      loadConfig({ options: options.settings ?? {}, environment: processEnvironment() });
+    const values = this.config.values;
+    this.name = checkName(options.name ?? `${hostname()}:${process.pid}`);
+    this.log =
+      options.log ?? createLog({ level: values['log.level'], format: values['log.format'] });
+    this.trust = loadTrust(values);
+    this.#identity = {
+      name: this.name,
+      generation: randomBytes(8),
+      trust: this.trust,
+      wish: wishOf(this.config),
+      timeoutMs: values['session.handshakeTimeoutMs'],
+    };
+    this.#lanes = this.#createLanes();
+    const { shared, offsets } = this.#lanes;
+    this.#regions = new RegionRegistry(
+      regionTableOver(shared, offsets.regionsAt, values['memory.regionsMax']),
+    );
+    const nicCount = listNics(this.config).length;
+    const peersMax = values['session.peersMax'];
+    this.#sessions = new SessionTable(this.#lanes, peersMax, nicCount, this.log);
+    this.#transfers = new Transfers({
+      lanes: this.#lanes,
+      arena: new Arena(values['memory.arenaBytes']),
+      regions: this.#regions,
+      transfersMax: values['memory.transfersMax'],
+      trustName: this.trust.name,
+      isCallerDriven: values['lane.progress'] === 'caller',
+      poll: () => this.poll(),
+    });
+    this.#sessions.host = {
+      prepare: (session, operation, blocks) => this.#transfers.prepare(session, operation, blocks),
+      postNotification: (session, message) => this.#transfers.postNotification(session, message),
+      closeSession: (session, error) => this.#sessions.close(session, error),
+      drive: (promise) => this.drive(promise),
+    };
+    this.#sessions.onClosed = (session) => this.#transfers.abandonSession(session);
+    this.#events = new LaneEvents({
+      lanes: this.#lanes,
+      sessions: this.#sessions,
+      transfers: this.#transfers,
+      log: this.log,
+      onNotification: (notification) => this.#options.onNotification?.(notification),
+      pollControl: () => this.#control.poll(),
+    });
+  }
+
+  #createLanes(): LaneSet {
+    const values = this.config.values;
+    return new LaneSet({
+      shape: {
+        regionCount: values['memory.regionsMax'],
+        transferCount: values['memory.transfersMax'],
+        laneCount: values['lane.count'],
+        arenaBytes: values['memory.arenaBytes'],
+      },
+      sessionCount: values['session.peersMax'],
+      progress: values['lane.progress'],
+      spinUs: values['lane.spinUs'],
+      cpus: cpusOfLanes(
+        parseLaneBindings(values['lane.bindings']),
+        listNics(this.config),
+        values['lane.count'],
+      ),
+      controlFd: this.#control.fd,
+      onEvent: (_, kind, at) => this.#events.handle(kind, at),
+      onWake: () => this.#onWake(),
+      onLaneFailed: (laneIndex, error) => this.#onLaneFailed(laneIndex, error),
+    });
+  }
+
+  static async open(options: EngineOptions = {}): Promise<Engine> {
+    const engine = new Engine(options);
+    await engine.#lanes.start();
+    engine.#isOpen = true;
+    engine.#heartbeat = setInterval(() => engine.#onWake(), HEARTBEAT_MS).unref();
+    return engine;
+  }
+
+  /** The port that listen() got; 0 before. */
+  get port(): number {
+    return this.#server?.port ?? 0;
+  }
+
+  get sessions(): readonly Session[] {
+    return this.#sessions.list();
+  }
+
+  /** Makes memory reachable for peers that are given its descriptor. */
+  register(source: RegionSource, rights: RegionRights = FULL_RIGHTS): Region {
+    this.#assertOpen();
+    return this.#regions.register(source, rights);
+  }
+
+  /** Memory of the engine's own, page-aligned; register it to transfer it. */
+  allocate(bytes: number, pages: PageKind = 'normal'): RegionMemory {
+    return allocateRegionMemory(bytes, pages);
+  }
+
+  /**
+   * Peers are refused from now on. With transfers in flight this waits for them up to `waitMs`;
+   * without a wait, or when the time is over, it fails and the region stays registered.
+   */
+  async deregister(region: Region, waitMs = 0): Promise<void> {
+    this.#assertOpen();
+    this.#regions.beginClose(region);
+    const endUs = systemClock.nowUs() + waitMs * 1000;
+    while (this.#regions.users(region) > 0) {
+      if (systemClock.nowUs() >= endUs) {
+        this.#regions.cancelClose(region);
+        throw new TcpxError(
+          'ERR_USAGE_REGION_BUSY',
+          `deregister region ${region.id}: ${this.#regions.users(region)} accesses in progress`,
+        );
+      }
+      await sleepMs(1);
+      this.poll();
+    }
+    this.#regions.finishClose(region);
+  }
+
+  /** Accepts peers; returns the port. */
+  listen(options: { readonly host?: string; readonly port?: number } = {}): number {
+    this.#assertOpen();
+    if (this.#server !== undefined) {
+      throw new TcpxError('ERR_USAGE_STATE', `already listening on port ${this.port}`);
+    }
+    const values = this.config.values;
+    const everybody = this.trust.acceptsNetwork ? '::' : '127.0.0.1';
+    const base = values['session.port'];
+    const host = options.host ?? (values['session.bind'] || everybody);
+    this.#server = new PeerServer({
+      set: this.#control,
+      address: {
+        host,
+        port: options.port ?? (base === 0 ? 0 : base + values['session.portIndex']),
+      },
+      identity: this.#identity,
+      sessions: this.#sessions,
+      config: this.config,
+      log: this.log,
+      onSession: (session) => this.#options.onSession?.(session),
+    });
+    if (this.trust.name !== 'secret') {
+      this.log.warn('no shared secret', { accepts: this.trust.name, port: this.port });
+    }
+    return this.port;
+  }
+
+  /** Makes a session with the peer that listens there. */
+  async connect(host: string, port?: number): Promise<Session> {
+    this.#assertOpen();
+    const values = this.config.values;
+    return this.drive(
+      connectPeer({
+        set: this.#control,
+        host,
+        port: port ?? values['session.port'] + values['session.portIndex'],
+        identity: this.#identity,
+        sessions: this.#sessions,
+        config: this.config,
+      }),
+    );
+  }
+
+  /** Where callers drive: keeps data moving from the event loop until the promise settles. */
+  async drive<T>(promise: Promise<T>): Promise<T> {
+    this.#transfers.beginAwait();
+    try {
+      return await promise;
+    } finally {
+      this.#transfers.endAwait();
+    }
+  }
+
+  /** Moves data where callers drive; takes events. Cheap when there is nothing. */
+  poll(): void {
+    if (!this.#isOpen) return;
+    this.#lanes.progress();
+    if (this.#transfers.isTimeForControl()) this.#control.poll();
+    this.#lanes.takeEvents();
+    this.#events.deliver();
+  }
+
+  laneStats(): LaneStats[] {
+    this.#assertOpen();
+    return this.#lanes.stats();
+  }
+
+  // Drained, then asleep again, then looked once more: nothing falls between.
+  #onWake(): void {
+    if (!this.#isOpen) return;
+    this.#control.poll();
+    this.#lanes.takeEvents();
+    this.#lanes.sleepMain();
+    this.#control.poll();
+    this.#lanes.takeEvents();
+    this.#events.deliver();
+  }
+
+  #onLaneFailed(laneIndex: number, error: Error): void {
+    this.log.error('lane failed', { lane: laneIndex, reason: error.message });
+    const cause = isTcpxError(error)
+      ? error
+      : toTcpxError(error, 'ERR_SYS_CALL', `lane ${laneIndex}`);
+    this.#laneError = cause;
+    for (const session of this.#sessions.list()) this.#sessions.abandon(session, cause);
+  }
+
+  /** Says goodbye to every peer, ends the lanes and frees what the engine holds. */
+  async close(): Promise<void> {
+    if (!this.#isOpen) return;
+    this.#server?.close();
+    const closed = Promise.all(this.#sessions.list().map((session) => session.close()));
+    await this.drive(Promise.race([closed, sleepMs(CLOSE_WAIT_MS)]));
+    this.#isOpen = false;
+    clearInterval(this.#heartbeat);
+    await this.#lanes.close();
+    this.#control.close();
+  }
+
+  #assertOpen(): void {
+    if (this.#laneError !== undefined) {
+      throw new TcpxError('ERR_USAGE_STATE', `a lane has failed: ${this.#laneError.message}`, {
+        cause: this.#laneError,
+      });
+    }
+    if (!this.#isOpen) throw new TcpxError('ERR_USAGE_STATE', 'the engine is closed');
+  }
+}
+
+function checkName(name: string): string {
+  const bytes = Buffer.byteLength(name);
+  if (bytes > 0 && bytes <= NAME_BYTES_MAX) return name;
+  throw new TcpxError(
+    'ERR_USAGE_ARGUMENT',
+    `name of ${bytes} bytes: an agent's name has 1 to ${NAME_BYTES_MAX}`,
+  );
+}

@@ -1,0 +1,169 @@
+// The bootstrap, read top-down on both ends:
+//
+//   client                         server                      connection
+//   HELLO (name, nonce)        →                                control
+//                              ←   CHALLENGE (nonce, proof)
+//   PROPOSE (proof, settings)  →
+//                              ←   ACCEPT (session, addresses)  or REFUSE (code, reason)
+//   ATTACH (session, proof)    →                                data, one per channel
+//                              ←   ATTACHED (proof)
+//
+// Nothing else is obeyed before the proofs; every step has a deadline.
+
+import { randomBytes } from 'node:crypto';
+import { isTcpxError, TcpxError } from '../base/errors.js';
+import {
+  type Accept,
+  type Agreement,
+  type Attach,
+  ControlKind,
+  NONCE_BYTES,
+} from '../wire/control-frame.js';
+import { agree, checkAgreement, type Wish } from './agreement.js';
+import type { ControlChannel } from './control-channel.js';
+import { attachProof, isSameProof, proofOf, type Transcript, type Trust } from './trust.js';
+
+/** No optional feature exists yet; unknown bits of a peer are ignored. */
+export const FEATURES = 0;
+
+export interface Identity {
+  readonly name: string;
+  readonly generation: Uint8Array;
+  readonly trust: Trust;
+  readonly wish: Wish;
+  readonly timeoutMs: number;
+}
+
+export interface ClientResult {
+  readonly peerName: string;
+  readonly sessionKey: Uint8Array;
+  readonly accept: Accept;
+}
+
+export async function greetServer(self: Identity, control: ControlChannel): Promise<ClientResult> {
+  assertTrusted(self, control);
+  const clientNonce = randomBytes(NONCE_BYTES);
+  control.send({
+    kind: ControlKind.Hello,
+    features: FEATURES,
+    generation: self.generation,
+    nonce: clientNonce,
+    name: self.name,
+  });
+  const challenge = await control.next([ControlKind.Challenge], self.timeoutMs);
+  const transcript: Transcript = {
+    clientGeneration: self.generation,
+    serverGeneration: challenge.generation,
+    clientNonce,
+    serverNonce: challenge.nonce,
+  };
+  if (!isSameProof(challenge.proof, proofOf(self.trust.secret, 'server', transcript))) {
+    throw authError(control, 'the server');
+  }
+  const proof = proofOf(self.trust.secret, 'client', transcript);
+  control.send({ kind: ControlKind.Propose, proof, ...self.wish });
+  const accept = await control.next([ControlKind.Accept], self.timeoutMs);
+  checkAgreement(accept);
+  const sessionKey = proofOf(self.trust.secret, 'session', transcript);
+  return { peerName: challenge.name, sessionKey, accept };
+}
+
+export interface ServerResult {
+  readonly peerName: string;
+  readonly sessionKey: Uint8Array;
+  readonly agreement: Agreement;
+}
+
+/** Serves a HELLO up to the proof of the client; the caller sends ACCEPT or REFUSE. */
+export async function greetClient(
+  self: Identity,
+  control: ControlChannel,
+  hello: { generation: Uint8Array; nonce: Uint8Array; name: string },
+): Promise<ServerResult> {
+  assertTrusted(self, control);
+  const serverNonce = randomBytes(NONCE_BYTES);
+  const transcript: Transcript = {
+    clientGeneration: hello.generation,
+    serverGeneration: self.generation,
+    clientNonce: hello.nonce,
+    serverNonce,
+  };
+  control.send({
+    kind: ControlKind.Challenge,
+    features: FEATURES,
+    generation: self.generation,
+    nonce: serverNonce,
+    name: self.name,
+    proof: proofOf(self.trust.secret, 'server', transcript),
+  });
+  const propose = await control.next([ControlKind.Propose], self.timeoutMs);
+  if (!isSameProof(propose.proof, proofOf(self.trust.secret, 'client', transcript))) {
+    throw authError(control, 'the client');
+  }
+  return {
+    peerName: hello.name,
+    sessionKey: proofOf(self.trust.secret, 'session', transcript),
+    agreement: agree(self.wish, propose),
+  };
+}
+
+/** Client's half of a data connection. */
+export async function attachChannel(
+  connection: ControlChannel,
+  sessionKey: Uint8Array,
+  channel: { readonly sessionId: number; readonly channelIndex: number; readonly epoch: number },
+  timeoutMs: number,
+): Promise<void> {
+  const attach = { ...channel, nonce: randomBytes(NONCE_BYTES) };
+  const proof = attachProof(sessionKey, 'attach', attach);
+  connection.send({ kind: ControlKind.Attach, ...attach, proof });
+  const attached = await connection.next([ControlKind.Attached], timeoutMs);
+  if (!isSameProof(attached.proof, attachProof(sessionKey, 'attached', attach))) {
+    throw authError(connection, 'the server');
+  }
+}
+
+/** Server's half: checks the proof and answers. */
+export function admitChannel(connection: ControlChannel, key: Uint8Array, attach: Attach): void {
+  if (!isSameProof(attach.proof, attachProof(key, 'attach', attach))) {
+    throw authError(connection, 'the client');
+  }
+  connection.send({ kind: ControlKind.Attached, proof: attachProof(key, 'attached', attach) });
+}
+
+/** Tells the peer why, then closes. The peer may be gone already: that is not another error. */
+export function refusePeer(control: ControlChannel, error: unknown): void {
+  const isOurs = isTcpxError(error);
+  try {
+    if (control.socket.isOpen) {
+      control.send({
+        kind: ControlKind.Refuse,
+        code: isOurs ? error.code : 'ERR_SYS_CALL',
+        reason: isOurs ? error.message : 'internal error',
+      });
+    }
+  } catch {
+    // Nothing to add: the connection is closed below.
+  }
+  control.close();
+}
+
+function assertTrusted(self: Identity, control: ControlChannel): void {
+  if (self.trust.acceptsNetwork || control.socket.isLoopback) return;
+  throw new TcpxError(
+    'ERR_PEER_UNTRUSTED',
+    `${control.where}: without a secret only loopback peers are accepted ` +
+      '(give both ends --secret-file, or --trust network)',
+    { facts: { peer: control.where } },
+  );
+}
+
+function authError(control: ControlChannel, who: string): TcpxError {
+  return new TcpxError(
+    'ERR_WIRE_AUTH',
+    `${control.where}: ${who} does not know the shared secret`,
+    {
+      facts: { peer: control.where },
+    },
+  );
+}

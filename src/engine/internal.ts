@@ -1,0 +1,9 @@
+// What tools of this project use of the engine beyond the public names.
+
+export { Engine, type EngineOptions } from './engine.js';
+export type { Notification } from './notification.js';
+export type { Receipt } from './receipt.js';
+export type { Block } from './request.js';
+export type { Request, Session } from './session.js';
+export type { Transfer } from './transfer.js';
+export type { Region, RegionDescriptor } from '../memory/region.js';

@@ -1,0 +1,130 @@
+// Events that lanes report, turned into what they mean for sessions and transfers.
+
+import { TcpxError } from '../base/errors.js';
+import type { Log } from '../base/log.js';
+import {
+  EVENT_CHANNEL_LOST,
+  EVENT_CONTROL_READY,
+  EVENT_FINISHED,
+  EVENT_NOTIFICATION,
+  EVENT_REFUSED,
+  EVENT_SESSION_CLOSED,
+  LOSS_PROTOCOL,
+  LOSS_SYSTEM,
+} from '../lane/messages.js';
+import { NOTIFICATION_EVENT_BYTES } from '../lane/record-ring.js';
+import { systemErrorName } from '../transport/tcp/error-name.js';
+import { FRAME_RULES, frameName } from '../wire/data-frame-rules.js';
+import type { LaneSet } from './lane-set.js';
+import type { Notification } from './notification.js';
+import type { Session } from './session.js';
+import type { SessionTable } from './session-table.js';
+import type { Transfers } from './transfers.js';
+
+export interface LaneEventsOptions {
+  readonly lanes: LaneSet;
+  readonly sessions: SessionTable;
+  readonly transfers: Transfers;
+  readonly log: Log;
+  onNotification(notification: Notification): void;
+  pollControl(): void;
+}
+
+const REFUSALS = ['', 'stale region', 'wrong key', 'no right', 'out of bounds'];
+
+export class LaneEvents {
+  readonly #options: LaneEventsOptions;
+  /** By their number among all notifications: lanes report them in any order. */
+  readonly #notifications = new Map<number, Notification | undefined>();
+  #nextNumber = 0;
+
+  constructor(options: LaneEventsOptions) {
+    this.#options = options;
+  }
+
+  /** `at` is the byte index of the event's payload in shared memory. */
+  handle(kind: number, at: number): void {
+    const { lanes, transfers, sessions } = this.#options;
+    const word = at >> 2;
+    const first = lanes.shared.int32[word] ?? 0;
+    switch (kind) {
+      case EVENT_FINISHED:
+        transfers.onFinished(first, lanes.shared.int32[word + 1] ?? 0);
+        break;
+      case EVENT_NOTIFICATION:
+        this.#onNotification(first, at);
+        break;
+      case EVENT_CHANNEL_LOST:
+        this.#onChannelLost(first, lanes.shared.int32.subarray(word + 1, word + 5));
+        break;
+      case EVENT_SESSION_CLOSED:
+        sessions.onLaneClosed(first);
+        break;
+      case EVENT_REFUSED:
+        this.#onRefused(first, lanes.shared.int32.subarray(word + 1, word + 4));
+        break;
+      case EVENT_CONTROL_READY:
+        this.#options.pollControl();
+        break;
+      default:
+        break;
+    }
+  }
+
+  /**
+   * Hands notifications on in the order in which they landed, outside of the ring: whoever takes
+   * one may poll again.
+   */
+  deliver(): void {
+    while (this.#notifications.has(this.#nextNumber)) {
+      const next = this.#notifications.get(this.#nextNumber);
+      this.#notifications.delete(this.#nextNumber);
+      this.#nextNumber = (this.#nextNumber + 1) | 0;
+      if (next !== undefined) this.#options.onNotification(next);
+    }
+  }
+
+  #onNotification(sessionIndex: number, at: number): void {
+    const { lanes, sessions } = this.#options;
+    const session = sessions.at(sessionIndex);
+    const [count = 0, number = 0] = lanes.shared.int32.subarray((at >> 2) + 1, (at >> 2) + 3);
+    const first = at + NOTIFICATION_EVENT_BYTES;
+    const bytes = lanes.shared.uint8.slice(first, first + count);
+    this.#notifications.set(number, session === undefined ? undefined : { session, bytes });
+  }
+
+  #onChannelLost(sessionIndex: number, words: Int32Array): void {
+    const session = this.#options.sessions.at(sessionIndex);
+    if (session === undefined) return;
+    // A goodbye may lie unread on the control connection: it explains the loss.
+    this.#options.pollControl();
+    this.#options.sessions.close(session, lossError(session, words));
+  }
+
+  #onRefused(sessionIndex: number, words: Int32Array): void {
+    const [channel = 0, reason = 0, regionSlot = 0] = words;
+    const peer = this.#options.sessions.at(sessionIndex)?.peer ?? 'unknown';
+    this.#options.log.warn('operation refused', {
+      peer,
+      channel,
+      reason: REFUSALS[reason] ?? String(reason),
+      region: regionSlot,
+    });
+  }
+}
+
+function lossError(session: Session, words: Int32Array): TcpxError {
+  const [channel = 0, loss = 0, detail = 0, frameKind = 0] = words;
+  const where = `${session.peer} channel ${channel}`;
+  if (loss === LOSS_PROTOCOL) {
+    const rule = FRAME_RULES[detail] ?? `rule ${detail}`;
+    const frame = frameName(frameKind);
+    return new TcpxError('ERR_WIRE_FRAME', `${where}: ${frame} breaks the rule: ${rule}`, {
+      facts: { peer: session.peer, channel, rule, frame },
+    });
+  }
+  const reason = loss === LOSS_SYSTEM ? systemErrorName(detail) : 'the peer closed the connection';
+  return new TcpxError('ERR_PEER_LOST', `${where}: ${reason}`, {
+    facts: { peer: session.peer, channel, reason },
+  });
+}

@@ -1,0 +1,236 @@
+// The lanes of an engine: shared memory, worker threads or a core inside the caller, commands to
+// them and events from them.
+
+import { Worker } from 'node:worker_threads';
+import { assert } from '../base/assert.js';
+import { TcpxError } from '../base/errors.js';
+import { LaneCore, laneRings } from '../lane/lane-core.js';
+import type { LaneWorkerData } from '../lane/lane-worker.js';
+import {
+  ENGINE_MAIN_SLEEPS,
+  LANE_LAST_CPU,
+  LANE_SLEEP_COUNT,
+  LANE_SLEEPS,
+  LANE_STOP,
+  LANE_TURNS,
+  type SharedOffsets,
+  type SharedShape,
+  sharedOffsets,
+} from '../lane/layout.js';
+import { InlineLane } from '../lane/inline-lane.js';
+import { COMMAND_SUBMIT } from '../lane/messages.js';
+import type { RecordRing } from '../lane/record-ring.js';
+import {
+  peekRecord,
+  publishRecords,
+  recordKind,
+  releaseRecord,
+  reserveRecord,
+} from '../lane/record-ring.hot.js';
+import { createFixedMemory, destroyFixedMemory, type FixedMemory } from '../memory/fixed-memory.js';
+import { closeDoorbell, createDoorbell, ringDoorbell } from '../transport/tcp/readiness.js';
+import { WakePipe } from '../transport/tcp/wake-pipe.js';
+
+export interface LaneSetOptions {
+  readonly shape: SharedShape;
+  readonly sessionCount: number;
+  readonly progress: 'lanes' | 'caller';
+  readonly spinUs: number;
+  /** CPUs per lane; an empty list leaves the lane unpinned. */
+  readonly cpus: readonly (readonly number[])[];
+  readonly controlFd: number;
+  onEvent(laneIndex: number, kind: number, at: number): void;
+  /** Something happened while the main thread slept. */
+  onWake(): void;
+  onLaneFailed(laneIndex: number, error: Error): void;
+}
+
+interface LaneHandle {
+  readonly controlAt: number;
+  readonly commands: RecordRing;
+  readonly events: RecordRing;
+  readonly doorbellFd: number;
+  worker: Worker | undefined;
+}
+
+export interface LaneStats {
+  readonly turns: number;
+  readonly sleeps: number;
+  /** CPU on which it was seen last. */
+  readonly cpu: number;
+  /** CPUs to which it was pinned; empty when it was not. */
+  readonly pinnedTo: readonly number[];
+}
+
+export class LaneSet {
+  readonly shared: FixedMemory;
+  readonly offsets: SharedOffsets;
+  readonly #options: LaneSetOptions;
+  readonly #lanes: LaneHandle[] = [];
+  readonly #inline: InlineLane | undefined;
+  readonly #wakePipe: WakePipe | undefined;
+
+  constructor(options: LaneSetOptions) {
+    this.#options = options;
+    this.offsets = sharedOffsets(options.shape);
+    this.shared = createFixedMemory(this.offsets.totalBytes, { isReserveOnly: true });
+    for (let index = 0; index < options.shape.laneCount; index++) {
+      const controlAt = this.offsets.lanesAt + index * this.offsets.laneBytes;
+      const doorbellFd = options.progress === 'lanes' ? createDoorbell() : -1;
+      const rings = laneRings(this.shared, controlAt);
+      this.#lanes.push({ controlAt, ...rings, doorbellFd, worker: undefined });
+    }
+    if (options.progress === 'caller') {
+      const { shape, sessionCount } = options;
+      const core = new LaneCore({
+        shared: this.shared,
+        shape,
+        laneIndex: 0,
+        sessionCount,
+        ackDelayTurns: 1,
+      });
+      this.#inline = new InlineLane(core);
+    } else {
+      this.#wakePipe = new WakePipe(() => options.onWake());
+    }
+  }
+
+  get count(): number {
+    return this.#lanes.length;
+  }
+
+  /** Starts the threads and waits until each runs. */
+  async start(): Promise<void> {
+    if (this.#inline !== undefined) return;
+    await Promise.all(this.#lanes.map((lane, index) => this.#startWorker(lane, index)));
+    Atomics.store(this.shared.int32, ENGINE_MAIN_SLEEPS, 1);
+  }
+
+  #startWorker(lane: LaneHandle, laneIndex: number): Promise<void> {
+    const { shape, sessionCount, spinUs, cpus, controlFd } = this.#options;
+    const workerData: LaneWorkerData = {
+      sharedAddr: this.shared.addr,
+      sharedBytes: this.shared.bytes,
+      shape,
+      laneIndex,
+      sessionCount,
+      doorbellFd: lane.doorbellFd,
+      controlFd: laneIndex === 0 ? controlFd : -1,
+      wakeFd: this.#wakePipe?.writeFd ?? -1,
+      spinUs,
+      cpus: cpus[laneIndex] ?? [],
+    };
+    const worker = new Worker(new URL('../lane/lane-worker.js', import.meta.url), {
+      workerData,
+      execArgv: workerFlags(process.execArgv),
+    });
+    lane.worker = worker;
+    return new Promise((resolve, reject) => {
+      worker.once('message', () => {
+        // The pipe keeps the process alive while the engine is open; a lane alone does not.
+        worker.unref();
+        resolve();
+      });
+      worker.once('exit', () => {
+        lane.worker = undefined;
+      });
+      worker.on('error', (error) => {
+        reject(error);
+        this.#options.onLaneFailed(laneIndex, error);
+      });
+    });
+  }
+
+  /** Hands a command to a lane and wakes it if it sleeps. */
+  command(laneIndex: number, kind: number, words: readonly number[]): void {
+    const lane = this.#lane(laneIndex);
+    const at = reserveRecord(lane.commands, kind, words.length * 4);
+    // The ring holds a record per transfer entry and then some.
+    assert(at >= 0, 'command ring has room');
+    for (const [index, word] of words.entries()) lane.commands.int32[(at >> 2) + index] = word;
+    publishRecords(lane.commands);
+    this.#ring(lane);
+  }
+
+  /** The command of the hot path, without an array. */
+  submit(laneIndex: number, slot: number): void {
+    const lane = this.#lane(laneIndex);
+    const at = reserveRecord(lane.commands, COMMAND_SUBMIT, 4);
+    assert(at >= 0, 'command ring has room');
+    lane.commands.int32[at >> 2] = slot;
+    publishRecords(lane.commands);
+    this.#ring(lane);
+  }
+
+  #lane(laneIndex: number): LaneHandle {
+    const lane = this.#lanes[laneIndex];
+    if (lane === undefined) throw new TcpxError('ERR_USAGE_ARGUMENT', `no lane ${laneIndex}`);
+    return lane;
+  }
+
+  // Only a lane that has said it sleeps costs a system call.
+  #ring(lane: LaneHandle): void {
+    if (lane.doorbellFd < 0) return;
+    const sleeps = lane.controlAt / 4 + LANE_SLEEPS;
+    if (Atomics.exchange(this.shared.int32, sleeps, 0) === 1) ringDoorbell(lane.doorbellFd);
+  }
+
+  /** Without threads: moves what can be moved now. */
+  progress(): number {
+    return this.#inline === undefined ? 0 : this.#inline.step();
+  }
+
+  /** Hands every waiting event to the owner. */
+  takeEvents(): number {
+    let count = 0;
+    for (let laneIndex = 0; laneIndex < this.#lanes.length; laneIndex++) {
+      const lane = this.#lane(laneIndex);
+      for (let at = peekRecord(lane.events); at >= 0; at = peekRecord(lane.events)) {
+        this.#options.onEvent(laneIndex, recordKind(lane.events, at), at);
+        releaseRecord(lane.events, at);
+        count++;
+      }
+    }
+    return count;
+  }
+
+  /** The main thread goes back to its event loop: lanes shall wake it. */
+  sleepMain(): void {
+    Atomics.store(this.shared.int32, ENGINE_MAIN_SLEEPS, 1);
+  }
+
+  stats(): LaneStats[] {
+    const read = (lane: LaneHandle, index: number): number =>
+      this.shared.float64[lane.controlAt / 8 + index] ?? 0;
+    return this.#lanes.map((lane, index) => ({
+      turns: read(lane, LANE_TURNS),
+      sleeps: read(lane, LANE_SLEEP_COUNT),
+      cpu: read(lane, LANE_LAST_CPU),
+      pinnedTo: this.#options.cpus[index] ?? [],
+    }));
+  }
+
+  /** Ends the threads and frees the memory; nothing may touch it afterwards. */
+  async close(): Promise<void> {
+    await Promise.all(
+      this.#lanes.map(async (lane) => {
+        if (lane.worker !== undefined) {
+          const exited = new Promise<void>((resolve) => lane.worker?.once('exit', () => resolve()));
+          Atomics.store(this.shared.int32, lane.controlAt / 4 + LANE_STOP, 1);
+          ringDoorbell(lane.doorbellFd);
+          lane.worker.ref();
+          await exited;
+        }
+        if (lane.doorbellFd >= 0) closeDoorbell(lane.doorbellFd);
+      }),
+    );
+    this.#inline?.close();
+    this.#wakePipe?.close();
+    destroyFixedMemory(this.shared);
+  }
+}
+
+// A thread inherits the flags of the process; this one is about the main module alone.
+function workerFlags(flags: readonly string[]): string[] {
+  return flags.filter((flag) => !flag.startsWith('--input-type'));
+}

@@ -1,0 +1,42 @@
+// Which interface and which peer address each channel uses. Pure.
+
+export interface ChannelRoute {
+  /** Interface to bind to; empty lets routing decide. */
+  readonly nic: string;
+  /** Peer address to connect to. */
+  readonly host: string;
+}
+
+export interface LocalNic {
+  readonly name: string;
+  readonly address: string;
+  /** Prefix length of its network. */
+  readonly prefix: number;
+}
+
+/** Round-robin over the NICs; a peer address in the NIC's own network is preferred. */
+export function routeChannels(
+  channelCount: number,
+  nics: readonly LocalNic[],
+  peerAddresses: readonly string[],
+  controlHost: string,
+): ChannelRoute[] {
+  const hosts = peerAddresses.length > 0 ? peerAddresses : [controlHost];
+  return Array.from({ length: channelCount }, (_, channel) => {
+    const nic = nics.length > 0 ? nics[channel % nics.length] : undefined;
+    const fallback = hosts[channel % hosts.length] ?? controlHost;
+    if (nic === undefined) return { nic: '', host: fallback };
+    const near = hosts.find((host) => isSameNetwork(host, nic));
+    return { nic: nic.name, host: near ?? fallback };
+  });
+}
+
+function isSameNetwork(host: string, nic: LocalNic): boolean {
+  if (host.includes(':') || nic.address.includes(':')) return false;
+  const mask = nic.prefix === 0 ? 0 : (-1 << (32 - nic.prefix)) >>> 0;
+  return (ipv4Number(host) & mask) >>> 0 === (ipv4Number(nic.address) & mask) >>> 0;
+}
+
+function ipv4Number(address: string): number {
+  return address.split('.').reduce((number, part) => number * 256 + Number(part), 0);
+}

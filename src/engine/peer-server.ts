@@ -1,0 +1,169 @@
+// The listening side: every accepted connection is greeted, proves itself, and becomes a session
+// or a channel of one. What fails or dawdles is refused, named in the log and closed.
+
+import { randomInt } from 'node:crypto';
+import { networkInterfaces } from 'node:os';
+import type { Config } from '../base/config.js';
+import { TcpxError, toTcpxError } from '../base/errors.js';
+import type { Log } from '../base/log.js';
+import { closeSocket, nicAddress, type SocketAddress, tuneSocket } from '../transport/tcp/dial.js';
+import type { ControlSet } from '../transport/tcp/control-set.js';
+import { Listener } from '../transport/tcp/listener.js';
+import { type Attach, ControlKind } from '../wire/control-frame.js';
+import { ControlChannel } from './control-channel.js';
+import { admitChannel, greetClient, type Identity, refusePeer } from './handshake.js';
+import { listNics } from './peer-client.js';
+import type { Session } from './session.js';
+import { SessionState } from './session-state.js';
+import type { SessionTable } from './session-table.js';
+import { socketTuning } from './socket-tuning.js';
+
+export interface PeerServerOptions {
+  readonly set: ControlSet;
+  readonly address: SocketAddress;
+  readonly identity: Identity;
+  readonly sessions: SessionTable;
+  readonly config: Config;
+  readonly log: Log;
+  onSession(session: Session): void;
+}
+
+/** Connections that have not proved themselves yet; more are closed at once. */
+const HANDSHAKES_MAX = 256;
+
+export class PeerServer {
+  readonly #options: PeerServerOptions;
+  readonly #listener: Listener;
+  readonly #handshakes = new Set<ControlChannel>();
+
+  constructor(options: PeerServerOptions) {
+    this.#options = options;
+    this.#listener = new Listener(options.set, options.address, (fd) => this.#onAccepted(fd));
+  }
+
+  get port(): number {
+    return this.#listener.address.port;
+  }
+
+  close(): void {
+    this.#listener.close();
+    for (const connection of this.#handshakes) connection.close();
+  }
+
+  #onAccepted(fd: number): void {
+    let connection: ControlChannel;
+    try {
+      connection = new ControlChannel(this.#options.set, fd);
+    } catch (error) {
+      // The peer was gone before we looked.
+      closeSocket(fd);
+      this.#options.log.info('connection lost', { reason: String(error) });
+      return;
+    }
+    if (this.#handshakes.size >= HANDSHAKES_MAX) {
+      this.#refuse(
+        connection,
+        new TcpxError('ERR_WIRE_LIMIT', `${HANDSHAKES_MAX} handshakes wait`),
+      );
+      return;
+    }
+    this.#handshakes.add(connection);
+    this.#greet(connection)
+      .catch((error: unknown) => this.#refuse(connection, error))
+      .finally(() => this.#handshakes.delete(connection));
+  }
+
+  #refuse(connection: ControlChannel, error: unknown): void {
+    const typed = toTcpxError(error, 'ERR_SYS_CALL', 'handshake');
+    this.#options.log.warn('peer refused', {
+      peer: connection.where,
+      code: typed.code,
+      reason: typed.message,
+    });
+    refusePeer(connection, typed);
+  }
+
+  async #greet(connection: ControlChannel): Promise<void> {
+    const { identity } = this.#options;
+    const first = await connection.next(
+      [ControlKind.Hello, ControlKind.Attach],
+      identity.timeoutMs,
+    );
+    if (first.kind === ControlKind.Attach) {
+      this.#attach(connection, first);
+      return;
+    }
+    const greeted = await greetClient(identity, connection, first);
+    const session = this.#options.sessions.create({
+      id: this.#freshId(),
+      peerName: greeted.peerName,
+      agreement: greeted.agreement,
+      key: greeted.sessionKey,
+      control: connection,
+    });
+    connection.send({
+      kind: ControlKind.Accept,
+      sessionId: session.facts.id,
+      ...greeted.agreement,
+      addresses: this.#dataAddresses(),
+    });
+    this.#expectChannels(session);
+  }
+
+  #freshId(): number {
+    for (;;) {
+      const id = randomInt(1, 2 ** 32 - 1);
+      if (this.#options.sessions.byId(id) === undefined) return id;
+    }
+  }
+
+  #dataAddresses(): string[] {
+    return listNics(this.#options.config).map((nic) => nicAddress(nic, 'IPv4'));
+  }
+
+  // A client that never attaches its channels must not hold a session.
+  #expectChannels(session: Session): void {
+    const limitMs = this.#options.identity.timeoutMs;
+    setTimeout(() => {
+      if (session.state !== SessionState.Attaching) return;
+      this.#options.sessions.close(
+        session,
+        new TcpxError(
+          'ERR_PEER_TIMEOUT',
+          `${session.peer}: channels not attached in ${limitMs} ms`,
+        ),
+      );
+    }, limitMs).unref();
+  }
+
+  #attach(connection: ControlChannel, attach: Attach): void {
+    const session = this.#options.sessions.byId(attach.sessionId);
+    if (session?.state !== SessionState.Attaching) {
+      throw new TcpxError('ERR_WIRE_STATE', `${connection.where}: ATTACH to no open session`);
+    }
+    // One use per channel: a recorded ATTACH cannot be played again.
+    if (attach.channelIndex >= session.facts.agreement.channels || attach.epoch !== 0) {
+      throw new TcpxError(
+        'ERR_WIRE_LIMIT',
+        `${connection.where}: no channel ${attach.channelIndex}`,
+      );
+    }
+    if (session.attached.has(attach.channelIndex)) {
+      throw new TcpxError('ERR_WIRE_STATE', `channel ${attach.channelIndex} is attached already`);
+    }
+    tuneSocket(connection.socket.fd, socketTuning(this.#options.config));
+    admitChannel(connection, session.facts.key, attach);
+    connection.socket.release();
+    const nic = nicOfAddress(connection.localHost);
+    this.#options.sessions.addChannel(session, attach.channelIndex, connection.socket.fd, nic);
+    if (session.isReady) this.#options.onSession(session);
+  }
+}
+
+/** Interface that owns an address; empty when none does. */
+function nicOfAddress(host: string): string {
+  for (const [name, entries] of Object.entries(networkInterfaces())) {
+    if (entries?.some((entry) => entry.address === host) === true) return name;
+  }
+  return '';
+}

@@ -1,0 +1,169 @@
+// An agent and one peer: the channels between them and what may be posted on them.
+
+import { TcpxError } from '../base/errors.js';
+import type { Agreement } from '../wire/control-frame.js';
+import { ControlKind } from '../wire/control-frame.js';
+import type { ControlChannel } from './control-channel.js';
+import type { Block, RequestPlan } from './request.js';
+import { SessionState, nextSessionState } from './session-state.js';
+import type { Transfer } from './transfer.js';
+
+export interface PostOptions {
+  /** Delivered to the peer after every byte has landed. */
+  readonly notify?: Uint8Array | string;
+  readonly deadlineMs?: number;
+  /** Cancels the transfer when aborted. */
+  readonly signal?: AbortSignal;
+}
+
+/** What a session needs from the engine. */
+export interface SessionHost {
+  prepare(session: Session, operation: 'write' | 'read', blocks: readonly Block[]): Request;
+  postNotification(session: Session, message: Uint8Array | string): Transfer;
+  closeSession(session: Session, error: TcpxError): void;
+  /** Where callers drive: keeps data moving until the promise settles. */
+  drive<T>(promise: Promise<T>): Promise<T>;
+}
+
+/** A prepared request: post it as often as you like, then release it. */
+export interface Request {
+  readonly session: Session;
+  readonly operation: 'write' | 'read';
+  readonly plan: RequestPlan;
+  post(options?: PostOptions): Transfer;
+  /** Frees its memory; not while a transfer of it is in flight. */
+  release(): void;
+}
+
+export interface SessionFacts {
+  readonly index: number;
+  readonly id: number;
+  readonly peerName: string;
+  /** Address of the control connection. */
+  readonly where: string;
+  readonly agreement: Agreement;
+  readonly key: Uint8Array;
+  /** Interface per channel; empty where routing decides. */
+  readonly nics: string[];
+  readonly lanes: readonly number[];
+}
+
+export class Session {
+  readonly facts: SessionFacts;
+  readonly control: ControlChannel;
+  readonly #host: SessionHost;
+  #state: SessionState = SessionState.Attaching;
+  /** Channels that have attached, by index. */
+  readonly attached = new Set<number>();
+  /** Lanes that still hold channels of this session. */
+  lanesOpen = 0;
+  #error: TcpxError | undefined;
+  readonly #closed: Promise<void>;
+  #resolveClosed: () => void = () => undefined;
+
+  constructor(host: SessionHost, facts: SessionFacts, control: ControlChannel) {
+    this.#host = host;
+    this.facts = facts;
+    this.control = control;
+    this.#closed = new Promise((resolve) => {
+      this.#resolveClosed = resolve;
+    });
+  }
+
+  /** Name and address, for people. */
+  get peer(): string {
+    return `${this.facts.peerName} (${this.facts.where})`;
+  }
+
+  get state(): SessionState {
+    return this.#state;
+  }
+
+  get isReady(): boolean {
+    return this.#state === SessionState.Ready;
+  }
+
+  get error(): TcpxError | undefined {
+    return this.#error;
+  }
+
+  /** Resolves when the session has ended and nothing of it is in flight. */
+  get closed(): Promise<void> {
+    return this.#closed;
+  }
+
+  prepare(operation: 'write' | 'read', blocks: readonly Block[]): Request {
+    this.#assertReady();
+    return this.#host.prepare(this, operation, blocks);
+  }
+
+  /** Prepares, posts and releases when finished: for a transfer that is made once. */
+  write(blocks: readonly Block[], options: PostOptions = {}): Transfer {
+    return this.#once('write', blocks, options);
+  }
+
+  read(blocks: readonly Block[], options: PostOptions = {}): Transfer {
+    return this.#once('read', blocks, options);
+  }
+
+  #once(operation: 'write' | 'read', blocks: readonly Block[], options: PostOptions): Transfer {
+    const request = this.prepare(operation, blocks);
+    const release = (): void => request.release();
+    try {
+      const transfer = request.post(options);
+      transfer.done.then(release, release);
+      return transfer;
+    } catch (error) {
+      release();
+      throw error;
+    }
+  }
+
+  notify(message: Uint8Array | string): Transfer {
+    this.#assertReady();
+    return this.#host.postNotification(this, message);
+  }
+
+  /** Says goodbye and gives up what is in flight. */
+  async close(): Promise<void> {
+    if (this.#state === SessionState.Ready && this.control.socket.isOpen) this.#sayGoodbye();
+    this.#host.closeSession(this, new TcpxError('ERR_USAGE_STATE', `${this.peer}: session closed`));
+    await this.#host.drive(this.#closed);
+  }
+
+  // A peer that has gone meanwhile needs no goodbye: the session is closed all the same.
+  #sayGoodbye(): void {
+    try {
+      this.control.send({ kind: ControlKind.Goodbye, reason: 'closed by its owner' });
+    } catch {
+      // The failure of the connection has been told to its owner.
+    }
+  }
+
+  #assertReady(): void {
+    if (this.#state === SessionState.Ready) return;
+    const why = this.#error === undefined ? '' : `: ${this.#error.message}`;
+    throw new TcpxError('ERR_USAGE_STATE', `session with ${this.peer} is ${this.#state}${why}`, {
+      ...(this.#error === undefined ? {} : { cause: this.#error }),
+    });
+  }
+
+  /** Called by the engine. */
+  setReady(): void {
+    this.#state = nextSessionState(this.#state, SessionState.Ready);
+  }
+
+  /** Called by the engine; false when the end is known already. */
+  setClosing(error: TcpxError): boolean {
+    if (this.#state === SessionState.Closing || this.#state === SessionState.Closed) return false;
+    this.#state = nextSessionState(this.#state, SessionState.Closing);
+    this.#error = error;
+    return true;
+  }
+
+  /** Called by the engine. */
+  setClosed(): void {
+    this.#state = nextSessionState(this.#state, SessionState.Closed);
+    this.#resolveClosed();
+  }
+}

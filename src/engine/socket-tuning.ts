@@ -1,0 +1,12 @@
+// Socket options of data connections, from the settings.
+
+import type { Config } from '../base/config.js';
+import type { SocketTuning } from '../transport/tcp/dial.js';
+
+export function socketTuning(config: Config): SocketTuning {
+  return {
+    bufferBytes: config.values['socket.bufferBytes'],
+    congestion: config.values['socket.congestion'],
+    userTimeoutMs: config.values['socket.userTimeoutMs'],
+  };
+}

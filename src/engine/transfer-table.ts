@@ -1,0 +1,150 @@
+// Entries of transfers in shared memory: handed out, filled, reused when no lane looks any more.
+
+import { TcpxError } from '../base/errors.js';
+import {
+  CHANNELS_MAX,
+  TRANSFER_CHANNEL_BYTES,
+  TRANSFER_CHANNEL_CHUNKS,
+  TRANSFER_CHUNK_COUNT,
+  TRANSFER_CHUNKS_AT,
+  TRANSFER_CLAIM,
+  TRANSFER_FAILURE,
+  TRANSFER_GENERATION,
+  TRANSFER_HOLDERS,
+  TRANSFER_NOTIFY_AT,
+  TRANSFER_NOTIFY_BYTES,
+  TRANSFER_NOTIFY_FRAMED,
+  TRANSFER_OPERATION,
+  TRANSFER_PAIRS_AT,
+  TRANSFER_REMAINING,
+  TRANSFER_REMOTES_AT,
+  TRANSFER_SESSION,
+  TRANSFER_STATE,
+  TransferState,
+  transferFloat,
+  transferWord,
+} from '../lane/layout.js';
+import type { FixedMemory } from '../memory/fixed-memory.js';
+
+export interface TransferEntry {
+  readonly operation: number;
+  readonly sessionIndex: number;
+  readonly chunkCount: number;
+  readonly remotesAt: number;
+  readonly pairsAt: number;
+  readonly chunksAt: number;
+  /** −1 without a notification. */
+  readonly notifyBytes: number;
+  readonly notifyAt: number;
+  /** Lanes that will be told. */
+  readonly holders: number;
+}
+
+export class TransferTable {
+  readonly #memory: FixedMemory;
+  readonly #transfersAt: number;
+  readonly #count: number;
+  readonly #free: Int32Array;
+  #freeCount: number;
+  /** Finished, but a lane may still look at them. */
+  readonly #lingering: number[] = [];
+
+  constructor(memory: FixedMemory, transfersAt: number, count: number) {
+    this.#memory = memory;
+    this.#transfersAt = transfersAt;
+    this.#count = count;
+    this.#free = new Int32Array(count).map((_, index) => count - 1 - index);
+    this.#freeCount = count;
+  }
+
+  #word(slot: number, word: number): number {
+    return transferWord(this.#transfersAt, slot, word);
+  }
+
+  /** A filled entry, active, not yet told to any lane. */
+  allocate(entry: TransferEntry): number {
+    const slot = this.#takeFree();
+    const { int32, float64 } = this.#memory;
+    const word = this.#word(slot, 0);
+    const float = transferFloat(this.#transfersAt, slot, 0);
+    const generation = int32[word + TRANSFER_GENERATION] ?? 0;
+    int32[word + TRANSFER_GENERATION] = generation >= 0x7fffffff ? 1 : generation + 1;
+    int32[word + TRANSFER_OPERATION] = entry.operation;
+    int32[word + TRANSFER_SESSION] = entry.sessionIndex;
+    int32[word + TRANSFER_CHUNK_COUNT] = entry.chunkCount;
+    int32[word + TRANSFER_NOTIFY_BYTES] = entry.notifyBytes;
+    int32[word + TRANSFER_FAILURE] = 0;
+    int32[word + TRANSFER_NOTIFY_FRAMED] = 0;
+    float64[float + TRANSFER_REMOTES_AT] = entry.remotesAt;
+    float64[float + TRANSFER_PAIRS_AT] = entry.pairsAt;
+    float64[float + TRANSFER_CHUNKS_AT] = entry.chunksAt;
+    float64[float + TRANSFER_NOTIFY_AT] = entry.notifyAt;
+    int32[word + TRANSFER_CLAIM] = 0;
+    int32[word + TRANSFER_HOLDERS] = entry.holders;
+    int32[word + TRANSFER_REMAINING] = entry.chunkCount + (entry.notifyBytes >= 0 ? 1 : 0);
+    for (let channel = 0; channel < CHANNELS_MAX; channel++) {
+      float64[float + TRANSFER_CHANNEL_BYTES + channel] = 0;
+      int32[word + TRANSFER_CHANNEL_CHUNKS + channel] = 0;
+    }
+    Atomics.store(int32, word + TRANSFER_STATE, TransferState.Active);
+    return slot;
+  }
+
+  /** Throws when every entry is in flight; allocate right after it succeeds. */
+  assertFree(): void {
+    if (this.#freeCount === 0) this.#reclaim();
+    if (this.#freeCount > 0) return;
+    throw new TcpxError(
+      'ERR_USAGE_STATE',
+      `post: ${this.#count} transfers are in flight, memory.transfersMax allows no more`,
+    );
+  }
+
+  #takeFree(): number {
+    this.assertFree();
+    this.#freeCount--;
+    return this.#free[this.#freeCount] ?? 0;
+  }
+
+  generation(slot: number): number {
+    return this.#memory.int32[this.#word(slot, TRANSFER_GENERATION)] ?? 0;
+  }
+
+  isFinished(slot: number): boolean {
+    const state = Atomics.load(this.#memory.int32, this.#word(slot, TRANSFER_STATE));
+    return state === TransferState.Done || state === TransferState.Failed;
+  }
+
+  failure(slot: number): number {
+    return Atomics.load(this.#memory.int32, this.#word(slot, TRANSFER_FAILURE));
+  }
+
+  channelBytes(slot: number, channel: number): number {
+    const first = transferFloat(this.#transfersAt, slot, TRANSFER_CHANNEL_BYTES);
+    return this.#memory.float64[first + channel] ?? 0;
+  }
+
+  channelChunks(slot: number, channel: number): number {
+    return this.#memory.int32[this.#word(slot, TRANSFER_CHANNEL_CHUNKS) + channel] ?? 0;
+  }
+
+  /** The owner has read what it wanted from a finished entry. */
+  free(slot: number): void {
+    Atomics.store(this.#memory.int32, this.#word(slot, TRANSFER_STATE), TransferState.Free);
+    if (Atomics.load(this.#memory.int32, this.#word(slot, TRANSFER_HOLDERS)) === 0) {
+      this.#free[this.#freeCount++] = slot;
+    } else {
+      this.#lingering.push(slot);
+      if (this.#lingering.length >= 64) this.#reclaim();
+    }
+  }
+
+  #reclaim(): void {
+    for (let index = this.#lingering.length - 1; index >= 0; index--) {
+      const slot = this.#lingering[index] ?? 0;
+      if (Atomics.load(this.#memory.int32, this.#word(slot, TRANSFER_HOLDERS)) !== 0) continue;
+      this.#lingering.splice(index, 1);
+      this.#free[this.#freeCount++] = slot;
+    }
+  }
+}

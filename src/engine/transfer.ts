@@ -1,0 +1,186 @@
+// One post of a request, as its owner sees it: polled, awaited, waited for, cancelled.
+
+import { type ErrorCode, TcpxError } from '../base/errors.js';
+import { formatBytes } from '../base/units.js';
+import { FAIL_BOUNDS, FAIL_CANCELLED, FAIL_KEY, FAIL_RIGHTS, FAIL_STALE } from '../lane/layout.js';
+import type { ChannelReceipt, Receipt } from './receipt.js';
+
+export type TransferStatus = 'active' | 'done' | 'failed';
+
+/** What a transfer needs from the engine. */
+export interface TransferHost {
+  isFinished(slot: number): boolean;
+  /** Moves data where callers drive, takes events. */
+  poll(): void;
+  /** Blocks the thread until something finished, for at most the time. */
+  block(timeoutMs: number): void;
+  /** Keeps progress going from the event loop while somebody awaits. */
+  beginAwait(): void;
+  endAwait(): void;
+  requestCancel(slot: number, generation: number): void;
+  nowUs(): number;
+}
+
+/** The facts that are fixed at post. */
+export interface TransferFacts {
+  readonly slot: number;
+  readonly generation: number;
+  readonly operation: 'write' | 'read' | 'notify';
+  readonly bytes: number;
+  readonly chunks: number;
+  readonly peer: string;
+  readonly trust: string;
+  readonly postedUs: number;
+}
+
+/** What the engine reads from the entry when the transfer finishes. */
+export interface TransferOutcome {
+  readonly failure: number;
+  readonly channels: readonly ChannelReceipt[];
+  /** Why the session was lost, where that is the failure. */
+  readonly sessionError: TcpxError | undefined;
+}
+
+export class Transfer {
+  readonly facts: TransferFacts;
+  readonly #host: TransferHost;
+  #outcome: TransferOutcome | undefined;
+  #finishedUs = 0;
+  #error: TcpxError | undefined;
+  #promise: Promise<Receipt> | undefined;
+  #resolve: ((receipt: Receipt) => void) | undefined;
+  #reject: ((error: TcpxError) => void) | undefined;
+  #deadline: NodeJS.Timeout | undefined;
+  #cancelCode: ErrorCode = 'ERR_XFER_CANCELLED';
+
+  constructor(host: TransferHost, facts: TransferFacts) {
+    this.#host = host;
+    this.facts = facts;
+  }
+
+  /** Looks once; where callers drive, this moves data. */
+  poll(): TransferStatus {
+    if (this.#outcome === undefined) this.#host.poll();
+    return this.status;
+  }
+
+  /** As far as known; costs a read. */
+  get status(): TransferStatus {
+    if (this.#outcome === undefined) return 'active';
+    return this.#error === undefined ? 'done' : 'failed';
+  }
+
+  /** Why it failed, once it has. */
+  get error(): TcpxError | undefined {
+    return this.#error;
+  }
+
+  /** Resolves when every byte has landed at the target; rejects with a typed error. */
+  get done(): Promise<Receipt> {
+    this.#promise ??= new Promise((resolve, reject) => {
+      if (this.#outcome !== undefined) {
+        if (this.#error === undefined) resolve(this.receipt());
+        else reject(this.#error);
+        return;
+      }
+      this.#resolve = resolve;
+      this.#reject = reject;
+      this.#host.beginAwait();
+    });
+    return this.#promise;
+  }
+
+  /** Blocks the calling thread; for programs that do nothing else meanwhile. */
+  wait(timeoutMs: number): TransferStatus {
+    const endUs = this.#host.nowUs() + timeoutMs * 1000;
+    while (this.poll() === 'active') {
+      const leftMs = (endUs - this.#host.nowUs()) / 1000;
+      if (leftMs <= 0) break;
+      this.#host.block(leftMs);
+    }
+    return this.status;
+  }
+
+  /** Asks the lanes to give up what they have not sent; `done` then rejects. */
+  cancel(): void {
+    if (this.#outcome === undefined) {
+      this.#host.requestCancel(this.facts.slot, this.facts.generation);
+    }
+  }
+
+  /** Cancels by itself after this time. */
+  setDeadline(deadlineMs: number): void {
+    this.#deadline = setTimeout(() => {
+      this.#cancelCode = 'ERR_XFER_DEADLINE';
+      this.cancel();
+    }, deadlineMs);
+  }
+
+  receipt(): Receipt {
+    const { facts } = this;
+    const channels = this.#outcome?.channels ?? [];
+    return {
+      peer: facts.peer,
+      path: 'tcp host',
+      trust: facts.trust,
+      operation: facts.operation,
+      bytes: facts.bytes,
+      bytesConfirmed: channels.reduce((sum, channel) => sum + channel.bytes, 0),
+      chunks: facts.chunks,
+      channels,
+      durationUs: (this.#finishedUs || this.#host.nowUs()) - facts.postedUs,
+    };
+  }
+
+  /** Called by the engine, once. */
+  settle(outcome: TransferOutcome): void {
+    this.#outcome = outcome;
+    this.#finishedUs = this.#host.nowUs();
+    clearTimeout(this.#deadline);
+    if (outcome.failure !== 0) this.#error = this.#failureError(outcome);
+    if (this.#resolve === undefined) return;
+    this.#host.endAwait();
+    if (this.#error === undefined) this.#resolve(this.receipt());
+    else this.#reject?.(this.#error);
+  }
+
+  #failureError(outcome: TransferOutcome): TcpxError {
+    const { operation, bytes, peer, slot, generation } = this.facts;
+    const confirmed = this.receipt().bytesConfirmed;
+    const direction = operation === 'read' ? 'from' : 'to';
+    const what = `${operation} of ${formatBytes(bytes)} ${direction} ${peer}`;
+    const code = this.#failureCode(outcome.failure);
+    const cause = outcome.sessionError;
+    const reason = cause === undefined ? FAILURE_TEXTS[code] : `${cause.code}: ${cause.message}`;
+    const message = `${what}: ${reason ?? 'failed'} (${formatBytes(confirmed)} confirmed)`;
+    const facts = { transfer: `${slot}.${generation}`, peer, bytes, bytesConfirmed: confirmed };
+    return new TcpxError(code, message, cause === undefined ? { facts } : { facts, cause });
+  }
+
+  #failureCode(failure: number): ErrorCode {
+    switch (failure) {
+      case FAIL_STALE:
+        return 'ERR_PEER_STALE_REGION';
+      case FAIL_KEY:
+        return 'ERR_PEER_KEY';
+      case FAIL_RIGHTS:
+        return 'ERR_PEER_RIGHTS';
+      case FAIL_BOUNDS:
+        return 'ERR_PEER_BOUNDS';
+      case FAIL_CANCELLED:
+        return this.#cancelCode;
+      default:
+        return 'ERR_XFER_FAILED';
+    }
+  }
+}
+
+const FAILURE_TEXTS: Partial<Record<ErrorCode, string>> = {
+  ERR_PEER_STALE_REGION: 'the region is not registered at the peer any more',
+  ERR_PEER_KEY: 'the peer does not know the key of the descriptor',
+  ERR_PEER_RIGHTS: 'the region does not grant this operation',
+  ERR_PEER_BOUNDS: 'the operation reaches beyond the region',
+  ERR_XFER_CANCELLED: 'cancelled',
+  ERR_XFER_DEADLINE: 'deadline passed',
+  ERR_XFER_FAILED: 'the session is gone',
+};

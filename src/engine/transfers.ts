@@ -1,0 +1,306 @@
+// Requests and transfers: prepared into the arena, posted to the lanes, settled from their events.
+
+import { systemClock } from '../base/clock.js';
+import { TcpxError } from '../base/errors.js';
+import {
+  ENGINE_FINISHED,
+  ENGINE_WAITERS,
+  FAIL_CHANNEL,
+  OPERATION_READ,
+  OPERATION_WRITE,
+} from '../lane/layout.js';
+import { COMMAND_CANCEL } from '../lane/messages.js';
+import type { Arena } from '../memory/arena.js';
+import type { Region, RegionRegistry } from '../memory/region.js';
+import { waitForChange } from '../memory/thread-wait.js';
+import { NOTIFICATION_BYTES_MAX } from '../wire/data-frame.js';
+import type { LaneSet } from './lane-set.js';
+import type { ChannelReceipt } from './receipt.js';
+import { type Block, planBytes, planRequest, type RequestPlaces, writeRequest } from './request.js';
+import type { PostOptions, Request, Session } from './session.js';
+import { Transfer, type TransferHost } from './transfer.js';
+import { TransferTable } from './transfer-table.js';
+
+export interface TransfersOptions {
+  readonly lanes: LaneSet;
+  readonly arena: Arena;
+  readonly regions: RegionRegistry;
+  readonly transfersMax: number;
+  readonly trustName: string;
+  readonly isCallerDriven: boolean;
+  poll(): void;
+}
+
+/** What has to be undone when a transfer finishes. */
+interface InFlight {
+  readonly transfer: Transfer;
+  readonly session: Session;
+  readonly locals: readonly Region[];
+  readonly notifyAt: number;
+  readonly notifyBytes: number;
+  readonly onSettled: (() => void) | undefined;
+}
+
+const NO_NOTIFICATION = { notifyBytes: -1, notifyAt: -1 };
+const NO_PLACES: RequestPlaces = { remotesAt: 0, pairsAt: 0, chunksAt: 0 };
+/** Where callers drive, control sockets are looked at once in so many polls. */
+const CONTROL_POLL_MASK = 63;
+
+export class Transfers implements TransferHost {
+  readonly #options: TransfersOptions;
+  readonly #table: TransferTable;
+  readonly #inFlight: (InFlight | undefined)[] = [];
+  #awaiting = 0;
+  #isPumping = false;
+  #pollCount = 0;
+  #nextLane = 0;
+
+  constructor(options: TransfersOptions) {
+    this.#options = options;
+    const { shared, offsets } = options.lanes;
+    this.#table = new TransferTable(shared, offsets.transfersAt, options.transfersMax);
+  }
+
+  prepare(session: Session, operation: 'write' | 'read', blocks: readonly Block[]): Request {
+    const { arena, lanes } = this.#options;
+    const plan = planRequest(blocks, session.facts.agreement);
+    const bytes = planBytes(plan);
+    const at = arena.allocate(bytes);
+    if (at < 0) throw arenaFull(bytes);
+    const places = writeRequest(lanes.shared, lanes.offsets.arenaAt, at, plan);
+    let inFlight = 0;
+    let isReleased = false;
+    return {
+      session,
+      operation,
+      plan,
+      post: (options = {}) => {
+        if (isReleased) throw new TcpxError('ERR_USAGE_STATE', 'post: the request was released');
+        inFlight++;
+        try {
+          return this.#post(session, operation, plan, places, options, () => inFlight--);
+        } catch (error) {
+          inFlight--;
+          throw error;
+        }
+      },
+      release: () => {
+        if (isReleased) return;
+        if (inFlight > 0) {
+          throw new TcpxError('ERR_USAGE_STATE', `release: ${inFlight} transfers are in flight`);
+        }
+        isReleased = true;
+        arena.free(at, bytes);
+      },
+    };
+  }
+
+  #post(
+    session: Session,
+    operation: 'write' | 'read',
+    plan: Request['plan'],
+    places: RequestPlaces,
+    options: PostOptions,
+    onSettled: () => void,
+  ): Transfer {
+    if (session.state !== 'ready') {
+      throw new TcpxError(
+        'ERR_USAGE_STATE',
+        `post: session with ${session.peer} is ${session.state}`,
+        {
+          ...(session.error === undefined ? {} : { cause: session.error }),
+        },
+      );
+    }
+    for (const region of plan.locals) this.#options.regions.assertRegistered(region);
+    this.#table.assertFree();
+    const notify = this.#placeNotification(options.notify);
+    for (const region of plan.locals) this.#options.regions.retain(region);
+    const lanes = session.facts.lanes;
+    const holders = Math.min(lanes.length, plan.chunks.length);
+    const slot = this.#table.allocate({
+      operation: operation === 'write' ? OPERATION_WRITE : OPERATION_READ,
+      sessionIndex: session.facts.index,
+      chunkCount: plan.chunks.length,
+      remotesAt: places.remotesAt,
+      pairsAt: places.pairsAt,
+      chunksAt: places.chunksAt,
+      notifyBytes: notify.notifyBytes,
+      notifyAt: notify.notifyAt,
+      holders,
+    });
+    const transfer = new Transfer(this, {
+      slot,
+      generation: this.#table.generation(slot),
+      operation,
+      bytes: plan.totalBytes,
+      chunks: plan.chunks.length,
+      peer: session.peer,
+      trust: this.#options.trustName,
+      postedUs: systemClock.nowUs(),
+    });
+    const { notifyAt, notifyBytes } = notify;
+    this.#inFlight[slot] = {
+      transfer,
+      session,
+      locals: plan.locals,
+      notifyAt,
+      notifyBytes,
+      onSettled,
+    };
+    this.#submit(slot, lanes, holders);
+    applyOptions(transfer, options);
+    return transfer;
+  }
+
+  /** A message without data. */
+  postNotification(session: Session, message: Uint8Array | string): Transfer {
+    this.#table.assertFree();
+    const notify = this.#placeNotification(message);
+    const slot = this.#table.allocate({
+      operation: OPERATION_WRITE,
+      sessionIndex: session.facts.index,
+      chunkCount: 0,
+      ...NO_PLACES,
+      ...notify,
+      holders: 1,
+    });
+    const transfer = new Transfer(this, {
+      slot,
+      generation: this.#table.generation(slot),
+      operation: 'notify',
+      bytes: notify.notifyBytes,
+      chunks: 0,
+      peer: session.peer,
+      trust: this.#options.trustName,
+      postedUs: systemClock.nowUs(),
+    });
+    this.#inFlight[slot] = { transfer, session, locals: [], ...notify, onSettled: undefined };
+    this.#submit(slot, session.facts.lanes, 1);
+    return transfer;
+  }
+
+  // A transfer with fewer chunks than lanes goes to some of them, in turn.
+  #submit(slot: number, lanes: readonly number[], holders: number): void {
+    for (let index = 0; index < holders; index++) {
+      this.#options.lanes.submit(lanes[(this.#nextLane + index) % lanes.length] ?? 0, slot);
+    }
+    if (holders < lanes.length) this.#nextLane = (this.#nextLane + holders) % lanes.length;
+    if (this.#options.isCallerDriven) this.#options.lanes.progress();
+  }
+
+  #placeNotification(message: Uint8Array | string | undefined) {
+    if (message === undefined) return NO_NOTIFICATION;
+    const bytes = typeof message === 'string' ? new TextEncoder().encode(message) : message;
+    if (bytes.length > NOTIFICATION_BYTES_MAX) {
+      throw new TcpxError(
+        'ERR_USAGE_ARGUMENT',
+        `notification of ${bytes.length} bytes: at most ${NOTIFICATION_BYTES_MAX}`,
+      );
+    }
+    const { arena, lanes } = this.#options;
+    const notifyAt = arena.allocate(bytes.length);
+    if (notifyAt < 0) throw arenaFull(bytes.length);
+    lanes.shared.uint8.set(bytes, lanes.offsets.arenaAt + notifyAt);
+    return { notifyBytes: bytes.length, notifyAt };
+  }
+
+  /** A lane says that the transfer in this entry has finished. */
+  onFinished(slot: number, generation: number): void {
+    const entry = this.#inFlight[slot];
+    if (entry?.transfer.facts.generation !== generation) return;
+    this.#settle(slot, entry, this.#table.failure(slot));
+    this.#table.free(slot);
+  }
+
+  #settle(slot: number, entry: InFlight, failure: number): void {
+    this.#inFlight[slot] = undefined;
+    const { nics, agreement } = entry.session.facts;
+    const channels: ChannelReceipt[] = [];
+    for (let channel = 0; channel < agreement.channels; channel++) {
+      const chunks = this.#table.channelChunks(slot, channel);
+      if (chunks === 0) continue;
+      const bytes = this.#table.channelBytes(slot, channel);
+      channels.push({ channel, nic: nics[channel] ?? '', bytes, chunks });
+    }
+    for (const region of entry.locals) this.#options.regions.release(region);
+    if (entry.notifyAt >= 0) this.#options.arena.free(entry.notifyAt, entry.notifyBytes);
+    entry.onSettled?.();
+    const sessionError = failure === FAIL_CHANNEL ? entry.session.error : undefined;
+    entry.transfer.settle({ failure, channels, sessionError });
+  }
+
+  /** The lanes of this session are gone: nothing of it will finish by itself. */
+  abandonSession(session: Session): void {
+    for (const [slot, entry] of this.#inFlight.entries()) {
+      if (entry?.session === session) this.#settle(slot, entry, FAIL_CHANNEL);
+    }
+  }
+
+  isFinished(slot: number): boolean {
+    return this.#table.isFinished(slot);
+  }
+
+  poll(): void {
+    this.#options.poll();
+  }
+
+  block(timeoutMs: number): void {
+    if (this.#options.isCallerDriven) return;
+    const { int32, addr } = this.#options.lanes.shared;
+    Atomics.add(int32, ENGINE_WAITERS, 1);
+    const seen = Atomics.load(int32, ENGINE_FINISHED);
+    if (this.#options.lanes.takeEvents() === 0) {
+      waitForChange(addr + ENGINE_FINISHED * 4, seen, timeoutMs);
+    }
+    Atomics.sub(int32, ENGINE_WAITERS, 1);
+  }
+
+  nowUs(): number {
+    return systemClock.nowUs();
+  }
+
+  requestCancel(slot: number, generation: number): void {
+    const session = this.#inFlight[slot]?.session;
+    if (session === undefined) return;
+    for (const lane of session.facts.lanes.slice(0, 1)) {
+      this.#options.lanes.command(lane, COMMAND_CANCEL, [slot, generation]);
+    }
+  }
+
+  // Where callers drive, somebody who awaits is driven from the event loop.
+  beginAwait(): void {
+    this.#awaiting++;
+    if (!this.#options.isCallerDriven || this.#isPumping) return;
+    this.#isPumping = true;
+    const pump = (): void => {
+      this.#options.poll();
+      if (this.#awaiting > 0) setImmediate(pump);
+      else this.#isPumping = false;
+    };
+    setImmediate(pump);
+  }
+
+  endAwait(): void {
+    this.#awaiting--;
+  }
+
+  isTimeForControl(): boolean {
+    this.#pollCount = (this.#pollCount + 1) | 0;
+    return this.#options.isCallerDriven && (this.#pollCount & CONTROL_POLL_MASK) === 0;
+  }
+}
+
+function applyOptions(transfer: Transfer, options: PostOptions): void {
+  if (options.deadlineMs !== undefined) transfer.setDeadline(options.deadlineMs);
+  if (options.signal === undefined) return;
+  if (options.signal.aborted) transfer.cancel();
+  else options.signal.addEventListener('abort', () => transfer.cancel(), { once: true });
+}
+
+function arenaFull(bytes: number): TcpxError {
+  return new TcpxError(
+    'ERR_CONFIG_VALUE',
+    `no ${bytes} bytes left for descriptors: release requests or raise memory.arenaBytes`,
+  );
+}

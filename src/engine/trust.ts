@@ -1,0 +1,98 @@
+// Who is trusted: the shared secret, and the proofs that both ends give each other from it.
+
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import { readFileSync, statSync } from 'node:fs';
+import { TcpxError } from '../base/errors.js';
+import type { SettingValues } from '../base/settings.js';
+
+const LABEL = 'nixl-tcpx/1';
+const SECRET_BYTES_MIN = 16;
+
+export interface Trust {
+  /** Empty without a secret. */
+  readonly secret: Uint8Array;
+  /** Whether peers beyond loopback may come. */
+  readonly acceptsNetwork: boolean;
+  /** For receipts and logs. */
+  readonly name: 'secret' | 'loopback' | 'network';
+}
+
+export function loadTrust(values: SettingValues): Trust {
+  const secret = readSecret(values);
+  if (secret !== undefined) return { secret, acceptsNetwork: true, name: 'secret' };
+  const acceptsNetwork = values['trust.mode'] === 'network';
+  return {
+    secret: new Uint8Array(0),
+    acceptsNetwork,
+    name: acceptsNetwork ? 'network' : 'loopback',
+  };
+}
+
+function readSecret(values: SettingValues): Uint8Array | undefined {
+  const path = values['trust.secretFile'];
+  const text = path === '' ? values['trust.secret'] : readSecretFile(path);
+  if (text === '') return undefined;
+  const secret = new TextEncoder().encode(text);
+  if (secret.length < SECRET_BYTES_MIN) {
+    throw new TcpxError(
+      'ERR_CONFIG_VALUE',
+      `${path === '' ? 'trust.secret' : path}: a secret has at least ${SECRET_BYTES_MIN} bytes`,
+    );
+  }
+  return secret;
+}
+
+function readSecretFile(path: string): string {
+  try {
+    const mode = statSync(path).mode & 0o077;
+    if (mode !== 0) {
+      throw new TcpxError(
+        'ERR_CONFIG_VALUE',
+        `trust.secretFile ${path}: others may read it; run chmod 600 ${path}`,
+      );
+    }
+    return readFileSync(path, 'utf8').trim();
+  } catch (error) {
+    if (error instanceof TcpxError) throw error;
+    throw new TcpxError('ERR_CONFIG_VALUE', `trust.secretFile ${path}: not readable`, {
+      cause: error,
+    });
+  }
+}
+
+/** Everything said before the proofs: a proof is worth nothing in another conversation. */
+export interface Transcript {
+  readonly clientGeneration: Uint8Array;
+  readonly serverGeneration: Uint8Array;
+  readonly clientNonce: Uint8Array;
+  readonly serverNonce: Uint8Array;
+}
+
+export function proofOf(
+  secret: Uint8Array,
+  role: 'client' | 'server' | 'session',
+  transcript: Transcript,
+): Uint8Array {
+  return createHmac('sha256', secret)
+    .update(`${LABEL} ${role}`)
+    .update(transcript.clientGeneration)
+    .update(transcript.serverGeneration)
+    .update(transcript.clientNonce)
+    .update(transcript.serverNonce)
+    .digest();
+}
+
+export function attachProof(
+  sessionKey: Uint8Array,
+  role: 'attach' | 'attached',
+  attach: { sessionId: number; channelIndex: number; epoch: number; nonce: Uint8Array },
+): Uint8Array {
+  return createHmac('sha256', sessionKey)
+    .update(`${LABEL} ${role} ${attach.sessionId} ${attach.channelIndex} ${attach.epoch} `)
+    .update(attach.nonce)
+    .digest();
+}
+
+export function isSameProof(given: Uint8Array, expected: Uint8Array): boolean {
+  return given.length === expected.length && timingSafeEqual(given, expected);
+}

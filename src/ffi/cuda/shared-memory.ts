@@ -1,0 +1,161 @@
+// GPU memory shared by file descriptor: allocations of the virtual memory calls that were made
+// exportable, and dma-buf descriptors of a range for NICs and other drivers.
+// Whoever gets a descriptor closes it.
+
+import { closeSync } from 'node:fs';
+import { assert } from '../../base/assert.js';
+import type { GpuContext } from './context.js';
+import { DeviceAttribute, deviceAttribute } from './device.js';
+import { gpuError } from './driver.js';
+
+const HANDLE_POSIX_FD = 1;
+const ALLOCATION_PINNED = 1;
+const LOCATION_DEVICE = 1;
+const ACCESS_READ_WRITE = 3;
+const GRANULARITY_MINIMUM = 0;
+const RANGE_DMA_BUF_FD = 1;
+const DMA_BUF_PAGE_BYTES = 4096;
+/** CUmemAllocationProp (32 bytes) and CUmemAccessDesc lie here, clear of the out-parameters. */
+const STRUCT_OFFSET = 64;
+
+/** A mapping of shareable memory; made by createSharedMemory or importSharedMemory. */
+export class SharedMemory {
+  readonly addr: number;
+  readonly bytes: number;
+  private readonly context: GpuContext;
+
+  constructor(context: GpuContext, allocation: number, bytes: number) {
+    this.context = context;
+    this.bytes = bytes;
+    this.addr = mapAllocation(context, allocation, bytes);
+  }
+
+  unmap(): void {
+    const { functions } = this.context.driver;
+    this.context.check(functions.cuMemUnmap(this.addr, this.bytes), 'cuMemUnmap');
+    this.context.check(functions.cuMemAddressFree(this.addr, this.bytes), 'cuMemAddressFree');
+  }
+}
+
+/** A new allocation of at least `bytes`, exportable by descriptor. */
+export function createSharedMemory(context: GpuContext, bytes: number): SharedMemory {
+  requireVirtualMemory(context);
+  const { functions, scratch } = context.driver;
+  writeAllocationProp(context);
+  const prop = scratch.addr + STRUCT_OFFSET;
+  const asked = functions.cuMemGetAllocationGranularity(scratch.addr, prop, GRANULARITY_MINIMUM);
+  context.check(asked, 'cuMemGetAllocationGranularity');
+  const unit = scratch.uint64(0);
+  const rounded = Math.ceil(bytes / unit) * unit;
+  const result = functions.cuMemCreate(scratch.addr, rounded, prop, 0);
+  context.check(result, 'cuMemCreate', `${rounded} bytes`);
+  return mapAndDrop(context, scratch.uint64(0), rounded);
+}
+
+/** Maps what another process exported; the descriptor stays the caller's to close. */
+export function importSharedMemory(context: GpuContext, fd: number, bytes: number): SharedMemory {
+  requireVirtualMemory(context);
+  const { functions, scratch } = context.driver;
+  const result = functions.cuMemImportFromShareableHandle(scratch.addr, fd, HANDLE_POSIX_FD);
+  context.check(result, 'cuMemImportFromShareableHandle', `descriptor ${fd}`);
+  return mapAndDrop(context, scratch.uint64(0), bytes);
+}
+
+/** A descriptor of the allocation behind an address; fails unless it was made exportable. */
+export function exportAllocationFd(context: GpuContext, addr: number): number {
+  const { functions, scratch } = context.driver;
+  const kept = functions.cuMemRetainAllocationHandle(scratch.addr, addr);
+  context.check(kept, 'cuMemRetainAllocationHandle', `of 0x${addr.toString(16)}`);
+  const allocation = scratch.uint64(0);
+  const exported = functions.cuMemExportToShareableHandle(
+    scratch.addr,
+    allocation,
+    HANDLE_POSIX_FD,
+    0,
+  );
+  const fd = scratch.int32(0);
+  const released = functions.cuMemRelease(allocation);
+  context.check(exported, 'cuMemExportToShareableHandle', `of 0x${addr.toString(16)}`);
+  if (released !== 0) closeSync(fd);
+  context.check(released, 'cuMemRelease');
+  return fd;
+}
+
+/** A dma-buf descriptor of a range; both ends on page boundaries. */
+export function exportDmaBufFd(context: GpuContext, addr: number, bytes: number): number {
+  assert(addr % DMA_BUF_PAGE_BYTES === 0, 'a dma-buf starts on a page');
+  assert(bytes % DMA_BUF_PAGE_BYTES === 0 && bytes > 0, 'a dma-buf is a number of pages');
+  const { driver, device } = context;
+  if (deviceAttribute(driver, device.handle, DeviceAttribute.DmaBufSupported) === 0) {
+    throw gpuError(`dma-buf export ${context.subject}: the driver does not offer it`);
+  }
+  const { functions, scratch } = driver;
+  const result = functions.cuMemGetHandleForAddressRange(
+    scratch.addr,
+    addr,
+    bytes,
+    RANGE_DMA_BUF_FD,
+    0,
+  );
+  context.check(result, 'cuMemGetHandleForAddressRange', `${bytes} bytes`);
+  return scratch.int32(0);
+}
+
+function requireVirtualMemory(context: GpuContext): void {
+  const { driver, device } = context;
+  const needed = [DeviceAttribute.VirtualMemorySupported, DeviceAttribute.PosixFdHandleSupported];
+  for (const attribute of needed) {
+    if (deviceAttribute(driver, device.handle, attribute) === 0) {
+      throw gpuError(`shareable memory ${context.subject}: attribute ${attribute} is off`);
+    }
+  }
+}
+
+// The mapping keeps the memory alive; the handle is not needed once it exists.
+function mapAndDrop(context: GpuContext, allocation: number, bytes: number): SharedMemory {
+  const { functions } = context.driver;
+  try {
+    return new SharedMemory(context, allocation, bytes);
+  } finally {
+    context.check(functions.cuMemRelease(allocation), 'cuMemRelease');
+  }
+}
+
+function mapAllocation(context: GpuContext, allocation: number, bytes: number): number {
+  const { functions, scratch } = context.driver;
+  const reserved = functions.cuMemAddressReserve(scratch.addr, bytes, 0, 0, 0);
+  context.check(reserved, 'cuMemAddressReserve', `${bytes} bytes`);
+  const addr = scratch.uint64(0);
+  try {
+    context.check(functions.cuMemMap(addr, bytes, 0, allocation, 0), 'cuMemMap', `${bytes} bytes`);
+  } catch (error) {
+    functions.cuMemAddressFree(addr, bytes);
+    throw error;
+  }
+  writeAccessDescriptor(context);
+  const result = functions.cuMemSetAccess(addr, bytes, scratch.addr + STRUCT_OFFSET, 1);
+  if (result !== 0) {
+    functions.cuMemUnmap(addr, bytes);
+    functions.cuMemAddressFree(addr, bytes);
+  }
+  context.check(result, 'cuMemSetAccess', `${bytes} bytes`);
+  return addr;
+}
+
+// CUmemAllocationProp: type, handle types, location {type, id}, a pointer and 8 bytes of flags.
+function writeAllocationProp(context: GpuContext): void {
+  const { scratch } = context.driver;
+  scratch.clear();
+  scratch.setUint32(STRUCT_OFFSET, ALLOCATION_PINNED);
+  scratch.setUint32(STRUCT_OFFSET + 4, HANDLE_POSIX_FD);
+  scratch.setUint32(STRUCT_OFFSET + 8, LOCATION_DEVICE);
+  scratch.setUint32(STRUCT_OFFSET + 12, context.device.handle);
+}
+
+// CUmemAccessDesc: location {type, id}, flags.
+function writeAccessDescriptor(context: GpuContext): void {
+  const { scratch } = context.driver;
+  scratch.setUint32(STRUCT_OFFSET, LOCATION_DEVICE);
+  scratch.setUint32(STRUCT_OFFSET + 4, context.device.handle);
+  scratch.setUint32(STRUCT_OFFSET + 8, ACCESS_READ_WRITE);
+}

@@ -1,0 +1,67 @@
+// File descriptors: close, pipes and eventfd doorbells.
+
+import { bindFunction, checkCall, resultOrErrno } from './library.js';
+import { scratchAddr, scratchView } from './scratch.js';
+
+const O_NONBLOCK = 0x800;
+const O_CLOEXEC = 0x80000;
+
+const closeC = bindFunction<(fd: number) => number>('int close(int fd)');
+const pipe2C = bindFunction<(fdsAddr: number, flags: number) => number>(
+  'int pipe2(uintptr_t fds, int flags)',
+);
+const eventfdC = bindFunction<(initial: number, flags: number) => number>(
+  'int eventfd(unsigned int initial, int flags)',
+);
+const readC = bindFunction<(fd: number, addr: number, bytes: number) => number>(
+  'int64_t read(int fd, uintptr_t addr, size_t bytes)',
+);
+const writeC = bindFunction<(fd: number, addr: number, bytes: number) => number>(
+  'int64_t write(int fd, uintptr_t addr, size_t bytes)',
+);
+
+/** Closes; 0 or −errno. Close is never retried: the descriptor is gone even after EINTR. */
+export function closeFd(fd: number): number {
+  return resultOrErrno(closeC(fd));
+}
+
+export interface Pipe {
+  readonly readFd: number;
+  readonly writeFd: number;
+}
+
+export function createPipe(): Pipe {
+  checkCall('pipe2', '', resultOrErrno(pipe2C(scratchAddr, O_NONBLOCK | O_CLOEXEC)));
+  return { readFd: scratchView.getInt32(0, true), writeFd: scratchView.getInt32(4, true) };
+}
+
+export function createEventFd(): number {
+  return checkCall('eventfd', '', resultOrErrno(eventfdC(0, O_NONBLOCK | O_CLOEXEC)));
+}
+
+/** Rings a doorbell: adds 1 to an eventfd. 0 or −errno. */
+export function ringEventFd(fd: number): number {
+  scratchView.setBigUint64(0, 1n, true);
+  const written = writeC(fd, scratchAddr, 8);
+  return written === 8 ? 0 : resultOrErrno(written);
+}
+
+/** Clears a doorbell; 0, or −errno (−EAGAIN when it was not rung). */
+export function clearEventFd(fd: number): number {
+  const taken = readC(fd, scratchAddr, 8);
+  return taken === 8 ? 0 : resultOrErrno(taken);
+}
+
+/** Writes one byte; 1, or −errno (−EAGAIN when the pipe is full, and so already readable). */
+export function writeByte(fd: number): number {
+  scratchView.setUint8(0, 1);
+  return resultOrErrno(writeC(fd, scratchAddr, 1));
+}
+
+export function readFd(fd: number, addr: number, bytes: number): number {
+  return resultOrErrno(readC(fd, addr, bytes));
+}
+
+export function writeFd(fd: number, addr: number, bytes: number): number {
+  return resultOrErrno(writeC(fd, addr, bytes));
+}

@@ -1,0 +1,112 @@
+// Mapped memory. A mapping lives until it is unmapped; views of it must be gone by then, because
+// a view over unmapped memory is a crash, not an exception.
+
+import { assert } from '../../base/assert.js';
+import {
+  bindFunction,
+  checkCall,
+  lastErrno,
+  resultOrErrno,
+  systemCallError,
+  viewMemory,
+} from './library.js';
+
+const PROT_READ_WRITE = 3;
+const MAP_SHARED = 0x01;
+const MAP_PRIVATE = 0x02;
+const MAP_ANONYMOUS = 0x20;
+const MAP_NORESERVE = 0x4000;
+const MAP_POPULATE = 0x8000;
+const MAP_HUGETLB = 0x40000;
+const MFD_CLOEXEC = 1;
+const MADV_HUGEPAGE = 14;
+
+const mmapC = bindFunction<
+  (
+    addr: number,
+    bytes: number,
+    prot: number,
+    flags: number,
+    fd: number,
+    offset: number,
+  ) => number | bigint
+>('uintptr_t mmap(uintptr_t addr, size_t bytes, int prot, int flags, int fd, int64_t offset)');
+const munmapC = bindFunction<(addr: number, bytes: number) => number>(
+  'int munmap(uintptr_t addr, size_t bytes)',
+);
+const madviseC = bindFunction<(addr: number, bytes: number, advice: number) => number>(
+  'int madvise(uintptr_t addr, size_t bytes, int advice)',
+);
+const memfdCreateC = bindFunction<(name: string, flags: number) => number>(
+  'int memfd_create(const char *name, unsigned int flags)',
+);
+const ftruncateC = bindFunction<(fd: number, bytes: number) => number>(
+  'int ftruncate(int fd, int64_t bytes)',
+);
+// Declared without its result: an address would be boxed for every copy.
+const memcpyC = bindFunction<(target: number, source: number, bytes: number) => void>(
+  'void memcpy(uintptr_t target, uintptr_t source, size_t bytes)',
+);
+
+export interface Mapping {
+  readonly addr: number;
+  readonly bytes: number;
+}
+
+export interface MapOptions {
+  /** Map this descriptor, shared with whoever maps it too, instead of private memory. */
+  readonly fd?: number;
+  /** Reserve address space only; pages come when touched. */
+  readonly isReserveOnly?: boolean;
+  /** Touch every page now, so that the first transfer does not fault. */
+  readonly isPopulated?: boolean;
+  /** Explicit huge pages: fails with ENOMEM where none are reserved. */
+  readonly isHuge?: boolean;
+}
+
+/** Maps memory, or returns −errno. */
+export function tryMapMemory(bytes: number, options: MapOptions = {}): Mapping | number {
+  assert(Number.isSafeInteger(bytes) && bytes > 0, 'mapping length is positive');
+  let flags = options.fd === undefined ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED;
+  if (options.isReserveOnly === true) flags |= MAP_NORESERVE;
+  if (options.isPopulated === true) flags |= MAP_POPULATE;
+  if (options.isHuge === true) flags |= MAP_HUGETLB;
+  const addr = mmapC(0, bytes, PROT_READ_WRITE, flags, options.fd ?? -1, 0);
+  // MAP_FAILED is 2^64 − 1, which comes back as a BigInt, as would an address beyond 53 bits.
+  if (typeof addr === 'bigint') return -lastErrno();
+  return { addr, bytes };
+}
+
+export function mapMemory(bytes: number, options: MapOptions = {}): Mapping {
+  const mapping = tryMapMemory(bytes, options);
+  if (typeof mapping === 'number') {
+    throw systemCallError('mmap', `${bytes} bytes`, -mapping);
+  }
+  return mapping;
+}
+
+export function unmapMemory(mapping: Mapping): void {
+  const result = resultOrErrno(munmapC(mapping.addr, mapping.bytes));
+  checkCall('munmap', `${mapping.bytes} bytes`, result);
+}
+
+/** Asks for transparent huge pages; false where the kernel declines. */
+export function adviseHugePages(mapping: Mapping): boolean {
+  return madviseC(mapping.addr, mapping.bytes, MADV_HUGEPAGE) === 0;
+}
+
+/** An anonymous file in memory, for sharing between processes. */
+export function createMemoryFile(name: string, bytes: number): number {
+  const fd = checkCall('memfd_create', name, resultOrErrno(memfdCreateC(name, MFD_CLOEXEC)));
+  checkCall('ftruncate', name, resultOrErrno(ftruncateC(fd, bytes)));
+  return fd;
+}
+
+export function viewMapping(mapping: Mapping): ArrayBuffer {
+  return viewMemory(mapping.addr, mapping.bytes);
+}
+
+/** Copies between two addresses; the ranges must not overlap. */
+export function copyMemory(targetAddr: number, sourceAddr: number, bytes: number): void {
+  memcpyC(targetAddr, sourceAddr, bytes);
+}

@@ -1,0 +1,155 @@
+// How a request is cut into chunks. Pure: arrays in, arrays out.
+//
+// Large blocks are split, small neighbours of one remote region travel together. The last chunks
+// shrink towards the end, so that channels which pull them finish at about the same time: each
+// takes at most its share of half of what is left (guided self-scheduling).
+
+import { assert } from '../base/assert.js';
+
+/** Local and remote halves of descriptors, merged and grouped, as columns. */
+export interface PairColumns {
+  readonly count: number;
+  readonly localAddr: Float64Array;
+  readonly remoteOffset: Float64Array;
+  readonly bytes: Float64Array;
+  readonly remoteIndex: Float64Array;
+}
+
+export interface Chunk {
+  readonly firstPair: number;
+  readonly pairCount: number;
+  readonly skipBytes: number;
+  readonly bytes: number;
+  readonly remoteIndex: number;
+}
+
+export interface ChunkLimits {
+  readonly chunkBytes: number;
+  /** Channels that will pull: 1 needs no tapering. */
+  readonly channels: number;
+  /** Pairs per chunk. */
+  readonly pairsMax: number;
+}
+
+/** Below this a chunk costs more in handling than it gains in balance. */
+export const CHUNK_BYTES_FLOOR = 64 * 1024;
+const CHUNK_ALIGNMENT = 4096;
+
+/** Merges pairs that continue their predecessor on both sides; groups by remote region. */
+export function mergePairs(pairs: PairColumns): PairColumns {
+  const order = groupByRemote(pairs);
+  const merged = emptyColumns(pairs.count);
+  let count = 0;
+  for (const index of order) {
+    const last = count - 1;
+    const bytes = pairs.bytes[index] ?? 0;
+    const continues =
+      last >= 0 &&
+      merged.remoteIndex[last] === pairs.remoteIndex[index] &&
+      (merged.localAddr[last] ?? 0) + (merged.bytes[last] ?? 0) === pairs.localAddr[index] &&
+      (merged.remoteOffset[last] ?? 0) + (merged.bytes[last] ?? 0) === pairs.remoteOffset[index];
+    if (continues) {
+      merged.bytes[last] = (merged.bytes[last] ?? 0) + bytes;
+      continue;
+    }
+    merged.localAddr[count] = pairs.localAddr[index] ?? 0;
+    merged.remoteOffset[count] = pairs.remoteOffset[index] ?? 0;
+    merged.bytes[count] = bytes;
+    merged.remoteIndex[count] = pairs.remoteIndex[index] ?? 0;
+    count++;
+  }
+  return { ...merged, count };
+}
+
+export function emptyColumns(count: number): PairColumns {
+  return {
+    count,
+    localAddr: new Float64Array(count),
+    remoteOffset: new Float64Array(count),
+    bytes: new Float64Array(count),
+    remoteIndex: new Float64Array(count),
+  };
+}
+
+// Stable, so that blocks which follow each other in memory stay neighbours.
+function groupByRemote(pairs: PairColumns): Uint32Array {
+  const order = new Uint32Array(pairs.count).map((_, index) => index);
+  for (let index = 1; index < pairs.count; index++) {
+    if ((pairs.remoteIndex[index] ?? 0) < (pairs.remoteIndex[index - 1] ?? 0)) {
+      return order.sort(
+        (a, b) => (pairs.remoteIndex[a] ?? 0) - (pairs.remoteIndex[b] ?? 0) || a - b,
+      );
+    }
+  }
+  return order;
+}
+
+export function planChunks(pairs: PairColumns, limits: ChunkLimits): Chunk[] {
+  let leftBytes = 0;
+  for (let index = 0; index < pairs.count; index++) leftBytes += pairs.bytes[index] ?? 0;
+  const chunks: Chunk[] = [];
+  let pair = 0;
+  let skipBytes = 0;
+  while (pair < pairs.count) {
+    const chunk = takeChunk(
+      pairs,
+      pair,
+      skipBytes,
+      chunkTarget(leftBytes, limits),
+      limits.pairsMax,
+    );
+    chunks.push(chunk);
+    leftBytes -= chunk.bytes;
+    const lastPair = pair + chunk.pairCount - 1;
+    const endInLast = endWithinPair(pairs, chunk);
+    const isLastDone = endInLast === pairs.bytes[lastPair];
+    pair = isLastDone ? lastPair + 1 : lastPair;
+    skipBytes = isLastDone ? 0 : endInLast;
+  }
+  assert(leftBytes === 0, 'chunks cover the request');
+  return chunks;
+}
+
+function chunkTarget(leftBytes: number, limits: ChunkLimits): number {
+  if (limits.channels === 1) return limits.chunkBytes;
+  const share = leftBytes / (2 * limits.channels);
+  const aligned = Math.ceil(share / CHUNK_ALIGNMENT) * CHUNK_ALIGNMENT;
+  const floor = Math.min(CHUNK_BYTES_FLOOR, limits.chunkBytes);
+  return Math.min(limits.chunkBytes, Math.max(floor, aligned));
+}
+
+function takeChunk(
+  pairs: PairColumns,
+  firstPair: number,
+  skipBytes: number,
+  targetBytes: number,
+  pairsMax: number,
+): Chunk {
+  const remoteIndex = pairs.remoteIndex[firstPair] ?? 0;
+  let bytes = 0;
+  let pairCount = 0;
+  let skip = skipBytes;
+  for (let pair = firstPair; pair < pairs.count && pairCount < pairsMax; pair++) {
+    if (pairs.remoteIndex[pair] !== remoteIndex) break;
+    const available = (pairs.bytes[pair] ?? 0) - skip;
+    const room = targetBytes - bytes;
+    // A block that would be cut goes whole into the next chunk, unless it is larger than one.
+    if (pairCount > 0 && available > room && available <= targetBytes) break;
+    const taken = Math.min(available, room);
+    bytes += taken;
+    pairCount++;
+    skip = 0;
+    if (taken < available || bytes === targetBytes) break;
+  }
+  return { firstPair, pairCount, skipBytes, bytes, remoteIndex };
+}
+
+// Where the chunk ends inside its last pair.
+function endWithinPair(pairs: PairColumns, chunk: Chunk): number {
+  if (chunk.pairCount === 1) return chunk.skipBytes + chunk.bytes;
+  let before = (pairs.bytes[chunk.firstPair] ?? 0) - chunk.skipBytes;
+  for (let index = 1; index < chunk.pairCount - 1; index++) {
+    before += pairs.bytes[chunk.firstPair + index] ?? 0;
+  }
+  return chunk.bytes - before;
+}

@@ -1,0 +1,27 @@
+// How fast a channel delivers, and so how much it may hold. Pure: bytes and times in, bytes out.
+//
+// A channel that pulls chunks faster than it delivers them hoards work that another could do. Its
+// share is therefore bounded to what it delivers in a short time; a slow link then takes few chunks
+// and all links finish together.
+
+/** What a channel may hold in flight, as a time at its own rate. */
+export const FLIGHT_TARGET_US = 20_000;
+/** Chunks that any channel may hold: one on the wire and one behind it. */
+export const FLIGHT_CHUNKS_MIN = 2;
+
+/**
+ * The rate after a sample. Rises at once, falls slowly: a sample from a pause between transfers
+ * must not throttle the next one.
+ */
+export function nextRate(rate: number, sampleBytes: number, sampleUs: number): number {
+  if (sampleUs <= 0) return rate;
+  const sample = sampleBytes / sampleUs;
+  return sample > rate ? sample : rate + (sample - rate) / 16;
+}
+
+/** Bytes that a channel may hold in flight at this rate (bytes per µs). */
+export function flightLimit(rate: number, chunkBytes: number): number {
+  const target = rate * FLIGHT_TARGET_US;
+  const floor = FLIGHT_CHUNKS_MIN * chunkBytes;
+  return target > floor ? target : floor;
+}

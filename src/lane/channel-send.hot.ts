@@ -1,0 +1,343 @@
+// Sending: frames are gathered into one vector (heads in the channel's memory, payload in place)
+// and handed to the port in as few calls as possible.
+
+import {
+  CHUNK_BYTES,
+  CHUNK_FIRST_PAIR,
+  CHUNK_PAIR_COUNT,
+  CHUNK_REMOTE_INDEX,
+  CHUNK_SKIP,
+  ENTRY_FLOATS,
+  ENTRY_WORDS,
+  PAIR_BYTES,
+  PAIR_LOCAL_ADDR,
+  PAIR_REMOTE_OFFSET,
+  REMOTE_GENERATION,
+  REMOTE_KEY,
+  REMOTE_SLOT,
+} from '../flow/request-layout.js';
+import { closeAccess } from '../memory/region-access.hot.js';
+import { VECTOR_ENTRIES_MAX, WOULD_BLOCK } from '../transport/stream-port.js';
+import { writeLong } from '../wire/data-frame.hot.js';
+import {
+  DATA_HEAD_BYTES,
+  FRAME_ACK,
+  FRAME_NOTIFY,
+  FRAME_READ_DATA,
+  FRAME_READ_REQUEST,
+  FRAME_REFUSE,
+  FRAME_WRITE,
+  HEAD_AND_TABLE_BYTES_MAX,
+  TABLE_ENTRIES_MAX,
+  TABLE_ENTRY_BYTES,
+  WORD_ACK,
+  WORD_KEY,
+  WORD_KIND,
+  WORD_OFFSET_LOW,
+  WORD_OPERATION_BYTES,
+  WORD_PAYLOAD_BYTES,
+  WORD_REGION_GENERATION,
+  WORD_REGION_SLOT,
+  WORD_SEQUENCE,
+  WORD_TABLE_ENTRIES,
+  WORD_TRANSFER_HIGH,
+  WORD_TRANSFER_LOW,
+} from '../wire/data-frame.js';
+import { type Channel, FLIGHT_MASK, HEAD_MEMORY_BYTES } from './channel.js';
+import { chunkWordOf } from './chunk-confirmed.hot.js';
+import type { LaneCore } from './lane-core.js';
+import {
+  OPERATION_WRITE,
+  TRANSFER_CHANNEL_CHUNKS,
+  TRANSFER_CHUNK_COUNT,
+  TRANSFER_FAILURE,
+  TRANSFER_GENERATION,
+  TRANSFER_NOTIFY_AT,
+  TRANSFER_NOTIFY_BYTES,
+  TRANSFER_NOTIFY_FRAMED,
+  TRANSFER_OPERATION,
+  TRANSFER_PAIRS_AT,
+  TRANSFER_REMOTES_AT,
+  transferFloat,
+  transferWord,
+} from './layout.js';
+import { claimChunk, confirmChunks, takeNotify } from './transfer-progress.hot.js';
+
+/** One vectored call carries at most this much: the kernel takes what fits, the rest waits. */
+const SEND_BATCH_BYTES = 2 * 1024 * 1024;
+/** Calls per turn, so that one busy channel does not starve the others of its lane. */
+const SENDS_PER_TURN = 8;
+/** Landed frames after which the peer is told even while more arrive. */
+const ACK_EVERY = 4;
+
+/** Sends what can be sent now. 1 when bytes moved, 0 when not, −errno when the channel broke. */
+export function sendTurn(core: LaneCore, channel: Channel): number {
+  let progress = 0;
+  for (let tries = 0; tries < SENDS_PER_TURN && channel.isWritable; tries++) {
+    if (channel.sendCount === 0 && !fillVector(core, channel)) return progress;
+    const sent = channel.port.send(channel.sendFirst, channel.sendCount);
+    if (sent < 0) {
+      if (sent !== WOULD_BLOCK) return sent;
+      channel.isWritable = false;
+      return progress;
+    }
+    progress = 1;
+    channel.sentBytes += sent;
+    channel.sendBytes -= sent;
+    if (channel.sendBytes > 0) {
+      channel.sendFirst = channel.port.advanceSend(channel.sendFirst, sent);
+      // A short send means a full socket buffer: wait for room instead of asking again.
+      channel.isWritable = false;
+      return progress;
+    }
+    onVectorSent(core, channel);
+  }
+  return progress;
+}
+
+function onVectorSent(core: LaneCore, channel: Channel): void {
+  channel.sendFirst = 0;
+  channel.sendCount = 0;
+  channel.headUsedBytes = 0;
+  // The kernel holds a copy: regions that were read for the peer are free again.
+  while (channel.serveDone !== channel.serveFramed) {
+    const region = channel.serveRegion[channel.serveDone & FLIGHT_MASK]!;
+    if (region >= 0) closeAccess(core.regions, region);
+    channel.serveDone = (channel.serveDone + 1) | 0;
+  }
+}
+
+function hasRoom(channel: Channel): boolean {
+  return (
+    channel.sendBytes < SEND_BATCH_BYTES &&
+    channel.sendCount + TABLE_ENTRIES_MAX + 2 <= VECTOR_ENTRIES_MAX &&
+    channel.headUsedBytes + HEAD_AND_TABLE_BYTES_MAX <= HEAD_MEMORY_BYTES
+  );
+}
+
+// Gathers what is due; false when nothing is.
+function fillVector(core: LaneCore, channel: Channel): boolean {
+  // A refused write counts as landed: its refusal goes first, acknowledging only what came before.
+  for (let index = 0; index < channel.refuseCount; index++) {
+    const sequence = channel.refuseSequence[index]!;
+    const word = frameRefusal(channel, FRAME_WRITE, sequence, channel.refuseReason[index]!);
+    channel.heads.uint32[word + WORD_ACK] = sequence;
+    channel.ackSent = sequence | 0;
+  }
+  channel.refuseCount = 0;
+  while (channel.serveFramed !== channel.serveTail && hasRoom(channel)) frameReadData(channel);
+  fillOwn(core, channel);
+  // Every head carries the acknowledgement; a frame of its own is needed only without one.
+  if (isAckDue(core, channel)) beginFrame(channel, FRAME_ACK, 0, 0);
+  return channel.sendCount > 0;
+}
+
+function isAckDue(core: LaneCore, channel: Channel): boolean {
+  const owed = (channel.landed - channel.ackSent) | 0;
+  if (owed === 0) return false;
+  if (owed >= ACK_EVERY) return true;
+  // More is coming in: acknowledge it together.
+  if (channel.isReadable && core.ackDelayTurns === 0) return false;
+  if (channel.ackDelayTurns === 0) return true;
+  channel.ackDelayTurns--;
+  return false;
+}
+
+function fillOwn(core: LaneCore, channel: Channel): void {
+  const session = core.sessions[channel.sessionIndex]!;
+  while (hasRoom(channel) && session.notifyHead >= 0 && hasWriteWindow(channel)) {
+    frameNotify(core, channel, takeNotify(core, session));
+  }
+  while (hasRoom(channel) && session.activeHead >= 0) {
+    if (!hasWriteWindow(channel) || !hasReadWindow(channel)) return;
+    if (channel.flightBytes >= channel.flightLimitBytes) return;
+    const chunk = claimChunk(core, session);
+    if (chunk < 0) return;
+    frameChunk(core, channel, session.activeHead, chunk);
+  }
+}
+
+function hasWriteWindow(channel: Channel): boolean {
+  return ((channel.writeNext - channel.writeAcked) | 0) < channel.windowChunks;
+}
+
+function hasReadWindow(channel: Channel): boolean {
+  return ((channel.readNext - channel.readDone) | 0) < channel.windowChunks;
+}
+
+/** Starts a frame: clears its head, puts it into the vector, returns its first word. */
+function beginFrame(
+  channel: Channel,
+  kind: number,
+  payloadBytes: number,
+  sequence: number,
+): number {
+  const words = channel.heads.uint32;
+  const word = channel.headUsedBytes >> 2;
+  words.fill(0, word, word + DATA_HEAD_BYTES / 4);
+  words[word + WORD_KIND] = kind;
+  words[word + WORD_PAYLOAD_BYTES] = payloadBytes;
+  words[word + WORD_ACK] = channel.landed;
+  channel.ackSent = channel.landed;
+  words[word + WORD_SEQUENCE] = sequence;
+  pushVector(channel, channel.heads.addr + channel.headUsedBytes, DATA_HEAD_BYTES);
+  channel.headUsedBytes += DATA_HEAD_BYTES;
+  return word;
+}
+
+function pushVector(channel: Channel, addr: number, bytes: number): void {
+  channel.port.setSend(channel.sendCount, addr, bytes);
+  channel.sendCount++;
+  channel.sendBytes += bytes;
+}
+
+function frameRefusal(channel: Channel, kind: number, sequence: number, reason: number): number {
+  const word = beginFrame(channel, FRAME_REFUSE, 0, sequence);
+  channel.heads.uint32[word + WORD_TRANSFER_LOW] = reason;
+  channel.heads.uint32[word + WORD_TRANSFER_HIGH] = kind;
+  return word;
+}
+
+function frameReadData(channel: Channel): void {
+  const slot = channel.serveFramed & FLIGHT_MASK;
+  const bytes = channel.serveBytes[slot]!;
+  if (channel.serveRegion[slot]! < 0) {
+    const reason = channel.serveSegments[slot]!;
+    frameRefusal(channel, FRAME_READ_REQUEST, channel.serveFramed, reason);
+    channel.serveFramed = (channel.serveFramed + 1) | 0;
+    return;
+  }
+  const word = beginFrame(channel, FRAME_READ_DATA, bytes, channel.serveFramed);
+  channel.heads.uint32[word + WORD_OPERATION_BYTES] = bytes;
+  const floats = channel.serveMemory.float64;
+  const count = channel.serveSegments[slot]!;
+  const base = slot * TABLE_ENTRIES_MAX * 2;
+  for (let index = 0; index < count; index++) {
+    pushVector(channel, floats[base + index * 2]!, floats[base + index * 2 + 1]!);
+  }
+  channel.serveFramed = (channel.serveFramed + 1) | 0;
+}
+
+function frameNotify(core: LaneCore, channel: Channel, slot: number): void {
+  const int32 = core.int32;
+  const bytes = int32[transferWord(core.transfersAt, slot, TRANSFER_NOTIFY_BYTES)]!;
+  const word = beginFrame(channel, FRAME_NOTIFY, bytes, channel.writeNext);
+  writeTransferId(core, channel, word, slot);
+  if (bytes > 0) {
+    const at = core.float64[transferFloat(core.transfersAt, slot, TRANSFER_NOTIFY_AT)]!;
+    pushVector(channel, core.sharedAddr + core.arenaAt + at, bytes);
+  }
+  int32[transferWord(core.transfersAt, slot, TRANSFER_NOTIFY_FRAMED)] = 1;
+  const flight = channel.writeNext & FLIGHT_MASK;
+  channel.writeTransfer[flight] = slot;
+  channel.writeChunk[flight] = -1;
+  channel.writeNext = (channel.writeNext + 1) | 0;
+}
+
+function writeTransferId(core: LaneCore, channel: Channel, word: number, slot: number): void {
+  const words = channel.heads.uint32;
+  words[word + WORD_TRANSFER_LOW] = slot;
+  words[word + WORD_TRANSFER_HIGH] =
+    core.int32[transferWord(core.transfersAt, slot, TRANSFER_GENERATION)]!;
+}
+
+function frameChunk(core: LaneCore, channel: Channel, slot: number, chunk: number): void {
+  const int32 = core.int32;
+  const transfersAt = core.transfersAt;
+  if (int32[transferWord(transfersAt, slot, TRANSFER_FAILURE)] !== 0) {
+    confirmChunks(core, slot, 1);
+    return;
+  }
+  const chunkWord = chunkWordOf(core, slot, chunk);
+  const bytes = core.uint32[chunkWord + CHUNK_BYTES]!;
+  const isWrite = int32[transferWord(transfersAt, slot, TRANSFER_OPERATION)] === OPERATION_WRITE;
+  const flight = (isWrite ? channel.writeNext : channel.readNext) & FLIGHT_MASK;
+  const word = isWrite
+    ? beginFrame(channel, FRAME_WRITE, bytes, channel.writeNext)
+    : beginFrame(channel, FRAME_READ_REQUEST, 0, channel.readNext);
+  writeTransferId(core, channel, word, slot);
+  channel.heads.uint32[word + WORD_OPERATION_BYTES] = bytes;
+  writeRemote(core, channel, word, slot, core.uint32[chunkWord + CHUNK_REMOTE_INDEX]!);
+  framePairs(core, channel, word, slot, chunkWord, isWrite);
+  const count = transferWord(transfersAt, slot, TRANSFER_CHANNEL_CHUNKS) + channel.channelIndex;
+  const framed = int32[count]! + 1;
+  int32[count] = framed;
+  channel.flightBytes += bytes;
+  if (isWrite) {
+    channel.writeSentUs[flight] = core.nowUs;
+    channel.writeDeliveredAt[flight] = channel.deliveredBytes;
+    channel.writeTransfer[flight] = slot;
+    channel.writeChunk[flight] = chunk;
+    channel.writeNext = (channel.writeNext + 1) | 0;
+    // All chunks went this way, in order: the notification may follow at once.
+    const isAll = framed === int32[transferWord(transfersAt, slot, TRANSFER_CHUNK_COUNT)];
+    const notifyBytes = int32[transferWord(transfersAt, slot, TRANSFER_NOTIFY_BYTES)]!;
+    if (isAll && notifyBytes >= 0 && hasWriteWindow(channel) && hasRoom(channel)) {
+      frameNotify(core, channel, slot);
+    }
+  } else {
+    channel.readSentUs[flight] = core.nowUs;
+    channel.readDeliveredAt[flight] = channel.deliveredBytes;
+    channel.readTransfer[flight] = slot;
+    channel.readChunk[flight] = chunk;
+    channel.readNext = (channel.readNext + 1) | 0;
+  }
+}
+
+function writeRemote(
+  core: LaneCore,
+  channel: Channel,
+  word: number,
+  slot: number,
+  remoteIndex: number,
+): void {
+  const words = channel.heads.uint32;
+  const remotesAt = core.float64[transferFloat(core.transfersAt, slot, TRANSFER_REMOTES_AT)]!;
+  const remote = (core.arenaAt + remotesAt) / 4 + remoteIndex * ENTRY_WORDS;
+  words[word + WORD_REGION_SLOT] = core.uint32[remote + REMOTE_SLOT]!;
+  words[word + WORD_REGION_GENERATION] = core.uint32[remote + REMOTE_GENERATION]!;
+  for (let index = 0; index < 4; index++) {
+    words[word + WORD_KEY + index] = core.uint32[remote + REMOTE_KEY + index]!;
+  }
+}
+
+// Remote offsets go into the head, or into a table behind it; local memory into the vector.
+function framePairs(
+  core: LaneCore,
+  channel: Channel,
+  word: number,
+  slot: number,
+  chunkWord: number,
+  isWrite: boolean,
+): void {
+  const floats = core.float64;
+  const words = channel.heads.uint32;
+  const pairsAt = floats[transferFloat(core.transfersAt, slot, TRANSFER_PAIRS_AT)]!;
+  const pairCount = core.uint32[chunkWord + CHUNK_PAIR_COUNT]!;
+  let pair =
+    (core.arenaAt + pairsAt) / 8 + core.uint32[chunkWord + CHUNK_FIRST_PAIR]! * ENTRY_FLOATS;
+  let skip = floats[chunkWord / 2 + CHUNK_SKIP]!;
+  let left = core.uint32[chunkWord + CHUNK_BYTES]!;
+  if (pairCount === 1) {
+    writeLong(words, word + WORD_OFFSET_LOW, floats[pair + PAIR_REMOTE_OFFSET]! + skip);
+    if (isWrite) pushVector(channel, floats[pair + PAIR_LOCAL_ADDR]! + skip, left);
+    return;
+  }
+  words[word + WORD_TABLE_ENTRIES] = pairCount;
+  const tableBytes = pairCount * TABLE_ENTRY_BYTES;
+  let entry = channel.headUsedBytes >> 2;
+  pushVector(channel, channel.heads.addr + channel.headUsedBytes, tableBytes);
+  channel.headUsedBytes += tableBytes;
+  for (let index = 0; index < pairCount; index++) {
+    const available = floats[pair + PAIR_BYTES]! - skip;
+    const bytes = available < left ? available : left;
+    writeLong(words, entry, floats[pair + PAIR_REMOTE_OFFSET]! + skip);
+    words[entry + 2] = bytes;
+    words[entry + 3] = 0;
+    if (isWrite) pushVector(channel, floats[pair + PAIR_LOCAL_ADDR]! + skip, bytes);
+    left -= bytes;
+    skip = 0;
+    entry += TABLE_ENTRY_BYTES / 4;
+    pair += ENTRY_FLOATS;
+  }
+}

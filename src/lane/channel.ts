@@ -1,0 +1,155 @@
+// One ordered stream to a peer, as its lane sees it: what is being sent, what is in flight, what is
+// being received. All memory is taken when the channel is added; the .hot files only move indexes.
+
+import { createFixedMemory, destroyFixedMemory, type FixedMemory } from '../memory/fixed-memory.js';
+import type { StreamPort } from '../transport/stream-port.js';
+import {
+  HEAD_AND_TABLE_BYTES_MAX,
+  NOTIFICATION_BYTES_MAX,
+  TABLE_ENTRIES_MAX,
+} from '../wire/data-frame.js';
+
+/** Operations in flight per direction: the largest window, and the reads of a vector being sent. */
+export const FLIGHT_SLOTS = 512;
+export const FLIGHT_MASK = FLIGHT_SLOTS - 1;
+
+/** Chunks that a striped channel may hold before its rate is known. */
+const FLIGHT_START_CHUNKS = 4;
+
+/** Heads and tables of the frames in one vectored send. */
+export const HEAD_MEMORY_BYTES = 128 * 1024;
+
+/** Bytes read before it is known where they belong; holds any head, table and notification. */
+export const STAGING_BYTES = HEAD_AND_TABLE_BYTES_MAX + NOTIFICATION_BYTES_MAX + 48 * 1024;
+/** Behind the staging bytes: an aligned copy of a head that arrived at an odd place. */
+export const ALIGNED_HEAD_AT = Math.ceil(STAGING_BYTES / 64) * 64;
+
+/** Between frames: bytes go to staging. */
+export const PHASE_HEAD = 0;
+/** Inside a payload: bytes go to the segments, what follows to staging. */
+export const PHASE_PAYLOAD = 1;
+
+export interface ChannelOptions {
+  readonly port: StreamPort;
+  readonly sessionIndex: number;
+  readonly channelIndex: number;
+  readonly windowChunks: number;
+  readonly chunkBytesMax: number;
+  /** Whether other channels pull from the same transfers. */
+  readonly isStriped: boolean;
+}
+
+export class Channel {
+  readonly port: StreamPort;
+  readonly sessionIndex: number;
+  readonly channelIndex: number;
+  readonly windowChunks: number;
+  readonly chunkBytesMax: number;
+  isOpen = true;
+  /** From the last wake-up or a full read: worth trying. */
+  isReadable = true;
+  isWritable = true;
+
+  // Sending. Entries sendFirst … sendCount − 1 of the port's vector are still to go.
+  readonly heads: FixedMemory;
+  headUsedBytes = 0;
+  sendFirst = 0;
+  sendCount = 0;
+  sendBytes = 0;
+
+  // Own WRITE and NOTIFY frames in flight, oldest at writeAcked; chunk −1 is the notification.
+  writeNext = 0;
+  writeAcked = 0;
+  readonly writeTransfer = new Int32Array(FLIGHT_SLOTS);
+  readonly writeChunk = new Int32Array(FLIGHT_SLOTS);
+  // Own READ_REQUEST frames in flight, oldest at readDone.
+  readNext = 0;
+  readDone = 0;
+  readonly readTransfer = new Int32Array(FLIGHT_SLOTS);
+  readonly readChunk = new Int32Array(FLIGHT_SLOTS);
+
+  // Striping: what is in flight, what was delivered, and what the rate allows (see flow).
+  readonly isStriped: boolean;
+  flightBytes = 0;
+  flightLimitBytes: number;
+  deliveredBytes = 0;
+  rateBytesPerUs = 0;
+  readonly writeSentUs = new Float64Array(FLIGHT_SLOTS);
+  readonly writeDeliveredAt = new Float64Array(FLIGHT_SLOTS);
+  readonly readSentUs = new Float64Array(FLIGHT_SLOTS);
+  readonly readDeliveredAt = new Float64Array(FLIGHT_SLOTS);
+
+  // The peer's WRITE and NOTIFY frames: how many have landed here, how many of them it knows of.
+  landed = 0;
+  ackSent = 0;
+  /** Turns that an acknowledgement still waits for a frame to ride on. */
+  ackDelayTurns = 0;
+
+  // The peer's reads, oldest at serveDone: serveFramed are in the vector, serveTail have come.
+  // Region −1 marks one that is refused; its reason stands in serveSegments.
+  serveDone = 0;
+  serveFramed = 0;
+  serveTail = 0;
+  readonly serveRegion = new Int32Array(FLIGHT_SLOTS);
+  readonly serveBytes = new Int32Array(FLIGHT_SLOTS);
+  readonly serveSegments = new Int32Array(FLIGHT_SLOTS);
+  readonly serveMemory: FixedMemory;
+
+  // Refusals of writes that wait to be sent.
+  refuseCount = 0;
+  readonly refuseReason = new Int32Array(FLIGHT_SLOTS);
+  readonly refuseSequence = new Int32Array(FLIGHT_SLOTS);
+  /** Transfer whose last frame was refused: its notification must not be delivered. */
+  refusedTransferLow = 0;
+  refusedTransferHigh = 0;
+
+  // Receiving.
+  readonly staging: FixedMemory;
+  stagingStart = 0;
+  stagingEnd = 0;
+  phase = PHASE_HEAD;
+  /** Kind of the frame whose payload is being received. */
+  frameKind = 0;
+  /** Region slot opened for the payload, −1 when none is (draining, or an own read). */
+  frameRegion = -1;
+  /** Size of the last head with its table: a guess at the next one’s. */
+  frameHeadBytes = 64;
+  payloadLeft = 0;
+  /** What the last read asked for. */
+  askedBytes = 0;
+  segmentIndex = 0;
+  segmentCount = 0;
+  readonly segmentAddr = new Float64Array(TABLE_ENTRIES_MAX + 1);
+  readonly segmentBytes = new Float64Array(TABLE_ENTRIES_MAX + 1);
+
+  // Totals since the channel was added.
+  sentBytes = 0;
+  receivedBytes = 0;
+  drainedBytes = 0;
+
+  constructor(options: ChannelOptions) {
+    this.port = options.port;
+    this.sessionIndex = options.sessionIndex;
+    this.channelIndex = options.channelIndex;
+    this.windowChunks = options.windowChunks;
+    this.chunkBytesMax = options.chunkBytesMax;
+    this.isStriped = options.isStriped;
+    this.flightLimitBytes = options.isStriped
+      ? FLIGHT_START_CHUNKS * options.chunkBytesMax
+      : Number.POSITIVE_INFINITY;
+    this.heads = createFixedMemory(HEAD_MEMORY_BYTES);
+    this.staging = createFixedMemory(ALIGNED_HEAD_AT + HEAD_AND_TABLE_BYTES_MAX);
+    // Two Float64 (address, bytes) per segment of each read that may wait.
+    this.serveMemory = createFixedMemory(FLIGHT_SLOTS * TABLE_ENTRIES_MAX * 16, {
+      isReserveOnly: true,
+    });
+  }
+
+  /** Frees what the channel holds; nothing may touch it afterwards. */
+  destroy(): void {
+    this.port.close();
+    destroyFixedMemory(this.heads);
+    destroyFixedMemory(this.staging);
+    destroyFixedMemory(this.serveMemory);
+  }
+}

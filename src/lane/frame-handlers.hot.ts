@@ -1,0 +1,338 @@
+// What each frame does: place bytes, serve a read, deliver a notification, retire what is
+// acknowledged or refused.
+
+import {
+  CHUNK_BYTES,
+  CHUNK_FIRST_PAIR,
+  CHUNK_PAIR_COUNT,
+  CHUNK_SKIP,
+  ENTRY_FLOATS,
+  PAIR_BYTES,
+  PAIR_LOCAL_ADDR,
+} from '../flow/request-layout.js';
+import { copyMemory } from '../memory/fixed-memory.js';
+import {
+  ACCESS_BOUNDS,
+  ACCESS_GRANTED,
+  closeAccess,
+  isInBounds,
+  openAccess,
+} from '../memory/region-access.hot.js';
+import { RIGHT_READ, RIGHT_WRITE, regionAddr } from '../memory/region-table.js';
+import { readLong } from '../wire/data-frame.hot.js';
+import {
+  DATA_HEAD_BYTES,
+  FRAME_ACK,
+  FRAME_NOTIFY,
+  FRAME_READ_DATA,
+  FRAME_READ_REQUEST,
+  FRAME_REFUSE,
+  FRAME_WRITE,
+  TABLE_ENTRIES_MAX,
+  TABLE_ENTRY_BYTES,
+  WORD_KEY,
+  WORD_OFFSET_LOW,
+  WORD_OPERATION_BYTES,
+  WORD_PAYLOAD_BYTES,
+  WORD_REGION_GENERATION,
+  WORD_REGION_SLOT,
+  WORD_SEQUENCE,
+  WORD_TRANSFER_HIGH,
+  WORD_TRANSFER_LOW,
+} from '../wire/data-frame.js';
+import {
+  RULE_ANSWER_BYTES,
+  RULE_SEQUENCE,
+  RULE_UNASKED,
+  RULE_WINDOW,
+} from '../wire/data-frame-rules.js';
+import { type Channel, FLIGHT_MASK } from './channel.js';
+import { chunkWordOf, onChunkConfirmed } from './chunk-confirmed.hot.js';
+import { type LaneCore, SINK_BYTES } from './lane-core.js';
+import {
+  ENGINE_NOTIFICATIONS,
+  TRANSFER_FAILURE,
+  TRANSFER_PAIRS_AT,
+  transferFloat,
+  transferWord,
+} from './layout.js';
+import { EVENT_NOTIFICATION, EVENT_REFUSED } from './messages.js';
+import { NOTIFICATION_EVENT_BYTES } from './record-ring.js';
+import { publishRecords, reserveRecord, ringFreeBytes } from './record-ring.hot.js';
+import { confirmChunks, failTransfer } from './transfer-progress.hot.js';
+import { FRAME_TAKEN, FRAME_WAITS, TURN_RULE } from './turn.js';
+
+/** Space in the event ring that notifications leave for one event per transfer. */
+const EVENT_RESERVE_BYTES = 400 * 1024;
+
+/** A write or a notification is complete at its place. */
+export function onLanded(core: LaneCore, channel: Channel): void {
+  channel.landed = (channel.landed + 1) | 0;
+  channel.ackDelayTurns = core.ackDelayTurns;
+}
+
+// Everything up to `acknowledged` has landed at the peer.
+export function onAck(core: LaneCore, channel: Channel, acknowledged: number): number {
+  const count = (acknowledged - channel.writeAcked) | 0;
+  if (count === 0) return FRAME_TAKEN;
+  if (count < 0 || count > ((channel.writeNext - channel.writeAcked) | 0)) {
+    return TURN_RULE - RULE_UNASKED;
+  }
+  for (let index = 0; index < count; index++) {
+    const flight = channel.writeAcked & FLIGHT_MASK;
+    channel.writeAcked = (channel.writeAcked + 1) | 0;
+    const chunk = channel.writeChunk[flight]!;
+    const slot = channel.writeTransfer[flight]!;
+    if (chunk >= 0) {
+      const sentUs = channel.writeSentUs[flight]!;
+      onChunkConfirmed(core, channel, slot, chunk, sentUs, channel.writeDeliveredAt[flight]!);
+    }
+    confirmChunks(core, slot, 1);
+  }
+  return FRAME_TAKEN;
+}
+
+export function dispatchFrame(
+  core: LaneCore,
+  channel: Channel,
+  kind: number,
+  word: number,
+  entries: number,
+): number {
+  switch (kind) {
+    case FRAME_WRITE:
+      return onWrite(core, channel, word, entries);
+    case FRAME_READ_DATA:
+      return onReadData(core, channel, word);
+    case FRAME_READ_REQUEST:
+      return onReadRequest(core, channel, word, entries);
+    case FRAME_NOTIFY:
+      return onNotify(core, channel, word);
+    case FRAME_REFUSE:
+      return onRefuse(core, channel, word);
+    case FRAME_ACK:
+      return FRAME_TAKEN;
+    default:
+      return FRAME_TAKEN;
+  }
+}
+
+// Opens the region that a frame names and lists the places in it; 0, or why it is refused.
+function openSegments(
+  core: LaneCore,
+  channel: Channel,
+  word: number,
+  entries: number,
+  right: number,
+): number {
+  const words = channel.staging.uint32;
+  const slot = words[word + WORD_REGION_SLOT]!;
+  const generation = words[word + WORD_REGION_GENERATION]!;
+  const access = openAccess(core.regions, slot, generation, words, word + WORD_KEY, right);
+  if (access !== ACCESS_GRANTED) return access;
+  const base = regionAddr(core.regions, slot);
+  const count = entries === 0 ? 1 : entries;
+  let entry = entries === 0 ? word + WORD_OFFSET_LOW : word + DATA_HEAD_BYTES / 4;
+  for (let index = 0; index < count; index++) {
+    const offset = readLong(words, entry);
+    const bytes = entries === 0 ? words[word + WORD_OPERATION_BYTES]! : words[entry + 2]!;
+    if (!isInBounds(core.regions, slot, offset, bytes)) {
+      closeAccess(core.regions, slot);
+      return ACCESS_BOUNDS;
+    }
+    channel.segmentAddr[index] = base + offset;
+    channel.segmentBytes[index] = bytes;
+    entry += TABLE_ENTRY_BYTES / 4;
+  }
+  channel.segmentIndex = 0;
+  channel.segmentCount = count;
+  return ACCESS_GRANTED;
+}
+
+function onWrite(core: LaneCore, channel: Channel, word: number, entries: number): number {
+  const words = channel.staging.uint32;
+  if (words[word + WORD_SEQUENCE]! !== channel.landed >>> 0) return TURN_RULE - RULE_SEQUENCE;
+  channel.frameKind = FRAME_WRITE;
+  channel.payloadLeft = words[word + WORD_PAYLOAD_BYTES]!;
+  const refusal = openSegments(core, channel, word, entries, RIGHT_WRITE);
+  if (refusal === ACCESS_GRANTED) {
+    channel.frameRegion = words[word + WORD_REGION_SLOT]!;
+    return FRAME_TAKEN;
+  }
+  // More refusals wait than writes may be in flight: the peer ignores its window.
+  if (channel.refuseCount >= channel.windowChunks) return TURN_RULE - RULE_WINDOW;
+  channel.refuseReason[channel.refuseCount] = refusal;
+  channel.refuseSequence[channel.refuseCount] = words[word + WORD_SEQUENCE]!;
+  channel.refuseCount++;
+  rememberRefusal(core, channel, word, refusal);
+  drainPayload(core, channel);
+  return FRAME_TAKEN;
+}
+
+// Refused bytes are read and dropped: the stream goes on behind them.
+function drainPayload(core: LaneCore, channel: Channel): void {
+  let left = channel.payloadLeft;
+  channel.drainedBytes += left;
+  channel.frameRegion = -1;
+  channel.segmentIndex = 0;
+  channel.segmentCount = 0;
+  while (left > 0) {
+    const bytes = left < SINK_BYTES ? left : SINK_BYTES;
+    channel.segmentAddr[channel.segmentCount] = core.sink.addr;
+    channel.segmentBytes[channel.segmentCount] = bytes;
+    channel.segmentCount++;
+    left -= bytes;
+  }
+}
+
+// The owner's log names the peer; the transfer's notification must not be delivered.
+function rememberRefusal(core: LaneCore, channel: Channel, word: number, reason: number): void {
+  const words = channel.staging.uint32;
+  const low = words[word + WORD_TRANSFER_LOW]!;
+  const high = words[word + WORD_TRANSFER_HIGH]!;
+  const isKnown = low === channel.refusedTransferLow && high === channel.refusedTransferHigh;
+  channel.refusedTransferLow = low;
+  channel.refusedTransferHigh = high;
+  if (isKnown) return;
+  if (ringFreeBytes(core.events) < EVENT_RESERVE_BYTES) return;
+  const at = reserveRecord(core.events, EVENT_REFUSED, 16) >> 2;
+  core.int32[at] = channel.sessionIndex;
+  core.int32[at + 1] = channel.channelIndex;
+  core.int32[at + 2] = reason;
+  core.int32[at + 3] = words[word + WORD_REGION_SLOT]!;
+  publishRecords(core.events);
+  core.hasNews = true;
+}
+
+function onReadRequest(core: LaneCore, channel: Channel, word: number, entries: number): number {
+  const words = channel.staging.uint32;
+  if (words[word + WORD_SEQUENCE]! !== channel.serveTail >>> 0) return TURN_RULE - RULE_SEQUENCE;
+  // Reads in the vector may have been answered already; those behind it have not.
+  if (((channel.serveTail - channel.serveFramed) | 0) >= channel.windowChunks) {
+    return TURN_RULE - RULE_WINDOW;
+  }
+  const refusal = openSegments(core, channel, word, entries, RIGHT_READ);
+  if (refusal !== ACCESS_GRANTED) return refuseRead(core, channel, word, refusal);
+  const slot = channel.serveTail & FLIGHT_MASK;
+  const floats = channel.serveMemory.float64;
+  const base = slot * TABLE_ENTRIES_MAX * 2;
+  for (let index = 0; index < channel.segmentCount; index++) {
+    floats[base + index * 2] = channel.segmentAddr[index]!;
+    floats[base + index * 2 + 1] = channel.segmentBytes[index]!;
+  }
+  channel.serveRegion[slot] = words[word + WORD_REGION_SLOT]!;
+  channel.serveBytes[slot] = words[word + WORD_OPERATION_BYTES]!;
+  channel.serveSegments[slot] = channel.segmentCount;
+  channel.serveTail = (channel.serveTail + 1) | 0;
+  return FRAME_TAKEN;
+}
+
+// Answers come in the order of the requests, refusals among them: it waits in the same queue.
+function refuseRead(core: LaneCore, channel: Channel, word: number, reason: number): number {
+  rememberRefusal(core, channel, word, reason);
+  const slot = channel.serveTail & FLIGHT_MASK;
+  channel.serveRegion[slot] = -1;
+  channel.serveBytes[slot] = 0;
+  channel.serveSegments[slot] = reason;
+  channel.serveTail = (channel.serveTail + 1) | 0;
+  return FRAME_TAKEN;
+}
+
+function onReadData(core: LaneCore, channel: Channel, word: number): number {
+  const words = channel.staging.uint32;
+  if (channel.readNext === channel.readDone) return TURN_RULE - RULE_UNASKED;
+  if (words[word + WORD_SEQUENCE]! !== channel.readDone >>> 0) return TURN_RULE - RULE_SEQUENCE;
+  const flight = channel.readDone & FLIGHT_MASK;
+  const slot = channel.readTransfer[flight]!;
+  const chunkWord = chunkWordOf(core, slot, channel.readChunk[flight]!);
+  const bytes = core.uint32[chunkWord + CHUNK_BYTES]!;
+  if (words[word + WORD_OPERATION_BYTES]! !== bytes) return TURN_RULE - RULE_ANSWER_BYTES;
+  channel.frameKind = FRAME_READ_DATA;
+  channel.payloadLeft = bytes;
+  channel.frameRegion = -1;
+  if (core.int32[transferWord(core.transfersAt, slot, TRANSFER_FAILURE)] !== 0) {
+    drainPayload(core, channel);
+  } else {
+    aimAtPairs(core, channel, slot, chunkWord);
+  }
+  return FRAME_TAKEN;
+}
+
+// Where an own read lands is taken from our own request, never from the peer.
+function aimAtPairs(core: LaneCore, channel: Channel, slot: number, chunkWord: number): void {
+  const floats = core.float64;
+  const pairsAt = floats[transferFloat(core.transfersAt, slot, TRANSFER_PAIRS_AT)]!;
+  const count = core.uint32[chunkWord + CHUNK_PAIR_COUNT]!;
+  let pair =
+    (core.arenaAt + pairsAt) / 8 + core.uint32[chunkWord + CHUNK_FIRST_PAIR]! * ENTRY_FLOATS;
+  let skip = floats[chunkWord / 2 + CHUNK_SKIP]!;
+  let left = core.uint32[chunkWord + CHUNK_BYTES]!;
+  for (let index = 0; index < count; index++) {
+    const available = floats[pair + PAIR_BYTES]! - skip;
+    const bytes = available < left ? available : left;
+    channel.segmentAddr[index] = floats[pair + PAIR_LOCAL_ADDR]! + skip;
+    channel.segmentBytes[index] = bytes;
+    left -= bytes;
+    skip = 0;
+    pair += ENTRY_FLOATS;
+  }
+  channel.segmentIndex = 0;
+  channel.segmentCount = count;
+}
+
+function onNotify(core: LaneCore, channel: Channel, word: number): number {
+  const words = channel.staging.uint32;
+  if (words[word + WORD_SEQUENCE]! !== channel.landed >>> 0) return TURN_RULE - RULE_SEQUENCE;
+  const bytes = words[word + WORD_PAYLOAD_BYTES]!;
+  const isRefused =
+    words[word + WORD_TRANSFER_LOW] === channel.refusedTransferLow &&
+    words[word + WORD_TRANSFER_HIGH] === channel.refusedTransferHigh;
+  if (!isRefused) {
+    if (ringFreeBytes(core.events) < EVENT_RESERVE_BYTES + bytes) return FRAME_WAITS;
+    const at = reserveRecord(core.events, EVENT_NOTIFICATION, NOTIFICATION_EVENT_BYTES + bytes);
+    if (at < 0) return FRAME_WAITS;
+    core.int32[at >> 2] = channel.sessionIndex;
+    core.int32[(at >> 2) + 1] = bytes;
+    core.int32[(at >> 2) + 2] = Atomics.add(core.int32, ENGINE_NOTIFICATIONS, 1);
+    const source = channel.staging.addr + channel.stagingStart + DATA_HEAD_BYTES;
+    if (bytes > 0) copyMemory(core.sharedAddr + at + NOTIFICATION_EVENT_BYTES, source, bytes);
+    publishRecords(core.events);
+    core.hasNews = true;
+  }
+  onLanded(core, channel);
+  return FRAME_TAKEN;
+}
+
+// The owner refused one operation: its transfer fails, the session goes on.
+function onRefuse(core: LaneCore, channel: Channel, word: number): number {
+  const words = channel.staging.uint32;
+  const reason = words[word + WORD_TRANSFER_LOW]!;
+  const kind = words[word + WORD_TRANSFER_HIGH]!;
+  const sequence = words[word + WORD_SEQUENCE]! | 0;
+  if (kind === FRAME_READ_REQUEST) {
+    if (channel.readNext === channel.readDone || sequence !== channel.readDone) {
+      return TURN_RULE - RULE_UNASKED;
+    }
+    const slot = channel.readTransfer[channel.readDone & FLIGHT_MASK]!;
+    giveBackFlight(core, channel, slot, channel.readChunk[channel.readDone & FLIGHT_MASK]!);
+    channel.readDone = (channel.readDone + 1) | 0;
+    failTransfer(core, slot, reason);
+    confirmChunks(core, slot, 1);
+    return FRAME_TAKEN;
+  }
+  const behind = (sequence - channel.writeAcked) | 0;
+  if (behind < 0 || behind >= ((channel.writeNext - channel.writeAcked) | 0)) {
+    return TURN_RULE - RULE_UNASKED;
+  }
+  const flight = sequence & FLIGHT_MASK;
+  const slot = channel.writeTransfer[flight]!;
+  giveBackFlight(core, channel, slot, channel.writeChunk[flight]!);
+  channel.writeChunk[flight] = -1; // not to be counted when its acknowledgement comes
+  failTransfer(core, slot, reason);
+  return FRAME_TAKEN;
+}
+
+function giveBackFlight(core: LaneCore, channel: Channel, slot: number, chunk: number): void {
+  if (chunk < 0) return;
+  channel.flightBytes -= core.uint32[chunkWordOf(core, slot, chunk) + CHUNK_BYTES]!;
+}

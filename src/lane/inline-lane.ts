@@ -1,0 +1,44 @@
+// A lane without a thread: whoever polls moves it. It asks the sockets directly, because a poll
+// that finds nothing must cost as little as one call.
+
+import { systemClock } from '../base/clock.js';
+import { TcpPort } from '../transport/tcp/tcp-port.js';
+import type { LaneHooks } from './lane-commands.js';
+import { destroyLaneCore, type LaneCore } from './lane-core.js';
+import { stepLane } from './lane-step.hot.js';
+
+export class InlineLane implements LaneHooks {
+  readonly #core: LaneCore;
+
+  constructor(core: LaneCore) {
+    this.#core = core;
+  }
+
+  openPort(fd: number): TcpPort {
+    return new TcpPort(fd);
+  }
+
+  onChannelAdded(): void {
+    // Nothing watches readiness here.
+  }
+
+  onChannelRemoved(): void {
+    // Nothing watches readiness here.
+  }
+
+  step(): number {
+    for (const channel of this.#core.channels) {
+      channel.isReadable = true;
+      channel.isWritable = true;
+    }
+    this.#core.hasNews = false;
+    this.#core.hasFinished = false;
+    // Only a striped channel asks for the time.
+    const nowUs = this.#core.channels.length > 1 ? systemClock.nowUs() : 0;
+    return stepLane(this.#core, this, nowUs);
+  }
+
+  close(): void {
+    destroyLaneCore(this.#core);
+  }
+}

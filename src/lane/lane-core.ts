@@ -1,0 +1,102 @@
+// The state of one lane: its channels, what is posted on each session, its rings. The same core
+// runs in a worker thread or, without threads, inside the caller.
+
+import type { FixedMemory } from '../memory/fixed-memory.js';
+import { createFixedMemory, destroyFixedMemory } from '../memory/fixed-memory.js';
+import { type RegionTable, regionTableOver } from '../memory/region-table.js';
+import type { Channel } from './channel.js';
+import {
+  COMMAND_RING_BYTES,
+  EVENT_RING_BYTES,
+  LANE_CONTROL_BYTES,
+  RING_HEADER_BYTES,
+  type SharedShape,
+  sharedOffsets,
+} from './layout.js';
+import { RecordRing } from './record-ring.js';
+
+/** Bytes of a refused or cancelled payload go here. */
+export const SINK_BYTES = 256 * 1024;
+
+export interface LaneCoreOptions {
+  readonly shared: FixedMemory;
+  readonly shape: SharedShape;
+  readonly laneIndex: number;
+  readonly sessionCount: number;
+  /** Turns for which an acknowledgement waits for a frame to ride on: 1 when callers drive. */
+  readonly ackDelayTurns: number;
+}
+
+/** Transfers of one session that wait in this lane, as intrusive lists. */
+export class SessionLane {
+  isOpen = false;
+  activeHead = -1;
+  activeTail = -1;
+  notifyHead = -1;
+  notifyTail = -1;
+}
+
+export class LaneCore {
+  readonly laneIndex: number;
+  readonly int32: Int32Array;
+  readonly uint32: Uint32Array;
+  readonly uint8: Uint8Array;
+  readonly float64: Float64Array;
+  readonly sharedAddr: number;
+  readonly transfersAt: number;
+  readonly arenaAt: number;
+  readonly controlAt: number;
+  readonly regions: RegionTable;
+  readonly commands: RecordRing;
+  readonly events: RecordRing;
+  readonly sessions: readonly SessionLane[];
+  readonly channels: Channel[] = [];
+  readonly nextActive: Int32Array;
+  readonly nextNotify: Int32Array;
+  readonly sink: FixedMemory;
+  readonly ackDelayTurns: number;
+  /** Time of the current turn, set by whoever steps the lane. */
+  nowUs = 0;
+  /** Events were written that the main thread may sleep on. */
+  hasNews = false;
+  /** Transfers finished since the last wake-up of blocking waiters. */
+  hasFinished = false;
+
+  constructor(options: LaneCoreOptions) {
+    const { shared, shape, laneIndex } = options;
+    const offsets = sharedOffsets(shape);
+    this.laneIndex = laneIndex;
+    this.int32 = shared.int32;
+    this.uint32 = shared.uint32;
+    this.uint8 = shared.uint8;
+    this.float64 = shared.float64;
+    this.sharedAddr = shared.addr;
+    this.transfersAt = offsets.transfersAt;
+    this.arenaAt = offsets.arenaAt;
+    this.controlAt = offsets.lanesAt + laneIndex * offsets.laneBytes;
+    this.regions = regionTableOver(shared, offsets.regionsAt, shape.regionCount);
+    const rings = laneRings(shared, this.controlAt);
+    this.commands = rings.commands;
+    this.events = rings.events;
+    this.sessions = Array.from({ length: options.sessionCount }, () => new SessionLane());
+    this.nextActive = new Int32Array(shape.transferCount).fill(-1);
+    this.nextNotify = new Int32Array(shape.transferCount).fill(-1);
+    this.sink = createFixedMemory(SINK_BYTES);
+    this.ackDelayTurns = options.ackDelayTurns;
+  }
+}
+
+/** What a lane holds besides the shared memory; it must not step any more. */
+export function destroyLaneCore(core: LaneCore): void {
+  for (const channel of core.channels.splice(0)) channel.destroy();
+  destroyFixedMemory(core.sink);
+}
+
+export function laneRings(shared: FixedMemory, controlAt: number) {
+  const commandsAt = controlAt + LANE_CONTROL_BYTES;
+  const eventsAt = commandsAt + RING_HEADER_BYTES + COMMAND_RING_BYTES;
+  return {
+    commands: new RecordRing(shared, commandsAt, COMMAND_RING_BYTES),
+    events: new RecordRing(shared, eventsAt, EVENT_RING_BYTES),
+  };
+}

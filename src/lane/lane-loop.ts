@@ -1,0 +1,145 @@
+// The loop of a lane in a thread of its own: move, look again for a bounded while, then sleep in
+// epoll until a socket or the doorbell wakes it.
+
+import { systemClock } from '../base/clock.js';
+import { wakeWaiters } from '../memory/thread-wait.js';
+import { Readiness } from '../transport/tcp/readiness.js';
+import { currentCpu, yieldCpu } from '../transport/tcp/thread.js';
+import { TcpPort } from '../transport/tcp/tcp-port.js';
+import type { Channel } from './channel.js';
+import { stepLane } from './lane-step.hot.js';
+import type { LaneHooks } from './lane-commands.js';
+import type { LaneCore } from './lane-core.js';
+import { isAmidBulk } from './bulk-wait.hot.js';
+import {
+  ENGINE_FINISHED,
+  ENGINE_MAIN_SLEEPS,
+  ENGINE_WAITERS,
+  LANE_LAST_CPU,
+  LANE_SLEEP_COUNT,
+  LANE_SLEEPS,
+  LANE_STOP,
+  LANE_TURNS,
+} from './layout.js';
+import { EVENT_CONTROL_READY } from './messages.js';
+import { peekRecord, publishRecords, reserveRecord } from './record-ring.hot.js';
+
+const SLEEP_MS = 100;
+
+export interface LaneLoopOptions {
+  readonly core: LaneCore;
+  readonly doorbellFd: number;
+  /** epoll set of the control sockets, −1 where another lane watches it. */
+  readonly controlFd: number;
+  readonly spinUs: number;
+  /** Wakes the main thread out of its event loop. */
+  readonly wakeMain: () => void;
+}
+
+export class LaneLoop implements LaneHooks {
+  readonly #core: LaneCore;
+  readonly #readiness: Readiness;
+  readonly #spinUs: number;
+  readonly #wakeMain: () => void;
+  readonly #byTag: (Channel | undefined)[] = [];
+
+  constructor(options: LaneLoopOptions) {
+    this.#core = options.core;
+    this.#spinUs = options.spinUs;
+    this.#wakeMain = options.wakeMain;
+    this.#readiness = new Readiness(options.doorbellFd);
+    if (options.controlFd >= 0) this.#readiness.nest(options.controlFd);
+  }
+
+  openPort(fd: number): TcpPort {
+    return new TcpPort(fd);
+  }
+
+  onChannelAdded(channel: Channel): void {
+    let tag = this.#byTag.indexOf(undefined);
+    if (tag < 0) tag = this.#byTag.length;
+    this.#byTag[tag] = channel;
+    this.#readiness.add(channel.port.fd, tag);
+  }
+
+  onChannelRemoved(channel: Channel): void {
+    const tag = this.#byTag.indexOf(channel);
+    if (tag >= 0) this.#byTag[tag] = undefined;
+  }
+
+  onReadable(tag: number): void {
+    const channel = this.#byTag[tag];
+    if (channel !== undefined) channel.isReadable = true;
+  }
+
+  onWritable(tag: number): void {
+    const channel = this.#byTag[tag];
+    if (channel !== undefined) channel.isWritable = true;
+  }
+
+  onNested(): void {
+    if (reserveRecord(this.#core.events, EVENT_CONTROL_READY, 4) < 0) return;
+    publishRecords(this.#core.events);
+    this.#core.hasNews = true;
+  }
+
+  /** Runs until the main thread sets LANE_STOP. */
+  run(): void {
+    const core = this.#core;
+    const stopWord = core.controlAt / 4 + LANE_STOP;
+    const turns = core.controlAt / 8 + LANE_TURNS;
+    let idleSinceUs = 0;
+    while (Atomics.load(core.int32, stopWord) === 0) {
+      core.float64[turns] = (core.float64[turns] ?? 0) + 1;
+      const nowUs = systemClock.nowUs();
+      const moved = stepLane(core, this, nowUs);
+      this.#tellNews();
+      if (moved > 0) {
+        idleSinceUs = 0;
+        continue;
+      }
+      if (idleSinceUs === 0) idleSinceUs = nowUs;
+      if (nowUs - idleSinceUs < this.#spinUs && !isAmidBulk(core)) {
+        yieldCpu();
+        this.#readiness.wait(0, this);
+        this.#tellNews();
+        continue;
+      }
+      this.#sleep();
+    }
+    this.#readiness.close();
+  }
+
+  #sleep(): void {
+    const core = this.#core;
+    const sleeps = core.controlAt / 4 + LANE_SLEEPS;
+    Atomics.store(core.int32, sleeps, 1);
+    // A command that came before the word was set would not ring the doorbell.
+    if (peekRecord(core.commands) < 0) {
+      const counter = core.controlAt / 8 + LANE_SLEEP_COUNT;
+      core.float64[counter] = (core.float64[counter] ?? 0) + 1;
+      this.#noteCpu();
+      this.#readiness.wait(SLEEP_MS, this);
+    }
+    Atomics.store(core.int32, sleeps, 0);
+    this.#tellNews();
+  }
+
+  // Where the lane really runs, for whoever asked for a place.
+  #noteCpu(): void {
+    this.#core.float64[this.#core.controlAt / 8 + LANE_LAST_CPU] = currentCpu();
+  }
+
+  #tellNews(): void {
+    const core = this.#core;
+    if (core.hasFinished) {
+      core.hasFinished = false;
+      if (Atomics.load(core.int32, ENGINE_WAITERS) > 0) {
+        wakeWaiters(core.sharedAddr + ENGINE_FINISHED * 4);
+      }
+    }
+    if (!core.hasNews) return;
+    core.hasNews = false;
+    if (Atomics.exchange(core.int32, ENGINE_MAIN_SLEEPS, 0) === 1) this.#wakeMain();
+  }
+}

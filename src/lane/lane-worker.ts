@@ -1,0 +1,42 @@
+// Entry of a lane's worker thread: opens the shared memory, pins itself, runs the loop.
+
+import { parentPort, workerData } from 'node:worker_threads';
+import { openFixedMemory } from '../memory/fixed-memory.js';
+import { pinThread, wakeThread } from '../transport/tcp/thread.js';
+import { destroyLaneCore, LaneCore } from './lane-core.js';
+import { LaneLoop } from './lane-loop.js';
+import { LANE_LAST_CPU, type SharedShape } from './layout.js';
+
+export interface LaneWorkerData {
+  readonly sharedAddr: number;
+  readonly sharedBytes: number;
+  readonly shape: SharedShape;
+  readonly laneIndex: number;
+  readonly sessionCount: number;
+  readonly doorbellFd: number;
+  readonly controlFd: number;
+  readonly wakeFd: number;
+  readonly spinUs: number;
+  readonly cpus: readonly number[];
+}
+
+const data = workerData as LaneWorkerData;
+const shared = openFixedMemory(data.sharedAddr, data.sharedBytes);
+const core = new LaneCore({
+  shared,
+  shape: data.shape,
+  laneIndex: data.laneIndex,
+  sessionCount: data.sessionCount,
+  ackDelayTurns: 0,
+});
+core.float64[core.controlAt / 8 + LANE_LAST_CPU] = pinThread(data.cpus);
+const loop = new LaneLoop({
+  core,
+  doorbellFd: data.doorbellFd,
+  controlFd: data.controlFd,
+  spinUs: data.spinUs,
+  wakeMain: () => wakeThread(data.wakeFd),
+});
+parentPort?.postMessage('ready');
+loop.run();
+destroyLaneCore(core);

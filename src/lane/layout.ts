@@ -1,0 +1,176 @@
+// Words of the memory that the main thread and the lanes share. Both import these offsets, and
+// docs/shared-layout.md prints them. One writer per word unless it says atomic.
+//
+//   ┌────────────┬───────────────┬──────────────┬───────────────────────────┬───────────┐
+//   │ engine 4 K │ regions × 64  │ transfers    │ lanes × (control + rings) │ arena     │
+//   │            │               │ × 512        │                           │ (requests)│
+//   └────────────┴───────────────┴──────────────┴───────────────────────────┴───────────┘
+
+import { REGION_ENTRY_BYTES } from '../memory/region-table.js';
+
+export const ENGINE_BLOCK_BYTES = 4096;
+/** 1 while the main thread sleeps and wants a byte in its pipe; the lane that rings clears it. */
+export const ENGINE_MAIN_SLEEPS = 0;
+/** Counts finished transfers; a blocking wait sleeps on this word (futex). */
+export const ENGINE_FINISHED = 32;
+/** Atomic: counts notifications of all lanes, so that main can hand them on as they landed. */
+export const ENGINE_NOTIFICATIONS = 96;
+/** Threads that sleep on ENGINE_FINISHED. */
+export const ENGINE_WAITERS = 64;
+
+export const TRANSFER_BYTES = 512;
+const TRANSFER_WORDS = TRANSFER_BYTES / 4;
+const TRANSFER_FLOATS = TRANSFER_BYTES / 8;
+
+// Int32 words of a transfer, first line: written by main before the transfer is handed out.
+export const TRANSFER_STATE = 0;
+export const TRANSFER_GENERATION = 1;
+export const TRANSFER_OPERATION = 2;
+export const TRANSFER_SESSION = 3;
+export const TRANSFER_CHUNK_COUNT = 4;
+export const TRANSFER_NOTIFY_BYTES = 5;
+/** Atomic: 0, or why the transfer failed (FAIL_…); the first reason stays. */
+export const TRANSFER_FAILURE = 6;
+/** 1 once the notification is on its way or given up. */
+export const TRANSFER_NOTIFY_FRAMED = 8;
+// Float64 indexes, same line: byte offsets into the arena.
+export const TRANSFER_REMOTES_AT = 8;
+export const TRANSFER_PAIRS_AT = 9;
+export const TRANSFER_CHUNKS_AT = 10;
+export const TRANSFER_NOTIFY_AT = 11;
+// Second and third line, atomic: shared by the lanes.
+/** Next chunk that nobody has claimed. */
+export const TRANSFER_CLAIM = 32;
+/** Lanes that may still look at this entry; it is reused only at 0. */
+export const TRANSFER_HOLDERS = 33;
+/** Chunks (and the notification) that are not confirmed yet. */
+export const TRANSFER_REMAINING = 48;
+// Receipt: bytes (Float64) and chunks (Int32) per channel, each written by the channel's lane.
+export const TRANSFER_CHANNEL_BYTES = 32;
+export const TRANSFER_CHANNEL_CHUNKS = 96;
+export const CHANNELS_MAX = 16;
+
+export const TRANSFER_LAYOUT = [
+  {
+    name: 'state',
+    offset: 0,
+    writer: 'main, then the finishing lane',
+    meaning: '0 free, 1 active, 2 done, 3 failed',
+  },
+  { name: 'generation', offset: 4, writer: 'main', meaning: 'counts uses of the entry' },
+  { name: 'operation', offset: 8, writer: 'main', meaning: '1 write, 2 read' },
+  { name: 'session', offset: 12, writer: 'main', meaning: 'session index' },
+  { name: 'chunkCount', offset: 16, writer: 'main', meaning: 'chunks of the request' },
+  {
+    name: 'notifyBytes',
+    offset: 20,
+    writer: 'main',
+    meaning: 'length of the notification, −1 without one',
+  },
+  {
+    name: 'failure',
+    offset: 24,
+    writer: 'lanes (atomic, first wins)',
+    meaning: 'why it failed, or 0',
+  },
+  {
+    name: 'notifyFramed',
+    offset: 32,
+    writer: 'main, then lanes',
+    meaning: '1 once the notification is on its way or given up',
+  },
+  {
+    name: 'remotesAt … notifyAt',
+    offset: 64,
+    writer: 'main',
+    meaning: 'four float64 offsets into the arena',
+  },
+  { name: 'claim', offset: 128, writer: 'lanes (atomic add)', meaning: 'next unclaimed chunk' },
+  {
+    name: 'holders',
+    offset: 132,
+    writer: 'main and lanes (atomic)',
+    meaning: 'lanes that may look at it',
+  },
+  {
+    name: 'remaining',
+    offset: 192,
+    writer: 'lanes (atomic sub)',
+    meaning: 'unconfirmed chunks, notification included',
+  },
+  { name: 'channelBytes', offset: 256, writer: 'lane of the channel', meaning: '16 float64' },
+  { name: 'channelChunks', offset: 384, writer: 'lane of the channel', meaning: '16 int32' },
+] as const;
+
+export const TransferState = { Free: 0, Active: 1, Done: 2, Failed: 3 } as const;
+
+export const OPERATION_WRITE = 1;
+export const OPERATION_READ = 2;
+
+// Why a transfer failed. 1–4 equal the REFUSE reasons of the wire.
+export const FAIL_STALE = 1;
+export const FAIL_KEY = 2;
+export const FAIL_RIGHTS = 3;
+export const FAIL_BOUNDS = 4;
+export const FAIL_CHANNEL = 5;
+export const FAIL_CANCELLED = 6;
+
+export const LANE_CONTROL_BYTES = 4096;
+/** 1 while the lane sleeps in epoll and wants its doorbell rung. */
+export const LANE_SLEEPS = 0;
+/** Set by main: leave the loop. */
+export const LANE_STOP = 32;
+// Counters, written by the lane (Float64 indexes).
+export const LANE_TURNS = 64;
+export const LANE_SLEEP_COUNT = 65;
+export const LANE_LAST_CPU = 66;
+
+export const COMMAND_RING_BYTES = 512 * 1024;
+export const EVENT_RING_BYTES = 1024 * 1024;
+export const RING_HEADER_BYTES = 256;
+
+export interface SharedShape {
+  readonly regionCount: number;
+  readonly transferCount: number;
+  readonly laneCount: number;
+  readonly arenaBytes: number;
+}
+
+export interface SharedOffsets {
+  readonly regionsAt: number;
+  readonly transfersAt: number;
+  readonly lanesAt: number;
+  readonly laneBytes: number;
+  readonly arenaAt: number;
+  readonly totalBytes: number;
+}
+
+export function sharedOffsets(shape: SharedShape): SharedOffsets {
+  const regionsAt = ENGINE_BLOCK_BYTES;
+  const transfersAt = roundPage(regionsAt + shape.regionCount * REGION_ENTRY_BYTES);
+  const lanesAt = roundPage(transfersAt + shape.transferCount * TRANSFER_BYTES);
+  const laneBytes = roundPage(
+    LANE_CONTROL_BYTES + 2 * RING_HEADER_BYTES + COMMAND_RING_BYTES + EVENT_RING_BYTES,
+  );
+  const arenaAt = lanesAt + shape.laneCount * laneBytes;
+  return {
+    regionsAt,
+    transfersAt,
+    lanesAt,
+    laneBytes,
+    arenaAt,
+    totalBytes: arenaAt + roundPage(shape.arenaBytes),
+  };
+}
+
+function roundPage(bytes: number): number {
+  return Math.ceil(bytes / 4096) * 4096;
+}
+
+export function transferWord(transfersAt: number, slot: number, word: number): number {
+  return transfersAt / 4 + slot * TRANSFER_WORDS + word;
+}
+
+export function transferFloat(transfersAt: number, slot: number, float: number): number {
+  return transfersAt / 8 + slot * TRANSFER_FLOATS + float;
+}

@@ -1,0 +1,144 @@
+// A transfer from the lane's side: chunks are claimed, confirmed, failed; the last confirmation
+// finishes it. Several lanes work on one transfer, so shared words change atomically.
+
+import {
+  ENGINE_FINISHED,
+  FAIL_CHANNEL,
+  TRANSFER_CHUNK_COUNT,
+  TRANSFER_CLAIM,
+  TRANSFER_FAILURE,
+  TRANSFER_GENERATION,
+  TRANSFER_HOLDERS,
+  TRANSFER_NOTIFY_BYTES,
+  TRANSFER_NOTIFY_FRAMED,
+  TRANSFER_REMAINING,
+  TRANSFER_SESSION,
+  TRANSFER_STATE,
+  TransferState,
+  transferWord,
+} from './layout.js';
+import type { LaneCore, SessionLane } from './lane-core.js';
+import { EVENT_FINISHED } from './messages.js';
+import { publishRecords, reserveRecord } from './record-ring.hot.js';
+
+function word(core: LaneCore, slot: number, index: number): number {
+  return transferWord(core.transfersAt, slot, index);
+}
+
+/** A transfer enters this lane: its chunks wait on the session, or only its notification does. */
+export function submitTransfer(core: LaneCore, slot: number): void {
+  const session = core.sessions[core.int32[word(core, slot, TRANSFER_SESSION)]!]!;
+  const isNotifyOnly = core.int32[word(core, slot, TRANSFER_CHUNK_COUNT)] === 0;
+  if (!session.isOpen) {
+    failTransfer(core, slot, FAIL_CHANNEL);
+    if (isNotifyOnly) confirmChunks(core, slot, 1);
+    releaseHolder(core, slot);
+    return;
+  }
+  if (isNotifyOnly) {
+    pushNotify(core, session, slot);
+    releaseHolder(core, slot);
+    return;
+  }
+  core.nextActive[slot] = -1;
+  if (session.activeTail < 0) session.activeHead = slot;
+  else core.nextActive[session.activeTail] = slot;
+  session.activeTail = slot;
+}
+
+/** The next chunk of the session's oldest transfer, or −1; the transfer is session.activeHead. */
+export function claimChunk(core: LaneCore, session: SessionLane): number {
+  while (session.activeHead >= 0) {
+    const slot = session.activeHead;
+    const chunk = Atomics.add(core.int32, word(core, slot, TRANSFER_CLAIM), 1);
+    if (chunk < core.int32[word(core, slot, TRANSFER_CHUNK_COUNT)]!) return chunk;
+    popActive(core, session);
+  }
+  return -1;
+}
+
+function popActive(core: LaneCore, session: SessionLane): void {
+  const slot = session.activeHead;
+  session.activeHead = core.nextActive[slot]!;
+  if (session.activeHead < 0) session.activeTail = -1;
+  releaseHolder(core, slot);
+}
+
+function releaseHolder(core: LaneCore, slot: number): void {
+  Atomics.sub(core.int32, word(core, slot, TRANSFER_HOLDERS), 1);
+}
+
+export function pushNotify(core: LaneCore, session: SessionLane, slot: number): void {
+  core.nextNotify[slot] = -1;
+  if (session.notifyTail < 0) session.notifyHead = slot;
+  else core.nextNotify[session.notifyTail] = slot;
+  session.notifyTail = slot;
+}
+
+/** The oldest transfer whose notification may go now, or −1. */
+export function takeNotify(core: LaneCore, session: SessionLane): number {
+  const slot = session.notifyHead;
+  if (slot < 0) return -1;
+  session.notifyHead = core.nextNotify[slot]!;
+  if (session.notifyHead < 0) session.notifyTail = -1;
+  return slot;
+}
+
+/** `count` chunks, or the notification, are confirmed or given up. */
+export function confirmChunks(core: LaneCore, slot: number, count: number): void {
+  const int32 = core.int32;
+  const left = Atomics.sub(int32, word(core, slot, TRANSFER_REMAINING), count) - count;
+  if (left === 0) {
+    finishTransfer(core, slot);
+    return;
+  }
+  if (left !== 1 || int32[word(core, slot, TRANSFER_NOTIFY_BYTES)]! < 0) return;
+  if (int32[word(core, slot, TRANSFER_NOTIFY_FRAMED)] === 1) return;
+  // Every chunk has landed: only now may the notification follow.
+  int32[word(core, slot, TRANSFER_NOTIFY_FRAMED)] = 1;
+  if (Atomics.load(int32, word(core, slot, TRANSFER_FAILURE)) !== 0) {
+    confirmChunks(core, slot, 1);
+    return;
+  }
+  const session = core.sessions[int32[word(core, slot, TRANSFER_SESSION)]!]!;
+  pushNotify(core, session, slot);
+}
+
+/** Records the first reason and gives up the chunks that nobody has claimed. */
+export function failTransfer(core: LaneCore, slot: number, reason: number): void {
+  const int32 = core.int32;
+  if (Atomics.compareExchange(int32, word(core, slot, TRANSFER_FAILURE), 0, reason) !== 0) return;
+  const chunkCount = int32[word(core, slot, TRANSFER_CHUNK_COUNT)]!;
+  const claimed = Atomics.exchange(int32, word(core, slot, TRANSFER_CLAIM), chunkCount);
+  if (claimed < chunkCount) confirmChunks(core, slot, chunkCount - claimed);
+}
+
+function finishTransfer(core: LaneCore, slot: number): void {
+  const int32 = core.int32;
+  const failure = Atomics.load(int32, word(core, slot, TRANSFER_FAILURE));
+  const state = failure === 0 ? TransferState.Done : TransferState.Failed;
+  const generation = int32[word(core, slot, TRANSFER_GENERATION)]!;
+  Atomics.store(int32, word(core, slot, TRANSFER_STATE), state);
+  Atomics.add(int32, ENGINE_FINISHED, 1);
+  // There is always room: notifications leave a reserve for one event per transfer.
+  const at = reserveRecord(core.events, EVENT_FINISHED, 8);
+  int32[at >> 2] = slot;
+  int32[(at >> 2) + 1] = generation;
+  publishRecords(core.events);
+  core.hasNews = true;
+  core.hasFinished = true;
+}
+
+/** The session is gone: everything that waits on it in this lane fails. */
+export function failSession(core: LaneCore, session: SessionLane): void {
+  session.isOpen = false;
+  while (session.activeHead >= 0) {
+    failTransfer(core, session.activeHead, FAIL_CHANNEL);
+    popActive(core, session);
+  }
+  for (let slot = takeNotify(core, session); slot >= 0; slot = takeNotify(core, session)) {
+    // Its chunks were confirmed; what is left is the notification itself.
+    failTransfer(core, slot, FAIL_CHANNEL);
+    confirmChunks(core, slot, 1);
+  }
+}

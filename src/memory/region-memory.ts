@@ -1,0 +1,57 @@
+// Memory that the engine allocates for regions: mapped, page-aligned, on huge pages where asked.
+
+import { TcpxError } from '../base/errors.js';
+import { errnoName } from '../ffi/libc/errno.js';
+import {
+  adviseHugePages,
+  type Mapping,
+  mapMemory,
+  tryMapMemory,
+  unmapMemory,
+  viewMapping,
+} from '../ffi/libc/mapping.js';
+
+export type PageKind = 'normal' | 'prefer-huge' | 'huge';
+
+export interface RegionMemory {
+  readonly buffer: ArrayBuffer;
+  /** What the memory really lies on; `prefer-huge` may end as `transparent` or `normal`. */
+  readonly pages: 'normal' | 'transparent' | 'huge';
+}
+
+const HUGE_PAGE_BYTES = 2 * 1024 * 1024;
+const PAGE_BYTES = 4096;
+
+// Unmapped when the last view is gone: unmapping under a live view would crash the process.
+const unmapWhenUnused = new FinalizationRegistry<Mapping>((mapping) => unmapMemory(mapping));
+
+export function allocateRegionMemory(bytes: number, pages: PageKind): RegionMemory {
+  if (!Number.isSafeInteger(bytes) || bytes <= 0) {
+    throw new TcpxError(
+      'ERR_USAGE_ARGUMENT',
+      `allocate: ${bytes} is not a positive number of bytes`,
+    );
+  }
+  if (pages === 'normal') return wrap(mapMemory(roundUp(bytes, PAGE_BYTES)), bytes, 'normal');
+  const hugeBytes = roundUp(bytes, HUGE_PAGE_BYTES);
+  const huge = tryMapMemory(hugeBytes, { isHuge: true, isPopulated: true });
+  if (typeof huge !== 'number') return wrap(huge, bytes, 'huge');
+  if (pages === 'huge') {
+    throw new TcpxError(
+      'ERR_CAP_HUGE_PAGES',
+      `allocate ${bytes} bytes on huge pages: mmap: ${errnoName(-huge)}`,
+    );
+  }
+  const mapping = mapMemory(hugeBytes);
+  return wrap(mapping, bytes, adviseHugePages(mapping) ? 'transparent' : 'normal');
+}
+
+function wrap(mapping: Mapping, bytes: number, pages: RegionMemory['pages']): RegionMemory {
+  const buffer = viewMapping({ addr: mapping.addr, bytes });
+  unmapWhenUnused.register(buffer, mapping);
+  return { buffer, pages };
+}
+
+function roundUp(bytes: number, unit: number): number {
+  return Math.ceil(bytes / unit) * unit;
+}

@@ -1,0 +1,179 @@
+// Registered memory: what peers may reach. The registry owns the table entries; a region keeps
+// its memory alive while it is registered.
+
+import { randomFillSync } from 'node:crypto';
+import { TcpxError } from '../base/errors.js';
+import { addressOf } from '../ffi/libc/library.js';
+import {
+  REGION_GENERATION,
+  REGION_KEY,
+  REGION_RIGHTS,
+  REGION_USERS,
+  RIGHT_READ,
+  RIGHT_WRITE,
+  type RegionTable,
+  regionWord,
+  writeRegionRange,
+} from './region-table.js';
+
+export interface RegionRights {
+  readonly read: boolean;
+  readonly write: boolean;
+}
+
+/** Memory of the caller: JavaScript-owned, or a raw range whose owner promises to keep it. */
+export type RegionSource =
+  | ArrayBufferView
+  | ArrayBuffer
+  | SharedArrayBuffer
+  | { readonly addr: number; readonly bytes: number };
+
+/** What a peer needs to reach a region; made by the owner, opaque to the peer. */
+export interface RegionDescriptor {
+  readonly slot: number;
+  readonly generation: number;
+  readonly bytes: number;
+  /** 32 hexadecimal digits. */
+  readonly key: string;
+}
+
+export interface Region {
+  readonly id: number;
+  readonly generation: number;
+  readonly addr: number;
+  readonly bytes: number;
+  readonly rights: RegionRights;
+  readonly descriptor: RegionDescriptor;
+  /** The registered memory itself; held here so that it lives as long as the registration. */
+  readonly source: RegionSource;
+}
+
+const GENERATION_MAX = 0x7fffffff;
+
+export class RegionRegistry {
+  readonly #table: RegionTable;
+  readonly #regions: (Region | undefined)[] = [];
+  readonly #generations: number[] = [];
+
+  constructor(table: RegionTable) {
+    this.#table = table;
+  }
+
+  register(source: RegionSource, rights: RegionRights): Region {
+    const { addr, bytes } = rangeOf(source);
+    const slot = this.#freeSlot();
+    const generation = nextGeneration(this.#generations[slot] ?? 0);
+    const key = randomFillSync(new Uint8Array(16));
+    const region: Region = {
+      id: slot,
+      generation,
+      addr,
+      bytes,
+      rights,
+      source,
+      descriptor: { slot, generation, bytes, key: Buffer.from(key).toString('hex') },
+    };
+    this.#regions[slot] = region;
+    this.#generations[slot] = generation;
+    this.#publish(region, key);
+    return region;
+  }
+
+  #freeSlot(): number {
+    let slot = this.#regions.indexOf(undefined);
+    if (slot < 0) slot = this.#regions.length;
+    if (slot < this.#table.count) return slot;
+    throw new TcpxError(
+      'ERR_CONFIG_VALUE',
+      `register: ${this.#table.count} regions are registered, memory.regionsMax allows no more`,
+    );
+  }
+
+  #publish(region: Region, key: Uint8Array): void {
+    const { int32 } = this.#table;
+    const slot = region.id;
+    writeRegionRange(this.#table, slot, region.addr, region.bytes);
+    int32[regionWord(slot, REGION_RIGHTS)] =
+      (region.rights.read ? RIGHT_READ : 0) | (region.rights.write ? RIGHT_WRITE : 0);
+    const keyView = new DataView(key.buffer);
+    for (let index = 0; index < 4; index++) {
+      int32[regionWord(slot, REGION_KEY) + index] = keyView.getInt32(index * 4, true);
+    }
+    Atomics.store(int32, regionWord(slot, REGION_GENERATION), region.generation);
+  }
+
+  isRegistered(region: Region): boolean {
+    return this.#regions[region.id] === region;
+  }
+
+  /** Accesses in progress: by peers, and by transfers posted here. */
+  users(region: Region): number {
+    return Atomics.load(this.#table.int32, regionWord(region.id, REGION_USERS));
+  }
+
+  assertRegistered(region: Region): void {
+    if (!this.isRegistered(region)) throw staleUse(region);
+  }
+
+  /** A transfer that was posted here uses the memory until release. */
+  retain(region: Region): void {
+    this.assertRegistered(region);
+    Atomics.add(this.#table.int32, regionWord(region.id, REGION_USERS), 1);
+  }
+
+  release(region: Region): void {
+    Atomics.sub(this.#table.int32, regionWord(region.id, REGION_USERS), 1);
+  }
+
+  /** From now on every new access is refused; those in progress go on. */
+  beginClose(region: Region): void {
+    if (!this.isRegistered(region)) throw staleUse(region);
+    Atomics.store(this.#table.int32, regionWord(region.id, REGION_GENERATION), -region.generation);
+  }
+
+  /** Takes beginClose back. */
+  cancelClose(region: Region): void {
+    if (!this.isRegistered(region)) return;
+    Atomics.store(this.#table.int32, regionWord(region.id, REGION_GENERATION), region.generation);
+  }
+
+  /** Does nothing when it has happened already: the slot may belong to somebody else by now. */
+  finishClose(region: Region): void {
+    if (!this.isRegistered(region)) return;
+    Atomics.store(this.#table.int32, regionWord(region.id, REGION_GENERATION), 0);
+    this.#regions[region.id] = undefined;
+  }
+}
+
+function staleUse(region: Region): TcpxError {
+  return new TcpxError(
+    'ERR_USAGE_STATE',
+    `region ${region.id}: generation ${region.generation} is not registered`,
+  );
+}
+
+function nextGeneration(generation: number): number {
+  return generation >= GENERATION_MAX ? 1 : generation + 1;
+}
+
+function rangeOf(source: RegionSource): { addr: number; bytes: number } {
+  const isRaw = 'addr' in source;
+  const bytes = isRaw ? source.bytes : source.byteLength;
+  if (!Number.isSafeInteger(bytes) || bytes <= 0) {
+    throw new TcpxError(
+      'ERR_USAGE_ARGUMENT',
+      `register: a region has at least 1 byte, not ${bytes}`,
+    );
+  }
+  if (!isRaw) {
+    const buffer = ArrayBuffer.isView(source) ? source.buffer : source;
+    if (buffer instanceof ArrayBuffer && buffer.resizable) {
+      throw new TcpxError('ERR_USAGE_ARGUMENT', 'register: a resizable buffer may move');
+    }
+    return { addr: addressOf(source), bytes };
+  }
+  if (!Number.isSafeInteger(source.addr) || source.addr <= 0) {
+    throw new TcpxError('ERR_USAGE_ARGUMENT', `register: ${source.addr} is not an address`);
+  }
+  return { addr: source.addr, bytes };
+}

@@ -1,0 +1,110 @@
+// Puts an agent together from its parts; the verbs are in agent.ts.
+
+import { type Clock, systemClock } from '../base/clock.js';
+import { TcpxError } from '../base/errors.js';
+import { type Log, silentLog } from '../base/log.js';
+import type { SettingValues } from '../base/settings.js';
+import { ActivityBell } from './activity-bell.js';
+import { type BackendHandle, BackendSet } from './backend-set.js';
+import type { RegDlist } from './descriptors.js';
+import { LocalSections } from './local-sections.js';
+import { encodeMetadata } from './metadata.js';
+import { MetadataEndpoint } from './metadata-endpoint.js';
+import { Notifier } from './notifier.js';
+import { PluginManager } from './plugin-manager.js';
+import { nextGeneration, RemotePeers } from './remote-peers.js';
+import { AgentTelemetry, isTelemetryOn } from './telemetry.js';
+import { XferFactory } from './xfer-factory.js';
+import { XferRunner } from './xfer-runner.js';
+
+export interface AgentOptions {
+  /** Where backends come from; built-in plugins are registered there. */
+  readonly plugins?: PluginManager;
+  /** Opens the metadata listener on nixl.listenHost and nixl.listenPort. */
+  readonly useListenThread?: boolean;
+  readonly captureTelemetry?: boolean;
+  readonly settings?: Partial<SettingValues>;
+  /** Told when a peer is forgotten: lost, withdrawn or invalidated. */
+  readonly onPeerEvicted?: (agent: string) => void;
+  readonly log?: Log;
+  readonly clock?: Clock;
+}
+
+export interface AgentParts {
+  readonly name: string;
+  readonly plugins: PluginManager;
+  readonly backends: BackendSet;
+  readonly sections: LocalSections;
+  readonly peers: RemotePeers;
+  readonly factory: XferFactory;
+  readonly runner: XferRunner;
+  readonly notifier: Notifier;
+  readonly bell: ActivityBell;
+  readonly telemetry: AgentTelemetry;
+  readonly endpoint: MetadataEndpoint;
+  readonly log: Log;
+}
+
+export function assembleAgent(
+  name: string,
+  options: AgentOptions,
+  settings: SettingValues,
+): AgentParts {
+  const log = options.log ?? silentLog;
+  const bell = new ActivityBell();
+  const plugins = options.plugins ?? new PluginManager();
+  const backends = new BackendSet(name, plugins, log);
+  const sections = new LocalSections(log);
+  const onEvicted = (agent: string) => {
+    options.onPeerEvicted?.(agent);
+    // Whoever waits for a transfer with that peer must look again.
+    bell.ring();
+  };
+  const blobBytesMax = settings['nixl.metadataBytesMax'];
+  const peers = new RemotePeers({ ownName: name, backends, blobBytesMax, log, onEvicted });
+  const isCapturing = options.captureTelemetry === true;
+  const telemetry = new AgentTelemetry(isTelemetryOn(settings['nixl.telemetry'], isCapturing));
+  const self = { name, generation: nextGeneration(), isLive: true };
+  const factory = new XferFactory(self, backends, sections, peers);
+  const runner = new XferRunner(options.clock ?? systemClock, bell, peers, telemetry);
+  const notifier = new Notifier(name, backends, peers, bell, log);
+  const handlers = {
+    ownBlob: () => ownMetadata({ name, backends, sections }, 'answer a pull'),
+    onLoad: (blob: Uint8Array, origin: string) => void peers.load(blob, origin),
+    onInvalidate: (agent: string, origin: string) => peers.invalidate(agent, origin),
+  };
+  const endpoint = new MetadataEndpoint({ handlers, frameBytesMax: blobBytesMax, log });
+  const parts = { name, plugins, backends, sections, peers, factory, runner, notifier };
+  return { ...parts, bell, telemetry, endpoint, log };
+}
+
+export interface OwnMetadataOptions {
+  readonly backends?: readonly BackendHandle[];
+  readonly includeConnInfo?: boolean;
+}
+
+/** This agent's metadata: all of it, or what `list` names (an empty list: connections alone). */
+export function ownMetadata(
+  parts: Pick<AgentParts, 'name' | 'backends' | 'sections'>,
+  attempted: string,
+  list?: RegDlist,
+  options: OwnMetadataOptions = {},
+): Uint8Array {
+  const remote = parts.backends
+    .select(options.backends)
+    .filter((handle) => handle.backend.supportsRemote);
+  if (remote.length === 0) {
+    throw new TcpxError('ERR_USAGE_ARGUMENT', `${attempted}: no backend here reaches other agents`);
+  }
+  const isConnOnly = list?.descs.length === 0;
+  const hasConnInfo = list === undefined || isConnOnly || options.includeConnInfo === true;
+  return encodeMetadata({
+    agent: parts.name,
+    connections: hasConnInfo ? remote.flatMap(connectionOf) : [],
+    sections: isConnOnly ? [] : parts.sections.describe(remote, list),
+  });
+}
+
+function connectionOf({ type, connInfo }: BackendHandle) {
+  return connInfo === undefined ? [] : [{ type, info: connInfo }];
+}

@@ -1,0 +1,302 @@
+// The NIXL agent: NIXL's verbs over whatever backends it is given. Verbs of the data path
+// (postXferReq, getXferStatus, releaseXferReq, checkRemoteMD) return NIXL's numbers; the others
+// throw a TcpxError, whose number nixlStatusOf() tells.
+
+import { loadConfig, processEnvironment } from '../base/config.js';
+import { TcpxError } from '../base/errors.js';
+import { SETTINGS } from '../base/settings.js';
+import {
+  type AgentOptions,
+  type AgentParts,
+  assembleAgent,
+  type OwnMetadataOptions,
+  ownMetadata,
+} from './agent-parts.js';
+import type { BackendParams, XferCost } from './backend.js';
+import type { BackendHandle } from './backend-set.js';
+import type { RegDlist } from './descriptors.js';
+import { checkMovable, type MemType, type XferOp } from './memory-type.js';
+import { type ExchangeOptions, MetadataExchange } from './metadata-exchange.js';
+import { checkAgentName } from './names.js';
+import type { NotifMap } from './notifier.js';
+import { openStore } from './open-store.js';
+import type { PreparedDlist } from './prepared-dlist.js';
+import { APPLICATION_ORIGIN } from './remote-peers.js';
+import { NixlStatus } from './status.js';
+import type { TelemetrySnapshot, XferTelemetry } from './telemetry.js';
+import type { XferDlistInput } from './xfer-dlist.js';
+import { notifBytes, type XferOptions } from './xfer-factory.js';
+import type { XferRequest } from './xfer-request.js';
+import type { PostOptions, XferControl } from './xfer-runner.js';
+
+export interface BackendChoice {
+  readonly backends?: readonly BackendHandle[];
+}
+
+export interface BackendDescription {
+  readonly memTypes: readonly MemType[];
+  readonly params: BackendParams;
+}
+
+/** Where peers are looked for unless a port is named; NIXL's default. */
+const PEER_PORT = SETTINGS['nixl.listenPort'].fallback;
+
+export class Agent {
+  readonly name: string;
+  readonly #parts: AgentParts;
+  readonly #exchange: MetadataExchange;
+  #isClosed = false;
+
+  private constructor(name: string, parts: AgentParts, exchange: MetadataExchange) {
+    this.name = name;
+    this.#parts = parts;
+    this.#exchange = exchange;
+  }
+
+  /** C++ `nixlAgent(name, config)`. Rejects on a bad name, a taken port or an unusable store. */
+  static async create(name: string, options: AgentOptions = {}): Promise<Agent> {
+    checkAgentName(name, 'create agent');
+    const sources = { options: options.settings ?? {}, environment: processEnvironment() };
+    const settings = loadConfig(sources).values;
+    const parts = assembleAgent(name, options, settings);
+    const { endpoint, peers, log } = parts;
+    try {
+      if (options.useListenThread === true) {
+        await endpoint.listen(settings['nixl.listenHost'], settings['nixl.listenPort']);
+      }
+      const store = await openStore(name, settings, log);
+      const where = { endpoint, store, defaultPort: PEER_PORT };
+      return new Agent(name, parts, new MetadataExchange({ agent: name, peers, log, ...where }));
+    } catch (error) {
+      await parts.endpoint.close();
+      throw error;
+    }
+  }
+
+  // ── backends ──
+
+  getAvailPlugins(): string[] {
+    return this.#parts.plugins.getAvailPlugins();
+  }
+
+  async getPluginParams(type: string): Promise<BackendDescription> {
+    const plugin = await this.#parts.plugins.get(type);
+    return { memTypes: plugin.memTypes, params: plugin.defaultParams };
+  }
+
+  async createBackend(type: string, params: BackendParams = {}): Promise<BackendHandle> {
+    const handle = await this.#parts.backends.create(type, params);
+    handle.backend.onActivity?.(this.#parts.bell.ring);
+    return handle;
+  }
+
+  getBackendParams(handle: BackendHandle): BackendDescription {
+    this.#parts.backends.select([handle]);
+    return { memTypes: handle.memTypes, params: handle.params };
+  }
+
+  // ── memory ──
+
+  async registerMem(list: RegDlist, choice: BackendChoice = {}): Promise<void> {
+    checkMovable(list.memType, 'registerMem');
+    await this.#parts.sections.register(list, this.#parts.backends.select(choice.backends));
+    this.#parts.telemetry.onRegistered(bytesOf(list));
+  }
+
+  async deregisterMem(list: RegDlist, choice: BackendChoice = {}): Promise<void> {
+    checkMovable(list.memType, 'deregisterMem');
+    await this.#parts.sections.deregister(list, this.#parts.backends.select(choice.backends));
+    this.#parts.telemetry.onDeregistered(bytesOf(list));
+  }
+
+  // ── metadata ──
+
+  getLocalMD(): Uint8Array {
+    return ownMetadata(this.#parts, 'getLocalMD');
+  }
+
+  /** An empty list gives connection info alone; otherwise those registrations. */
+  getLocalPartialMD(list: RegDlist, options: OwnMetadataOptions = {}): Uint8Array {
+    return ownMetadata(this.#parts, 'getLocalPartialMD', list, options);
+  }
+
+  /** Returns the name of the agent whose metadata it was. */
+  loadRemoteMD(blob: Uint8Array): string {
+    return this.#parts.peers.load(blob, APPLICATION_ORIGIN);
+  }
+
+  invalidateRemoteMD(agent: string): void {
+    this.#parts.peers.invalidate(agent, APPLICATION_ORIGIN);
+  }
+
+  /** SUCCESS if the agent is known and, where a list is given, covers it; else NOT_FOUND. */
+  checkRemoteMD(agent: string, list?: XferDlistInput): NixlStatus {
+    const isKnown =
+      list === undefined
+        ? this.#parts.peers.find(agent) !== undefined
+        : this.#parts.factory.isCovered(agent, list);
+    return isKnown ? NixlStatus.SUCCESS : NixlStatus.ERR_NOT_FOUND;
+  }
+
+  async sendLocalMD(options: ExchangeOptions = {}): Promise<void> {
+    await this.#exchange.sendFull(this.getLocalMD(), options);
+  }
+
+  async sendLocalPartialMD(
+    list: RegDlist,
+    options: ExchangeOptions & OwnMetadataOptions = {},
+  ): Promise<void> {
+    await this.#exchange.sendPartial(this.getLocalPartialMD(list, options), options);
+  }
+
+  /** Resolves when the metadata is loaded. */
+  async fetchRemoteMD(agent: string, options: ExchangeOptions = {}): Promise<void> {
+    await this.#exchange.fetch(agent, options);
+  }
+
+  async invalidateLocalMD(options: ExchangeOptions = {}): Promise<void> {
+    await this.#exchange.withdraw(options);
+  }
+
+  /** The listener's port, for agents that let the kernel choose. */
+  get listenPort(): number | undefined {
+    return this.#parts.endpoint.port;
+  }
+
+  /** Optional: transfers connect by themselves. */
+  async makeConnection(agent: string, choice: BackendChoice = {}): Promise<void> {
+    const { backends, peers } = this.#parts;
+    if (agent !== this.name && peers.find(agent) === undefined) {
+      throw new TcpxError('ERR_USAGE_NOT_FOUND', `makeConnection: agent ${agent} is unknown`);
+    }
+    const common = backends
+      .select(choice.backends)
+      .filter((h) => (agent === this.name ? h.backend.supportsLocal : peers.isReachable(agent, h)));
+    if (common.length === 0) {
+      throw new TcpxError('ERR_CAP_BACKEND', `makeConnection: no backend in common with ${agent}`);
+    }
+    for (const handle of common) await handle.backend.connect(agent);
+  }
+
+  // ── transfers ──
+
+  prepXferDlist(agent: string, list: XferDlistInput, choice: BackendChoice = {}): PreparedDlist {
+    return this.#parts.factory.prepare(agent, list, choice);
+  }
+
+  /** C++ spells it so. */
+  releasedDlistH(list: PreparedDlist): void {
+    list.isReleased = true;
+  }
+
+  /** Pairs `localIndices[i]` with `remoteIndices[i]`; neighbours are merged unless told not to. */
+  makeXferReq(
+    op: XferOp,
+    local: PreparedDlist,
+    localIndices: ArrayLike<number>,
+    remote: PreparedDlist,
+    remoteIndices: ArrayLike<number>,
+    options: XferOptions = {},
+  ): XferRequest {
+    const { factory, runner } = this.#parts;
+    return runner.adopt(factory.make(op, local, localIndices, remote, remoteIndices, options));
+  }
+
+  /** One step, without merging. */
+  createXferReq(
+    op: XferOp,
+    local: XferDlistInput,
+    remote: XferDlistInput,
+    agent: string,
+    options: XferOptions = {},
+  ): XferRequest {
+    const { factory, runner } = this.#parts;
+    return runner.adopt(factory.create(op, local, remote, agent, options));
+  }
+
+  /** Note NIXL's rule: options without `notif` switch the notification off, now and later. */
+  postXferReq(request: XferRequest, options?: PostOptions, control?: XferControl): NixlStatus {
+    return this.#parts.runner.post(request, options, control);
+  }
+
+  getXferStatus(request: XferRequest): NixlStatus {
+    return this.#parts.runner.status(request);
+  }
+
+  /** Resolves when landed; rejects with why not. Abort and deadline stop the transfer itself. */
+  async waitXferReq(request: XferRequest, control?: XferControl): Promise<void> {
+    await this.#parts.runner.wait(request, control);
+  }
+
+  releaseXferReq(request: XferRequest): NixlStatus {
+    return this.#parts.runner.release(request);
+  }
+
+  /** Releases a request, waiting until no byte of it moves any more. */
+  async cancelXferReq(request: XferRequest): Promise<void> {
+    await this.#parts.runner.cancel(request);
+  }
+
+  estimateXferCost(request: XferRequest): XferCost {
+    request.checkUsable('estimateXferCost');
+    if (!request.peer.isLive) {
+      throw new TcpxError('ERR_USAGE_NOT_FOUND', `estimateXferCost: ${request.peer.name} is gone`);
+    }
+    const cost = request.backend.backend.estimateXferCost?.(request.handle);
+    if (cost !== undefined) return cost;
+    const { type } = request.backend;
+    throw new TcpxError('ERR_USAGE_NOT_SUPPORTED', `estimateXferCost: ${type} makes no estimates`);
+  }
+
+  queryXferBackend(request: XferRequest): BackendHandle {
+    return request.backend;
+  }
+
+  getXferTelemetry(request: XferRequest): XferTelemetry {
+    if (!this.#parts.telemetry.isEnabled) {
+      throw new TcpxError('ERR_USAGE_NO_TELEMETRY', 'getXferTelemetry: telemetry is off');
+    }
+    if (request.status === NixlStatus.SUCCESS) return request.telemetry;
+    throw (
+      request.error ?? new TcpxError('ERR_USAGE_STATE', 'getXferTelemetry: it has not completed')
+    );
+  }
+
+  /** Counters since the agent was created, under NIXL's event names. */
+  getTelemetry(): TelemetrySnapshot {
+    const { telemetry } = this.#parts;
+    if (telemetry.isEnabled) return telemetry.snapshot();
+    throw new TcpxError('ERR_USAGE_NO_TELEMETRY', 'getTelemetry: telemetry is off');
+  }
+
+  // ── notifications ──
+
+  genNotif(agent: string, message: Uint8Array | string, choice: BackendChoice = {}): void {
+    this.#parts.notifier.send(agent, notifBytes(message) ?? new Uint8Array(0), choice.backends);
+  }
+
+  /** Appends to `into` what has arrived: sender → messages. */
+  getNotifs(into: NotifMap = new Map(), choice: BackendChoice = {}): NotifMap {
+    return this.#parts.notifier.collect(into, choice.backends);
+  }
+
+  /** The next notifications; an empty map when none came in time. */
+  async waitNotifs(timeoutMs: number, signal?: AbortSignal): Promise<NotifMap> {
+    return this.#parts.notifier.wait(timeoutMs, signal);
+  }
+
+  /** Stops the exchange, cancels what runs, gives memory back, forgets peers, ends backends. */
+  async close(): Promise<void> {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    await this.#exchange.close();
+    await this.#parts.runner.cancelAll();
+    await this.#parts.sections.clear();
+    await this.#parts.peers.clear();
+    await this.#parts.backends.closeAll();
+  }
+}
+
+function bytesOf(list: RegDlist): number {
+  return list.descs.reduce((sum, desc) => sum + desc.len, 0);
+}

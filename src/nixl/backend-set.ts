@@ -1,0 +1,120 @@
+// The backends of one agent, in the order of their creation, which is also the order of preference.
+
+import { TcpxError, toTcpxError } from '../base/errors.js';
+import type { Log } from '../base/log.js';
+import { type Backend, type BackendParams, type BackendPlugin, missingMethods } from './backend.js';
+import { type MemType, memTypeName } from './memory-type.js';
+import { checkBackendType } from './names.js';
+import type { PluginManager } from './plugin-manager.js';
+
+/** What createBackend returns and options name: one backend of one agent. */
+export interface BackendHandle {
+  readonly type: string;
+  readonly backend: Backend;
+  readonly params: BackendParams;
+  readonly memTypes: readonly MemType[];
+  /** Taken once, at creation; undefined where the backend does not reach other agents. */
+  readonly connInfo: Uint8Array | undefined;
+}
+
+export class BackendSet {
+  readonly #handles: BackendHandle[] = [];
+  readonly #creating = new Set<string>();
+  readonly #agent: string;
+  readonly #plugins: PluginManager;
+  readonly #log: Log;
+
+  constructor(agent: string, plugins: PluginManager, log: Log) {
+    this.#agent = agent;
+    this.#plugins = plugins;
+    this.#log = log;
+  }
+
+  all(): readonly BackendHandle[] {
+    return this.#handles;
+  }
+
+  get(type: string): BackendHandle | undefined {
+    return this.#handles.find((handle) => handle.type === type);
+  }
+
+  /** The named backends, or all; a handle of another agent is refused. */
+  select(hint: readonly BackendHandle[] | undefined): readonly BackendHandle[] {
+    if (hint === undefined || hint.length === 0) return this.#handles;
+    for (const handle of hint) {
+      if (this.#handles.includes(handle)) continue;
+      throw new TcpxError('ERR_USAGE_ARGUMENT', `backend ${handle.type} is not of ${this.#agent}`);
+    }
+    return hint;
+  }
+
+  async create(type: string, params: BackendParams): Promise<BackendHandle> {
+    checkBackendType(type, 'createBackend');
+    if (this.get(type) !== undefined || this.#creating.has(type)) {
+      throw new TcpxError('ERR_USAGE_ARGUMENT', `createBackend: ${type} exists already`);
+    }
+    this.#creating.add(type);
+    try {
+      const plugin = await this.#plugins.get(type);
+      const handle = await this.#open(type, plugin, { ...plugin.defaultParams, ...params });
+      this.#handles.push(handle);
+      return handle;
+    } finally {
+      this.#creating.delete(type);
+    }
+  }
+
+  async closeAll(): Promise<void> {
+    for (const handle of this.#handles.splice(0).toReversed()) {
+      await closeQuietly(handle.backend, handle.type, this.#log);
+    }
+  }
+
+  async #open(type: string, plugin: BackendPlugin, params: BackendParams): Promise<BackendHandle> {
+    let backend: Backend;
+    try {
+      const init = { localAgent: this.#agent, type, params, log: this.#log };
+      backend = await plugin.create(init);
+    } catch (error) {
+      throw toTcpxError(error, 'ERR_CAP_BACKEND', `createBackend ${type}`);
+    }
+    try {
+      const connInfo = checkCapabilities(type, backend);
+      if (backend.supportsLocal) await backend.connect(this.#agent);
+      return { type, backend, params, memTypes: [...backend.getSupportedMems()], connInfo };
+    } catch (error) {
+      await closeQuietly(backend, type, this.#log);
+      throw toTcpxError(error, 'ERR_CAP_BACKEND', `createBackend ${type}`);
+    }
+  }
+}
+
+/** Refuses a backend that claims more than it has; returns its connection info. */
+function checkCapabilities(type: string, backend: Backend): Uint8Array | undefined {
+  const refuse = (rule: string): never => {
+    throw new TcpxError('ERR_CAP_BACKEND', `createBackend ${type}: ${rule}`);
+  };
+  const missing = missingMethods(backend);
+  if (missing.length > 0) refuse(`it lacks ${missing.join(', ')}`);
+  if (!backend.supportsRemote) return undefined;
+  if (!backend.supportsNotif) refuse('it reaches other agents but has no notifications');
+  const connInfo = backend.getConnInfo?.();
+  if (connInfo === undefined || connInfo.length === 0)
+    return refuse('its connection info is empty');
+  return Uint8Array.from(connInfo);
+}
+
+async function closeQuietly(backend: Backend, type: string, log: Log): Promise<void> {
+  try {
+    await backend.close();
+  } catch (error) {
+    log.warn('backend close failed', { type, reason: String(error) });
+  }
+}
+
+export function noBackendFor(memType: MemType, attempted: string): TcpxError {
+  return new TcpxError(
+    'ERR_CAP_BACKEND',
+    `${attempted}: no backend of this agent takes ${memTypeName(memType)}`,
+  );
+}

@@ -1,0 +1,175 @@
+// The contract between the agent and what moves the bytes: NIXL's backend engine as a type.
+// Set-up calls throw a TcpxError when they fail; calls on the data path return a NixlStatus,
+// never throw, and never wait. Test a backend with the suite in test/contract/backend.ts.
+
+import type { TcpxError } from '../base/errors.js';
+import type { Log } from '../base/log.js';
+import type { BlobDesc } from './descriptors.js';
+import type { MemType, XferOp } from './memory-type.js';
+import type { Notification } from './notif-codec.js';
+import type { NixlStatus } from './status.js';
+
+export const BACKEND_API_VERSION = 1;
+
+export type BackendParams = Readonly<Record<string, string>>;
+
+export interface BackendInit {
+  readonly localAgent: string;
+  /** The name the user asked for, which need not be the plugin's own. */
+  readonly type: string;
+  readonly params: BackendParams;
+  readonly log: Log;
+}
+
+/** A backend's own objects; the agent keeps them and hands them back, and never looks inside. */
+export type RegionMd = object;
+export type TargetMd = object;
+export type XferHandle = object;
+
+/**
+ * One side of a request, in columns of `count` entries. Owned by the agent's request, identical at
+ * every repost: what prepXfer derives from it may be kept. `mds[i]` is the registerMem result on
+ * the local side; on the target side the result of loadRemoteMD, or of loadLocalMD for loopback.
+ */
+export interface MetaDlist {
+  readonly memType: MemType;
+  readonly count: number;
+  readonly addrs: Float64Array;
+  readonly lens: Float64Array;
+  readonly devIds: Float64Array;
+  readonly mds: readonly unknown[];
+}
+
+export interface XferPreparation {
+  readonly op: XferOp;
+  readonly local: MetaDlist;
+  /** Same count, lengths equal pair by pair; one peer, but any number of regions and devices. */
+  readonly remote: MetaDlist;
+  readonly agent: string;
+  /** NIXL's customParam, passed on unread. */
+  readonly customParam?: string;
+}
+
+export interface XferCost {
+  readonly durationUs: number;
+  readonly errorMarginUs: number;
+  readonly method: 'analytical';
+}
+
+type Later<T> = T | Promise<T>;
+
+export interface Backend {
+  // ── capabilities: constant for the backend's life ──
+
+  /** Reaches other agents. Requires getConnInfo, loadRemoteConnInfo, getPublicData, loadRemoteMD,
+   *  and supportsNotif. */
+  readonly supportsRemote: boolean;
+  /** Moves bytes within the agent. Requires loadLocalMD and a connect(own name) that works. */
+  readonly supportsLocal: boolean;
+  /** Requires getNotifs and genNotif. */
+  readonly supportsNotif: boolean;
+  getSupportedMems(): readonly MemType[];
+
+  // ── life cycle ──
+
+  /** Read once, when the backend is created: not empty, so ports must be bound by then. */
+  getConnInfo?(): Uint8Array;
+  /** Once per peer: remember how to reach it; connecting may wait. The bytes are hostile. */
+  loadRemoteConnInfo?(agent: string, connInfo: Uint8Array): void;
+  /** Idempotent. Called with the own name at creation, with a peer's by makeConnection. */
+  connect(agent: string): Later<void>;
+  /** After the peer's regions were unloaded. The same name may be loaded again afterwards. */
+  disconnect(agent: string): Later<void>;
+  /** Ends everything; the agent calls nothing afterwards. */
+  close(): Later<void>;
+
+  // ── memory ──
+
+  /** One contiguous range; the result comes back in transfers and in deregisterMem. */
+  registerMem(desc: BlobDesc, memType: MemType): Later<RegionMd>;
+  /** May refuse, by throwing, while transfers use the range; it then stays registered. */
+  deregisterMem(md: RegionMd): Later<void>;
+  /** What a peer needs for the range; any length, zero bytes allowed. */
+  getPublicData?(md: RegionMd): Uint8Array;
+  /** Target-side object for loopback; may be the region itself, then unloadMD is harmless. */
+  loadLocalMD?(md: RegionMd): TargetMd;
+  /** Target-side object of a peer's range; `desc.metaInfo` is that peer's public data: hostile. */
+  loadRemoteMD?(desc: BlobDesc, memType: MemType, agent: string): TargetMd;
+  /** Transfers in flight may still hold the object: keep alive what they need. */
+  unloadMD(md: TargetMd): void;
+
+  // ── transfers ──
+
+  /** Once per request; everything that need not happen at each post happens here. */
+  prepXfer(preparation: XferPreparation): XferHandle;
+  /**
+   * Starts the transfer: IN_PROG, SUCCESS or an error. Called again on the same handle after it
+   * ended. With `notif`, the target learns of it after all bytes are visible there: once per
+   * successful post, not at all for a failed one. REMOTE_DISCONNECT only for a lost peer.
+   */
+  postXfer(handle: XferHandle, notif: Uint8Array | undefined): NixlStatus;
+  /** Progress and status; called only while the agent believes the transfer runs. */
+  checkXfer(handle: XferHandle): NixlStatus;
+  /**
+   * Aborts if running, then frees. SUCCESS: freed, and no byte of it moves any more. Negative:
+   * could not abort yet, the handle lives on.
+   */
+  releaseReqH(handle: XferHandle): NixlStatus;
+  /**
+   * Asks a running transfer to stop; checkXfer then reports CANCELED (or SUCCESS, if it was
+   * faster) once no byte moves any more. Not in NIXL; without it, abort and deadline use
+   * releaseReqH.
+   */
+  cancelXfer?(handle: XferHandle): void;
+  /** Why the last post failed, where the backend knows more than a number. */
+  getXferError?(handle: XferHandle): TcpxError | undefined;
+  estimateXferCost?(handle: XferHandle): XferCost;
+
+  // ── notifications ──
+
+  /** Moves out what has arrived, in order per sender, each exactly once. */
+  getNotifs?(): Notification[];
+  /** Fire and forget; empty messages arrive too. */
+  genNotif?(agent: string, message: Uint8Array): void;
+
+  // ── events ──
+
+  /**
+   * `wake` is called whenever a transfer may have ended or a notification may have come, so that
+   * waiting costs nothing. Without this, waiting agents poll, which also drives progress.
+   */
+  onActivity?(wake: () => void): void;
+}
+
+/** What a plugin module exports as `nixlBackendPlugin`. */
+export interface BackendPlugin {
+  readonly apiVersion: number;
+  readonly name: string;
+  readonly version: string;
+  readonly defaultParams: BackendParams;
+  readonly memTypes: readonly MemType[];
+  create(init: BackendInit): Later<Backend>;
+}
+
+/** Which methods the capabilities demand; the names of those that are missing. */
+export function missingMethods(backend: Backend): string[] {
+  const demanded: (keyof Backend)[] = [
+    'getSupportedMems',
+    'connect',
+    'disconnect',
+    'close',
+    'registerMem',
+    'deregisterMem',
+    'unloadMD',
+    'prepXfer',
+    'postXfer',
+    'checkXfer',
+    'releaseReqH',
+  ];
+  if (backend.supportsRemote) {
+    demanded.push('getConnInfo', 'loadRemoteConnInfo', 'getPublicData', 'loadRemoteMD');
+  }
+  if (backend.supportsLocal) demanded.push('loadLocalMD');
+  if (backend.supportsNotif) demanded.push('getNotifs', 'genNotif');
+  return demanded.filter((name) => typeof backend[name] !== 'function');
+}

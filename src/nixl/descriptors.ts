@@ -1,0 +1,62 @@
+// Descriptors: what a registration, a transfer and a peer's metadata say about memory. Pure.
+
+import { TcpxError } from '../base/errors.js';
+import { type MemType, memTypeName } from './memory-type.js';
+
+/** `len` of a storage region without an end; written as 2^64 − 1. */
+export const UNBOUNDED_LEN = Number.POSITIVE_INFINITY;
+
+export interface BasicDesc {
+  readonly addr: number;
+  readonly len: number;
+  readonly devId: number;
+}
+
+/** A descriptor with bytes attached: at registration the caller's, in metadata the region's key. */
+export interface BlobDesc extends BasicDesc {
+  readonly metaInfo?: Uint8Array;
+}
+
+export interface RegDlist {
+  readonly memType: MemType;
+  readonly descs: readonly BlobDesc[];
+}
+
+/** NIXL's order: device, then address, then length. */
+export function compareDescs(a: BasicDesc, b: BasicDesc): number {
+  if (a.devId !== b.devId) return a.devId - b.devId;
+  if (a.addr !== b.addr) return a.addr - b.addr;
+  return a.len === b.len ? 0 : a.len - b.len;
+}
+
+export function coversDesc(outer: BasicDesc, inner: BasicDesc): boolean {
+  return (
+    outer.devId === inner.devId &&
+    outer.addr <= inner.addr &&
+    inner.addr + inner.len <= outer.addr + outer.len
+  );
+}
+
+export function overlapsDesc(a: BasicDesc, b: BasicDesc): boolean {
+  return a.devId === b.devId && a.addr < b.addr + b.len && b.addr < a.addr + a.len;
+}
+
+export function formatDesc(memType: number, desc: BasicDesc): string {
+  return `${memTypeName(memType)} 0x${desc.addr.toString(16)}+${desc.len} dev ${desc.devId}`;
+}
+
+/** A descriptor from the caller: whole numbers that JavaScript holds exactly, at least one byte. */
+export function checkDesc(memType: number, desc: BasicDesc, attempted: string): void {
+  const isUsable =
+    isCount(desc.addr) && isCount(desc.devId) && isCount(desc.len) && isCount(desc.addr + desc.len);
+  if (isUsable && desc.len > 0) return;
+  throw new TcpxError(
+    'ERR_USAGE_ARGUMENT',
+    `${attempted}: ${formatDesc(memType, desc)} is not a range of at least one byte below 2^53`,
+    { facts: { addr: desc.addr, len: desc.len, devId: desc.devId } },
+  );
+}
+
+function isCount(value: number): boolean {
+  return Number.isSafeInteger(value) && value >= 0;
+}

@@ -1,0 +1,221 @@
+// Metadata through etcd, with NIXL's key layout: namespace / agent / label, and an empty anchor at
+// namespace / agent / whose deletion tells peers that the agent is gone. Keys hang on a lease, so
+// that they die with the agent; NIXL's own agents see the same deletion.
+
+import { sleepMs } from '../base/clock.js';
+import { TcpxError } from '../base/errors.js';
+import type { Log } from '../base/log.js';
+import { EtcdClient } from './etcd-client.js';
+import { EtcdWatch } from './etcd-watch.js';
+import type { MetadataStore } from './metadata-store.js';
+import { checkKeyPart } from './names.js';
+
+export interface EtcdStoreOptions {
+  readonly endpoints: readonly string[];
+  readonly namespace: string;
+  readonly watchTimeoutMs: number;
+  /** 0 leaves keys for ever, as NIXL does. */
+  readonly leaseSeconds: number;
+  readonly log: Log;
+}
+
+const CALL_TIMEOUT_MS = 5000;
+/** How long an operation goes on trying while the server is away. */
+const OUTAGE_MS_MAX = 10_000;
+const RETRY_MS = 100;
+
+export class EtcdStore implements MetadataStore {
+  readonly origin = 'etcd';
+  readonly #agent: string;
+  readonly #options: EtcdStoreOptions;
+  readonly #client: EtcdClient;
+  /** What must be there again if the lease was lost: key → value. */
+  readonly #published = new Map<string, Uint8Array>();
+  readonly #watched = new Map<string, (agent: string) => void>();
+  #lease: string | undefined;
+  #keepAliveTimer: NodeJS.Timeout | undefined;
+  #anchorWatch: EtcdWatch | undefined;
+  #isClosed = false;
+
+  private constructor(agent: string, options: EtcdStoreOptions) {
+    this.#agent = agent;
+    this.#options = options;
+    this.#client = new EtcdClient(options.endpoints, CALL_TIMEOUT_MS);
+  }
+
+  static async open(agent: string, options: EtcdStoreOptions): Promise<EtcdStore> {
+    checkKeyPart(agent, 'agent name');
+    for (const endpoint of options.endpoints) checkEndpoint(endpoint);
+    const store = new EtcdStore(agent, options);
+    await store.#anchor();
+    store.#scheduleKeepAlive();
+    return store;
+  }
+
+  async publish(label: string, blob: Uint8Array): Promise<void> {
+    checkKeyPart(label, 'label');
+    // After withdraw() the anchor is gone; whoever publishes again is there again.
+    if (!this.#published.has(this.#key(this.#agent, ''))) await this.#anchor();
+    await this.#put(this.#key(this.#agent, label), blob);
+  }
+
+  async fetch(agent: string, label: string): Promise<Uint8Array> {
+    checkKeyPart(agent, 'agent name');
+    checkKeyPart(label, 'label');
+    const key = this.#key(agent, label);
+    const found = await this.#persistently(() => this.#client.get(key));
+    if (found.value !== undefined && found.value.length > 0) return found.value;
+    await this.#untilPut(key, found.revision + 1n);
+    const { value } = await this.#persistently(() => this.#client.get(key));
+    if (value !== undefined && value.length > 0) return value;
+    const { watchTimeoutMs } = this.#options;
+    throw new TcpxError(
+      'ERR_USAGE_NOT_FOUND',
+      `fetch metadata: etcd has no ${key} after ${watchTimeoutMs} ms`,
+      { facts: { agent, label } },
+    );
+  }
+
+  async withdraw(): Promise<void> {
+    this.#published.clear();
+    await this.#persistently(() => this.#client.deletePrefix(this.#key(this.#agent, '')));
+  }
+
+  /** One watch over all anchors serves all peers; only deletions are asked for. */
+  watchPeer(agent: string, onGone: (agent: string) => void): void {
+    this.#watched.set(agent, onGone);
+    if (this.#anchorWatch !== undefined || this.#isClosed) return;
+    this.#anchorWatch = new EtcdWatch({
+      client: this.#client,
+      key: `${this.#options.namespace}/`,
+      isPrefix: true,
+      isDeletesOnly: true,
+      fromRevision: 0n,
+      log: this.#options.log,
+      onEvent: (event) => this.#onDelete(event.key),
+      onGap: () => void this.#recheckPeers(),
+    });
+    // Between fetching and watching the peer may have gone.
+    void this.#recheckPeers();
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    clearTimeout(this.#keepAliveTimer);
+    await this.#anchorWatch?.close();
+    const lease = this.#lease;
+    if (lease === undefined) return;
+    await this.#client.revokeLease(lease).catch((error: unknown) => {
+      this.#options.log.debug('etcd lease not revoked', { reason: String(error) });
+    });
+  }
+
+  async #anchor(): Promise<void> {
+    if (this.#options.leaseSeconds > 0 && this.#lease === undefined) {
+      this.#lease = await this.#persistently(() =>
+        this.#client.grantLease(this.#options.leaseSeconds),
+      );
+    }
+    await this.#put(this.#key(this.#agent, ''), new Uint8Array(0));
+  }
+
+  async #put(key: string, value: Uint8Array): Promise<void> {
+    this.#published.set(key, value);
+    await this.#persistently(() => this.#client.put(key, value, this.#lease));
+  }
+
+  #scheduleKeepAlive(pauseMs = (this.#options.leaseSeconds * 1000) / 3): void {
+    if (this.#lease === undefined || this.#isClosed) return;
+    this.#keepAliveTimer = setTimeout(() => void this.#keepAlive(), pauseMs);
+    this.#keepAliveTimer.unref();
+  }
+
+  async #keepAlive(): Promise<void> {
+    try {
+      const lease = this.#lease;
+      if (lease === undefined) return;
+      if (!(await this.#client.keepAlive(lease))) await this.#republish();
+      this.#scheduleKeepAlive();
+    } catch (error) {
+      this.#options.log.debug('etcd keep-alive failed', { reason: String(error) });
+      this.#scheduleKeepAlive(RETRY_MS * 5);
+    }
+  }
+
+  /** The server was away, or we stalled, for longer than the lease: its keys are gone. */
+  async #republish(): Promise<void> {
+    this.#options.log.warn('etcd lease expired, publishing anew', { agent: this.#agent });
+    this.#lease = await this.#client.grantLease(this.#options.leaseSeconds);
+    for (const [key, value] of this.#published) await this.#client.put(key, value, this.#lease);
+  }
+
+  async #untilPut(key: string, fromRevision: bigint): Promise<void> {
+    const { watchTimeoutMs, log } = this.#options;
+    let watch: EtcdWatch | undefined;
+    let timer: NodeJS.Timeout | undefined;
+    await new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, watchTimeoutMs);
+      watch = new EtcdWatch({
+        client: this.#client,
+        key,
+        isPrefix: false,
+        fromRevision,
+        log,
+        onEvent: (event) => {
+          if (event.kind === 'put') resolve();
+        },
+        onGap: resolve,
+      });
+    });
+    clearTimeout(timer);
+    await watch?.close();
+  }
+
+  #onDelete(key: string): void {
+    for (const [agent, onGone] of this.#watched) {
+      if (key !== this.#key(agent, '')) continue;
+      this.#watched.delete(agent);
+      onGone(agent);
+    }
+  }
+
+  async #recheckPeers(): Promise<void> {
+    for (const agent of [...this.#watched.keys()]) {
+      const key = this.#key(agent, '');
+      try {
+        const { value } = await this.#persistently(() => this.#client.get(key));
+        if (value === undefined) this.#onDelete(key);
+      } catch (error) {
+        this.#options.log.warn('etcd peer not checked', { agent, reason: String(error) });
+      }
+    }
+  }
+
+  /** Rides out a restart of the server. */
+  async #persistently<T>(call: () => Promise<T>): Promise<T> {
+    const stopAtMs = performance.now() + OUTAGE_MS_MAX;
+    for (;;) {
+      try {
+        return await call();
+      } catch (error) {
+        const isWorthwhile = error instanceof TcpxError && error.isRetryable && !this.#isClosed;
+        if (!isWorthwhile || performance.now() > stopAtMs) throw error;
+        await sleepMs(RETRY_MS);
+      }
+    }
+  }
+
+  /** NIXL's default namespace ends in a slash, so its keys have two: kept, for they must match. */
+  #key(agent: string, label: string): string {
+    return `${this.#options.namespace}/${agent}/${label}`;
+  }
+}
+
+function checkEndpoint(endpoint: string): void {
+  const isUsable = URL.canParse(endpoint) && /^https?:$/.test(new URL(endpoint).protocol);
+  if (isUsable) return;
+  throw new TcpxError(
+    'ERR_CONFIG_VALUE',
+    `nixl.etcdEndpoints: ${JSON.stringify(endpoint)} is not an http or https URL`,
+  );
+}

@@ -1,0 +1,37 @@
+// NIXL's memory types and operations with their wire numbers.
+
+import { TcpxError } from '../base/errors.js';
+
+export const MemType = Object.freeze({
+  DRAM: 0,
+  VRAM: 1,
+  BLK: 2,
+  OBJ: 3,
+  FILE: 4,
+} as const);
+export type MemType = (typeof MemType)[keyof typeof MemType];
+
+export const XferOp = Object.freeze({ READ: 0, WRITE: 1 } as const);
+export type XferOp = (typeof XferOp)[keyof typeof XferOp];
+
+const MEM_TYPE_NAMES = ['DRAM_SEG', 'VRAM_SEG', 'BLK_SEG', 'OBJ_SEG', 'FILE_SEG'] as const;
+
+export const MEM_TYPE_COUNT = MEM_TYPE_NAMES.length;
+
+export function isMemType(value: number): value is MemType {
+  return Number.isInteger(value) && value >= 0 && value < MEM_TYPE_COUNT;
+}
+
+export function memTypeName(memType: number): string {
+  return MEM_TYPE_NAMES[memType] ?? `memory type ${memType}`;
+}
+
+/** This product moves host and GPU memory; storage types are known by name and refused. */
+export function checkMovable(memType: number, attempted: string): asserts memType is MemType {
+  if (memType === MemType.DRAM || memType === MemType.VRAM) return;
+  throw new TcpxError(
+    isMemType(memType) ? 'ERR_USAGE_NOT_SUPPORTED' : 'ERR_USAGE_ARGUMENT',
+    `${attempted}: ${memTypeName(memType)} is not offered; DRAM_SEG and VRAM_SEG are`,
+    { facts: { memType } },
+  );
+}

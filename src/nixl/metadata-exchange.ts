@@ -1,0 +1,100 @@
+// Sends and fetches metadata: to an address directly, or through the central store. Each call
+// settles when its own part is done; there is no acknowledgement in NIXL's protocol, so whether a
+// push was accepted shows at the peer (checkRemoteMD there).
+
+import { TcpxError } from '../base/errors.js';
+import type { Log } from '../base/log.js';
+import type { MetadataEndpoint } from './metadata-endpoint.js';
+import { FULL_LABEL, type MetadataStore } from './metadata-store.js';
+import type { RemotePeers } from './remote-peers.js';
+
+export interface ExchangeOptions {
+  /** An address or host name: the peer's listener. Without it the central store is used. */
+  readonly ipAddr?: string;
+  readonly port?: number;
+  /** Names a piece of partial metadata in the store. */
+  readonly metadataLabel?: string;
+}
+
+export interface ExchangeParts {
+  readonly agent: string;
+  readonly endpoint: MetadataEndpoint;
+  readonly store: MetadataStore | undefined;
+  readonly peers: RemotePeers;
+  readonly defaultPort: number;
+  readonly log: Log;
+}
+
+export class MetadataExchange {
+  readonly #parts: ExchangeParts;
+
+  constructor(parts: ExchangeParts) {
+    this.#parts = parts;
+  }
+
+  async sendFull(blob: Uint8Array, options: ExchangeOptions): Promise<void> {
+    if (options.ipAddr !== undefined) return this.#push(blob, options.ipAddr, options.port);
+    await this.#store('sendLocalMD').publish(FULL_LABEL, blob);
+  }
+
+  async sendPartial(blob: Uint8Array, options: ExchangeOptions): Promise<void> {
+    if (options.ipAddr !== undefined) return this.#push(blob, options.ipAddr, options.port);
+    const store = this.#store('sendLocalPartialMD');
+    if (options.metadataLabel === undefined || options.metadataLabel === '') {
+      throw new TcpxError('ERR_USAGE_ARGUMENT', 'sendLocalPartialMD: a store needs metadataLabel');
+    }
+    await store.publish(options.metadataLabel, blob);
+  }
+
+  /** Loads what `agent` published; metadata under another name is refused. */
+  async fetch(agent: string, options: ExchangeOptions): Promise<void> {
+    const { endpoint, peers, defaultPort } = this.#parts;
+    if (options.ipAddr !== undefined) {
+      const { blob, origin } = await endpoint.pull(options.ipAddr, options.port ?? defaultPort);
+      peers.load(blob, origin, agent);
+      return;
+    }
+    const store = this.#store('fetchRemoteMD');
+    const blob = await store.fetch(agent, options.metadataLabel ?? FULL_LABEL);
+    peers.load(blob, store.origin, agent);
+    store.watchPeer(agent, () => this.#onGone(agent, store.origin));
+  }
+
+  async withdraw(options: ExchangeOptions): Promise<void> {
+    const { endpoint, agent, defaultPort } = this.#parts;
+    if (options.ipAddr !== undefined) {
+      await endpoint.invalidate(options.ipAddr, options.port ?? defaultPort, agent);
+      return;
+    }
+    await this.#store('invalidateLocalMD').withdraw();
+  }
+
+  async close(): Promise<void> {
+    await this.#parts.endpoint.close();
+    await this.#parts.store?.close();
+  }
+
+  async #push(blob: Uint8Array, host: string, port: number | undefined): Promise<void> {
+    await this.#parts.endpoint.push(host, port ?? this.#parts.defaultPort, blob);
+  }
+
+  #onGone(agent: string, origin: string): void {
+    const { peers, log } = this.#parts;
+    log.info('peer withdrew its metadata', { agent });
+    try {
+      peers.invalidate(agent, origin);
+    } catch (error) {
+      // Gone already, or loaded anew from elsewhere: then this news is not about it.
+      log.debug('withdrawn peer kept', { agent, reason: String(error) });
+    }
+  }
+
+  #store(attempted: string): MetadataStore {
+    const { store } = this.#parts;
+    if (store !== undefined) return store;
+    throw new TcpxError(
+      'ERR_USAGE_ARGUMENT',
+      `${attempted}: give ipAddr, or set nixl.etcdEndpoints or nixl.tcpStoreEndpoint`,
+    );
+  }
+}

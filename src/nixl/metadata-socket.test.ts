@@ -1,0 +1,219 @@
+// Metadata by direct socket: NIXL's messages on a real port, and what hostile peers achieve.
+
+import assert from 'node:assert/strict';
+import { connect, createServer, type Socket } from 'node:net';
+import { type TestContext, test } from 'node:test';
+import { sleepMs } from '../base/clock.js';
+import { type ErrorCode, isTcpxError } from '../base/errors.js';
+import { openMockAgent, piecesOf, regionOf } from '../testing/mock-agents.js';
+import { MockNetwork } from '../testing/mock-network.js';
+import type { AgentOptions } from './agent-parts.js';
+import { encodeListenerFrame } from './listener-message.js';
+import { MemType } from './memory-type.js';
+import { decodeMetadata } from './metadata.js';
+import { NixlStatus } from './status.js';
+
+const S = NixlStatus;
+const LOCAL = '127.0.0.1';
+
+function listening(options: AgentOptions = {}): AgentOptions {
+  return { ...options, useListenThread: true, settings: { 'nixl.listenPort': 0 } };
+}
+
+async function openPair(t: TestContext, options: AgentOptions = {}) {
+  const network = new MockNetwork();
+  const a = await openMockAgent(t, network, 'a', listening(options));
+  const b = await openMockAgent(t, network, 'b', listening(options));
+  const toA = { ipAddr: LOCAL, port: a.agent.listenPort! };
+  const toB = { ipAddr: LOCAL, port: b.agent.listenPort! };
+  return { network, a, b, toA, toB };
+}
+
+async function until(condition: () => boolean, what: string): Promise<void> {
+  for (const stop = Date.now() + 5000; !condition(); ) {
+    assert.ok(Date.now() < stop, what);
+    await sleepMs(2);
+  }
+}
+
+async function rejectsCode(promise: Promise<unknown>, code: ErrorCode): Promise<void> {
+  await assert.rejects(promise, (error) => isTcpxError(error, code));
+}
+
+/** A peer that writes what it likes. */
+async function rawPeer(t: TestContext, port: number, localAddress = LOCAL): Promise<Socket> {
+  const socket = connect({ host: LOCAL, port, localAddress });
+  socket.on('error', () => undefined);
+  t.after(() => socket.destroy());
+  await new Promise((resolve) => socket.once('connect', resolve));
+  return socket;
+}
+
+test('socket: push, fetch and invalidate between two agents', async (t) => {
+  const { a, b, toA, toB } = await openPair(t);
+  await a.agent.sendLocalMD(toB);
+  await until(() => b.agent.checkRemoteMD('a') === S.SUCCESS, 'b loads what a pushed');
+  await a.agent.fetchRemoteMD('b', toB);
+  assert.equal(a.agent.checkRemoteMD('b', piecesOf(b.memory, [0, 8])), S.SUCCESS);
+  await b.agent.invalidateLocalMD(toA);
+  await until(() => a.agent.checkRemoteMD('b') === S.ERR_NOT_FOUND, 'a forgets b');
+});
+
+test('socket: partial metadata adds up; no listener is needed to send and fetch', async (t) => {
+  const { network, b, toB } = await openPair(t);
+  const quiet = await openMockAgent(t, network, 'quiet');
+  await quiet.agent.sendLocalPartialMD({ memType: MemType.DRAM, descs: [] }, toB);
+  await until(() => b.agent.checkRemoteMD('quiet') === S.SUCCESS, 'connection info came');
+  const piece = piecesOf(quiet.memory, [0, 8]);
+  assert.equal(b.agent.checkRemoteMD('quiet', piece), S.ERR_NOT_FOUND);
+  await quiet.agent.sendLocalPartialMD(regionOf(quiet.memory), toB);
+  await until(() => b.agent.checkRemoteMD('quiet', piece) === S.SUCCESS, 'the region came');
+  await quiet.agent.fetchRemoteMD('b', toB);
+  assert.equal(quiet.agent.checkRemoteMD('b'), S.SUCCESS);
+});
+
+test('socket: 10,000 registered regions arrive', async (t) => {
+  const { network, a, b, toA } = await openPair(t);
+  const block = network.allocate(10_000 * 64);
+  const descs = Array.from({ length: 10_000 }, (_, i) => ({
+    addr: block.addr + i * 64,
+    len: 64,
+    devId: 0,
+  }));
+  await a.agent.registerMem({ memType: MemType.DRAM, descs });
+  await b.agent.fetchRemoteMD('a', toA);
+  const last = piecesOf(block, [9999 * 64, 64]);
+  assert.equal(b.agent.checkRemoteMD('a', last), S.SUCCESS);
+});
+
+test('socket: the bytes on the wire are NIXL’s', async (t) => {
+  const { a } = await openPair(t);
+  const peer = await rawPeer(t, a.agent.listenPort!);
+  const seen: Buffer[] = [];
+  peer.on('data', (chunk: Buffer) => seen.push(chunk));
+  peer.write(Buffer.concat([Buffer.from('0d00000000000000', 'hex'), Buffer.from('NIXLCOMM:SEND')]));
+  const blob = a.agent.getLocalMD();
+  const size = () => seen.reduce((sum, chunk) => sum + chunk.length, 0);
+  await until(() => size() >= blob.length + 21, 'the answer comes');
+  const answer = Buffer.concat(seen);
+  assert.equal(Number(answer.readBigUInt64LE()), 13 + blob.length);
+  assert.equal(answer.toString('latin1', 8, 21), 'NIXLCOMM:LOAD');
+  assert.equal(decodeMetadata(answer.subarray(21)).agent, 'a');
+});
+
+test('socket: a frame in single bytes and two frames at once are both understood', async (t) => {
+  const { network, a, b } = await openPair(t);
+  const c = await openMockAgent(t, network, 'c');
+  const peer = await rawPeer(t, a.agent.listenPort!);
+  peer.setNoDelay(true);
+  for (const byte of encodeListenerFrame({ verb: 'LOAD', blob: c.agent.getLocalMD() })) {
+    peer.write(Buffer.from([byte]));
+    if (byte % 16 === 0) await sleepMs(0);
+  }
+  await until(() => a.agent.checkRemoteMD('c') === S.SUCCESS, 'c is known');
+  const load = encodeListenerFrame({ verb: 'LOAD', blob: b.agent.getLocalMD() });
+  const invalidate = encodeListenerFrame({ verb: 'INVL', agent: 'c' });
+  peer.write(Buffer.concat([load, invalidate]));
+  await until(() => a.agent.checkRemoteMD('b') === S.SUCCESS, 'b is known');
+  await until(() => a.agent.checkRemoteMD('c') === S.ERR_NOT_FOUND, 'c is forgotten');
+});
+
+test('socket: whoever breaks the format is cut off; others are served on', async (t) => {
+  const warnings: string[] = [];
+  const log = {
+    error: () => undefined,
+    warn: (event: string) => void warnings.push(event),
+    info: () => undefined,
+    debug: () => undefined,
+    trace: () => undefined,
+  };
+  const { a, b, toA } = await openPair(t, { log });
+  const hostile = [
+    Buffer.alloc(8, 0xff),
+    Buffer.concat([Buffer.from('0400000000000000', 'hex'), Buffer.from('evil')]),
+    Buffer.concat([Buffer.from('0d00000000000000', 'hex'), Buffer.from('NIXLCOMM:EVIL')]),
+    Buffer.concat([Buffer.from('1000000000000000', 'hex'), Buffer.from('NIXLCOMM:LOADabc')]),
+  ];
+  for (const bytes of hostile) {
+    const peer = await rawPeer(t, a.agent.listenPort!);
+    const closed = new Promise((resolve) => peer.once('close', resolve));
+    peer.resume();
+    peer.write(bytes);
+    await closed;
+  }
+  assert.deepEqual(warnings, new Array(hostile.length).fill('metadata peer cut off'));
+  await b.agent.fetchRemoteMD('a', toA);
+});
+
+test('socket: another host cannot change or invalidate what a peer said of itself', async (t) => {
+  const { network, a, b, toB } = await openPair(t);
+  await a.agent.fetchRemoteMD('b', toB);
+  // Another loopback address stands for another host.
+  const stranger = await rawPeer(t, a.agent.listenPort!, '127.0.0.2');
+  stranger.write(encodeListenerFrame({ verb: 'INVL', agent: 'b' }));
+  const extra = network.allocate(64);
+  await b.agent.registerMem(regionOf(extra));
+  stranger.write(encodeListenerFrame({ verb: 'LOAD', blob: b.agent.getLocalMD() }));
+  const c = await openMockAgent(t, network, 'c');
+  stranger.write(encodeListenerFrame({ verb: 'LOAD', blob: c.agent.getLocalMD() }));
+  await until(() => a.agent.checkRemoteMD('c') === S.SUCCESS, 'messages were read');
+  assert.equal(a.agent.checkRemoteMD('b'), S.SUCCESS);
+  assert.equal(a.agent.checkRemoteMD('b', piecesOf(extra, [0, 8])), S.ERR_NOT_FOUND);
+});
+
+test('socket: fetch refuses metadata of another name, silence and absence', async (t) => {
+  const { a, toA, b } = await openPair(t);
+  await rejectsCode(b.agent.fetchRemoteMD('somebody', toA), 'ERR_WIRE_METADATA');
+  assert.equal(b.agent.checkRemoteMD('a'), S.ERR_NOT_FOUND);
+  const port = a.agent.listenPort!;
+  await a.agent.close();
+  const gone = { ipAddr: LOCAL, port };
+  await rejectsCode(b.agent.fetchRemoteMD('a', gone), 'ERR_PEER_UNREACHABLE');
+  const rude = createServer((socket) => socket.end());
+  await new Promise<void>((resolve) => rude.listen(0, LOCAL, () => resolve()));
+  t.after(() => rude.close());
+  const { port: rudePort } = rude.address() as { port: number };
+  const toRude = { ipAddr: LOCAL, port: rudePort };
+  await rejectsCode(b.agent.fetchRemoteMD('a', toRude), 'ERR_PEER_LOST');
+});
+
+test('socket: a taken port, and neither address nor store, are typed errors', async (t) => {
+  const { network, a } = await openPair(t);
+  const settings = { 'nixl.listenPort': a.agent.listenPort! };
+  await rejectsCode(
+    openMockAgent(t, network, 'late', { useListenThread: true, settings }),
+    'ERR_SYS_ADDRESS_IN_USE',
+  );
+  await rejectsCode(a.agent.sendLocalMD(), 'ERR_USAGE_ARGUMENT');
+  await rejectsCode(a.agent.fetchRemoteMD('b'), 'ERR_USAGE_ARGUMENT');
+});
+
+test('socket: a connection broken by the peer is replaced at the next use', async (t) => {
+  const { network, a, b, toA } = await openPair(t);
+  await b.agent.fetchRemoteMD('a', toA);
+  const port = a.agent.listenPort!;
+  await a.agent.close();
+  b.agent.invalidateRemoteMD('a');
+  await sleepMs(20);
+  const options = { useListenThread: true, settings: { 'nixl.listenPort': port } };
+  await openMockAgent(t, network, 'a', options);
+  await b.agent.fetchRemoteMD('a', toA);
+  assert.equal(b.agent.checkRemoteMD('a'), S.SUCCESS);
+});
+
+test('socket: IPv6 and host names work', async (t) => {
+  const network = new MockNetwork();
+  const settings = { 'nixl.listenPort': 0, 'nixl.listenHost': '::1' } as const;
+  const options = { useListenThread: true, settings };
+  const a = await openMockAgent(t, network, 'a', options).catch(() => undefined);
+  if (a === undefined) {
+    t.skip('needs IPv6 on loopback');
+    return;
+  }
+  const b = await openMockAgent(t, network, 'b');
+  await b.agent.fetchRemoteMD('a', { ipAddr: '::1', port: a.agent.listenPort! });
+  assert.equal(b.agent.checkRemoteMD('a'), S.SUCCESS);
+  const c = await openMockAgent(t, network, 'c', listening());
+  await b.agent.fetchRemoteMD('c', { ipAddr: 'localhost', port: c.agent.listenPort! });
+  assert.equal(b.agent.checkRemoteMD('c'), S.SUCCESS);
+});

@@ -1,0 +1,106 @@
+// Notifications of one agent: sends through the backend that reaches the peer, collects from all.
+
+import { TcpxError } from '../base/errors.js';
+import type { Log } from '../base/log.js';
+import { type ActivityBell, nextTurn } from './activity-bell.js';
+import type { BackendHandle, BackendSet } from './backend-set.js';
+import type { RemotePeers } from './remote-peers.js';
+
+/** Sender → messages, in order of arrival. */
+export type NotifMap = Map<string, Uint8Array[]>;
+
+export class Notifier {
+  readonly #ownName: string;
+  readonly #backends: BackendSet;
+  readonly #peers: RemotePeers;
+  readonly #bell: ActivityBell;
+  readonly #log: Log;
+
+  constructor(
+    ownName: string,
+    backends: BackendSet,
+    peers: RemotePeers,
+    bell: ActivityBell,
+    log: Log,
+  ) {
+    this.#ownName = ownName;
+    this.#backends = backends;
+    this.#peers = peers;
+    this.#bell = bell;
+    this.#log = log;
+  }
+
+  send(agent: string, message: Uint8Array, hint?: readonly BackendHandle[]): void {
+    const capable = this.#capable(hint, 'genNotif');
+    const carrier = capable.find((handle) =>
+      agent === this.#ownName
+        ? handle.backend.supportsLocal
+        : this.#peers.isReachable(agent, handle),
+    );
+    if (carrier === undefined) {
+      throw new TcpxError('ERR_USAGE_NOT_FOUND', `genNotif: no backend reaches agent ${agent}`, {
+        facts: { agent },
+      });
+    }
+    carrier.backend.genNotif?.(agent, message);
+  }
+
+  /** Appends to `into`. One failing backend does not stop the others; the last error is thrown
+   *  only when nothing was delivered, so that nothing drained is lost. */
+  collect(into: NotifMap, hint?: readonly BackendHandle[]): NotifMap {
+    let failure: unknown;
+    let count = 0;
+    for (const handle of this.#capable(hint, 'getNotifs')) {
+      try {
+        count += append(into, handle);
+      } catch (error) {
+        this.#log.warn('getNotifs failed', { backend: handle.type, reason: String(error) });
+        failure = error;
+      }
+    }
+    if (failure !== undefined && count === 0) throw failure as Error;
+    return into;
+  }
+
+  /** Resolves with the first notifications to come; empty when time is up or `signal` fires. */
+  async wait(timeoutMs: number, signal?: AbortSignal): Promise<NotifMap> {
+    const into: NotifMap = new Map();
+    const canAllRing = this.#capable(undefined, 'waitNotifs').every(
+      (handle) => handle.backend.onActivity !== undefined,
+    );
+    let isOver = signal?.aborted ?? false;
+    const stop = () => {
+      isOver = true;
+      this.#bell.ring();
+    };
+    const timer = setTimeout(stop, timeoutMs);
+    signal?.addEventListener('abort', stop, { once: true });
+    try {
+      while (this.collect(into).size === 0 && !isOver) {
+        await (canAllRing ? this.#bell.next() : nextTurn());
+      }
+      return into;
+    } finally {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', stop);
+    }
+  }
+
+  #capable(hint: readonly BackendHandle[] | undefined, attempted: string): BackendHandle[] {
+    const capable = this.#backends
+      .select(hint)
+      .filter((handle) => handle.backend.supportsNotif && handle.backend.supportsRemote);
+    if (capable.length > 0) return capable;
+    throw new TcpxError('ERR_CAP_BACKEND', `${attempted}: no backend here has notifications`);
+  }
+}
+
+function append(into: NotifMap, handle: BackendHandle): number {
+  const arrived = handle.backend.getNotifs?.() ?? [];
+  for (const { agent, message } of arrived) {
+    const messages = into.get(agent);
+    if (messages === undefined) into.set(agent, [message]);
+    else messages.push(message);
+  }
+  return arrived.length;
+}

@@ -1,0 +1,88 @@
+// A transfer list resolved against registrations: for each backend that covers all of it, the
+// backend's object per descriptor. One side of a request; made once, used by many requests.
+
+import { TcpxError } from '../base/errors.js';
+import type { MetaDlist } from './backend.js';
+import type { BackendHandle } from './backend-set.js';
+import type { BasicDesc } from './descriptors.js';
+import type { MemType } from './memory-type.js';
+import type { RangeIndex } from './range-index.js';
+import type { PeerRef } from './remote-peer.js';
+import type { XferDlist } from './xfer-dlist.js';
+
+export class PreparedDlist {
+  readonly side: 'initiator' | 'target';
+  /** Whose memory it is; the agent itself on the initiator's side and for loopback. */
+  readonly peer: PeerRef;
+  readonly memType: MemType;
+  readonly addrs: Float64Array;
+  readonly lens: Float64Array;
+  readonly devIds: Float64Array;
+  readonly #mds: ReadonlyMap<BackendHandle, readonly unknown[]>;
+  isReleased = false;
+
+  constructor(
+    side: 'initiator' | 'target',
+    peer: PeerRef,
+    list: XferDlist,
+    mds: ReadonlyMap<BackendHandle, readonly unknown[]>,
+  ) {
+    this.side = side;
+    this.peer = peer;
+    this.memType = list.memType;
+    // Copies: the caller may go on adding to its list.
+    this.addrs = list.addrs.slice();
+    this.lens = list.lens.slice();
+    this.devIds = list.devIds.slice();
+    this.#mds = mds;
+  }
+
+  get count(): number {
+    return this.addrs.length;
+  }
+
+  covers(handle: BackendHandle): boolean {
+    return this.#mds.has(handle);
+  }
+
+  mdsOf(handle: BackendHandle): readonly unknown[] {
+    const mds = this.#mds.get(handle);
+    if (mds !== undefined) return mds;
+    throw new TcpxError('ERR_USAGE_NOT_FOUND', `prepared list: not covered by ${handle.type}`);
+  }
+
+  /** The whole list as a backend sees it. */
+  metaDlist(handle: BackendHandle): MetaDlist {
+    const { memType, count, addrs, lens, devIds } = this;
+    return { memType, count, addrs, lens, devIds, mds: this.mdsOf(handle) };
+  }
+}
+
+/**
+ * The object of the covering registration for each descriptor, or undefined if one has none.
+ * Neighbours usually lie in one registration, so the last hit is tried first.
+ */
+export function resolveList<T extends BasicDesc>(
+  index: RangeIndex<T>,
+  list: XferDlist,
+  pick: (entry: T) => unknown,
+): unknown[] | undefined {
+  const { addrs, lens, devIds } = list;
+  const mds = new Array<unknown>(addrs.length);
+  let last: T | undefined;
+  for (let at = 0; at < addrs.length; at++) {
+    const addr = addrs[at] ?? 0;
+    const len = lens[at] ?? 0;
+    const devId = devIds[at] ?? 0;
+    if (last === undefined || !holds(last, addr, len, devId)) {
+      last = index.findCovering(addr, len, devId);
+      if (last === undefined) return undefined;
+    }
+    mds[at] = pick(last);
+  }
+  return mds;
+}
+
+function holds(entry: BasicDesc, addr: number, len: number, devId: number): boolean {
+  return entry.devId === devId && entry.addr <= addr && addr + len <= entry.addr + entry.len;
+}

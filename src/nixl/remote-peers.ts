@@ -1,0 +1,259 @@
+// What this agent knows of others: how their backends are reached and which ranges they offer.
+// A blob is hostile until checked, and counts only for the peer it names, from where that peer was
+// first heard of. Each time a peer is (re)loaded it gets a new generation; old requests never run
+// against a newer one.
+
+import { TcpxError, toTcpxError } from '../base/errors.js';
+import type { Log } from '../base/log.js';
+import type { BackendHandle, BackendSet } from './backend-set.js';
+import type { MemType } from './memory-type.js';
+import {
+  type AgentMetadata,
+  type ConnectionEntry,
+  decodeMetadata,
+  type SectionEntry,
+} from './metadata.js';
+import { RangeIndex } from './range-index.js';
+import {
+  changed,
+  loadRegion,
+  type PeerRef,
+  RemotePeer,
+  type RemoteRegion,
+  sectionOf,
+} from './remote-peer.js';
+
+export const PEERS_MAX = 4096;
+/** Over all peers together: pushes add up, and each region costs an object here. */
+export const REMOTE_REGIONS_MAX = 1 << 20;
+/** Where a load comes from when the program itself hands over the bytes. */
+export const APPLICATION_ORIGIN = 'application';
+
+/** Process-wide, so that no two peers of any agent ever share one. */
+let lastGeneration = 0;
+
+export function nextGeneration(): number {
+  return ++lastGeneration;
+}
+
+const EMPTY = new RangeIndex<RemoteRegion>();
+
+export interface RemotePeersOptions {
+  readonly ownName: string;
+  readonly backends: BackendSet;
+  readonly blobBytesMax: number;
+  readonly log: Log;
+  readonly onEvicted: (agent: string) => void;
+}
+
+export class RemotePeers {
+  readonly #peers = new Map<string, RemotePeer>();
+  readonly #options: RemotePeersOptions;
+  readonly #ownName: string;
+  readonly #backends: BackendSet;
+  readonly #log: Log;
+  #regionCount = 0;
+  /** Disconnects that are still under way, so that closing can wait for them. */
+  readonly #farewells = new Set<Promise<void>>();
+
+  constructor(options: RemotePeersOptions) {
+    this.#options = options;
+    this.#ownName = options.ownName;
+    this.#backends = options.backends;
+    this.#log = options.log;
+  }
+
+  find(name: string): PeerRef | undefined {
+    return this.#peers.get(name);
+  }
+
+  names(): string[] {
+    return [...this.#peers.keys()];
+  }
+
+  /** Whether the peer told how this backend reaches it. */
+  isReachable(name: string, handle: BackendHandle): boolean {
+    return this.#peers.get(name)?.connInfos.has(handle) ?? false;
+  }
+
+  index(name: string, handle: BackendHandle, memType: MemType): RangeIndex<RemoteRegion> {
+    return this.#peers.get(name)?.sections.get(handle)?.get(memType) ?? EMPTY;
+  }
+
+  /** Takes a blob in; returns the peer's name. Loads add up, so a peer may come in parts. */
+  load(blob: Uint8Array, origin: string, expectedName?: string): string {
+    checkSize(blob, this.#options.blobBytesMax);
+    const metadata = decodeMetadata(blob);
+    const peer = this.#admit(metadata, origin, expectedName);
+    const connections = this.#checkConnections(peer, metadata.connections);
+    const wasKnown = this.#peers.has(peer.name);
+    this.#peers.set(peer.name, peer);
+    try {
+      for (const [handle, info] of connections) {
+        handle.backend.loadRemoteConnInfo?.(peer.name, info);
+        peer.connInfos.set(handle, info);
+      }
+      for (const section of metadata.sections) this.#loadSection(peer, section);
+    } catch (error) {
+      // Half a peer is worse than none: it must be loaded anew.
+      this.#evict(peer, wasKnown);
+      throw toTcpxError(error, 'ERR_CAP_BACKEND', `loadRemoteMD of ${peer.name}`);
+    }
+    return peer.name;
+  }
+
+  invalidate(name: string, origin: string): void {
+    if (name === this.#ownName) {
+      throw new TcpxError('ERR_USAGE_ARGUMENT', 'invalidateRemoteMD: an agent is not its own peer');
+    }
+    const peer = this.#peers.get(name);
+    if (peer === undefined) {
+      throw new TcpxError('ERR_USAGE_NOT_FOUND', `invalidateRemoteMD: agent ${name} is unknown`);
+    }
+    checkOrigin(peer, origin, 'invalidate');
+    this.#evict(peer);
+  }
+
+  /** Forgets a peer that was lost, unless it has been loaded anew in the meantime. */
+  evictLost(lost: PeerRef): void {
+    const peer = this.#peers.get(lost.name);
+    if (peer?.generation !== lost.generation) return;
+    this.#log.warn('peer lost', { agent: lost.name });
+    this.#evict(peer);
+  }
+
+  async clear(): Promise<void> {
+    for (const peer of this.#peers.values()) this.#evict(peer);
+    await Promise.all(this.#farewells);
+  }
+
+  #admit(metadata: AgentMetadata, origin: string, expectedName?: string): RemotePeer {
+    const name = metadata.agent;
+    if (name === this.#ownName) {
+      throw new TcpxError('ERR_USAGE_ARGUMENT', 'loadRemoteMD: an agent is not its own peer');
+    }
+    if (expectedName !== undefined && name !== expectedName) {
+      throw new TcpxError(
+        'ERR_WIRE_METADATA',
+        `loadRemoteMD: metadata of ${name} came where that of ${expectedName} was asked for`,
+      );
+    }
+    const known = this.#peers.get(name);
+    if (known !== undefined) {
+      checkOrigin(known, origin, 'load');
+      return known;
+    }
+    if (this.#peers.size >= PEERS_MAX) {
+      throw new TcpxError('ERR_WIRE_LIMIT', `loadRemoteMD: ${PEERS_MAX} peers are known already`);
+    }
+    return new RemotePeer(name, nextGeneration(), origin);
+  }
+
+  /** The connections to load; refuses before anything is changed. */
+  #checkConnections(peer: RemotePeer, entries: readonly ConnectionEntry[]) {
+    const fresh: [BackendHandle, Uint8Array][] = [];
+    let matchCount = 0;
+    for (const { type, info } of entries) {
+      const handle = this.#backends.get(type);
+      if (handle?.backend.supportsRemote !== true) continue;
+      matchCount++;
+      const known = peer.connInfos.get(handle);
+      if (known === undefined) fresh.push([handle, info]);
+      else if (Buffer.compare(known, info) !== 0) {
+        throw changed(peer.name, `connection info of backend ${type}`);
+      }
+    }
+    if (entries.length > 0 && matchCount === 0) {
+      const types = entries.map((entry) => entry.type).join(', ');
+      throw new TcpxError(
+        'ERR_CAP_BACKEND',
+        `loadRemoteMD of ${peer.name}: this agent has none of its backends (${types})`,
+      );
+    }
+    return fresh;
+  }
+
+  #loadSection(peer: RemotePeer, section: SectionEntry): void {
+    if (section.descs.length === 0) {
+      throw new TcpxError('ERR_USAGE_NOT_FOUND', `loadRemoteMD of ${peer.name}: an empty section`);
+    }
+    const handle = this.#backends.get(section.type);
+    if (handle?.backend.supportsRemote !== true) return;
+    if (!handle.memTypes.includes(section.memType)) {
+      throw new TcpxError(
+        'ERR_CAP_BACKEND',
+        `loadRemoteMD of ${peer.name}: ${section.type} here does not take its memory type`,
+      );
+    }
+    if (this.#regionCount + section.descs.length > REMOTE_REGIONS_MAX) {
+      throw new TcpxError(
+        'ERR_WIRE_LIMIT',
+        `loadRemoteMD of ${peer.name}: more than ${REMOTE_REGIONS_MAX} regions of peers in all`,
+      );
+    }
+    const index = sectionOf(peer, handle, section.memType);
+    const fresh: RemoteRegion[] = [];
+    try {
+      for (const desc of section.descs) {
+        const region = loadRegion(peer, handle, section.memType, index, desc);
+        if (region !== undefined) fresh.push(region);
+      }
+    } finally {
+      index.addAll(fresh);
+      peer.regionCount += fresh.length;
+      this.#regionCount += fresh.length;
+    }
+  }
+
+  #evict(peer: RemotePeer, isAnnounced = true): void {
+    peer.isLive = false;
+    this.#peers.delete(peer.name);
+    this.#regionCount -= peer.regionCount;
+    for (const [handle, byMemType] of peer.sections) {
+      for (const index of byMemType.values()) {
+        for (const region of index.entries()) this.#unload(handle, region);
+      }
+    }
+    for (const handle of peer.connInfos.keys()) this.#disconnect(handle, peer.name);
+    if (isAnnounced) this.#options.onEvicted(peer.name);
+  }
+
+  #unload(handle: BackendHandle, region: RemoteRegion): void {
+    try {
+      handle.backend.unloadMD(region.target);
+    } catch (error) {
+      this.#log.warn('unload failed', { backend: handle.type, reason: String(error) });
+    }
+  }
+
+  #disconnect(handle: BackendHandle, agent: string): void {
+    const farewell = (async () => handle.backend.disconnect(agent))()
+      .catch((error: unknown) => {
+        this.#log.debug('disconnect failed', { agent, reason: String(error) });
+      })
+      .finally(() => this.#farewells.delete(farewell));
+    this.#farewells.add(farewell);
+  }
+}
+
+function checkSize(blob: Uint8Array, limit: number): void {
+  if (blob.length <= limit) return;
+  throw new TcpxError(
+    'ERR_WIRE_LIMIT',
+    `loadRemoteMD: ${blob.length} bytes of metadata; at most ${limit} are taken`,
+    { facts: { bytes: blob.length, limit } },
+  );
+}
+
+/**
+ * The program may do what it likes. Others may only speak for peers that were first heard of from
+ * the same place, so nobody can change or remove what another host said of itself.
+ */
+function checkOrigin(peer: RemotePeer, origin: string, attempted: string): void {
+  if (origin === APPLICATION_ORIGIN || origin === peer.origin) return;
+  throw new TcpxError(
+    'ERR_PEER_CHANGED',
+    `${attempted} ${peer.name}: asked from ${origin}, but it was loaded from ${peer.origin}`,
+    { facts: { agent: peer.name, origin } },
+  );
+}

@@ -1,0 +1,118 @@
+// Metadata through a PyTorch TCPStore, with NIXL's key layout (label before agent, unlike etcd).
+// The store has no watch: peers are not told when an agent withdraws.
+
+import { sleepMs } from '../base/clock.js';
+import { TcpxError } from '../base/errors.js';
+import type { MetadataStore } from './metadata-store.js';
+import { checkKeyPart } from './names.js';
+import { TcpStoreClient } from './tcp-store-client.js';
+
+export interface TcpStoreOptions {
+  /** host:port, or [v6 address]:port. */
+  readonly endpoint: string;
+  readonly timeoutMs: number;
+  readonly opTimeoutMs: number;
+  readonly valueBytesMax: number;
+}
+
+const POLL_MS = 20;
+
+export class TcpStore implements MetadataStore {
+  readonly origin = 'tcpstore';
+  readonly #agent: string;
+  readonly #options: TcpStoreOptions;
+  readonly #client: TcpStoreClient;
+  readonly #labels = new Set<string>();
+
+  private constructor(agent: string, options: TcpStoreOptions) {
+    this.#agent = agent;
+    this.#options = options;
+    this.#client = new TcpStoreClient({
+      ...parseEndpoint(options.endpoint),
+      connectTimeoutMs: options.timeoutMs,
+      opTimeoutMs: options.opTimeoutMs,
+      valueBytesMax: options.valueBytesMax,
+    });
+  }
+
+  /** Waits for a store that does not listen yet. */
+  static async open(agent: string, options: TcpStoreOptions): Promise<TcpStore> {
+    checkKeyPart(agent, 'agent name');
+    const store = new TcpStore(agent, options);
+    await store.#persistently(() => store.#client.check(keyOf('metadata', agent)));
+    return store;
+  }
+
+  async publish(label: string, blob: Uint8Array): Promise<void> {
+    checkKeyPart(label, 'label');
+    const key = keyOf(label, this.#agent);
+    this.#labels.add(label);
+    // SET has no answer; asking for the key behind it tells that the store has it.
+    await this.#persistently(async () => {
+      await this.#client.set(key, blob);
+      if (await this.#client.check(key)) return;
+      throw new TcpxError('ERR_PEER_REFUSED', `publish metadata: TCPStore did not keep ${key}`);
+    });
+  }
+
+  async fetch(agent: string, label: string): Promise<Uint8Array> {
+    checkKeyPart(agent, 'agent name');
+    checkKeyPart(label, 'label');
+    const key = keyOf(label, agent);
+    const stopAtMs = performance.now() + this.#options.timeoutMs;
+    while (!(await this.#persistently(() => this.#client.check(key)))) {
+      if (performance.now() > stopAtMs) {
+        throw new TcpxError(
+          'ERR_USAGE_NOT_FOUND',
+          `fetch metadata: TCPStore has no ${key} after ${this.#options.timeoutMs} ms`,
+          { facts: { agent, label } },
+        );
+      }
+      await sleepMs(POLL_MS);
+    }
+    return this.#client.get(key);
+  }
+
+  async withdraw(): Promise<void> {
+    for (const label of this.#labels) await this.#client.delete(keyOf(label, this.#agent));
+    this.#labels.clear();
+  }
+
+  watchPeer(): void {
+    // The store cannot tell; see the header.
+  }
+
+  close(): Promise<void> {
+    this.#client.close();
+    return Promise.resolve();
+  }
+
+  async #persistently<T>(call: () => Promise<T>): Promise<T> {
+    const stopAtMs = performance.now() + this.#options.timeoutMs;
+    for (;;) {
+      try {
+        return await call();
+      } catch (error) {
+        const isWorthwhile = error instanceof TcpxError && error.isRetryable;
+        if (!isWorthwhile || performance.now() > stopAtMs) throw error;
+        await sleepMs(POLL_MS);
+      }
+    }
+  }
+}
+
+/** The leading slash is what PyTorch's own clients put before every key. */
+function keyOf(label: string, agent: string): string {
+  return `/nixl/agents/${label}/${agent}/NULL_AGENT`;
+}
+
+function parseEndpoint(endpoint: string): { host: string; port: number } {
+  const match = /^(?:\[([0-9a-f:.]+)\]|([^:[\]]+)):(\d{1,5})$/i.exec(endpoint);
+  const port = Number(match?.[3]);
+  const host = match?.[1] ?? match?.[2];
+  if (host !== undefined && port > 0 && port < 65_536) return { host, port };
+  throw new TcpxError(
+    'ERR_CONFIG_VALUE',
+    `nixl.tcpStoreEndpoint: ${JSON.stringify(endpoint)} is not host:port`,
+  );
+}

@@ -1,0 +1,117 @@
+// Transfer lists in columns: a request of a hundred thousand descriptors is four arrays, not a
+// hundred thousand objects. Columns hold doubles because addresses exceed 32 bits.
+
+import { assert } from '../base/assert.js';
+import { TcpxError } from '../base/errors.js';
+import { type BasicDesc, checkDesc } from './descriptors.js';
+import type { MemType } from './memory-type.js';
+
+export type DescTriple = readonly [addr: number, len: number, devId: number];
+
+export interface XferDlistLiteral {
+  readonly memType: MemType;
+  readonly descs: readonly (BasicDesc | DescTriple)[];
+}
+
+/** Wherever a transfer list is taken, a literal will do for short ones. */
+export type XferDlistInput = XferDlist | XferDlistLiteral;
+
+export class XferDlist {
+  readonly memType: MemType;
+  #count = 0;
+  #addrs: Float64Array;
+  #lens: Float64Array;
+  #devIds: Float64Array;
+
+  constructor(memType: MemType, capacity = 16) {
+    this.memType = memType;
+    this.#addrs = new Float64Array(capacity);
+    this.#lens = new Float64Array(capacity);
+    this.#devIds = new Float64Array(capacity);
+  }
+
+  static from(input: XferDlistInput): XferDlist {
+    if (input instanceof XferDlist) return input;
+    const list = new XferDlist(input.memType, input.descs.length);
+    for (const desc of input.descs) {
+      if (isTriple(desc)) list.add(desc[0], desc[1], desc[2]);
+      else list.add(desc.addr, desc.len, desc.devId);
+    }
+    return list;
+  }
+
+  add(addr: number, len: number, devId = 0): this {
+    checkDesc(this.memType, { addr, len, devId }, 'add to transfer list');
+    if (this.#count === this.#addrs.length) this.#grow();
+    this.#addrs[this.#count] = addr;
+    this.#lens[this.#count] = len;
+    this.#devIds[this.#count] = devId;
+    this.#count++;
+    return this;
+  }
+
+  get count(): number {
+    return this.#count;
+  }
+
+  /** Columns, `count` long; views that a later `add` may leave behind. */
+  get addrs(): Float64Array {
+    return this.#addrs.subarray(0, this.#count);
+  }
+
+  get lens(): Float64Array {
+    return this.#lens.subarray(0, this.#count);
+  }
+
+  get devIds(): Float64Array {
+    return this.#devIds.subarray(0, this.#count);
+  }
+
+  at(index: number): BasicDesc {
+    const addr = this.#addrs[index];
+    const len = this.#lens[index];
+    const devId = this.#devIds[index];
+    assert(
+      index < this.#count && addr !== undefined && len !== undefined && devId !== undefined,
+      `descriptor ${index} of ${this.#count} exists`,
+    );
+    return { addr, len, devId };
+  }
+
+  #grow(): void {
+    const capacity = Math.max(16, this.#addrs.length * 2);
+    this.#addrs = grownColumn(this.#addrs, capacity);
+    this.#lens = grownColumn(this.#lens, capacity);
+    this.#devIds = grownColumn(this.#devIds, capacity);
+  }
+}
+
+/** The local and remote list of a request: same count, lengths equal pair by pair. */
+export function checkPairs(localLens: Float64Array, remoteLens: Float64Array, attempted: string) {
+  if (localLens.length === 0 || localLens.length !== remoteLens.length) {
+    throw new TcpxError(
+      'ERR_USAGE_ARGUMENT',
+      `${attempted}: ${localLens.length} local and ${remoteLens.length} remote descriptors; ` +
+        'the counts must be equal and not zero',
+    );
+  }
+  for (let index = 0; index < localLens.length; index++) {
+    if (localLens[index] === remoteLens[index]) continue;
+    throw new TcpxError(
+      'ERR_USAGE_ARGUMENT',
+      `${attempted}: descriptor ${index} is ${String(localLens[index])} bytes here and ` +
+        `${String(remoteLens[index])} at the peer`,
+      { facts: { index } },
+    );
+  }
+}
+
+function grownColumn(column: Float64Array, capacity: number): Float64Array {
+  const grown = new Float64Array(capacity);
+  grown.set(column);
+  return grown;
+}
+
+function isTriple(desc: BasicDesc | DescTriple): desc is DescTriple {
+  return Array.isArray(desc);
+}

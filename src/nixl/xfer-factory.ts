@@ -1,0 +1,173 @@
+// Makes requests: resolves lists against what is registered here and known of the peer, chooses the
+// backend (the first created that covers both sides, or the one named), and lets it prepare.
+
+import { TcpxError } from '../base/errors.js';
+import type { BackendHandle, BackendSet } from './backend-set.js';
+import type { LocalSections } from './local-sections.js';
+import { checkMovable, type XferOp } from './memory-type.js';
+import { PreparedDlist, resolveList } from './prepared-dlist.js';
+import type { PeerRef } from './remote-peer.js';
+import type { RemotePeers } from './remote-peers.js';
+import { checkPairs, XferDlist, type XferDlistInput } from './xfer-dlist.js';
+import { pairLists } from './xfer-merge.js';
+import { XferRequest } from './xfer-request.js';
+
+export interface XferOptions {
+  /** Restricts the choice; by default all, in the order of creation. */
+  readonly backends?: readonly BackendHandle[];
+  /** Sent to the target after the data; an empty one is sent too. */
+  readonly notif?: Uint8Array | string;
+  readonly customParam?: string;
+  /** makeXferReq only: keep descriptors as they are. */
+  readonly skipDescMerge?: boolean;
+}
+
+export function notifBytes(notif: Uint8Array | string | undefined): Uint8Array | undefined {
+  if (notif === undefined) return undefined;
+  return typeof notif === 'string' ? Buffer.from(notif) : Uint8Array.from(notif);
+}
+
+export class XferFactory {
+  readonly #self: PeerRef;
+  readonly #backends: BackendSet;
+  readonly #sections: LocalSections;
+  readonly #peers: RemotePeers;
+
+  constructor(self: PeerRef, backends: BackendSet, sections: LocalSections, peers: RemotePeers) {
+    this.#self = self;
+    this.#backends = backends;
+    this.#sections = sections;
+    this.#peers = peers;
+  }
+
+  /** `''`: this agent's side. The own name: the far side of a loopback. Else: a peer's side. */
+  prepare(agent: string, input: XferDlistInput, options: XferOptions): PreparedDlist {
+    const list = XferDlist.from(input);
+    checkMovable(list.memType, 'prepXferDlist');
+    if (list.count === 0) {
+      throw new TcpxError('ERR_USAGE_ARGUMENT', 'prepXferDlist: the list is empty');
+    }
+    const peer = agent === '' ? this.#self : this.#peerOf(agent, 'prepXferDlist');
+    const mds = new Map<BackendHandle, readonly unknown[]>();
+    for (const handle of this.#backends.select(options.backends)) {
+      const resolved =
+        agent === '' ? this.#resolveHere(handle, list) : this.#resolveThere(handle, list, peer);
+      if (resolved !== undefined) mds.set(handle, resolved);
+    }
+    if (mds.size === 0) throw notCovered('prepXferDlist', agent === '' ? this.#self.name : agent);
+    return new PreparedDlist(agent === '' ? 'initiator' : 'target', peer, list, mds);
+  }
+
+  make(
+    op: XferOp,
+    local: PreparedDlist,
+    localIndices: ArrayLike<number>,
+    remote: PreparedDlist,
+    remoteIndices: ArrayLike<number>,
+    options: XferOptions,
+  ): XferRequest {
+    checkSides(local, remote);
+    if (localIndices.length === 0 || localIndices.length !== remoteIndices.length) {
+      throw new TcpxError(
+        'ERR_USAGE_ARGUMENT',
+        `makeXferReq: ${localIndices.length} local and ${remoteIndices.length} remote indices; ` +
+          'the counts must be equal and not zero',
+      );
+    }
+    const backend = this.#backends
+      .select(options.backends)
+      .find((handle) => local.covers(handle) && remote.covers(handle));
+    if (backend === undefined) throw notCovered('makeXferReq', remote.peer.name);
+    const isMerging = options.skipDescMerge !== true;
+    const lists = pairLists(backend, local, localIndices, remote, remoteIndices, isMerging);
+    const parts = { op, backend, peer: remote.peer, ...lists };
+    return new XferRequest(parts, notifBytes(options.notif), options.customParam);
+  }
+
+  create(
+    op: XferOp,
+    localInput: XferDlistInput,
+    remoteInput: XferDlistInput,
+    agent: string,
+    options: XferOptions,
+  ): XferRequest {
+    const localList = XferDlist.from(localInput);
+    const remoteList = XferDlist.from(remoteInput);
+    checkPairs(localList.lens, remoteList.lens, 'createXferReq');
+    const remote = this.prepare(agent, remoteList, options);
+    const local = this.prepare('', localList, options);
+    if (remote.side !== 'target') {
+      throw new TcpxError('ERR_USAGE_ARGUMENT', 'createXferReq: a remote agent must be named');
+    }
+    const backend = this.#backends
+      .select(options.backends)
+      .find((handle) => local.covers(handle) && remote.covers(handle));
+    if (backend === undefined) throw notCovered('createXferReq', agent);
+    const lists = { local: local.metaDlist(backend), remote: remote.metaDlist(backend) };
+    const parts = { op, backend, peer: remote.peer, ...lists };
+    return new XferRequest(parts, notifBytes(options.notif), options.customParam);
+  }
+
+  /** Whether the peer is known, and one backend that both share covers the list. */
+  isCovered(agent: string, input: XferDlistInput): boolean {
+    const peer = this.#peers.find(agent);
+    if (peer === undefined) return false;
+    const list = XferDlist.from(input);
+    if (list.count === 0) return true;
+    const resolves = (handle: BackendHandle) =>
+      this.#resolveThere(handle, list, peer) !== undefined;
+    return this.#backends.all().some(resolves);
+  }
+
+  #peerOf(agent: string, attempted: string): PeerRef {
+    if (agent === this.#self.name) return this.#self;
+    const peer = this.#peers.find(agent);
+    if (peer !== undefined) return peer;
+    throw new TcpxError('ERR_USAGE_NOT_FOUND', `${attempted}: agent ${agent} is unknown`, {
+      facts: { agent },
+    });
+  }
+
+  #resolveHere(handle: BackendHandle, list: XferDlist): unknown[] | undefined {
+    const index = this.#sections.index(handle, list.memType);
+    return resolveList(index, list, (region) => region.md);
+  }
+
+  #resolveThere(handle: BackendHandle, list: XferDlist, peer: PeerRef): unknown[] | undefined {
+    if (peer === this.#self) {
+      if (!handle.backend.supportsLocal) return undefined;
+      const index = this.#sections.index(handle, list.memType);
+      return resolveList(index, list, (region) => region.target);
+    }
+    if (!this.#peers.isReachable(peer.name, handle)) return undefined;
+    const index = this.#peers.index(peer.name, handle, list.memType);
+    return resolveList(index, list, (region) => region.target);
+  }
+}
+
+function checkSides(local: PreparedDlist, remote: PreparedDlist): void {
+  if (local.isReleased || remote.isReleased) {
+    throw new TcpxError('ERR_USAGE_ARGUMENT', 'makeXferReq: a prepared list was released');
+  }
+  if (local.side !== 'initiator' || remote.side !== 'target') {
+    throw new TcpxError(
+      'ERR_USAGE_ARGUMENT',
+      'makeXferReq: the first list must be prepared for "" and the second for the target',
+    );
+  }
+  // Its objects died with the peer's old generation.
+  if (!remote.peer.isLive) {
+    throw new TcpxError(
+      'ERR_USAGE_NOT_FOUND',
+      `makeXferReq: the list was prepared for an earlier generation of ${remote.peer.name}`,
+    );
+  }
+}
+
+function notCovered(attempted: string, agent: string): TcpxError {
+  return new TcpxError(
+    'ERR_USAGE_NOT_FOUND',
+    `${attempted}: no backend covers the whole list with registered memory of ${agent}`,
+    { facts: { agent } },
+  );
+}

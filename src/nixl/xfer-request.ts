@@ -1,0 +1,81 @@
+// A transfer request and its states:
+//   NOT_POSTED ──post──► IN_PROG ──► SUCCESS or an error; post again from any state but IN_PROG.
+// A request remembers which generation of its peer it was made for and runs against no other.
+
+import { TcpxError, toTcpxError } from '../base/errors.js';
+import type { MetaDlist, XferHandle } from './backend.js';
+import type { BackendHandle } from './backend-set.js';
+import type { XferOp } from './memory-type.js';
+import type { PeerRef } from './remote-peer.js';
+import { NixlStatus } from './status.js';
+import type { XferTelemetry } from './telemetry.js';
+
+export interface XferParts {
+  readonly op: XferOp;
+  readonly backend: BackendHandle;
+  readonly peer: PeerRef;
+  readonly local: MetaDlist;
+  readonly remote: MetaDlist;
+}
+
+/** Opaque to users; the agent's verbs read and change it. */
+export class XferRequest {
+  readonly op: XferOp;
+  readonly backend: BackendHandle;
+  readonly peer: PeerRef;
+  readonly descCount: number;
+  readonly totalBytes: number;
+  /** What the backend made of it. */
+  readonly handle: XferHandle;
+  status: NixlStatus = NixlStatus.ERR_NOT_POSTED;
+  /** The message of this and later posts; undefined means none. */
+  notif: Uint8Array | undefined;
+  /** Why the last post failed. */
+  error: TcpxError | undefined;
+  /** Set while an abort or a missed deadline waits for the backend's confirmation. */
+  cancelReason: TcpxError | undefined;
+  /** Absolute, on the agent's clock; infinite when there is none. */
+  deadlineAtUs = Number.POSITIVE_INFINITY;
+  /** Undoes the abort listener and the timer of the running post. */
+  disarm: (() => void) | undefined;
+  isReleased = false;
+  /** The backend's handle is gone: released, or aborted by a backend that aborts by releasing. */
+  isHandleFreed = false;
+  /** A release was refused: the transfer may still run, whatever `status` says. */
+  isAborting = false;
+  startTimeUs = 0;
+  postDurationUs = 0;
+  xferDurationUs = 0;
+
+  constructor(parts: XferParts, notif: Uint8Array | undefined, customParam: string | undefined) {
+    this.op = parts.op;
+    this.backend = parts.backend;
+    this.peer = parts.peer;
+    this.descCount = parts.local.count;
+    this.totalBytes = parts.local.lens.reduce((sum, len) => sum + len, 0);
+    this.notif = notif;
+    this.handle = prepare(parts, customParam);
+  }
+
+  get telemetry(): XferTelemetry {
+    const { startTimeUs, postDurationUs, xferDurationUs, totalBytes, descCount } = this;
+    return { startTimeUs, postDurationUs, xferDurationUs, totalBytes, descCount };
+  }
+
+  /** Refuses requests that were given back; everything else is a matter of status. */
+  checkUsable(attempted: string): void {
+    if (!this.isReleased) return;
+    throw new TcpxError('ERR_USAGE_ARGUMENT', `${attempted}: the request was released`);
+  }
+}
+
+function prepare(parts: XferParts, customParam: string | undefined): XferHandle {
+  const { op, local, remote, backend } = parts;
+  const agent = parts.peer.name;
+  const custom = customParam === undefined ? {} : { customParam };
+  try {
+    return backend.backend.prepXfer({ op, local, remote, agent, ...custom });
+  } catch (error) {
+    throw toTcpxError(error, 'ERR_CAP_BACKEND', `prepare a transfer with ${agent}`);
+  }
+}

@@ -1,0 +1,275 @@
+// Runs requests: post, status, wait, abort, release. Post, status and release return numbers and
+// never throw for what happens at run time; a status is a load and, while running, one check.
+
+import type { Clock } from '../base/clock.js';
+import { TcpxError } from '../base/errors.js';
+import { type ActivityBell, nextTurn } from './activity-bell.js';
+import type { RemotePeers } from './remote-peers.js';
+import { errorOfStatus, isNixlStatus, NixlStatus, nixlStatusOf } from './status.js';
+import type { AgentTelemetry } from './telemetry.js';
+import { notifBytes } from './xfer-factory.js';
+import type { XferRequest } from './xfer-request.js';
+
+export interface PostOptions {
+  readonly notif?: Uint8Array | string;
+}
+
+/** How long a transfer may take, and who may stop it. */
+export interface XferControl {
+  readonly signal?: AbortSignal;
+  readonly deadlineMs?: number;
+}
+
+export class XferRunner {
+  readonly #clock: Clock;
+  readonly #bell: ActivityBell;
+  readonly #peers: RemotePeers;
+  readonly #telemetry: AgentTelemetry;
+  readonly #live = new Set<XferRequest>();
+
+  constructor(clock: Clock, bell: ActivityBell, peers: RemotePeers, telemetry: AgentTelemetry) {
+    this.#clock = clock;
+    this.#bell = bell;
+    this.#peers = peers;
+    this.#telemetry = telemetry;
+  }
+
+  adopt(request: XferRequest): XferRequest {
+    this.#live.add(request);
+    return request;
+  }
+
+  get liveCount(): number {
+    return this.#live.size;
+  }
+
+  /**
+   * Options absent: the last message is sent again. Options with a message: it replaces the last.
+   * Options without one: no message, now and later.
+   */
+  post(request: XferRequest, options?: PostOptions, control?: XferControl): NixlStatus {
+    if (request.isHandleFreed) return NixlStatus.ERR_INVALID_PARAM;
+    if (request.isAborting) return this.#refuse(NixlStatus.ERR_REPOST_ACTIVE);
+    if (!request.peer.isLive) return this.#refuse(NixlStatus.ERR_NOT_FOUND);
+    if (request.status === NixlStatus.IN_PROG) {
+      const status = this.#check(request);
+      if (status === NixlStatus.IN_PROG) return this.#refuse(NixlStatus.ERR_REPOST_ACTIVE);
+      if (status === NixlStatus.ERR_REMOTE_DISCONNECT || isFreed(request)) return status;
+    }
+    if (options !== undefined) request.notif = notifBytes(options.notif);
+    if (request.notif !== undefined && !request.backend.backend.supportsNotif) {
+      return this.#refuse(NixlStatus.ERR_BACKEND);
+    }
+    return this.#start(request, control);
+  }
+
+  status(request: XferRequest): NixlStatus {
+    if (request.status !== NixlStatus.IN_PROG) return request.status;
+    // Returned, not stored: the transfer itself has not ended.
+    if (!request.peer.isLive) return NixlStatus.ERR_NOT_FOUND;
+    if (request.deadlineAtUs !== Number.POSITIVE_INFINITY) this.#checkDeadline(request);
+    return this.#check(request);
+  }
+
+  /** Resolves when the transfer has landed; rejects with why it did not. */
+  async wait(request: XferRequest, control?: XferControl): Promise<void> {
+    request.checkUsable('waitXferReq');
+    if (request.status === NixlStatus.ERR_NOT_POSTED) {
+      throw new TcpxError('ERR_USAGE_STATE', 'waitXferReq: the request was never posted');
+    }
+    const disarm = control === undefined ? undefined : this.#arm(request, control);
+    try {
+      for (;;) {
+        const status = this.status(request);
+        if (status === NixlStatus.SUCCESS) return;
+        if (status !== NixlStatus.IN_PROG) throw request.error ?? failureOf(request, status);
+        await this.#step(request);
+      }
+    } finally {
+      disarm?.();
+    }
+  }
+
+  /** SUCCESS: given back, and no byte moves any more. REPOST_ACTIVE: could not abort yet. */
+  release(request: XferRequest): NixlStatus {
+    if (request.isReleased) return NixlStatus.ERR_INVALID_PARAM;
+    if (request.status === NixlStatus.IN_PROG) this.#check(request);
+    if (!request.isHandleFreed) {
+      const status = callBackend(() => request.backend.backend.releaseReqH(request.handle));
+      if (status !== NixlStatus.SUCCESS) {
+        // Whatever it was, it runs on until the backend says otherwise: no post meanwhile.
+        request.isAborting = true;
+        request.status = status;
+        return this.#refuse(NixlStatus.ERR_REPOST_ACTIVE);
+      }
+    }
+    request.isHandleFreed = true;
+    request.isReleased = true;
+    request.disarm?.();
+    if (request.status === NixlStatus.IN_PROG) request.status = NixlStatus.ERR_CANCELED;
+    this.#live.delete(request);
+    this.#bell.ring();
+    return NixlStatus.SUCCESS;
+  }
+
+  /** Releases, waiting for the backend where it cannot abort at once. */
+  async cancel(request: XferRequest): Promise<void> {
+    while (this.release(request) === NixlStatus.ERR_REPOST_ACTIVE) await this.#step(request);
+  }
+
+  async cancelAll(): Promise<void> {
+    for (const request of [...this.#live]) await this.cancel(request);
+  }
+
+  #start(request: XferRequest, control: XferControl | undefined): NixlStatus {
+    request.disarm?.();
+    request.error = undefined;
+    request.cancelReason = undefined;
+    if (control?.signal?.aborted === true) {
+      request.cancelReason = abortError(request, control.signal);
+      return this.#settle(request, NixlStatus.ERR_CANCELED);
+    }
+    const isTimed = this.#telemetry.isEnabled;
+    if (isTimed) request.startTimeUs = this.#clock.nowUs();
+    const { backend } = request.backend;
+    const status = callBackend(() => backend.postXfer(request.handle, request.notif));
+    if (isTimed) this.#onPosted(request);
+    request.status = NixlStatus.IN_PROG;
+    if (status !== NixlStatus.IN_PROG) return this.#settle(request, status);
+    if (control !== undefined) request.disarm = this.#arm(request, control);
+    return status;
+  }
+
+  #check(request: XferRequest): NixlStatus {
+    const status = checkBackend(request);
+    if (status !== NixlStatus.IN_PROG) return this.#settle(request, status);
+    if (request.cancelReason !== undefined) this.#abort(request);
+    return request.status;
+  }
+
+  #settle(request: XferRequest, status: NixlStatus): NixlStatus {
+    request.status = status;
+    request.disarm?.();
+    request.disarm = undefined;
+    if (status === NixlStatus.SUCCESS) {
+      this.#onCompleted(request);
+      return status;
+    }
+    const isCanceled = status === NixlStatus.ERR_CANCELED;
+    request.error =
+      (isCanceled ? request.cancelReason : undefined) ??
+      request.backend.backend.getXferError?.(request.handle) ??
+      failureOf(request, status);
+    this.#telemetry.onError(status);
+    if (status === NixlStatus.ERR_REMOTE_DISCONNECT) this.#peers.evictLost(request.peer);
+    return status;
+  }
+
+  #arm(request: XferRequest, control: XferControl): () => void {
+    const { signal, deadlineMs } = control;
+    const onAbort = () => {
+      if (signal !== undefined) this.#stop(request, abortError(request, signal));
+    };
+    signal?.addEventListener('abort', onAbort, { once: true });
+    if (signal?.aborted === true) onAbort();
+    let timer: NodeJS.Timeout | undefined;
+    if (deadlineMs !== undefined) {
+      request.deadlineAtUs = this.#clock.nowUs() + deadlineMs * 1000;
+      timer = setTimeout(() => {
+        this.#stop(request, deadlineError(request));
+      }, deadlineMs);
+    }
+    return () => {
+      signal?.removeEventListener('abort', onAbort);
+      clearTimeout(timer);
+      request.deadlineAtUs = Number.POSITIVE_INFINITY;
+    };
+  }
+
+  /** Also for programs that poll without ever returning to the event loop, where timers sleep. */
+  #checkDeadline(request: XferRequest): void {
+    if (this.#clock.nowUs() < request.deadlineAtUs) return;
+    this.#stop(request, deadlineError(request));
+  }
+
+  #stop(request: XferRequest, reason: TcpxError): void {
+    if (request.status !== NixlStatus.IN_PROG || request.cancelReason !== undefined) return;
+    request.cancelReason = reason;
+    const { backend } = request.backend;
+    if (backend.cancelXfer === undefined) this.#abort(request);
+    else backend.cancelXfer(request.handle);
+    this.#bell.ring();
+  }
+
+  /** For backends that can only abort by releasing: the request then ends for good. */
+  #abort(request: XferRequest): void {
+    const { backend } = request.backend;
+    if (backend.cancelXfer !== undefined) return;
+    if (callBackend(() => backend.releaseReqH(request.handle)) !== NixlStatus.SUCCESS) return;
+    request.isHandleFreed = true;
+    this.#settle(request, NixlStatus.ERR_CANCELED);
+  }
+
+  #step(request: XferRequest): Promise<void> {
+    const canRing = request.backend.backend.onActivity !== undefined;
+    return canRing && request.status === NixlStatus.IN_PROG ? this.#bell.next() : nextTurn();
+  }
+
+  #refuse(status: NixlStatus): NixlStatus {
+    this.#telemetry.onError(status);
+    return status;
+  }
+
+  #onPosted(request: XferRequest): void {
+    request.postDurationUs = this.#clock.nowUs() - request.startTimeUs;
+    this.#telemetry.onPosted(request.postDurationUs);
+  }
+
+  #onCompleted(request: XferRequest): void {
+    if (!this.#telemetry.isEnabled) return;
+    request.xferDurationUs = this.#clock.nowUs() - request.startTimeUs;
+    this.#telemetry.onCompleted(request.op, request.totalBytes, request.xferDurationUs);
+  }
+}
+
+/** A check may have ended it for good; asked through a call because checks change requests. */
+function isFreed(request: XferRequest): boolean {
+  return request.isHandleFreed;
+}
+
+/** The polling path: no closure, so that a poll allocates nothing. */
+function checkBackend(request: XferRequest): NixlStatus {
+  try {
+    const status = request.backend.backend.checkXfer(request.handle);
+    return isNixlStatus(status) ? status : NixlStatus.ERR_UNKNOWN;
+  } catch (error) {
+    return nixlStatusOf(error);
+  }
+}
+
+/** Third-party code must neither throw into a poll loop nor invent numbers. */
+function callBackend(call: () => number): NixlStatus {
+  try {
+    const status = call();
+    return isNixlStatus(status) ? status : NixlStatus.ERR_UNKNOWN;
+  } catch (error) {
+    return nixlStatusOf(error);
+  }
+}
+
+function failureOf(request: XferRequest, status: NixlStatus): TcpxError {
+  return errorOfStatus(status, `transfer with ${request.peer.name}`, { agent: request.peer.name });
+}
+
+function abortError(request: XferRequest, signal: AbortSignal): TcpxError {
+  return new TcpxError('ERR_XFER_CANCELLED', `transfer with ${request.peer.name}: aborted`, {
+    cause: signal.reason,
+  });
+}
+
+function deadlineError(request: XferRequest): TcpxError {
+  return new TcpxError(
+    'ERR_XFER_DEADLINE',
+    `transfer with ${request.peer.name}: not finished by its deadline`,
+  );
+}

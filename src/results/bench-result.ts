@@ -1,0 +1,43 @@
+// The document that benchmarks print: schema tcpx.bench/1.
+
+import type { Percentiles, Spread } from './statistics.js';
+
+export interface BenchResult {
+  readonly schema: 'tcpx.bench/1';
+  readonly ok: boolean;
+  /** Where the figures come from: run here, through an emulator, or somebody else's. */
+  readonly evidence: 'measured' | 'emulated' | 'reference';
+  readonly provider: string;
+  readonly op: string;
+  readonly memory: string;
+  readonly progress: string;
+  readonly sizeBytes: number;
+  readonly blockBytes: number;
+  readonly chunkBytes: number;
+  readonly channels: number;
+  readonly lanes: number;
+  readonly iterations: number;
+  /** 10^9 bytes per second, confirmed by the receiver. */
+  readonly bandwidthGBps: Spread;
+  /** Post to landed and confirmed; half a round trip for pingpong. */
+  readonly latencyUs: Percentiles;
+  /** CPU time of the whole process during the timed windows, per 10^9 bytes. */
+  readonly cpuSecondsPerGB: { readonly initiator: number; readonly target: number };
+  readonly verified: { readonly iterations: number; readonly mismatches: number };
+  readonly receipt: unknown;
+  /** Where the initiator's lanes ran; empty where callers drive. */
+  readonly laneCpus: readonly { readonly cpu: number; readonly pinnedTo: readonly number[] }[];
+  readonly config: Readonly<Record<string, string | number | boolean>>;
+  readonly host: HostFacts;
+  readonly peer: HostFacts;
+}
+
+export interface HostFacts {
+  readonly hostname: string;
+  readonly cpu: string;
+  readonly cores: number;
+  readonly kernel: string;
+  readonly node: string;
+  readonly version: string;
+  readonly congestion: string;
+}

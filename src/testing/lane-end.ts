@@ -1,0 +1,181 @@
+// One end of a session for tests of the data plane: a lane core over virtual ports, with its
+// regions, transfers and rings, stepped by the test. No thread, no socket, no clock.
+
+import { planBytes, planRequest, writeRequest, type Block } from '../engine/request.js';
+import { TransferTable } from '../engine/transfer-table.js';
+import type { LaneHooks } from '../lane/lane-commands.js';
+import { destroyLaneCore, LaneCore, laneRings } from '../lane/lane-core.js';
+import { stepLane } from '../lane/lane-step.hot.js';
+import { OPERATION_READ, OPERATION_WRITE, sharedOffsets } from '../lane/layout.js';
+import * as messages from '../lane/messages.js';
+import { NOTIFICATION_EVENT_BYTES } from '../lane/record-ring.js';
+import {
+  peekRecord,
+  publishRecords,
+  recordKind,
+  releaseRecord,
+  reserveRecord,
+} from '../lane/record-ring.hot.js';
+import { Arena } from '../memory/arena.js';
+import { createFixedMemory, destroyFixedMemory, type FixedMemory } from '../memory/fixed-memory.js';
+import { RegionRegistry } from '../memory/region.js';
+import { regionTableOver } from '../memory/region-table.js';
+import type { StreamPort } from '../transport/stream-port.js';
+
+const SHAPE = { regionCount: 32, transferCount: 64, laneCount: 1, arenaBytes: 4 * 1024 * 1024 };
+
+export interface LaneAgreement {
+  readonly channels: number;
+  readonly windowChunks: number;
+  readonly chunkBytes: number;
+}
+
+export interface LaneEvent {
+  readonly kind: number;
+  readonly words: readonly number[];
+  readonly bytes: Uint8Array;
+}
+
+export class LaneEnd implements LaneHooks {
+  readonly shared: FixedMemory;
+  readonly core: LaneCore;
+  readonly regions: RegionRegistry;
+  readonly transfers: TransferTable;
+  readonly events: LaneEvent[] = [];
+  readonly #arena = new Arena(SHAPE.arenaBytes);
+  readonly #agreement: LaneAgreement;
+  readonly #ports: StreamPort[] = [];
+  readonly #rings: ReturnType<typeof laneRings>;
+  readonly #offsets = sharedOffsets(SHAPE);
+  #nowUs = 0;
+  /** False: the main thread does not look, and events pile up in their ring. */
+  isDraining = true;
+
+  constructor(agreement: LaneAgreement) {
+    this.#agreement = agreement;
+    this.shared = createFixedMemory(this.#offsets.totalBytes, { isReserveOnly: true });
+    this.core = new LaneCore({
+      shared: this.shared,
+      shape: SHAPE,
+      laneIndex: 0,
+      sessionCount: 4,
+      ackDelayTurns: 0,
+    });
+    // The main thread's own cursors over the same rings.
+    this.#rings = laneRings(this.shared, this.core.controlAt);
+    const table = regionTableOver(this.shared, this.#offsets.regionsAt, SHAPE.regionCount);
+    this.regions = new RegionRegistry(table);
+    const { transfersAt } = this.#offsets;
+    this.transfers = new TransferTable(this.shared, transfersAt, SHAPE.transferCount);
+  }
+
+  addChannel(port: StreamPort): void {
+    const index = this.#ports.push(port) - 1;
+    const { windowChunks, chunkBytes, channels } = this.#agreement;
+    const words = [index, 0, index, windowChunks, chunkBytes, channels];
+    this.command(messages.COMMAND_ADD_CHANNEL, words);
+  }
+
+  command(kind: number, words: readonly number[]): void {
+    const at = reserveRecord(this.#rings.commands, kind, words.length * 4);
+    words.forEach((word, index) => (this.shared.int32[(at >> 2) + index] = word));
+    publishRecords(this.#rings.commands);
+  }
+
+  /** Prepares and hands over; returns the slot. */
+  post(operation: 'write' | 'read', blocks: readonly Block[], notify?: Uint8Array): number {
+    const plan = planRequest(blocks, this.#agreement);
+    const at = this.#arena.allocate(planBytes(plan));
+    const places = writeRequest(this.shared, this.#offsets.arenaAt, at, plan);
+    return this.submit({
+      operation: operation === 'write' ? OPERATION_WRITE : OPERATION_READ,
+      chunkCount: plan.chunks.length,
+      ...places,
+      notify,
+    });
+  }
+
+  notify(message: Uint8Array): number {
+    const places = { remotesAt: 0, pairsAt: 0, chunksAt: 0 };
+    return this.submit({ operation: OPERATION_WRITE, chunkCount: 0, ...places, notify: message });
+  }
+
+  submit(entry: {
+    readonly operation: number;
+    readonly chunkCount: number;
+    readonly remotesAt: number;
+    readonly pairsAt: number;
+    readonly chunksAt: number;
+    readonly notify: Uint8Array | undefined;
+  }): number {
+    const { notify, ...rest } = entry;
+    let notifyAt = -1;
+    if (notify !== undefined) {
+      notifyAt = this.#arena.allocate(notify.length);
+      this.shared.uint8.set(notify, this.#offsets.arenaAt + notifyAt);
+    }
+    const notifyBytes = notify?.length ?? -1;
+    const slot = this.transfers.allocate({
+      ...rest,
+      sessionIndex: 0,
+      notifyAt,
+      notifyBytes,
+      holders: 1,
+    });
+    this.command(messages.COMMAND_SUBMIT, [slot]);
+    return slot;
+  }
+
+  /** One turn, as if every port had become ready; true when something moved. */
+  step(): boolean {
+    for (const channel of this.core.channels) {
+      channel.isReadable = true;
+      channel.isWritable = true;
+    }
+    this.#nowUs += 10;
+    const moved = stepLane(this.core, this, this.#nowUs);
+    if (this.isDraining) this.drain();
+    return moved > 0;
+  }
+
+  drain(): void {
+    const ring = this.#rings.events;
+    for (let at = peekRecord(ring); at >= 0; at = peekRecord(ring)) {
+      const kind = recordKind(ring, at);
+      const words = [...this.shared.int32.subarray(at >> 2, (at >> 2) + 5)];
+      const isText = kind === messages.EVENT_NOTIFICATION;
+      const first = at + NOTIFICATION_EVENT_BYTES;
+      const bytes = this.shared.uint8.slice(first, first + (isText ? (words[1] ?? 0) : 0));
+      this.events.push({ kind, words, bytes });
+      releaseRecord(ring, at);
+    }
+  }
+
+  eventsOf(kind: number): LaneEvent[] {
+    return this.events.filter((event) => event.kind === kind);
+  }
+
+  isFinished(slot: number): boolean {
+    return this.transfers.isFinished(slot);
+  }
+
+  /** Nothing of this end may be touched afterwards. */
+  destroy(): void {
+    destroyLaneCore(this.core);
+    destroyFixedMemory(this.shared);
+  }
+
+  openPort(index: number): StreamPort {
+    const port = this.#ports[index];
+    if (port === undefined) throw new Error(`no port ${index}`);
+    return port;
+  }
+
+  onChannelAdded(): void {
+    // Every step looks at every channel.
+  }
+
+  onChannelRemoved(): void {
+    // Every step looks at every channel.
+  }
+}

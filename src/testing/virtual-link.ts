@@ -1,0 +1,196 @@
+// Two stream ports joined in memory: what one sends the other receives, in pieces of every size,
+// with stalls, and with accidents that a test asks for. Everything random comes from the seed.
+//
+//   port a ── send ──▶ [ pipe: bytes in flight ] ── receive ──▶ port b      and the same back
+
+import type { Random } from '../base/random.js';
+import { copyMemory, createFixedMemory, type FixedMemory } from '../memory/fixed-memory.js';
+import { destroyFixedMemory } from '../memory/fixed-memory.js';
+import { type StreamPort, VECTOR_ENTRIES_MAX, WOULD_BLOCK } from '../transport/stream-port.js';
+
+const ECONNRESET = 104;
+
+export interface LinkOptions {
+  readonly random: Random;
+  /** Most bytes per call, so that sends and receives are partial; unlimited without. */
+  readonly callBytesMax?: number;
+  /** How often a call finds the link stalled. */
+  readonly stallChance?: number;
+  /** What fits in flight. */
+  readonly pipeBytes?: number;
+}
+
+/** One direction. Bytes lie at their stream offset modulo the size of the memory. */
+export class VirtualPipe {
+  readonly #options: LinkOptions;
+  readonly #memory: FixedMemory;
+  readonly #bytes: number;
+  /** Bytes that went in and came out since the start. */
+  sentBytes = 0;
+  receivedBytes = 0;
+  /** The writer has gone: what is in flight still arrives. */
+  isEnded = false;
+  /** Stream offset of a byte to invert on its way, −1 for none. */
+  flipAt = -1;
+
+  constructor(options: LinkOptions) {
+    this.#options = options;
+    this.#bytes = options.pipeBytes ?? 1024 * 1024;
+    this.#memory = createFixedMemory(this.#bytes);
+  }
+
+  /** How much one call may move now; 0 while stalled. */
+  allowance(wanted: number): number {
+    const { random, callBytesMax, stallChance } = this.#options;
+    if (stallChance !== undefined && random.nextChance(stallChance)) return 0;
+    if (callBytesMax === undefined) return wanted;
+    return Math.min(wanted, random.nextBetween(1, callBytesMax));
+  }
+
+  get roomBytes(): number {
+    return this.#bytes - (this.sentBytes - this.receivedBytes);
+  }
+
+  push(addr: number, bytes: number): void {
+    this.#span(this.sentBytes, bytes, (at, offset, count) => {
+      copyMemory(this.#memory.addr + at, addr + offset, count);
+    });
+    const flip = this.flipAt - this.sentBytes;
+    if (this.flipAt >= 0 && flip >= 0 && flip < bytes) {
+      const at = this.flipAt % this.#bytes;
+      this.#memory.uint8[at] = (this.#memory.uint8[at] ?? 0) ^ 0x10;
+    }
+    this.sentBytes += bytes;
+  }
+
+  pull(addr: number, bytes: number): void {
+    this.#span(this.receivedBytes, bytes, (at, offset, count) => {
+      copyMemory(addr + offset, this.#memory.addr + at, count);
+    });
+    this.receivedBytes += bytes;
+  }
+
+  /** A copy of what is in flight. */
+  peek(): Uint8Array {
+    const out = new Uint8Array(this.sentBytes - this.receivedBytes);
+    this.#span(this.receivedBytes, out.length, (at, offset, count) => {
+      out.set(this.#memory.uint8.subarray(at, at + count), offset);
+    });
+    return out;
+  }
+
+  // The memory is a ring: a range is one piece, or two.
+  #span(
+    position: number,
+    bytes: number,
+    move: (at: number, offset: number, count: number) => void,
+  ): void {
+    const at = position % this.#bytes;
+    const first = Math.min(bytes, this.#bytes - at);
+    if (first > 0) move(at, 0, first);
+    if (bytes > first) move(0, first, bytes - first);
+  }
+
+  destroy(): void {
+    destroyFixedMemory(this.#memory);
+  }
+}
+
+export class VirtualPort implements StreamPort {
+  readonly fd = -1;
+  readonly #out: VirtualPipe;
+  readonly #in: VirtualPipe;
+  readonly #sendAddr = new Float64Array(VECTOR_ENTRIES_MAX);
+  readonly #sendBytes = new Float64Array(VECTOR_ENTRIES_MAX);
+  readonly #receiveAddr = new Float64Array(VECTOR_ENTRIES_MAX);
+  readonly #receiveBytes = new Float64Array(VECTOR_ENTRIES_MAX);
+  isClosed = false;
+  /** From now on every call fails as after a reset. */
+  isReset = false;
+
+  constructor(out: VirtualPipe, into: VirtualPipe) {
+    this.#out = out;
+    this.#in = into;
+  }
+
+  setSend(index: number, addr: number, bytes: number): void {
+    this.#sendAddr[index] = addr;
+    this.#sendBytes[index] = bytes;
+  }
+
+  send(first: number, count: number): number {
+    if (this.isReset) return -ECONNRESET;
+    let wanted = 0;
+    for (let index = first; index < count; index++) wanted += this.#sendBytes[index] ?? 0;
+    const bytes = this.#out.allowance(Math.min(wanted, this.#out.roomBytes));
+    if (bytes === 0) return WOULD_BLOCK;
+    let left = bytes;
+    for (let index = first; left > 0; index++) {
+      const part = Math.min(left, this.#sendBytes[index] ?? 0);
+      this.#out.push(this.#sendAddr[index] ?? 0, part);
+      left -= part;
+    }
+    return bytes;
+  }
+
+  advanceSend(first: number, bytes: number): number {
+    let index = first;
+    let left = bytes;
+    while (left > 0) {
+      const part = this.#sendBytes[index] ?? 0;
+      if (left < part) {
+        this.#sendAddr[index] = (this.#sendAddr[index] ?? 0) + left;
+        this.#sendBytes[index] = part - left;
+        break;
+      }
+      left -= part;
+      index++;
+    }
+    return index;
+  }
+
+  setReceive(index: number, addr: number, bytes: number): void {
+    this.#receiveAddr[index] = addr;
+    this.#receiveBytes[index] = bytes;
+  }
+
+  receive(count: number): number {
+    if (this.isReset) return -ECONNRESET;
+    let wanted = 0;
+    for (let index = 0; index < count; index++) wanted += this.#receiveBytes[index] ?? 0;
+    const there = this.#in.sentBytes - this.#in.receivedBytes;
+    if (there === 0 && this.#in.isEnded) return 0;
+    const bytes = this.#in.allowance(Math.min(wanted, there));
+    if (bytes === 0) return WOULD_BLOCK;
+    let left = bytes;
+    for (let index = 0; left > 0; index++) {
+      const part = Math.min(left, this.#receiveBytes[index] ?? 0);
+      this.#in.pull(this.#receiveAddr[index] ?? 0, part);
+      left -= part;
+    }
+    return bytes;
+  }
+
+  close(): void {
+    this.isClosed = true;
+    this.#out.isEnded = true;
+  }
+}
+
+export interface VirtualLink {
+  readonly a: VirtualPort;
+  readonly b: VirtualPort;
+  readonly toB: VirtualPipe;
+  readonly toA: VirtualPipe;
+}
+
+export function createVirtualLink(options: LinkOptions): VirtualLink {
+  const toB = new VirtualPipe(options);
+  const toA = new VirtualPipe(options);
+  return { a: new VirtualPort(toB, toA), b: new VirtualPort(toA, toB), toB, toA };
+}
+
+export function destroyVirtualLink(link: VirtualLink): void {
+  link.toA.destroy();
+  link.toB.destroy();
+}

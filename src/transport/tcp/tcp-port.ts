@@ -1,0 +1,58 @@
+// The TCP provider's port: one connected, non-blocking socket and its two vectors.
+
+import { closeFd } from '../../ffi/libc/file-descriptor.js';
+import {
+  receiveInto,
+  receiveVector,
+  sendVector,
+  setIov,
+  shortenIov,
+} from '../../ffi/libc/message.hot.js';
+import { createIovTable, destroyIovTable, type IovTable } from '../../ffi/libc/message.js';
+import type { StreamPort } from '../stream-port.js';
+
+export class TcpPort implements StreamPort {
+  readonly fd: number;
+  readonly #sendTable: IovTable;
+  readonly #receiveTable: IovTable;
+  #firstAddr = 0;
+  #firstBytes = 0;
+
+  constructor(fd: number) {
+    this.fd = fd;
+    this.#sendTable = createIovTable();
+    this.#receiveTable = createIovTable();
+  }
+
+  setSend(index: number, addr: number, bytes: number): void {
+    setIov(this.#sendTable, index, addr, bytes);
+  }
+
+  send(first: number, count: number): number {
+    return sendVector(this.fd, this.#sendTable, first, count - first, 0);
+  }
+
+  advanceSend(first: number, bytes: number): number {
+    return shortenIov(this.#sendTable, first, bytes);
+  }
+
+  setReceive(index: number, addr: number, bytes: number): void {
+    if (index === 0) {
+      this.#firstAddr = addr;
+      this.#firstBytes = bytes;
+    }
+    setIov(this.#receiveTable, index, addr, bytes);
+  }
+
+  receive(count: number): number {
+    // One range needs no vector: a call that finds nothing is what a poll mostly costs.
+    if (count === 1) return receiveInto(this.fd, this.#firstAddr, this.#firstBytes);
+    return receiveVector(this.fd, this.#receiveTable, 0, count);
+  }
+
+  close(): void {
+    closeFd(this.fd);
+    destroyIovTable(this.#sendTable);
+    destroyIovTable(this.#receiveTable);
+  }
+}

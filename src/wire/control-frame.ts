@@ -1,0 +1,269 @@
+// Frames of the handshake and of the control connection.
+//
+//   ┌───────────────┬────────────┐      every connection starts with one of these; a data
+//   │ head 16 bytes │ body       │      connection turns into data frames after ATTACHED
+//   └───────────────┴────────────┘
+
+import { TcpxError } from '../base/errors.js';
+import { ByteReader, ByteWriter } from './byte-cursor.js';
+import { declareFrame, type FrameField } from './frame-fields.js';
+
+export const PROTOCOL_MAGIC = 0x5054584e; // "NXTP" in memory order
+export const PROTOCOL_VERSION = 1;
+export const CONTROL_HEAD_BYTES = 16;
+/** Nothing before or after authentication needs a longer body. */
+export const CONTROL_BODY_BYTES_MAX = 4096;
+export const NAME_BYTES_MAX = 255;
+export const NONCE_BYTES = 32;
+export const PROOF_BYTES = 32;
+export const GENERATION_BYTES = 8;
+const ADDRESSES_MAX = 16;
+const ADDRESS_BYTES_MAX = 64;
+const REASON_BYTES_MAX = 512;
+
+export const ControlKind = {
+  Hello: 1,
+  Challenge: 2,
+  Propose: 3,
+  Accept: 4,
+  Refuse: 5,
+  Attach: 6,
+  Attached: 7,
+  Goodbye: 8,
+} as const;
+export type ControlKind = (typeof ControlKind)[keyof typeof ControlKind];
+
+export const CONTROL_HEAD_FIELDS: readonly FrameField[] = declareFrame(CONTROL_HEAD_BYTES, [
+  { name: 'magic', offset: 0, bytes: 4, meaning: '"NXTP"' },
+  { name: 'version', offset: 4, bytes: 2, meaning: 'protocol version of the sender' },
+  { name: 'kind', offset: 6, bytes: 2, meaning: '1 HELLO … 8 GOODBYE' },
+  { name: 'bodyBytes', offset: 8, bytes: 4, meaning: 'at most 4,096' },
+  { name: 'reserved', offset: 12, bytes: 4, meaning: 'zero' },
+]);
+
+/** Client → server, first frame of a control connection. */
+export interface Hello {
+  readonly features: number;
+  readonly generation: Uint8Array;
+  readonly nonce: Uint8Array;
+  readonly name: string;
+}
+
+/** Server → client: who answers, and its proof of the secret. */
+export interface Challenge extends Hello {
+  readonly proof: Uint8Array;
+}
+
+/** What both ends must agree on. */
+export interface Agreement {
+  readonly channels: number;
+  readonly windowChunks: number;
+  readonly chunkBytes: number;
+}
+
+/** Client → server: its proof and the settings it wants; explicit ones are not to be changed. */
+export interface Propose extends Agreement {
+  readonly proof: Uint8Array;
+  /** Bits 0, 1, 2: channels, windowChunks, chunkBytes were set by hand. */
+  readonly explicit: number;
+}
+
+export interface Accept extends Agreement {
+  readonly sessionId: number;
+  /** Addresses for data connections; empty means the address of the control connection. */
+  readonly addresses: readonly string[];
+}
+
+export interface Refuse {
+  readonly code: string;
+  readonly reason: string;
+}
+
+/** Client → server, first frame of a data connection. */
+export interface Attach {
+  readonly sessionId: number;
+  readonly channelIndex: number;
+  readonly epoch: number;
+  readonly nonce: Uint8Array;
+  readonly proof: Uint8Array;
+}
+
+export interface Attached {
+  readonly proof: Uint8Array;
+}
+
+export interface Goodbye {
+  readonly reason: string;
+}
+
+export type ControlMessage =
+  | ({ readonly kind: typeof ControlKind.Hello } & Hello)
+  | ({ readonly kind: typeof ControlKind.Challenge } & Challenge)
+  | ({ readonly kind: typeof ControlKind.Propose } & Propose)
+  | ({ readonly kind: typeof ControlKind.Accept } & Accept)
+  | ({ readonly kind: typeof ControlKind.Refuse } & Refuse)
+  | ({ readonly kind: typeof ControlKind.Attach } & Attach)
+  | ({ readonly kind: typeof ControlKind.Attached } & Attached)
+  | ({ readonly kind: typeof ControlKind.Goodbye } & Goodbye);
+
+export function encodeControl(message: ControlMessage): Uint8Array {
+  const body = encodeBody(message, new ByteWriter(CONTROL_BODY_BYTES_MAX)).finish();
+  const head = new ByteWriter(CONTROL_HEAD_BYTES + body.length)
+    .uint32(PROTOCOL_MAGIC)
+    .uint16(PROTOCOL_VERSION)
+    .uint16(message.kind)
+    .uint32(body.length)
+    .uint32(0);
+  return head.bytes(body).finish();
+}
+
+function encodeBody(message: ControlMessage, body: ByteWriter): ByteWriter {
+  switch (message.kind) {
+    case ControlKind.Hello:
+      return encodeHello(message, body);
+    case ControlKind.Challenge:
+      return encodeHello(message, body).bytes(message.proof);
+    case ControlKind.Propose:
+      return encodeAgreement(message, body.bytes(message.proof).uint32(message.explicit));
+    case ControlKind.Accept:
+      encodeAgreement(message, body.uint32(message.sessionId)).uint16(message.addresses.length);
+      for (const address of message.addresses) body.text(address);
+      return body;
+    case ControlKind.Refuse:
+      return body.text(message.code).text(message.reason.slice(0, REASON_BYTES_MAX / 4));
+    case ControlKind.Attach:
+      body.uint32(message.sessionId).uint32(message.channelIndex).uint32(message.epoch);
+      return body.bytes(message.nonce).bytes(message.proof);
+    case ControlKind.Attached:
+      return body.bytes(message.proof);
+    case ControlKind.Goodbye:
+      return body.text(message.reason.slice(0, REASON_BYTES_MAX / 4));
+  }
+}
+
+function encodeHello(hello: Hello, body: ByteWriter): ByteWriter {
+  return body.uint32(hello.features).bytes(hello.generation).bytes(hello.nonce).text(hello.name);
+}
+
+function encodeAgreement(agreement: Agreement, body: ByteWriter): ByteWriter {
+  return body
+    .uint32(agreement.channels)
+    .uint32(agreement.windowChunks)
+    .uint32(agreement.chunkBytes);
+}
+
+export interface ControlHead {
+  readonly kind: ControlKind;
+  readonly bodyBytes: number;
+}
+
+/** Checks a head; undefined while fewer than CONTROL_HEAD_BYTES are there. */
+export function decodeControlHead(bytes: Uint8Array): ControlHead | undefined {
+  // Garbage is told from ours by its first bytes, however few have come.
+  for (let index = 0; index < Math.min(4, bytes.length); index++) {
+    if (bytes[index] !== ((PROTOCOL_MAGIC >>> (8 * index)) & 255)) {
+      throw wireError('ERR_WIRE_MAGIC', 'the first bytes are not those of this protocol');
+    }
+  }
+  if (bytes.length < CONTROL_HEAD_BYTES) return undefined;
+  const reader = new ByteReader(bytes.subarray(0, CONTROL_HEAD_BYTES), 'control head');
+  reader.uint32();
+  const version = reader.uint16();
+  if (version !== PROTOCOL_VERSION) {
+    throw wireError(
+      'ERR_WIRE_VERSION',
+      `peer speaks version ${version}, this end ${PROTOCOL_VERSION}`,
+    );
+  }
+  const kind = reader.uint16();
+  const bodyBytes = reader.uint32();
+  if (reader.uint32() !== 0) throw wireError('ERR_WIRE_FRAME', 'reserved bytes are zero');
+  if (!isControlKind(kind)) throw wireError('ERR_WIRE_FRAME', `kind ${kind} is unknown`);
+  if (bodyBytes > CONTROL_BODY_BYTES_MAX) {
+    throw wireError(
+      'ERR_WIRE_LIMIT',
+      `a body of ${bodyBytes} bytes, at most ${CONTROL_BODY_BYTES_MAX}`,
+    );
+  }
+  return { kind, bodyBytes };
+}
+
+export function decodeControlBody(kind: ControlKind, body: Uint8Array): ControlMessage {
+  const reader = new ByteReader(body, controlKindName(kind));
+  const message = readBody(kind, reader);
+  reader.finish();
+  return message;
+}
+
+function readBody(kind: ControlKind, reader: ByteReader): ControlMessage {
+  switch (kind) {
+    case ControlKind.Hello:
+      return { kind, ...readHello(reader) };
+    case ControlKind.Challenge:
+      return { kind, ...readHello(reader), proof: reader.bytes(PROOF_BYTES) };
+    case ControlKind.Propose:
+      return {
+        kind,
+        proof: reader.bytes(PROOF_BYTES),
+        explicit: reader.uint32(),
+        ...readAgreement(reader),
+      };
+    case ControlKind.Accept:
+      return {
+        kind,
+        sessionId: reader.uint32(),
+        ...readAgreement(reader),
+        addresses: readAddresses(reader),
+      };
+    case ControlKind.Refuse:
+      return { kind, code: reader.text(64), reason: reader.text(REASON_BYTES_MAX) };
+    case ControlKind.Attach:
+      return {
+        kind,
+        sessionId: reader.uint32(),
+        channelIndex: reader.uint32(),
+        epoch: reader.uint32(),
+        nonce: reader.bytes(NONCE_BYTES),
+        proof: reader.bytes(PROOF_BYTES),
+      };
+    case ControlKind.Attached:
+      return { kind, proof: reader.bytes(PROOF_BYTES) };
+    case ControlKind.Goodbye:
+      return { kind, reason: reader.text(REASON_BYTES_MAX) };
+  }
+}
+
+function readHello(reader: ByteReader): Hello {
+  return {
+    features: reader.uint32(),
+    generation: reader.bytes(GENERATION_BYTES),
+    nonce: reader.bytes(NONCE_BYTES),
+    name: reader.text(NAME_BYTES_MAX),
+  };
+}
+
+function readAgreement(reader: ByteReader): Agreement {
+  return { channels: reader.uint32(), windowChunks: reader.uint32(), chunkBytes: reader.uint32() };
+}
+
+function readAddresses(reader: ByteReader): string[] {
+  const count = reader.uint16();
+  if (count > ADDRESSES_MAX) throw wireError('ERR_WIRE_LIMIT', `${count} addresses, at most 16`);
+  return Array.from({ length: count }, () => reader.text(ADDRESS_BYTES_MAX));
+}
+
+function isControlKind(kind: number): kind is ControlKind {
+  return Object.values(ControlKind).includes(kind as ControlKind);
+}
+
+export function controlKindName(kind: ControlKind): string {
+  const found = Object.entries(ControlKind).find(([, value]) => value === kind);
+  return (found?.[0] ?? String(kind)).toUpperCase();
+}
+
+function wireError(
+  code: 'ERR_WIRE_MAGIC' | 'ERR_WIRE_VERSION' | 'ERR_WIRE_FRAME' | 'ERR_WIRE_LIMIT',
+  rule: string,
+) {
+  return new TcpxError(code, rule, { facts: { rule } });
+}

@@ -1,0 +1,27 @@
+// Texts of the rules in data-frame.hot.ts, for errors and docs.
+
+import { FRAME_NAMES } from './data-frame.js';
+
+export const FRAME_RULES: Readonly<Record<number, string>> = {
+  1: 'the kind is one of 1 … 6',
+  2: 'reserved bytes are zero',
+  3: 'the table has at most 1,000 entries, and none where the kind allows none',
+  4: 'an operation moves at least 1 byte and at most the agreed chunk size',
+  5: 'payloadBytes fits the kind and the operation',
+  6: 'an offset is below 2^53',
+  7: 'table entries are not empty and fill the operation exactly',
+  8: 'sequence numbers count up without a gap',
+  9: 'no more operations are in flight than the agreed window',
+  10: 'an answer names an operation that is in flight',
+  11: 'a read answer has exactly the bytes asked for',
+  12: 'a refusal has a reason of 1 … 4 and names a WRITE or a READ_REQUEST',
+};
+
+export const RULE_SEQUENCE = 8;
+export const RULE_WINDOW = 9;
+export const RULE_UNASKED = 10;
+export const RULE_ANSWER_BYTES = 11;
+
+export function frameName(kind: number): string {
+  return FRAME_NAMES[kind] ?? `kind ${kind}`;
+}

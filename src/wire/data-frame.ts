@@ -1,0 +1,113 @@
+// Frames on a data channel: a fixed head, an optional descriptor table, then the payload.
+//
+//   ┌──────────────┬───────────────────────────┬───────────────────────┐
+//   │ head 64 bytes│ table: entries × 16 bytes │ payload: payloadBytes │
+//   └──────────────┴───────────────────────────┴───────────────────────┘
+//
+// Little-endian. Every head carries the cumulative acknowledgement of the opposite direction.
+
+import { assert } from '../base/assert.js';
+import { declareFrame, type FrameField } from './frame-fields.js';
+
+export const DATA_HEAD_BYTES = 64;
+export const TABLE_ENTRY_BYTES = 16;
+/** Table entries of one frame: with its head they fit in one vectored call of 1,024 entries. */
+export const TABLE_ENTRIES_MAX = 1000;
+export const HEAD_AND_TABLE_BYTES_MAX = DATA_HEAD_BYTES + TABLE_ENTRIES_MAX * TABLE_ENTRY_BYTES;
+export const NOTIFICATION_BYTES_MAX = 64 * 1024;
+
+export const FRAME_WRITE = 1;
+export const FRAME_READ_REQUEST = 2;
+export const FRAME_READ_DATA = 3;
+export const FRAME_NOTIFY = 4;
+export const FRAME_ACK = 5;
+export const FRAME_REFUSE = 6;
+export const FRAME_KIND_MAX = 6;
+
+export const FRAME_NAMES = [
+  '',
+  'WRITE',
+  'READ_REQUEST',
+  'READ_DATA',
+  'NOTIFY',
+  'ACK',
+  'REFUSE',
+] as const;
+
+// 32-bit word indexes of the head.
+export const WORD_KIND = 0;
+export const WORD_PAYLOAD_BYTES = 1;
+export const WORD_ACK = 2;
+export const WORD_SEQUENCE = 3;
+export const WORD_TRANSFER_LOW = 4;
+export const WORD_TRANSFER_HIGH = 5;
+export const WORD_TABLE_ENTRIES = 6;
+export const WORD_REGION_SLOT = 7;
+export const WORD_REGION_GENERATION = 8;
+export const WORD_KEY = 9;
+export const WORD_OPERATION_BYTES = 13;
+export const WORD_OFFSET_LOW = 14;
+export const WORD_OFFSET_HIGH = 15;
+
+export const DATA_HEAD_FIELDS: readonly FrameField[] = declareFrame(DATA_HEAD_BYTES, [
+  {
+    name: 'kind',
+    offset: 0,
+    bytes: 1,
+    meaning: '1 WRITE, 2 READ_REQUEST, 3 READ_DATA, 4 NOTIFY, 5 ACK, 6 REFUSE',
+  },
+  { name: 'reserved', offset: 1, bytes: 3, meaning: 'zero' },
+  { name: 'payloadBytes', offset: 4, bytes: 4, meaning: 'bytes that follow head and table' },
+  {
+    name: 'acknowledged',
+    offset: 8,
+    bytes: 4,
+    meaning: 'how many WRITE and NOTIFY frames of the other direction have landed, modulo 2^32',
+  },
+  {
+    name: 'sequence',
+    offset: 12,
+    bytes: 4,
+    meaning:
+      'WRITE, NOTIFY: count of such frames before this one; READ_REQUEST, READ_DATA: ' +
+      'number of the request; REFUSE: sequence of the refused frame',
+  },
+  {
+    name: 'transfer',
+    offset: 16,
+    bytes: 8,
+    meaning:
+      'transfer id of the initiator; REFUSE: reason in the low word, refused kind in the high word',
+  },
+  {
+    name: 'tableEntries',
+    offset: 24,
+    bytes: 4,
+    meaning: 'descriptors in the table; 0: the one descriptor is in this head',
+  },
+  { name: 'regionSlot', offset: 28, bytes: 4, meaning: 'region at the target' },
+  { name: 'regionGeneration', offset: 32, bytes: 4, meaning: 'which registration of that slot' },
+  {
+    name: 'regionKey',
+    offset: 36,
+    bytes: 16,
+    meaning: 'proof that the owner handed out the descriptor',
+  },
+  { name: 'operationBytes', offset: 52, bytes: 4, meaning: 'bytes that the operation moves' },
+  { name: 'offset', offset: 56, bytes: 8, meaning: 'place in the region, when tableEntries is 0' },
+]);
+
+export const TABLE_ENTRY_FIELDS: readonly FrameField[] = declareFrame(TABLE_ENTRY_BYTES, [
+  { name: 'offset', offset: 0, bytes: 8, meaning: 'place in the region' },
+  { name: 'bytes', offset: 8, bytes: 4, meaning: 'length of the block, at least 1' },
+  { name: 'reserved', offset: 12, bytes: 4, meaning: 'zero' },
+]);
+
+// Why an operation was refused by the owner of the region; the session goes on.
+export const REFUSE_STALE = 1;
+export const REFUSE_KEY = 2;
+export const REFUSE_RIGHTS = 3;
+export const REFUSE_BOUNDS = 4;
+
+// Words are written and read through Uint32Array, in the byte order of the host.
+assert(new Uint8Array(new Uint32Array([1]).buffer)[0] === 1, 'host is little-endian');

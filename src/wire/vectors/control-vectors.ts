@@ -1,0 +1,161 @@
+// Golden bytes of every control frame: what the encoder must produce and the decoder must take.
+// docs/protocol.md prints them; change them only together with PROTOCOL_VERSION.
+
+import { ControlKind, type ControlMessage } from '../control-frame.js';
+
+export interface BodyField {
+  readonly name: string;
+  /** Length in this example; texts vary. */
+  readonly bytes: number;
+  readonly meaning: string;
+}
+
+export interface ControlVector {
+  readonly name: string;
+  readonly direction: string;
+  readonly message: ControlMessage;
+  /** Head and body; blanks are for the eye. */
+  readonly hex: string;
+  readonly body: readonly BodyField[];
+}
+
+const GENERATION = Uint8Array.of(1, 2, 3, 4, 5, 6, 7, 8);
+const NONCE = new Uint8Array(32).fill(0xa5);
+const PROOF = new Uint8Array(32).fill(0xc3);
+const NONCE_HEX = 'a5'.repeat(32);
+const PROOF_HEX = 'c3'.repeat(32);
+
+const TEXT = 'u16 length in bytes, then UTF-8';
+const HELLO_BODY: readonly BodyField[] = [
+  { name: 'features', bytes: 4, meaning: 'bits; none is defined, unknown ones are ignored' },
+  { name: 'generation', bytes: 8, meaning: 'random, new whenever the agent starts' },
+  { name: 'nonce', bytes: 32, meaning: 'random, goes into both proofs' },
+  { name: 'name', bytes: 4, meaning: `${TEXT}, at most 255` },
+];
+const AGREEMENT_BODY: readonly BodyField[] = [
+  { name: 'channels', bytes: 4, meaning: 'data connections' },
+  { name: 'windowChunks', bytes: 4, meaning: 'operations in flight per channel and direction' },
+  { name: 'chunkBytes', bytes: 4, meaning: 'largest operation' },
+];
+const PROOF_FIELD: BodyField = { name: 'proof', bytes: 32, meaning: 'HMAC-SHA-256' };
+
+export const CONTROL_VECTORS: readonly ControlVector[] = [
+  {
+    name: 'HELLO',
+    direction: 'client → server',
+    message: {
+      kind: ControlKind.Hello,
+      features: 0,
+      generation: GENERATION,
+      nonce: NONCE,
+      name: 'ab',
+    },
+    hex: `4e585450 0100 0100 30000000 00000000 00000000 0102030405060708 ${NONCE_HEX} 0200 6162`,
+    body: HELLO_BODY,
+  },
+  {
+    name: 'CHALLENGE',
+    direction: 'server → client',
+    message: {
+      kind: ControlKind.Challenge,
+      features: 3,
+      generation: GENERATION,
+      nonce: NONCE,
+      name: 'cd',
+      proof: PROOF,
+    },
+    hex:
+      `4e585450 0100 0200 50000000 00000000 03000000 0102030405060708 ${NONCE_HEX} 0200 6364 ` +
+      PROOF_HEX,
+    body: [...HELLO_BODY, PROOF_FIELD],
+  },
+  {
+    name: 'PROPOSE',
+    direction: 'client → server',
+    message: {
+      kind: ControlKind.Propose,
+      proof: PROOF,
+      explicit: 5,
+      channels: 4,
+      windowChunks: 16,
+      chunkBytes: 524288,
+    },
+    hex: `4e585450 0100 0300 30000000 00000000 ${PROOF_HEX} 05000000 04000000 10000000 00000800`,
+    body: [
+      PROOF_FIELD,
+      {
+        name: 'explicit',
+        bytes: 4,
+        meaning: 'bits 0, 1, 2: channels, windowChunks, chunkBytes were set by hand',
+      },
+      ...AGREEMENT_BODY,
+    ],
+  },
+  {
+    name: 'ACCEPT',
+    direction: 'server → client',
+    message: {
+      kind: ControlKind.Accept,
+      sessionId: 0x01020304,
+      channels: 2,
+      windowChunks: 16,
+      chunkBytes: 524288,
+      addresses: ['::1', '10.0.0.1'],
+    },
+    hex:
+      '4e585450 0100 0400 21000000 00000000 04030201 02000000 10000000 00000800 0200 ' +
+      '0300 3a3a31 0800 31302e302e302e31',
+    body: [
+      { name: 'sessionId', bytes: 4, meaning: 'chosen by the server, named by ATTACH' },
+      ...AGREEMENT_BODY,
+      { name: 'addressCount', bytes: 2, meaning: 'at most 16; 0: the address of this connection' },
+      { name: 'addresses', bytes: 15, meaning: `each: ${TEXT}, at most 64` },
+    ],
+  },
+  {
+    name: 'REFUSE',
+    direction: 'either, instead of an answer',
+    message: { kind: ControlKind.Refuse, code: 'ERR_WIRE_AUTH', reason: 'no' },
+    hex: '4e585450 0100 0500 13000000 00000000 0d00 4552525f574952455f41555448 0200 6e6f',
+    body: [
+      { name: 'code', bytes: 15, meaning: `${TEXT}, at most 64: an error code` },
+      { name: 'reason', bytes: 4, meaning: `${TEXT}, at most 512` },
+    ],
+  },
+  {
+    name: 'ATTACH',
+    direction: 'client → server, first frame of a data connection',
+    message: {
+      kind: ControlKind.Attach,
+      sessionId: 0x01020304,
+      channelIndex: 1,
+      epoch: 0,
+      nonce: NONCE,
+      proof: PROOF,
+    },
+    hex:
+      '4e585450 0100 0600 4c000000 00000000 04030201 01000000 00000000 ' +
+      `${NONCE_HEX} ${PROOF_HEX}`,
+    body: [
+      { name: 'sessionId', bytes: 4, meaning: 'as accepted' },
+      { name: 'channelIndex', bytes: 4, meaning: 'below channels; each attaches once' },
+      { name: 'epoch', bytes: 4, meaning: '0' },
+      { name: 'nonce', bytes: 32, meaning: 'random' },
+      PROOF_FIELD,
+    ],
+  },
+  {
+    name: 'ATTACHED',
+    direction: 'server → client; data frames follow',
+    message: { kind: ControlKind.Attached, proof: PROOF },
+    hex: `4e585450 0100 0700 20000000 00000000 ${PROOF_HEX}`,
+    body: [PROOF_FIELD],
+  },
+  {
+    name: 'GOODBYE',
+    direction: 'either, on the control connection',
+    message: { kind: ControlKind.Goodbye, reason: 'bye' },
+    hex: '4e585450 0100 0800 05000000 00000000 0300 627965',
+    body: [{ name: 'reason', bytes: 5, meaning: `${TEXT}, at most 512` }],
+  },
+];

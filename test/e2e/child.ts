@@ -1,0 +1,53 @@
+// Runs a program to its end and returns what it printed.
+
+import { spawn } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+
+export interface ChildResult {
+  /** null where a signal ended it. */
+  readonly exitCode: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface ChildOptions {
+  readonly cwd?: string;
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  readonly timeoutMs?: number;
+}
+
+/** Compiled tests lie in dist/test/e2e, three folders below the root. */
+export const packageRoot = fileURLToPath(new URL('../../../', import.meta.url));
+
+export function runChild(
+  program: string,
+  words: readonly string[],
+  options: ChildOptions = {},
+): Promise<ChildResult> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(program, words, {
+      cwd: options.cwd ?? packageRoot,
+      env: options.env ?? process.env,
+      stdio: ['ignore', 'pipe', 'pipe'],
+      timeout: options.timeoutMs ?? 60_000,
+    });
+    let stdout = '';
+    let stderr = '';
+    child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text));
+    child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text));
+    child.on('error', reject);
+    child.on('close', (exitCode) => {
+      resolve({ exitCode, stdout, stderr });
+    });
+  });
+}
+
+/** `tcpx …` as a user would start it, without settings from this process' environment. */
+export function runTcpx(words: readonly string[], env: Record<string, string> = {}) {
+  const inherited = Object.entries(process.env).filter(
+    ([name]) => !/^(NIXL_|UCCL_|NCCL_)/.test(name),
+  );
+  return runChild(process.execPath, ['bin/tcpx.js', ...words], {
+    env: { ...Object.fromEntries(inherited), ...env },
+  });
+}

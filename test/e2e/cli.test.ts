@@ -1,0 +1,113 @@
+// The command line as a child process: what lands on stdout, on stderr, and the exit code.
+
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { describe, test } from 'node:test';
+import { SETTING_NAMES } from '../../src/base/settings.js';
+import { packageRoot, runTcpx } from './child.js';
+
+interface ConfigDocument {
+  readonly schema: string;
+  readonly settings: readonly { name: string; value: unknown; origin: string }[];
+}
+
+function settingIn(stdout: string, name: string) {
+  const document = JSON.parse(stdout) as ConfigDocument;
+  return document.settings.find((setting) => setting.name === name);
+}
+
+describe('tcpx: usage errors exit with 2, one line on stderr, nothing on stdout', () => {
+  const cases: readonly (readonly [string, readonly string[], RegExp])[] = [
+    ['unknown command', ['frobnicate'], /^ERR_USAGE_COMMAND: .*"frobnicate"/],
+    ['unknown flag', ['config', '--frobnicate'], /^ERR_USAGE_ARGUMENT: .*--frobnicate/],
+    ['flag without its value', ['config', '--size'], /^ERR_USAGE_ARGUMENT: .*--size/],
+    ['unexpected argument', ['config', 'extra'], /^ERR_USAGE_ARGUMENT: .*"extra"/],
+    ['words after --', ['config', '--', 'ls'], /^ERR_USAGE_ARGUMENT: /],
+    ['size 0', ['config', '--size', '0'], /^ERR_CONFIG_VALUE: bench\.sizeBytes: "0" from flag/],
+    ['size -1', ['config', '--size', '-1'], /^ERR_CONFIG_VALUE: bench\.sizeBytes: "-1" from flag/],
+    ['size 64XB', ['config', '--size', '64XB'], /^ERR_CONFIG_VALUE: .*"64XB" from flag --size/],
+    ['size empty', ['config', '--size', ''], /^ERR_CONFIG_VALUE: .*"" from flag --size/],
+    ['port beyond range', ['config', '--port', '65536'], /^ERR_CONFIG_VALUE: .*0 … 65535/],
+    ['choice unknown', ['config', '--op', 'append'], /^ERR_CONFIG_VALUE: .*write, read, pingpong/],
+    ['settings that conflict', ['config', '--progress', 'caller', '--lanes', '2'], /_CONFLICT: /],
+  ];
+  for (const [name, words, pattern] of cases) {
+    test(`tcpx: ${name}`, async () => {
+      const { exitCode, stdout, stderr } = await runTcpx(words);
+      assert.equal(exitCode, 2, stderr);
+      assert.match(stderr, pattern);
+      assert.equal(stderr.trimEnd().split('\n').length, 1, `more than one line: ${stderr}`);
+      assert.equal(stdout, '');
+    });
+  }
+});
+
+describe('tcpx: help and version', () => {
+  test('tcpx: --help lists the commands on stdout and exits with 0', async () => {
+    for (const words of [['--help'], ['-h'], []]) {
+      const { exitCode, stdout, stderr } = await runTcpx(words);
+      assert.equal(exitCode, 0, stderr);
+      assert.match(stdout, /^ {2}config {2,}\S/m);
+    }
+  });
+
+  test('tcpx config: --help shows flags with range, default and environment name', async () => {
+    const { exitCode, stdout } = await runTcpx(['config', '--help']);
+    assert.equal(exitCode, 0);
+    assert.match(stdout, /--chunk BYTES/);
+    assert.match(stdout.replace(/\s+/g, ' '), /default 512 KiB; NIXL_TCPX_FLOW_CHUNK_BYTES/);
+    assert.match(stdout, /--json/);
+  });
+
+  test('tcpx: --version prints the version of the package', async () => {
+    const manifest = readFileSync(`${packageRoot}package.json`, 'utf8');
+    const { exitCode, stdout } = await runTcpx(['--version']);
+    assert.equal(exitCode, 0);
+    assert.equal(stdout.trim(), (JSON.parse(manifest) as { version: string }).version);
+  });
+
+  test('tcpx: --stack adds the stack of an expected error', async () => {
+    const { exitCode, stderr } = await runTcpx(['config', '--size', '0', '--stack']);
+    assert.equal(exitCode, 2);
+    assert.match(stderr, /\n\s+at /);
+  });
+});
+
+describe('tcpx config', () => {
+  test('config: --json prints one document with every setting and its origin', async () => {
+    const { exitCode, stdout, stderr } = await runTcpx(['config', '--json', '--chunk', '1MiB'], {
+      NIXL_TCPX_LANE_COUNT: '3',
+      UCCL_TCPX_NUM_CHANNELS: '4',
+    });
+    assert.equal(exitCode, 0, stderr);
+    const document = JSON.parse(stdout) as ConfigDocument;
+    assert.equal(document.schema, 'tcpx.config/1');
+    assert.deepEqual(
+      document.settings.map((setting) => setting.name),
+      SETTING_NAMES,
+    );
+    const expected = [
+      { name: 'flow.chunkBytes', value: 1_048_576, origin: 'flag --chunk' },
+      { name: 'lane.count', value: 3, origin: 'environment NIXL_TCPX_LANE_COUNT' },
+      { name: 'flow.channels', value: 4, origin: 'environment UCCL_TCPX_NUM_CHANNELS' },
+      { name: 'flow.windowChunks', value: 16, origin: 'default' },
+    ];
+    for (const setting of expected) assert.deepEqual(settingIn(stdout, setting.name), setting);
+  });
+
+  test('config: never prints the secret', async () => {
+    const env = { NIXL_TCPX_TRUST_SECRET: 'open-sesame' };
+    for (const words of [['config'], ['config', '--json']]) {
+      const { exitCode, stdout, stderr } = await runTcpx(words, env);
+      assert.equal(exitCode, 0);
+      assert.doesNotMatch(stdout + stderr, /open-sesame/);
+      assert.match(stdout + stderr, /\(set\)/);
+    }
+  });
+
+  test('config: a bad value in the environment is an error that names the variable', async () => {
+    const { exitCode, stderr } = await runTcpx(['config'], { NCCL_P2P_NET_CHUNKSIZE: '12' });
+    assert.equal(exitCode, 2);
+    assert.match(stderr, /^ERR_CONFIG_VALUE: .*environment NCCL_P2P_NET_CHUNKSIZE/);
+  });
+});

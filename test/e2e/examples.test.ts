@@ -1,0 +1,68 @@
+// The programs in examples/ run, and README.md shows the shortest of them as it is.
+
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { describe, test } from 'node:test';
+import { packageRoot, runChild } from './child.js';
+
+const TIMEOUT_MS = 30_000;
+
+function readText(path: string): string {
+  return readFileSync(`${packageRoot}${path}`, 'utf8');
+}
+
+describe('examples', () => {
+  test('README: the first TypeScript block is examples/ten-lines.ts, ten lines long', () => {
+    const block = /^```ts\n(.*?)^```$/ms.exec(readText('README.md'))?.[1];
+    assert.equal(block, readText('examples/ten-lines.ts'));
+    const lines = block.split('\n').filter((line) => line.trim() !== '');
+    assert.equal(lines.length, 10);
+  });
+
+  test('ten-lines: the bytes land and the program ends by itself', async () => {
+    const result = await runChild(process.execPath, ['dist/examples/ten-lines.js'], {
+      timeoutMs: TIMEOUT_MS,
+    });
+    assert.equal(result.exitCode, 0, result.stderr);
+    assert.match(result.stdout, /^1024 bytes landed in \d+ µs\n$/);
+  });
+
+  test('receive and send: a line crosses from one process to the other', async () => {
+    const receiver = startReceiver();
+    const port = await receiver.port;
+    const words = ['dist/examples/send.js', '127.0.0.1', port, 'a line of text'];
+    const sender = await runChild(process.execPath, words, { timeoutMs: TIMEOUT_MS });
+    assert.equal(sender.exitCode, 0, sender.stderr);
+    assert.match(sender.stdout, /^14 bytes confirmed in \d+ µs\n$/);
+    const { exitCode, stdout } = await receiver.ended;
+    assert.equal(exitCode, 0);
+    assert.match(stdout, /^from sender \(127\.0\.0\.1:\d+\): a line of text$/m);
+  });
+});
+
+/** Port 0: the kernel chooses, and the receiver prints which one it got. */
+function startReceiver() {
+  const child = spawn(process.execPath, ['dist/examples/receive.js', '0'], {
+    cwd: packageRoot,
+    stdio: ['ignore', 'pipe', 'inherit'],
+    timeout: TIMEOUT_MS,
+  });
+  let stdout = '';
+  const port = new Promise<string>((resolve, reject) => {
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      stdout += text;
+      const found = /listening on port (\d+)/.exec(stdout)?.[1];
+      if (found !== undefined) resolve(found);
+    });
+    child.on('close', () => {
+      reject(new Error(`the receiver ended before it listened: ${stdout}`));
+    });
+  });
+  const ended = new Promise<{ exitCode: number | null; stdout: string }>((resolve) => {
+    child.on('close', (exitCode) => {
+      resolve({ exitCode, stdout });
+    });
+  });
+  return { port, ended };
+}

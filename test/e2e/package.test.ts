@@ -1,0 +1,123 @@
+// The package as a user gets it: packed, installed into an empty project, imported and started.
+
+import assert from 'node:assert/strict';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { packageRoot, runChild } from './child.js';
+
+interface Packed {
+  readonly filename: string;
+  readonly files: readonly { path: string }[];
+}
+
+const OFFLINE = /ENOTFOUND|EAI_AGAIN|ENOTCACHED|ECONNREFUSED|ENETUNREACH/;
+const NPM_TIMEOUT_MS = 90_000;
+
+// npm tells its children about the project that it runs in; the new project must not see that.
+const env = Object.fromEntries(
+  Object.entries(process.env).filter(
+    ([name]) => !name.startsWith('npm_') || /^npm_config_(registry|cache|userconfig)$/.test(name),
+  ),
+);
+
+describe('package', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'tcpx-package-'));
+  const project = mkdtempSync(join(tmpdir(), 'tcpx-project-'));
+  const installed = join(project, 'node_modules/nixl-tcpx');
+  let packed: Packed;
+  let offlineReason: string | undefined;
+
+  before(async () => {
+    packed = await pack(folder);
+    offlineReason = await install(project, join(folder, packed.filename));
+  });
+
+  after(() => {
+    for (const path of [folder, project]) rmSync(path, { recursive: true, force: true });
+  });
+
+  test('package: holds what runs, and neither tests nor build leftovers', () => {
+    const paths = packed.files.map((file) => file.path);
+    for (const path of ['bin/tcpx.js', 'dist/src/index.js', 'dist/src/index.d.ts', 'LICENSE']) {
+      assert.ok(paths.includes(path), `${path} is missing`);
+    }
+    const unwanted = paths.filter((path) =>
+      /\.(test|bench|fuzz)\.|\/testing\/|tsbuildinfo|\.map$|^(src|test|scripts)\//.test(path),
+    );
+    assert.deepEqual(unwanted, []);
+  });
+
+  test('package: can be imported and knows its errors', async (t) => {
+    if (offlineReason !== undefined) {
+      t.skip(offlineReason);
+      return;
+    }
+    writeFileSync(
+      join(project, 'use.mjs'),
+      "import { TcpxError } from 'nixl-tcpx';\n" +
+        "const error = new TcpxError('ERR_PEER_LOST', 'gone');\n" +
+        'process.stdout.write(`${error.name} ${error.isRetryable}`);\n',
+    );
+    const result = await runChild(process.execPath, ['use.mjs'], { cwd: project, env });
+    assert.equal(result.exitCode, 0, result.stderr);
+    assert.equal(result.stdout, 'PeerError true');
+  });
+
+  test('package: npx starts the command', async (t) => {
+    if (offlineReason !== undefined) {
+      t.skip(offlineReason);
+      return;
+    }
+    const version = await npx(project, ['--version']);
+    const manifest = readFileSync(join(installed, 'package.json'), 'utf8');
+    assert.equal(version.trim(), (JSON.parse(manifest) as { version: string }).version);
+    const config = JSON.parse(await npx(project, ['config', '--json'])) as { schema: string };
+    assert.equal(config.schema, 'tcpx.config/1');
+  });
+
+  test('package: no text names a path of the machine that built it', (t) => {
+    if (offlineReason !== undefined) {
+      t.skip(offlineReason);
+      return;
+    }
+    const root = packageRoot.replace(/\/$/, '');
+    const texts = readdirSync(installed, { recursive: true, encoding: 'utf8' })
+      .filter((path) => !path.startsWith('node_modules/'))
+      .filter((path) => /\.(js|ts|json|md|map|txt|html|css|ptx|h)$/.test(path));
+    assert.ok(texts.length > 5, `only ${texts.length} texts found`);
+    const naming = texts.filter((path) =>
+      readFileSync(join(installed, path), 'utf8').includes(root),
+    );
+    assert.deepEqual(naming, []);
+  });
+});
+
+async function pack(folder: string): Promise<Packed> {
+  // Built already, since this test is a part of the build.
+  const words = ['pack', '--json', '--ignore-scripts', '--pack-destination', folder];
+  const result = await runChild('npm', words, { env, timeoutMs: NPM_TIMEOUT_MS });
+  assert.equal(result.exitCode, 0, result.stderr);
+  const parsed = JSON.parse(result.stdout) as Packed[] | Record<string, Packed>;
+  const packed = Object.values(parsed)[0];
+  assert.ok(packed !== undefined, result.stdout);
+  return packed;
+}
+
+/** Returns why the installation could not be tried, undefined when it worked. */
+async function install(project: string, archive: string): Promise<string | undefined> {
+  writeFileSync(join(project, 'package.json'), '{ "name": "empty", "private": true }\n');
+  const words = ['install', archive, '--ignore-scripts', '--no-audit', '--no-fund'];
+  const options = { cwd: project, env, timeoutMs: NPM_TIMEOUT_MS };
+  const result = await runChild('npm', [...words, '--prefer-offline'], options);
+  if (result.exitCode !== 0 && OFFLINE.test(result.stderr)) return 'needs the npm registry';
+  assert.equal(result.exitCode, 0, result.stderr);
+  return undefined;
+}
+
+async function npx(project: string, words: readonly string[]): Promise<string> {
+  const result = await runChild('npx', ['--no-install', 'tcpx', ...words], { cwd: project, env });
+  assert.equal(result.exitCode, 0, result.stderr);
+  return result.stdout;
+}
