@@ -19,7 +19,7 @@ const MICROSECONDS = { name: 'µs', scale: 1 };
 const CPU = { name: 's/GB', scale: 1 };
 const MBITPS = { name: 'Mbit/s', scale: 1e6 / 8 };
 const CONGESTION = 'cubic';
-const BULK = ['--size', '64MiB', '--iters', '40', '--warmup', '5', '--verify', 'sample'];
+const BULK = ['--size', '64MiB', '--iters', '20', '--warmup', '5', '--verify', 'sample'];
 const PORT = 25_201;
 
 async function ownBulk(flags: readonly string[]) {
@@ -52,13 +52,13 @@ const bulk: PerfGroup = {
       note('write', write.bytesPerSecond, write.cpuSecondsPerGB);
       const chunked = await iperf(512 * 1024);
       note('iperf3 512 KiB', chunked.bytesPerSecond ?? 0, chunked.cpuSecondsPerGB);
-      const put = await runUcx({ test: 'ucp_put_bw', port: PORT + 1, sizeBytes, iterations: 80 });
+      const put = await runUcx({ test: 'ucp_put_bw', port: PORT + 1, sizeBytes, iterations: 40 });
       note('put', put.bytesPerSecond ?? 0);
       const read = await ownBulk(['--op', 'read']);
       note('read', read.bytesPerSecond, read.cpuSecondsPerGB);
       const plain = await iperf(0);
       note('iperf3 default', plain.bytesPerSecond ?? 0, plain.cpuSecondsPerGB);
-      const get = await runUcx({ test: 'ucp_get', port: PORT + 2, sizeBytes, iterations: 40 });
+      const get = await runUcx({ test: 'ucp_get', port: PORT + 2, sizeBytes, iterations: 20 });
       note('get', get.bytesPerSecond ?? 0);
     }
     const of = (name: string): number[] => rates[name] ?? [];

@@ -44,7 +44,8 @@ export async function runBench(options: BenchSessionOptions): Promise<BenchResul
     });
     const run = await engine.drive(initiator.run());
     await session.notify(encodeBenchMessage({ kind: 'finish' })).done;
-    return toResult(config, session.facts.agreement, run);
+    const laneCpus = config.values['lane.progress'] === 'caller' ? [] : engine.laneStats();
+    return toResult(config, session.facts.agreement, run, laneCpus);
   } finally {
     await engine.close();
   }
@@ -66,6 +67,7 @@ function toResult(
   config: Config,
   agreement: { readonly channels: number; readonly chunkBytes: number },
   run: BenchRun,
+  lanes: BenchResult['laneCpus'],
 ): BenchResult {
   const { values } = config;
   const gigabytes = run.bytesMoved / 1e9;
@@ -91,6 +93,7 @@ function toResult(
     },
     verified: { iterations: run.verified, mismatches: run.mismatches },
     receipt: run.receipt,
+    laneCpus: lanes.map(({ cpu, pinnedTo }) => ({ cpu, pinnedTo })),
     config: visibleConfig(config),
     host: readHostFacts(values['socket.congestion']),
     peer: run.peer,

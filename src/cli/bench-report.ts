@@ -1,5 +1,6 @@
 // A benchmark result as a newcomer reads it.
 
+import { formatCpuList } from '../base/cpu-set.js';
 import { formatBytes, formatUs } from '../base/units.js';
 import type { Receipt } from '../engine/internal.js';
 import type { BenchResult } from '../results/bench-result.js';
@@ -27,6 +28,7 @@ export function formatBenchResult(result: BenchResult): string {
       `${result.cpuSecondsPerGB.target.toFixed(2)} s target`,
     `verified        ${describeVerified(result)}`,
     `channels        ${describeChannels(result)}`,
+    `lanes           ${describeLanes(result)}`,
     `measured on     ${result.host.cpu}, ${result.host.cores} cores, ` +
       `Linux ${result.host.kernel}, Node ${result.host.node}, ${result.host.congestion}`,
   ];
@@ -52,6 +54,17 @@ function describeChannels(result: BenchResult): string {
     .map(
       (one) => `${one.channel}${one.nic === '' ? '' : ` on ${one.nic}`}: ${formatBytes(one.bytes)}`,
     )
+    .join(', ');
+}
+
+function describeLanes(result: BenchResult): string {
+  if (result.laneCpus.length === 0) return 'none: the caller drives';
+  return result.laneCpus
+    .map(({ cpu, pinnedTo }, index) => {
+      const pinned = pinnedTo.length === 0 ? '' : ` (pinned to ${formatCpuList(pinnedTo)})`;
+      const isAstray = pinnedTo.length > 0 && !pinnedTo.includes(cpu);
+      return `${index}: CPU ${cpu}${pinned}${isAstray ? ' NOT WHERE IT WAS PUT' : ''}`;
+    })
     .join(', ');
 }
 

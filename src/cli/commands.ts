@@ -5,6 +5,7 @@ import { benchClientCommand } from './commands/bench-client.js';
 import { benchLoopbackCommand } from './commands/bench-loopback.js';
 import { benchServerCommand } from './commands/bench-server.js';
 import { configCommand } from './commands/config.js';
+import { devicesCommand } from './commands/devices.js';
 import { topoCommand } from './commands/topo.js';
 import { watchCommand } from './commands/watch.js';
 
@@ -13,6 +14,7 @@ export const COMMANDS: readonly Command[] = [
   benchServerCommand,
   benchClientCommand,
   topoCommand,
+  devicesCommand,
   watchCommand,
   configCommand,
 ];

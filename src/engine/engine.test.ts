@@ -55,7 +55,7 @@ for (const [name, settings] of Object.entries(MODES)) {
     await pair.close();
   });
 
-  test(`engine, ${name}: a notification arrives after its data; 0 and 65,536 bytes fit`, async () => {
+  test(`engine, ${name}: a notification follows its data; 0 and 65,536 bytes fit`, async () => {
     const pair = await openPair(settings);
     const bytes = 500_003;
     const local = new Uint8Array(bytes);
@@ -165,7 +165,7 @@ test('engine: a wrong block is refused before anything is sent', async () => {
   await pair.close();
 });
 
-test('engine: deregistering a busy region is refused, waits when told, and then refuses peers', async () => {
+test('engine: deregistering a busy region is refused, or waits, then refuses peers', async () => {
   const pair = await openPair({ 'lane.progress': 'caller', 'flow.chunkBytes': 65536 });
   const local = pair.client.register(new Uint8Array(8_000_000));
   const remote = pair.server.register(new Uint8Array(8_000_000));
@@ -179,7 +179,7 @@ test('engine: deregistering a busy region is refused, waits when told, and then 
   await pair.close();
 });
 
-test('engine: a region freed too early by its owner fails the transfer, never the process', async () => {
+test('engine: a region freed too early fails the transfer, never the process', async () => {
   const pair = await openPair({ 'lane.progress': 'caller', 'flow.chunkBytes': 4096 });
   const local = pair.client.register(new Uint8Array(4_000_000));
   const remote = pair.server.register(new Uint8Array(4_000_000));
@@ -252,7 +252,7 @@ test('engine: a stale local region is refused, and nothing stays in use', async 
   await pair.close();
 });
 
-test('engine: cancel, an aborted signal and a deadline end a transfer with their own code', async () => {
+test('engine: cancel, abort and deadline end a transfer with their own code', async () => {
   const settings: Settings = { 'flow.chunkBytes': 4096, 'flow.windowChunks': 1 };
   const pair = await openPair({ ...settings, 'lane.progress': 'caller' });
   const bytes = 4_000_000;

@@ -22,10 +22,11 @@ import { NAME_BYTES_MAX } from '../wire/control-frame.js';
 import { wishOf } from './agreement.js';
 import type { Identity } from './handshake.js';
 import { LaneEvents } from './lane-events.js';
+import { cpusOfLanes, parseLaneBindings } from './lane-placement.js';
 import { LaneSet, type LaneStats } from './lane-set.js';
 import type { Notification } from './notification.js';
 import { PeerServer } from './peer-server.js';
-import { connectPeer } from './peer-client.js';
+import { connectPeer, listNics } from './peer-client.js';
 import type { Session } from './session.js';
 import { SessionTable } from './session-table.js';
 import { Transfers } from './transfers.js';
@@ -88,7 +89,9 @@ export class Engine {
     this.#regions = new RegionRegistry(
       regionTableOver(shared, offsets.regionsAt, values['memory.regionsMax']),
     );
-    this.#sessions = new SessionTable(this.#lanes, values['session.peersMax'], this.log);
+    const nicCount = listNics(this.config).length;
+    const peersMax = values['session.peersMax'];
+    this.#sessions = new SessionTable(this.#lanes, peersMax, nicCount, this.log);
     this.#transfers = new Transfers({
       lanes: this.#lanes,
       arena: new Arena(values['memory.arenaBytes']),
@@ -127,7 +130,11 @@ export class Engine {
       sessionCount: values['session.peersMax'],
       progress: values['lane.progress'],
       spinUs: values['lane.spinUs'],
-      cpus: [],
+      cpus: cpusOfLanes(
+        parseLaneBindings(values['lane.bindings']),
+        listNics(this.config),
+        values['lane.count'],
+      ),
       controlFd: this.#control.fd,
       onEvent: (_, kind, at) => this.#events.handle(kind, at),
       onWake: () => this.#onWake(),

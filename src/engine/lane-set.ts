@@ -56,7 +56,10 @@ interface LaneHandle {
 export interface LaneStats {
   readonly turns: number;
   readonly sleeps: number;
+  /** CPU on which it was seen last. */
   readonly cpu: number;
+  /** CPUs to which it was pinned; empty when it was not. */
+  readonly pinnedTo: readonly number[];
 }
 
 export class LaneSet {
@@ -199,10 +202,11 @@ export class LaneSet {
   stats(): LaneStats[] {
     const read = (lane: LaneHandle, index: number): number =>
       this.shared.float64[lane.controlAt / 8 + index] ?? 0;
-    return this.#lanes.map((lane) => ({
+    return this.#lanes.map((lane, index) => ({
       turns: read(lane, LANE_TURNS),
       sleeps: read(lane, LANE_SLEEP_COUNT),
       cpu: read(lane, LANE_LAST_CPU),
+      pinnedTo: this.#options.cpus[index] ?? [],
     }));
   }
 

@@ -315,7 +315,7 @@ function onRefuse(core: LaneCore, channel: Channel, word: number): number {
     const slot = channel.readTransfer[channel.readDone & FLIGHT_MASK]!;
     giveBackFlight(core, channel, slot, channel.readChunk[channel.readDone & FLIGHT_MASK]!);
     channel.readDone = (channel.readDone + 1) | 0;
-    failTransfer(core, slot, reason, 0);
+    failTransfer(core, slot, reason);
     confirmChunks(core, slot, 1);
     return FRAME_TAKEN;
   }
@@ -327,7 +327,7 @@ function onRefuse(core: LaneCore, channel: Channel, word: number): number {
   const slot = channel.writeTransfer[flight]!;
   giveBackFlight(core, channel, slot, channel.writeChunk[flight]!);
   channel.writeChunk[flight] = -1; // not to be counted when its acknowledgement comes
-  failTransfer(core, slot, reason, 0);
+  failTransfer(core, slot, reason);
   return FRAME_TAKEN;
 }
 

@@ -86,7 +86,7 @@ function addChannel(core: LaneCore, hooks: LaneHooks, words: Int32Array): void {
 
 function cancelTransfer(core: LaneCore, slot: number, generation: number): void {
   const current = core.int32[transferWord(core.transfersAt, slot, TRANSFER_GENERATION)];
-  if (current === generation) failTransfer(core, slot, FAIL_CANCELLED, 0);
+  if (current === generation) failTransfer(core, slot, FAIL_CANCELLED);
 }
 
 function closeSession(core: LaneCore, hooks: LaneHooks, sessionIndex: number): void {
@@ -151,6 +151,6 @@ function removeChannel(core: LaneCore, hooks: LaneHooks, channel: Channel): void
 }
 
 function giveUp(core: LaneCore, slot: number): void {
-  failTransfer(core, slot, FAIL_CHANNEL, 0);
+  failTransfer(core, slot, FAIL_CHANNEL);
   confirmChunks(core, slot, 1);
 }

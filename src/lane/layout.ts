@@ -31,8 +31,6 @@ export const TRANSFER_CHUNK_COUNT = 4;
 export const TRANSFER_NOTIFY_BYTES = 5;
 /** Atomic: 0, or why the transfer failed (FAIL_…); the first reason stays. */
 export const TRANSFER_FAILURE = 6;
-/** Errno or rule number that goes with the failure. */
-export const TRANSFER_FAILURE_DETAIL = 7;
 /** 1 once the notification is on its way or given up. */
 export const TRANSFER_NOTIFY_FRAMED = 8;
 // Float64 indexes, same line: byte offsets into the arena.
@@ -74,12 +72,6 @@ export const TRANSFER_LAYOUT = [
     offset: 24,
     writer: 'lanes (atomic, first wins)',
     meaning: 'why it failed, or 0',
-  },
-  {
-    name: 'failureDetail',
-    offset: 28,
-    writer: 'the lane that failed it',
-    meaning: 'errno or rule',
   },
   {
     name: 'remotesAt … notifyAt',

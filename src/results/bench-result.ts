@@ -25,6 +25,8 @@ export interface BenchResult {
   readonly cpuSecondsPerGB: { readonly initiator: number; readonly target: number };
   readonly verified: { readonly iterations: number; readonly mismatches: number };
   readonly receipt: unknown;
+  /** Where the initiator's lanes ran; empty where callers drive. */
+  readonly laneCpus: readonly { readonly cpu: number; readonly pinnedTo: readonly number[] }[];
   readonly config: Readonly<Record<string, string | number | boolean>>;
   readonly host: HostFacts;
   readonly peer: HostFacts;

@@ -22,6 +22,10 @@ const recvmsgC = bindFunction<(fd: number, header: number, flags: number) => num
   'int64_t recvmsg(int fd, uintptr_t header, int flags)',
 );
 
+const recvC = bindFunction<(fd: number, addr: number, bytes: number, flags: number) => number>(
+  'int64_t recv(int fd, uintptr_t addr, size_t bytes, int flags)',
+);
+
 export function setIov(table: IovTable, index: number, addr: number, bytes: number): void {
   const words = table.words;
   const word = IOV_WORD + index * WORDS_PER_IOV;
@@ -68,6 +72,12 @@ export function sendVector(
 ): number {
   selectIov(table, first, count);
   const result = sendmsgC(fd, table.boxedHeaderAddr[0], MSG_NOSIGNAL | MSG_DONTWAIT | flags);
+  return result < 0 ? -lastErrno() : result;
+}
+
+/** Bytes received into one range, 0 at the end of the stream, or −errno. */
+export function receiveInto(fd: number, addr: number, bytes: number): number {
+  const result = recvC(fd, addr, bytes, MSG_DONTWAIT);
   return result < 0 ? -lastErrno() : result;
 }
 
