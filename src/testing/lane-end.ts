@@ -143,7 +143,8 @@ export class LaneEnd implements LaneHooks {
       const kind = recordKind(ring, at);
       const words = [...this.shared.int32.subarray(at >> 2, (at >> 2) + 5)];
       const isText = kind === messages.EVENT_NOTIFICATION;
-      const bytes = this.shared.uint8.slice(at + 8, at + 8 + (isText ? (words[1] ?? 0) : 0));
+      const first = at + messages.NOTIFICATION_EVENT_BYTES;
+      const bytes = this.shared.uint8.slice(first, first + (isText ? (words[1] ?? 0) : 0));
       this.events.push({ kind, words, bytes });
       releaseRecord(ring, at);
     }
