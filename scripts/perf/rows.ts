@@ -177,6 +177,43 @@ const blocks: PerfGroup = {
   },
 };
 
+// Cache-warm messages, one at a time on both sides.
+const sizes: PerfGroup = {
+  name: 'sizes',
+  async run(rounds) {
+    const rows: PerfRow[] = [];
+    for (const [label, sizeBytes, iterations] of [
+      ['64 KiB', 64 * 1024, 8000],
+      ['1 MiB', 1024 * 1024, 1500],
+    ] as const) {
+      const own: Record<'write' | 'read', number[]> = { write: [], read: [] };
+      const ucx: Record<'write' | 'read', number[]> = { write: [], read: [] };
+      const flags = [
+        '--size',
+        String(sizeBytes),
+        '--iters',
+        String(iterations),
+        '--verify',
+        'none',
+      ];
+      flags.push('--warmup', '200', '--progress', 'caller', '--congestion', CONGESTION);
+      for (let round = 0; round < rounds; round++) {
+        for (const [op, test] of [
+          ['write', 'ucp_put_bw'],
+          ['read', 'ucp_get'],
+        ] as const) {
+          own[op].push((await ownBench([...flags, '--op', op])).bandwidthGBps.p50 * 1e9);
+          const figure = await runUcx({ test, port: PORT + 5, sizeBytes, iterations });
+          ucx[op].push(figure.bytesPerSecond ?? 0);
+        }
+      }
+      rows.push(atLeast(`WRITE ${label}, caller, vs UCX put`, own.write, ucx.write, 1, GBPS));
+      rows.push(atLeast(`READ ${label}, caller, vs UCX get`, own.read, ucx.read, 1, GBPS));
+    }
+    return rows;
+  },
+};
+
 const links: PerfGroup = {
   name: 'links',
   async run(rounds) {
@@ -213,4 +250,4 @@ async function stripe(ratesMbit: readonly number[], rounds: number) {
   }
 }
 
-export const PERF_GROUPS: readonly PerfGroup[] = [bulk, channels, latency, blocks, links];
+export const PERF_GROUPS: readonly PerfGroup[] = [bulk, channels, latency, blocks, sizes, links];

@@ -11,8 +11,8 @@ import {
   EVENT_SESSION_CLOSED,
   LOSS_PROTOCOL,
   LOSS_SYSTEM,
-  NOTIFICATION_EVENT_BYTES,
 } from '../lane/messages.js';
+import { NOTIFICATION_EVENT_BYTES } from '../lane/record-ring.js';
 import { systemErrorName } from '../transport/tcp/error-name.js';
 import { FRAME_RULES, frameName } from '../wire/data-frame-rules.js';
 import type { LaneSet } from './lane-set.js';

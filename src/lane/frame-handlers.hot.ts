@@ -56,7 +56,8 @@ import {
   transferFloat,
   transferWord,
 } from './layout.js';
-import { EVENT_NOTIFICATION, EVENT_REFUSED, NOTIFICATION_EVENT_BYTES } from './messages.js';
+import { EVENT_NOTIFICATION, EVENT_REFUSED } from './messages.js';
+import { NOTIFICATION_EVENT_BYTES } from './record-ring.js';
 import { publishRecords, reserveRecord, ringFreeBytes } from './record-ring.hot.js';
 import { confirmChunks, failTransfer } from './transfer-progress.hot.js';
 import { FRAME_TAKEN, FRAME_WAITS, TURN_RULE } from './turn.js';

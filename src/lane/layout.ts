@@ -74,6 +74,12 @@ export const TRANSFER_LAYOUT = [
     meaning: 'why it failed, or 0',
   },
   {
+    name: 'notifyFramed',
+    offset: 32,
+    writer: 'main, then lanes',
+    meaning: '1 once the notification is on its way or given up',
+  },
+  {
     name: 'remotesAt … notifyAt',
     offset: 64,
     writer: 'main',

@@ -15,7 +15,6 @@ export const COMMAND_CANCEL = 4;
 export const EVENT_FINISHED = 1;
 /** [session, bytes, number among all notifications, 0] then the bytes */
 export const EVENT_NOTIFICATION = 2;
-export const NOTIFICATION_EVENT_BYTES = 16;
 /** [session, channel, loss, detail, frameKind] */
 export const EVENT_CHANNEL_LOST = 3;
 /** [session] */

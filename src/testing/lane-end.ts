@@ -8,6 +8,7 @@ import { destroyLaneCore, LaneCore, laneRings } from '../lane/lane-core.js';
 import { stepLane } from '../lane/lane-step.hot.js';
 import { OPERATION_READ, OPERATION_WRITE, sharedOffsets } from '../lane/layout.js';
 import * as messages from '../lane/messages.js';
+import { NOTIFICATION_EVENT_BYTES } from '../lane/record-ring.js';
 import {
   peekRecord,
   publishRecords,
@@ -143,7 +144,7 @@ export class LaneEnd implements LaneHooks {
       const kind = recordKind(ring, at);
       const words = [...this.shared.int32.subarray(at >> 2, (at >> 2) + 5)];
       const isText = kind === messages.EVENT_NOTIFICATION;
-      const first = at + messages.NOTIFICATION_EVENT_BYTES;
+      const first = at + NOTIFICATION_EVENT_BYTES;
       const bytes = this.shared.uint8.slice(first, first + (isText ? (words[1] ?? 0) : 0));
       this.events.push({ kind, words, bytes });
       releaseRecord(ring, at);
