@@ -82,7 +82,7 @@ test('handshake: the same secret on both ends is proved, and shown in the receip
   await pair.close();
 });
 
-test('handshake: a wrong secret, or one on one side only, is ERR_WIRE_AUTH at the client', async () => {
+test('handshake: a wrong secret, or one on one side only, is ERR_WIRE_AUTH', async () => {
   const wrong = secretOf('another secret of some length');
   const cases: [Settings, Settings][] = [
     [secretOf(SECRET), wrong],
@@ -94,7 +94,7 @@ test('handshake: a wrong secret, or one on one side only, is ERR_WIRE_AUTH at th
   }
 });
 
-test('handshake: a client that cannot prove the secret is refused and named in the log', async () => {
+test('handshake: a client without the secret is refused and named in the log', async () => {
   const { engine, kept, port } = await openServer(secretOf(SECRET));
   const peer = await RawPeer.connect(port);
   peer.send(HELLO);
@@ -110,7 +110,7 @@ test('handshake: a secret that is too short is refused when the engine opens', a
   await assert.rejects(openEngine(secretOf('short')), withCode('ERR_CONFIG_VALUE', /16 bytes/));
 });
 
-test('handshake: settings set by hand on both ends must agree; the difference is named', async () => {
+test('handshake: settings set by hand on both ends must agree, or are named', async () => {
   const names = ['flow.channels', 'flow.windowChunks', 'flow.chunkBytes'] as const;
   const values = {
     'flow.channels': [2, 3],
@@ -257,72 +257,6 @@ test('handshake: a peer that closes at any step leaves nothing behind', async ()
   for (let tries = 0; tries < 100 && sessionCount() > 0; tries++) await sleepMs(10);
   assert.equal(sessionCount(), 0, 'a session without channels ends at the deadline');
   assert.ok(kept.has(/channels not attached in 300 ms/));
-  await engine.close();
-});
-
-test('handshake: a server that closes in mid-handshake is ERR_PEER_LOST, and named', async () => {
-  const client = await openEngine();
-  for (const step of ['at once', 'after HELLO']) {
-    const server = await listenRaw((peer) => {
-      if (step === 'at once') peer.close();
-      else void peer.next().then(() => peer.close());
-    });
-    await assert.rejects(
-      client.connect('127.0.0.1', server.port),
-      withCode('ERR_PEER_LOST', new RegExp(`127.0.0.1:${server.port}`)),
-      step,
-    );
-    server.close();
-  }
-  await client.close();
-});
-
-test('handshake: a server that never answers is ERR_PEER_TIMEOUT in time', async () => {
-  const server = await listenRaw(() => undefined);
-  const client = await openEngine({ 'session.handshakeTimeoutMs': 100 });
-  const startMs = performance.now();
-  await assert.rejects(client.connect('127.0.0.1', server.port), withCode('ERR_PEER_TIMEOUT'));
-  assert.ok(performance.now() - startMs < 1500);
-  await client.close();
-  server.close();
-});
-
-test('handshake: nobody listens: tried until the time is over, then ERR_PEER_UNREACHABLE', async () => {
-  const server = await listenRaw(() => undefined);
-  server.close();
-  const client = await openEngine({ 'session.connectTimeoutMs': 200 });
-  const startMs = performance.now();
-  await assert.rejects(
-    client.connect('127.0.0.1', server.port),
-    withCode('ERR_PEER_UNREACHABLE', /ECONNREFUSED/),
-  );
-  const tookMs = performance.now() - startMs;
-  assert.ok(tookMs >= 100 && tookMs < 2000, `${tookMs} ms`);
-  await assert.rejects(client.connect('no.such.name.invalid', 1), withCode('ERR_SYS_RESOLVE'));
-  await client.close();
-});
-
-test('handshake: a client may come before its server listens', async () => {
-  const first = await openServer();
-  const { port } = first;
-  await first.engine.close();
-  const client = await openEngine();
-  const server = await openEngine();
-  const connecting = client.connect('127.0.0.1', port);
-  await sleepMs(120);
-  server.listen({ host: '127.0.0.1', port });
-  assert.equal((await connecting).state, 'ready');
-  await client.close();
-  await server.close();
-});
-
-test('handshake: a port in use is named when listening', async () => {
-  const { engine, port } = await openServer();
-  const other = await openEngine();
-  const listen = () => other.listen({ host: '127.0.0.1', port });
-  assert.throws(listen, withCode('ERR_SYS_ADDRESS_IN_USE', new RegExp(String(port))));
-  assert.throws(() => engine.listen(), withCode('ERR_USAGE_STATE', /already listening/));
-  await other.close();
   await engine.close();
 });
 

@@ -93,7 +93,7 @@ test('resources: connections that are reset before they are accepted leave nothi
   await engine.close();
 });
 
-test('resources: a server that names nonsense as its data address costs no descriptor', async () => {
+test('resources: a server with a nonsense data address costs no descriptor', async () => {
   const client = await openEngine({ 'session.handshakeTimeoutMs': 500 });
   const generation = new Uint8Array(8);
   const nonce = new Uint8Array(32);
