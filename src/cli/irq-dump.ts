@@ -1,7 +1,7 @@
 // What a verbose run prints before it starts: variables, interrupt affinity, core ranges, and which
 // NIC and channels belong together.
 
-import { formatCpuList } from '../host/cpu-set.js';
+import { formatCpuList } from '../base/cpu-set.js';
 import { isRelevant } from '../host/environment/difference.js';
 import type { EnvironmentValues } from '../host/environment/preset.js';
 import { chooseNics } from '../host/gpu-nic-choice.js';

@@ -1,6 +1,6 @@
 // Plans, verdicts and mappings as text for people.
 
-import { formatCpuList } from '../host/cpu-set.js';
+import { formatCpuList } from '../base/cpu-set.js';
 import type { ApplyReport, LineProblem } from '../host/irq/apply.js';
 import { MAPPING_COLUMNS, mappingCells, type MappingRow } from '../host/irq/mapping-table.js';
 import type { IrqPlan } from '../host/irq/plan.js';

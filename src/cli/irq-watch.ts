@@ -3,7 +3,7 @@
 
 import { sleepMs } from '../base/clock.js';
 import { isSameSet } from '../host/irq/cpu-choice.js';
-import { formatCpuList } from '../host/cpu-set.js';
+import { formatCpuList } from '../base/cpu-set.js';
 import type { HostFiles } from '../host/host-files.js';
 import type { IrqPlan } from '../host/irq/plan.js';
 import { readAffinity } from '../host/irqs.js';

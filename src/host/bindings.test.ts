@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { bindingCpus, bindingOf, formatBindings, parseBindings, workerCpus } from './bindings.js';
-import { formatCpuList } from './cpu-set.js';
+import { formatCpuList } from '../base/cpu-set.js';
 import { cpuSet } from './irq/cpu-choice.js';
 
 const TX = 'eth1:8-21,112-125;eth2:8-21,112-125;eth3:60-73,164-177;eth4:60-73,164-177';

@@ -1,6 +1,6 @@
 // `tcpx irq mask`: CPU list to the kernel's mask and back, for any number of CPUs.
 
-import { formatCpuList } from '../../host/cpu-set.js';
+import { formatCpuList } from '../../base/cpu-set.js';
 import { coreMapOf, physicalCores } from '../../host/irq/core-map.js';
 import { requireCpuList } from '../../host/irq/cpu-choice.js';
 import { formatHexNumber, requireCpuMask, requireFormattedMask } from '../../host/irq/cpu-mask.js';

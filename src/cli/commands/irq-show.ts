@@ -3,7 +3,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { toTcpxError } from '../../base/errors.js';
-import { formatCpuList } from '../../host/cpu-set.js';
+import { formatCpuList } from '../../base/cpu-set.js';
 import { coreMapOf } from '../../host/irq/core-map.js';
 import { timeStamp } from '../../host/irq/journal.js';
 import { mappingTable } from '../../host/irq/mapping-table.js';

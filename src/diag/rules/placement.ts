@@ -1,7 +1,7 @@
 // Where interrupts and threads are: nodes, clashes, other writers, and the plan applied last.
 
 import { bindingCpus, parseBindings } from '../../host/bindings.js';
-import { formatCpuList } from '../../host/cpu-set.js';
+import { formatCpuList } from '../../base/cpu-set.js';
 import { coreMapOf, withSiblings } from '../../host/irq/core-map.js';
 import { type CpuSet, differenceOf, intersectionOf, unionOf } from '../../host/irq/cpu-choice.js';
 import { judgeWriters } from '../../host/irq/competing-writer.js';

@@ -1,7 +1,7 @@
 // How the run is set up: variables, bindings, sockets per NIC, peers.
 
 import { bindingCpus, parseBindings } from '../../host/bindings.js';
-import { formatCpuList } from '../../host/cpu-set.js';
+import { formatCpuList } from '../../base/cpu-set.js';
 import { isRelevant } from '../../host/environment/difference.js';
 import { VARIABLES, valueProblem } from '../../host/environment/variables.js';
 import { coreMapOf } from '../../host/irq/core-map.js';

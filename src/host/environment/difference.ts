@@ -2,7 +2,7 @@
 // of the bytes first. Bindings are compared as core sets, since their text may be ordered freely.
 
 import { bindingCpus, parseBindings } from '../bindings.js';
-import { formatCpuList } from '../cpu-set.js';
+import { formatCpuList } from '../../base/cpu-set.js';
 import { differenceOf } from '../irq/cpu-choice.js';
 import type { EnvironmentValues } from './preset.js';
 import { VARIABLES, type VariableFacts, valueProblem } from './variables.js';

@@ -3,7 +3,7 @@
 // only through `save`, so that tests can break either at any point.
 
 import { isSameSet } from './cpu-choice.js';
-import { parseCpuList } from '../cpu-set.js';
+import { parseCpuList } from '../../base/cpu-set.js';
 import { type AffinityStore, errnoOf, explainErrno } from './affinity-store.js';
 import {
   IRQ_JOURNAL_SCHEMA,

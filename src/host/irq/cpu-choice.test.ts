@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { isTcpxError } from '../../base/errors.js';
 import { requireFormattedMask, formatHexNumber, requireCpuMask } from './cpu-mask.js';
-import { formatCpuList } from '../cpu-set.js';
+import { formatCpuList } from '../../base/cpu-set.js';
 import { cpuSet, differenceOf, isSubset, requireCpuList, unionOf } from './cpu-choice.js';
 
 const CPUS_208 = [

@@ -2,7 +2,7 @@
 // kernel would not give, and the set operations that plans need. Pure.
 
 import { TcpxError } from '../../base/errors.js';
-import { sortCpus } from '../cpu-set.js';
+import { sortCpus } from '../../base/cpu-set.js';
 
 /** Ascending, without repeats. */
 export type CpuSet = readonly number[];

@@ -3,7 +3,7 @@
 // number gives, is refused by the kernel (EOVERFLOW), and so is a 0x prefix (EINVAL).
 
 import { TcpxError } from '../../base/errors.js';
-import { formatCpuMask, parseCpuMask } from '../cpu-set.js';
+import { formatCpuMask, parseCpuMask } from '../../base/cpu-set.js';
 import type { CpuSet } from './cpu-choice.js';
 
 const GROUP_DIGITS = 8;

@@ -2,7 +2,7 @@
 // which cores the threads get. One row per NIC. Pure.
 
 import { bindingCpus, type NicBinding } from '../bindings.js';
-import { formatCpuList } from '../cpu-set.js';
+import { formatCpuList } from '../../base/cpu-set.js';
 import type { Irq, Nic } from '../model.js';
 import type { Observation } from './observation.js';
 import { cpuSet, unionOf } from './cpu-choice.js';

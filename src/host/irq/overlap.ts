@@ -1,7 +1,7 @@
 // How interrupts and thread ranges lie to each other as the host is now: physical or logical
 // cores, on which node, and whether interrupt handlers run on the threads' cores. Pure.
 
-import { formatCpuList } from '../cpu-set.js';
+import { formatCpuList } from '../../base/cpu-set.js';
 import type { Irq, Nic } from '../model.js';
 import { type CoreMap, nodesOf, physicalCores } from './core-map.js';
 import { type CpuSet, intersectionOf, unionOf } from './cpu-choice.js';

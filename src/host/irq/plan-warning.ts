@@ -3,7 +3,7 @@
 
 import type { NicAllocation } from './allocation.js';
 import { type CoreMap, withSiblings } from './core-map.js';
-import { formatCpuList } from '../cpu-set.js';
+import { formatCpuList } from '../../base/cpu-set.js';
 import { type CpuSet, differenceOf, intersectionOf } from './cpu-choice.js';
 
 export const WARNING_CODES = {

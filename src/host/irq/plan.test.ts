@@ -6,7 +6,7 @@ import { isTcpxError } from '../../base/errors.js';
 import { a3HighSpec, a3HighTree } from '../../testing/a3-high-host.js';
 import { readFixtureHost } from '../../testing/fixture-host.js';
 import { buildHostTree } from '../../testing/host-tree.js';
-import { formatCpuList } from '../cpu-set.js';
+import { formatCpuList } from '../../base/cpu-set.js';
 import type { HostModel } from '../model.js';
 import { coreMapOf, physicalCores } from './core-map.js';
 import { intersectionOf, requireCpuList } from './cpu-choice.js';

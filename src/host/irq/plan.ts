@@ -6,7 +6,7 @@ import { bindingOf, formatBindings } from '../bindings.js';
 import type { Irq, Nic, NicVector } from '../model.js';
 import type { NicAllocation } from './allocation.js';
 import { requireFormattedMask } from './cpu-mask.js';
-import { formatCpuList } from '../cpu-set.js';
+import { formatCpuList } from '../../base/cpu-set.js';
 import { type CpuSet, cpuSet, unionOf } from './cpu-choice.js';
 import { type PlanWarning, type WarningContext, warningsFor } from './plan-warning.js';
 import { POLICIES, type PolicyName, type PolicyRequest, describeVector } from './policy.js';

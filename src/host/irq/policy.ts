@@ -14,7 +14,7 @@ import {
   type NicAllocation,
 } from './allocation.js';
 import { cutEvenly, physicalCores } from './core-map.js';
-import { formatCpuList } from '../cpu-set.js';
+import { formatCpuList } from '../../base/cpu-set.js';
 import { type CpuSet, cpuSet, requireCpuList } from './cpu-choice.js';
 
 export const POLICY_NAMES = [

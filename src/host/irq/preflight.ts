@@ -2,7 +2,7 @@
 // at all? taskset, numactl and cpusets narrow the allowed set, and children inherit it. Pure.
 
 import { bindingCpus, parseBindings } from '../bindings.js';
-import { formatCpuList } from '../cpu-set.js';
+import { formatCpuList } from '../../base/cpu-set.js';
 import type { EnvironmentValues } from '../environment/preset.js';
 import { type CpuSet, differenceOf, isSameSet, unionOf } from './cpu-choice.js';
 import type { IrqPlan } from './plan.js';

@@ -1,7 +1,7 @@
 // Undoes one journal: finds each vector again (its number may have changed since), writes the old
 // value, and proves it by reading back. Says what it met that the apply had not left there.
 
-import { parseCpuList } from '../cpu-set.js';
+import { parseCpuList } from '../../base/cpu-set.js';
 import type { Nic } from '../model.js';
 import { type AffinityStore, errnoOf, explainErrno } from './affinity-store.js';
 import { isSameSet } from './cpu-choice.js';

@@ -3,7 +3,7 @@
 
 import { readFileSync } from 'node:fs';
 import { TcpxError } from '../../base/errors.js';
-import { formatCpuList } from '../cpu-set.js';
+import { formatCpuList } from '../../base/cpu-set.js';
 import type { Nic } from '../model.js';
 import { affinityPath, IRQ_PLAN_SCHEMA, type IrqPlan, type PlanLine } from './plan.js';
 

@@ -1,7 +1,7 @@
 // Threads of a process: where each ran last, where it may run, and how long it waited for a CPU.
 
 import { readFileSync } from 'node:fs';
-import { formatCpuList, parseCpuList } from '../cpu-set.js';
+import { formatCpuList, parseCpuList } from '../../base/cpu-set.js';
 import type { HostFiles } from '../host-files.js';
 import type { CpuSet } from './cpu-choice.js';
 

@@ -3,7 +3,7 @@
 // still be the old one (*pending*). Proof of movement is where interrupts were counted. Pure.
 
 import type { Irq } from '../model.js';
-import { formatCpuList } from '../cpu-set.js';
+import { formatCpuList } from '../../base/cpu-set.js';
 import {
   type CpuSet,
   cpuSet,
