@@ -7,7 +7,7 @@ function spin(us: number): void {
   while (performance.now() < endMs);
 }
 
-test('micro: the figure is time per operation, each round as many, and the case is closed', async () => {
+test('micro: the figure is time per operation, and the case is closed', async () => {
   const rounds: number[] = [];
   let isClosed = false;
   const one: MicroCase = {

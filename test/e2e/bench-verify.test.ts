@@ -1,5 +1,5 @@
-// The benchmark's check must be able to fail. The target here is the real one, in this process, with
-// a hand on its memory: bytes change after they have landed, before they are checked.
+// The benchmark's check must be able to fail. The target here is the real one, in this process,
+// with a hand on its memory: bytes change after they have landed, before they are checked.
 
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
