@@ -12,8 +12,6 @@ import { packageRoot, runChild } from './child.js';
 
 const SECRET = { NIXL_TCPX_TRUST_SECRET: 'a secret for the links' };
 const PORT = '20100';
-/** What Ethernet, IP and TCP leave of a link for payload: 1448 of 1514 bytes. */
-const PAYLOAD_FRACTION = 1448 / 1514;
 const MBIT = 1e6 / 8;
 const SERVER_START_MS = 10_000;
 
@@ -117,7 +115,7 @@ test('striping: four equal links share the bytes and add up', async (t) => {
   const rateMbit = 200;
   const lab = openLab(t, [rateMbit, rateMbit, rateMbit, rateMbit]);
   if (lab === undefined) return;
-  const striped = await runStriped(t, lab, 64);
+  const striped = await runStriped(t, lab, 96);
   assertVerified(striped.result);
   assert.deepEqual(
     striped.channels.map((channel) => channel.nic),
@@ -139,7 +137,7 @@ test('striping: unequal links carry what they can, the slow ones hold nobody up'
   const ratesMbit = [200, 200, 100, 50];
   const lab = openLab(t, ratesMbit);
   if (lab === undefined) return;
-  const striped = await runStriped(t, lab, 64);
+  const striped = await runStriped(t, lab, 96);
   assertVerified(striped.result);
   const sumMbit = ratesMbit.reduce((sum, rate) => sum + rate, 0);
   for (const [index, rateMbit] of ratesMbit.entries()) {
@@ -153,9 +151,10 @@ test('striping: unequal links carry what they can, the slow ones hold nobody up'
     );
     assertBetween(`counter of link ${index}`, counted, due * 0.7, due * 1.4);
   }
-  const ratio = striped.bytesPerSecond / (sumMbit * MBIT * PAYLOAD_FRACTION);
+  const ratio = striped.bytesPerSecond / (sumMbit * MBIT);
   t.diagnostic(`${ratio.toFixed(2)} of the sum; shares ${format(striped)}`);
-  assertBetween('bandwidth in sums of links', ratio, 0.85, 1.1);
+  // Heads of Ethernet, IP and TCP take 4.4 % of the nominal rate.
+  assertBetween('bandwidth in sums of links', ratio, 0.85, 1.05);
 });
 
 test('striping: a NIC that does not exist is named, at either end', async (t) => {
