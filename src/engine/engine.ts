@@ -3,7 +3,7 @@
 
 import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
-import { sleepMs, systemClock } from '../base/clock.js';
+import { sleepMs, systemClock, withinMs } from '../base/clock.js';
 import { type Config, loadConfig, processEnvironment } from '../base/config.js';
 import { isTcpxError, TcpxError, toTcpxError } from '../base/errors.js';
 import { createLog, type Log } from '../base/log.js';
@@ -144,7 +144,13 @@ export class Engine {
 
   static async open(options: EngineOptions = {}): Promise<Engine> {
     const engine = new Engine(options);
-    await engine.#lanes.start();
+    try {
+      await engine.#lanes.start();
+    } catch (error) {
+      await engine.#lanes.close();
+      engine.#control.close();
+      throw error;
+    }
     engine.#isOpen = true;
     engine.#heartbeat = setInterval(() => engine.#onWake(), HEARTBEAT_MS).unref();
     return engine;
@@ -285,7 +291,7 @@ export class Engine {
     if (!this.#isOpen) return;
     this.#server?.close();
     const closed = Promise.all(this.#sessions.list().map((session) => session.close()));
-    await this.drive(Promise.race([closed, sleepMs(CLOSE_WAIT_MS)]));
+    await this.drive(withinMs(closed, CLOSE_WAIT_MS));
     this.#isOpen = false;
     clearInterval(this.#heartbeat);
     await this.#lanes.close();

@@ -122,7 +122,7 @@ export class LaneSet {
     };
     const worker = new Worker(new URL('../lane/lane-worker.js', import.meta.url), {
       workerData,
-      execArgv: workerFlags(process.execArgv),
+      ...workerFlags(process.execArgv),
     });
     lane.worker = worker;
     return new Promise((resolve, reject) => {
@@ -230,7 +230,8 @@ export class LaneSet {
   }
 }
 
-// A thread inherits the flags of the process; this one is about the main module alone.
-function workerFlags(flags: readonly string[]): string[] {
-  return flags.filter((flag) => !flag.startsWith('--input-type'));
+// A thread inherits the flags of the process, but --input-type is about the main module alone and
+// would be refused; then it starts without any.
+function workerFlags(flags: readonly string[]): { execArgv?: string[] } {
+  return flags.some((flag) => flag.startsWith('--input-type')) ? { execArgv: [] } : {};
 }

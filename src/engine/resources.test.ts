@@ -159,3 +159,21 @@ test('engine: a name that no peer would take is refused when the engine opens', 
   const open = openEngine({ 'lane.progress': 'caller' }, { name: '€'.repeat(86) });
   await assert.rejects(open, withCode('ERR_USAGE_ARGUMENT', /255/));
 });
+
+test('resources: a closed engine leaves no timer that keeps the process alive', async () => {
+  const timers = (): number =>
+    process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
+  const before = timers();
+  const engine = await openEngine({});
+  await engine.close();
+  assert.equal(timers(), before);
+});
+
+test('resources: listening with an absent NIC fails at once and names it', async () => {
+  const engine = await openEngine({ 'session.nics': 'absent9' });
+  assert.throws(
+    () => engine.listen({ host: '127.0.0.1', port: 0 }),
+    withCode('ERR_CONFIG_VALUE', /absent9/),
+  );
+  await engine.close();
+});

@@ -114,7 +114,9 @@ export class SessionTable {
         this.close(session, new TcpxError(code, `${session.peer} ${reason}`));
       },
       (error) => {
-        this.close(session, new TcpxError('ERR_PEER_LOST', error.message, { cause: error }));
+        const reason = error.message.replace(`${session.control.where}: `, '');
+        const message = `${session.peer}: control connection: ${reason}`;
+        this.close(session, new TcpxError('ERR_PEER_LOST', message, { cause: error }));
       },
     );
   }
