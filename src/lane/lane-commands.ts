@@ -35,7 +35,7 @@ import { TURN_ENDED, TURN_RULE, TURN_SYSTEM } from './turn.js';
 
 /** Where a lane gets its ports from, and who is told about channels that come and go. */
 export interface LaneHooks {
-  openPort(fd: number): StreamPort;
+  openPort(fd: number, channelIndex: number): StreamPort;
   onChannelAdded(channel: Channel): void;
   onChannelRemoved(channel: Channel): void;
 }
@@ -71,7 +71,7 @@ export function takeCommands(core: LaneCore, hooks: LaneHooks): number {
 function addChannel(core: LaneCore, hooks: LaneHooks, words: Int32Array): void {
   const [fd = -1, sessionIndex = 0, channelIndex = 0, windowChunks = 1, chunkBytesMax = 0] = words;
   const channel = new Channel({
-    port: hooks.openPort(fd),
+    port: hooks.openPort(fd, channelIndex),
     sessionIndex,
     channelIndex,
     windowChunks,
