@@ -9,7 +9,8 @@ const BYTES = 300_000;
 
 for (const operation of ['write', 'read'] as const) {
   const link = { callBytesMax: 9000, stallChance: 0.2 };
-  test(`lane: payload of a ${operation} is sent as ${operation === 'write' ? '' : 'not '}held`, () => {
+  const kind = operation === 'write' ? 'held' : 'not held';
+  test(`lane: payload of a ${operation} is sent as ${kind}`, () => {
     const pair = new LanePair({ seed: 3, link });
     const local = addRegion(pair.a, BYTES);
     const remote = addRegion(pair.b, BYTES);
