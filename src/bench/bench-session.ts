@@ -45,7 +45,8 @@ export async function runBench(options: BenchSessionOptions): Promise<BenchResul
     const run = await engine.drive(initiator.run());
     await session.notify(encodeBenchMessage({ kind: 'finish' })).done;
     const laneCpus = config.values['lane.progress'] === 'caller' ? [] : engine.laneStats();
-    return toResult(config, session.facts.agreement, run, laneCpus);
+    const zeroCopy = engine.zeroCopyStats();
+    return { ...toResult(config, session.facts.agreement, run, laneCpus), zeroCopy };
   } finally {
     await engine.close();
   }
@@ -68,7 +69,7 @@ function toResult(
   agreement: { readonly channels: number; readonly chunkBytes: number },
   run: BenchRun,
   lanes: BenchResult['laneCpus'],
-): BenchResult {
+): Omit<BenchResult, 'zeroCopy'> {
   const { values } = config;
   const gigabytes = run.bytesMoved / 1e9;
   return {

@@ -24,6 +24,7 @@ import type { Identity } from './handshake.js';
 import { LaneEvents } from './lane-events.js';
 import { cpusOfLanes, parseLaneBindings } from './lane-placement.js';
 import { LaneSet, type LaneStats } from './lane-set.js';
+import type { ZeroCopyStats } from './zero-copy-stats.js';
 import type { Notification } from './notification.js';
 import { PeerServer } from './peer-server.js';
 import { connectPeer, listNics } from './peer-client.js';
@@ -136,6 +137,7 @@ export class Engine {
         values['lane.count'],
       ),
       controlFd: this.#control.fd,
+      isZeroCopy: values['socket.zeroCopy'],
       onEvent: (_, kind, at) => this.#events.handle(kind, at),
       onWake: () => this.#onWake(),
       onLaneFailed: (laneIndex, error) => this.#onLaneFailed(laneIndex, error),
@@ -259,6 +261,12 @@ export class Engine {
     if (this.#transfers.isTimeForControl()) this.#control.poll();
     this.#lanes.takeEvents();
     this.#events.deliver();
+  }
+
+  /** What zero-copy sends came to, by channel; empty where socket.zeroCopy is off. */
+  zeroCopyStats(): ZeroCopyStats[] {
+    this.#assertOpen();
+    return this.#lanes.zeroCopy();
   }
 
   laneStats(): LaneStats[] {

@@ -29,6 +29,7 @@ import {
 } from '../lane/record-ring.hot.js';
 import { createFixedMemory, destroyFixedMemory, type FixedMemory } from '../memory/fixed-memory.js';
 import { closeDoorbell, createDoorbell, ringDoorbell } from '../transport/tcp/readiness.js';
+import { readZeroCopy, type ZeroCopyStats } from './zero-copy-stats.js';
 import { WakePipe } from '../transport/tcp/wake-pipe.js';
 
 export interface LaneSetOptions {
@@ -39,6 +40,7 @@ export interface LaneSetOptions {
   /** CPUs per lane; an empty list leaves the lane unpinned. */
   readonly cpus: readonly (readonly number[])[];
   readonly controlFd: number;
+  readonly isZeroCopy: boolean;
   onEvent(laneIndex: number, kind: number, at: number): void;
   /** Something happened while the main thread slept. */
   onWake(): void;
@@ -88,6 +90,7 @@ export class LaneSet {
         laneIndex: 0,
         sessionCount,
         ackDelayTurns: 1,
+        isZeroCopy: options.isZeroCopy,
       });
       this.#inline = new InlineLane(core);
     } else {
@@ -107,7 +110,7 @@ export class LaneSet {
   }
 
   #startWorker(lane: LaneHandle, laneIndex: number): Promise<void> {
-    const { shape, sessionCount, spinUs, cpus, controlFd } = this.#options;
+    const { shape, sessionCount, spinUs, cpus, controlFd, isZeroCopy } = this.#options;
     const workerData: LaneWorkerData = {
       sharedAddr: this.shared.addr,
       sharedBytes: this.shared.bytes,
@@ -119,6 +122,7 @@ export class LaneSet {
       wakeFd: this.#wakePipe?.writeFd ?? -1,
       spinUs,
       cpus: cpus[laneIndex] ?? [],
+      isZeroCopy,
     };
     const worker = new Worker(new URL('../lane/lane-worker.js', import.meta.url), {
       workerData,
@@ -208,6 +212,13 @@ export class LaneSet {
       cpu: read(lane, LANE_LAST_CPU),
       pinnedTo: this.#options.cpus[index] ?? [],
     }));
+  }
+
+  /** Zero-copy sends by channel index, all sessions and lanes together; empty where it is off. */
+  zeroCopy(): ZeroCopyStats[] {
+    if (!this.#options.isZeroCopy) return [];
+    const controlsAt = this.#lanes.map((lane) => lane.controlAt);
+    return readZeroCopy(this.shared.float64, controlsAt);
   }
 
   /** Ends the threads and frees the memory; nothing may touch it afterwards. */

@@ -9,8 +9,8 @@ import { TcpPort } from '../transport/tcp/tcp-port.js';
 import type { Channel } from './channel.js';
 import { stepLane } from './lane-step.hot.js';
 import type { LaneHooks } from './lane-commands.js';
-import type { LaneCore } from './lane-core.js';
 import { isAmidBulk } from './bulk-wait.hot.js';
+import { type LaneCore, zeroCopyCounters } from './lane-core.js';
 import {
   ENGINE_FINISHED,
   ENGINE_MAIN_SLEEPS,
@@ -51,8 +51,8 @@ export class LaneLoop implements LaneHooks {
     if (options.controlFd >= 0) this.#readiness.nest(options.controlFd);
   }
 
-  openPort(fd: number): TcpPort {
-    return new TcpPort(fd);
+  openPort(fd: number, channelIndex: number): TcpPort {
+    return new TcpPort(fd, zeroCopyCounters(this.#core, channelIndex));
   }
 
   onChannelAdded(channel: Channel): void {

@@ -18,6 +18,7 @@ export interface LaneWorkerData {
   readonly wakeFd: number;
   readonly spinUs: number;
   readonly cpus: readonly number[];
+  readonly isZeroCopy: boolean;
 }
 
 const data = workerData as LaneWorkerData;
@@ -28,6 +29,7 @@ const core = new LaneCore({
   laneIndex: data.laneIndex,
   sessionCount: data.sessionCount,
   ackDelayTurns: 0,
+  isZeroCopy: data.isZeroCopy,
 });
 core.float64[core.controlAt / 8 + LANE_LAST_CPU] = pinThread(data.cpus);
 const loop = new LaneLoop({

@@ -124,6 +124,8 @@ export const LANE_STOP = 32;
 export const LANE_TURNS = 64;
 export const LANE_SLEEP_COUNT = 65;
 export const LANE_LAST_CPU = 66;
+/** Zero-copy counters of the channels with index 0 … 15, four Float64 each. */
+export const LANE_ZERO_COPY = 128;
 
 export const COMMAND_RING_BYTES = 512 * 1024;
 export const EVENT_RING_BYTES = 1024 * 1024;

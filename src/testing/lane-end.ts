@@ -60,6 +60,7 @@ export class LaneEnd implements LaneHooks {
       laneIndex: 0,
       sessionCount: 4,
       ackDelayTurns: 0,
+      isZeroCopy: false,
     });
     // The main thread's own cursors over the same rings.
     this.#rings = laneRings(this.shared, this.core.controlAt);

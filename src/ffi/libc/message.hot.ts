@@ -3,6 +3,7 @@
 import { bindFunction, lastErrno } from './library.js';
 import { HEADER_BYTES, IOV_BYTES, type IovTable } from './message.js';
 
+export const MSG_MORE = 0x8000;
 export const MSG_ZEROCOPY = 0x4000000;
 
 const MSG_DONTWAIT = 0x40;
@@ -33,6 +34,11 @@ export function setIov(table: IovTable, index: number, addr: number, bytes: numb
   words[word + 1] = addr / TWO_32;
   words[word + 2] = bytes;
   words[word + 3] = bytes / TWO_32;
+}
+
+export function iovBytes(table: IovTable, index: number): number {
+  const word = IOV_WORD + index * WORDS_PER_IOV;
+  return table.words[word + 3]! * TWO_32 + table.words[word + 2]!;
 }
 
 /** Takes `bytes` off the front, from entry `first`; returns the first entry that has bytes left. */

@@ -10,25 +10,34 @@ import {
 } from '../../ffi/libc/message.hot.js';
 import { createIovTable, destroyIovTable, type IovTable } from '../../ffi/libc/message.js';
 import type { StreamPort } from '../stream-port.js';
+import { sendZeroCopy } from './zero-copy-send.hot.js';
+import { ZeroCopyState } from './zero-copy-state.js';
 
 export class TcpPort implements StreamPort {
   readonly fd: number;
   readonly #sendTable: IovTable;
   readonly #receiveTable: IovTable;
+  readonly #zeroCopy: ZeroCopyState | undefined;
   #firstAddr = 0;
   #firstBytes = 0;
 
-  constructor(fd: number) {
+  /** With counters, held ranges go by MSG_ZEROCOPY; the socket has SO_ZEROCOPY set. */
+  constructor(fd: number, zeroCopyCounters?: Float64Array) {
     this.fd = fd;
     this.#sendTable = createIovTable();
     this.#receiveTable = createIovTable();
+    this.#zeroCopy =
+      zeroCopyCounters === undefined
+        ? undefined
+        : new ZeroCopyState(fd, this.#sendTable, zeroCopyCounters);
   }
 
   setSend(index: number, addr: number, bytes: number): void {
     setIov(this.#sendTable, index, addr, bytes);
   }
 
-  send(first: number, count: number): number {
+  send(first: number, count: number, isHeld: boolean): number {
+    if (isHeld && this.#zeroCopy !== undefined) return sendZeroCopy(this.#zeroCopy, first, count);
     return sendVector(this.fd, this.#sendTable, first, count - first, 0);
   }
 
@@ -51,6 +60,7 @@ export class TcpPort implements StreamPort {
   }
 
   close(): void {
+    this.#zeroCopy?.close();
     closeFd(this.fd);
     destroyIovTable(this.#sendTable);
     destroyIovTable(this.#receiveTable);
