@@ -30,28 +30,35 @@ static_assert(sizeof(Tally) == 24 && sizeof(Outcome) == 24, "as in src/memory/gp
 
 enum class Reach { Device, System };
 
-// REACH is who must see what a block wrote before the flag: the device alone when targets are
-// device memory, the host too when a target may be mapped host memory.
 template <Reach REACH>
-__device__ __forceinline__ bool isLastBlock(Tally *tally) {
-  __shared__ bool isLast;
-  __syncthreads();
-  if (threadIdx.x == 0) {
-    if (REACH == Reach::System) {
-      __threadfence_system();
-    } else {
-      __threadfence();
-    }
-    isLast = atomicAdd(&tally->blocksDone, 1u) == gridDim.x - 1;
+__device__ __forceinline__ void fence() {
+  if (REACH == Reach::System) {
+    asm volatile("fence.acq_rel.sys;" ::: "memory");
+  } else {
+    asm volatile("fence.acq_rel.gpu;" ::: "memory");
   }
-  __syncthreads();
-  return isLast;
 }
 
-__device__ __forceinline__ void publish(Tally *tally, Outcome *outcome, uint32_t sequence) {
-  tally->blocksDone = 0;
-  __threadfence_system();
-  asm volatile("st.release.sys.global.u32 [%0], %1;" ::"l"(&outcome->sequence), "r"(sequence)
+// True in one thread of the last block. REACH is who must see what a block wrote before the flag:
+// the device alone when targets are device memory, the host too when a target may be mapped host
+// memory. The counter wraps to zero by itself, so nothing is left to write before the flag.
+template <Reach REACH>
+__device__ __forceinline__ bool isLastThread(Tally *tally) {
+  __syncthreads();
+  if (threadIdx.x != 0) return false;
+  fence<REACH>();
+  uint32_t before;
+  asm volatile("atom.inc.relaxed.gpu.global.u32 %0, [%1], %2;"
+               : "=r"(before)
+               : "l"(&tally->blocksDone), "r"(gridDim.x - 1)
+               : "memory");
+  return before == gridDim.x - 1;
+}
+
+// One fence: it takes up what the other blocks released above and covers it for the host.
+__device__ __forceinline__ void publish(Outcome *outcome, uint32_t sequence) {
+  fence<Reach::System>();
+  asm volatile("st.relaxed.sys.global.u32 [%0], %1;" ::"l"(&outcome->sequence), "r"(sequence)
                : "memory");
 }
 
@@ -59,7 +66,7 @@ __device__ __forceinline__ void publish(Tally *tally, Outcome *outcome, uint32_t
 template <Reach REACH>
 __device__ __forceinline__ void finish(Tally *tally, Outcome *outcome, uint32_t sequence) {
   if (outcome == nullptr) return;
-  if (isLastBlock<REACH>(tally) && threadIdx.x == 0) publish(tally, outcome, sequence);
+  if (isLastThread<REACH>(tally)) publish(outcome, sequence);
 }
 
 }  // namespace tcpx

@@ -15,12 +15,12 @@ constexpr unsigned FULL_MASK = 0xffffffffu;
 constexpr unsigned WORD_BYTES = 16;
 /**
  * 16-byte words that each lane keeps in flight: 4 × 32 lanes × 16 bytes = 2 KiB per warp and round.
- * More would cost registers, hence resident warps; 24 warps × 2 KiB per multiprocessor hide the
- * latency of device memory either way, and many warps also suit short fragments.
+ * More would cost registers, hence resident warps; 32 warps × 2 KiB per multiprocessor hold all of
+ * 8 MiB in flight at once on a GPU with 132 of them.
  */
 constexpr int WORDS_IN_FLIGHT = 4;
 constexpr unsigned BLOCK_THREADS = 256;
-constexpr unsigned BLOCKS_PER_PROCESSOR = 3;
+constexpr unsigned BLOCKS_PER_PROCESSOR = 4;
 
 struct Word {
   uint32_t part[4];
@@ -60,69 +60,66 @@ __device__ __forceinline__ void storeByte(uint64_t addr, uint32_t value) {
   asm volatile("st.global.u8 [%0], %1;" ::"l"(addr), "r"(value) : "memory");
 }
 
-// Source and target are both on 16-byte boundaries.
-__device__ __forceinline__ void copyAlignedWords(uint64_t target, uint64_t source, uint32_t words,
-                                                 unsigned lane) {
-  for (uint32_t base = 0; base < words; base += WORDS_IN_FLIGHT * WARP_LANES) {
-    Word held[WORDS_IN_FLIGHT];
+// The 16 bytes that start `skew` bytes into the pair (low, high), skew being 0 to 15.
+__device__ __forceinline__ Word shiftPair(const Word &low, const Word &high, unsigned skew) {
+  uint32_t parts[8];
 #pragma unroll
-    for (int turn = 0; turn < WORDS_IN_FLIGHT; turn++) {
-      const uint32_t index = base + turn * WARP_LANES + lane;
-      if (index < words) held[turn] = loadWord(source + uint64_t(index) * WORD_BYTES);
-    }
-#pragma unroll
-    for (int turn = 0; turn < WORDS_IN_FLIGHT; turn++) {
-      const uint32_t index = base + turn * WARP_LANES + lane;
-      if (index < words) storeWord(target + uint64_t(index) * WORD_BYTES, held[turn]);
-    }
+  for (int index = 0; index < 4; index++) {
+    parts[index] = low.part[index];
+    parts[index + 4] = high.part[index];
   }
-}
-
-// The 16 bytes that start SKIP_PARTS × 4 + bitShift / 8 bytes into the pair (low, high).
-template <int SKIP_PARTS>
-__device__ __forceinline__ Word shiftPair(const Word &low, const Word &high, unsigned bitShift) {
+  const bool skipsTwo = (skew & 8) != 0;
+  const bool skipsOne = (skew & 4) != 0;
+#pragma unroll
+  for (int index = 0; index < 6; index++) parts[index] = skipsTwo ? parts[index + 2] : parts[index];
+#pragma unroll
+  for (int index = 0; index < 5; index++) parts[index] = skipsOne ? parts[index + 1] : parts[index];
   Word result;
 #pragma unroll
   for (int index = 0; index < 4; index++) {
-    const int first = index + SKIP_PARTS;
-    const int second = first + 1;
-    const uint32_t a = first < 4 ? low.part[first & 3] : high.part[first & 3];
-    const uint32_t b = second < 4 ? low.part[second & 3] : high.part[second & 3];
-    result.part[index] = __funnelshift_r(a, b, bitShift);
+    result.part[index] = __funnelshift_r(parts[index], parts[index + 1], (skew & 3) * 8);
   }
   return result;
 }
 
-// Target words are on 16-byte boundaries; target word i needs source words i and i + 1, where
-// `source` is the 16-byte boundary below the first byte. words + 1 source words are readable.
-template <int SKIP_PARTS>
-__device__ __forceinline__ void copyShiftedWords(uint64_t target, uint64_t source, uint32_t words,
-                                                 unsigned bitShift, unsigned lane) {
+// The right-hand neighbour's word; lane 31's neighbour is lane 0 of the next turn.
+__device__ __forceinline__ Word neighbourWord(const Word &own, const Word &nextTurn,
+                                              unsigned lane) {
+  Word next;
+#pragma unroll
+  for (int index = 0; index < 4; index++) {
+    const uint32_t offered = lane == 0 ? nextTurn.part[index] : own.part[index];
+    next.part[index] = __shfl_sync(FULL_MASK, offered, (lane + 1) & (WARP_LANES - 1));
+  }
+  return next;
+}
+
+// `target` is on a 16-byte boundary, `source` is the boundary below the byte that goes there, skew
+// bytes before it. Of the source's words the first `readable` lie inside the run.
+// One code path for all skews, with the shift chosen at run time, is the fastest: it is small, so
+// that a launch of a few microseconds does not wait for instructions.
+__device__ __forceinline__ void copyWords(uint64_t target, uint64_t source, uint32_t words,
+                                          uint32_t readable, unsigned skew, unsigned lane) {
   for (uint32_t base = 0; base < words; base += WORDS_IN_FLIGHT * WARP_LANES) {
     Word held[WORDS_IN_FLIGHT + 1] = {};
 #pragma unroll
     for (int turn = 0; turn < WORDS_IN_FLIGHT; turn++) {
       const uint32_t index = base + turn * WARP_LANES + lane;
-      if (index <= words) held[turn] = loadWord(source + uint64_t(index) * WORD_BYTES);
+      if (index < readable) held[turn] = loadWord(source + uint64_t(index) * WORD_BYTES);
     }
     const uint32_t after = base + WORDS_IN_FLIGHT * WARP_LANES;
-    if (lane == 0 && after <= words) {
+    if (lane == 0 && after < readable) {
       held[WORDS_IN_FLIGHT] = loadWord(source + uint64_t(after) * WORD_BYTES);
     }
 #pragma unroll
     for (int turn = 0; turn < WORDS_IN_FLIGHT; turn++) {
-      // The right-hand neighbour's word; lane 31's neighbour is lane 0 of the next turn.
-      Word next;
-#pragma unroll
-      for (int index = 0; index < 4; index++) {
-        const uint32_t offered = lane == 0 ? held[turn + 1].part[index] : held[turn].part[index];
-        next.part[index] = __shfl_sync(FULL_MASK, offered, (lane + 1) & (WARP_LANES - 1));
-      }
       const uint32_t index = base + turn * WARP_LANES + lane;
-      if (index < words) {
-        storeWord(target + uint64_t(index) * WORD_BYTES,
-                  shiftPair<SKIP_PARTS>(held[turn], next, bitShift));
+      // All lanes have the same skew, so all of them take part in the exchange or none.
+      if (skew != 0) {
+        const Word next = neighbourWord(held[turn], held[turn + 1], lane);
+        held[turn] = shiftPair(held[turn], next, skew);
       }
+      if (index < words) storeWord(target + uint64_t(index) * WORD_BYTES, held[turn]);
     }
   }
 }
@@ -131,22 +128,6 @@ __device__ __forceinline__ void copyBytes(uint64_t target, uint64_t source, uint
                                           unsigned lane) {
   for (uint32_t index = lane; index < bytes; index += WARP_LANES) {
     storeByte(target + index, loadByte(source + index));
-  }
-}
-
-__device__ __forceinline__ void copyBody(uint64_t target, uint64_t source, uint32_t words,
-                                         unsigned skew, unsigned lane) {
-  const unsigned bitShift = (skew & 3) * 8;
-  if (skew == 0) {
-    copyAlignedWords(target, source, words, lane);
-  } else if (skew < 4) {
-    copyShiftedWords<0>(target, source, words, bitShift, lane);
-  } else if (skew < 8) {
-    copyShiftedWords<1>(target, source, words, bitShift, lane);
-  } else if (skew < 12) {
-    copyShiftedWords<2>(target, source, words, bitShift, lane);
-  } else {
-    copyShiftedWords<3>(target, source, words, bitShift, lane);
   }
 }
 
@@ -169,7 +150,7 @@ __device__ __forceinline__ void copyRun(uint64_t target, uint64_t source, uint32
   const uint32_t tail = head + words * WORD_BYTES + lane;
   const uint32_t headByte = lane < head ? loadByte(source + lane) : 0;
   const uint32_t tailByte = tail < bytes ? loadByte(source + tail) : 0;
-  copyBody(target + head, source + head - skew, words, skew, lane);
+  copyWords(target + head, source + head - skew, words, readable, skew, lane);
   if (lane < head) storeByte(target + lane, headByte);
   if (tail < bytes) storeByte(target + tail, tailByte);
 }

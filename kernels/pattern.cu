@@ -160,15 +160,15 @@ __device__ __forceinline__ void addToTally(Tally *tally, unsigned long long sum)
 
 // The last block hands the tally's results to the host and leaves the tally at rest.
 __device__ __forceinline__ void deliver(const SpanParams &params) {
-  if (!isLastBlock<Reach::Device>(params.tally) || threadIdx.x != 0) return;
-  __threadfence();
+  if (!isLastThread<Reach::Device>(params.tally)) return;
+  fence<Reach::Device>();
   volatile Tally *tally = params.tally;
   volatile Outcome *outcome = params.outcome;
   outcome->sum = tally->sum;
   outcome->firstIndex = ~tally->firstComplement;
   tally->sum = 0;
   tally->firstComplement = 0;
-  publish(params.tally, params.outcome, params.sequence);
+  publish(params.outcome, params.sequence);
 }
 
 }  // namespace tcpx

@@ -1,17 +1,21 @@
 // Unpack: fragments that a NIC left in a bounce buffer go to where the message wants them.
 // Up to 16 chunks in one launch, each with its own list of at most 2048 fragments in memory that
 // the device can read (the pinned block of the plugin as it is). The chunk table travels in the
-// kernel's parameters, so the first thing read over PCIe is the fragment lists themselves.
+// kernel's parameters, so the first thing read over PCIe is the fragment lists themselves; a launch
+// with few fragments carries these in its parameters too and reads nothing over PCIe.
 //
 // Visibility: the host launches after the plugin has reported the receive done, so launch order
 // covers lists and counts; bounce pages are read with volatile loads (device-copy.cuh).
 
 #include "completion.cuh"
 #include "device-copy.cuh"
+#include "launch-order.cuh"
 
 namespace tcpx {
 
 constexpr unsigned CHUNKS_MAX = 16;
+/** More than the 128 pages of a 512 KiB chunk; every byte of it is copied at each launch. */
+constexpr unsigned FEW_MAX = 144;
 
 struct Chunk {
   /** The plugin's entries, 16 bytes: parts 0 source offset, 1 length, 2 and 3 target offset. */
@@ -27,40 +31,94 @@ struct UnpackParams {
   Chunk chunks[CHUNKS_MAX];
   /** Fragments of all chunks. */
   uint32_t total;
+  /** Neighbouring fragments that one block copies. */
+  uint32_t perBlock;
   /** A fragment is copied by this many warps, each taking partBytes of it. */
   uint32_t parts;
   uint32_t partBytes;
   uint32_t sequence;
+  uint32_t reserved;
   Tally *tally;
   Outcome *outcome;
 };
 
-static_assert(sizeof(Chunk) == 32 && sizeof(UnpackParams) == 544, "as in src/memory/gpu-params.ts");
+struct UnpackFewParams {
+  /** The lists of all chunks, one after the other. */
+  Word entries[FEW_MAX];
+  UnpackParams rest;
+};
 
-__device__ __forceinline__ unsigned findChunk(const UnpackParams &params, uint32_t index) {
+static_assert(sizeof(Chunk) == 32 && sizeof(UnpackParams) == 552, "as in src/memory/gpu-params.ts");
+static_assert(sizeof(UnpackFewParams) == 2856, "as in src/memory/gpu-params.ts");
+
+__device__ __forceinline__ const Chunk &findChunk(const UnpackParams &params, uint32_t index) {
   unsigned chunk = 0;
 #pragma unroll
   for (unsigned other = 1; other < CHUNKS_MAX; other++) {
     if (index >= params.chunks[other].before) chunk = other;
   }
-  return chunk;
+  return params.chunks[chunk];
 }
 
-__device__ __forceinline__ Run unpackRun(const UnpackParams &params, uint32_t item) {
-  const uint32_t index = item / params.parts;
-  const Chunk &chunk = params.chunks[findChunk(params, index)];
-  const Word entry = loadEntry(chunk.entries + uint64_t(index - chunk.before) * WORD_BYTES);
+__device__ __forceinline__ Run fragmentRun(const Chunk &chunk, const Word &entry) {
   const uint64_t targetOffset = uint64_t(entry.part[3]) << 32 | entry.part[2];
-  return cutPart(chunk.source + entry.part[0], chunk.target + targetOffset, entry.part[1],
-                 item % params.parts, params.parts, params.partBytes);
+  return {chunk.source + entry.part[0], chunk.target + targetOffset, entry.part[1]};
+}
+
+/** Copies part after part of `count` fragments with all warps of the block. */
+template <typename FragmentOf>
+__device__ __forceinline__ void copyFragments(const UnpackParams &params, uint32_t count,
+                                              FragmentOf fragmentOf) {
+  const unsigned lane = threadIdx.x % WARP_LANES;
+  for (uint32_t item = threadIdx.x / WARP_LANES; item < count * params.parts;
+       item += BLOCK_THREADS / WARP_LANES) {
+    const Run whole = fragmentOf(item / params.parts);
+    const Run part = cutPart(whole.source, whole.target, whole.bytes, item % params.parts,
+                             params.parts, params.partBytes);
+    if (part.bytes > 0) copyRun(part.target, part.source, part.bytes, lane);
+  }
 }
 
 }  // namespace tcpx
 
+// A block reads its stretch of the lists in one go: neighbouring threads, neighbouring entries, so
+// that PCIe carries few wide requests, and their latency passes while an earlier launch still runs.
 extern "C" __global__ void __launch_bounds__(tcpx::BLOCK_THREADS, tcpx::BLOCKS_PER_PROCESSOR)
     tcpx_unpack(const __grid_constant__ tcpx::UnpackParams params) {
   using namespace tcpx;
-  copyItems(params.total * params.parts,
-            [&](uint32_t item) { return unpackRun(params, item); });
+  __shared__ Run fragments[BLOCK_THREADS];
+  letNextLaunchBegin();
+  const uint32_t begin = blockIdx.x * params.perBlock;
+  const uint32_t end = min(params.total, begin + params.perBlock);
+  for (uint32_t first = begin; first < end; first += BLOCK_THREADS) {
+    const uint32_t count = min(BLOCK_THREADS, end - first);
+    if (threadIdx.x < count) {
+      const uint32_t index = first + threadIdx.x;
+      const Chunk &chunk = findChunk(params, index);
+      const uint64_t entry = chunk.entries + uint64_t(index - chunk.before) * WORD_BYTES;
+      fragments[threadIdx.x] = fragmentRun(chunk, loadEntry(entry));
+    }
+    awaitEarlierWork();
+    __syncthreads();
+    copyFragments(params, count, [&](uint32_t index) { return fragments[index]; });
+    __syncthreads();
+  }
+  awaitEarlierWork();
   finish<Reach::Device>(params.tally, params.outcome, params.sequence);
+}
+
+extern "C" __global__ void __launch_bounds__(tcpx::BLOCK_THREADS, tcpx::BLOCKS_PER_PROCESSOR)
+    tcpx_unpack_few(const __grid_constant__ tcpx::UnpackFewParams params) {
+  using namespace tcpx;
+  letNextLaunchBegin();
+  awaitEarlierWork();
+  const UnpackParams &rest = params.rest;
+  const uint32_t begin = blockIdx.x * rest.perBlock;
+  const uint32_t end = min(rest.total, begin + rest.perBlock);
+  if (begin < end) {
+    copyFragments(rest, end - begin, [&](uint32_t index) {
+      return fragmentRun(findChunk(rest, begin + index), params.entries[begin + index]);
+    });
+  }
+  finish<Reach::Device>(rest.tally, rest.outcome, rest.sequence);
 }

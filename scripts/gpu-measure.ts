@@ -64,8 +64,12 @@ export class DeviceTimer {
   }
 }
 
-/** Microseconds of host time per call, warmed up. */
-export function perCallUs(call: () => void, calls: number): Percentiles {
+/** Microseconds of host time per call, warmed up; `settle` runs after each, off the clock. */
+export function perCallUs(
+  call: () => void,
+  calls: number,
+  settle: () => void = () => undefined,
+): Percentiles {
   const warmUp = Math.ceil(calls / 5);
   const samples: number[] = [];
   for (let index = 0; index < warmUp + calls; index++) {
@@ -73,6 +77,7 @@ export function perCallUs(call: () => void, calls: number): Percentiles {
     call();
     const elapsedMs = performance.now() - start;
     if (index >= warmUp) samples.push(elapsedMs * 1000);
+    settle();
   }
   return percentiles(samples);
 }

@@ -88,12 +88,12 @@ function unpackRows({ context, queue, timer, rows }: Bench): void {
   for (const { name, shape, bar } of cases) {
     const window = new ChunkWindow(context, queue, shape);
     requireRight(name, window.mismatches());
-    const copied = timer.perOperationUs((turn) => window.copy(context, turn));
+    const before = timer.perOperationUs((turn) => window.copy(context, turn));
     const seen = timer.perOperationUs((turn) => void window.launch(turn));
-    rows.push(
-      rateRow(`device copy of 8 MiB, before: ${shape.fragmentBytes}`, window.bytes, copied),
-    );
-    rows.push(rateRow(name, window.bytes, seen, copied, bar));
+    const after = timer.perOperationUs((turn) => window.copy(context, turn));
+    rows.push(rateRow('device copy of 8 MiB, before', window.bytes, before));
+    rows.push(rateRow(name, window.bytes, seen, faster(before, after), bar));
+    rows.push(rateRow('device copy of 8 MiB, after', window.bytes, after));
     requireRight(name, window.mismatches());
     window.free();
   }
@@ -116,9 +116,12 @@ function latencyRows(bench: Bench): void {
     while (queue.stream.queue.queryEvent(event.handle) === CudaResult.NotReady);
   }, LATENCY_CALLS);
   rows.push(timeRow('one chunk of 512 KiB, launch to event', toEvent));
-  const launched = perCallUs(() => window.launch(turn++), LATENCY_CALLS);
-  rows.push(timeRow('one launch, until the call returns', launched));
-  queue.wait(queue.completion.lastIssued);
+  const launched = perCallUs(
+    () => window.launch(turn++),
+    LATENCY_CALLS,
+    () => queue.wait(queue.completion.lastIssued),
+  );
+  rows.push(timeRow('one launch on an idle stream, until the call returns', launched));
   event.destroy();
   window.free();
 }
@@ -176,6 +179,11 @@ function spanRows({ context, queue, timer, rows }: Bench): void {
     ),
   );
   memory.free();
+}
+
+/** The clock of the GPU drifts a little; the kernel is held against the better of both copies. */
+function faster(one: Percentiles, other: Percentiles): Percentiles {
+  return one.p50 < other.p50 ? one : other;
 }
 
 function requireRight(what: string, mismatches: number): void {

@@ -49,6 +49,7 @@ export class ChunkWindow {
     for (const [chunk, count] of set.counts.entries()) {
       this.queue.unpack.add(
         set.entries.deviceAddr + chunk * set.entriesPerChunk,
+        set.entries.addr + chunk * set.entriesPerChunk,
         count,
         set.bounce.addr + chunk * set.bouncePerChunk,
         set.target.addr + chunk * CHUNK_BYTES,

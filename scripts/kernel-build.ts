@@ -1,5 +1,6 @@
-// How kernels/*.cu become the committed kernels/*.ptx: compile for compute_80, then lower the
-// declared ISA version to the oldest that the assembler accepts, so that older drivers take it.
+// How kernels/*.cu become the committed kernels/*.ptx: compile for compute_80 (some for compute_90
+// as well), then lower the declared ISA version to the oldest that the assembler accepts, so that
+// older drivers take it.
 
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -12,22 +13,38 @@ export const KERNELS_DIRECTORY = fileURLToPath(new URL('../../kernels/', import.
 
 /** Oldest first. compute_80 began with 7.0; 7.8 is the newest that a CUDA 11.8 driver takes. */
 const ISA_VERSIONS = ['7.0', '7.1', '7.2', '7.3', '7.4', '7.5', '7.6', '7.7', '7.8'] as const;
-/** Assembled for each of these before it counts as good. */
-const CHECKED_TARGETS = ['sm_80', 'sm_90'] as const;
-const NVCC_FLAGS = ['-ptx', '-arch=compute_80', '-O3', '--std=c++17', '-Werror', 'all-warnings'];
+const NVCC_FLAGS = ['-ptx', '-O3', '--std=c++17', '-Werror', 'all-warnings'];
+/** Sources that do better with what Hopper added, in a second file for GPUs that have it. */
+const HOPPER_SOURCES: readonly string[] = ['unpack'];
 
-export function kernelNames(): string[] {
-  return readdirSync(KERNELS_DIRECTORY)
+/** One committed file, kernels/`name`.ptx. */
+export interface KernelBuild {
+  readonly name: string;
+  readonly source: string;
+  readonly compute: 80 | 90;
+}
+
+export function kernelBuilds(): KernelBuild[] {
+  const sources = readdirSync(KERNELS_DIRECTORY)
     .filter((name) => name.endsWith('.cu'))
     .map((name) => name.slice(0, -'.cu'.length))
     .sort();
+  return [
+    ...sources.map((source) => ({ name: source, source, compute: 80 }) as const),
+    ...HOPPER_SOURCES.map((source) => ({ name: `${source}-90`, source, compute: 90 }) as const),
+  ];
+}
+
+/** GPU generations that must take the file; it is assembled for each before it counts as good. */
+export function targetsOf(build: KernelBuild): string[] {
+  return ['sm_80', 'sm_90', 'sm_100'].slice(build.compute === 90 ? 1 : 0);
 }
 
 /** Of the kernel and every header, so that a stale PTX shows on machines without nvcc too. */
-export function sourceDigest(kernel: string): string {
+export function sourceDigest({ source }: KernelBuild): string {
   const hash = createHash('sha256');
   const headers = readdirSync(KERNELS_DIRECTORY).filter((name) => name.endsWith('.cuh'));
-  for (const name of [`${kernel}.cu`, ...headers.sort()]) {
+  for (const name of [`${source}.cu`, ...headers.sort()]) {
     hash.update(`${name}\n`).update(readFileSync(join(KERNELS_DIRECTORY, name)));
   }
   return hash.digest('hex');
@@ -39,22 +56,23 @@ export function nvccRelease(): string | undefined {
   return result.status === 0 ? /release (.+)/.exec(result.stdout)?.[1] : undefined;
 }
 
-export function buildPtx(kernel: string, release: string): string {
+export function buildPtx(build: KernelBuild, release: string): string {
   const directory = mkdtempSync(join(tmpdir(), 'tcpx-kernels-'));
   try {
     const path = join(directory, 'kernel.ptx');
-    runTool('nvcc', [...NVCC_FLAGS, join(KERNELS_DIRECTORY, `${kernel}.cu`), '-o', path]);
+    const source = join(KERNELS_DIRECTORY, `${build.source}.cu`);
+    runTool('nvcc', [...NVCC_FLAGS, `-arch=compute_${build.compute}`, source, '-o', path]);
     const body = portableBody(readFileSync(path, 'utf8'));
-    return lowerVersion(`${header(kernel, release)}${body}`, path);
+    return lowerVersion(`${header(build, release)}${body}`, path, targetsOf(build));
   } finally {
     rmSync(directory, { recursive: true });
   }
 }
 
-function header(kernel: string, release: string): string {
+function header(build: KernelBuild, release: string): string {
   return (
-    `// Made from kernels/${kernel}.cu by npm run build:kernels; not for editing.\n` +
-    `// nvcc: ${release}\n// source: ${sourceDigest(kernel)}\n`
+    `// Made from kernels/${build.source}.cu by npm run build:kernels; not for editing.\n` +
+    `// nvcc: ${release}\n// source: ${sourceDigest(build)}\n`
   );
 }
 
@@ -67,13 +85,13 @@ function portableBody(text: string): string {
     .join('\n');
 }
 
-function lowerVersion(text: string, path: string): string {
+function lowerVersion(text: string, path: string, targets: readonly string[]): string {
   for (const version of ISA_VERSIONS) {
     const lowered = text.replace(/^\.version .*$/m, `.version ${version}`);
     writeFileSync(path, lowered);
-    if (CHECKED_TARGETS.every((target) => assemble(target, path) === '')) return lowered;
+    if (targets.every((target) => assemble(target, path) === '')) return lowered;
   }
-  const newest = CHECKED_TARGETS.map((target) => assemble(target, path)).join('\n');
+  const newest = targets.map((target) => assemble(target, path)).join('\n');
   throw new Error(`no ISA up to ${String(ISA_VERSIONS.at(-1))} assembles:\n${newest}`);
 }
 

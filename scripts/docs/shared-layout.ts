@@ -46,7 +46,7 @@ export function renderSharedLayout(): string {
     renderBlocks(),
     section('Engine block', layout.ENGINE_BLOCK_BYTES, ENGINE_WORDS),
     section('Region entry', REGION_ENTRY_BYTES, REGION_ENTRY_LAYOUT),
-    section('Transfer entry', layout.TRANSFER_BYTES, transferWords()),
+    section('Transfer entry', layout.TRANSFER_BYTES, layout.TRANSFER_LAYOUT),
     renderFailures(),
     section('Lane control', layout.LANE_CONTROL_BYTES, LANE_WORDS),
     section('Ring header', layout.RING_HEADER_BYTES, RING_WORDS),
@@ -138,24 +138,6 @@ const RING_WORDS: readonly Word[] = [
   { name: 'tail', offset: 0, writer: 'the writing side', meaning: 'bytes published, mod 2^32' },
   { name: 'head', offset: 128, writer: 'the reading side', meaning: 'bytes released, mod 2^32' },
 ];
-
-/** Words that the entry has and its table does not list. */
-const UNLISTED_TRANSFER_WORDS: readonly Word[] = [
-  {
-    name: 'notifyFramed',
-    offset: layout.TRANSFER_NOTIFY_FRAMED * WORD,
-    writer: 'main, then lanes',
-    meaning: '1 once the notification is on its way or given up',
-  },
-];
-
-function transferWords(): Word[] {
-  const listed: readonly Word[] = layout.TRANSFER_LAYOUT;
-  const missing = UNLISTED_TRANSFER_WORDS.filter(
-    (word) => !listed.some((other) => other.offset === word.offset),
-  );
-  return [...listed, ...missing].sort((a, b) => a.offset - b.offset);
-}
 
 function renderFailures(): string {
   const meanings: readonly (readonly [number, string])[] = [

@@ -18,7 +18,11 @@ const COMMANDS: readonly Row[] = [
 
 const EVENTS: readonly Row[] = [
   ['EVENT_FINISHED', 'slot, generation', 'a transfer is done or has failed'],
-  ['EVENT_NOTIFICATION', 'session, bytes, then the bytes', 'a peer sent a notification'],
+  [
+    'EVENT_NOTIFICATION',
+    'session, bytes, number among all notifications, 0, then the bytes',
+    'a peer sent a notification',
+  ],
   ['EVENT_CHANNEL_LOST', 'session, channel, loss, detail, frameKind', 'a channel ended'],
   ['EVENT_SESSION_CLOSED', 'session', 'this lane has let go of the session'],
   ['EVENT_REFUSED', 'session, channel, reason, regionSlot', 'an access of a peer was refused'],

@@ -19,7 +19,7 @@ const MICROSECONDS = { name: 'µs', scale: 1 };
 const CPU = { name: 's/GB', scale: 1 };
 const MBITPS = { name: 'Mbit/s', scale: 1e6 / 8 };
 const CONGESTION = 'cubic';
-const BULK = ['--size', '64MiB', '--iters', '40', '--warmup', '5', '--verify', 'sample'];
+const BULK = ['--size', '64MiB', '--iters', '20', '--warmup', '5', '--verify', 'sample'];
 const PORT = 25_201;
 
 async function ownBulk(flags: readonly string[]) {
@@ -52,13 +52,13 @@ const bulk: PerfGroup = {
       note('write', write.bytesPerSecond, write.cpuSecondsPerGB);
       const chunked = await iperf(512 * 1024);
       note('iperf3 512 KiB', chunked.bytesPerSecond ?? 0, chunked.cpuSecondsPerGB);
-      const put = await runUcx({ test: 'ucp_put_bw', port: PORT + 1, sizeBytes, iterations: 80 });
+      const put = await runUcx({ test: 'ucp_put_bw', port: PORT + 1, sizeBytes, iterations: 40 });
       note('put', put.bytesPerSecond ?? 0);
       const read = await ownBulk(['--op', 'read']);
       note('read', read.bytesPerSecond, read.cpuSecondsPerGB);
       const plain = await iperf(0);
       note('iperf3 default', plain.bytesPerSecond ?? 0, plain.cpuSecondsPerGB);
-      const get = await runUcx({ test: 'ucp_get', port: PORT + 2, sizeBytes, iterations: 40 });
+      const get = await runUcx({ test: 'ucp_get', port: PORT + 2, sizeBytes, iterations: 20 });
       note('get', get.bytesPerSecond ?? 0);
     }
     const of = (name: string): number[] => rates[name] ?? [];
@@ -177,6 +177,43 @@ const blocks: PerfGroup = {
   },
 };
 
+// Cache-warm messages, one at a time on both sides.
+const sizes: PerfGroup = {
+  name: 'sizes',
+  async run(rounds) {
+    const rows: PerfRow[] = [];
+    for (const [label, sizeBytes, iterations] of [
+      ['64 KiB', 64 * 1024, 8000],
+      ['1 MiB', 1024 * 1024, 1500],
+    ] as const) {
+      const own: Record<'write' | 'read', number[]> = { write: [], read: [] };
+      const ucx: Record<'write' | 'read', number[]> = { write: [], read: [] };
+      const flags = [
+        '--size',
+        String(sizeBytes),
+        '--iters',
+        String(iterations),
+        '--verify',
+        'none',
+      ];
+      flags.push('--warmup', '200', '--progress', 'caller', '--congestion', CONGESTION);
+      for (let round = 0; round < rounds; round++) {
+        for (const [op, test] of [
+          ['write', 'ucp_put_bw'],
+          ['read', 'ucp_get'],
+        ] as const) {
+          own[op].push((await ownBench([...flags, '--op', op])).bandwidthGBps.p50 * 1e9);
+          const figure = await runUcx({ test, port: PORT + 5, sizeBytes, iterations });
+          ucx[op].push(figure.bytesPerSecond ?? 0);
+        }
+      }
+      rows.push(atLeast(`WRITE ${label}, caller, vs UCX put`, own.write, ucx.write, 1, GBPS));
+      rows.push(atLeast(`READ ${label}, caller, vs UCX get`, own.read, ucx.read, 1, GBPS));
+    }
+    return rows;
+  },
+};
+
 const links: PerfGroup = {
   name: 'links',
   async run(rounds) {
@@ -213,4 +250,4 @@ async function stripe(ratesMbit: readonly number[], rounds: number) {
   }
 }
 
-export const PERF_GROUPS: readonly PerfGroup[] = [bulk, channels, latency, blocks, links];
+export const PERF_GROUPS: readonly PerfGroup[] = [bulk, channels, latency, blocks, sizes, links];

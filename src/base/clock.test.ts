@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { sleepMs, systemClock } from './clock.js';
+import { sleepMs, systemClock, withinMs } from './clock.js';
 
 test('clock: never goes back', () => {
   let last = systemClock.nowUs();
@@ -19,3 +19,15 @@ test('clock: counts microseconds, and a sleep lasts at least its time', async ()
   assert.ok(elapsedUs >= 19_000, `${elapsedUs} µs`);
   assert.ok(elapsedUs < 10_000_000, `${elapsedUs} µs`);
 });
+
+test('clock: a promise within its time wins, and its timer does not stay', async () => {
+  const timersBefore = activeTimers();
+  assert.equal(await withinMs(Promise.resolve(7), 60_000), 7);
+  await assert.rejects(withinMs(Promise.reject(new Error('no')), 60_000), /no/);
+  assert.equal(activeTimers(), timersBefore);
+  assert.equal(await withinMs(new Promise(() => undefined), 1), undefined);
+});
+
+function activeTimers(): number {
+  return process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
+}

@@ -14,3 +14,16 @@ export function sleepMs(durationMs: number): Promise<void> {
     setTimeout(resolve, durationMs);
   });
 }
+
+/** The promise, or nothing when the time is over; the timer goes with the promise. */
+export async function withinMs<T>(promise: Promise<T>, limitMs: number): Promise<T | undefined> {
+  let timer: NodeJS.Timeout | undefined;
+  const limit = new Promise<undefined>((resolve) => {
+    timer = setTimeout(() => resolve(undefined), limitMs);
+  });
+  try {
+    return await Promise.race([promise, limit]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -229,4 +229,13 @@ export const ENGINE_SETTINGS = {
     summary: 'TCP_USER_TIMEOUT: how long sent data may stay unacknowledged; 0 leaves the default.',
     cost: 'Too low breaks connections on short outages.',
   },
+  'socket.zeroCopy': {
+    kind: 'boolean',
+    fallback: false,
+    flag: 'zero-copy',
+    summary: 'MSG_ZEROCOPY for written payload of 16 KiB and more: sent from where it lies.',
+    cost:
+      'A system call per chunk instead of one per batch; over loopback the kernel copies anyway. ' +
+      'Needs a locked-memory limit (ulimit -l) of the bytes in flight, else falls back.',
+  },
 } as const satisfies Readonly<Record<string, Setting>>;

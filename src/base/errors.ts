@@ -80,6 +80,27 @@ export const ERROR_CODES = {
     'a program that this command drives is not installed',
     'Install the package that the message names.',
   ),
+  ERR_CAP_BASELINE: entry(
+    'a change was asked for and no measurement from before it exists',
+    'Run the benchmark first and record it with tcpx irq baseline, or pass --no-baseline.',
+  ),
+  ERR_CAP_IRQBALANCE: entry(
+    'irqbalance runs and would undo the bindings',
+    'Ban the interrupts as the message says, or stop irqbalance, then apply again.',
+  ),
+  ERR_CAP_NET_PLUGIN: entry(
+    'no NCCL net plugin could be loaded',
+    'Install the plugin, or name it with --plugin or UCCL_TCPX_PLUGIN_PATH; the message lists ' +
+      'what was tried and why it failed.',
+  ),
+  ERR_CAP_NET_PLUGIN_TABLE: entry(
+    'the library has no NCCL net function table of a version that we speak',
+    'Use a plugin with a table of version 7 to 11; the message names what the library exports.',
+  ),
+  ERR_CAP_NET_DEVICE: entry(
+    'a named interface is not among the plugin’s devices',
+    'Correct the interface list; tcpx devices without it shows what the plugin finds.',
+  ),
   ERR_CAP_GPU: entry(
     'no usable NVIDIA GPU: the driver library, the device or a capability of it is absent',
     'The message names what was probed; install the driver, or give the container the GPU.',
@@ -103,6 +124,14 @@ export const ERROR_CODES = {
   ERR_SYS_RESOLVE: entry(
     'a host name could not be resolved',
     'Check the name, or give an address.',
+  ),
+  ERR_NCCLNET_CALL: entry(
+    'a call into the NCCL net plugin returned an error',
+    'Read the plugin’s warnings (--log-level info); they name the cause.',
+  ),
+  ERR_NCCLNET_EXIT: entry(
+    'the process that hosts the NCCL net plugin died, or had to be ended',
+    'Read the plugin’s last lines in the message; the plugin ends its process on data-path errors.',
   ),
   ERR_CUDA_CALL: entry(
     'a CUDA driver call failed',

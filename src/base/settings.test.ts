@@ -25,7 +25,11 @@ test('settings: flags, environment names and aliases are unique', () => {
 });
 
 test('settings: names are area.name, numbers carry their unit, texts end with a full stop', () => {
-  const suffixes: Readonly<Record<string, RegExp>> = { bytes: /Bytes$/, ms: /Ms$/, us: /Us$/ };
+  const suffixes: Readonly<Record<string, RegExp>> = {
+    bytes: /Bytes(Max)?$/,
+    ms: /Ms$/,
+    us: /Us$/,
+  };
   for (const name of SETTING_NAMES) {
     const setting = settingOf(name);
     assert.match(name, /^[a-z]+\.[a-z][A-Za-z]*$/);

@@ -38,7 +38,7 @@ export async function openBenchService(options: BenchServiceOptions): Promise<Be
     onSession: (session) => target.onSession(session),
     onNotification: ({ session, bytes }) => target.onNotification(session, bytes),
   });
-  const port = engine.listen(options.port === undefined ? {} : { port: options.port });
+  const port = await listenOrClose(engine, options.port);
   const stopPolling = config.values['lane.progress'] === 'caller' ? pollForever(engine) : undefined;
   return {
     port,
@@ -48,6 +48,16 @@ export async function openBenchService(options: BenchServiceOptions): Promise<Be
       await engine.close();
     },
   };
+}
+
+// The lanes of an engine that cannot listen would keep the process alive.
+async function listenOrClose(engine: Engine, port: number | undefined): Promise<number> {
+  try {
+    return engine.listen(port === undefined ? {} : { port });
+  } catch (error) {
+    await engine.close();
+    throw error;
+  }
 }
 
 const POLLS_PER_TURN = 2000;

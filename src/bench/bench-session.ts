@@ -44,7 +44,9 @@ export async function runBench(options: BenchSessionOptions): Promise<BenchResul
     });
     const run = await engine.drive(initiator.run());
     await session.notify(encodeBenchMessage({ kind: 'finish' })).done;
-    return toResult(config, session.facts.agreement, run);
+    const laneCpus = config.values['lane.progress'] === 'caller' ? [] : engine.laneStats();
+    const zeroCopy = engine.zeroCopyStats();
+    return { ...toResult(config, session.facts.agreement, run, laneCpus), zeroCopy };
   } finally {
     await engine.close();
   }
@@ -66,7 +68,8 @@ function toResult(
   config: Config,
   agreement: { readonly channels: number; readonly chunkBytes: number },
   run: BenchRun,
-): BenchResult {
+  lanes: BenchResult['laneCpus'],
+): Omit<BenchResult, 'zeroCopy'> {
   const { values } = config;
   const gigabytes = run.bytesMoved / 1e9;
   return {
@@ -91,6 +94,7 @@ function toResult(
     },
     verified: { iterations: run.verified, mismatches: run.mismatches },
     receipt: run.receipt,
+    laneCpus: lanes.map(({ cpu, pinnedTo }) => ({ cpu, pinnedTo })),
     config: visibleConfig(config),
     host: readHostFacts(values['socket.congestion']),
     peer: run.peer,

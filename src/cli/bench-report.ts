@@ -1,5 +1,6 @@
 // A benchmark result as a newcomer reads it.
 
+import { formatCpuList } from '../base/cpu-set.js';
 import { formatBytes, formatUs } from '../base/units.js';
 import type { Receipt } from '../engine/internal.js';
 import type { BenchResult } from '../results/bench-result.js';
@@ -27,6 +28,10 @@ export function formatBenchResult(result: BenchResult): string {
       `${result.cpuSecondsPerGB.target.toFixed(2)} s target`,
     `verified        ${describeVerified(result)}`,
     `channels        ${describeChannels(result)}`,
+    `lanes           ${describeLanes(result)}`,
+    ...(result.config['socket.zeroCopy'] === true
+      ? [`zero-copy       ${describeZeroCopy(result)}`]
+      : []),
     `measured on     ${result.host.cpu}, ${result.host.cores} cores, ` +
       `Linux ${result.host.kernel}, Node ${result.host.node}, ${result.host.congestion}`,
   ];
@@ -53,6 +58,36 @@ function describeChannels(result: BenchResult): string {
       (one) => `${one.channel}${one.nic === '' ? '' : ` on ${one.nic}`}: ${formatBytes(one.bytes)}`,
     )
     .join(', ');
+}
+
+function describeLanes(result: BenchResult): string {
+  if (result.laneCpus.length === 0) return 'none: the caller drives';
+  return result.laneCpus
+    .map(({ cpu, pinnedTo }, index) => {
+      const pinned = pinnedTo.length === 0 ? '' : ` (pinned to ${formatCpuList(pinnedTo)})`;
+      const isAstray = pinnedTo.length > 0 && !pinnedTo.includes(cpu);
+      return `${index}: CPU ${cpu}${pinned}${isAstray ? ' NOT WHERE IT WAS PUT' : ''}`;
+    })
+    .join(', ');
+}
+
+function describeZeroCopy(result: BenchResult): string {
+  const total = { sends: 0, zeroCopied: 0, copied: 0, fallbacks: 0 };
+  for (const one of result.zeroCopy) {
+    total.sends += one.sends;
+    total.zeroCopied += one.zeroCopied;
+    total.copied += one.copied;
+    total.fallbacks += one.fallbacks;
+  }
+  const { sends, zeroCopied, copied, fallbacks } = total;
+  if (sends + fallbacks === 0) return 'nothing was sent that may go by reference';
+  const parts = [`${zeroCopied} of ${plural(sends, 'send')}`];
+  if (sends > 0 && copied === sends) parts.push('the kernel copied all, as it does on loopback');
+  else if (copied > 0) parts.push(`the kernel copied ${copied}`);
+  const open = sends - zeroCopied - copied;
+  if (open > 0) parts.push(`${open} not reported on`);
+  if (fallbacks > 0) parts.push(`${fallbacks} fell back to ordinary sends (ulimit -l, optmem_max)`);
+  return parts.join(', ');
 }
 
 function plural(count: number, noun: string): string {

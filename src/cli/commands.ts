@@ -5,6 +5,19 @@ import { benchClientCommand } from './commands/bench-client.js';
 import { benchLoopbackCommand } from './commands/bench-loopback.js';
 import { benchServerCommand } from './commands/bench-server.js';
 import { configCommand } from './commands/config.js';
+import { devicesCommand } from './commands/devices.js';
+import { doctorCommand } from './commands/doctor.js';
+import { envCommand } from './commands/env.js';
+import { envDiffCommand } from './commands/env-diff.js';
+import { irqApplyCommand } from './commands/irq-apply.js';
+import { irqBaselineCommand } from './commands/irq-baseline.js';
+import { irqMaskCommand } from './commands/irq-mask.js';
+import { irqPlanCommand } from './commands/irq-plan.js';
+import { irqRollbackCommand } from './commands/irq-rollback.js';
+import { irqRunCommand } from './commands/irq-run.js';
+import { irqShowCommand } from './commands/irq-show.js';
+import { irqThreadsCommand } from './commands/irq-threads.js';
+import { irqVerifyCommand } from './commands/irq-verify.js';
 import { topoCommand } from './commands/topo.js';
 import { watchCommand } from './commands/watch.js';
 
@@ -13,6 +26,19 @@ export const COMMANDS: readonly Command[] = [
   benchServerCommand,
   benchClientCommand,
   topoCommand,
+  devicesCommand,
+  irqShowCommand,
+  irqPlanCommand,
+  irqApplyCommand,
+  irqVerifyCommand,
+  irqRollbackCommand,
+  irqBaselineCommand,
+  irqRunCommand,
+  irqMaskCommand,
+  irqThreadsCommand,
+  envCommand,
+  envDiffCommand,
+  doctorCommand,
   watchCommand,
   configCommand,
 ];

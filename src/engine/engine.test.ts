@@ -1,13 +1,15 @@
 // Two engines of one process, both ways of progress: sizes, regions, notifications, errors.
 
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { after, test } from 'node:test';
 import { sleepMs } from '../base/clock.js';
 import { isTcpxError } from '../base/errors.js';
 import type { Region } from '../memory/region.js';
-import { type EnginePair, openPair, type Settings } from '../testing/engine-pair.js';
+import { closeEngines, type EnginePair, openPair, type Settings } from '../testing/engine-pair.js';
 import { withCode } from '../testing/expect-error.js';
 import { fillPattern, findMismatch } from '../testing/pattern.js';
+
+after(closeEngines);
 
 const MODES: Record<string, Settings> = {
   caller: { 'lane.progress': 'caller' },
@@ -53,7 +55,7 @@ for (const [name, settings] of Object.entries(MODES)) {
     await pair.close();
   });
 
-  test(`engine, ${name}: a notification arrives after its data; 0 and 65,536 bytes fit`, async () => {
+  test(`engine, ${name}: a notification follows its data; 0 and 65,536 bytes fit`, async () => {
     const pair = await openPair(settings);
     const bytes = 500_003;
     const local = new Uint8Array(bytes);
@@ -163,7 +165,7 @@ test('engine: a wrong block is refused before anything is sent', async () => {
   await pair.close();
 });
 
-test('engine: deregistering a busy region is refused, waits when told, and then refuses peers', async () => {
+test('engine: deregistering a busy region is refused, or waits, then refuses peers', async () => {
   const pair = await openPair({ 'lane.progress': 'caller', 'flow.chunkBytes': 65536 });
   const local = pair.client.register(new Uint8Array(8_000_000));
   const remote = pair.server.register(new Uint8Array(8_000_000));
@@ -177,7 +179,7 @@ test('engine: deregistering a busy region is refused, waits when told, and then 
   await pair.close();
 });
 
-test('engine: a region freed too early by its owner fails the transfer, never the process', async () => {
+test('engine: a region freed too early fails the transfer, never the process', async () => {
   const pair = await openPair({ 'lane.progress': 'caller', 'flow.chunkBytes': 4096 });
   const local = pair.client.register(new Uint8Array(4_000_000));
   const remote = pair.server.register(new Uint8Array(4_000_000));
@@ -250,7 +252,7 @@ test('engine: a stale local region is refused, and nothing stays in use', async 
   await pair.close();
 });
 
-test('engine: cancel, an aborted signal and a deadline end a transfer with their own code', async () => {
+test('engine: cancel, abort and deadline end a transfer with their own code', async () => {
   const settings: Settings = { 'flow.chunkBytes': 4096, 'flow.windowChunks': 1 };
   const pair = await openPair({ ...settings, 'lane.progress': 'caller' });
   const bytes = 4_000_000;
@@ -307,6 +309,13 @@ test('engine: the end of the peer fails what is in flight and names it', async (
   assert.throws(post, withCode('ERR_USAGE_STATE', /closed/));
   await pair.client.deregister(local);
   await pair.client.close();
+});
+
+test('engine, caller: closing a session needs no other poll', async () => {
+  const pair = await openPair({ 'lane.progress': 'caller' });
+  await pair.session.close();
+  assert.equal(pair.session.state, 'closed');
+  await pair.close();
 });
 
 test('engine: everything but reading state is refused after close', async () => {

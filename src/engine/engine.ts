@@ -3,7 +3,7 @@
 
 import { randomBytes } from 'node:crypto';
 import { hostname, networkInterfaces } from 'node:os';
-import { sleepMs, systemClock } from '../base/clock.js';
+import { sleepMs, systemClock, withinMs } from '../base/clock.js';
 import { type Config, loadConfig, processEnvironment } from '../base/config.js';
 import { isTcpxError, TcpxError, toTcpxError } from '../base/errors.js';
 import { createLog, type Log } from '../base/log.js';
@@ -23,10 +23,12 @@ import { wishOf } from './agreement.js';
 import { type ConnInfo, offeredHosts } from './conn-info.js';
 import type { Identity } from './handshake.js';
 import { LaneEvents } from './lane-events.js';
+import { cpusOfLanes, parseLaneBindings } from './lane-placement.js';
 import { LaneSet, type LaneStats } from './lane-set.js';
+import type { ZeroCopyStats } from './zero-copy-stats.js';
 import type { Notification } from './notification.js';
 import { PeerServer } from './peer-server.js';
-import { connectPeer } from './peer-client.js';
+import { connectPeer, listNics } from './peer-client.js';
 import type { Session } from './session.js';
 import { SessionTable } from './session-table.js';
 import { Transfers } from './transfers.js';
@@ -96,7 +98,9 @@ export class Engine {
     this.#regions = new RegionRegistry(
       regionTableOver(shared, offsets.regionsAt, values['memory.regionsMax']),
     );
-    this.#sessions = new SessionTable(this.#lanes, values['session.peersMax'], this.log);
+    const nicCount = listNics(this.config).length;
+    const peersMax = values['session.peersMax'];
+    this.#sessions = new SessionTable(this.#lanes, peersMax, nicCount, this.log);
     this.#transfers = new Transfers({
       lanes: this.#lanes,
       arena: new Arena(values['memory.arenaBytes']),
@@ -110,6 +114,7 @@ export class Engine {
       prepare: (session, operation, blocks) => this.#transfers.prepare(session, operation, blocks),
       postNotification: (session, message) => this.#transfers.postNotification(session, message),
       closeSession: (session, error) => this.#sessions.close(session, error),
+      drive: (promise) => this.drive(promise),
     };
     this.#sessions.onClosed = (session) => this.#transfers.abandonSession(session);
     this.#events = new LaneEvents({
@@ -134,8 +139,13 @@ export class Engine {
       sessionCount: values['session.peersMax'],
       progress: values['lane.progress'],
       spinUs: values['lane.spinUs'],
-      cpus: [],
+      cpus: cpusOfLanes(
+        parseLaneBindings(values['lane.bindings']),
+        listNics(this.config),
+        values['lane.count'],
+      ),
       controlFd: this.#control.fd,
+      isZeroCopy: values['socket.zeroCopy'],
       onEvent: (_, kind, at) => this.#events.handle(kind, at),
       onWake: () => this.#onWake(),
       onLaneFailed: (laneIndex, error) => this.#onLaneFailed(laneIndex, error),
@@ -144,7 +154,13 @@ export class Engine {
 
   static async open(options: EngineOptions = {}): Promise<Engine> {
     const engine = new Engine(options);
-    await engine.#lanes.start();
+    try {
+      await engine.#lanes.start();
+    } catch (error) {
+      await engine.#lanes.close();
+      engine.#control.close();
+      throw error;
+    }
     engine.#isOpen = true;
     engine.#heartbeat = setInterval(() => engine.#onWake(), HEARTBEAT_MS).unref();
     return engine;
@@ -282,6 +298,12 @@ export class Engine {
     return systemClock.nowUs();
   }
 
+  /** What zero-copy sends came to, by channel; empty where socket.zeroCopy is off. */
+  zeroCopyStats(): ZeroCopyStats[] {
+    this.#assertOpen();
+    return this.#lanes.zeroCopy();
+  }
+
   laneStats(): LaneStats[] {
     this.#assertOpen();
     return this.#lanes.stats();
@@ -313,10 +335,7 @@ export class Engine {
     if (!this.#isOpen) return;
     this.#server?.close();
     const closed = Promise.all(this.#sessions.list().map((session) => session.close()));
-    let timer: NodeJS.Timeout | undefined;
-    const timeIsOver = new Promise((resolve) => (timer = setTimeout(resolve, CLOSE_WAIT_MS)));
-    await this.drive(Promise.race([closed, timeIsOver]));
-    clearTimeout(timer);
+    await this.drive(withinMs(closed, CLOSE_WAIT_MS));
     this.#isOpen = false;
     clearInterval(this.#heartbeat);
     // First: what is still being connected fails, while the lanes can take back its channels.

@@ -12,6 +12,7 @@ import {
   LOSS_PROTOCOL,
   LOSS_SYSTEM,
 } from '../lane/messages.js';
+import { NOTIFICATION_EVENT_BYTES } from '../lane/record-ring.js';
 import { systemErrorName } from '../transport/tcp/error-name.js';
 import { FRAME_RULES, frameName } from '../wire/data-frame-rules.js';
 import type { LaneSet } from './lane-set.js';
@@ -33,7 +34,9 @@ const REFUSALS = ['', 'stale region', 'wrong key', 'no right', 'out of bounds'];
 
 export class LaneEvents {
   readonly #options: LaneEventsOptions;
-  readonly #notifications: Notification[] = [];
+  /** By their number among all notifications: lanes report them in any order. */
+  readonly #notifications = new Map<number, Notification | undefined>();
+  #nextNumber = 0;
 
   constructor(options: LaneEventsOptions) {
     this.#options = options;
@@ -68,10 +71,15 @@ export class LaneEvents {
     }
   }
 
-  /** Hands notifications on, outside of the ring: whoever takes one may poll again. */
+  /**
+   * Hands notifications on in the order in which they landed, outside of the ring: whoever takes
+   * one may poll again.
+   */
   deliver(): void {
-    while (this.#notifications.length > 0) {
-      const next = this.#notifications.shift();
+    while (this.#notifications.has(this.#nextNumber)) {
+      const next = this.#notifications.get(this.#nextNumber);
+      this.#notifications.delete(this.#nextNumber);
+      this.#nextNumber = (this.#nextNumber + 1) | 0;
       if (next !== undefined) this.#options.onNotification(next);
     }
   }
@@ -79,10 +87,10 @@ export class LaneEvents {
   #onNotification(sessionIndex: number, at: number): void {
     const { lanes, sessions } = this.#options;
     const session = sessions.at(sessionIndex);
-    if (session === undefined) return;
-    const count = lanes.shared.int32[(at >> 2) + 1] ?? 0;
-    const bytes = lanes.shared.uint8.slice(at + 8, at + 8 + count);
-    this.#notifications.push({ session, bytes });
+    const [count = 0, number = 0] = lanes.shared.int32.subarray((at >> 2) + 1, (at >> 2) + 3);
+    const first = at + NOTIFICATION_EVENT_BYTES;
+    const bytes = lanes.shared.uint8.slice(first, first + count);
+    this.#notifications.set(number, session === undefined ? undefined : { session, bytes });
   }
 
   #onChannelLost(sessionIndex: number, words: Int32Array): void {

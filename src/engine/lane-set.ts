@@ -29,6 +29,7 @@ import {
 } from '../lane/record-ring.hot.js';
 import { createFixedMemory, destroyFixedMemory, type FixedMemory } from '../memory/fixed-memory.js';
 import { closeDoorbell, createDoorbell, ringDoorbell } from '../transport/tcp/readiness.js';
+import { readZeroCopy, type ZeroCopyStats } from './zero-copy-stats.js';
 import { WakePipe } from '../transport/tcp/wake-pipe.js';
 
 export interface LaneSetOptions {
@@ -39,6 +40,7 @@ export interface LaneSetOptions {
   /** CPUs per lane; an empty list leaves the lane unpinned. */
   readonly cpus: readonly (readonly number[])[];
   readonly controlFd: number;
+  readonly isZeroCopy: boolean;
   onEvent(laneIndex: number, kind: number, at: number): void;
   /** Something happened while the main thread slept. */
   onWake(): void;
@@ -56,7 +58,10 @@ interface LaneHandle {
 export interface LaneStats {
   readonly turns: number;
   readonly sleeps: number;
+  /** CPU on which it was seen last. */
   readonly cpu: number;
+  /** CPUs to which it was pinned; empty when it was not. */
+  readonly pinnedTo: readonly number[];
 }
 
 export class LaneSet {
@@ -85,6 +90,7 @@ export class LaneSet {
         laneIndex: 0,
         sessionCount,
         ackDelayTurns: 1,
+        isZeroCopy: options.isZeroCopy,
       });
       this.#inline = new InlineLane(core);
     } else {
@@ -104,7 +110,7 @@ export class LaneSet {
   }
 
   #startWorker(lane: LaneHandle, laneIndex: number): Promise<void> {
-    const { shape, sessionCount, spinUs, cpus, controlFd } = this.#options;
+    const { shape, sessionCount, spinUs, cpus, controlFd, isZeroCopy } = this.#options;
     const workerData: LaneWorkerData = {
       sharedAddr: this.shared.addr,
       sharedBytes: this.shared.bytes,
@@ -116,8 +122,12 @@ export class LaneSet {
       wakeFd: this.#wakePipe?.writeFd ?? -1,
       spinUs,
       cpus: cpus[laneIndex] ?? [],
+      isZeroCopy,
     };
-    const worker = new Worker(new URL('../lane/lane-worker.js', import.meta.url), { workerData });
+    const worker = new Worker(new URL('../lane/lane-worker.js', import.meta.url), {
+      workerData,
+      ...workerFlags(process.execArgv),
+    });
     lane.worker = worker;
     return new Promise((resolve, reject) => {
       worker.once('message', () => {
@@ -177,7 +187,8 @@ export class LaneSet {
   /** Hands every waiting event to the owner. */
   takeEvents(): number {
     let count = 0;
-    for (const [laneIndex, lane] of this.#lanes.entries()) {
+    for (let laneIndex = 0; laneIndex < this.#lanes.length; laneIndex++) {
+      const lane = this.#lane(laneIndex);
       for (let at = peekRecord(lane.events); at >= 0; at = peekRecord(lane.events)) {
         this.#options.onEvent(laneIndex, recordKind(lane.events, at), at);
         releaseRecord(lane.events, at);
@@ -195,11 +206,19 @@ export class LaneSet {
   stats(): LaneStats[] {
     const read = (lane: LaneHandle, index: number): number =>
       this.shared.float64[lane.controlAt / 8 + index] ?? 0;
-    return this.#lanes.map((lane) => ({
+    return this.#lanes.map((lane, index) => ({
       turns: read(lane, LANE_TURNS),
       sleeps: read(lane, LANE_SLEEP_COUNT),
       cpu: read(lane, LANE_LAST_CPU),
+      pinnedTo: this.#options.cpus[index] ?? [],
     }));
+  }
+
+  /** Zero-copy sends by channel index, all sessions and lanes together; empty where it is off. */
+  zeroCopy(): ZeroCopyStats[] {
+    if (!this.#options.isZeroCopy) return [];
+    const controlsAt = this.#lanes.map((lane) => lane.controlAt);
+    return readZeroCopy(this.shared.float64, controlsAt);
   }
 
   /** Ends the threads and frees the memory; nothing may touch it afterwards. */
@@ -220,4 +239,10 @@ export class LaneSet {
     this.#wakePipe?.close();
     destroyFixedMemory(this.shared);
   }
+}
+
+// A thread inherits the flags of the process, but --input-type is about the main module alone and
+// would be refused; then it starts without any.
+function workerFlags(flags: readonly string[]): { execArgv?: string[] } {
+  return flags.some((flag) => flag.startsWith('--input-type')) ? { execArgv: [] } : {};
 }

@@ -39,6 +39,8 @@ export class PeerServer {
 
   constructor(options: PeerServerOptions) {
     this.#options = options;
+    // A NIC that is absent shows here, not at the first peer that comes.
+    this.#dataAddresses();
     this.#listener = new Listener(options.set, options.address, (fd) => this.#onAccepted(fd));
   }
 

@@ -6,6 +6,7 @@ import { COMMAND_ADD_CHANNEL, COMMAND_CLOSE_SESSION } from '../lane/messages.js'
 import type { Agreement } from '../wire/control-frame.js';
 import { ControlKind } from '../wire/control-frame.js';
 import type { ControlChannel } from './control-channel.js';
+import { laneOfChannel } from './lane-placement.js';
 import type { LaneSet } from './lane-set.js';
 import { Session, type SessionHost } from './session.js';
 import { SessionState } from './session-state.js';
@@ -25,6 +26,7 @@ export interface NewSession {
 export class SessionTable {
   readonly #lanes: LaneSet;
   readonly #sessionsMax: number;
+  readonly #nicCount: number;
   readonly #log: Log;
   readonly #byIndex: (Session | undefined)[] = [];
   /** Set once by the engine, before any session exists. */
@@ -32,9 +34,10 @@ export class SessionTable {
   /** Told when a session has ended, before its index is reused. */
   onClosed: ((session: Session) => void) | undefined;
 
-  constructor(lanes: LaneSet, sessionsMax: number, log: Log) {
+  constructor(lanes: LaneSet, sessionsMax: number, nicCount: number, log: Log) {
     this.#lanes = lanes;
     this.#sessionsMax = sessionsMax;
+    this.#nicCount = nicCount;
     this.#log = log;
   }
 
@@ -53,9 +56,7 @@ export class SessionTable {
 
   create(options: NewSession): Session {
     const index = this.#freeIndex();
-    const laneCount = this.#lanes.count;
-    const used = Math.min(laneCount, options.agreement.channels);
-    const lanes = Array.from({ length: used }, (_, channel) => (index + channel) % laneCount);
+    const lanes = this.#lanesOf(index, options.agreement.channels);
     if (this.host === undefined) throw new TcpxError('ERR_USAGE_STATE', 'engine is not open');
     const { control, peerGeneration, ...given } = options;
     const instance = Buffer.from(peerGeneration).toString('hex');
@@ -65,6 +66,15 @@ export class SessionTable {
     session.lanesOpen = lanes.length;
     this.#byIndex[index] = session;
     return session;
+  }
+
+  // Lanes that serve at least one channel of the session.
+  #lanesOf(index: number, channels: number): number[] {
+    const lanes = new Set<number>();
+    for (let channel = 0; channel < channels; channel++) {
+      lanes.add(laneOfChannel(index, channel, this.#lanes.count, this.#nicCount));
+    }
+    return [...lanes];
   }
 
   #freeIndex(): number {
@@ -80,7 +90,7 @@ export class SessionTable {
   /** Hands a connected data socket to its lane, which owns it from here on. */
   addChannel(session: Session, channelIndex: number, fd: number, nic: string): void {
     const { index, agreement, nics } = session.facts;
-    const lane = (index + channelIndex) % this.#lanes.count;
+    const lane = laneOfChannel(index, channelIndex, this.#lanes.count, this.#nicCount);
     session.attached.add(channelIndex);
     nics[channelIndex] = nic;
     this.#lanes.command(lane, COMMAND_ADD_CHANNEL, [
@@ -109,7 +119,9 @@ export class SessionTable {
         this.close(session, new TcpxError(code, `${session.peer} ${reason}`));
       },
       (error) => {
-        this.close(session, new TcpxError('ERR_PEER_LOST', error.message, { cause: error }));
+        const reason = error.message.replace(`${session.control.where}: `, '');
+        const message = `${session.peer}: control connection: ${reason}`;
+        this.close(session, new TcpxError('ERR_PEER_LOST', message, { cause: error }));
       },
     );
   }

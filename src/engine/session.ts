@@ -25,6 +25,8 @@ export interface SessionHost {
   ): Request;
   postNotification(session: Session, message: Uint8Array | string): Transfer;
   closeSession(session: Session, error: TcpxError): void;
+  /** Where callers drive: keeps data moving until the promise settles. */
+  drive<T>(promise: Promise<T>): Promise<T>;
 }
 
 /** A prepared request: post it as often as you like, then release it. */
@@ -132,11 +134,18 @@ export class Session {
 
   /** Says goodbye and gives up what is in flight. */
   async close(): Promise<void> {
-    if (this.#state === SessionState.Ready && this.control.socket.isOpen) {
-      this.control.send({ kind: ControlKind.Goodbye, reason: 'closed by its owner' });
-    }
+    if (this.#state === SessionState.Ready && this.control.socket.isOpen) this.#sayGoodbye();
     this.#host.closeSession(this, new TcpxError('ERR_USAGE_STATE', `${this.peer}: session closed`));
-    await this.#closed;
+    await this.#host.drive(this.#closed);
+  }
+
+  // A peer that has gone meanwhile needs no goodbye: the session is closed all the same.
+  #sayGoodbye(): void {
+    try {
+      this.control.send({ kind: ControlKind.Goodbye, reason: 'closed by its owner' });
+    } catch {
+      // The failure of the connection has been told to its owner.
+    }
   }
 
   #assertReady(): void {

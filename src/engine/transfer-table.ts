@@ -9,7 +9,6 @@ import {
   TRANSFER_CHUNKS_AT,
   TRANSFER_CLAIM,
   TRANSFER_FAILURE,
-  TRANSFER_FAILURE_DETAIL,
   TRANSFER_GENERATION,
   TRANSFER_HOLDERS,
   TRANSFER_NOTIFY_AT,
@@ -75,7 +74,6 @@ export class TransferTable {
     int32[word + TRANSFER_CHUNK_COUNT] = entry.chunkCount;
     int32[word + TRANSFER_NOTIFY_BYTES] = entry.notifyBytes;
     int32[word + TRANSFER_FAILURE] = 0;
-    int32[word + TRANSFER_FAILURE_DETAIL] = 0;
     int32[word + TRANSFER_NOTIFY_FRAMED] = 0;
     float64[float + TRANSFER_REMOTES_AT] = entry.remotesAt;
     float64[float + TRANSFER_PAIRS_AT] = entry.pairsAt;

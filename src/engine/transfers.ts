@@ -48,6 +48,7 @@ interface InFlight {
   readonly onSettled: (() => void) | undefined;
 }
 
+const NO_NOTIFICATION = { notifyBytes: -1, notifyAt: -1 };
 const NO_PLACES: RequestPlaces = { remotesAt: 0, pairsAt: 0, chunksAt: 0 };
 /** Where callers drive, control sockets are looked at once in so many polls. */
 const CONTROL_POLL_MASK = 63;
@@ -132,8 +133,11 @@ export class Transfers implements TransferHost {
       operation: operation === 'write' ? OPERATION_WRITE : OPERATION_READ,
       sessionIndex: session.facts.index,
       chunkCount: plan.chunks.length,
-      ...places,
-      ...notify,
+      remotesAt: places.remotesAt,
+      pairsAt: places.pairsAt,
+      chunksAt: places.chunksAt,
+      notifyBytes: notify.notifyBytes,
+      notifyAt: notify.notifyAt,
       holders,
     });
     const transfer = new Transfer(this, {
@@ -146,7 +150,15 @@ export class Transfers implements TransferHost {
       trust: this.#options.trustName,
       postedUs: systemClock.nowUs(),
     });
-    this.#inFlight[slot] = { transfer, session, locals: plan.locals, ...notify, onSettled };
+    const { notifyAt, notifyBytes } = notify;
+    this.#inFlight[slot] = {
+      transfer,
+      session,
+      locals: plan.locals,
+      notifyAt,
+      notifyBytes,
+      onSettled,
+    };
     this.#submit(slot, lanes, holders);
     applyOptions(transfer, options);
     return transfer;
@@ -189,7 +201,7 @@ export class Transfers implements TransferHost {
   }
 
   #placeNotification(message: Uint8Array | string | undefined) {
-    if (message === undefined) return { notifyBytes: -1, notifyAt: -1 };
+    if (message === undefined) return NO_NOTIFICATION;
     const bytes = typeof message === 'string' ? new TextEncoder().encode(message) : message;
     if (bytes.length > NOTIFICATION_BYTES_MAX) {
       throw new TcpxError(

@@ -9,7 +9,7 @@ import {
   oldKernelHost,
   virtioHost,
 } from '../testing/odd-hosts.js';
-import { formatCpuList, parseCpuList } from './cpu-set.js';
+import { formatCpuList, parseCpuList } from '../base/cpu-set.js';
 import { physicalCores } from './cpus.js';
 import type { HostModel, Nic } from './model.js';
 import { nicIrqCpus } from './nics.js';

@@ -2,7 +2,7 @@
 // interrupts arrive) and its PCIe switches with GPUs and NICs, a line from each GPU to its NIC.
 
 import { formatBytes } from '../base/units.js';
-import { parseCpuList } from './cpu-set.js';
+import { parseCpuList } from '../base/cpu-set.js';
 import { type Box, svgLink, svgRect, svgText } from './svg-shapes.js';
 import { type CpuMark, drawCores } from './topo-svg-cores.js';
 import {

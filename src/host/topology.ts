@@ -1,7 +1,7 @@
 // The topology of a host as one document: devices, their distances, their cores. What `tcpx topo`
 // prints in every form.
 
-import { formatCpuList, parseCpuList } from './cpu-set.js';
+import { formatCpuList, parseCpuList } from '../base/cpu-set.js';
 import { physicalCores } from './cpus.js';
 import { chooseNics, type GpuNicChoice, placeOf } from './gpu-nic-choice.js';
 import type { HostModel, Nic, PciDistance } from './model.js';

@@ -75,7 +75,9 @@ export function sendTurn(core: LaneCore, channel: Channel): number {
   let progress = 0;
   for (let tries = 0; tries < SENDS_PER_TURN && channel.isWritable; tries++) {
     if (channel.sendCount === 0 && !fillVector(core, channel)) return progress;
-    const sent = channel.port.send(channel.sendFirst, channel.sendCount);
+    // A region that is read for the peer is free once its vector was sent: it must be copied.
+    const isHeld = channel.serveDone === channel.serveFramed;
+    const sent = channel.port.send(channel.sendFirst, channel.sendCount, isHeld);
     if (sent < 0) {
       if (sent !== WOULD_BLOCK) return sent;
       channel.isWritable = false;
@@ -99,7 +101,7 @@ function onVectorSent(core: LaneCore, channel: Channel): void {
   channel.sendFirst = 0;
   channel.sendCount = 0;
   channel.headUsedBytes = 0;
-  // The kernel holds a copy: regions that were read for the peer are free again.
+  // The kernel holds a copy (isHeld above): regions that were read for the peer are free again.
   while (channel.serveDone !== channel.serveFramed) {
     const region = channel.serveRegion[channel.serveDone & FLIGHT_MASK]!;
     if (region >= 0) closeAccess(core.regions, region);

@@ -2,11 +2,13 @@
 // being received. All memory is taken when the channel is added; the .hot files only move indexes.
 
 import { createFixedMemory, destroyFixedMemory, type FixedMemory } from '../memory/fixed-memory.js';
-import type { StreamPort } from '../transport/stream-port.js';
+import { assert } from '../base/assert.js';
+import { type StreamPort, ZERO_COPY_BYTES_MIN } from '../transport/stream-port.js';
 import {
   HEAD_AND_TABLE_BYTES_MAX,
   NOTIFICATION_BYTES_MAX,
   TABLE_ENTRIES_MAX,
+  TABLE_ENTRY_BYTES,
 } from '../wire/data-frame.js';
 
 /** Operations in flight per direction: the largest window, and the reads of a vector being sent. */
@@ -28,6 +30,11 @@ export const ALIGNED_HEAD_AT = Math.ceil(STAGING_BYTES / 64) * 64;
 export const PHASE_HEAD = 0;
 /** Inside a payload: bytes go to the segments, what follows to staging. */
 export const PHASE_PAYLOAD = 1;
+
+assert(
+  TABLE_ENTRIES_MAX * TABLE_ENTRY_BYTES < ZERO_COPY_BYTES_MIN,
+  'a table is too short to go by zero-copy',
+);
 
 export interface ChannelOptions {
   readonly port: StreamPort;

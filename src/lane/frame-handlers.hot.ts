@@ -49,8 +49,15 @@ import {
 import { type Channel, FLIGHT_MASK } from './channel.js';
 import { chunkWordOf, onChunkConfirmed } from './chunk-confirmed.hot.js';
 import { type LaneCore, SINK_BYTES } from './lane-core.js';
-import { TRANSFER_FAILURE, TRANSFER_PAIRS_AT, transferFloat, transferWord } from './layout.js';
+import {
+  ENGINE_NOTIFICATIONS,
+  TRANSFER_FAILURE,
+  TRANSFER_PAIRS_AT,
+  transferFloat,
+  transferWord,
+} from './layout.js';
 import { EVENT_NOTIFICATION, EVENT_REFUSED } from './messages.js';
+import { NOTIFICATION_EVENT_BYTES } from './record-ring.js';
 import { publishRecords, reserveRecord, ringFreeBytes } from './record-ring.hot.js';
 import { confirmChunks, failTransfer } from './transfer-progress.hot.js';
 import { FRAME_TAKEN, FRAME_WAITS, TURN_RULE } from './turn.js';
@@ -282,12 +289,13 @@ function onNotify(core: LaneCore, channel: Channel, word: number): number {
     words[word + WORD_TRANSFER_HIGH] === channel.refusedTransferHigh;
   if (!isRefused) {
     if (ringFreeBytes(core.events) < EVENT_RESERVE_BYTES + bytes) return FRAME_WAITS;
-    const at = reserveRecord(core.events, EVENT_NOTIFICATION, 8 + bytes);
+    const at = reserveRecord(core.events, EVENT_NOTIFICATION, NOTIFICATION_EVENT_BYTES + bytes);
     if (at < 0) return FRAME_WAITS;
     core.int32[at >> 2] = channel.sessionIndex;
     core.int32[(at >> 2) + 1] = bytes;
+    core.int32[(at >> 2) + 2] = Atomics.add(core.int32, ENGINE_NOTIFICATIONS, 1);
     const source = channel.staging.addr + channel.stagingStart + DATA_HEAD_BYTES;
-    if (bytes > 0) copyMemory(core.sharedAddr + at + 8, source, bytes);
+    if (bytes > 0) copyMemory(core.sharedAddr + at + NOTIFICATION_EVENT_BYTES, source, bytes);
     publishRecords(core.events);
     core.hasNews = true;
   }
@@ -308,7 +316,7 @@ function onRefuse(core: LaneCore, channel: Channel, word: number): number {
     const slot = channel.readTransfer[channel.readDone & FLIGHT_MASK]!;
     giveBackFlight(core, channel, slot, channel.readChunk[channel.readDone & FLIGHT_MASK]!);
     channel.readDone = (channel.readDone + 1) | 0;
-    failTransfer(core, slot, reason, 0);
+    failTransfer(core, slot, reason);
     confirmChunks(core, slot, 1);
     return FRAME_TAKEN;
   }
@@ -320,7 +328,7 @@ function onRefuse(core: LaneCore, channel: Channel, word: number): number {
   const slot = channel.writeTransfer[flight]!;
   giveBackFlight(core, channel, slot, channel.writeChunk[flight]!);
   channel.writeChunk[flight] = -1; // not to be counted when its acknowledgement comes
-  failTransfer(core, slot, reason, 0);
+  failTransfer(core, slot, reason);
   return FRAME_TAKEN;
 }
 

@@ -4,7 +4,7 @@
 import { systemClock } from '../base/clock.js';
 import { TcpPort } from '../transport/tcp/tcp-port.js';
 import type { LaneHooks } from './lane-commands.js';
-import type { LaneCore } from './lane-core.js';
+import { destroyLaneCore, type LaneCore, zeroCopyCounters } from './lane-core.js';
 import { stepLane } from './lane-step.hot.js';
 
 export class InlineLane implements LaneHooks {
@@ -14,8 +14,8 @@ export class InlineLane implements LaneHooks {
     this.#core = core;
   }
 
-  openPort(fd: number): TcpPort {
-    return new TcpPort(fd);
+  openPort(fd: number, channelIndex: number): TcpPort {
+    return new TcpPort(fd, zeroCopyCounters(this.#core, channelIndex));
   }
 
   onChannelAdded(): void {
@@ -39,6 +39,6 @@ export class InlineLane implements LaneHooks {
   }
 
   close(): void {
-    for (const channel of this.#core.channels.splice(0)) channel.destroy();
+    destroyLaneCore(this.#core);
   }
 }

@@ -35,7 +35,7 @@ import { TURN_ENDED, TURN_RULE, TURN_SYSTEM } from './turn.js';
 
 /** Where a lane gets its ports from, and who is told about channels that come and go. */
 export interface LaneHooks {
-  openPort(fd: number): StreamPort;
+  openPort(fd: number, channelIndex: number): StreamPort;
   onChannelAdded(channel: Channel): void;
   onChannelRemoved(channel: Channel): void;
 }
@@ -71,7 +71,7 @@ export function takeCommands(core: LaneCore, hooks: LaneHooks): number {
 function addChannel(core: LaneCore, hooks: LaneHooks, words: Int32Array): void {
   const [fd = -1, sessionIndex = 0, channelIndex = 0, windowChunks = 1, chunkBytesMax = 0] = words;
   const channel = new Channel({
-    port: hooks.openPort(fd),
+    port: hooks.openPort(fd, channelIndex),
     sessionIndex,
     channelIndex,
     windowChunks,
@@ -86,7 +86,7 @@ function addChannel(core: LaneCore, hooks: LaneHooks, words: Int32Array): void {
 
 function cancelTransfer(core: LaneCore, slot: number, generation: number): void {
   const current = core.int32[transferWord(core.transfersAt, slot, TRANSFER_GENERATION)];
-  if (current === generation) failTransfer(core, slot, FAIL_CANCELLED, 0);
+  if (current === generation) failTransfer(core, slot, FAIL_CANCELLED);
 }
 
 function closeSession(core: LaneCore, hooks: LaneHooks, sessionIndex: number): void {
@@ -132,6 +132,9 @@ function removeChannel(core: LaneCore, hooks: LaneHooks, channel: Channel): void
   core.channels.splice(core.channels.indexOf(channel), 1);
   channel.isOpen = false;
   hooks.onChannelRemoved(channel);
+  // First of all: what is given up below goes back to its owner, and a socket that is sending from
+  // that memory must have let go of it.
+  channel.destroy();
   if (channel.frameRegion >= 0) closeAccess(core.regions, channel.frameRegion);
   for (; channel.serveDone !== channel.serveTail; channel.serveDone = (channel.serveDone + 1) | 0) {
     const region = channel.serveRegion[channel.serveDone & FLIGHT_MASK] ?? -1;
@@ -147,10 +150,9 @@ function removeChannel(core: LaneCore, hooks: LaneHooks, channel: Channel): void
   for (; channel.readDone !== channel.readNext; channel.readDone = (channel.readDone + 1) | 0) {
     giveUp(core, channel.readTransfer[channel.readDone & FLIGHT_MASK] ?? 0);
   }
-  channel.destroy();
 }
 
 function giveUp(core: LaneCore, slot: number): void {
-  failTransfer(core, slot, FAIL_CHANNEL, 0);
+  failTransfer(core, slot, FAIL_CHANNEL);
   confirmChunks(core, slot, 1);
 }

@@ -2,17 +2,19 @@
 // runs in a worker thread or, without threads, inside the caller.
 
 import type { FixedMemory } from '../memory/fixed-memory.js';
-import { createFixedMemory } from '../memory/fixed-memory.js';
+import { createFixedMemory, destroyFixedMemory } from '../memory/fixed-memory.js';
 import { type RegionTable, regionTableOver } from '../memory/region-table.js';
 import type { Channel } from './channel.js';
 import {
   COMMAND_RING_BYTES,
   EVENT_RING_BYTES,
   LANE_CONTROL_BYTES,
+  LANE_ZERO_COPY,
   RING_HEADER_BYTES,
   type SharedShape,
   sharedOffsets,
 } from './layout.js';
+import { ZERO_COPY_COUNTERS } from '../transport/stream-port.js';
 import { RecordRing } from './record-ring.js';
 
 /** Bytes of a refused or cancelled payload go here. */
@@ -25,6 +27,8 @@ export interface LaneCoreOptions {
   readonly sessionCount: number;
   /** Turns for which an acknowledgement waits for a frame to ride on: 1 when callers drive. */
   readonly ackDelayTurns: number;
+  /** Whether large payload goes by MSG_ZEROCOPY. */
+  readonly isZeroCopy: boolean;
 }
 
 /** Transfers of one session that wait in this lane, as intrusive lists. */
@@ -55,6 +59,7 @@ export class LaneCore {
   readonly nextNotify: Int32Array;
   readonly sink: FixedMemory;
   readonly ackDelayTurns: number;
+  readonly isZeroCopy: boolean;
   /** Time of the current turn, set by whoever steps the lane. */
   nowUs = 0;
   /** Events were written that the main thread may sleep on. */
@@ -83,7 +88,21 @@ export class LaneCore {
     this.nextNotify = new Int32Array(shape.transferCount).fill(-1);
     this.sink = createFixedMemory(SINK_BYTES);
     this.ackDelayTurns = options.ackDelayTurns;
+    this.isZeroCopy = options.isZeroCopy;
   }
+}
+
+/** What a lane holds besides the shared memory; it must not step any more. */
+export function destroyLaneCore(core: LaneCore): void {
+  for (const channel of core.channels.splice(0)) channel.destroy();
+  destroyFixedMemory(core.sink);
+}
+
+/** Where the port of a channel counts its zero-copy sends; undefined where it makes none. */
+export function zeroCopyCounters(core: LaneCore, channelIndex: number): Float64Array | undefined {
+  if (!core.isZeroCopy) return undefined;
+  const first = core.controlAt / 8 + LANE_ZERO_COPY + channelIndex * ZERO_COPY_COUNTERS;
+  return core.float64.subarray(first, first + ZERO_COPY_COUNTERS);
 }
 
 export function laneRings(shared: FixedMemory, controlAt: number) {

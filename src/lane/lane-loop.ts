@@ -4,16 +4,18 @@
 import { systemClock } from '../base/clock.js';
 import { wakeWaiters } from '../memory/thread-wait.js';
 import { Readiness } from '../transport/tcp/readiness.js';
-import { yieldCpu } from '../transport/tcp/thread.js';
+import { currentCpu, yieldCpu } from '../transport/tcp/thread.js';
 import { TcpPort } from '../transport/tcp/tcp-port.js';
 import type { Channel } from './channel.js';
 import { stepLane } from './lane-step.hot.js';
 import type { LaneHooks } from './lane-commands.js';
-import type { LaneCore } from './lane-core.js';
+import { isAmidBulk } from './bulk-wait.hot.js';
+import { type LaneCore, zeroCopyCounters } from './lane-core.js';
 import {
   ENGINE_FINISHED,
   ENGINE_MAIN_SLEEPS,
   ENGINE_WAITERS,
+  LANE_LAST_CPU,
   LANE_SLEEP_COUNT,
   LANE_SLEEPS,
   LANE_STOP,
@@ -49,8 +51,8 @@ export class LaneLoop implements LaneHooks {
     if (options.controlFd >= 0) this.#readiness.nest(options.controlFd);
   }
 
-  openPort(fd: number): TcpPort {
-    return new TcpPort(fd);
+  openPort(fd: number, channelIndex: number): TcpPort {
+    return new TcpPort(fd, zeroCopyCounters(this.#core, channelIndex));
   }
 
   onChannelAdded(channel: Channel): void {
@@ -97,7 +99,7 @@ export class LaneLoop implements LaneHooks {
         continue;
       }
       if (idleSinceUs === 0) idleSinceUs = nowUs;
-      if (nowUs - idleSinceUs < this.#spinUs) {
+      if (nowUs - idleSinceUs < this.#spinUs && !isAmidBulk(core)) {
         yieldCpu();
         this.#readiness.wait(0, this);
         this.#tellNews();
@@ -116,10 +118,16 @@ export class LaneLoop implements LaneHooks {
     if (peekRecord(core.commands) < 0) {
       const counter = core.controlAt / 8 + LANE_SLEEP_COUNT;
       core.float64[counter] = (core.float64[counter] ?? 0) + 1;
+      this.#noteCpu();
       this.#readiness.wait(SLEEP_MS, this);
     }
     Atomics.store(core.int32, sleeps, 0);
     this.#tellNews();
+  }
+
+  // Where the lane really runs, for whoever asked for a place.
+  #noteCpu(): void {
+    this.#core.float64[this.#core.controlAt / 8 + LANE_LAST_CPU] = currentCpu();
   }
 
   #tellNews(): void {

@@ -3,7 +3,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { openFixedMemory } from '../memory/fixed-memory.js';
 import { pinThread, wakeThread } from '../transport/tcp/thread.js';
-import { LaneCore } from './lane-core.js';
+import { destroyLaneCore, LaneCore } from './lane-core.js';
 import { LaneLoop } from './lane-loop.js';
 import { LANE_LAST_CPU, type SharedShape } from './layout.js';
 
@@ -18,6 +18,7 @@ export interface LaneWorkerData {
   readonly wakeFd: number;
   readonly spinUs: number;
   readonly cpus: readonly number[];
+  readonly isZeroCopy: boolean;
 }
 
 const data = workerData as LaneWorkerData;
@@ -28,6 +29,7 @@ const core = new LaneCore({
   laneIndex: data.laneIndex,
   sessionCount: data.sessionCount,
   ackDelayTurns: 0,
+  isZeroCopy: data.isZeroCopy,
 });
 core.float64[core.controlAt / 8 + LANE_LAST_CPU] = pinThread(data.cpus);
 const loop = new LaneLoop({
@@ -39,3 +41,4 @@ const loop = new LaneLoop({
 });
 parentPort?.postMessage('ready');
 loop.run();
+destroyLaneCore(core);

@@ -13,6 +13,8 @@ export const ENGINE_BLOCK_BYTES = 4096;
 export const ENGINE_MAIN_SLEEPS = 0;
 /** Counts finished transfers; a blocking wait sleeps on this word (futex). */
 export const ENGINE_FINISHED = 32;
+/** Atomic: counts notifications of all lanes, so that main can hand them on as they landed. */
+export const ENGINE_NOTIFICATIONS = 96;
 /** Threads that sleep on ENGINE_FINISHED. */
 export const ENGINE_WAITERS = 64;
 
@@ -29,8 +31,6 @@ export const TRANSFER_CHUNK_COUNT = 4;
 export const TRANSFER_NOTIFY_BYTES = 5;
 /** Atomic: 0, or why the transfer failed (FAIL_…); the first reason stays. */
 export const TRANSFER_FAILURE = 6;
-/** Errno or rule number that goes with the failure. */
-export const TRANSFER_FAILURE_DETAIL = 7;
 /** 1 once the notification is on its way or given up. */
 export const TRANSFER_NOTIFY_FRAMED = 8;
 // Float64 indexes, same line: byte offsets into the arena.
@@ -74,10 +74,10 @@ export const TRANSFER_LAYOUT = [
     meaning: 'why it failed, or 0',
   },
   {
-    name: 'failureDetail',
-    offset: 28,
-    writer: 'the lane that failed it',
-    meaning: 'errno or rule',
+    name: 'notifyFramed',
+    offset: 32,
+    writer: 'main, then lanes',
+    meaning: '1 once the notification is on its way or given up',
   },
   {
     name: 'remotesAt … notifyAt',
@@ -124,6 +124,8 @@ export const LANE_STOP = 32;
 export const LANE_TURNS = 64;
 export const LANE_SLEEP_COUNT = 65;
 export const LANE_LAST_CPU = 66;
+/** Zero-copy counters of the channels with index 0 … 15, four Float64 each. */
+export const LANE_ZERO_COPY = 128;
 
 export const COMMAND_RING_BYTES = 512 * 1024;
 export const EVENT_RING_BYTES = 1024 * 1024;

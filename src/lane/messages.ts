@@ -13,7 +13,7 @@ export const COMMAND_CANCEL = 4;
 // lane → main
 /** [slot, generation] */
 export const EVENT_FINISHED = 1;
-/** [session, bytes] then the bytes */
+/** [session, bytes, number among all notifications, 0] then the bytes */
 export const EVENT_NOTIFICATION = 2;
 /** [session, channel, loss, detail, frameKind] */
 export const EVENT_CHANNEL_LOST = 3;

@@ -14,6 +14,8 @@ import { RING_HEADER_BYTES } from './layout.js';
 
 export const RECORD_HEADER_BYTES = 8;
 export const RECORD_FILLER = 0;
+/** Words before the bytes of a notification record, see EVENT_NOTIFICATION. */
+export const NOTIFICATION_EVENT_BYTES = 16;
 
 export class RecordRing {
   readonly int32: Int32Array;

@@ -7,7 +7,6 @@ import {
   TRANSFER_CHUNK_COUNT,
   TRANSFER_CLAIM,
   TRANSFER_FAILURE,
-  TRANSFER_FAILURE_DETAIL,
   TRANSFER_GENERATION,
   TRANSFER_HOLDERS,
   TRANSFER_NOTIFY_BYTES,
@@ -31,7 +30,7 @@ export function submitTransfer(core: LaneCore, slot: number): void {
   const session = core.sessions[core.int32[word(core, slot, TRANSFER_SESSION)]!]!;
   const isNotifyOnly = core.int32[word(core, slot, TRANSFER_CHUNK_COUNT)] === 0;
   if (!session.isOpen) {
-    failTransfer(core, slot, FAIL_CHANNEL, 0);
+    failTransfer(core, slot, FAIL_CHANNEL);
     if (isNotifyOnly) confirmChunks(core, slot, 1);
     releaseHolder(core, slot);
     return;
@@ -106,10 +105,9 @@ export function confirmChunks(core: LaneCore, slot: number, count: number): void
 }
 
 /** Records the first reason and gives up the chunks that nobody has claimed. */
-export function failTransfer(core: LaneCore, slot: number, reason: number, detail: number): void {
+export function failTransfer(core: LaneCore, slot: number, reason: number): void {
   const int32 = core.int32;
   if (Atomics.compareExchange(int32, word(core, slot, TRANSFER_FAILURE), 0, reason) !== 0) return;
-  int32[word(core, slot, TRANSFER_FAILURE_DETAIL)] = detail;
   const chunkCount = int32[word(core, slot, TRANSFER_CHUNK_COUNT)]!;
   const claimed = Atomics.exchange(int32, word(core, slot, TRANSFER_CLAIM), chunkCount);
   if (claimed < chunkCount) confirmChunks(core, slot, chunkCount - claimed);
@@ -135,12 +133,12 @@ function finishTransfer(core: LaneCore, slot: number): void {
 export function failSession(core: LaneCore, session: SessionLane): void {
   session.isOpen = false;
   while (session.activeHead >= 0) {
-    failTransfer(core, session.activeHead, FAIL_CHANNEL, 0);
+    failTransfer(core, session.activeHead, FAIL_CHANNEL);
     popActive(core, session);
   }
   for (let slot = takeNotify(core, session); slot >= 0; slot = takeNotify(core, session)) {
     // Its chunks were confirmed; what is left is the notification itself.
-    failTransfer(core, slot, FAIL_CHANNEL, 0);
+    failTransfer(core, slot, FAIL_CHANNEL);
     confirmChunks(core, slot, 1);
   }
 }

@@ -5,11 +5,18 @@ import type { GpuContext } from '../ffi/cuda/context.js';
 import { kernelObstacle } from '../ffi/cuda/device.js';
 import { gpuError } from '../ffi/cuda/driver.js';
 import { GpuModule, PreparedLaunch } from '../ffi/cuda/module.js';
-import { BLOCKS_PER_PROCESSOR, BlocksLayout, SpanLayout, UnpackLayout } from './gpu-params.js';
+import {
+  BLOCKS_PER_PROCESSOR,
+  BlocksLayout,
+  FEW_ENTRIES_BYTES,
+  SpanLayout,
+  UnpackLayout,
+} from './gpu-params.js';
 
 /** Kernel → the module that holds it and the size of its parameter structure. */
 export const KERNELS = {
   unpack: { module: 'unpack', parameterBytes: UnpackLayout.bytes },
+  unpack_few: { module: 'unpack', parameterBytes: FEW_ENTRIES_BYTES + UnpackLayout.bytes },
   gather: { module: 'blocks', parameterBytes: BlocksLayout.bytes },
   scatter: { module: 'blocks', parameterBytes: BlocksLayout.bytes },
   fill: { module: 'pattern', parameterBytes: SpanLayout.bytes },
@@ -18,28 +25,40 @@ export const KERNELS = {
 } as const;
 export type KernelName = keyof typeof KERNELS;
 
+/** Modules that have a second form for compute capability 9.0 and up, whose launches overlap. */
+export const HOPPER_MODULES: Readonly<Record<string, string>> = { unpack: 'unpack-90' };
+const HOPPER = 90;
+
 export class GpuKernels {
   readonly context: GpuContext;
   /** More blocks than this would wait for others to end. */
   readonly blocksMax: number;
   private readonly modules = new Map<string, GpuModule>();
+  private readonly isHopper: boolean;
 
   constructor(context: GpuContext) {
     const obstacle = kernelObstacle(context.device);
     if (obstacle !== undefined) throw gpuError(obstacle);
     this.context = context;
+    this.isHopper = context.device.computeCapability >= HOPPER;
     this.blocksMax = context.device.multiprocessors * BLOCKS_PER_PROCESSOR;
     for (const { module } of Object.values(KERNELS)) {
       if (this.modules.has(module)) continue;
-      this.modules.set(module, new GpuModule(context, module, readPtx(module)));
+      const form = (this.isHopper ? HOPPER_MODULES[module] : undefined) ?? module;
+      this.modules.set(module, new GpuModule(context, form, readPtx(form)));
     }
   }
 
-  /** A launch of its own parameter block; the caller fills the block and frees the launch. */
-  prepare(kernel: KernelName): PreparedLaunch {
+  /**
+   * A launch with a parameter block of its own, or one at the end of another launch's; the caller
+   * fills the block and frees the launch.
+   */
+  prepare(kernel: KernelName, endOf?: PreparedLaunch): PreparedLaunch {
     const { module, parameterBytes } = KERNELS[kernel];
     const handle = this.modules.get(module)?.functionHandle(`tcpx_${kernel}`) ?? 0;
-    return new PreparedLaunch(handle, parameterBytes);
+    const mayOverlap = this.isHopper && module in HOPPER_MODULES;
+    const shared = endOf === undefined ? {} : { endOf };
+    return new PreparedLaunch(handle, parameterBytes, { mayOverlap, ...shared });
   }
 
   unload(): void {

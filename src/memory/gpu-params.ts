@@ -1,6 +1,10 @@
 // Byte offsets of the kernels' parameter structures and of what they share with the host. The same
 // as in kernels/*.cu, where sizes are asserted at compile time and here by a test.
 
+/** struct UnpackFewParams: room for this many entries, then an UnpackParams. */
+export const FEW_FRAGMENTS_MAX = 144;
+export const FEW_ENTRIES_BYTES = FEW_FRAGMENTS_MAX * 16;
+
 /** struct UnpackParams: 16 chunk rows, then the fields. */
 export const UnpackLayout = {
   chunkBytes: 32,
@@ -9,12 +13,13 @@ export const UnpackLayout = {
   chunkTarget: 16,
   chunkBefore: 24,
   total: 512,
-  parts: 516,
-  partBytes: 520,
-  sequence: 524,
-  tally: 528,
-  outcome: 536,
-  bytes: 544,
+  perBlock: 516,
+  parts: 520,
+  partBytes: 524,
+  sequence: 528,
+  tally: 536,
+  outcome: 544,
+  bytes: 552,
 } as const;
 
 /** struct BlocksParams: gather and scatter. */
@@ -52,4 +57,4 @@ export const OutcomeLayout = { sequence: 0, sum: 8, firstIndex: 16, bytes: 24 } 
 /** As __launch_bounds__ in kernels/device-copy.cuh. */
 export const BLOCK_THREADS = 256;
 export const WARPS_PER_BLOCK = BLOCK_THREADS / 32;
-export const BLOCKS_PER_PROCESSOR = 3;
+export const BLOCKS_PER_PROCESSOR = 4;

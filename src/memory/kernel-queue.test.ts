@@ -12,6 +12,7 @@ import { GPU_ROUNDS, type TestGpu, withGpu } from '../testing/gpu.js';
 import { type ListShape, randomBytes, randomList, randomTable } from '../testing/scatter-lists.js';
 import { validateBlockTable } from './block-table.js';
 import { checksumHost } from './checksum.js';
+import { FEW_FRAGMENTS_MAX } from './gpu-params.js';
 import { gatherHost, scatterHost, unpackHost } from './host-copy.js';
 import { fillPattern, verifyPattern } from './pattern.js';
 import { CHUNKS_MAX, FRAGMENTS_MAX } from './scatter-entry.js';
@@ -42,15 +43,19 @@ interface PlacedChunk {
   readonly free: () => void;
 }
 
+interface Destination {
+  readonly target: DeviceMemory;
+  readonly wanted: Uint8Array;
+  readonly messageBytesMax: number;
+  /** The CPU may read the lists, so that short ones travel in the parameters. */
+  readonly isReadable: boolean;
+}
+
 // Adds a random chunk to the batch and does the same on the CPU's copy of the target.
-function addChunk(
-  gpu: TestGpu,
-  random: Random,
-  target: DeviceMemory,
-  wanted: Uint8Array,
-  at: number,
-) {
-  const shape = { ...pick(random, SHAPES), messageBytes: random.nextBetween(1, 60_000) };
+function addChunk(gpu: TestGpu, random: Random, destination: Destination, at: number) {
+  const { target, wanted, messageBytesMax, isReadable } = destination;
+  const messageBytes = random.nextBetween(1, messageBytesMax);
+  const shape = { ...pick(random, SHAPES), messageBytes };
   const list = randomList(random, shape);
   const count = list.fragments.length;
   const bounceContent = randomBytes(random, list.bounceBytes);
@@ -62,7 +67,9 @@ function addChunk(
   const bounce = toDevice(gpu, bounceContent);
   const entries = new PinnedMemory(gpu.context, list.entries.byteLength);
   new Uint32Array(entries.buffer).set(list.entries);
-  gpu.queue.unpack.add(entries.deviceAddr, count, bounce.addr, target.addr + at, longest);
+  const hostAddr = isReadable ? entries.addr : 0;
+  const targetAddr = target.addr + at;
+  gpu.queue.unpack.add(entries.deviceAddr, hostAddr, count, bounce.addr, targetAddr, longest);
   unpackHost(list.entries, count, bounceContent, wanted.subarray(at, at + shape.messageBytes));
   const free = () => {
     bounce.free();
@@ -79,17 +86,76 @@ test('gpu unpack: random chunks of any alignment land as on the CPU, guards stay
       const target = new DeviceMemory(gpu.context, chunkCount * 60_100 + 64);
       target.clear(GUARD);
       const wanted = new Uint8Array(target.bytes).fill(GUARD);
+      const messageBytesMax = pick(random, [600, 60_000]);
+      const isReadable = random.nextChance(0.7);
+      const destination = { target, wanted, messageBytesMax, isReadable };
       gpu.queue.unpack.partBytes = pick(random, [512, 1000, 2048, 4096]);
       gpu.queue.unpack.partBytesMin = pick(random, [128, 1024, 4096]);
       const chunks: PlacedChunk[] = [];
       for (let index = 0; index < chunkCount; index++) {
         const at = (chunks.at(-1)?.targetOffset ?? 0) + random.nextBetween(1, 40);
-        chunks.push(addChunk(gpu, random, target, wanted, at));
+        chunks.push(addChunk(gpu, random, destination, at));
       }
       gpu.queue.wait(gpu.queue.launchUnpack());
       assert.ok(Buffer.from(target.read(0, target.bytes)).equals(wanted), `round ${round}`);
       for (const chunk of chunks) chunk.free();
       target.free();
+    }
+  }));
+
+test('gpu unpack: launches that feed each other run in the order of the stream', (t) =>
+  withGpu(t, (gpu) => {
+    const bytes = 4 * 1024 * 1024;
+    const memories = Array.from({ length: 3 }, () => new DeviceMemory(gpu.context, bytes));
+    const [first, second, third] = memories as [DeviceMemory, DeviceMemory, DeviceMemory];
+    const count = bytes / 4096;
+    const entries = new PinnedMemory(gpu.context, count * 16);
+    const parts = new Uint32Array(entries.buffer);
+    for (let index = 0; index < count; index++) {
+      // Far apart, so that what one launch reads another block of the launch before has written.
+      const offset = ((index * 389) % count) * 4096;
+      parts.set([offset, 4096, offset, 0], index * 4);
+    }
+    for (let lap = 0; lap < GPU_ROUNDS * 5; lap++) {
+      const filled = gpu.queue.fill(first, lap, 0);
+      // An idle stream is launched on in another way than a busy one.
+      if (lap % 2 === 0) gpu.queue.wait(filled);
+      gpu.queue.unpack.add(entries.deviceAddr, 0, count, first.addr, second.addr, 4096);
+      gpu.queue.launchUnpack();
+      gpu.queue.unpack.add(entries.deviceAddr, 0, count, second.addr, third.addr, 4096);
+      gpu.queue.launchUnpack();
+      // A few fragments of another lap's bytes, by parameters, over what was just written.
+      gpu.queue.fill(first, lap + 1000, 0);
+      gpu.queue.unpack.add(entries.deviceAddr, entries.addr, 16, first.addr, third.addr, 4096);
+      gpu.queue.launchUnpack();
+      gpu.queue.unpack.add(entries.deviceAddr, entries.addr, 16, second.addr, third.addr, 4096);
+      gpu.queue.launchUnpack();
+      assert.equal(gpu.queue.verify(third, lap, 0).count, 0, `lap ${lap}`);
+    }
+    for (const memory of [...memories, entries]) memory.free();
+  }));
+
+test(`gpu unpack: lists of ${FEW_FRAGMENTS_MAX} fragments and of one more`, (t) =>
+  withGpu(t, (gpu) => {
+    const random = seededRandom(8);
+    for (const count of [FEW_FRAGMENTS_MAX, FEW_FRAGMENTS_MAX + 1]) {
+      const lengths = { fragmentBytesMin: 333, fragmentBytesMax: 333, slotBytes: 400 };
+      const messageBytes = count * 333;
+      const list = randomList(random, { ...lengths, messageBytes, isAligned: false });
+      const content = randomBytes(random, list.bounceBytes);
+      const wanted = new Uint8Array(messageBytes);
+      unpackHost(list.entries, count, content, wanted);
+      const [bounce, target] = [
+        toDevice(gpu, content),
+        new DeviceMemory(gpu.context, messageBytes),
+      ];
+      const entries = new PinnedMemory(gpu.context, list.entries.byteLength);
+      new Uint32Array(entries.buffer).set(list.entries);
+      const { unpack } = gpu.queue;
+      unpack.add(entries.deviceAddr, entries.addr, count, bounce.addr, target.addr, 333);
+      gpu.queue.wait(gpu.queue.launchUnpack());
+      assert.ok(Buffer.from(target.read(0, messageBytes)).equals(wanted), `${count} fragments`);
+      for (const memory of [bounce, entries, target]) memory.free();
     }
   }));
 
@@ -114,10 +180,10 @@ test('gpu unpack: 16 chunks of 2048 fragments in one launch', (t) =>
     const target = new DeviceMemory(gpu.context, CHUNKS_MAX * messageBytes);
     for (let chunk = 0; chunk < CHUNKS_MAX; chunk++) {
       const at = target.addr + chunk * messageBytes;
-      assert.ok(gpu.queue.unpack.add(entries.addr, FRAGMENTS_MAX, bounce.addr, at, 37));
+      assert.ok(gpu.queue.unpack.add(entries.addr, 0, FRAGMENTS_MAX, bounce.addr, at, 37));
     }
     assert.ok(gpu.queue.unpack.isFull);
-    assert.equal(gpu.queue.unpack.add(entries.addr, 1, bounce.addr, target.addr, 37), false);
+    assert.equal(gpu.queue.unpack.add(entries.addr, 0, 1, bounce.addr, target.addr, 37), false);
     gpu.queue.wait(gpu.queue.launchUnpack());
     for (let chunk = 0; chunk < CHUNKS_MAX; chunk++) {
       const seen = target.read(chunk * messageBytes, messageBytes);
@@ -147,6 +213,7 @@ test('gpu unpack: pages rewritten between launches are read anew', (t) =>
       }
       gpu.queue.unpack.add(
         entries.deviceAddr,
+        entries.addr,
         list.fragments.length,
         bounce.deviceAddr,
         target.addr,
@@ -224,10 +291,12 @@ test('gpu launches: no object per launch, so the collector stays quiet', (t) =>
   withGpu(t, async (gpu) => {
     const launches = GPU_ROUNDS < 10 ? 1000 : 50_000;
     const target = toDevice(gpu, new Uint8Array(4096));
-    const entries = toDevice(gpu, new Uint8Array(new Uint32Array([0, 64, 0, 0]).buffer));
+    const entries = new PinnedMemory(gpu.context, 16);
+    new Uint32Array(entries.buffer).set([0, 64, 0, 0]);
     const run = (count: number) => {
       for (let index = 0; index < count; index++) {
-        gpu.queue.unpack.add(entries.addr, 1, target.addr, target.addr + 128, 64);
+        const hostAddr = index % 2 === 0 ? entries.addr : 0;
+        gpu.queue.unpack.add(entries.deviceAddr, hostAddr, 1, target.addr, target.addr + 128, 64);
         gpu.context.check(gpu.queue.unpack.launch(), 'cuLaunchKernel');
         if (index % 64 === 0) gpu.queue.wait(gpu.queue.completion.lastIssued);
       }

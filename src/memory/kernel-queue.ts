@@ -5,6 +5,7 @@ import { assert } from '../base/assert.js';
 import { TcpxError } from '../base/errors.js';
 import { DeviceMemory } from '../ffi/cuda/device-memory.js';
 import { CudaResult, cudaError } from '../ffi/cuda/driver.js';
+import { KernelGraph } from '../ffi/cuda/kernel-graph.js';
 import type { PreparedLaunch } from '../ffi/cuda/module.js';
 import { PinnedMemory } from '../ffi/cuda/pinned-memory.js';
 import { GpuStream } from '../ffi/cuda/stream.js';
@@ -24,6 +25,7 @@ import type { Mismatch } from './pattern.js';
 
 /** What one warp copies in one go; a longer run is shared by several warps. */
 export const PART_BYTES = 4096;
+const UNPACK_PART_BYTES = 2048;
 const PART_BYTES_MIN = 1024;
 /** Items of one launch are numbered in 32 bits, with room for every warp's share. */
 const ITEMS_MAX = 2 ** 31;
@@ -56,6 +58,7 @@ export class KernelQueue {
   private readonly tally: DeviceMemory;
   private readonly outcome: PinnedMemory;
   private readonly prepared: Readonly<Record<KernelName, PreparedLaunch>>;
+  private readonly graphs: readonly KernelGraph[];
 
   constructor(kernels: GpuKernels) {
     this.kernels = kernels;
@@ -65,8 +68,10 @@ export class KernelQueue {
     this.outcome = new PinnedMemory(kernels.context, OutcomeLayout.bytes);
     new Uint8Array(this.outcome.buffer).fill(0);
     this.completion = new GpuCompletion(new Int32Array(this.outcome.buffer, 0, 1));
+    const few = kernels.prepare('unpack_few');
     this.prepared = {
-      unpack: kernels.prepare('unpack'),
+      unpack_few: few,
+      unpack: kernels.prepare('unpack', few),
       gather: kernels.prepare('gather'),
       scatter: kernels.prepare('scatter'),
       fill: kernels.prepare('fill'),
@@ -74,12 +79,16 @@ export class KernelQueue {
       checksum: kernels.prepare('checksum'),
     };
     for (const launch of Object.values(this.prepared)) this.bindCompletion(launch);
+    const fewGraph = new KernelGraph(kernels.context, few, BLOCK_THREADS);
+    const listedGraph = new KernelGraph(kernels.context, this.prepared.unpack, BLOCK_THREADS);
+    this.graphs = [fewGraph, listedGraph];
     this.unpack = new UnpackBatch(
-      this.prepared.unpack,
+      fewGraph,
+      listedGraph,
       this.stream.queue,
       this.completion,
       kernels.blocksMax,
-      PART_BYTES,
+      UNPACK_PART_BYTES,
       PART_BYTES_MIN,
     );
   }
@@ -137,6 +146,7 @@ export class KernelQueue {
 
   destroy(): void {
     this.stream.synchronize();
+    for (const graph of this.graphs) graph.destroy();
     for (const launch of Object.values(this.prepared)) launch.free();
     this.stream.destroy();
     this.outcome.free();

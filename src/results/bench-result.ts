@@ -25,9 +25,21 @@ export interface BenchResult {
   readonly cpuSecondsPerGB: { readonly initiator: number; readonly target: number };
   readonly verified: { readonly iterations: number; readonly mismatches: number };
   readonly receipt: unknown;
+  /** Where the initiator's lanes ran; empty where callers drive. */
+  readonly laneCpus: readonly { readonly cpu: number; readonly pinnedTo: readonly number[] }[];
+  /** The initiator's sends by reference, by channel; empty without --zero-copy. */
+  readonly zeroCopy: readonly ZeroCopyResult[];
   readonly config: Readonly<Record<string, string | number | boolean>>;
   readonly host: HostFacts;
   readonly peer: HostFacts;
+}
+
+export interface ZeroCopyResult {
+  readonly channel: number;
+  readonly sends: number;
+  readonly zeroCopied: number;
+  readonly copied: number;
+  readonly fallbacks: number;
 }
 
 export interface HostFacts {

@@ -1,6 +1,6 @@
 // /proc/interrupts, /proc/irq, /sys/kernel/irq and the softirq counters of a made-up host.
 
-import { formatCpuMask, parseCpuList } from '../host/cpu-set.js';
+import { formatCpuMask, parseCpuList } from '../base/cpu-set.js';
 import { allIrqs, type HostSpec, type IrqSpec, onlineCpus } from './host-spec.js';
 import type { TreeBuilder } from './tree-builder.js';
 

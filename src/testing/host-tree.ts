@@ -1,7 +1,7 @@
 // Builds the /proc and /sys of a made-up host (CPUs, nodes, settings); devices and interrupts are
 // in the two files beside it.
 
-import { formatCpuList, parseCpuList } from '../host/cpu-set.js';
+import { formatCpuList, parseCpuList } from '../base/cpu-set.js';
 import { CAPTURE_FOLDER, type FileTree } from '../host/file-tree.js';
 import { type HostSpec, onlineCpus } from './host-spec.js';
 import { addDevices } from './host-tree-devices.js';

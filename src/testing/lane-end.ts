@@ -4,10 +4,11 @@
 import { planBytes, planRequest, writeRequest, type Block } from '../engine/request.js';
 import { TransferTable } from '../engine/transfer-table.js';
 import type { LaneHooks } from '../lane/lane-commands.js';
-import { LaneCore, laneRings } from '../lane/lane-core.js';
+import { destroyLaneCore, LaneCore, laneRings } from '../lane/lane-core.js';
 import { stepLane } from '../lane/lane-step.hot.js';
 import { OPERATION_READ, OPERATION_WRITE, sharedOffsets } from '../lane/layout.js';
 import * as messages from '../lane/messages.js';
+import { NOTIFICATION_EVENT_BYTES } from '../lane/record-ring.js';
 import {
   peekRecord,
   publishRecords,
@@ -59,6 +60,7 @@ export class LaneEnd implements LaneHooks {
       laneIndex: 0,
       sessionCount: 4,
       ackDelayTurns: 0,
+      isZeroCopy: false,
     });
     // The main thread's own cursors over the same rings.
     this.#rings = laneRings(this.shared, this.core.controlAt);
@@ -143,7 +145,8 @@ export class LaneEnd implements LaneHooks {
       const kind = recordKind(ring, at);
       const words = [...this.shared.int32.subarray(at >> 2, (at >> 2) + 5)];
       const isText = kind === messages.EVENT_NOTIFICATION;
-      const bytes = this.shared.uint8.slice(at + 8, at + 8 + (isText ? (words[1] ?? 0) : 0));
+      const first = at + NOTIFICATION_EVENT_BYTES;
+      const bytes = this.shared.uint8.slice(first, first + (isText ? (words[1] ?? 0) : 0));
       this.events.push({ kind, words, bytes });
       releaseRecord(ring, at);
     }
@@ -159,8 +162,7 @@ export class LaneEnd implements LaneHooks {
 
   /** Nothing of this end may be touched afterwards. */
   destroy(): void {
-    for (const channel of this.core.channels.splice(0)) channel.destroy();
-    destroyFixedMemory(this.core.sink);
+    destroyLaneCore(this.core);
     destroyFixedMemory(this.shared);
   }
 

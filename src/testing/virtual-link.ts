@@ -107,6 +107,9 @@ export class VirtualPort implements StreamPort {
   isClosed = false;
   /** From now on every call fails as after a reset. */
   isReset = false;
+  /** Bytes sent that their owner promised to keep, and those that it did not. */
+  heldBytes = 0;
+  unheldBytes = 0;
 
   constructor(out: VirtualPipe, into: VirtualPipe) {
     this.#out = out;
@@ -118,12 +121,14 @@ export class VirtualPort implements StreamPort {
     this.#sendBytes[index] = bytes;
   }
 
-  send(first: number, count: number): number {
+  send(first: number, count: number, isHeld: boolean): number {
     if (this.isReset) return -ECONNRESET;
     let wanted = 0;
     for (let index = first; index < count; index++) wanted += this.#sendBytes[index] ?? 0;
     const bytes = this.#out.allowance(Math.min(wanted, this.#out.roomBytes));
     if (bytes === 0) return WOULD_BLOCK;
+    if (isHeld) this.heldBytes += bytes;
+    else this.unheldBytes += bytes;
     let left = bytes;
     for (let index = first; left > 0; index++) {
       const part = Math.min(left, this.#sendBytes[index] ?? 0);

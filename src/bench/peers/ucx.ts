@@ -45,7 +45,9 @@ export function parseUcx(output: string, options: UcxOptions): PeerFigure {
 }
 
 function lastNumbers(output: string): number[] | undefined {
-  const lines = output.split('\n').filter((line) => /^[\d.\s]+$/.test(line) && line.trim() !== '');
+  const lines = output
+    .split('\n')
+    .filter((line) => /^[\d.\sinf]+$/.test(line) && line.trim() !== '');
   return lines.at(-1)?.trim().split(/\s+/).map(Number);
 }
 

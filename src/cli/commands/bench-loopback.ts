@@ -34,6 +34,7 @@ export const BENCH_SETTINGS: readonly SettingName[] = [
   'session.ctrlInterface',
   'socket.bufferBytes',
   'socket.congestion',
+  'socket.zeroCopy',
 ];
 
 export const benchLoopbackCommand: Command = {

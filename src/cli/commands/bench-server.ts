@@ -33,6 +33,7 @@ export const benchServerCommand: Command = {
     'socket.bufferBytes',
     'socket.congestion',
     'socket.userTimeoutMs',
+    'socket.zeroCopy',
   ],
   flags: [{ name: 'once', kind: 'boolean', summary: 'End after one client has finished.' }],
   async run(invocation) {

@@ -68,6 +68,14 @@ const REQUIRED = {
 
 /** Absent on some drivers; calling an absent one is a CapabilityError. */
 const OPTIONAL = {
+  cuLaunchKernelEx: [PTR, PTR, PTR, PTR],
+  cuGraphCreate: [PTR, U32],
+  cuGraphAddKernelNode: [PTR, PTR, PTR, SIZE, PTR],
+  cuGraphInstantiateWithFlags: [PTR, PTR, 'uint64'],
+  cuGraphExecKernelNodeSetParams: [PTR, PTR, PTR],
+  cuGraphLaunch: [PTR, PTR],
+  cuGraphExecDestroy: [PTR],
+  cuGraphDestroy: [PTR],
   cuMemGetAllocationGranularity: [PTR, PTR, U32],
   cuMemCreate: [PTR, SIZE, PTR, 'uint64'],
   cuMemRelease: ['uint64'],

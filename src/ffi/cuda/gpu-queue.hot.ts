@@ -2,7 +2,8 @@
 // (0 is success); no object is made per call. The caller checks every result outside the hot file.
 
 import type { CudaFunctions } from './functions.js';
-import type { PreparedLaunch } from './module.js';
+import { type KernelGraph, NodeParamsLayout } from './kernel-graph.js';
+import { LaunchConfigLayout, type PreparedLaunch } from './module.js';
 
 export class GpuQueue {
   readonly streamHandle: number;
@@ -31,6 +32,7 @@ export class GpuQueue {
 
   /** The driver copies the parameters during the call; the block is free for the next one after. */
   launch(prepared: PreparedLaunch, gridBlocks: number, blockThreads: number): number {
+    if (prepared.mayOverlap) return this.launchOverlapping(prepared, gridBlocks, blockThreads);
     return this.functions.cuLaunchKernel(
       prepared.functionHandle,
       gridBlocks,
@@ -44,6 +46,35 @@ export class GpuQueue {
       prepared.parametersAddr,
       0,
     );
+  }
+
+  private launchOverlapping(
+    prepared: PreparedLaunch,
+    gridBlocks: number,
+    blockThreads: number,
+  ): number {
+    const { config } = prepared;
+    config.setUint32(LaunchConfigLayout.gridX, gridBlocks);
+    config.setUint32(LaunchConfigLayout.blockX, blockThreads);
+    config.setUint64(LaunchConfigLayout.stream, this.streamHandle);
+    return this.functions.cuLaunchKernelEx(
+      config.addr,
+      prepared.functionHandle,
+      prepared.parametersAddr,
+      0,
+    );
+  }
+
+  /** The same launch, cheaper for the CPU, without overlap; parameters are copied as above. */
+  launchGraph(graph: KernelGraph, gridBlocks: number): number {
+    graph.nodeParams.setUint32(NodeParamsLayout.gridX, gridBlocks);
+    const result = this.functions.cuGraphExecKernelNodeSetParams(
+      graph.execHandle,
+      graph.nodeHandle,
+      graph.nodeParams.addr,
+    );
+    if (result !== 0) return result;
+    return this.functions.cuGraphLaunch(graph.execHandle, this.streamHandle);
   }
 
   recordEvent(eventHandle: number): number {

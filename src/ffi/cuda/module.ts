@@ -37,26 +37,73 @@ export class GpuModule {
   }
 }
 
+/** struct CUlaunchConfig, then the one CUlaunchAttribute that we give it. */
+export const LaunchConfigLayout = {
+  gridX: 0,
+  gridY: 4,
+  gridZ: 8,
+  blockX: 12,
+  blockY: 16,
+  blockZ: 20,
+  stream: 32,
+  attributes: 40,
+  attributeCount: 48,
+  attributeId: 56,
+  attributeValue: 64,
+  bytes: 128,
+} as const;
+
+/** The launch may begin while the one before it in the stream still runs; its kernel waits. */
+const PROGRAMMATIC_STREAM_SERIALIZATION = 6;
+
+export interface LaunchOptions {
+  /** The kernel waits for the work before it by itself (awaitEarlierWork in kernels/). */
+  readonly mayOverlap?: boolean;
+  /** Use the end of another launch's parameter block, which outlives this one. */
+  readonly endOf?: PreparedLaunch;
+}
+
 export class PreparedLaunch {
   readonly functionHandle: number;
   /** Address of the pointer array that cuLaunchKernel takes. */
   readonly parametersAddr: number;
   /** The kernel's parameter structure; fill it before each launch. */
   readonly parameters: FixedMemory;
+  readonly mayOverlap: boolean;
+  /** What cuLaunchKernelEx takes; grid, block and stream are filled in at each launch. */
+  readonly config: FixedMemory;
   private readonly pointers: FixedMemory;
+  private readonly ownsParameters: boolean;
 
-  constructor(functionHandle: number, parameterBytes: number) {
+  constructor(functionHandle: number, parameterBytes: number, options: LaunchOptions = {}) {
     assert(functionHandle !== 0, 'a launch has a function');
     this.functionHandle = functionHandle;
-    this.parameters = new FixedMemory(parameterBytes);
+    this.ownsParameters = options.endOf === undefined;
+    this.parameters = options.endOf?.parameters ?? new FixedMemory(parameterBytes);
     this.pointers = new FixedMemory(POINTER_BYTES);
-    this.pointers.setUint64(0, this.parameters.addr);
+    const offset = this.parameters.bytes - parameterBytes;
+    assert(offset >= 0, 'a shared parameter block has room for both');
+    this.pointers.setUint64(0, this.parameters.addr + offset);
     this.parametersAddr = this.pointers.addr;
+    this.mayOverlap = options.mayOverlap === true;
+    this.config = makeConfig();
   }
 
-  /** Returns the two blocks; no launch may follow. */
+  /** Returns the blocks; no launch may follow. */
   free(): void {
-    this.parameters.free();
+    if (this.ownsParameters) this.parameters.free();
     this.pointers.free();
+    this.config.free();
   }
+}
+
+function makeConfig(): FixedMemory {
+  const config = new FixedMemory(LaunchConfigLayout.bytes);
+  const { gridY, gridZ, blockY, blockZ, attributeCount, attributeValue } = LaunchConfigLayout;
+  for (const one of [gridY, gridZ, blockY, blockZ, attributeCount, attributeValue]) {
+    config.setUint32(one, 1);
+  }
+  config.setUint64(LaunchConfigLayout.attributes, config.addr + LaunchConfigLayout.attributeId);
+  config.setUint32(LaunchConfigLayout.attributeId, PROGRAMMATIC_STREAM_SERIALIZATION);
+  return config;
 }

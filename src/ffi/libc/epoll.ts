@@ -2,7 +2,7 @@
 
 import { closeFd } from './file-descriptor.js';
 import { bindFunction, checkCall, resultOrErrno } from './library.js';
-import { mapMemory, viewMapping } from './mapping.js';
+import { mapMemory, unmapMemory, viewMapping } from './mapping.js';
 import { scratchAddr, scratchView } from './scratch.js';
 
 export const EPOLLIN = 0x001;
@@ -45,8 +45,10 @@ export function createEpoll(): Epoll {
   return { fd, eventsAddr: mapping.addr, events: new DataView(viewMapping(mapping)) };
 }
 
+/** The events must not be looked at after this. */
 export function closeEpoll(epoll: Epoll): void {
   closeFd(epoll.fd);
+  unmapMemory({ addr: epoll.eventsAddr, bytes: EVENTS_MAX * EVENT_BYTES });
 }
 
 function control(epoll: Epoll, op: number, fd: number, events: number, tag: number): number {

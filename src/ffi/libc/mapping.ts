@@ -43,8 +43,9 @@ const memfdCreateC = bindFunction<(name: string, flags: number) => number>(
 const ftruncateC = bindFunction<(fd: number, bytes: number) => number>(
   'int ftruncate(int fd, int64_t bytes)',
 );
-const memcpyC = bindFunction<(target: number, source: number, bytes: number) => number>(
-  'uintptr_t memcpy(uintptr_t target, uintptr_t source, size_t bytes)',
+// Declared without its result: an address would be boxed for every copy.
+const memcpyC = bindFunction<(target: number, source: number, bytes: number) => void>(
+  'void memcpy(uintptr_t target, uintptr_t source, size_t bytes)',
 );
 
 export interface Mapping {

@@ -3,6 +3,7 @@
 import { bindFunction, lastErrno } from './library.js';
 import { HEADER_BYTES, IOV_BYTES, type IovTable } from './message.js';
 
+export const MSG_MORE = 0x8000;
 export const MSG_ZEROCOPY = 0x4000000;
 
 const MSG_DONTWAIT = 0x40;
@@ -22,6 +23,10 @@ const recvmsgC = bindFunction<(fd: number, header: number, flags: number) => num
   'int64_t recvmsg(int fd, uintptr_t header, int flags)',
 );
 
+const recvC = bindFunction<(fd: number, addr: number, bytes: number, flags: number) => number>(
+  'int64_t recv(int fd, uintptr_t addr, size_t bytes, int flags)',
+);
+
 export function setIov(table: IovTable, index: number, addr: number, bytes: number): void {
   const words = table.words;
   const word = IOV_WORD + index * WORDS_PER_IOV;
@@ -29,6 +34,11 @@ export function setIov(table: IovTable, index: number, addr: number, bytes: numb
   words[word + 1] = addr / TWO_32;
   words[word + 2] = bytes;
   words[word + 3] = bytes / TWO_32;
+}
+
+export function iovBytes(table: IovTable, index: number): number {
+  const word = IOV_WORD + index * WORDS_PER_IOV;
+  return table.words[word + 3]! * TWO_32 + table.words[word + 2]!;
 }
 
 /** Takes `bytes` off the front, from entry `first`; returns the first entry that has bytes left. */
@@ -67,13 +77,19 @@ export function sendVector(
   flags: number,
 ): number {
   selectIov(table, first, count);
-  const result = sendmsgC(fd, table.headerAddr, MSG_NOSIGNAL | MSG_DONTWAIT | flags);
+  const result = sendmsgC(fd, table.boxedHeaderAddr[0], MSG_NOSIGNAL | MSG_DONTWAIT | flags);
+  return result < 0 ? -lastErrno() : result;
+}
+
+/** Bytes received into one range, 0 at the end of the stream, or −errno. */
+export function receiveInto(fd: number, addr: number, bytes: number): number {
+  const result = recvC(fd, addr, bytes, MSG_DONTWAIT);
   return result < 0 ? -lastErrno() : result;
 }
 
 /** Bytes received, 0 at the end of the stream, or −errno. */
 export function receiveVector(fd: number, table: IovTable, first: number, count: number): number {
   selectIov(table, first, count);
-  const result = recvmsgC(fd, table.headerAddr, MSG_DONTWAIT);
+  const result = recvmsgC(fd, table.boxedHeaderAddr[0], MSG_DONTWAIT);
   return result < 0 ? -lastErrno() : result;
 }

@@ -14,6 +14,11 @@ export const IOV_BYTES = 16;
 
 export interface IovTable {
   readonly headerAddr: number;
+  /**
+   * The same address, boxed once: beside a null the array holds the number as an object, which
+   * calls take as it is, where the field above would be boxed anew for each.
+   */
+  readonly boxedHeaderAddr: readonly [number, null];
   /** The whole table as 32-bit words; iovec i starts at word (HEADER_BYTES + i × IOV_BYTES) / 4. */
   readonly words: Uint32Array;
 }
@@ -22,7 +27,11 @@ const TABLE_BYTES = HEADER_BYTES + IOV_ENTRIES_MAX * IOV_BYTES;
 
 export function createIovTable(): IovTable {
   const mapping = mapMemory(TABLE_BYTES);
-  return { headerAddr: mapping.addr, words: new Uint32Array(viewMapping(mapping)) };
+  return {
+    headerAddr: mapping.addr,
+    boxedHeaderAddr: [mapping.addr, null],
+    words: new Uint32Array(viewMapping(mapping)),
+  };
 }
 
 /** The table must not be used, nor its words touched, after this. */

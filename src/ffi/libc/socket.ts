@@ -125,6 +125,13 @@ export function trySetSocketNumber(fd: number, level: number, option: number, va
   return resultOrErrno(setsockoptC(fd, level, option, scratchAddr, 4));
 }
 
+/** A later close drops what is queued and resets the connection; 0 or −errno. */
+export function abortOnClose(fd: number): number {
+  scratchView.setInt32(0, 1, true);
+  scratchView.setInt32(4, 0, true);
+  return resultOrErrno(setsockoptC(fd, SOL_SOCKET, SO_LINGER, scratchAddr, 8));
+}
+
 export function getSocketNumber(fd: number, level: number, option: number): number {
   scratchView.setInt32(0, 0, true);
   scratchView.setUint32(LENGTH_OFFSET, 4, true);

@@ -15,6 +15,7 @@ import {
   SO_BINDTODEVICE,
   SO_RCVBUF,
   SO_SNDBUF,
+  SO_ZEROCOPY,
   SOL_SOCKET,
   setSocketNumber,
   setSocketText,
@@ -33,6 +34,7 @@ export interface SocketTuning {
   readonly bufferBytes: number;
   readonly congestion: string;
   readonly userTimeoutMs: number;
+  readonly isZeroCopy: boolean;
 }
 
 export interface DialOptions {
@@ -60,14 +62,15 @@ export function dial(set: ControlSet, options: DialOptions): Promise<number> {
   const { address } = options;
   set.assertOpen();
   const fd = openStreamSocket(address.host);
+  let started: number;
   try {
     if (options.nic !== '') bindToNic(fd, options.nic, address.host);
     tuneSocket(fd, options.tuning);
+    started = connectSocket(fd, address);
   } catch (error) {
     closeFd(fd);
     throw error;
   }
-  const started = connectSocket(fd, address);
   if (started !== 0 && started !== -EINPROGRESS) {
     closeFd(fd);
     return Promise.reject(unreachable(address, -started));
@@ -105,6 +108,7 @@ export function tuneSocket(fd: number, tuning: SocketTuning): void {
     setSocketNumber(fd, SOL_SOCKET, SO_SNDBUF, tuning.bufferBytes);
     setSocketNumber(fd, SOL_SOCKET, SO_RCVBUF, tuning.bufferBytes);
   }
+  if (tuning.isZeroCopy) setSocketNumber(fd, SOL_SOCKET, SO_ZEROCOPY, 1);
   if (tuning.congestion !== '') {
     const result = setSocketText(fd, IPPROTO_TCP, TCP_CONGESTION, tuning.congestion);
     checkCall('setsockopt TCP_CONGESTION', tuning.congestion, result);

@@ -14,4 +14,4 @@ export function wakeThread(pipeFd: number): void {
   writeByte(pipeFd);
 }
 
-export { yieldCpu };
+export { currentCpu, yieldCpu };

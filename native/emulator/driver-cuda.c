@@ -1,0 +1,74 @@
+// GPU memory of the driver, where the plugin works with a GPU: its own context on device 0, a
+// buffer to send from, and copies both ways. Without a GPU all of it is plain memory.
+
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "driver.h"
+
+static struct {
+  int (*init)(unsigned flags);
+  int (*device_get)(int *device, int ordinal);
+  int (*primary_retain)(void **context, int device);
+  int (*context_push)(void *context);
+  int (*mem_alloc)(uint64_t *address, size_t bytes);
+  int (*copy_in)(uint64_t target, const void *source, size_t bytes);
+  int (*copy_out)(void *target, uint64_t source, size_t bytes);
+} cuda;
+static bool is_open;
+
+static void load_symbols(void *library) {
+  const struct { void *slot; const char *name; } symbols[] = {
+      {&cuda.init, "cuInit"},
+      {&cuda.device_get, "cuDeviceGet"},
+      {&cuda.primary_retain, "cuDevicePrimaryCtxRetain"},
+      {&cuda.context_push, "cuCtxPushCurrent_v2"},
+      {&cuda.mem_alloc, "cuMemAlloc_v2"},
+      {&cuda.copy_in, "cuMemcpyHtoD_v2"},
+      {&cuda.copy_out, "cuMemcpyDtoH_v2"},
+  };
+  for (size_t i = 0; i < sizeof symbols / sizeof symbols[0]; i++) {
+    void *symbol = library == NULL ? NULL : dlsym(library, symbols[i].name);
+    if (symbol == NULL) die(EXIT_SETUP, "a GPU plugin, but libcuda has no %s", symbols[i].name);
+    memcpy(symbols[i].slot, &symbol, sizeof symbol);
+  }
+}
+
+static void check_cuda(int result, const char *call) {
+  if (result != 0) die(EXIT_PLUGIN, "%s returned %d", call, result);
+}
+
+// After the plugin's init: only its properties tell whether it works with a GPU.
+void cuda_open(void) {
+  struct net_properties properties;
+  check(plugin->get_properties(0, &properties), "getProperties");
+  if ((properties.ptr_support & PTR_CUDA) == 0 || options.memory_type != PTR_CUDA) return;
+  const char *path = getenv("TCPX_EMU_LIBCUDA");
+  load_symbols(dlopen(path != NULL ? path : "libcuda.so.1", RTLD_NOW));
+  int device = 0;
+  void *context = NULL;
+  check_cuda(cuda.init(0), "cuInit");
+  check_cuda(cuda.device_get(&device, 0), "cuDeviceGet");
+  check_cuda(cuda.primary_retain(&context, device), "cuDevicePrimaryCtxRetain");
+  check_cuda(cuda.context_push(context), "cuCtxPushCurrent");
+  is_open = true;
+}
+
+// What is registered for sending: a GPU buffer, or the host buffer itself.
+uint8_t *send_buffer_create(uint8_t *host, uint64_t bytes) {
+  if (!is_open) return host;
+  uint64_t address = 0;
+  check_cuda(cuda.mem_alloc(&address, (bytes + 8191) / 4096 * 4096), "cuMemAlloc");
+  return (uint8_t *)(uintptr_t)address;
+}
+
+void send_buffer_fill(uint8_t *target, const uint8_t *host, uint64_t bytes) {
+  if (!is_open || bytes == 0) return;
+  check_cuda(cuda.copy_in((uint64_t)(uintptr_t)target, host, bytes), "cuMemcpyHtoD");
+}
+
+void copy_from_device(void *target, uint64_t source, size_t bytes) {
+  if (is_open) check_cuda(cuda.copy_out(target, source, bytes), "cuMemcpyDtoH");
+  else memcpy(target, (const void *)(uintptr_t)source, bytes);
+}

@@ -1,0 +1,91 @@
+// The bounce buffer of a GPU: pages of 4 KiB, handed out in random order, one pool per GPU and
+// process. Pages come back only when a receive is consumed or its comm is closed.
+
+#include <stdlib.h>
+
+#include "emulator.h"
+
+static struct pool *pools[GPUS_MAX];
+static pthread_mutex_t pools_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static struct pool *create_pool(int gpu) {
+  struct pool *pool = calloc(1, sizeof *pool);
+  if (pool == NULL) fatal("no memory for a pool");
+  pool->gpu = gpu;
+  pool->page_count = (uint32_t)(settings.bounce_bytes / PAGE_BYTES);
+  pool->free_count = pool->page_count;
+  pool->base = device_alloc(gpu, settings.bounce_bytes);
+  pool->free_pages = malloc(pool->page_count * sizeof *pool->free_pages);
+  if (pool->free_pages == NULL) fatal("no memory for %u pages", pool->page_count);
+  for (uint32_t i = 0; i < pool->page_count; i++) pool->free_pages[i] = i;
+  // Never 0, which the generator would not leave.
+  pool->random = (settings.seed + 1) * 0x9E3779B97F4A7C15ULL ^ ((uint64_t)gpu << 32) ^ 1;
+  if (pool->random == 0) pool->random = 1;
+  pthread_mutex_init(&pool->lock, NULL);
+  INFO("rxmem ready: gpu %d, %u pages", gpu, pool->page_count);
+  return pool;
+}
+
+struct pool *pool_of_gpu(int gpu) {
+  pthread_mutex_lock(&pools_lock);
+  if (pools[gpu] == NULL) pools[gpu] = create_pool(gpu);
+  struct pool *pool = pools[gpu];
+  pthread_mutex_unlock(&pools_lock);
+  return pool;
+}
+
+static uint64_t next_random(struct pool *pool) {
+  uint64_t x = pool->random;
+  x ^= x << 13;
+  x ^= x >> 7;
+  x ^= x << 17;
+  pool->random = x;
+  return x;
+}
+
+uint32_t pool_random(struct pool *pool, uint32_t limit) {
+  pthread_mutex_lock(&pool->lock);
+  uint32_t value = (uint32_t)((next_random(pool) >> 16) % limit);
+  pthread_mutex_unlock(&pool->lock);
+  return value;
+}
+
+// Takes up to `count` pages; fewer, or none, when the pool runs dry.
+uint32_t pool_take(struct pool *pool, uint32_t *pages, uint32_t count) {
+  pthread_mutex_lock(&pool->lock);
+  if (count > pool->free_count) count = pool->free_count;
+  for (uint32_t i = 0; i < count; i++) {
+    uint32_t chosen = (uint32_t)((next_random(pool) >> 16) % pool->free_count);
+    pages[i] = pool->free_pages[chosen];
+    pool->free_pages[chosen] = pool->free_pages[--pool->free_count];
+  }
+  pthread_mutex_unlock(&pool->lock);
+  return count;
+}
+
+void pool_return(struct pool *pool, const uint32_t *pages, uint32_t count) {
+  pthread_mutex_lock(&pool->lock);
+  for (uint32_t i = 0; i < count; i++) pool->free_pages[pool->free_count++] = pages[i];
+  pthread_mutex_unlock(&pool->lock);
+}
+
+static long count_pages(int gpu, bool only_free) {
+  if (gpu < 0 || gpu >= GPUS_MAX) return -1;
+  pthread_mutex_lock(&pools_lock);
+  struct pool *pool = pools[gpu];
+  pthread_mutex_unlock(&pools_lock);
+  if (pool == NULL) return -1;
+  pthread_mutex_lock(&pool->lock);
+  long count = only_free ? pool->free_count : pool->page_count;
+  pthread_mutex_unlock(&pool->lock);
+  return count;
+}
+
+// For tests: pages of the pool, and those that are free; −1 without a pool.
+__attribute__((visibility("default"))) long tcpx_emu_pages(int gpu) {
+  return count_pages(gpu, false);
+}
+
+__attribute__((visibility("default"))) long tcpx_emu_free_pages(int gpu) {
+  return count_pages(gpu, true);
+}

@@ -1,0 +1,22 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { nativeTargets } from './targets.js';
+
+test('native targets: each C file of native/ belongs to exactly one output', () => {
+  const paths = [
+    'native/nccl-net-v7.h',
+    'native/emulator/plugin.c',
+    'native/emulator/driver.c',
+    'native/emulator/driver-plugin.c',
+    'native/emulator/fake-cuda.c',
+    'native/emulator/nccl-check.c',
+    'native/logger/logger.c',
+  ];
+  const targets = nativeTargets(paths);
+  const sources = targets.flatMap((target) => target.sources).sort();
+  assert.deepEqual(sources, paths.filter((path) => path.endsWith('.c')).sort());
+  for (const target of targets) {
+    assert.ok(target.flags.includes('-Werror'), target.name);
+    assert.deepEqual(target.headers, ['native/nccl-net-v7.h']);
+  }
+});

@@ -1,0 +1,184 @@
+// Runs inside the guest as its only program: binds the interrupts of virtio NICs for real and looks
+// at the kernel's own files, not only at what the commands say. Prints one line per check.
+
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
+
+interface Result {
+  readonly status: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+interface PlanDocument {
+  readonly lines: readonly { readonly irq: number; readonly value: string; readonly nic: string }[];
+}
+
+interface VerifyDocument {
+  readonly ok: boolean;
+  readonly verdicts: readonly { readonly state: string; readonly nic: string }[];
+}
+
+interface ShowDocument {
+  readonly rows: readonly {
+    readonly nic: string;
+    readonly node: number;
+    readonly irqs: unknown[];
+  }[];
+}
+
+const TCPX = '/app/bin/tcpx.js';
+const UNPRIVILEGED = 65534;
+const PLAN_FILE = '/tmp/plan.json';
+let failures = 0;
+
+process.exitCode = main();
+
+function main(): number {
+  const original = affinities();
+  checkShow();
+  const plan = checkPlan();
+  checkRefusals(original);
+  checkApply(plan);
+  checkVerify();
+  checkRollback(original);
+  checkImmovable(original);
+  checkHotplug();
+  return failures === 0 ? 0 : 1;
+}
+
+function checkShow(): void {
+  const { rows } = json(tcpx(['irq', 'show', '--json'])) as ShowDocument;
+  check(
+    'show finds four NICs with nine vectors each',
+    rows.every((row) => row.irqs.length === 9),
+  );
+  const nodes = rows.map((row) => row.node).sort();
+  check('show finds two NICs on each node', JSON.stringify(nodes) === '[0,0,1,1]');
+}
+
+function checkPlan(): PlanDocument {
+  const result = tcpx(['irq', 'plan', '--policy', 'physical', '--output', PLAN_FILE, '--json']);
+  const plan = json(result) as PlanDocument;
+  check('plan has a line for each of 32 queue vectors', plan.lines.length === 32);
+  return plan;
+}
+
+function checkRefusals(original: Affinities): void {
+  const user = tcpx(['irq', 'apply', '--plan', PLAN_FILE, '--no-baseline'], UNPRIVILEGED);
+  check('apply without root exits 3 with guidance', user.status === 3 && /root/.test(user.stderr));
+  const blind = tcpx(['irq', 'apply', '--plan', PLAN_FILE]);
+  check('apply without a baseline exits 3', blind.status === 3 && /BASELINE/.test(blind.stderr));
+  check('neither changed an interrupt', isSame(affinities(), original));
+}
+
+function checkApply(plan: PlanDocument): void {
+  const result = tcpx(['irq', 'apply', '--plan', PLAN_FILE, '--no-baseline']);
+  check('apply exits 0', result.status === 0, result.stderr);
+  const now = affinities();
+  const isWritten = plan.lines.every((line) => now.get(line.irq) === line.value);
+  check('the kernel holds every planned affinity', isWritten);
+}
+
+function checkVerify(): void {
+  const pings = startPings();
+  const verify = ['irq', 'verify', '--irqs-only', '--seconds', '6', '--json'];
+  // Lines move at their first interrupt: the first window may still see one on the old CPU.
+  tcpx(verify);
+  const result = tcpx(verify);
+  for (const ping of pings) ping.kill();
+  const { ok, verdicts } = json(result) as VerifyDocument;
+  const count = (state: string) => verdicts.filter((verdict) => verdict.state === state).length;
+  const states = [...new Set(verdicts.map(({ state }) => state))];
+  say(`  states: ${states.map((state) => `${count(state)} ${state}`).join(', ')}`);
+  check('verify finds the plan in force', ok && result.status === 0);
+  const proven = verdicts.filter(({ state }) => state === 'proven').map(({ nic }) => nic);
+  check('counters prove a vector of every NIC under traffic', new Set(proven).size === 4);
+  const inherited = tcpx(['irq', 'verify', '--seconds', '0']);
+  check('verify without the variables exits 1', inherited.status === 1);
+}
+
+function startPings(): ChildProcess[] {
+  return [0, 1, 2, 3].map((nic) =>
+    spawn('ping', ['-q', '-i', '0.05', `10.77.${nic}.1`], { stdio: 'ignore' }),
+  );
+}
+
+function checkRollback(original: Affinities): void {
+  const result = tcpx(['irq', 'rollback', '--json']);
+  check('rollback exits 0', result.status === 0, result.stderr);
+  check('every interrupt is as it was before the apply', isSame(affinities(), original));
+  check('a second rollback has nothing to do', tcpx(['irq', 'rollback']).status === 1);
+}
+
+/** The timer cannot move: the kernel refuses it, and no other line of that plan may change. */
+function checkImmovable(original: Affinities): void {
+  const plan = JSON.parse(readFileSync(PLAN_FILE, 'utf8')) as PlanDocument;
+  const timer = { ...plan.lines[0], irq: 0, pciAddress: undefined, value: '1', cpus: [1] };
+  writeFileSync('/tmp/timer.json', JSON.stringify({ ...plan, lines: [...plan.lines, timer] }));
+  const result = tcpx(['irq', 'apply', '--plan', '/tmp/timer.json', '--no-baseline']);
+  const isNamed = /IRQ 0 .*(EIO|EPERM)/.test(result.stderr);
+  check('an interrupt that refuses is named and stops the plan', result.status === 4 && isNamed);
+  check('nothing changed when it refused', isSame(affinities(), original));
+  const partly = ['irq', 'apply', '--plan', '/tmp/timer.json', '--no-baseline', '--skip-refused'];
+  check('it can be left out on request', tcpx(partly).status === 0);
+}
+
+/** virtio_net spreads its interrupts anew whenever a CPU comes or goes. */
+function checkHotplug(): void {
+  const online = '/sys/devices/system/cpu/cpu7/online';
+  writeFileSync(online, '0');
+  writeFileSync(online, '1');
+  const result = tcpx(['irq', 'verify', '--irqs-only', '--seconds', '0', '--json']);
+  const { verdicts } = json(result) as VerifyDocument;
+  const lost = verdicts.filter(({ state }) => state === 'lost').length;
+  check(
+    'bindings lost to CPU hotplug are noticed',
+    result.status === 1 && lost > 0,
+    `${lost} lost`,
+  );
+  const watch = ['irq', 'verify', '--watch', '--seconds', '1', '--interval', '1', '--json'];
+  const events = tcpx(watch);
+  check('watch names lost bindings', events.status === 1 && /"event":"lost"/.test(events.stdout));
+}
+
+type Affinities = ReadonlyMap<number, string>;
+
+function affinities(): Affinities {
+  const values = new Map<number, string>();
+  for (const name of readdirSync('/proc/irq')) {
+    if (!/^\d+$/.test(name)) continue;
+    values.set(Number(name), readFileSync(`/proc/irq/${name}/smp_affinity_list`, 'utf8').trim());
+  }
+  return values;
+}
+
+function isSame(left: Affinities, right: Affinities): boolean {
+  return JSON.stringify([...left]) === JSON.stringify([...right]);
+}
+
+function tcpx(words: readonly string[], uid?: number): Result {
+  const options = uid === undefined ? {} : { uid, gid: uid };
+  return spawnSync(process.execPath, [TCPX, ...words], {
+    ...options,
+    encoding: 'utf8',
+    maxBuffer: 64 * 1024 * 1024,
+  });
+}
+
+function json(result: Result): unknown {
+  try {
+    return JSON.parse(result.stdout) as unknown;
+  } catch {
+    throw new Error(`no JSON (status ${result.status ?? 'none'}): ${result.stderr}`);
+  }
+}
+
+function check(name: string, isGood: boolean, detail = ''): void {
+  if (!isGood) failures++;
+  say(`${isGood ? 'ok  ' : 'FAIL'} ${name}${isGood || detail === '' ? '' : `: ${detail}`}`);
+}
+
+function say(text: string): void {
+  process.stdout.write(`${text}\n`);
+}

@@ -1,0 +1,109 @@
+// The guest's only file system: busybox, node with its shared libraries, our build, the FFI module
+// and the virtio drivers. `/init` mounts what the kernel offers, raises the NICs and runs the test.
+
+import { execFileSync } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync, realpathSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { type ArchiveEntry, cpioArchive, fileEntry, linkEntry, withParents } from './cpio.js';
+import type { VmTools } from './packages.js';
+
+/** In loading order; those that the kernel has built in are absent and skipped. */
+const MODULES = [
+  'drivers/virtio/virtio.ko',
+  'drivers/virtio/virtio_ring.ko',
+  'drivers/virtio/virtio_pci_modern_dev.ko',
+  'drivers/virtio/virtio_pci_legacy_dev.ko',
+  'drivers/virtio/virtio_pci.ko',
+  'net/core/failover.ko',
+  'drivers/net/net_failover.ko',
+  'drivers/net/virtio_net.ko',
+];
+
+const INIT = `#!/bin/busybox sh
+/bin/busybox --install -s /bin
+export PATH=/bin
+mkdir -p /proc /sys /dev /tmp /run /var/lib
+mount -t proc proc /proc
+mount -t sysfs sys /sys
+mount -t devtmpfs dev /dev
+hostname vm-guest
+for module in $(cat /modules/order); do insmod "/modules/$module"; done
+ip link set lo up
+for nic in 0 1 2 3; do
+  ip link set "eth$nic" up
+  ip addr add "10.77.$nic.2/24" dev "eth$nic"
+done
+node /app/dist/scripts/vm/guest.js
+echo "VM-EXIT $?"
+poweroff -f
+`;
+
+export function buildInitramfs(repository: string, tools: VmTools): Buffer {
+  const entries: ArchiveEntry[] = [
+    fileEntry('init', Buffer.from(INIT), 0o755),
+    fileEntry('bin/busybox', readFileSync(tools.busybox), 0o755),
+    ...moduleEntries(tools.modulesFolder),
+    ...programEntries(process.execPath, 'bin/node'),
+    ...treeEntries(join(repository, 'dist/src'), 'app/dist/src', (name) => name.endsWith('.js')),
+    ...treeEntries(join(repository, 'dist/scripts/vm'), 'app/dist/scripts/vm', isPlainScript),
+    ...treeEntries(join(repository, 'bin'), 'app/bin', () => true),
+    fileEntry('app/package.json', readFileSync(join(repository, 'package.json'))),
+    ...koffiEntries(repository),
+  ];
+  return cpioArchive(withParents(entries));
+}
+
+function isPlainScript(name: string): boolean {
+  return name.endsWith('.js') && !name.endsWith('.test.js');
+}
+
+function moduleEntries(folder: string): ArchiveEntry[] {
+  const present = MODULES.filter((path) => existsSync(join(folder, path)));
+  const order = present.map((path) => `${basename(path)}\n`).join('');
+  return [
+    fileEntry('modules/order', Buffer.from(order)),
+    ...present.map((path) =>
+      fileEntry(`modules/${basename(path)}`, readFileSync(join(folder, path))),
+    ),
+  ];
+}
+
+/** A program and the shared libraries that the loader finds for it here. */
+function programEntries(program: string, path: string): ArchiveEntry[] {
+  const listing = execFileSync('ldd', [program], { encoding: 'utf8' });
+  const libraries = [...listing.matchAll(/(\/\S+) \(0x/g)].map((match) => match[1] ?? '');
+  return [
+    fileEntry(path, readFileSync(program), 0o755),
+    ...libraries.map((library) =>
+      fileEntry(library.slice(1), readFileSync(realpathSync(library)), 0o755),
+    ),
+    // Where bin and lib are links of /usr, programs may name either.
+    linkEntry('usr/bin', '/bin'),
+  ];
+}
+
+function koffiEntries(repository: string): ArchiveEntry[] {
+  const folders = ['koffi', '@koromix/koffi-linux-x64'];
+  return folders.flatMap((folder) =>
+    treeEntries(
+      join(repository, 'node_modules', folder),
+      `app/node_modules/${folder}`,
+      (name) => /\.(c?js|json|node)$/.test(name) && !/musl|vendor|doc\//.test(name),
+    ),
+  );
+}
+
+function treeEntries(
+  folder: string,
+  target: string,
+  isWanted: (relative: string) => boolean,
+): ArchiveEntry[] {
+  if (!existsSync(folder)) return [];
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name).slice(folder.length + 1))
+    .filter(isWanted)
+    .map((name) =>
+      fileEntry(join(target, dirname(name), basename(name)), readFileSync(join(folder, name))),
+    );
+}

@@ -1,0 +1,23 @@
+// Settings of the NCCL net plugin.
+
+import type { Setting } from './setting.js';
+
+export const PLUGIN_SETTINGS = {
+  'plugin.path': {
+    kind: 'text',
+    fallback: '',
+    flag: 'plugin',
+    aliases: ['UCCL_TCPX_PLUGIN_PATH'],
+    summary:
+      'The NCCL net plugin, as a path or library name; empty tries ' +
+      '/usr/local/tcpx/lib64/libnccl-net-tcpx.so and then the names that NCCL tries.',
+    cost: 'The library is loaded and run: it must be trusted.',
+  },
+  'plugin.name': {
+    kind: 'text',
+    fallback: '',
+    aliases: ['NCCL_NET_PLUGIN'],
+    summary: 'Which plugin NCCL would load: NAME or libnccl-net-NAME.so.',
+    cost: 'Ignored where plugin.path is given.',
+  },
+} as const satisfies Readonly<Record<string, Setting>>;

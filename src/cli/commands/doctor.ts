@@ -1,0 +1,110 @@
+// `tcpx doctor`: everything a run needs, each finding with evidence, remedy and proof.
+
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { processEnvironment } from '../../base/config.js';
+import { TcpxError } from '../../base/errors.js';
+import { collectFacts } from '../../diag/collect.js';
+import { type Diagnosis, diagnose } from '../../diag/doctor.js';
+import { type EnvironmentValues, parseEnvironmentText } from '../../host/environment/preset.js';
+import { openHost } from '../../host/open-host.js';
+import type { Command, Invocation } from '../command.js';
+import { ExitCode } from '../exit-code.js';
+import { countFlag, ROOT_FLAG, rootOf, STATE_FLAG, stateFolderOf } from '../irq-host.js';
+import { printJson, printText } from '../print.js';
+
+// Inferred from measurements that grew slower with more sockets; a setting, not a law.
+const SOCKET_BUDGET = 8;
+
+export const doctorCommand: Command = {
+  name: 'doctor',
+  summary: 'Check everything a run needs; exit 1 when something fails.',
+  settings: ['session.nics', 'bench.provider'],
+  flags: [
+    ROOT_FLAG,
+    STATE_FLAG,
+    {
+      name: 'reference',
+      kind: 'text',
+      summary: 'Bundle of an NCCL run on this host; default: the newest diagnostics/nccl_*.',
+    },
+    { name: 'peer', kind: 'text', summary: 'Hosts that the run talks to, comma between.' },
+    { name: 'env', kind: 'text', summary: 'Judge the variables in this file, not this shell’s.' },
+    { name: 'pid', kind: 'text', summary: 'Judge the variables of this process.' },
+    {
+      name: 'socket-budget',
+      kind: 'text',
+      summary: `Data sockets per NIC over all processes (${SOCKET_BUDGET}); off for no limit.`,
+    },
+    { name: 'all', kind: 'boolean', summary: 'Explain also what passed.' },
+  ],
+  async run(invocation) {
+    const facts = await collectFacts({
+      source: openHost(rootOf(invocation)),
+      provider: invocation.config.values['bench.provider'],
+      nics: invocation.config.values['session.nics'].split(',').filter((name) => name !== ''),
+      environment: environmentOf(invocation),
+      referenceFolder: invocation.text('reference') ?? newestReference(),
+      stateFolder: stateFolderOf(invocation),
+      peers: (invocation.text('peer') ?? '').split(',').filter((name) => name !== ''),
+      socketBudget: socketBudget(invocation),
+    });
+    const diagnosis = diagnose(facts);
+    if (invocation.isJson) printJson(diagnosis);
+    else printText(formatDiagnosis(diagnosis, invocation.has('all')));
+    return diagnosis.ok ? ExitCode.Good : ExitCode.AnswerIsNo;
+  },
+};
+
+function socketBudget(invocation: Invocation): number {
+  if (invocation.text('socket-budget') === 'off') return Number.MAX_SAFE_INTEGER;
+  return countFlag(invocation, 'socket-budget', SOCKET_BUDGET);
+}
+
+function newestReference(): string | undefined {
+  try {
+    const names = readdirSync('diagnostics').filter((name) => name.startsWith('nccl_'));
+    const newest = names.sort().at(-1);
+    return newest === undefined ? undefined : join('diagnostics', newest);
+  } catch {
+    return undefined;
+  }
+}
+
+function environmentOf(invocation: Invocation): EnvironmentValues {
+  const pid = invocation.text('pid');
+  const file =
+    pid === undefined ? invocation.text('env') : join(rootOf(invocation), 'proc', pid, 'environ');
+  if (file === undefined) {
+    const own = Object.entries(processEnvironment()).filter(([, value]) => value !== undefined);
+    return Object.fromEntries(own) as EnvironmentValues;
+  }
+  try {
+    return parseEnvironmentText(readFileSync(file, 'utf8'));
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new TcpxError('ERR_USAGE_ARGUMENT', `environment ${file}: ${reason}`, { cause: error });
+  }
+}
+
+function formatDiagnosis(diagnosis: Diagnosis, isLong: boolean): string {
+  const { counts, findings, provenBy } = diagnosis;
+  const blocks = findings.map((finding) => {
+    const evidence = finding.evidence.map((line) => `        ${line}\n`).join('');
+    const head = `${finding.status.padEnd(5)} ${finding.id}: ${finding.title}\n${evidence}`;
+    const isBad = finding.status === 'fail' || finding.status === 'warn';
+    if (!isBad && !isLong) return head;
+    return (
+      `${head}      why:    ${finding.why}\n      remedy: ${finding.remedy}\n` +
+      `      proof:  ${finding.proof}\n`
+    );
+  });
+  const proven =
+    provenBy === undefined
+      ? ''
+      : `environment proven by ${provenBy}: findings about the system come last\n\n`;
+  return (
+    `${proven}${blocks.join('')}\n${counts.pass} pass, ${counts.warn} warn, ${counts.fail} fail, ` +
+    `${counts.skip} not asked (provider ${diagnosis.provider})\n`
+  );
+}

@@ -1,0 +1,66 @@
+// `tcpx env`: the environment of a run under a policy, as export lines for a shell.
+
+import { TcpxError } from '../../base/errors.js';
+import { environmentFor, formatExports, PRESETS } from '../../host/environment/preset.js';
+import { VARIABLES } from '../../host/environment/variables.js';
+import type { Command, Invocation } from '../command.js';
+import { ExitCode } from '../exit-code.js';
+import { openIrqHost, PLAN_FLAGS, planFor, ROOT_FLAG } from '../irq-host.js';
+import { printJson } from '../print.js';
+
+export const envCommand: Command = {
+  name: 'env',
+  summary: 'The environment for a policy: eval "$(tcpx env --policy nccl)".',
+  settings: ['session.nics', 'session.ctrlInterface', 'flow.channels'],
+  flags: [
+    ROOT_FLAG,
+    ...PLAN_FLAGS,
+    { name: 'preset', kind: 'text', summary: `Settings to start from: ${PRESETS.join(', ')}.` },
+    { name: 'explain', kind: 'boolean', summary: 'A comment with the meaning above each line.' },
+  ],
+  run(invocation) {
+    const { model } = openIrqHost(invocation);
+    const plan = planFor(invocation, model);
+    const dataNics = plan.allocations.map(({ nic }) => nic);
+    const values = environmentFor({
+      preset: presetOf(invocation),
+      dataNics,
+      controlNic: controlNic(invocation, model.nics, dataNics),
+      txBindings: plan.txBindings,
+      rxBindings: plan.rxBindings,
+      channels: invocation.config.values['flow.channels'],
+    });
+    if (invocation.isJson) {
+      printJson({ schema: 'tcpx.env/1', policy: plan.policy, variables: values });
+    } else if (invocation.has('explain')) {
+      const lines = Object.entries(values).map(
+        ([name, value]) =>
+          `# ${VARIABLES[name]?.meaning ?? 'no note'}\n${formatExports({ [name]: value })}`,
+      );
+      process.stdout.write(lines.join(''));
+    } else process.stdout.write(formatExports(values));
+    return Promise.resolve(ExitCode.Good);
+  },
+};
+
+function presetOf(invocation: Invocation) {
+  const text = invocation.text('preset') ?? 'reference';
+  const preset = PRESETS.find((name) => name === text);
+  if (preset !== undefined) return preset;
+  throw new TcpxError(
+    'ERR_USAGE_ARGUMENT',
+    `--preset: ${text} is not one of ${PRESETS.join(', ')}`,
+  );
+}
+
+/** Named, else the first real NIC that carries no data, else the first data NIC. */
+function controlNic(
+  invocation: Invocation,
+  nics: readonly { readonly name: string; readonly isVirtual: boolean }[],
+  dataNics: readonly string[],
+): string {
+  const named = invocation.config.values['session.ctrlInterface'];
+  if (named !== '') return named;
+  const spare = nics.find((nic) => !nic.isVirtual && !dataNics.includes(nic.name));
+  return spare?.name ?? dataNics[0] ?? '';
+}

@@ -1,0 +1,111 @@
+// `tcpx irq apply`: writes a plan as one transaction. Wants root and a recorded baseline, refuses
+// while irqbalance would undo it, keeps a journal for rollback and a log with before and after.
+
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { toTcpxError } from '../../base/errors.js';
+import { type AffinityStore, affinityFolder } from '../../host/irq/affinity-store.js';
+import { type ApplyReport, applyPlan, isPermission } from '../../host/irq/apply.js';
+import { appliedPlanPath, saveDocument, saveJournal, timeStamp } from '../../host/irq/journal.js';
+import type { IrqPlan } from '../../host/irq/plan.js';
+import type { Command, Invocation } from '../command.js';
+import { ExitCode } from '../exit-code.js';
+import {
+  type IrqHost,
+  openIrqHost,
+  PLAN_FLAGS,
+  planFor,
+  ROOT_FLAG,
+  STATE_FLAG,
+} from '../irq-host.js';
+import { checkBeforeApply } from '../irq-checks.js';
+import { formatApplyLog, formatProblems } from '../irq-text.js';
+import { printJson, printText } from '../print.js';
+
+export const irqApplyCommand: Command = {
+  name: 'irq apply',
+  summary: 'Bind interrupts as planned, all or none; needs root.',
+  settings: ['session.nics', 'flow.channels'],
+  flags: [
+    ROOT_FLAG,
+    STATE_FLAG,
+    ...PLAN_FLAGS,
+    { name: 'no-baseline', kind: 'boolean', summary: 'Do not ask for a recorded baseline.' },
+    { name: 'skip-refused', kind: 'boolean', summary: 'Leave out interrupts that cannot move.' },
+    {
+      name: 'ignore-irqbalance',
+      kind: 'boolean',
+      summary: 'Apply although irqbalance runs and will undo it.',
+    },
+  ],
+  run(invocation) {
+    const host = openIrqHost(invocation);
+    const plan = planFor(invocation, host.model);
+    const store = affinityFolder(host.root);
+    checkBeforeApply(invocation, host, plan, store);
+    return Promise.resolve(transact(invocation, host, plan, store));
+  },
+};
+
+function transact(
+  invocation: Invocation,
+  host: IrqHost,
+  plan: IrqPlan,
+  store: AffinityStore,
+): ExitCode {
+  const time = new Date();
+  const id = timeStamp(time);
+  makeStateFolder(host.stateFolder);
+  const report = applyPlan(plan, store, {
+    id,
+    bootId: host.bootId,
+    skipRefused: invocation.has('skip-refused'),
+    save: (journal) => saveJournal(host.stateFolder, journal),
+  });
+  const name = `irq-apply_${plan.hostname ?? 'host'}_${id.slice(0, 15)}.log`;
+  const logPath = join(host.stateFolder, name);
+  writeLog(logPath, formatApplyLog(report, plan, time.toISOString()));
+  if (report.outcome === 'applied') {
+    saveDocument(appliedPlanPath(host.stateFolder, id), host.stateFolder, plan);
+  }
+  if (invocation.isJson) printJson({ schema: 'tcpx.irq-apply/1', id, logPath, ...report });
+  else printReport(report, logPath);
+  const isDenied = report.outcome === 'refused' && report.refusals.some(isPermission);
+  if (isDenied) return ExitCode.Environment;
+  return report.outcome === 'applied' ? ExitCode.Good : ExitCode.RunTime;
+}
+
+// The bindings hold and the journal is saved: a log that cannot be written is told, no more.
+function writeLog(path: string, text: string): void {
+  try {
+    writeFileSync(path, text);
+  } catch (error) {
+    printText(`log ${path} could not be written: ${String(error)}`);
+  }
+}
+
+function makeStateFolder(folder: string): void {
+  try {
+    mkdirSync(folder, { recursive: true });
+  } catch (error) {
+    throw toTcpxError(error, 'ERR_CAP_PERMISSION', `make state folder ${folder}`);
+  }
+}
+
+function printReport(report: ApplyReport, logPath: string): void {
+  const { outcome, entries, refusals, failure, unrestored } = report;
+  if (outcome === 'applied') {
+    printText(`applied ${entries.length} lines; undo: tcpx irq rollback; check: tcpx irq verify`);
+    if (refusals.length > 0) printText(`left out:\n${formatProblems(refusals)}`);
+  } else if (outcome === 'refused') {
+    printText(
+      `refused, nothing was changed:\n${formatProblems(refusals)}` +
+        'pass --skip-refused to leave out those that cannot move',
+    );
+  } else {
+    printText(`failed:\n${formatProblems(failure === undefined ? [] : [failure])}`);
+    const lost = formatProblems(unrestored);
+    printText(lost === '' ? 'every line was put back' : `could not be put back:\n${lost}`);
+  }
+  printText(`before and after: ${logPath}`);
+}

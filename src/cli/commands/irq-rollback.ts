@@ -1,0 +1,84 @@
+// `tcpx irq rollback`: undoes the newest apply (or all), and proves it by reading back.
+
+import { affinityFolder, errnoOf } from '../../host/irq/affinity-store.js';
+import { TcpxError } from '../../base/errors.js';
+import { type IrqJournal, openJournals, saveJournal } from '../../host/irq/journal.js';
+import { type RollbackLine, rollBack } from '../../host/irq/rollback.js';
+import type { Command } from '../command.js';
+import { ExitCode } from '../exit-code.js';
+import { checkRoot } from '../irq-checks.js';
+import { type IrqHost, openIrqHost, ROOT_FLAG, STATE_FLAG } from '../irq-host.js';
+import { formatTable, printJson, printText } from '../print.js';
+
+export const irqRollbackCommand: Command = {
+  name: 'irq rollback',
+  summary: 'Put interrupts back as they were before the last apply; needs root.',
+  settings: [],
+  flags: [
+    ROOT_FLAG,
+    STATE_FLAG,
+    { name: 'all', kind: 'boolean', summary: 'Undo every apply, back to the first state.' },
+  ],
+  run(invocation) {
+    const host = openIrqHost(invocation);
+    checkRoot(host.root);
+    const open = openJournals(host.stateFolder, host.bootId);
+    const [newest] = open;
+    if (newest === undefined) {
+      printText(`nothing to undo: no open journal in ${host.stateFolder}`);
+      if (invocation.isJson) printJson({ schema: 'tcpx.irq-rollback/1', journals: [] });
+      return Promise.resolve(ExitCode.AnswerIsNo);
+    }
+    const journals = invocation.has('all') ? open : [newest];
+    const results = journals.map((journal) => undo(journal, host));
+    if (invocation.isJson) printJson({ schema: 'tcpx.irq-rollback/1', journals: results });
+    else for (const result of results) printText(formatResult(result));
+    const isRestored = results.every(({ state }) => state === 'rolled-back');
+    return Promise.resolve(isRestored ? ExitCode.Good : ExitCode.RunTime);
+  },
+};
+
+interface UndoResult {
+  readonly id: string;
+  readonly state: IrqJournal['state'];
+  readonly lines: readonly RollbackLine[];
+}
+
+function undo(journal: IrqJournal, host: IrqHost): UndoResult {
+  const store = affinityFolder(host.root);
+  for (const { irq } of journal.entries) {
+    try {
+      store.probe(irq);
+    } catch (error) {
+      const errno = errnoOf(error);
+      if (errno !== 'EACCES' && errno !== 'EROFS') continue;
+      throw new TcpxError(
+        'ERR_CAP_PERMISSION',
+        `write affinity of IRQ ${irq}: ${errno}; nothing was written. Rolling back needs root`,
+      );
+    }
+  }
+  const lines = rollBack(journal, host.model.nics, store);
+  const isDone = lines.every(({ outcome }) => outcome !== 'failed');
+  const state = isDone ? 'rolled-back' : 'restore-failed';
+  saveJournal(host.stateFolder, { ...journal, state });
+  return { id: journal.id, state, lines };
+}
+
+function formatResult({ id, state, lines }: UndoResult): string {
+  const rows = lines.map((line) => [
+    String(line.irq),
+    line.nic,
+    line.queue,
+    line.found ?? 'N/A',
+    line.wanted,
+    line.now ?? 'N/A',
+    line.text,
+  ]);
+  const heading = ['IRQ', 'NIC', 'queue', 'was', 'wanted back', 'now', 'proof'];
+  const restored = lines.filter(({ outcome }) => outcome === 'restored').length;
+  return (
+    formatTable([heading, ...rows]) +
+    `${state}: ${restored} of ${lines.length} lines read back as before apply ${id}\n`
+  );
+}

@@ -1,0 +1,181 @@
+// `tcpx irq run -- CMD`: runs a command under a policy: exports the binding variables, on request
+// binds the interrupts before and puts them back after, and counts interrupts around it.
+
+import { spawn } from 'node:child_process';
+import { processEnvironment } from '../../base/config.js';
+import { sleepMs } from '../../base/clock.js';
+import { TcpxError } from '../../base/errors.js';
+import type { EnvironmentValues } from '../../host/environment/preset.js';
+import { affinityFolder } from '../../host/irq/affinity-store.js';
+import { applyPlan } from '../../host/irq/apply.js';
+import { saveJournal, timeStamp, openJournals } from '../../host/irq/journal.js';
+import { mappingTable } from '../../host/irq/mapping-table.js';
+import { interruptDelta } from '../../host/irq/observation.js';
+import type { IrqPlan } from '../../host/irq/plan.js';
+import { rollBack } from '../../host/irq/rollback.js';
+import { readThreads } from '../../host/irq/threads.js';
+import { openHost } from '../../host/open-host.js';
+import { type Command, type Invocation, usageError } from '../command.js';
+import { ExitCode } from '../exit-code.js';
+import { checkBeforeApply } from '../irq-checks.js';
+import { formatRunDump, formatThreads } from '../irq-dump.js';
+import {
+  type IrqHost,
+  openIrqHost,
+  PLAN_FLAGS,
+  planFor,
+  ROOT_FLAG,
+  STATE_FLAG,
+} from '../irq-host.js';
+import { formatMapping, formatProblems } from '../irq-text.js';
+import { printJson, printText } from '../print.js';
+
+export const irqRunCommand: Command = {
+  name: 'irq run',
+  summary: 'Run a command with a policy’s variables; SETUP_IRQ_AFFINITY=1 binds interrupts too.',
+  settings: ['session.nics', 'flow.channels'],
+  takesRest: true,
+  flags: [
+    ROOT_FLAG,
+    STATE_FLAG,
+    ...PLAN_FLAGS,
+    { name: 'setup', kind: 'boolean', summary: 'Bind interrupts (also SETUP_IRQ_AFFINITY=1).' },
+    { name: 'no-baseline', kind: 'boolean', summary: 'Do not ask for a recorded baseline.' },
+    { name: 'ignore-irqbalance', kind: 'boolean', summary: 'Bind although irqbalance runs.' },
+    {
+      name: 'verbose',
+      kind: 'boolean',
+      summary: 'Print variables, cores, interrupts, threads (also VERBOSE=1, UCCL_TCPX_VERBOSE=1).',
+    },
+  ],
+  async run(invocation) {
+    if (invocation.rest.length === 0) throw usageError(irqRunCommand, 'needs -- COMMAND');
+    const host = openIrqHost(invocation);
+    const plan = planFor(invocation, host.model);
+    const environment = childEnvironment(plan, invocation);
+    const isBound = invocation.has('setup') || isSet('SETUP_IRQ_AFFINITY');
+    const isVerbose = invocation.has('verbose') || isSet('VERBOSE') || isSet('UCCL_TCPX_VERBOSE');
+    const journalId = isBound ? bind(invocation, host, plan) : undefined;
+    try {
+      if (isVerbose) {
+        const channels = invocation.config.values['flow.channels'];
+        const { model } = openIrqHost(invocation);
+        printText(formatRunDump({ model, plan, environment, channels }));
+      }
+      return await runCounted(invocation, host, environment, isVerbose);
+    } finally {
+      if (journalId !== undefined) unbind(host, journalId);
+    }
+  },
+};
+
+function isSet(name: string): boolean {
+  return processEnvironment()[name] === '1';
+}
+
+/** This environment with the plan's bindings and NICs, which win over what was set. */
+function childEnvironment(plan: IrqPlan, invocation: Invocation): EnvironmentValues {
+  const planned: EnvironmentValues = {
+    ...(plan.txBindings === '' ? {} : { NCCL_GPUDIRECTTCPX_TX_BINDINGS: plan.txBindings }),
+    ...(plan.rxBindings === '' ? {} : { NCCL_GPUDIRECTTCPX_RX_BINDINGS: plan.rxBindings }),
+    NCCL_GPUDIRECTTCPX_SOCKET_IFNAME: plan.allocations.map(({ nic }) => nic).join(','),
+    UCCL_TCPX_NUM_CHANNELS: String(invocation.config.values['flow.channels']),
+  };
+  const own = Object.entries(processEnvironment()).filter(([, value]) => value !== undefined);
+  return { ...(Object.fromEntries(own) as EnvironmentValues), ...planned };
+}
+
+function bind(invocation: Invocation, host: IrqHost, plan: IrqPlan): string {
+  const id = timeStamp(new Date());
+  const store = affinityFolder(host.root);
+  checkBeforeApply(invocation, host, plan, store);
+  const report = applyPlan(plan, store, {
+    id,
+    bootId: host.bootId,
+    skipRefused: false,
+    save: (journal) => saveJournal(host.stateFolder, journal),
+  });
+  if (report.outcome === 'applied') {
+    printText(`bound ${report.entries.length} interrupts for this run`);
+    return id;
+  }
+  const problems = [...report.refusals, ...(report.failure === undefined ? [] : [report.failure])];
+  throw new TcpxError(
+    'ERR_SYS_CALL',
+    `bind interrupts: ${report.outcome}\n${formatProblems(problems)}`,
+  );
+}
+
+function unbind(host: IrqHost, id: string): void {
+  const journal = openJournals(host.stateFolder, host.bootId).find(
+    (candidate) => candidate.id === id,
+  );
+  if (journal === undefined) return;
+  const lines = rollBack(journal, host.model.nics, affinityFolder(host.root));
+  const isDone = lines.every(({ outcome }) => outcome !== 'failed');
+  saveJournal(host.stateFolder, { ...journal, state: isDone ? 'rolled-back' : 'restore-failed' });
+  printText(isDone ? `put back ${lines.length} interrupts` : 'some interrupts are NOT as before');
+}
+
+async function runCounted(
+  invocation: Invocation,
+  host: IrqHost,
+  environment: EnvironmentValues,
+  isVerbose: boolean,
+): Promise<ExitCode> {
+  const { files } = openHost(host.root);
+  const before = files.read('/proc/interrupts') ?? '';
+  const status = await runChild(invocation.rest, environment, isVerbose);
+  const after = files.read('/proc/interrupts') ?? '';
+  const rows = mappingTable({
+    nics: host.model.nics,
+    irqs: host.model.irqs,
+    txBindings: [],
+    rxBindings: [],
+    observation: {
+      folder: 'this run',
+      interrupts: interruptDelta(before, after),
+      busyPercent: new Map(),
+      devmemPackets: new Map(),
+      missing: [],
+    },
+  });
+  if (invocation.isJson) printJson({ schema: 'tcpx.irq-run/1', status, interrupts: rows });
+  else printText(`interrupts during the run\n${formatMapping(rows)}`);
+  return status === 0 ? ExitCode.Good : ExitCode.RunTime;
+}
+
+// Threads exist only once the program has started: they are looked at after a second.
+const THREADS_AFTER_MS = 1000;
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+
+async function runChild(
+  words: readonly string[],
+  environment: EnvironmentValues,
+  isVerbose: boolean,
+): Promise<number> {
+  const [program = '', ...rest] = words;
+  const child = spawn(program, rest, { stdio: ['inherit', 2, 'inherit'], env: environment });
+  // An interrupted run must still put the interrupts back: the child ends, then this process does.
+  const forward = (signal: NodeJS.Signals) => child.kill(signal);
+  for (const signal of SIGNALS) process.on(signal, forward);
+  const ended = new Promise<number>((resolve, reject) => {
+    child.on('error', reject);
+    child.on('close', (code) => resolve(code ?? -1));
+  });
+  if (isVerbose) {
+    await Promise.race([sleepMs(THREADS_AFTER_MS), ended.catch(() => -1)]);
+    const threads = child.pid === undefined ? [] : readThreads(openHost().files, child.pid);
+    if (threads.length > 0) printText(formatThreads(threads));
+  }
+  try {
+    return await ended;
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new TcpxError('ERR_USAGE_ARGUMENT', `irq run: start ${program}: ${reason}`, {
+      cause: error,
+    });
+  } finally {
+    for (const signal of SIGNALS) process.off(signal, forward);
+  }
+}

@@ -1,0 +1,118 @@
+// `tcpx irq show`: which interrupts each NIC has, where they go, and which cores the threads get.
+
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { toTcpxError } from '../../base/errors.js';
+import { formatCpuList } from '../../base/cpu-set.js';
+import { coreMapOf } from '../../host/irq/core-map.js';
+import { timeStamp } from '../../host/irq/journal.js';
+import { mappingTable } from '../../host/irq/mapping-table.js';
+import { analyseOverlap } from '../../host/irq/overlap.js';
+import { describeVector } from '../../host/irq/policy.js';
+import type { HostModel, Nic } from '../../host/model.js';
+import { openHost } from '../../host/open-host.js';
+import type { Command, Invocation } from '../command.js';
+import { ExitCode } from '../exit-code.js';
+import {
+  BINDING_FLAGS,
+  chooseNics,
+  observationOf,
+  openIrqHost,
+  ROOT_FLAG,
+  rootOf,
+  shownBindings,
+} from '../irq-host.js';
+import { formatMapping } from '../irq-text.js';
+import { formatTable, printJson, printText } from '../print.js';
+
+export const irqShowCommand: Command = {
+  name: 'irq show',
+  summary: 'NIC, node, interrupts, affinity, observed CPUs, thread cores.',
+  settings: ['session.nics'],
+  flags: [
+    ROOT_FLAG,
+    { name: 'vectors', kind: 'boolean', summary: 'One line per interrupt as well.' },
+    { name: 'from', kind: 'text', summary: 'Diagnostics bundle with observed interrupts.' },
+    ...BINDING_FLAGS,
+    { name: 'save', kind: 'text', summary: 'Folder for snapshots named with host and time.' },
+  ],
+  run(invocation) {
+    const { model } = openIrqHost(invocation);
+    const nics = chooseNics(invocation, model);
+    const observation = observationOf(invocation);
+    const rows = mappingTable({
+      nics,
+      irqs: model.irqs,
+      txBindings: shownBindings(invocation, 'tx'),
+      rxBindings: shownBindings(invocation, 'rx'),
+      observation,
+    });
+    const overlap = analyseOverlap({ rows, nics, irqs: model.irqs, cores: coreMapOf(model) });
+    const saved = saveSnapshots(invocation, model, nics);
+    if (invocation.isJson) {
+      const missing = observation?.missing ?? [];
+      const vectors = vectorRows(nics, model);
+      const { hostname, writers } = model;
+      const schema = 'tcpx.irq-show/1';
+      printJson({ schema, hostname, rows, overlap, vectors, writers, missing, saved });
+      return Promise.resolve(ExitCode.Good);
+    }
+    if (rows.length === 0) printText('no NIC here has interrupts of its own');
+    else printText(formatMapping(rows));
+    printText(overlap.map(({ text }) => `${text}\n`).join(''));
+    for (const writer of model.writers.filter(({ isActive }) => isActive)) {
+      printText(`${writer.kind} writes interrupt affinity here: ${writer.evidence}`);
+    }
+    for (const part of observation?.missing ?? []) printText(`the bundle lacks ${part}`);
+    if (invocation.has('vectors')) printText(formatVectors(nics, model));
+    for (const path of saved) printText(`saved ${path}`);
+    return Promise.resolve(ExitCode.Good);
+  },
+};
+
+function vectorRows(nics: readonly Nic[], model: HostModel) {
+  const irqById = new Map(model.irqs.map((irq) => [irq.irq, irq]));
+  return nics.flatMap((nic) =>
+    nic.vectors.map((vector) => ({ nic: nic.name, ...vector, line: irqById.get(vector.irq) })),
+  );
+}
+
+function formatVectors(nics: readonly Nic[], model: HostModel): string {
+  const list = (cpus: readonly number[] | undefined) =>
+    cpus === undefined ? 'N/A' : formatCpuList(cpus) || '-';
+  const rows = vectorRows(nics, model).map(({ line, ...vector }) => [
+    String(vector.irq),
+    vector.nic,
+    vector.role === 'management' ? 'management' : describeVector(vector),
+    list(line?.requested),
+    list(line?.effective),
+    list(line?.hint),
+    String(Object.values(line?.countByCpu ?? {}).reduce((sum, count) => sum + count, 0)),
+    vector.source,
+  ]);
+  const heading = ['IRQ', 'NIC', 'queue', 'requested', 'effective', 'hint', 'count', 'queue from'];
+  return formatTable([heading, ...rows]);
+}
+
+/** The whole table and the affinity of each NIC interrupt, `N/A` where unreadable. */
+function saveSnapshots(invocation: Invocation, model: HostModel, nics: readonly Nic[]): string[] {
+  const folder = invocation.text('save');
+  if (folder === undefined) return [];
+  const name = `${model.hostname ?? 'host'}_${timeStamp(new Date()).slice(0, 15)}.txt`;
+  const table = openHost(rootOf(invocation)).files.need('/proc/interrupts') ?? '';
+  const affinity = vectorRows(nics, model).map(({ irq, nic, line }) => {
+    const cpus = line?.requested;
+    return `IRQ ${irq}: ${nic} ${cpus === undefined ? 'N/A' : formatCpuList(cpus)}\n`;
+  });
+  const files = [
+    [join(folder, `irq_snapshot_${name}`), table],
+    [join(folder, `irq_affinity_${name}`), affinity.join('')],
+  ] as const;
+  try {
+    mkdirSync(folder, { recursive: true });
+    for (const [path, text] of files) writeFileSync(path, text);
+  } catch (error) {
+    throw toTcpxError(error, 'ERR_SYS_CALL', `save snapshots in ${folder}`);
+  }
+  return files.map(([path]) => path);
+}

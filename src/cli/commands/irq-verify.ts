@@ -1,0 +1,125 @@
+// `tcpx irq verify`: does the host do what the plan says? Masks, counters, variables, inherited
+// affinity; `--watch` stays and tells when a binding is lost.
+
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { processEnvironment } from '../../base/config.js';
+import { sleepMs } from '../../base/clock.js';
+import { TcpxError } from '../../base/errors.js';
+import { type EnvironmentValues, parseEnvironmentText } from '../../host/environment/preset.js';
+import { currentPlanPath } from '../../host/irq/journal.js';
+import type { IrqPlan } from '../../host/irq/plan.js';
+import { checkInherited, checkVariables, type PreflightCheck } from '../../host/irq/preflight.js';
+import { loadPlan, rebasePlan } from '../../host/irq/saved-plan.js';
+import { allowedCpus, ownAllowedCpus } from '../../host/irq/threads.js';
+import { isFailure, type LineVerdict, verifyLines } from '../../host/irq/verify.js';
+import { readIrqs } from '../../host/irqs.js';
+import { openHost } from '../../host/open-host.js';
+import type { Command, Invocation } from '../command.js';
+import { ExitCode } from '../exit-code.js';
+import {
+  countFlag,
+  openIrqHost,
+  ROOT_FLAG,
+  rootOf,
+  STATE_FLAG,
+  type IrqHost,
+} from '../irq-host.js';
+import { formatVerdicts } from '../irq-text.js';
+import { watchPlan } from '../irq-watch.js';
+import { formatTable, printJson, printText } from '../print.js';
+
+export const irqVerifyCommand: Command = {
+  name: 'irq verify',
+  summary: 'Check masks, counters, variables and inherited affinity against the plan.',
+  settings: [],
+  flags: [
+    ROOT_FLAG,
+    STATE_FLAG,
+    { name: 'plan', kind: 'text', summary: 'The plan; default: the one applied last.' },
+    { name: 'seconds', kind: 'text', summary: 'How long to count interrupts (2), or to watch.' },
+    { name: 'pid', kind: 'text', summary: 'Check the variables and affinity of this process.' },
+    { name: 'env', kind: 'text', summary: 'Check the variables in this file instead.' },
+    { name: 'irqs-only', kind: 'boolean', summary: 'Leave variables and affinity out.' },
+    { name: 'watch', kind: 'boolean', summary: 'Stay, and tell when bindings are lost.' },
+    { name: 'interval', kind: 'text', summary: 'Seconds between readings with --watch (10).' },
+  ],
+  async run(invocation) {
+    const plan = verifiedPlan(invocation);
+    if (invocation.has('watch')) return watchPlan(invocation, plan);
+    const verdicts = await takeVerdicts(invocation, plan);
+    const checks = invocation.has('irqs-only') ? [] : preflight(invocation, plan);
+    const isGood =
+      !verdicts.some(({ state }) => isFailure(state)) &&
+      checks.every(({ status }) => status === 'pass');
+    if (invocation.isJson) printJson({ schema: 'tcpx.irq-verify/1', ok: isGood, verdicts, checks });
+    else {
+      printText(formatVerdicts(verdicts));
+      const rows = checks.map(({ name, status, text }) => [status, name, text]);
+      if (rows.length > 0) printText(formatTable([['', 'check', 'evidence'], ...rows]));
+      printText(isGood ? 'verified' : 'NOT as planned');
+    }
+    return isGood ? ExitCode.Good : ExitCode.AnswerIsNo;
+  },
+};
+
+function verifiedPlan(invocation: Invocation): IrqPlan {
+  const host = openIrqHost(invocation);
+  const { model } = host;
+  const plan = loadPlan(invocation.text('plan') ?? appliedPlan(host));
+  const rebased = rebasePlan(plan, model.nics, model.hostname, 'keep');
+  for (const text of rebased.moved) printText(`note: ${text}`);
+  return rebased.plan;
+}
+
+function appliedPlan({ stateFolder, bootId }: IrqHost): string {
+  const path = currentPlanPath(stateFolder, bootId);
+  if (path !== undefined) return path;
+  throw new TcpxError(
+    'ERR_USAGE_ARGUMENT',
+    `no plan is applied (${stateFolder}); name one with --plan`,
+  );
+}
+
+async function takeVerdicts(
+  invocation: Invocation,
+  plan: IrqPlan,
+): Promise<readonly LineVerdict[]> {
+  const { files } = openHost(rootOf(invocation));
+  const earlier = readIrqs(files);
+  await sleepMs(countFlag(invocation, 'seconds', 2) * 1000);
+  return verifyLines(plan.lines, readIrqs(files), earlier);
+}
+
+/** Of the process named, else of this one; below a foreign root there is no "this one". */
+function preflight(invocation: Invocation, plan: IrqPlan): readonly PreflightCheck[] {
+  const pid = invocation.text('pid');
+  const isOwn = pid === undefined && rootOf(invocation) === '/';
+  const hasVariables = isOwn || pid !== undefined || invocation.text('env') !== undefined;
+  const checks = hasVariables ? [...checkVariables(plan, environmentOf(invocation, pid))] : [];
+  if (pid !== undefined) {
+    checks.push(checkInherited(plan, allowedCpus(readProcess(invocation, pid, 'status'))));
+  } else if (isOwn) checks.push(checkInherited(plan, ownAllowedCpus()));
+  return checks;
+}
+
+function environmentOf(invocation: Invocation, pid: string | undefined): EnvironmentValues {
+  const file = invocation.text('env');
+  if (file !== undefined) return parseEnvironmentText(readText(file));
+  if (pid !== undefined) return parseEnvironmentText(readProcess(invocation, pid, 'environ'));
+  const own = Object.entries(processEnvironment()).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(own) as EnvironmentValues;
+}
+
+function readText(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new TcpxError('ERR_USAGE_ARGUMENT', `read ${path}: ${reason}`, { cause: error });
+  }
+}
+
+function readProcess(invocation: Invocation, pid: string, name: string): string {
+  return readText(join(rootOf(invocation), 'proc', pid, name));
+}

@@ -1,0 +1,58 @@
+// `tcpx doctor` as a child process: exit codes, JSON, and the reference bundle.
+
+import assert from 'node:assert/strict';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, test } from 'node:test';
+import type { Diagnosis } from '../diag/doctor.js';
+import { a3HighTree } from '../testing/a3-high-host.js';
+import { runTcpx } from '../testing/run-tcpx.js';
+import { removeTreeFolder, writeTreeFolder } from '../testing/tree-folder.js';
+
+let root = '';
+beforeEach(() => {
+  root = writeTreeFolder(a3HighTree());
+});
+afterEach(() => removeTreeFolder(root));
+
+/** Before and after a run in which every data NIC received that many device-memory packets. */
+function writeBundle(packets: number): string {
+  const folder = join(root, 'nccl_1');
+  mkdirSync(folder, { recursive: true });
+  const text = (count: number) =>
+    ['eth1', 'eth2', 'eth3', 'eth4']
+      .map((nic) => `=== ${nic} ===\n     rx_devmem_pkts: ${count}\n`)
+      .join('\n');
+  writeFileSync(join(folder, 'nic_stats_before.txt'), text(1000));
+  writeFileSync(join(folder, 'nic_stats_after.txt'), text(1000 + packets));
+  return folder;
+}
+
+test('doctor: exits 1 when a rule fails, with evidence, remedy and proof', () => {
+  const { status, stderr } = runTcpx(['doctor', '--root', root, '--provider', 'tcpx']);
+  assert.equal(status, 1);
+  assert.match(stderr, /^fail {2}devmem\.plugin: /m);
+  assert.match(stderr, /remedy: Install the plugin/);
+  assert.match(stderr, /proof: {2}tcpx devices/);
+});
+
+test('doctor: exits 0 for plain TCP on the same machine, as JSON', () => {
+  const { status, stdout } = runTcpx(['doctor', '--root', root, '--json']);
+  const diagnosis = JSON.parse(stdout) as Diagnosis;
+  assert.equal(status, 0, stdout);
+  assert.equal(diagnosis.schema, 'tcpx.doctor/1');
+  assert.equal(diagnosis.ok, true);
+});
+
+test('doctor: a bundle whose counters grew proves the environment', () => {
+  const words = ['doctor', '--root', root, '--provider', 'tcpx', '--reference'];
+  const proven = runTcpx([...words, writeBundle(32_000_000)]);
+  assert.match(proven.stderr, /^environment proven by .*nccl_1/);
+  const idle = runTcpx([...words, writeBundle(0)]);
+  assert.match(idle.stderr, /^fail {2}reference\.devmem/m);
+});
+
+test('doctor: a peer on this host is told that loopback never exercises devmem', () => {
+  const words = ['doctor', '--root', root, '--provider', 'tcpx', '--peer', '127.0.0.1'];
+  assert.match(runTcpx(words).stderr, /loopback never exercises devmem/);
+});

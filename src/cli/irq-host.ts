@@ -1,0 +1,163 @@
+// What the irq commands share: flags, the host below --root, and the request that a policy gets.
+
+import { isAbsolute, join } from 'node:path';
+import { processEnvironment } from '../base/config.js';
+import { TcpxError } from '../base/errors.js';
+import { type NicBinding, parseBindings } from '../host/bindings.js';
+import { coreMapOf } from '../host/irq/core-map.js';
+import { requireCpuList } from '../host/irq/cpu-choice.js';
+import { type Observation, readBundle } from '../host/irq/observation.js';
+import { buildPlan, type IrqPlan } from '../host/irq/plan.js';
+import { parsePolicyName, type PolicyRequest } from '../host/irq/policy.js';
+import { loadPlan, rebasePlan } from '../host/irq/saved-plan.js';
+import type { HostModel, Nic } from '../host/model.js';
+import { readBootId } from '../host/irq/boot-id.js';
+import { openHost } from '../host/open-host.js';
+import { readHost } from '../host/read-host.js';
+import type { Invocation, OwnFlag } from './command.js';
+
+export const ROOT_FLAG: OwnFlag = {
+  name: 'root',
+  kind: 'text',
+  summary: 'Work on the files below this folder instead of this machine.',
+};
+
+export const STATE_FLAG: OwnFlag = {
+  name: 'state',
+  kind: 'text',
+  summary: 'Folder of journals, logs and the baseline; default /var/lib/nixl-tcpx below the root.',
+};
+
+export const BINDING_FLAGS: readonly OwnFlag[] = [
+  { name: 'tx-bindings', kind: 'text', summary: 'Send threads’ cores: eth1:8-21;eth2:…' },
+  { name: 'rx-bindings', kind: 'text', summary: 'Receive threads’ cores, same form.' },
+];
+
+export const PLAN_FLAGS: readonly OwnFlag[] = [
+  {
+    name: 'policy',
+    kind: 'text',
+    summary: 'nccl, numa-local, physical, split (default), channels; manual with --nic, --cores.',
+  },
+  { name: 'plan', kind: 'text', summary: 'Take a saved plan instead of making one.' },
+  { name: 'nic', kind: 'text', summary: 'One NIC to bind by hand, with --cores.' },
+  { name: 'cores', kind: 'text', summary: 'CPUs for that NIC’s interrupts: 8-21,112-125.' },
+  ...BINDING_FLAGS,
+  { name: 'app-cores', kind: 'text', summary: 'CPUs that the application keeps for itself.' },
+  { name: 'widen', kind: 'text', summary: 'Add this many physical cores to every set.' },
+  { name: 'narrow', kind: 'text', summary: 'Take this many physical cores from every set.' },
+  { name: 'from', kind: 'text', summary: 'Diagnostics bundle: busiest queues get cores first.' },
+];
+
+const STATE_DEFAULT = '/var/lib/nixl-tcpx';
+
+export interface IrqHost {
+  readonly root: string;
+  readonly stateFolder: string;
+  readonly bootId: string | undefined;
+  readonly model: HostModel;
+}
+
+export function openIrqHost(invocation: Invocation): IrqHost {
+  const root = rootOf(invocation);
+  const source = openHost(root);
+  const bootId = readBootId(source.files);
+  return { root, stateFolder: stateFolderOf(invocation), bootId, model: readHost(source) };
+}
+
+export function rootOf(invocation: Invocation): string {
+  return invocation.text('root') ?? '/';
+}
+
+export function stateFolderOf(invocation: Invocation): string {
+  return invocation.text('state') ?? join(rootOf(invocation), STATE_DEFAULT);
+}
+
+/** NICs named with --nic or --nics, else all that have queue vectors. */
+export function chooseNics(invocation: Invocation, model: HostModel): readonly Nic[] {
+  const named = invocation.text('nic') ?? invocation.config.values['session.nics'];
+  if (named === '') return model.nics.filter((nic) => nic.vectors.length > 0);
+  return named.split(',').map((name) => {
+    const nic = model.nics.find((candidate) => candidate.name === name);
+    if (nic !== undefined) return nic;
+    const known = model.nics.map((candidate) => candidate.name).join(', ');
+    throw new TcpxError('ERR_USAGE_ARGUMENT', `no NIC ${name} on this host; there are: ${known}`);
+  });
+}
+
+export function bindingsFlag(invocation: Invocation, flag: string): readonly NicBinding[] {
+  const text = invocation.text(flag);
+  if (text === undefined) return [];
+  const { bindings, pitfalls } = parseBindings(text);
+  const fault = pitfalls.find(({ severity }) => severity !== 'note');
+  if (fault === undefined) return bindings;
+  throw new TcpxError('ERR_USAGE_ARGUMENT', `--${flag}: ${fault.nic}: ${fault.text}`);
+}
+
+/** Ranges for display: flags, else the variables of this environment. */
+export function shownBindings(invocation: Invocation, flag: 'tx' | 'rx'): readonly NicBinding[] {
+  const given = bindingsFlag(invocation, `${flag}-bindings`);
+  if (given.length > 0) return given;
+  const name = `NCCL_GPUDIRECTTCPX_${flag.toUpperCase()}_BINDINGS`;
+  return parseBindings(processEnvironment()[name] ?? '').bindings;
+}
+
+export function observationOf(invocation: Invocation): Observation | undefined {
+  const folder = invocation.text('from');
+  return folder === undefined ? undefined : readBundle(folder);
+}
+
+export function planFor(invocation: Invocation, model: HostModel): IrqPlan {
+  const saved = invocation.text('plan');
+  if (saved !== undefined) return rebasePlan(loadPlan(saved), model.nics, model.hostname).plan;
+  const isManual = invocation.text('cores') !== undefined;
+  if (isManual && invocation.text('nic') === undefined) {
+    throw new TcpxError('ERR_USAGE_ARGUMENT', '--cores needs --nic');
+  }
+  const policy = parsePolicyName(invocation.text('policy') ?? (isManual ? 'manual' : 'split'));
+  return buildPlan(policy, requestFor(invocation, model), model);
+}
+
+function requestFor(invocation: Invocation, model: HostModel): PolicyRequest {
+  const cores = coreMapOf(model);
+  const list = (flag: string) => {
+    const text = invocation.text(flag);
+    return text === undefined ? undefined : requireCpuList(text, cores);
+  };
+  const observation = observationOf(invocation);
+  return {
+    nics: chooseNics(invocation, model),
+    cores,
+    application: list('app-cores'),
+    manualCores: list('cores') ?? [],
+    txBindings: bindingsFlag(invocation, 'tx-bindings'),
+    rxBindings: bindingsFlag(invocation, 'rx-bindings'),
+    adjustCores: countFlag(invocation, 'widen', 0) - countFlag(invocation, 'narrow', 0),
+    channels: invocation.config.values['flow.channels'],
+    ...(observation === undefined ? {} : { observed: loadByIrq(observation) }),
+  };
+}
+
+function loadByIrq(observation: Observation): ReadonlyMap<number, number> {
+  if (observation.interrupts.size === 0) {
+    throw new TcpxError(
+      'ERR_USAGE_ARGUMENT',
+      `--from ${observation.folder}: lacks ${observation.missing.join(', ')}`,
+    );
+  }
+  const totals = [...observation.interrupts].map(([irq, byCpu]) => {
+    return [irq, [...byCpu.values()].reduce((sum, count) => sum + count, 0)] as const;
+  });
+  return new Map(totals);
+}
+
+export function countFlag(invocation: Invocation, flag: string, fallback: number): number {
+  const text = invocation.text(flag);
+  if (text === undefined) return fallback;
+  if (/^\d+(\.\d+)?$/.test(text)) return Number(text);
+  throw new TcpxError('ERR_USAGE_ARGUMENT', `--${flag}: ${JSON.stringify(text)} is not a number`);
+}
+
+export function absolutePath(path: string): string {
+  return isAbsolute(path) ? path : join(process.cwd(), path);
+}

@@ -1,0 +1,112 @@
+// `tcpx irq run`, `mask`, `threads` and `tcpx env` as child processes, on a generated A3-high tree.
+
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { A3_HIGH_RX_BINDINGS, A3_HIGH_TX_BINDINGS } from '../host/irq/policy.js';
+import { a3HighTree } from '../testing/a3-high-host.js';
+import { runTcpx } from '../testing/run-tcpx.js';
+import { removeTreeFolder, writeTreeFolder } from '../testing/tree-folder.js';
+
+const TCPX = fileURLToPath(new URL('../../../bin/tcpx.js', import.meta.url));
+
+let root = '';
+beforeEach(() => {
+  root = writeTreeFolder(a3HighTree());
+});
+afterEach(() => removeTreeFolder(root));
+
+function tcpx(words: readonly string[]) {
+  return runTcpx([...words, '--root', root]);
+}
+
+function allAffinities(): string {
+  const irqs = readdirSync(join(root, 'proc/irq')).filter((name) => /^\d+$/.test(name));
+  const read = (irq: string) =>
+    readFileSync(join(root, 'proc/irq', irq, 'smp_affinity_list'), 'utf8').trim();
+  return irqs.map((irq) => `${irq} ${read(irq)}`).join('\n');
+}
+
+const PRINT_RUN =
+  'echo "tx=$NCCL_GPUDIRECTTCPX_TX_BINDINGS"; echo "rx=$NCCL_GPUDIRECTTCPX_RX_BINDINGS"; ' +
+  'echo "irq=$(cat "$0")"';
+
+function irqRun(words: readonly string[], env: Readonly<Record<string, string>> = {}) {
+  const file = join(root, 'proc/irq/112/smp_affinity_list');
+  const child = ['--', 'sh', '-c', PRINT_RUN, file];
+  const all = [TCPX, 'irq', 'run', '--root', root, '--policy', 'nccl', ...words, ...child];
+  return spawnSync(process.execPath, all, {
+    encoding: 'utf8',
+    env: { PATH: process.env['PATH'] ?? '', ...env },
+  });
+}
+
+test('irq run: the child gets both binding variables, interrupts stay without the switch', () => {
+  const { stderr, status } = irqRun([], { NCCL_GPUDIRECTTCPX_TX_BINDINGS: 'eth1:1-2' });
+  assert.equal(status, 0, stderr);
+  assert.ok(stderr.includes(`tx=${A3_HIGH_TX_BINDINGS}\n`));
+  assert.ok(stderr.includes(`rx=${A3_HIGH_RX_BINDINGS}\n`));
+  assert.match(stderr, /^irq=17$/m);
+  assert.match(stderr, /interrupts during the run/);
+});
+
+test('irq run: SETUP_IRQ_AFFINITY=1 binds before and puts back after', () => {
+  const before = allAffinities();
+  assert.equal(irqRun([], { SETUP_IRQ_AFFINITY: '1' }).status, 3);
+  const { stderr, status } = irqRun(['--no-baseline'], { SETUP_IRQ_AFFINITY: '1' });
+  assert.equal(status, 0, stderr);
+  assert.match(stderr, /^irq=8-21,112-125$/m);
+  assert.match(stderr, /put back 128 interrupts/);
+  assert.equal(allAffinities(), before);
+});
+
+for (const name of ['VERBOSE', 'UCCL_TCPX_VERBOSE']) {
+  test(`irq run: ${name}=1 prints variables, ranges, NIC to channel and GPU, affinity`, () => {
+    const { stderr } = irqRun(['--channels', '8'], { [name]: '1' });
+    assert.match(stderr, /^NCCL_GPUDIRECTTCPX_RX_BINDINGS=eth1:22-35/m);
+    assert.match(stderr, /^eth2 +8-21,112-125 +22-35,126-139 +8-35,112-139 +1,5 +2-3$/m);
+    assert.match(stderr, /^136 +eth1 +RX queue 8 +25 +25$/m);
+  });
+}
+
+test('irq mask: both directions, and a CPU that the host lacks is a usage error', () => {
+  const mask = '0000,00000000,00000000,3fff0000,00000000,00000000,003fff00';
+  const forth = tcpx(['irq', 'mask', '8-21,112-125']);
+  assert.match(forth.stderr, new RegExp(`mask {4}${mask}`));
+  assert.match(forth.stderr, /28 of 208 CPUs, 14 physical cores/);
+  assert.match(tcpx(['irq', 'mask', '--mask', mask]).stderr, /list {4}8-21,112-125/);
+  assert.equal(tcpx(['irq', 'mask', '208']).status, 2);
+  assert.equal(tcpx(['irq', 'mask', '--mask', '0x10']).status, 2);
+});
+
+test('irq threads: this very process, its threads and allowed CPUs', () => {
+  const words = [TCPX, 'irq', 'threads', String(process.pid), '--json'];
+  const { stdout } = spawnSync(process.execPath, words, { encoding: 'utf8' });
+  const { threads } = JSON.parse(stdout) as { threads: { tid: number; allowed: number[] }[] };
+  const main = threads.find((thread) => thread.tid === process.pid);
+  assert.ok(main !== undefined && main.allowed.length > 0);
+});
+
+test('env: export lines for the policy; env diff finds what a process has otherwise', () => {
+  const { stdout, status } = tcpx(['env', '--policy', 'nccl']);
+  assert.equal(status, 0);
+  assert.match(stdout, /^export NCCL_GPUDIRECTTCPX_TX_BINDINGS='eth1:8-21,112-125;/m);
+  assert.match(stdout, /^export NCCL_GPUDIRECTTCPX_SOCKET_IFNAME=eth1,eth2,eth3,eth4$/m);
+  assert.match(stdout, /^export NCCL_SOCKET_IFNAME=eth0$/m);
+  const file = join(root, 'env.sh');
+  writeFileSync(file, stdout);
+  assert.equal(tcpx(['env', 'diff', file, file]).status, 0);
+  mkdirSync(join(root, 'proc/4242'));
+  const environ = stdout.replaceAll("'", '').replaceAll('export ', '').replaceAll('\n', '\0');
+  writeFileSync(
+    join(root, 'proc/4242/environ'),
+    environ.replace('CLIENT_PREFIX=/run/tcpx', 'CLIENT_PREFIX=/tmp'),
+  );
+  const diff = tcpx(['env', 'diff', file, 'pid:4242']);
+  assert.equal(diff.status, 1);
+  assert.match(diff.stderr, /UNIX_CLIENT_PREFIX \(path\)[\s\S]*no flow rule/);
+  assert.match(diff.stderr, /1 difference/);
+});

@@ -1,0 +1,68 @@
+// Everything that rules may look at, as plain data: gathered once at the edge (collect.ts), made up
+// in tests.
+
+import type { EnvironmentValues } from '../host/environment/preset.js';
+import type { Observation } from '../host/irq/observation.js';
+import type { LineVerdict } from '../host/irq/verify.js';
+import type { HostModel, Nic } from '../host/model.js';
+
+export type Provider = 'tcp' | 'tcpx';
+
+export interface ProcessFacts {
+  readonly pid: number;
+  readonly name: string;
+  readonly command: string;
+}
+
+export interface SocketFacts {
+  readonly nic: string;
+  readonly count: number;
+  /** Who holds them, as `pid name`. */
+  readonly holders: readonly string[];
+}
+
+export interface PluginFacts {
+  /** Where it was looked for, in order. */
+  readonly candidates: readonly string[];
+  readonly path: string | undefined;
+  /** Net tables that it exports, for example 7. */
+  readonly versions: readonly number[];
+  /** The folder is mounted so that nothing in it can be loaded. */
+  readonly isNoexec: boolean;
+}
+
+export interface PeerFacts {
+  readonly name: string;
+  readonly addresses: readonly string[];
+  readonly isLocal: boolean;
+}
+
+export interface RxdmFacts {
+  readonly processes: readonly ProcessFacts[];
+  readonly prefix: string;
+  /** Sockets found in that folder. */
+  readonly sockets: readonly string[];
+  /** Suspicious journal lines of the last hour; undefined where the journal cannot be read. */
+  readonly journal: readonly string[] | undefined;
+}
+
+export interface DoctorFacts {
+  readonly provider: Provider;
+  readonly host: HostModel;
+  /** A capture file or folder: it holds what the host readers read, and no more. */
+  readonly isCapture: boolean;
+  /** NICs that carry data. */
+  readonly dataNics: readonly Nic[];
+  readonly environment: EnvironmentValues;
+  readonly reference: Observation | undefined;
+  readonly rxdm: RxdmFacts;
+  readonly plugin: PluginFacts;
+  /** Commands of the kernel's netdev family; undefined where it has none. */
+  readonly netdevOperations: readonly number[] | undefined;
+  readonly sockets: readonly SocketFacts[] | undefined;
+  readonly socketBudget: number;
+  readonly peers: readonly PeerFacts[];
+  readonly timeKeepers: readonly string[];
+  /** The plan that was applied last, as it stands now; undefined when none was. */
+  readonly applied: readonly LineVerdict[] | undefined;
+}

@@ -1,0 +1,54 @@
+// A rule of the doctor: what is asked, why it matters, how to put it right and the command that
+// proves it, with the function that decides, in one place. Rules are pure over the facts.
+
+import type { DoctorFacts } from './facts.js';
+
+export type RuleStatus = 'pass' | 'warn' | 'fail' | 'skip';
+
+/** `run` rules look at how a run is set up, `system` rules at the machine below it. */
+export type RuleArea = 'reference' | 'run' | 'system';
+
+export interface Verdict {
+  readonly status: RuleStatus;
+  /** What was seen, one fact per line. */
+  readonly evidence: readonly string[];
+}
+
+export interface Rule {
+  readonly id: string;
+  readonly area: RuleArea;
+  readonly title: string;
+  readonly why: string;
+  readonly remedy: string;
+  /** A command that shows whether the remedy worked. */
+  readonly proof: string;
+  check(facts: DoctorFacts): Verdict;
+}
+
+export interface Finding extends Omit<Rule, 'check'>, Verdict {}
+
+export function pass(...evidence: readonly string[]): Verdict {
+  return { status: 'pass', evidence };
+}
+
+export function warn(...evidence: readonly string[]): Verdict {
+  return { status: 'warn', evidence };
+}
+
+export function fail(...evidence: readonly string[]): Verdict {
+  return { status: 'fail', evidence };
+}
+
+/** Not asked: the reason says what was missing or why it does not apply. */
+export function skip(...evidence: readonly string[]): Verdict {
+  return { status: 'skip', evidence };
+}
+
+/** The worst of several parts; a part without evidence does not count. */
+export function worst(parts: readonly Verdict[], whenNone: Verdict): Verdict {
+  const order: readonly RuleStatus[] = ['fail', 'warn', 'pass', 'skip'];
+  const seen = parts.filter((part) => part.evidence.length > 0);
+  const status = order.find((candidate) => seen.some((part) => part.status === candidate));
+  if (status === undefined) return whenNone;
+  return { status, evidence: seen.filter((p) => p.status === status).flatMap((p) => p.evidence) };
+}

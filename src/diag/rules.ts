@@ -1,0 +1,46 @@
+// Every rule, in the order in which a person should look: the reference first, then how the run is
+// set up, then the machine. docs/diagnostics.md is generated from this list.
+
+import type { Rule } from './rule.js';
+import { capabilityRule, devmemCounterRule, pluginRule, rxdmRule } from './rules/devmem.js';
+import { clockRule, gpuDriverRule, iommuRule, kernelRule, limitsRule } from './rules/machine.js';
+import {
+  buffersRule,
+  congestionRule,
+  countersRule,
+  linkRule,
+  mtuRule,
+  retransmitRule,
+  steeringRule,
+} from './rules/nics.js';
+import { appliedRule, clashRule, irqNodeRule, writersRule } from './rules/placement.js';
+import { referenceRule } from './rules/reference.js';
+import { bindingsRule, peersRule, socketsRule, variablesRule } from './rules/run-setup.js';
+
+export const RULES: readonly Rule[] = [
+  referenceRule,
+  kernelRule,
+  limitsRule,
+  linkRule,
+  countersRule,
+  capabilityRule,
+  rxdmRule,
+  pluginRule,
+  gpuDriverRule,
+  devmemCounterRule,
+  peersRule,
+  variablesRule,
+  bindingsRule,
+  socketsRule,
+  appliedRule,
+  irqNodeRule,
+  clashRule,
+  writersRule,
+  steeringRule,
+  mtuRule,
+  buffersRule,
+  congestionRule,
+  retransmitRule,
+  iommuRule,
+  clockRule,
+];

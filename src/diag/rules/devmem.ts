@@ -1,0 +1,117 @@
+// What device memory over TCP needs below the plugin: NIC capability, the receive manager, the
+// plugin itself. The manager is only looked for: never started, never configured.
+
+import type { Nic } from '../../host/model.js';
+import type { DoctorFacts } from '../facts.js';
+import { fail, pass, type Rule, skip, type Verdict, warn, worst } from '../rule.js';
+
+const BIND_RX = 13;
+const BIND_TX = 15;
+const PLUGIN_TABLE = 7;
+const RULE_SOCKET = 'rx_rule_manager';
+const NOT_ASKED = 'only asked with --provider tcpx';
+const NOT_CAPTURED = 'a capture does not hold this; ask on the host itself';
+
+export const capabilityRule: Rule = {
+  id: 'devmem.capability',
+  area: 'system',
+  title: 'Data NICs can receive into device memory',
+  why:
+    'Without header split and flow steering, payload lands in host memory and the plugin reports ' +
+    '"rx no cmsg"; nothing falls back by itself.',
+  remedy:
+    'On the TCPX kernel the receive manager sets enable-strict-header-split; upstream: ethtool ' +
+    '-G NIC tcp-data-split on, ethtool -K NIC ntuple on.',
+  proof: 'ethtool --show-priv-flags NIC; ethtool -g NIC',
+  check(facts): Verdict {
+    if (facts.provider === 'tcp') return skip(NOT_ASKED);
+    return worst(
+      facts.dataNics.map((nic) => capability(nic, facts)),
+      fail('no data NIC'),
+    );
+  },
+};
+
+function capability(nic: Nic, facts: DoctorFacts): Verdict {
+  const flags = nic.ethtool?.privateFlags ?? {};
+  const strict = flags['enable-strict-header-split'];
+  if (strict === true) return pass(`${nic.name}: TCPX kernel, strict header split on`);
+  if (strict === false) return fail(`${nic.name}: TCPX kernel, but strict header split is off`);
+  const operations = facts.netdevOperations ?? [];
+  if (!operations.includes(BIND_RX)) {
+    return fail(`${nic.name}: neither TCPX flags nor the kernel’s bind-rx: plain TCP only`);
+  }
+  const split = nic.ethtool?.rings?.tcpDataSplit;
+  const isSteered = nic.ethtool?.features['rx-ntuple-filter']?.isActive ?? false;
+  const send = operations.includes(BIND_TX) ? 'send and receive' : 'receive only';
+  if (split === 'on' && isSteered) return pass(`${nic.name}: upstream device memory, ${send}`);
+  return fail(`${nic.name}: header split ${split ?? 'unknown'}, flow rules ${isSteered}`);
+}
+
+export const rxdmRule: Rule = {
+  id: 'devmem.rxdm',
+  area: 'system',
+  title: 'The receive manager (RxDM, dp-manager) runs and answers where the plugin looks',
+  why:
+    'It binds GPU memory to NIC queues and installs flow rules. Without it every accept fails; ' +
+    'with a wrong socket folder the plugin does not find it.',
+  remedy:
+    'Start it as its vendor documents, share its socket folder with the container, and set ' +
+    'NCCL_GPUDIRECTTCPX_UNIX_CLIENT_PREFIX to that folder.',
+  proof: 'ls "$NCCL_GPUDIRECTTCPX_UNIX_CLIENT_PREFIX"',
+  check({ provider, rxdm, isCapture }): Verdict {
+    if (provider === 'tcp') return skip(NOT_ASKED);
+    if (isCapture) return skip(NOT_CAPTURED);
+    const named = rxdm.processes.map(({ pid, name }) => `process ${pid} ${name}`);
+    const seen = named.length === 0 ? ['no such process is visible here'] : named;
+    if (!rxdm.sockets.includes(RULE_SOCKET)) {
+      return fail(`no socket ${RULE_SOCKET} in ${rxdm.prefix}`, ...seen);
+    }
+    const troubles = rxdm.journal ?? [];
+    if (troubles.length > 0) return warn(...seen, ...troubles.slice(-3));
+    const journal =
+      rxdm.journal === undefined ? 'its journal is not readable here' : 'journal quiet';
+    return pass(`${rxdm.prefix}/${RULE_SOCKET} is there`, ...seen, journal);
+  },
+};
+
+export const pluginRule: Rule = {
+  id: 'devmem.plugin',
+  area: 'system',
+  title: 'The NCCL net plugin is there and has the table that is used',
+  why: 'The provider calls the plugin’s version 7 table; a missing file or table ends the run.',
+  remedy:
+    'Install the plugin, name it with UCCL_TCPX_PLUGIN_PATH, and copy it to a file system that ' +
+    'allows execution (/var/lib/tcpx is often mounted noexec).',
+  proof: 'tcpx devices',
+  check({ provider, plugin, isCapture }): Verdict {
+    if (provider === 'tcp') return skip(NOT_ASKED);
+    if (isCapture) return skip(NOT_CAPTURED);
+    if (plugin.path === undefined) return fail(`not found: ${plugin.candidates.join(', ')}`);
+    if (plugin.isNoexec) return fail(`${plugin.path} lies on a noexec mount`);
+    const tables = `tables v${plugin.versions.join(', v')}`;
+    if (!plugin.versions.includes(PLUGIN_TABLE)) {
+      return fail(`${plugin.path}: no ncclNetPlugin_v${PLUGIN_TABLE} (${tables})`);
+    }
+    return pass(`${plugin.path}, ${tables}`);
+  },
+};
+
+export const devmemCounterRule: Rule = {
+  id: 'devmem.counter',
+  area: 'run',
+  title: 'Device-memory packets were counted since boot',
+  why: 'The only proof that payload reached GPU memory directly is that this counter grows.',
+  remedy: 'Run a transfer between two hosts and read the counter before and after.',
+  proof: 'tcpx watch',
+  check({ provider, dataNics }): Verdict {
+    if (provider === 'tcp') return skip(NOT_ASKED);
+    const counts = dataNics.map(
+      (nic) => [nic.name, nic.ethtool?.statistics['rx_devmem_pkts']] as const,
+    );
+    const known = counts.filter(([, count]) => count !== undefined);
+    if (known.length === 0) return skip('this driver has no rx_devmem_pkts');
+    const lines = known.map(([nic, count]) => `${nic}: ${count ?? 0}`);
+    return known.some(([, count]) => (count ?? 0) > 0) ? pass(...lines) : warn(...lines);
+  },
+};

@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { loadConfig } from '../base/config.js';
+import { withCode } from '../testing/expect-error.js';
+import { agree, checkAgreement, type Wish, wishOf } from './agreement.js';
+
+const BASE: Wish = { channels: 1, windowChunks: 16, chunkBytes: 524288, explicit: 0 };
+
+test('agreement: what was set by hand is marked, defaults are not', () => {
+  assert.deepEqual(wishOf(loadConfig({ environment: {} })), BASE);
+  const options = { 'flow.channels': 4, 'flow.chunkBytes': 8192 };
+  const wish = wishOf(loadConfig({ options, environment: {} }));
+  assert.deepEqual(wish, { channels: 4, windowChunks: 16, chunkBytes: 8192, explicit: 5 });
+});
+
+test('agreement: for each setting a value set by hand wins, and two must be equal', () => {
+  const value = fc.constantFrom(4096, 8192);
+  fc.assert(
+    fc.property(value, value, fc.boolean(), fc.boolean(), (server, client, isServer, isClient) => {
+      const serverWish = { ...BASE, chunkBytes: server, explicit: isServer ? 4 : 0 };
+      const clientWish = { ...BASE, chunkBytes: client, explicit: isClient ? 4 : 0 };
+      if (isServer && isClient && server !== client) {
+        const attempt = () => agree(serverWish, clientWish);
+        assert.throws(attempt, withCode('ERR_CONFIG_MISMATCH', /flow\.chunkBytes/));
+        return;
+      }
+      assert.equal(agree(serverWish, clientWish).chunkBytes, isServer ? server : client);
+    }),
+  );
+});
+
+test('agreement: nothing outside of the settings table passes, from whichever end', () => {
+  const outside: Partial<Wish>[] = [
+    { channels: 0 },
+    { channels: 17 },
+    { windowChunks: 0 },
+    { windowChunks: 257 },
+    { chunkBytes: 4095 },
+    { chunkBytes: 16 * 1024 * 1024 + 1 },
+  ];
+  for (const change of outside) {
+    const attempt = () => agree(BASE, { ...BASE, ...change });
+    assert.throws(attempt, withCode('ERR_WIRE_LIMIT'), JSON.stringify(change));
+    assert.throws(() => checkAgreement({ ...BASE, ...change }), withCode('ERR_WIRE_LIMIT'));
+  }
+  checkAgreement(BASE);
+});

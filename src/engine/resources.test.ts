@@ -1,0 +1,179 @@
+// What sessions and engines take from the kernel comes back: descriptors, mappings, timers.
+
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { after, test } from 'node:test';
+import { promisify } from 'node:util';
+import { sleepMs } from '../base/clock.js';
+import { closeFd } from '../ffi/libc/file-descriptor.js';
+import {
+  connectSocket,
+  openStreamSocket,
+  SO_LINGER,
+  SOL_SOCKET,
+  setSocketText,
+  shutdownSocket,
+} from '../ffi/libc/socket.js';
+import { closeEngines, openEngine, openPair } from '../testing/engine-pair.js';
+import { withCode } from '../testing/expect-error.js';
+import { mappedBytes, openDescriptors } from '../testing/process-resources.js';
+import { listenRaw, RawPeer } from '../testing/raw-peer.js';
+import { ControlKind } from '../wire/control-frame.js';
+import { proofOf } from './trust.js';
+
+after(closeEngines);
+
+for (const progress of ['caller', 'lanes'] as const) {
+  test(`resources, ${progress}: 60 sessions come and go, nothing stays`, async () => {
+    const server = await openEngine({ 'lane.progress': progress, 'flow.channels': 2 });
+    const client = await openEngine({ 'lane.progress': progress });
+    const drive = <T>(promise: Promise<T>): Promise<T> => client.drive(server.drive(promise));
+    const port = server.listen({ host: '127.0.0.1', port: 0 });
+    const local = client.register(new Uint8Array(100_000));
+    const remote = server.register(new Uint8Array(100_000)).descriptor;
+    const blocks = [{ local, localOffset: 0, remote, remoteOffset: 0, bytes: 100_000 }];
+    const once = async (): Promise<void> => {
+      const session = await drive(client.connect('127.0.0.1', port));
+      await drive(session.write(blocks, { notify: 'x' }).done);
+      await drive(session.close());
+      while (server.sessions.length > 0) await drive(sleepMs(1));
+    };
+    for (let round = 0; round < 5; round++) await once();
+    const before = { fds: openDescriptors(), bytes: mappedBytes() };
+    for (let round = 0; round < 60; round++) await once();
+    assert.equal(openDescriptors(), before.fds, 'descriptors');
+    // A channel maps more than 8 MiB; the heap of the process itself grows a little meanwhile.
+    const grown = mappedBytes() - before.bytes;
+    assert.ok(grown < 24 * 1024 * 1024, `${grown} bytes stayed mapped`);
+    await drive(Promise.all([client.close(), server.close()]));
+  });
+
+  test(`resources, ${progress}: 12 pairs of engines come and go, nothing stays`, async () => {
+    const settings = { 'lane.progress': progress };
+    for (let round = 0; round < 2; round++) await (await openPair(settings)).close();
+    const before = { fds: openDescriptors(), bytes: mappedBytes() };
+    for (let round = 0; round < 12; round++) await (await openPair(settings)).close();
+    await sleepMs(20);
+    assert.equal(openDescriptors(), before.fds, 'descriptors');
+    // Threads leave stacks and heaps to their successors: only without them does the sum tell.
+    if (progress === 'lanes') return;
+    const perPair = (mappedBytes() - before.bytes) / 12;
+    assert.ok(perPair < 300 * 1024, `${perPair} bytes per pair stayed mapped`);
+  });
+}
+
+test('resources: 1,000 registrations, and again in the same slots', async () => {
+  const engine = await openEngine({ 'lane.progress': 'caller', 'memory.regionsMax': 1000 });
+  const memory = new Uint8Array(1000);
+  const keys = new Set<string>();
+  for (let round = 0; round < 3; round++) {
+    const regions = Array.from(memory, (_, index) => engine.register(memory.subarray(index)));
+    for (const { descriptor } of regions) keys.add(descriptor.key);
+    assert.throws(() => engine.register(memory), withCode('ERR_CONFIG_VALUE', /regionsMax/));
+    for (const region of regions) await engine.deregister(region);
+  }
+  assert.equal(keys.size, 3000);
+  await engine.close();
+});
+
+test('resources: connections that are reset before they are accepted leave nothing', async () => {
+  const engine = await openEngine({ 'lane.progress': 'caller' });
+  const port = engine.listen({ host: '127.0.0.1', port: 0 });
+  const before = openDescriptors();
+  for (let round = 0; round < 50; round++) {
+    const fd = openStreamSocket('127.0.0.1');
+    connectSocket(fd, { host: '127.0.0.1', port });
+    // Linger on, for no time: close sends a reset.
+    assert.equal(setSocketText(fd, SOL_SOCKET, SO_LINGER, '\x01\0\0\0\0\0\0\0'), 0);
+    closeFd(fd);
+    for (let polls = 0; polls < 64; polls++) engine.poll();
+  }
+  await engine.drive(sleepMs(50));
+  assert.equal(openDescriptors(), before);
+  await engine.close();
+});
+
+test('resources: a server with a nonsense data address costs no descriptor', async () => {
+  const client = await openEngine({ 'session.handshakeTimeoutMs': 500 });
+  const generation = new Uint8Array(8);
+  const nonce = new Uint8Array(32);
+  const server = await listenRaw((peer) => void answer(peer));
+  after(() => server.close());
+  async function answer(peer: RawPeer): Promise<void> {
+    const hello = await peer.next();
+    assert.ok(hello?.kind === ControlKind.Hello);
+    const transcript = {
+      clientGeneration: hello.generation,
+      serverGeneration: generation,
+      clientNonce: hello.nonce,
+      serverNonce: nonce,
+    };
+    const proof = proofOf(new Uint8Array(0), 'server', transcript);
+    const name = 'liar';
+    peer.send({ kind: ControlKind.Challenge, features: 0, generation, nonce, name, proof });
+    await peer.next();
+    const agreement = { channels: 1, windowChunks: 16, chunkBytes: 65536 };
+    const addresses = ['not an address'];
+    peer.send({ kind: ControlKind.Accept, sessionId: 1, ...agreement, addresses });
+  }
+  const attempt = () => assert.rejects(client.connect('127.0.0.1', server.port));
+  await attempt();
+  await sleepMs(20);
+  const before = openDescriptors();
+  for (let round = 0; round < 10; round++) await attempt();
+  await sleepMs(50);
+  const grown = openDescriptors() - before;
+  assert.ok(grown <= 1, `${grown} descriptors`);
+  await client.close();
+});
+
+test('resources: closing with handshakes open does not keep the process', async () => {
+  const script = `
+    import { openEngine } from '${new URL('../testing/engine-pair.js', import.meta.url).href}';
+    import { connect } from 'node:net';
+    const engine = await openEngine({ 'session.handshakeTimeoutMs': 20000 });
+    const port = engine.listen({ host: '127.0.0.1', port: 0 });
+    const socket = connect(port, '127.0.0.1').on('error', () => undefined);
+    await new Promise((resolve) => socket.once('connect', resolve));
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    await engine.close();
+    socket.destroy();
+  `;
+  const startMs = performance.now();
+  await promisify(execFile)(process.execPath, ['--input-type=module', '-e', script]);
+  assert.ok(performance.now() - startMs < 8000);
+});
+
+test('resources: closing is orderly when the peer has gone a moment ago', async () => {
+  for (let round = 0; round < 5; round++) {
+    const pair = await openPair({ 'lane.progress': 'caller' });
+    // As after a reset that nobody has looked at yet: the goodbye cannot be sent.
+    shutdownSocket(pair.session.control.socket.fd);
+    await pair.drive(pair.session.close());
+    await pair.close();
+    assert.equal(pair.session.state, 'closed');
+  }
+});
+
+test('engine: a name that no peer would take is refused when the engine opens', async () => {
+  const open = openEngine({ 'lane.progress': 'caller' }, { name: '€'.repeat(86) });
+  await assert.rejects(open, withCode('ERR_USAGE_ARGUMENT', /255/));
+});
+
+test('resources: a closed engine leaves no timer that keeps the process alive', async () => {
+  const timers = (): number =>
+    process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
+  const before = timers();
+  const engine = await openEngine({});
+  await engine.close();
+  assert.equal(timers(), before);
+});
+
+test('resources: listening with an absent NIC fails at once and names it', async () => {
+  const engine = await openEngine({ 'session.nics': 'absent9' });
+  assert.throws(
+    () => engine.listen({ host: '127.0.0.1', port: 0 }),
+    withCode('ERR_CONFIG_VALUE', /absent9/),
+  );
+  await engine.close();
+});

@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict';
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { loadConfig } from '../base/config.js';
+import type { SettingValues } from '../base/settings.js';
+import { withCode } from '../testing/expect-error.js';
+import { attachProof, isSameProof, loadTrust, proofOf } from './trust.js';
+
+const folder = mkdtempSync(join(tmpdir(), 'tcpx-trust-'));
+after(() => rmSync(folder, { recursive: true }));
+
+function trustOf(options: Partial<SettingValues>) {
+  return loadTrust(loadConfig({ options, environment: {} }).values);
+}
+
+function secretFile(text: string, mode: number): string {
+  const path = join(folder, `secret-${mode.toString(8)}-${text.length}`);
+  writeFileSync(path, text);
+  chmodSync(path, mode);
+  return path;
+}
+
+const TRANSCRIPT = {
+  clientGeneration: new Uint8Array(8).fill(1),
+  serverGeneration: new Uint8Array(8).fill(2),
+  clientNonce: new Uint8Array(32).fill(3),
+  serverNonce: new Uint8Array(32).fill(4),
+};
+const SECRET = new TextEncoder().encode('a secret of sixteen bytes');
+
+test('trust: loopback by default, the network when asked for, a secret when given', () => {
+  assert.deepEqual([trustOf({}).name, trustOf({}).acceptsNetwork], ['loopback', false]);
+  const network = trustOf({ 'trust.mode': 'network' });
+  assert.deepEqual([network.name, network.acceptsNetwork], ['network', true]);
+  const secret = trustOf({ 'trust.secret': '0123456789abcdef' });
+  assert.deepEqual([secret.name, secret.acceptsNetwork], ['secret', true]);
+});
+
+test('trust: a secret file must be private, readable and long enough', () => {
+  const good = secretFile('0123456789abcdef\n', 0o600);
+  assert.equal(new TextDecoder().decode(trustOf({ 'trust.secretFile': good }).secret).length, 16);
+  const cases: [string, RegExp][] = [
+    [secretFile('0123456789abcdef', 0o644), /chmod 600/],
+    [secretFile('short', 0o600), /16 bytes/],
+    [join(folder, 'missing'), /not readable/],
+  ];
+  for (const [path, text] of cases) {
+    const load = () => trustOf({ 'trust.secretFile': path });
+    assert.throws(load, withCode('ERR_CONFIG_VALUE', text));
+  }
+});
+
+test('trust: a proof depends on the secret, the role and every part of the transcript', () => {
+  const proofs = [
+    proofOf(SECRET, 'client', TRANSCRIPT),
+    proofOf(SECRET, 'server', TRANSCRIPT),
+    proofOf(SECRET, 'session', TRANSCRIPT),
+    proofOf(new Uint8Array(0), 'client', TRANSCRIPT),
+    ...Object.keys(TRANSCRIPT).map((key) => {
+      const changed = { ...TRANSCRIPT, [key]: new Uint8Array(key.includes('Nonce') ? 32 : 8) };
+      return proofOf(SECRET, 'client', changed);
+    }),
+  ];
+  const texts = new Set(proofs.map((proof) => Buffer.from(proof).toString('hex')));
+  assert.equal(texts.size, proofs.length);
+  assert.ok(isSameProof(proofs[0]!, proofOf(SECRET, 'client', TRANSCRIPT)));
+});
+
+test('trust: an attach proof depends on session, channel, epoch, nonce and direction', () => {
+  const attach = { sessionId: 1, channelIndex: 2, epoch: 3, nonce: new Uint8Array(32) };
+  const proofs = [
+    attachProof(SECRET, 'attach', attach),
+    attachProof(SECRET, 'attached', attach),
+    attachProof(SECRET, 'attach', { ...attach, sessionId: 12, channelIndex: 2 }),
+    attachProof(SECRET, 'attach', { ...attach, sessionId: 1, channelIndex: 22 }),
+    attachProof(SECRET, 'attach', { ...attach, epoch: 4 }),
+    attachProof(SECRET, 'attach', { ...attach, nonce: new Uint8Array(32).fill(1) }),
+  ];
+  assert.equal(new Set(proofs.map((proof) => Buffer.from(proof).toString('hex'))).size, 6);
+});
+
+test('trust: proofs of another length are different, not an exception', () => {
+  assert.ok(!isSameProof(new Uint8Array(31), new Uint8Array(32)));
+  assert.ok(!isSameProof(new Uint8Array(32).fill(1), new Uint8Array(32)));
+});

@@ -1,0 +1,8 @@
+// Which boot this is: journals of an earlier one have nothing left to undo.
+
+import { readLine } from '../field-text.js';
+import type { HostFiles } from '../host-files.js';
+
+export function readBootId(files: HostFiles): string | undefined {
+  return readLine(files, '/proc/sys/kernel/random/boot_id');
+}

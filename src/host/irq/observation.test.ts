@@ -1,0 +1,88 @@
+// Bundles, thread files and baselines as they lie on disk.
+
+import assert from 'node:assert/strict';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, test } from 'node:test';
+import { openFolderFiles } from '../host-files.js';
+import { devmemDelta, interruptDelta, parseCpuUse, readBundle } from './observation.js';
+import { allowedCpus, lastCpu, readThreads } from './threads.js';
+
+const BEFORE = `           CPU0       CPU2
+ 28:          5          7  PCI-MSIX-0000:06:00.0   0-edge      gve-ntfy-blk0@pci:0000:06:00.0
+LOC:        100        100   Local timer interrupts
+`;
+const AFTER = BEFORE.replace('5          7', '5         19');
+
+const MPSTAT = `Linux 6.6.0 (host)  10/07/2025  _x86_64_  (2 CPU)
+
+12:00:01 AM  CPU    %usr   %nice    %sys %iowait    %irq   %soft  %steal  %guest  %gnice   %idle
+12:00:02 AM  all   10.00    0.00    0.00    0.00    0.00    0.00    0.00    0.00    0.00   90.00
+12:00:02 AM    0   10.00    0.00    0.00    0.00    0.00    0.00    0.00    0.00    0.00   90.00
+
+Average:     CPU    %usr   %nice    %sys %iowait    %irq   %soft  %steal  %guest  %gnice   %idle
+Average:     all   12.00    0.00    0.00    0.00    0.00    0.00    0.00    0.00    0.00   88.00
+Average:       0   25.00    0.00    0.00    0.00    0.00    0.00    0.00    0.00    0.00   75.00
+Average:       2    0.00    0.00    0.00    0.00    0.00   60.00    0.00    0.00    0.00   40.00
+`;
+
+let folder = '';
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'tcpx-bundle-'));
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+test('bundle: interrupts between two snapshots, by line and CPU, columns by header', () => {
+  const delta = interruptDelta(BEFORE, AFTER);
+  assert.deepEqual([...(delta.get(28) ?? [])], [[2, 12]]);
+  assert.equal(interruptDelta(BEFORE, undefined).size, 0);
+});
+
+test('bundle: mpstat’s averages win over its samples; the sum line is left out', () => {
+  assert.deepEqual(
+    [...parseCpuUse(MPSTAT)],
+    [
+      [0, 25],
+      [2, 60],
+    ],
+  );
+  assert.deepEqual([...parseCpuUse('mpstat: command not found')], []);
+});
+
+test('bundle: devmem packets by NIC section', () => {
+  const text = (count: number) =>
+    `=== eth1 ===\n  rx_devmem_pkts: ${count}\n\n=== eth2 ===\n  x: 1\n`;
+  assert.deepEqual([...devmemDelta(text(10), text(25))], [['eth1', 15]]);
+});
+
+for (const [before, after] of [
+  ['irq_before.txt', 'irq_after.txt'],
+  ['irq_snapshot_before.txt', 'irq_snapshot_after.txt'],
+  ['before/proc/interrupts', 'after/proc/interrupts'],
+] as const) {
+  test(`bundle: found as ${before}, and what is missing is named`, () => {
+    for (const phase of ['before/proc', 'after/proc']) {
+      mkdirSync(join(folder, phase), { recursive: true });
+    }
+    writeFileSync(join(folder, before), BEFORE);
+    writeFileSync(join(folder, after), AFTER);
+    const bundle = readBundle(folder);
+    assert.equal(bundle.interrupts.get(28)?.get(2), 12);
+    assert.equal(bundle.missing.length, 3);
+  });
+}
+
+test('threads: a name with parentheses and spaces does not shift the fields', () => {
+  const fields = Array.from({ length: 50 }, (_, index) => String(index + 3));
+  assert.equal(lastCpu(`7 (odd) name (x) ${fields.join(' ')}`), 39);
+  assert.equal(lastCpu('7 (short) S 1 2'), undefined);
+  assert.deepEqual(allowedCpus('Name:\tx\nCpus_allowed_list:\t0-1,4\n'), [0, 1, 4]);
+});
+
+test('threads: of this very process, each with its allowed CPUs and time on CPU', () => {
+  const threads = readThreads(openFolderFiles('/'), process.pid);
+  assert.ok(threads.length > 1);
+  assert.ok(threads.some(({ tid }) => tid === process.pid));
+  assert.ok(threads.every(({ cpu, allowed }) => cpu !== undefined && (allowed?.length ?? 0) > 0));
+});

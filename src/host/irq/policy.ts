@@ -1,0 +1,257 @@
+// The policies of `tcpx irq plan` and `tcpx env`: one entry each, data and function together.
+// A policy first gives cores to NICs (allocate), then a CPU set to each queue interrupt (place).
+
+import { TcpxError } from '../../base/errors.js';
+import { parseBindings } from '../bindings.js';
+import type { NicVector } from '../model.js';
+import {
+  type Allocation,
+  type AllocationRequest,
+  allocateGiven,
+  allocateManual,
+  allocateSlices,
+  allocateSplit,
+  type NicAllocation,
+} from './allocation.js';
+import { cutEvenly, physicalCores } from './core-map.js';
+import { formatCpuList } from '../../base/cpu-set.js';
+import { type CpuSet, cpuSet, requireCpuList } from './cpu-choice.js';
+
+export const POLICY_NAMES = [
+  'nccl',
+  'numa-local',
+  'physical',
+  'split',
+  'channels',
+  'manual',
+] as const;
+export type PolicyName = (typeof POLICY_NAMES)[number];
+
+export interface PolicyRequest extends AllocationRequest {
+  readonly manualCores: CpuSet;
+  readonly channels: number;
+  /** Interrupts observed, by IRQ: the busiest queues then get cores of their own first. */
+  readonly observed?: ReadonlyMap<number, number>;
+}
+
+export interface Placement {
+  readonly cpus: CpuSet;
+  readonly reason: string;
+}
+
+export interface Policy {
+  readonly name: PolicyName;
+  readonly summary: string;
+  allocate(request: PolicyRequest): Allocation;
+  place(vector: NicVector, allocation: NicAllocation, request: PolicyRequest): Placement;
+}
+
+/** Core sets of Google's reference run on A3-high: two NICs of a node share each set. */
+export const A3_HIGH_TX_BINDINGS =
+  'eth1:8-21,112-125;eth2:8-21,112-125;eth3:60-73,164-177;eth4:60-73,164-177';
+export const A3_HIGH_RX_BINDINGS =
+  'eth1:22-35,126-139;eth2:22-35,126-139;eth3:74-87,178-191;eth4:74-87,178-191';
+export const A3_HIGH_APPLICATION = '0-7,52-59,104-111,156-163';
+
+export const POLICIES: Readonly<Record<PolicyName, Policy>> = {
+  nccl: {
+    name: 'nccl',
+    summary:
+      'The NCCL reference ranges: a TX vector may use the send threads’ range, an RX vector the ' +
+      'receive threads’ range. Interrupts and threads share cores.',
+    allocate: (request) => allocateGiven(withReferenceRanges(request)),
+    place: placeInRange,
+  },
+  'numa-local': {
+    name: 'numa-local',
+    summary:
+      'One CPU of the NIC’s own node per queue; NICs of one node get different cores, CPU 0 and ' +
+      'application cores are left out, hyperthreads are used once cores run out.',
+    allocate: (request) => allocateSlices(request, true),
+    place: placeOnePerQueue,
+  },
+  physical: {
+    name: 'physical',
+    summary: 'As numa-local, but one hardware thread per physical core only.',
+    allocate: (request) => allocateSlices(request, false),
+    place: placeOnePerQueue,
+  },
+  split: {
+    name: 'split',
+    summary:
+      'Send threads, receive threads and interrupts on three disjoint sets of physical cores of ' +
+      'the NIC’s node; interrupt cores are not shared between NICs.',
+    allocate: allocateSplit,
+    place: placeOnePerQueue,
+  },
+  channels: {
+    name: 'channels',
+    summary:
+      'As split (or as the ranges given), each set cut into one part per channel; queue q ' +
+      'belongs to channel q mod channels.',
+    allocate: (request) =>
+      request.txBindings.length > 0 ? allocateGiven(request) : allocateSplit(request),
+    place: placePerChannel,
+  },
+  manual: {
+    name: 'manual',
+    summary: 'The cores named with --cores for every queue vector of the NIC named with --nic.',
+    allocate: (request) => allocateManual(request, request.manualCores),
+    place: (vector, allocation) => ({
+      cpus: allocation.irq,
+      reason: `${describeVector(vector)}: cores chosen by hand`,
+    }),
+  },
+};
+
+export function parsePolicyName(text: string): PolicyName {
+  const name = POLICY_NAMES.find((candidate) => candidate === text);
+  if (name !== undefined) return name;
+  throw new TcpxError(
+    'ERR_USAGE_ARGUMENT',
+    `policy ${JSON.stringify(text)} is not one of ${POLICY_NAMES.join(', ')}`,
+  );
+}
+
+/** Given ranges win; otherwise those of A3-high, if this host has such NICs and cores. */
+export function withReferenceRanges(request: PolicyRequest): PolicyRequest {
+  if (request.txBindings.length > 0 || request.rxBindings.length > 0) return onlyNamed(request);
+  const filled: PolicyRequest = {
+    ...request,
+    txBindings: parseBindings(A3_HIGH_TX_BINDINGS).bindings,
+    rxBindings: parseBindings(A3_HIGH_RX_BINDINGS).bindings,
+    application: request.application ?? requireCpuList(A3_HIGH_APPLICATION),
+  };
+  const known = new Set(filled.txBindings.map((binding) => binding.nic));
+  const isA3High =
+    request.cores.online.length === 208 && request.nics.some((n) => known.has(n.name));
+  if (isA3High) return { ...filled, nics: request.nics.filter((nic) => known.has(nic.name)) };
+  throw new TcpxError(
+    'ERR_USAGE_ARGUMENT',
+    'policy nccl: its own ranges are for A3-high (208 CPUs, eth1 to eth4); this host has ' +
+      `${request.cores.online.length} CPUs. Give --tx-bindings and --rx-bindings, or use split`,
+  );
+}
+
+function onlyNamed(request: PolicyRequest): PolicyRequest {
+  const named = new Set([...request.txBindings, ...request.rxBindings].map(({ nic }) => nic));
+  const nics = request.nics.filter((nic) => named.has(nic.name));
+  if (nics.length > 0) return { ...request, nics };
+  throw new TcpxError(
+    'ERR_USAGE_ARGUMENT',
+    `the bindings name ${[...named].join(', ')}; none of the chosen NICs is among them`,
+  );
+}
+
+export function describeVector(vector: NicVector): string {
+  if (vector.role === 'rx') return `RX queue ${vector.queue ?? '?'}`;
+  if (vector.role === 'tx') return `TX queue ${vector.queue ?? '?'}`;
+  if (vector.role === 'rxtx') return `queue pair ${vector.queue ?? '?'}`;
+  return `vector ${vector.index}`;
+}
+
+function placeInRange(
+  vector: NicVector,
+  allocation: NicAllocation,
+  request: PolicyRequest,
+): Placement {
+  const isTx = vector.role === 'tx';
+  const isRx = vector.role === 'rx';
+  const cpus = isTx ? allocation.tx : isRx ? allocation.rx : allocation.irq;
+  const what = isTx ? 'send' : isRx ? 'receive' : 'send and receive';
+  const count = physicalCores(cpus, request.cores).length;
+  const reason =
+    `${describeVector(vector)}: the ${what} threads’ range of ${allocation.nic}, ` +
+    `${count} physical cores`;
+  return { cpus, reason };
+}
+
+function placeOnePerQueue(
+  vector: NicVector,
+  allocation: NicAllocation,
+  request: PolicyRequest,
+): Placement {
+  const order = coresFirst(allocation.irq, request);
+  if (order.length === 0) return { cpus: [], reason: 'no core is left for interrupts' };
+  const { position, why } = positionOf(vector, allocation.nic, order.length, request);
+  const cpu = order[position % order.length] ?? 0;
+  const reason =
+    `${describeVector(vector)}: ${placeName(cpu, request)}, position ${position % order.length} ` +
+    `of ${order.length} interrupt CPUs of ${allocation.nic}${why}`;
+  return { cpus: [cpu], reason };
+}
+
+/** By load where a run was observed, else by queue number. */
+function positionOf(
+  vector: NicVector,
+  nic: string,
+  cpuCount: number,
+  request: PolicyRequest,
+): { readonly position: number; readonly why: string } {
+  const { observed } = request;
+  if (observed === undefined) {
+    const queues = queueCountOf(nic, request);
+    // With cores enough, RX and TX of a queue part; else they share, as their work is one flow's.
+    const isApart = vector.role === 'rx' && cpuCount >= 2 * queues;
+    return { position: (vector.queue ?? vector.index) + (isApart ? queues : 0), why: '' };
+  }
+  const vectors = request.nics.find((candidate) => candidate.name === nic)?.vectors ?? [];
+  const load = (irq: number) => observed.get(irq) ?? 0;
+  const ranked = [...vectors].sort((a, b) => load(b.irq) - load(a.irq) || a.index - b.index);
+  return {
+    position: ranked.findIndex((candidate) => candidate.irq === vector.irq),
+    why: `; ${load(vector.irq)} interrupts observed`,
+  };
+}
+
+function placePerChannel(
+  vector: NicVector,
+  allocation: NicAllocation,
+  request: PolicyRequest,
+): Placement {
+  const queue = vector.queue ?? vector.index;
+  const channel = queue % request.channels;
+  const isShared = request.txBindings.length > 0;
+  const wholeRange = vector.role === 'tx' ? allocation.tx : allocation.rx;
+  const whole = isShared ? wholeRange : allocation.irq;
+  const part = channelCpus(whole, request)[channel] ?? [];
+  const order = coresFirst(part, request);
+  const cpu = order[Math.floor(queue / request.channels) % Math.max(1, order.length)];
+  return {
+    cpus: cpu === undefined ? [] : [cpu],
+    reason:
+      `${describeVector(vector)}: channel ${channel} of ${request.channels}, ` +
+      `whose cores are ${formatCpuList(part)}`,
+  };
+}
+
+/** A set cut into one part per channel: whole physical cores, with the hyperthreads it had. */
+export function channelCpus(cpus: CpuSet, request: PolicyRequest): readonly CpuSet[] {
+  const cores = physicalCores(cpus, request.cores);
+  return cutEvenly(cores, request.channels).map((part) =>
+    cpus.filter((cpu) => part.includes(request.cores.siblingsOf(cpu)[0] ?? cpu)),
+  );
+}
+
+// Hyperthreads come after all cores, so that few queues never meet on one core.
+function coresFirst(cpus: CpuSet, request: PolicyRequest): readonly number[] {
+  const seen = new Set<number>();
+  const first: number[] = [];
+  const later: number[] = [];
+  for (const cpu of cpuSet(cpus)) {
+    const core = request.cores.siblingsOf(cpu)[0] ?? cpu;
+    (seen.has(core) ? later : first).push(cpu);
+    seen.add(core);
+  }
+  return [...first, ...later];
+}
+
+function queueCountOf(nic: string, request: PolicyRequest): number {
+  const vectors = request.nics.find((candidate) => candidate.name === nic)?.vectors ?? [];
+  return Math.max(1, ...vectors.map((vector) => (vector.queue ?? 0) + 1));
+}
+
+function placeName(cpu: number, request: PolicyRequest): string {
+  const node = request.cores.nodeOf(cpu);
+  return node === undefined ? `CPU ${cpu}` : `CPU ${cpu} of node ${node}`;
+}

@@ -1,0 +1,77 @@
+// A plan from a file, put on the host as it is now: vectors are found again by PCI address and
+// index, since interrupt numbers may differ after a boot or a reset.
+
+import { readFileSync } from 'node:fs';
+import { TcpxError } from '../../base/errors.js';
+import { formatCpuList } from '../../base/cpu-set.js';
+import type { Nic } from '../model.js';
+import { affinityPath, IRQ_PLAN_SCHEMA, type IrqPlan, type PlanLine } from './plan.js';
+
+export function loadPlan(path: string): IrqPlan {
+  let document: Partial<IrqPlan>;
+  try {
+    document = JSON.parse(readFileSync(path, 'utf8')) as Partial<IrqPlan>;
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new TcpxError('ERR_USAGE_ARGUMENT', `plan ${path}: ${reason}`, { cause: error });
+  }
+  const hasParts = Array.isArray(document.allocations) && typeof document.txBindings === 'string';
+  if (document.schema !== IRQ_PLAN_SCHEMA || !hasParts || !isLineList(document.lines)) {
+    throw new TcpxError('ERR_USAGE_ARGUMENT', `plan ${path}: not a plan (${IRQ_PLAN_SCHEMA})`);
+  }
+  return document as IrqPlan;
+}
+
+// The values are written to the kernel as root: their shape is checked before anything else.
+function isLineList(lines: unknown): lines is readonly PlanLine[] {
+  if (!Array.isArray(lines)) return false;
+  return lines.every((line: Partial<PlanLine>) => {
+    const isNumbered = Number.isInteger(line.irq) && (line.irq ?? -1) >= 0;
+    const cpus = Array.isArray(line.cpus) && line.cpus.every(Number.isInteger) ? line.cpus : [];
+    const isConsistent = line.value !== '' && line.value === formatCpuList(cpus);
+    return isNumbered && isConsistent && typeof line.nic === 'string';
+  });
+}
+
+export interface RebasedPlan {
+  readonly plan: IrqPlan;
+  /** Lines whose vector has another number now, as text. */
+  readonly moved: readonly string[];
+}
+
+export function rebasePlan(
+  plan: IrqPlan,
+  nics: readonly Nic[],
+  hostname: string | undefined,
+  onMissing: 'refuse' | 'keep' = 'refuse',
+): RebasedPlan {
+  if (plan.hostname !== hostname) {
+    throw new TcpxError(
+      'ERR_USAGE_ARGUMENT',
+      `the plan was made for host ${plan.hostname ?? '?'}, this host is ${hostname ?? '?'}`,
+    );
+  }
+  const moved: string[] = [];
+  const lines = plan.lines.map((line) => {
+    const irq = currentIrq(line, nics) ?? missing(line, onMissing);
+    if (irq === line.irq) return line;
+    moved.push(`${line.nic} ${line.queue}: IRQ ${line.irq} is now ${irq}`);
+    return { ...line, irq, path: affinityPath(irq) };
+  });
+  return { plan: { ...plan, lines }, moved };
+}
+
+function currentIrq(line: PlanLine, nics: readonly Nic[]): number | undefined {
+  if (line.pciAddress === undefined) return line.irq;
+  const nic = nics.find((candidate) => candidate.pciAddress === line.pciAddress);
+  return nic?.vectors.find((vector) => vector.index === line.vectorIndex)?.irq;
+}
+
+function missing(line: PlanLine, onMissing: 'refuse' | 'keep'): number {
+  if (onMissing === 'keep') return line.irq;
+  throw new TcpxError(
+    'ERR_USAGE_ARGUMENT',
+    `the plan names vector ${line.vectorIndex} of ${line.pciAddress ?? '?'} (${line.nic}), which ` +
+      'this host does not have: make the plan again',
+  );
+}

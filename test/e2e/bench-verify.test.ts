@@ -1,0 +1,109 @@
+// The benchmark's check must be able to fail. The target here is the real one, in this process,
+// with a hand on its memory: bytes change after they have landed, before they are checked.
+
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { type TestContext, test } from 'node:test';
+import { loadConfig } from '../../src/base/config.js';
+import { createLog } from '../../src/base/log.js';
+import { decodeBenchMessage } from '../../src/bench/bench-message.js';
+import { BenchTarget } from '../../src/bench/bench-target.js';
+import { readHostFacts } from '../../src/bench/host-facts.js';
+import { fillPattern } from '../../src/bench/pattern.js';
+import { Engine } from '../../src/engine/internal.js';
+import type { BenchResult } from '../../src/results/bench-result.js';
+import { runTcpx } from './child.js';
+
+const SIZE_BYTES = 2 * 1024 * 1024;
+const CHUNK_BYTES = 512 * 1024;
+const ITERATIONS = 4;
+
+/** Called with the target's memory between landing and check, or between fill and read. */
+type Tamper = (memory: Uint8Array, seed: number) => void;
+
+async function openTarget(t: TestContext, tamper: Tamper) {
+  const secret = randomBytes(12).toString('hex');
+  const config = loadConfig({ options: { 'trust.secret': secret } });
+  const log = createLog({ level: 'warn', format: 'text' });
+  let memory = new Uint8Array(0);
+  const target = new BenchTarget({
+    engine: () => keepingMemory,
+    host: readHostFacts(''),
+    log,
+    onFinished: () => undefined,
+  });
+  const engine = await Engine.open({
+    name: 'tampered-target',
+    config,
+    log,
+    onSession: (session) => target.onSession(session),
+    onNotification: ({ session, bytes }) => {
+      const message = decodeBenchMessage(bytes);
+      if (message.kind === 'check' && message.isVerify) tamper(memory, message.seed);
+      target.onNotification(session, bytes);
+      if (message.kind === 'prepare' && message.isFill) tamper(memory, message.seed);
+    },
+  });
+  t.after(() => engine.close());
+  const keepingMemory = {
+    allocate: (...words: Parameters<Engine['allocate']>) => {
+      const allocated = engine.allocate(...words);
+      memory = new Uint8Array(allocated.buffer);
+      return allocated;
+    },
+    register: (...words: Parameters<Engine['register']>) => engine.register(...words),
+    deregister: (...words: Parameters<Engine['deregister']>) => engine.deregister(...words),
+  } as unknown as Engine;
+  return { port: engine.listen({ port: 0 }), secret };
+}
+
+async function runAgainst(t: TestContext, op: string, tamper: Tamper) {
+  const { port, secret } = await openTarget(t, tamper);
+  const flags = ['--op', op, '--size', String(SIZE_BYTES), '--iters', String(ITERATIONS)];
+  const words = ['bench', 'client', '127.0.0.1', '--port', String(port), '--json', ...flags];
+  const run = await runTcpx([...words, '--warmup', '0'], { NIXL_TCPX_TRUST_SECRET: secret });
+  return { ...run, result: JSON.parse(run.stdout) as BenchResult };
+}
+
+function flipOneBit(memory: Uint8Array, seed: number): void {
+  const at = 1_234_567;
+  if (seed === 3) memory[at] = (memory[at] ?? 0) ^ 0x10;
+}
+
+// What a chunk that never came leaves behind: the bytes of the iteration before.
+function leaveOldChunk(memory: Uint8Array, seed: number): void {
+  if (seed !== 2) return;
+  const at = 2 * CHUNK_BYTES;
+  fillPattern(memory.subarray(at, at + CHUNK_BYTES), at, seed - 1);
+}
+
+function swapTwoChunks(memory: Uint8Array, seed: number): void {
+  if (seed !== 4) return;
+  const first = memory.slice(0, CHUNK_BYTES);
+  memory.copyWithin(0, CHUNK_BYTES, 2 * CHUNK_BYTES);
+  memory.set(first, CHUNK_BYTES);
+}
+
+const FAULTS: readonly (readonly [string, Tamper])[] = [
+  ['one bit that flipped', flipOneBit],
+  ['a chunk that was skipped', leaveOldChunk],
+  ['two chunks in each other’s place', swapTwoChunks],
+];
+
+for (const op of ['write', 'read']) {
+  for (const [name, tamper] of FAULTS) {
+    test(`bench verify: ${name}, ${op}, makes the answer no`, async (t) => {
+      const { exitCode, stderr, result } = await runAgainst(t, op, tamper);
+      assert.equal(exitCode, 1, stderr);
+      assert.equal(result.ok, false);
+      assert.deepEqual(result.verified, { iterations: ITERATIONS, mismatches: 1 });
+      assert.match(stderr, /^ERR_XFER_VERIFY: 1 of 4 .*\n$/);
+    });
+  }
+}
+
+test('bench verify: the same target, left alone, is good', async (t) => {
+  const { exitCode, stderr, result } = await runAgainst(t, 'write', () => undefined);
+  assert.equal(exitCode, 0, stderr);
+  assert.deepEqual(result.verified, { iterations: ITERATIONS, mismatches: 0 });
+});

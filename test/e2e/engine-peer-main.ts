@@ -1,0 +1,88 @@
+// An engine in a process of its own, for tests of two processes. Arguments: a role and a JSON
+// object of options. It prints one JSON line per fact and ends when its input ends.
+//
+//   target     listens, registers memory, prints { port, descriptor }; answers "check SEED" with
+//              the index of the first wrong byte
+//   initiator  connects and writes for ever, prints { writing: true } once bytes have landed
+//   once       connects, writes once, prints { trust } or { code, message }
+
+import { loadConfig } from '../../src/base/config.js';
+import { isTcpxError } from '../../src/base/errors.js';
+import { silentLog } from '../../src/base/log.js';
+import type { SettingValues } from '../../src/base/settings.js';
+import { Engine } from '../../src/engine/engine.js';
+import type { RegionDescriptor } from '../../src/memory/region.js';
+import { findMismatch } from '../../src/testing/pattern.js';
+
+interface Options {
+  readonly settings?: Partial<SettingValues>;
+  readonly host: string;
+  readonly port?: number;
+  readonly bytes: number;
+  readonly descriptor?: RegionDescriptor;
+}
+
+const role = process.argv[2];
+const options = JSON.parse(process.argv[3] ?? '{}') as Options;
+process.stdin.on('end', () => process.exit(0)).resume();
+
+function print(fact: object): void {
+  process.stdout.write(`${JSON.stringify(fact)}\n`);
+}
+
+async function openEngine(onCheck: (seed: number) => number): Promise<Engine> {
+  const config = loadConfig({ options: options.settings ?? {}, environment: {} });
+  return Engine.open({
+    name: `${role ?? ''} process`,
+    config,
+    log: silentLog,
+    onSession: (session) => print({ session: session.peer }),
+    onNotification: ({ session, bytes }) => {
+      const [verb, seed] = new TextDecoder().decode(bytes).split(' ');
+      if (verb === 'check') session.notify(`mismatch ${onCheck(Number(seed))}`);
+    },
+  });
+}
+
+async function runTarget(): Promise<void> {
+  const memory = new Uint8Array(options.bytes);
+  const engine = await openEngine((seed) => findMismatch(memory, 0, seed));
+  const { descriptor } = engine.register(memory);
+  print({ port: engine.listen({ host: options.host, port: options.port ?? 0 }), descriptor });
+  if (options.settings?.['lane.progress'] !== 'caller') return;
+  const pump = (): void => {
+    engine.poll();
+    setImmediate(pump);
+  };
+  pump();
+}
+
+async function runInitiator(isOnce: boolean): Promise<void> {
+  const engine = await openEngine(() => -1);
+  const { descriptor, bytes } = options;
+  if (descriptor === undefined) throw new Error('initiator: no descriptor');
+  const local = engine.register(new Uint8Array(bytes));
+  const session = await engine.connect(options.host, options.port);
+  const request = session.prepare('write', [
+    { local, localOffset: 0, remote: descriptor, remoteOffset: 0, bytes },
+  ]);
+  for (;;) {
+    const { trust, channels } = await request.post().done;
+    if (isOnce) {
+      print({ trust, nics: channels.map((channel) => channel.nic) });
+      await engine.close();
+      process.exit(0);
+    }
+    print({ writing: true });
+  }
+}
+
+try {
+  if (role === 'target') await runTarget();
+  else await runInitiator(role === 'once');
+} catch (error) {
+  print(
+    isTcpxError(error) ? { code: error.code, message: error.message } : { message: String(error) },
+  );
+  process.exit(4);
+}

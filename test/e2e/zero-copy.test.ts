@@ -1,0 +1,63 @@
+// `tcpx bench loopback --zero-copy`: what went by reference is counted, and every byte is right.
+
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import type { BenchResult } from '../../src/results/bench-result.js';
+import { runChild, runTcpx } from './child.js';
+
+const BENCH = ['bench', 'loopback', '--size', '4MiB', '--iters', '4', '--warmup', '1'];
+
+async function bench(words: readonly string[]): Promise<BenchResult> {
+  const { exitCode, stdout, stderr } = await runTcpx([...BENCH, '--json', ...words]);
+  assert.equal(exitCode, 0, stderr);
+  const result = JSON.parse(stdout) as BenchResult;
+  assert.deepEqual(result.verified, { iterations: 5, mismatches: 0 });
+  return result;
+}
+
+describe('bench --zero-copy', () => {
+  for (const words of [[], ['--channels', '2', '--lanes', '2'], ['--progress', 'caller']]) {
+    test(`zero-copy: writes are sent and verified, ${words.join(' ') || 'one lane'}`, async () => {
+      const result = await bench(['--zero-copy', ...words]);
+      assert.equal(result.config['socket.zeroCopy'], true);
+      assert.equal(result.zeroCopy.length, result.channels);
+      for (const { sends, zeroCopied, copied, fallbacks } of result.zeroCopy) {
+        assert.ok(sends > 0, `${sends} sends`);
+        assert.deepEqual([zeroCopied, copied, fallbacks], [0, sends, 0]);
+      }
+    });
+  }
+
+  test('zero-copy: an initiator that reads sends nothing by reference', async () => {
+    const result = await bench(['--zero-copy', '--op', 'read']);
+    assert.deepEqual(result.zeroCopy, []);
+  });
+
+  test('zero-copy: without the flag nothing is counted', async () => {
+    assert.deepEqual((await bench([])).zeroCopy, []);
+  });
+
+  test('zero-copy: the report says that the kernel copied', async () => {
+    const { exitCode, stderr } = await runTcpx([...BENCH, '--zero-copy']);
+    assert.equal(exitCode, 0, stderr);
+    assert.match(stderr, /^zero-copy +0 of \d+ sends, the kernel copied all/m);
+  });
+
+  // Without the right to lock memory the kernel has no room to note pages: ENOBUFS for each call.
+  test('zero-copy: no room for pages falls back to ordinary sends, counted', async (t) => {
+    const probe = ['--bounding-set=-ipc_lock', 'prlimit', '--memlock=4096'];
+    const check = await runChild('setpriv', [...probe, 'true']).catch(() => undefined);
+    if (check?.exitCode !== 0) {
+      t.skip('needs setpriv and prlimit, and the right to drop CAP_IPC_LOCK');
+      return;
+    }
+    const words = [process.execPath, 'bin/tcpx.js', ...BENCH, '--json', '--zero-copy'];
+    const { exitCode, stdout, stderr } = await runChild('setpriv', [...probe, ...words]);
+    assert.equal(exitCode, 0, stderr);
+    const result = JSON.parse(stdout) as BenchResult;
+    assert.deepEqual(result.verified, { iterations: 5, mismatches: 0 });
+    const [channel] = result.zeroCopy;
+    assert.ok(channel !== undefined && channel.fallbacks > 0);
+    assert.equal(channel.sends, 0);
+  });
+});
