@@ -24,6 +24,10 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
     purpose: 'agent, backend contract, metadata, notifications',
     mayImport: ['base', 'memory', 'engine'],
   },
+  p2p: {
+    purpose: 'server and client sessions with posted sends and receives',
+    mayImport: ['base', 'memory', 'engine'],
+  },
   host: { purpose: 'topology, NIC queues, IRQ, CPU, kernel counters', mayImport: ['base', 'ffi'] },
   results: { purpose: 'versioned result schema, statistics; pure', mayImport: ['base'] },
   diag: {

@@ -7,11 +7,16 @@ export type { SettingName, SettingValues } from './base/settings.js';
 export { Engine, type EngineOptions } from './engine/engine.js';
 export type { Notification } from './engine/notification.js';
 export type { ChannelReceipt, Receipt } from './engine/receipt.js';
-export type { Block } from './engine/request.js';
+export { type ConnInfo, formatConnInfo, parseConnInfo } from './engine/conn-info.js';
+export type { Block, BlockColumns } from './engine/request.js';
 export type { PostOptions, Request, Session } from './engine/session.js';
 export type { Transfer, TransferStatus } from './engine/transfer.js';
 export type { Region, RegionDescriptor, RegionRights, RegionSource } from './memory/region.js';
-export type { PageKind, RegionMemory } from './memory/region-memory.js';
+export {
+  allocateRegionMemory as allocateMemory,
+  type PageKind,
+  type RegionMemory,
+} from './memory/region-memory.js';
 export { Agent, type BackendChoice, type BackendDescription } from './nixl/agent.js';
 export type { AgentOptions, OwnMetadataOptions } from './nixl/agent-parts.js';
 export {
@@ -32,6 +37,7 @@ export {
   encodeXferDlist,
 } from './nixl/descriptor-codec.js';
 export type { BasicDesc, BlobDesc, RegDlist } from './nixl/descriptors.js';
+export { describeMemory, type HostDesc } from './nixl/host-memory.js';
 export { MemType, XferOp } from './nixl/memory-type.js';
 export { type AgentMetadata, decodeMetadata, encodeMetadata } from './nixl/metadata.js';
 export type { ExchangeOptions } from './nixl/metadata-exchange.js';
@@ -40,8 +46,13 @@ export type { NotifMap } from './nixl/notifier.js';
 export { PluginManager } from './nixl/plugin-manager.js';
 export type { PreparedDlist } from './nixl/prepared-dlist.js';
 export { NixlStatus, nixlStatusName, nixlStatusOf } from './nixl/status.js';
+export { tcpxPlugin } from './nixl/tcpx-backend.js';
 export type { TelemetrySnapshot, XferTelemetry } from './nixl/telemetry.js';
 export { XferDlist, type XferDlistInput } from './nixl/xfer-dlist.js';
 export type { XferOptions } from './nixl/xfer-factory.js';
 export type { XferRequest } from './nixl/xfer-request.js';
 export type { PostOptions as XferPostOptions, XferControl } from './nixl/xfer-runner.js';
+export type { MemoryHandle, MemoryUse } from './p2p/memory-table.js';
+export type { OperationFacts, OperationState, Receive, Send } from './p2p/operation.js';
+export { type Role, TcpxSession, type TcpxSessionOptions } from './p2p/tcpx-session.js';
+export type { OperationCounts, ReceiveCounts, TcpxTransfer } from './p2p/tcpx-transfer.js';

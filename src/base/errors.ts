@@ -228,6 +228,22 @@ export const ERROR_CODES = {
     'Raise the deadline, or find out with tcpx doctor why the path is slow.',
     true,
   ),
+  ERR_XFER_UNMATCHED: entry(
+    'a send or receive found no counterpart before its session ended',
+    'Post as many receives on one end as sends on the other, before disconnecting.',
+  ),
+  ERR_XFER_ORDER: entry(
+    'a send and the receive of its turn have different tags',
+    'Post sends and receives in the same order on both ends.',
+  ),
+  ERR_XFER_SHORT: entry(
+    'a send is shorter than the receive of its turn',
+    'Post both with the same size.',
+  ),
+  ERR_XFER_OVERSIZE: entry(
+    'a send is longer than the receive of its turn',
+    'Post both with the same size.',
+  ),
   ERR_XFER_VERIFY: entry(
     'bytes at the target differ from those sent',
     'Never expected: keep the seed and the first mismatch from the message and report it.',

@@ -2,7 +2,7 @@
 // the thread that opened it.
 
 import { randomBytes } from 'node:crypto';
-import { hostname } from 'node:os';
+import { hostname, networkInterfaces } from 'node:os';
 import { sleepMs, systemClock, withinMs } from '../base/clock.js';
 import { type Config, loadConfig, processEnvironment } from '../base/config.js';
 import { isTcpxError, TcpxError, toTcpxError } from '../base/errors.js';
@@ -20,6 +20,7 @@ import { regionTableOver } from '../memory/region-table.js';
 import { ControlSet } from '../transport/tcp/control-set.js';
 import { NAME_BYTES_MAX } from '../wire/control-frame.js';
 import { wishOf } from './agreement.js';
+import { type ConnInfo, offeredHosts } from './conn-info.js';
 import type { Identity } from './handshake.js';
 import { LaneEvents } from './lane-events.js';
 import { cpusOfLanes, parseLaneBindings } from './lane-placement.js';
@@ -43,6 +44,13 @@ export interface EngineOptions {
   readonly log?: Log;
   readonly onSession?: (session: Session) => void;
   readonly onNotification?: (notification: Notification) => void;
+  /** Something happened: a transfer may have finished, a session begun or ended. */
+  readonly onActivity?: () => void;
+}
+
+export interface ConnectChoice {
+  /** False: a peer that refuses is an error at once, not one that may come yet. */
+  readonly isPatient?: boolean;
 }
 
 const FULL_RIGHTS: RegionRights = { read: true, write: true };
@@ -158,6 +166,16 @@ export class Engine {
     return engine;
   }
 
+  /** 16 hexadecimal digits, new at every start: peers tell this engine from a successor by it. */
+  get instance(): string {
+    return Buffer.from(this.#identity.generation).toString('hex');
+  }
+
+  /** Whether one more transfer can be posted now. */
+  get hasRoom(): boolean {
+    return this.#transfers.hasRoom;
+  }
+
   /** The port that listen() got; 0 before. */
   get port(): number {
     return this.#server?.port ?? 0;
@@ -228,8 +246,18 @@ export class Engine {
     return this.port;
   }
 
+  /** How peers reach this engine; listen first. */
+  connInfo(): ConnInfo {
+    if (this.#server === undefined) {
+      throw new TcpxError('ERR_USAGE_STATE', 'connInfo: the engine does not listen');
+    }
+    const nic = this.config.values['session.ctrlInterface'];
+    const hosts = offeredHosts(this.#server.host, nic, networkInterfaces());
+    return { instance: this.instance, port: this.port, hosts };
+  }
+
   /** Makes a session with the peer that listens there. */
-  async connect(host: string, port?: number): Promise<Session> {
+  async connect(host: string, port?: number, choice: ConnectChoice = {}): Promise<Session> {
     this.#assertOpen();
     const values = this.config.values;
     return this.drive(
@@ -240,6 +268,7 @@ export class Engine {
         identity: this.#identity,
         sessions: this.#sessions,
         config: this.config,
+        isPatient: choice.isPatient ?? true,
       }),
     );
   }
@@ -259,8 +288,14 @@ export class Engine {
     if (!this.#isOpen) return;
     this.#lanes.progress();
     if (this.#transfers.isTimeForControl()) this.#control.poll();
-    this.#lanes.takeEvents();
+    const count = this.#lanes.takeEvents();
     this.#events.deliver();
+    if (count > 0) this.#options.onActivity?.();
+  }
+
+  /** The clock by which transfers are timed. */
+  nowUs(): number {
+    return systemClock.nowUs();
   }
 
   /** What zero-copy sends came to, by channel; empty where socket.zeroCopy is off. */
@@ -283,6 +318,7 @@ export class Engine {
     this.#control.poll();
     this.#lanes.takeEvents();
     this.#events.deliver();
+    this.#options.onActivity?.();
   }
 
   #onLaneFailed(laneIndex: number, error: Error): void {
@@ -302,8 +338,9 @@ export class Engine {
     await this.drive(withinMs(closed, CLOSE_WAIT_MS));
     this.#isOpen = false;
     clearInterval(this.#heartbeat);
-    await this.#lanes.close();
+    // First: what is still being connected fails, while the lanes can take back its channels.
     this.#control.close();
+    await this.#lanes.close();
   }
 
   #assertOpen(): void {

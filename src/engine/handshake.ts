@@ -36,6 +36,7 @@ export interface Identity {
 
 export interface ClientResult {
   readonly peerName: string;
+  readonly peerGeneration: Uint8Array;
   readonly sessionKey: Uint8Array;
   readonly accept: Accept;
 }
@@ -65,11 +66,13 @@ export async function greetServer(self: Identity, control: ControlChannel): Prom
   const accept = await control.next([ControlKind.Accept], self.timeoutMs);
   checkAgreement(accept);
   const sessionKey = proofOf(self.trust.secret, 'session', transcript);
-  return { peerName: challenge.name, sessionKey, accept };
+  const peerGeneration = challenge.generation;
+  return { peerName: challenge.name, peerGeneration, sessionKey, accept };
 }
 
 export interface ServerResult {
   readonly peerName: string;
+  readonly peerGeneration: Uint8Array;
   readonly sessionKey: Uint8Array;
   readonly agreement: Agreement;
 }
@@ -102,6 +105,7 @@ export async function greetClient(
   }
   return {
     peerName: hello.name,
+    peerGeneration: hello.generation,
     sessionKey: proofOf(self.trust.secret, 'session', transcript),
     agreement: agree(self.wish, propose),
   };

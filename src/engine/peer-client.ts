@@ -20,6 +20,8 @@ export interface ConnectOptions {
   readonly identity: Identity;
   readonly sessions: SessionTable;
   readonly config: Config;
+  /** Whether a refused connection is tried again: the peer may not listen yet. */
+  readonly isPatient: boolean;
 }
 
 const RETRY_MS = 50;
@@ -33,7 +35,9 @@ export async function connectPeer(options: ConnectOptions): Promise<Session> {
     const { accept } = greeted;
     session = options.sessions.create({
       id: accept.sessionId,
+      role: 'client',
       peerName: greeted.peerName,
+      peerGeneration: greeted.peerGeneration,
       agreement: accept,
       key: greeted.sessionKey,
       control,
@@ -68,6 +72,7 @@ async function dialPatiently(options: ConnectOptions, hosts: readonly string[]):
       });
     } catch (error) {
       if (!isTcpxError(error) || error.facts['isRefused'] !== true) throw error;
+      if (!options.isPatient && round >= hosts.length - 1) throw error;
       if (leftMs <= RETRY_MS) throw error;
       if (round % hosts.length === hosts.length - 1) await sleepMs(RETRY_MS);
     }

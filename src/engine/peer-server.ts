@@ -35,6 +35,7 @@ export class PeerServer {
   readonly #options: PeerServerOptions;
   readonly #listener: Listener;
   readonly #handshakes = new Set<ControlChannel>();
+  #isClosed = false;
 
   constructor(options: PeerServerOptions) {
     this.#options = options;
@@ -43,11 +44,16 @@ export class PeerServer {
     this.#listener = new Listener(options.set, options.address, (fd) => this.#onAccepted(fd));
   }
 
+  get host(): string {
+    return this.#listener.address.host;
+  }
+
   get port(): number {
     return this.#listener.address.port;
   }
 
   close(): void {
+    this.#isClosed = true;
     this.#listener.close();
     for (const connection of this.#handshakes) connection.close();
   }
@@ -76,6 +82,10 @@ export class PeerServer {
   }
 
   #refuse(connection: ControlChannel, error: unknown): void {
+    if (this.#isClosed) {
+      connection.close();
+      return;
+    }
     const typed = toTcpxError(error, 'ERR_SYS_CALL', 'handshake');
     this.#options.log.warn('peer refused', {
       peer: connection.where,
@@ -98,7 +108,9 @@ export class PeerServer {
     const greeted = await greetClient(identity, connection, first);
     const session = this.#options.sessions.create({
       id: this.#freshId(),
+      role: 'server',
       peerName: greeted.peerName,
+      peerGeneration: greeted.peerGeneration,
       agreement: greeted.agreement,
       key: greeted.sessionKey,
       control: connection,

@@ -48,50 +48,107 @@ export interface RequestPlan {
   readonly totalBytes: number;
 }
 
+/** Many blocks without an object for each: row i is one block, its regions named by index. */
+export interface BlockColumns {
+  readonly count: number;
+  readonly localOffsets: Float64Array;
+  readonly remoteOffsets: Float64Array;
+  readonly bytes: Float64Array;
+  readonly localIndexes: Uint32Array;
+  readonly remoteIndexes: Uint32Array;
+  readonly locals: readonly Region[];
+  readonly remotes: readonly RegionDescriptor[];
+}
+
 /** Pure: checks every block and plans the chunks. */
 export function planRequest(
-  blocks: readonly Block[],
+  blocks: readonly Block[] | BlockColumns,
   limits: { readonly chunkBytes: number; readonly channels: number },
 ): RequestPlan {
-  if (blocks.length === 0) throw new TcpxError('ERR_USAGE_ARGUMENT', 'a request needs a block');
-  const columns = emptyColumns(blocks.length);
-  const remoteIndexes = new Map<RegionDescriptor, number>();
-  const locals = new Set<Region>();
+  const rows = isColumns(blocks) ? blocks : columnsOf(blocks);
+  if (rows.count === 0) throw new TcpxError('ERR_USAGE_ARGUMENT', 'a request needs a block');
+  const { locals, remotes } = rows;
+  for (const remote of remotes) checkKey(remote);
+  const columns = emptyColumns(rows.count);
   let totalBytes = 0;
-  for (const [index, block] of blocks.entries()) {
-    checkBlock(block, index);
-    let remoteIndex = remoteIndexes.get(block.remote);
-    if (remoteIndex === undefined) {
-      if (!/^[0-9a-f]{32}$/.test(block.remote.key)) {
-        throw new TcpxError('ERR_USAGE_ARGUMENT', `block ${index}: a region key has 32 hex digits`);
-      }
-      remoteIndex = remoteIndexes.size;
-      remoteIndexes.set(block.remote, remoteIndex);
+  for (let index = 0; index < rows.count; index++) {
+    const localIndex = rows.localIndexes[index] ?? 0;
+    const remoteIndex = rows.remoteIndexes[index] ?? 0;
+    const bytes = rows.bytes[index] ?? 0;
+    const localOffset = rows.localOffsets[index] ?? 0;
+    const remoteOffset = rows.remoteOffsets[index] ?? 0;
+    const local = locals[localIndex];
+    const remote = remotes[remoteIndex];
+    if (local === undefined || remote === undefined) throw noRegion(index);
+    if (!isInside(localOffset, bytes, local.bytes)) {
+      throw outside(`block ${index} local`, localOffset, bytes, local.bytes);
     }
-    locals.add(block.local);
-    columns.localAddr[index] = block.local.addr + block.localOffset;
-    columns.remoteOffset[index] = block.remoteOffset;
-    columns.bytes[index] = block.bytes;
+    if (!isInside(remoteOffset, bytes, remote.bytes)) {
+      throw outside(`block ${index} remote`, remoteOffset, bytes, remote.bytes);
+    }
+    columns.localAddr[index] = local.addr + localOffset;
+    columns.remoteOffset[index] = remoteOffset;
+    columns.bytes[index] = bytes;
     columns.remoteIndex[index] = remoteIndex;
-    totalBytes += block.bytes;
+    totalBytes += bytes;
   }
   const pairs = mergePairs(columns);
   const chunks = planChunks(pairs, { ...limits, pairsMax: TABLE_ENTRIES_MAX });
-  return { pairs, chunks, remotes: [...remoteIndexes.keys()], locals: [...locals], totalBytes };
+  return { pairs, chunks, remotes, locals, totalBytes };
 }
 
-function checkBlock(block: Block, index: number): void {
-  checkRange(`block ${index} local`, block.localOffset, block.bytes, block.local.bytes);
-  checkRange(`block ${index} remote`, block.remoteOffset, block.bytes, block.remote.bytes);
+function isColumns(blocks: readonly Block[] | BlockColumns): blocks is BlockColumns {
+  return !Array.isArray(blocks);
 }
 
-function checkRange(what: string, offset: number, bytes: number, limit: number): void {
+function columnsOf(blocks: readonly Block[]): BlockColumns {
+  const locals = new Map<Region, number>();
+  const remotes = new Map<RegionDescriptor, number>();
+  const rows = {
+    count: blocks.length,
+    localOffsets: new Float64Array(blocks.length),
+    remoteOffsets: new Float64Array(blocks.length),
+    bytes: new Float64Array(blocks.length),
+    localIndexes: new Uint32Array(blocks.length),
+    remoteIndexes: new Uint32Array(blocks.length),
+  };
+  for (const [index, block] of blocks.entries()) {
+    rows.localOffsets[index] = block.localOffset;
+    rows.remoteOffsets[index] = block.remoteOffset;
+    rows.bytes[index] = block.bytes;
+    rows.localIndexes[index] = indexOf(locals, block.local);
+    rows.remoteIndexes[index] = indexOf(remotes, block.remote);
+  }
+  return { ...rows, locals: [...locals.keys()], remotes: [...remotes.keys()] };
+}
+
+/** The number of an object, in order of first appearance. */
+function indexOf<T>(indexes: Map<T, number>, key: T): number {
+  const known = indexes.get(key);
+  if (known !== undefined) return known;
+  indexes.set(key, indexes.size);
+  return indexes.size - 1;
+}
+
+function checkKey(remote: RegionDescriptor): void {
+  if (/^[0-9a-f]{32}$/.test(remote.key)) return;
+  throw new TcpxError('ERR_USAGE_ARGUMENT', 'a region key has 32 hex digits');
+}
+
+function isInside(offset: number, bytes: number, limit: number): boolean {
   const isWhole = Number.isSafeInteger(offset) && Number.isSafeInteger(bytes);
-  if (isWhole && offset >= 0 && bytes > 0 && offset + bytes <= limit) return;
-  throw new TcpxError(
+  return isWhole && offset >= 0 && bytes > 0 && offset + bytes <= limit;
+}
+
+function outside(what: string, offset: number, bytes: number, limit: number): TcpxError {
+  return new TcpxError(
     'ERR_USAGE_ARGUMENT',
     `${what}: offset ${offset} + ${bytes} bytes is not inside a region of ${limit} bytes`,
   );
+}
+
+function noRegion(index: number): TcpxError {
+  return new TcpxError('ERR_USAGE_ARGUMENT', `block ${index}: its region is not in the list`);
 }
 
 export function planBytes(plan: RequestPlan): number {
@@ -139,8 +196,6 @@ function writeRemote(words: Uint32Array, word: number, remote: RegionDescriptor)
   words[word + REMOTE_SLOT] = remote.slot;
   words[word + REMOTE_GENERATION] = remote.generation;
   const key = Buffer.from(remote.key, 'hex');
-  if (key.length !== 16)
-    throw new TcpxError('ERR_USAGE_ARGUMENT', 'a region key has 32 hex digits');
   for (let index = 0; index < 4; index++) {
     words[word + REMOTE_KEY + index] = key.readUInt32LE(index * 4);
   }

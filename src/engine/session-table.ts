@@ -14,7 +14,10 @@ import { SessionState } from './session-state.js';
 export interface NewSession {
   /** Number that the server chose, known to both ends. */
   readonly id: number;
+  /** Which end this is: the one that was called, or the one that calls. */
+  readonly role: 'server' | 'client';
   readonly peerName: string;
+  readonly peerGeneration: Uint8Array;
   readonly agreement: Agreement;
   readonly key: Uint8Array;
   readonly control: ControlChannel;
@@ -46,17 +49,19 @@ export class SessionTable {
     return this.#byIndex[index];
   }
 
+  /** Numbers are this engine's own choice only where it is the server. */
   byId(id: number): Session | undefined {
-    return this.list().find((session) => session.facts.id === id);
+    return this.list().find(({ facts }) => facts.id === id && facts.role === 'server');
   }
 
   create(options: NewSession): Session {
     const index = this.#freeIndex();
     const lanes = this.#lanesOf(index, options.agreement.channels);
     if (this.host === undefined) throw new TcpxError('ERR_USAGE_STATE', 'engine is not open');
-    const { id, peerName, agreement, key, control } = options;
-    const nics = new Array<string>(agreement.channels).fill('');
-    const facts = { index, id, peerName, where: control.where, agreement, key, nics, lanes };
+    const { control, peerGeneration, ...given } = options;
+    const instance = Buffer.from(peerGeneration).toString('hex');
+    const nics = new Array<string>(given.agreement.channels).fill('');
+    const facts = { ...given, index, peerInstance: instance, where: control.where, nics, lanes };
     const session = new Session(this.host, facts, control);
     session.lanesOpen = lanes.length;
     this.#byIndex[index] = session;

@@ -4,7 +4,7 @@ import { TcpxError } from '../base/errors.js';
 import type { Agreement } from '../wire/control-frame.js';
 import { ControlKind } from '../wire/control-frame.js';
 import type { ControlChannel } from './control-channel.js';
-import type { Block, RequestPlan } from './request.js';
+import type { Block, BlockColumns, RequestPlan } from './request.js';
 import { SessionState, nextSessionState } from './session-state.js';
 import type { Transfer } from './transfer.js';
 
@@ -18,7 +18,11 @@ export interface PostOptions {
 
 /** What a session needs from the engine. */
 export interface SessionHost {
-  prepare(session: Session, operation: 'write' | 'read', blocks: readonly Block[]): Request;
+  prepare(
+    session: Session,
+    operation: 'write' | 'read',
+    blocks: readonly Block[] | BlockColumns,
+  ): Request;
   postNotification(session: Session, message: Uint8Array | string): Transfer;
   closeSession(session: Session, error: TcpxError): void;
   /** Where callers drive: keeps data moving until the promise settles. */
@@ -38,7 +42,10 @@ export interface Request {
 export interface SessionFacts {
   readonly index: number;
   readonly id: number;
+  readonly role: 'server' | 'client';
   readonly peerName: string;
+  /** 16 hexadecimal digits that the peer chose when it started: tells it from a successor. */
+  readonly peerInstance: string;
   /** Address of the control connection. */
   readonly where: string;
   readonly agreement: Agreement;
@@ -92,7 +99,8 @@ export class Session {
     return this.#closed;
   }
 
-  prepare(operation: 'write' | 'read', blocks: readonly Block[]): Request {
+  /** Columns instead of blocks spare an object per block, where there are very many. */
+  prepare(operation: 'write' | 'read', blocks: readonly Block[] | BlockColumns): Request {
     this.#assertReady();
     return this.#host.prepare(this, operation, blocks);
   }

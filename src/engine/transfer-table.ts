@@ -92,12 +92,16 @@ export class TransferTable {
 
   /** Throws when every entry is in flight; allocate right after it succeeds. */
   assertFree(): void {
-    if (this.#freeCount === 0) this.#reclaim();
-    if (this.#freeCount > 0) return;
+    if (this.hasFree()) return;
     throw new TcpxError(
       'ERR_USAGE_STATE',
       `post: ${this.#count} transfers are in flight, memory.transfersMax allows no more`,
     );
+  }
+
+  hasFree(): boolean {
+    if (this.#freeCount === 0) this.#reclaim();
+    return this.#freeCount > 0;
   }
 
   #takeFree(): number {

@@ -16,7 +16,14 @@ import { waitForChange } from '../memory/thread-wait.js';
 import { NOTIFICATION_BYTES_MAX } from '../wire/data-frame.js';
 import type { LaneSet } from './lane-set.js';
 import type { ChannelReceipt } from './receipt.js';
-import { type Block, planBytes, planRequest, type RequestPlaces, writeRequest } from './request.js';
+import {
+  type Block,
+  type BlockColumns,
+  planBytes,
+  planRequest,
+  type RequestPlaces,
+  writeRequest,
+} from './request.js';
 import type { PostOptions, Request, Session } from './session.js';
 import { Transfer, type TransferHost } from './transfer.js';
 import { TransferTable } from './transfer-table.js';
@@ -61,7 +68,11 @@ export class Transfers implements TransferHost {
     this.#table = new TransferTable(shared, offsets.transfersAt, options.transfersMax);
   }
 
-  prepare(session: Session, operation: 'write' | 'read', blocks: readonly Block[]): Request {
+  prepare(
+    session: Session,
+    operation: 'write' | 'read',
+    blocks: readonly Block[] | BlockColumns,
+  ): Request {
     const { arena, lanes } = this.#options;
     const plan = planRequest(blocks, session.facts.agreement);
     const bytes = planBytes(plan);
@@ -203,6 +214,11 @@ export class Transfers implements TransferHost {
     if (notifyAt < 0) throw arenaFull(bytes.length);
     lanes.shared.uint8.set(bytes, lanes.offsets.arenaAt + notifyAt);
     return { notifyBytes: bytes.length, notifyAt };
+  }
+
+  /** Whether a post would find an entry. */
+  get hasRoom(): boolean {
+    return this.#table.hasFree();
   }
 
   /** A lane says that the transfer in this entry has finished. */

@@ -15,6 +15,7 @@ export type PageKind = 'normal' | 'prefer-huge' | 'huge';
 
 export interface RegionMemory {
   readonly buffer: ArrayBuffer;
+  readonly addr: number;
   /** What the memory really lies on; `prefer-huge` may end as `transparent` or `normal`. */
   readonly pages: 'normal' | 'transparent' | 'huge';
 }
@@ -49,7 +50,7 @@ export function allocateRegionMemory(bytes: number, pages: PageKind): RegionMemo
 function wrap(mapping: Mapping, bytes: number, pages: RegionMemory['pages']): RegionMemory {
   const buffer = viewMapping({ addr: mapping.addr, bytes });
   unmapWhenUnused.register(buffer, mapping);
-  return { buffer, pages };
+  return { buffer, addr: mapping.addr, pages };
 }
 
 function roundUp(bytes: number, unit: number): number {

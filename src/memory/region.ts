@@ -60,7 +60,7 @@ export class RegionRegistry {
   }
 
   register(source: RegionSource, rights: RegionRights): Region {
-    const { addr, bytes } = rangeOf(source);
+    const { addr, bytes } = memoryRange(source);
     const slot = this.#freeSlot();
     const generation = nextGeneration(this.#generations[slot] ?? 0);
     const key = randomFillSync(new Uint8Array(16));
@@ -156,7 +156,8 @@ function nextGeneration(generation: number): number {
   return generation >= GENERATION_MAX ? 1 : generation + 1;
 }
 
-function rangeOf(source: RegionSource): { addr: number; bytes: number } {
+/** Where it lies; refuses what may move. */
+export function memoryRange(source: RegionSource): { addr: number; bytes: number } {
   const isRaw = 'addr' in source;
   const bytes = isRaw ? source.bytes : source.byteLength;
   if (!Number.isSafeInteger(bytes) || bytes <= 0) {

@@ -5,6 +5,7 @@ export class ActivityBell {
   #waiters: (() => void)[] = [];
 
   readonly ring = (): void => {
+    if (this.#waiters.length === 0) return;
     const waiters = this.#waiters;
     this.#waiters = [];
     for (const wake of waiters) wake();

@@ -13,12 +13,13 @@ import { MetadataEndpoint } from './metadata-endpoint.js';
 import { Notifier } from './notifier.js';
 import { PluginManager } from './plugin-manager.js';
 import { nextGeneration, RemotePeers } from './remote-peers.js';
+import { tcpxPlugin } from './tcpx-backend.js';
 import { AgentTelemetry, isTelemetryOn } from './telemetry.js';
 import { XferFactory } from './xfer-factory.js';
 import { XferRunner } from './xfer-runner.js';
 
 export interface AgentOptions {
-  /** Where backends come from; built-in plugins are registered there. */
+  /** Where backends come from; TCPX is registered there if it is not yet. */
   readonly plugins?: PluginManager;
   /** Opens the metadata listener on nixl.listenHost and nixl.listenPort. */
   readonly useListenThread?: boolean;
@@ -53,6 +54,7 @@ export function assembleAgent(
   const log = options.log ?? silentLog;
   const bell = new ActivityBell();
   const plugins = options.plugins ?? new PluginManager();
+  if (!plugins.getAvailPlugins().includes(tcpxPlugin.name)) plugins.register(tcpxPlugin);
   const backends = new BackendSet(name, plugins, log);
   const sections = new LocalSections(log);
   const onEvicted = (agent: string) => {

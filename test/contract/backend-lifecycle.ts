@@ -34,6 +34,16 @@ async function pair(world: ContractWorld, byteCount: number) {
   return { a, b, source, owned, target: loadTarget(a, b, owned) };
 }
 
+/** A pair whose connection stands, so that a post is in flight at once. */
+async function connectedPair(world: ContractWorld, byteCount: number) {
+  const parts = await pair(world, byteCount);
+  const { a, b, source, target } = parts;
+  const handle = prepare(a, XferOp.WRITE, 'b', [[source, 0, 1]], [[target, 0, 1]]);
+  assertStatus(await untilDone(a, handle, post(a, handle), undefined, [b]), NixlStatus.SUCCESS);
+  assertStatus(a.backend.releaseReqH(handle), NixlStatus.SUCCESS);
+  return parts;
+}
+
 /** Posts what should be refused; a refusal may come from prepXfer, the post or the owner. */
 async function outcome(a: ContractPeer, b: ContractPeer, make: () => XferHandle): Promise<number> {
   let handle: XferHandle;
@@ -52,6 +62,7 @@ export function lifecycleContract(contractTest: ContractTest): void {
   releaseContract(contractTest);
   keyContract(contractTest);
   peerContract(contractTest);
+  successorContract(contractTest);
 }
 
 function releaseContract(contractTest: ContractTest): void {
@@ -72,7 +83,7 @@ function releaseContract(contractTest: ContractTest): void {
   });
 
   contractTest('release: in flight, no byte moves once it succeeded', async (w) => {
-    const { a, b, source, owned, target } = await pair(w, BIG);
+    const { a, b, source, owned, target } = await connectedPair(w, BIG);
     const handle = prepare(a, XferOp.WRITE, 'b', [[source, 0, BIG]], [[target, 0, BIG]]);
     post(a, handle);
     let status = a.backend.releaseReqH(handle);
@@ -90,7 +101,7 @@ function releaseContract(contractTest: ContractTest): void {
   });
 
   contractTest('cancel: ends as CANCELED, or as SUCCESS when it came too late', async (w) => {
-    const { a, b, source, target } = await pair(w, BIG);
+    const { a, b, source, target } = await connectedPair(w, BIG);
     const cancel = a.backend.cancelXfer?.bind(a.backend);
     if (cancel === undefined) return;
     const handle = prepare(a, XferOp.WRITE, 'b', [[source, 0, BIG]], [[target, 0, BIG]]);
@@ -144,7 +155,7 @@ function peerContract(contractTest: ContractTest): void {
   contractTest(
     'peer gone before the post: REMOTE_DISCONNECT, and its successor works',
     async (w) => {
-      const { a, b, source, target } = await pair(w, 64);
+      const { a, b, source, target } = await connectedPair(w, 64);
       const handle = prepare(a, XferOp.WRITE, 'b', [[source, 0, 64]], [[target, 0, 64]]);
       await w.killPeer(b);
       const status = await untilDone(a, handle, post(a, handle));
@@ -164,10 +175,29 @@ function peerContract(contractTest: ContractTest): void {
     },
   );
 
+  contractTest('peer gone before it was ever connected: REMOTE_DISCONNECT', async (w) => {
+    const { a, b, source, target } = await pair(w, 64);
+    await w.killPeer(b);
+    const handle = prepare(a, XferOp.WRITE, 'b', [[source, 0, 64]], [[target, 0, 64]]);
+    const status = await untilDone(a, handle, post(a, handle));
+    assertStatus(status, NixlStatus.ERR_REMOTE_DISCONNECT);
+    assertStatus(a.backend.releaseReqH(handle), NixlStatus.SUCCESS);
+  });
+
+  contractTest('peer gone in mid-transfer: REMOTE_DISCONNECT, or SUCCESS if faster', async (w) => {
+    const { a, b, source, target } = await connectedPair(w, BIG);
+    const handle = prepare(a, XferOp.WRITE, 'b', [[source, 0, BIG]], [[target, 0, BIG]]);
+    const posted = post(a, handle);
+    const [status] = await Promise.all([untilDone(a, handle, posted), w.killPeer(b)]);
+    const isEither = [NixlStatus.ERR_REMOTE_DISCONNECT, NixlStatus.SUCCESS].includes(status as 0);
+    assert.ok(isEither, String(status));
+    assertStatus(a.backend.releaseReqH(handle), NixlStatus.SUCCESS);
+  });
+
   contractTest(
     'disconnect: unloading during a transfer leaves the handle releasable',
     async (w) => {
-      const { a, b, source, target } = await pair(w, BIG);
+      const { a, b, source, target } = await connectedPair(w, BIG);
       const handle = prepare(a, XferOp.WRITE, 'b', [[source, 0, BIG]], [[target, 0, BIG]]);
       post(a, handle);
       a.backend.unloadMD(target.md);
@@ -181,7 +211,9 @@ function peerContract(contractTest: ContractTest): void {
       }
     },
   );
+}
 
+function successorContract(contractTest: ContractTest): void {
   contractTest(
     'peer replaced: a successor of the same name gets nothing meant for it',
     async (w) => {

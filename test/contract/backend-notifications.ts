@@ -2,9 +2,11 @@
 
 import assert from 'node:assert/strict';
 import { XferOp } from '../../src/nixl/memory-type.js';
+import type { Notification } from '../../src/nixl/notif-codec.js';
 import { NixlStatus } from '../../src/nixl/status.js';
 import {
   assertStatus,
+  type ContractPeer,
   type ContractTest,
   type ContractWorld,
   introduce,
@@ -30,6 +32,7 @@ async function pair(world: ContractWorld, byteCount: number) {
 
 export function notificationContract(contractTest: ContractTest): void {
   boundContract(contractTest);
+  longContract(contractTest);
   standaloneContract(contractTest);
 }
 
@@ -67,19 +70,42 @@ function boundContract(contractTest: ContractTest): void {
   contractTest('notification: none without asking, none left from an earlier post', async (w) => {
     const { a, b, source, target } = await pair(w, 64);
     const handle = prepare(a, XferOp.WRITE, 'b', [[source, 0, 64]], [[target, 0, 64]]);
-    assertStatus(await untilDone(a, handle, post(a, handle, Buffer.from('one'))), 0);
-    assert.equal((await notifications(b, 1, [a])).length, 1);
-    assertStatus(await untilDone(a, handle, post(a, handle)), 0);
-    assert.equal((await notifications(b, 0, [a])).length, 0);
+    const seen: Notification[] = [];
+    const keep = (_peer: ContractPeer, notification: Notification) => seen.push(notification);
+    const once = post(a, handle, Buffer.from('one'));
+    assertStatus(await untilDone(a, handle, once, keep, [b]), 0);
+    seen.push(...(await notifications(b, 1 - seen.length, [a])));
+    assert.equal(seen.length, 1);
+    assertStatus(await untilDone(a, handle, post(a, handle), keep, [b]), 0);
+    assert.equal(seen.length + (await notifications(b, 0, [a])).length, 1);
   });
 
   contractTest('notification: READ tells the owner that its memory was read', async (w) => {
     const { a, b, source, target } = await pair(w, 64);
     const handle = prepare(a, XferOp.READ, 'b', [[source, 0, 64]], [[target, 0, 64]]);
-    const status = await untilDone(a, handle, post(a, handle, Buffer.from('read it')));
-    assertStatus(status, NixlStatus.SUCCESS);
-    const [notification] = await notifications(b, 1, [a]);
+    const seen: Notification[] = [];
+    const keep = (_peer: ContractPeer, notification: Notification) => seen.push(notification);
+    const posted = post(a, handle, Buffer.from('read it'));
+    assertStatus(await untilDone(a, handle, posted, keep, [b]), NixlStatus.SUCCESS);
+    seen.push(...(await notifications(b, 1 - seen.length, [a])));
+    const [notification] = seen;
     assert.deepEqual([notification!.agent, text(notification!.message)], ['a', 'read it']);
+  });
+}
+
+function longContract(contractTest: ContractTest): void {
+  contractTest('notification: a long one comes after its data too, once', async (w) => {
+    const { a, b, source, owned, target } = await pair(w, 4096);
+    const handle = prepare(a, XferOp.WRITE, 'b', [[source, 0, 4096]], [[target, 0, 4096]]);
+    const seen: Notification[] = [];
+    const keep = (_peer: ContractPeer, notification: Notification) => {
+      assert.deepEqual(owned.memory.read(0, 4096), source.memory.read(0, 4096));
+      seen.push(notification);
+    };
+    const posted = post(a, handle, pattern(300_000, 4));
+    assertStatus(await untilDone(a, handle, posted, keep, [b]), NixlStatus.SUCCESS);
+    seen.push(...(await notifications(b, 1 - seen.length, [a])));
+    assert.ok(Buffer.from(seen[0]!.message).equals(pattern(300_000, 4)));
   });
 }
 

@@ -62,7 +62,9 @@ const WAIT_MS = 20_000;
 
 /** Bytes that depend on their position, so that a shifted copy is seen. */
 export function pattern(byteCount: number, seed: number): Uint8Array {
-  return Uint8Array.from({ length: byteCount }, (_, i) => (i * 31 + (i >> 8) * 7 + seed) & 0xff);
+  const bytes = new Uint8Array(byteCount);
+  for (let i = 0; i < byteCount; i++) bytes[i] = (i * 31 + (i >> 8) * 7 + seed) & 0xff;
+  return bytes;
 }
 
 /** Each learns how to reach the other. */

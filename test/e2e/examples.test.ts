@@ -8,6 +8,28 @@ import { packageRoot, runChild } from './child.js';
 
 const TIMEOUT_MS = 30_000;
 
+const AGENT_EXAMPLES: Readonly<Record<string, readonly string[]>> = {
+  'two-peers': ['4096 bytes read from target', 'target was told: read'],
+  'expanded-two-peers': [
+    'round 1: buffers now hold 13 12 11 10',
+    'round 2: buffers now hold 23 22 21 20',
+    'round 3: buffers now hold 33 32 31 30',
+    'target says: thank you',
+    'released: true',
+  ],
+  'partial-metadata': [
+    'connection alone: open false, hidden false',
+    'first buffer: open true, hidden false',
+    'read 1 from the open buffer',
+    'second buffer: open true, hidden true',
+  ],
+  'kv-blocks': [
+    ...[0, 1, 2, 3, 4, 5, 6, 7].map((layer) => `layer ${layer} complete`),
+    '1600 blocks of 16384 bytes',
+  ],
+  'many-initiators': ['6 initiators, 393216 bytes in place'],
+};
+
 function readText(path: string): string {
   return readFileSync(`${packageRoot}${path}`, 'utf8');
 }
@@ -39,6 +61,16 @@ describe('examples', () => {
     assert.equal(exitCode, 0);
     assert.match(stdout, /^from sender \(127\.0\.0\.1:\d+\): a line of text$/m);
   });
+
+  for (const [name, expected] of Object.entries(AGENT_EXAMPLES)) {
+    test(`${name}: prints what it should and ends by itself`, async () => {
+      const result = await runChild(process.execPath, [`dist/examples/${name}.js`], {
+        timeoutMs: TIMEOUT_MS,
+      });
+      assert.equal(result.exitCode, 0, result.stderr);
+      assert.equal(result.stdout, expected.map((line) => `${line}\n`).join(''));
+    });
+  }
 });
 
 /** Port 0: the kernel chooses, and the receiver prints which one it got. */

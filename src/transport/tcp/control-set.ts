@@ -1,6 +1,7 @@
 // Sockets that the main thread serves: the listener, handshakes and control connections. They are
 // few and slow; a lane watches the set as a whole and wakes the main thread, or callers poll it.
 
+import { TcpxError } from '../../base/errors.js';
 import {
   addToEpoll,
   changeInEpoll,
@@ -17,17 +18,25 @@ import {
 export interface ControlHandler {
   /** The socket is readable or writable, or has failed. */
   onReady(): void;
+  /** The set is closed: whoever waits for the socket waits no longer. */
+  onSetClosed?(): void;
 }
 
 export class ControlSet {
   readonly #epoll: Epoll = createEpoll();
   readonly #handlers = new Map<number, ControlHandler>();
+  #isClosed = false;
 
   get fd(): number {
     return this.#epoll.fd;
   }
 
+  assertOpen(): void {
+    if (this.#isClosed) throw new TcpxError('ERR_USAGE_STATE', 'the engine is closed');
+  }
+
   add(fd: number, handler: ControlHandler): void {
+    this.assertOpen();
     this.#handlers.set(fd, handler);
     addToEpoll(this.#epoll, fd, EPOLLIN, fd);
   }
@@ -58,6 +67,9 @@ export class ControlSet {
   }
 
   close(): void {
+    for (const handler of [...this.#handlers.values()]) handler.onSetClosed?.();
+    this.#isClosed = true;
+    this.#handlers.clear();
     closeEpoll(this.#epoll);
   }
 }

@@ -80,6 +80,10 @@ export class ControlSocket implements ControlHandler {
     else if (received !== -EAGAIN) this.#fail(errnoName(-received));
   }
 
+  onSetClosed(): void {
+    this.#fail('closed here');
+  }
+
   // Nobody reads: what is reported is room to write, or the death of the connection.
   #onReadyWhilePaused(): void {
     const error = takeSocketError(this.fd);

@@ -60,6 +60,7 @@ export async function resolveHost(host: string): Promise<string[]> {
 /** A connected descriptor; refusal is ERR_PEER_UNREACHABLE with errno in its facts. */
 export function dial(set: ControlSet, options: DialOptions): Promise<number> {
   const { address } = options;
+  set.assertOpen();
   const fd = openStreamSocket(address.host);
   let started: number;
   try {
@@ -75,18 +76,25 @@ export function dial(set: ControlSet, options: DialOptions): Promise<number> {
     return Promise.reject(unreachable(address, -started));
   }
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => finish(-1), options.timeoutMs);
-    const finish = (errno: number): void => {
+    const fail = (error: TcpxError): void => {
       clearTimeout(timer);
       set.remove(fd);
-      if (errno === 0) {
-        resolve(fd);
+      closeFd(fd);
+      reject(error);
+    };
+    const timer = setTimeout(() => fail(timedOut(options)), options.timeoutMs);
+    const onReady = (): void => {
+      const errno = takeSocketError(fd);
+      if (errno !== 0) {
+        fail(unreachable(address, errno));
         return;
       }
-      closeFd(fd);
-      reject(errno < 0 ? timedOut(options) : unreachable(address, errno));
+      clearTimeout(timer);
+      set.remove(fd);
+      resolve(fd);
     };
-    set.add(fd, { onReady: () => finish(takeSocketError(fd)) });
+    const onSetClosed = (): void => fail(closedHere(options));
+    set.add(fd, { onReady, onSetClosed });
     set.want(fd, false, true);
   });
 }
@@ -135,6 +143,11 @@ function unreachable(address: SocketAddress, errno: number): TcpxError {
   return new TcpxError('ERR_PEER_UNREACHABLE', `connect to ${where}: ${errnoName(errno)}`, {
     facts: { peer: where, errno, isRefused: errno === ECONNREFUSED },
   });
+}
+
+function closedHere(options: DialOptions): TcpxError {
+  const where = formatAddress(options.address);
+  return new TcpxError('ERR_USAGE_STATE', `connect to ${where}: the engine was closed`);
 }
 
 function timedOut(options: DialOptions): TcpxError {

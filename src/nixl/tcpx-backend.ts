@@ -1,0 +1,256 @@
+// TCPX: the engine behind the backend contract. It listens from its creation on, connects to a
+// peer at first need, and keeps one session to each; sessions that peers make are theirs alone,
+// so that one end's farewell never looks like the loss of the other.
+
+import { loadConfig, processEnvironment } from '../base/config.js';
+import { TcpxError } from '../base/errors.js';
+import type { Log } from '../base/log.js';
+import { SETTING_NAMES, type SettingValues } from '../base/settings.js';
+import { type ConnInfo, formatConnInfo, parseConnInfo } from '../engine/conn-info.js';
+import { Engine } from '../engine/engine.js';
+import { formatRegion, parseRegion } from '../engine/region-text.js';
+import {
+  BACKEND_API_VERSION,
+  type Backend,
+  type BackendInit,
+  type BackendParams,
+  type BackendPlugin,
+  type RegionMd,
+  type TargetMd,
+  type XferCost,
+  type XferHandle,
+  type XferPreparation,
+} from './backend.js';
+import type { BlobDesc } from './descriptors.js';
+import { MemType, memTypeName, XferOp } from './memory-type.js';
+import type { Notification } from './notif-codec.js';
+import { NixlStatus } from './status.js';
+import { columnsOf, TcpxRegionMd, TcpxTargetMd } from './tcpx-columns.js';
+import { TcpxInbox } from './tcpx-inbox.js';
+import { TcpxPeer } from './tcpx-peer.js';
+import { TcpxXfer } from './tcpx-xfer.js';
+
+const MEM_TYPES: readonly MemType[] = [MemType.DRAM];
+/** How long deregisterMem waits for a peer that is just writing. */
+const DEREGISTER_WAIT_MS = 500;
+
+export const tcpxPlugin: BackendPlugin = {
+  apiVersion: BACKEND_API_VERSION,
+  name: 'TCPX',
+  version: '1.0.0',
+  defaultParams: {},
+  memTypes: MEM_TYPES,
+  create: (init) => TcpxBackend.open(init),
+};
+
+export class TcpxBackend implements Backend {
+  readonly supportsRemote = true;
+  readonly supportsLocal = true;
+  readonly supportsNotif = true;
+  /** Absent where callers drive: there, whoever waits must poll, and moves data by it. */
+  readonly onActivity?: (wake: () => void) => void;
+  readonly engine: Engine;
+  readonly #agent: string;
+  readonly #info: ConnInfo;
+  readonly #inbox: TcpxInbox;
+  readonly #relay: ActivityRelay;
+  readonly #peers = new Map<string, TcpxPeer>();
+
+  private constructor(agent: string, engine: Engine, inbox: TcpxInbox, relay: ActivityRelay) {
+    this.#agent = agent;
+    this.engine = engine;
+    this.#inbox = inbox;
+    this.#info = engine.connInfo();
+    this.#relay = relay;
+    relay.pump = () => this.#pump();
+    if (engine.config.values['lane.progress'] === 'lanes') {
+      this.onActivity = (wake) => {
+        relay.wake = wake;
+      };
+    }
+  }
+
+  static async open(init: BackendInit): Promise<TcpxBackend> {
+    const relay = new ActivityRelay();
+    const inbox = new TcpxInbox(init.log);
+    const config = loadConfig({
+      options: settingsOf(init.params, init.log),
+      environment: processEnvironment(),
+    });
+    const engine = await Engine.open({
+      name: init.localAgent,
+      config,
+      log: init.log,
+      onSession: (session) => inbox.admit(session),
+      onNotification: (notification) => inbox.receive(notification),
+      onActivity: relay.onActivity,
+    });
+    try {
+      // Metadata tells the port, so by default the kernel may choose it.
+      const port = config.effective.find((setting) => setting.name === 'session.port');
+      engine.listen(port?.origin === 'default' ? { port: 0 } : {});
+      return new TcpxBackend(init.localAgent, engine, inbox, relay);
+    } catch (error) {
+      await engine.close();
+      throw error;
+    }
+  }
+
+  getSupportedMems(): readonly MemType[] {
+    return MEM_TYPES;
+  }
+
+  getConnInfo(): Uint8Array {
+    return Buffer.from(formatConnInfo(this.#info));
+  }
+
+  loadRemoteConnInfo(agent: string, connInfo: Uint8Array): void {
+    const info = parseConnInfo(Buffer.from(connInfo).toString('latin1'));
+    this.#peers.set(agent, new TcpxPeer(this.engine, agent, info));
+  }
+
+  /** To itself the connection is made by the first transfer: most agents make none. */
+  async connect(agent: string): Promise<void> {
+    if (agent !== this.#agent) await this.#peerOf(agent, 'connect').connect();
+  }
+
+  async disconnect(agent: string): Promise<void> {
+    const peer = this.#peers.get(agent);
+    this.#peers.delete(agent);
+    await peer?.disconnect();
+  }
+
+  async close(): Promise<void> {
+    await this.engine.close();
+  }
+
+  registerMem(desc: BlobDesc, memType: MemType): RegionMd {
+    if (memType !== MemType.DRAM) throw notMoved(memType, 'registerMem');
+    const region = this.engine.register({ addr: desc.addr, bytes: desc.len });
+    return new TcpxRegionMd(region, desc);
+  }
+
+  async deregisterMem(md: RegionMd): Promise<void> {
+    await this.engine.deregister(own(md).region, DEREGISTER_WAIT_MS);
+  }
+
+  getPublicData(md: RegionMd): Uint8Array {
+    return Buffer.from(formatRegion(own(md).region.descriptor));
+  }
+
+  loadLocalMD(md: RegionMd): TargetMd {
+    const { region } = own(md);
+    return new TcpxTargetMd(this.#agent, region.addr, region.descriptor);
+  }
+
+  loadRemoteMD(desc: BlobDesc, memType: MemType, agent: string): TargetMd {
+    if (memType !== MemType.DRAM) throw notMoved(memType, `loadRemoteMD of ${agent}`);
+    const text = Buffer.from(desc.metaInfo ?? []).toString('latin1');
+    return new TcpxTargetMd(agent, desc.addr, parseRegion(text, desc.len));
+  }
+
+  /** Transfers keep the plain descriptors that they need. */
+  unloadMD(): void {
+    return;
+  }
+
+  prepXfer(preparation: XferPreparation): XferHandle {
+    const { op, local, remote, agent } = preparation;
+    const columns = columnsOf(local, remote, agent);
+    const peer = this.#peerOf(agent, 'prepare a transfer');
+    let totalBytes = 0;
+    for (const bytes of local.lens) totalBytes += bytes;
+    const operation = op === XferOp.WRITE ? 'write' : 'read';
+    return new TcpxXfer(this.engine, peer, operation, columns, totalBytes);
+  }
+
+  postXfer(handle: XferHandle, notif: Uint8Array | undefined): NixlStatus {
+    return (handle as TcpxXfer).post(notif);
+  }
+
+  checkXfer(handle: XferHandle): NixlStatus {
+    return (handle as TcpxXfer).check();
+  }
+
+  releaseReqH(handle: XferHandle): NixlStatus {
+    const isFreed = (handle as TcpxXfer).release();
+    return isFreed ? NixlStatus.SUCCESS : NixlStatus.ERR_REPOST_ACTIVE;
+  }
+
+  cancelXfer(handle: XferHandle): void {
+    (handle as TcpxXfer).cancel();
+  }
+
+  getXferError(handle: XferHandle): TcpxError | undefined {
+    return (handle as TcpxXfer).error;
+  }
+
+  estimateXferCost(handle: XferHandle): XferCost {
+    const { peer, totalBytes } = handle as TcpxXfer;
+    return peer.cost.estimate(totalBytes);
+  }
+
+  getNotifs(): Notification[] {
+    this.engine.poll();
+    this.#pump();
+    return this.#inbox.drain();
+  }
+
+  genNotif(agent: string, message: Uint8Array): void {
+    if (agent === this.#agent) {
+      this.#inbox.deliver(agent, Uint8Array.from(message));
+      this.#relay.wake();
+      return;
+    }
+    this.#peerOf(agent, 'genNotif').send(message);
+  }
+
+  #pump(): void {
+    for (const peer of this.#peers.values()) if (!peer.isIdle) peer.proceed();
+  }
+
+  #peerOf(agent: string, attempted: string): TcpxPeer {
+    const known = this.#peers.get(agent);
+    if (known !== undefined) return known;
+    if (agent !== this.#agent) {
+      throw new TcpxError('ERR_USAGE_NOT_FOUND', `${attempted}: agent ${agent} is unknown`);
+    }
+    const self = new TcpxPeer(this.engine, agent, this.#info);
+    this.#peers.set(agent, self);
+    return self;
+  }
+}
+
+/** Set up before the backend exists, because the engine wants to know whom to tell. */
+class ActivityRelay {
+  pump: () => void = () => undefined;
+  wake: () => void = () => undefined;
+
+  readonly onActivity = (): void => {
+    this.pump();
+    this.wake();
+  };
+}
+
+/** Parameters that are settings; others are for other backends, as NIXL's users expect. */
+function settingsOf(params: BackendParams, log: Log): Partial<SettingValues> {
+  const names: readonly string[] = SETTING_NAMES;
+  const known = Object.entries(params).filter(([name]) => names.includes(name));
+  for (const name of Object.keys(params)) {
+    if (!names.includes(name)) log.debug('backend parameter ignored', { name });
+  }
+  // Texts: loadConfig parses and checks them.
+  return Object.fromEntries(known);
+}
+
+function own(md: RegionMd): TcpxRegionMd {
+  if (md instanceof TcpxRegionMd) return md;
+  throw new TcpxError('ERR_USAGE_ARGUMENT', 'the region is not of this backend');
+}
+
+function notMoved(memType: MemType, attempted: string): TcpxError {
+  return new TcpxError(
+    'ERR_USAGE_NOT_SUPPORTED',
+    `${attempted}: TCPX moves DRAM_SEG, not ${memTypeName(memType)}`,
+  );
+}

@@ -1,0 +1,86 @@
+// A request's lists, as the agent resolves them, turned into the engine's columns: no object per
+// descriptor, because requests of a hundred thousand descriptors exist.
+
+import { TcpxError } from '../base/errors.js';
+import type { BlockColumns } from '../engine/request.js';
+import type { Region, RegionDescriptor } from '../memory/region.js';
+import type { MetaDlist } from './backend.js';
+import type { BlobDesc } from './descriptors.js';
+
+/** What registerMem gives: the region, and the descriptor, which may keep its memory alive. */
+export class TcpxRegionMd {
+  readonly region: Region;
+  readonly desc: BlobDesc;
+
+  constructor(region: Region, desc: BlobDesc) {
+    this.region = region;
+    this.desc = desc;
+  }
+}
+
+/** The far side of a region: of a peer, or of this agent for loopback. */
+export class TcpxTargetMd {
+  readonly agent: string;
+  readonly addr: number;
+  readonly descriptor: RegionDescriptor;
+
+  constructor(agent: string, addr: number, descriptor: RegionDescriptor) {
+    this.agent = agent;
+    this.addr = addr;
+    this.descriptor = descriptor;
+  }
+}
+
+export function columnsOf(local: MetaDlist, remote: MetaDlist, agent: string): BlockColumns {
+  const { count } = local;
+  const here = sideOf(local, (md) => {
+    if (md instanceof TcpxRegionMd) return { base: md.region.addr, value: md.region };
+    throw foreign('local');
+  });
+  const there = sideOf(remote, (md) => {
+    if (!(md instanceof TcpxTargetMd) || md.agent !== agent) throw foreign('remote');
+    return { base: md.addr, value: md.descriptor };
+  });
+  return {
+    count,
+    bytes: local.lens,
+    localOffsets: here.offsets,
+    localIndexes: here.indexes,
+    locals: here.values,
+    remoteOffsets: there.offsets,
+    remoteIndexes: there.indexes,
+    remotes: there.values,
+  };
+}
+
+/** Offsets and region numbers of one side; neighbours mostly share a region. */
+function sideOf<T>(list: MetaDlist, open: (md: unknown) => { base: number; value: T }) {
+  const offsets = new Float64Array(list.count);
+  const indexes = new Uint32Array(list.count);
+  const known = new Map<unknown, number>();
+  const bases: number[] = [];
+  const values: T[] = [];
+  let lastMd: unknown;
+  let lastIndex = -1;
+  for (let at = 0; at < list.count; at++) {
+    const md = list.mds[at];
+    if (lastIndex < 0 || md !== lastMd) {
+      lastIndex = known.get(md) ?? -1;
+      if (lastIndex < 0) {
+        const { base, value } = open(md);
+        lastIndex = values.length;
+        known.set(md, lastIndex);
+        bases.push(base);
+        values.push(value);
+      }
+      lastMd = md;
+    }
+    offsets[at] = (list.addrs[at] ?? 0) - (bases[lastIndex] ?? 0);
+    indexes[at] = lastIndex;
+  }
+  return { offsets, indexes, values };
+}
+
+function foreign(side: string): TcpxError {
+  return new TcpxError('ERR_USAGE_ARGUMENT', `prepare: a ${side} region is not of this backend`);
+}

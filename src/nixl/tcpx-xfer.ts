@@ -1,0 +1,185 @@
+// One request of the TCPX backend: prepared on the peer's session, posted as an engine transfer.
+// Posting and looking allocate no more than the engine itself does.
+
+import { isTcpxError, type TcpxError, toTcpxError } from '../base/errors.js';
+import type { Engine } from '../engine/engine.js';
+import type { BlockColumns } from '../engine/request.js';
+import type { Request, Session } from '../engine/session.js';
+import type { Transfer } from '../engine/transfer.js';
+import { fitsOne, sealParts, sealWhole } from './notif-envelope.js';
+import { NixlStatus, nixlStatusOf } from './status.js';
+import { isGone, type PeerWaiter, type TcpxPeer } from './tcpx-peer.js';
+
+const NO_OPTIONS = {};
+
+export class TcpxXfer implements PeerWaiter {
+  readonly peer: TcpxPeer;
+  readonly totalBytes: number;
+  readonly #engine: Engine;
+  readonly #operation: 'write' | 'read';
+  readonly #columns: BlockColumns;
+  #request: Request | undefined;
+  #transfer: Transfer | undefined;
+  #status: NixlStatus = NixlStatus.ERR_NOT_POSTED;
+  /** Posted, but the connection or room for it is not there yet. */
+  #isWaiting = false;
+  #notif: Uint8Array | undefined;
+  /** Parts of a message too long to travel with the transfer; sent one by one after it. */
+  #tail: Uint8Array[] | undefined;
+  #error: TcpxError | undefined;
+
+  constructor(
+    engine: Engine,
+    peer: TcpxPeer,
+    operation: 'write' | 'read',
+    columns: BlockColumns,
+    totalBytes: number,
+  ) {
+    this.#engine = engine;
+    this.peer = peer;
+    this.#operation = operation;
+    this.#columns = columns;
+    this.totalBytes = totalBytes;
+    const session = peer.readySession();
+    if (session !== undefined) this.#prepare(session);
+  }
+
+  get error(): TcpxError | undefined {
+    return this.#error;
+  }
+
+  post(notif: Uint8Array | undefined): NixlStatus {
+    this.#error = undefined;
+    this.#notif = notif;
+    this.#tail = undefined;
+    this.#status = NixlStatus.IN_PROG;
+    this.#start();
+    return this.#status;
+  }
+
+  check(): NixlStatus {
+    if (this.#status !== NixlStatus.IN_PROG) return this.#status;
+    if (this.#isWaiting) {
+      this.#engine.poll();
+      this.#start();
+    } else {
+      this.#transfer?.poll();
+      this.#look();
+    }
+    return this.#status;
+  }
+
+  /** Ends by itself once no byte moves any more; see check. */
+  cancel(): void {
+    if (this.#status !== NixlStatus.IN_PROG) return;
+    if (this.#isWaiting) {
+      this.#isWaiting = false;
+      this.peer.forget(this);
+      this.#status = NixlStatus.ERR_CANCELED;
+    } else if (this.#tail === undefined) {
+      this.#transfer?.cancel();
+    }
+  }
+
+  /** True when freed: nothing of it is in flight. */
+  release(): boolean {
+    this.cancel();
+    if (this.check() === NixlStatus.IN_PROG) return false;
+    this.#request?.release();
+    this.#request = undefined;
+    return true;
+  }
+
+  proceed(): void {
+    if (this.#isWaiting) this.#start();
+  }
+
+  #start(): void {
+    if (this.#isWaiting) this.peer.forget(this);
+    this.#isWaiting = false;
+    const session = this.peer.readySession();
+    if (session === undefined || !this.#engine.hasRoom) {
+      const failure = this.peer.failure();
+      if (failure !== undefined) {
+        this.#fail(failure);
+        return;
+      }
+      this.#isWaiting = true;
+      this.peer.wait(this);
+      return;
+    }
+    try {
+      const request = this.#request?.session === session ? this.#request : this.#prepare(session);
+      this.#transfer = request.post(this.#options());
+    } catch (error) {
+      this.#fail(toTcpxError(error, 'ERR_XFER_FAILED', `post to ${this.peer.agent}`));
+      return;
+    }
+    this.#look();
+  }
+
+  #options() {
+    const notif = this.#notif;
+    if (notif === undefined) return NO_OPTIONS;
+    if (fitsOne(notif)) return { notify: sealWhole(notif) };
+    this.#tail = sealParts(notif, this.peer.nextMessageId(), false);
+    return NO_OPTIONS;
+  }
+
+  #prepare(session: Session): Request {
+    // A request belongs to its session: after a new connection it is prepared anew.
+    this.#request?.release();
+    this.#request = undefined;
+    this.#request = session.prepare(this.#operation, this.#columns);
+    return this.#request;
+  }
+
+  #look(): void {
+    const transfer = this.#transfer;
+    if (transfer === undefined) return;
+    const status = transfer.status;
+    if (status === 'active') return;
+    if (status === 'failed') {
+      this.#fail(transfer.error);
+      return;
+    }
+    if (transfer.facts.operation !== 'notify') {
+      this.peer.cost.observe(this.totalBytes, this.#engine.nowUs() - transfer.facts.postedUs);
+    }
+    if (this.#tail === undefined || this.#tail.length === 0) {
+      this.#status = NixlStatus.SUCCESS;
+      this.#transfer = undefined;
+      return;
+    }
+    this.#sendTail(this.#tail);
+  }
+
+  // The data has landed; success waits until the message has too.
+  #sendTail(parts: Uint8Array[]): void {
+    const session = this.peer.readySession();
+    if (session === undefined) {
+      this.#fail(this.peer.failure());
+      return;
+    }
+    const [part] = parts;
+    if (part === undefined || !this.#engine.hasRoom) return;
+    parts.shift();
+    this.#transfer = session.notify(part);
+  }
+
+  #fail(error: TcpxError | undefined): void {
+    this.#error = error;
+    this.#transfer = undefined;
+    this.#status = statusOfFailure(error);
+  }
+}
+
+/** REMOTE_DISCONNECT for a peer that is gone, and for nothing else: it evicts the peer. */
+function statusOfFailure(error: TcpxError | undefined): NixlStatus {
+  if (error === undefined) return NixlStatus.ERR_BACKEND;
+  if (isGone(error) || isGone(error.cause)) return NixlStatus.ERR_REMOTE_DISCONNECT;
+  if (error.code !== 'ERR_XFER_FAILED') return nixlStatusOf(error);
+  // A session that was closed here ends its transfers: that is no loss of the peer.
+  if (isTcpxError(error.cause, 'ERR_USAGE_STATE')) return NixlStatus.ERR_CANCELED;
+  return error.cause === undefined ? NixlStatus.ERR_BACKEND : nixlStatusOf(error.cause);
+}

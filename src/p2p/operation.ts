@@ -1,0 +1,91 @@
+// One posted send or receive. The two are tracked apart and have different types: a receive holds a
+// slot (a registration of its range) that its owner frees by consuming it; a send holds nothing.
+//
+//   send:     waiting ──offer──► writing ──► done │ failed
+//   receive:  posted  ──landed─► done ──consume──► consumed │ failed
+
+import { TcpxError } from '../base/errors.js';
+import type { Region } from '../memory/region.js';
+
+export type OperationState = 'waiting' | 'moving' | 'done' | 'failed' | 'consumed';
+
+export interface OperationFacts {
+  readonly memId: number;
+  readonly offset: number;
+  readonly bytes: number;
+  readonly tag: number;
+}
+
+abstract class Operation {
+  readonly facts: OperationFacts;
+  protected current: OperationState = 'waiting';
+  #error: TcpxError | undefined;
+  readonly #onSettled: () => void;
+
+  constructor(facts: OperationFacts, onSettled: () => void) {
+    this.facts = facts;
+    this.#onSettled = onSettled;
+  }
+
+  get state(): OperationState {
+    return this.current;
+  }
+
+  get error(): TcpxError | undefined {
+    return this.#error;
+  }
+
+  get isSettled(): boolean {
+    return this.current !== 'waiting' && this.current !== 'moving';
+  }
+
+  /** Called by the peer. */
+  finish(): void {
+    if (this.isSettled) return;
+    this.current = 'done';
+    this.#onSettled();
+  }
+
+  /** Called by the peer. */
+  fail(error: TcpxError): void {
+    if (this.isSettled) return;
+    this.current = 'failed';
+    this.#error = error;
+    this.#onSettled();
+  }
+}
+
+export class Send extends Operation {
+  readonly kind = 'send';
+  readonly source: Region;
+
+  constructor(facts: OperationFacts, source: Region, onSettled: () => void) {
+    super(facts, onSettled);
+    this.source = source;
+  }
+
+  /** Called by the peer. */
+  begin(): void {
+    this.current = 'moving';
+  }
+}
+
+export class Receive extends Operation {
+  readonly kind = 'receive';
+  /** The range as the peer may write it: its own registration, for this receive alone. */
+  readonly slot: Region;
+
+  constructor(facts: OperationFacts, slot: Region, onSettled: () => void) {
+    super(facts, onSettled);
+    this.slot = slot;
+  }
+
+  /** Called by the transfer. */
+  setConsumed(): void {
+    if (this.current === 'done') {
+      this.current = 'consumed';
+      return;
+    }
+    throw new TcpxError('ERR_USAGE_STATE', `consume: the receive is ${this.current}, not done`);
+  }
+}

@@ -1,0 +1,211 @@
+// Sessions in two roles, the C++ TcpxSession: a server listens and accepts, a client loads how the
+// server is reached and connects. Which of the two it is follows from the first call and stays.
+
+import { TcpxError } from '../base/errors.js';
+import type { Log } from '../base/log.js';
+import type { SettingValues } from '../base/settings.js';
+import { type ConnInfo, formatConnInfo, parseConnInfo } from '../engine/conn-info.js';
+import { Engine } from '../engine/engine.js';
+import type { Session } from '../engine/session.js';
+import type { RegionSource } from '../memory/region.js';
+import { type MemoryHandle, MemoryTable, type MemoryUse } from './memory-table.js';
+import { P2pPeer } from './p2p-peer.js';
+import { TcpxTransfer } from './tcpx-transfer.js';
+
+export type Role = 'none' | 'server' | 'client';
+
+export interface TcpxSessionOptions {
+  /** How peers name this end in accept; host name and process id by default. */
+  readonly name?: string;
+  readonly settings?: Partial<SettingValues>;
+  readonly log?: Log;
+}
+
+const ACCEPT_TIMEOUT_MS = 30_000;
+const DEREGISTER_WAIT_MS = 1000;
+
+export class TcpxSession {
+  readonly #engine: Engine;
+  readonly #memory = new MemoryTable();
+  readonly #peers: Map<string, P2pPeer>;
+  readonly #arrivals: Arrivals;
+  readonly #infos = new Map<string, ConnInfo>();
+  #role: Role = 'none';
+
+  private constructor(engine: Engine, peers: Map<string, P2pPeer>, arrivals: Arrivals) {
+    this.#engine = engine;
+    this.#peers = peers;
+    this.#arrivals = arrivals;
+  }
+
+  static async open(options: TcpxSessionOptions = {}): Promise<TcpxSession> {
+    const peers = new Map<string, P2pPeer>();
+    const arrivals = new Arrivals();
+    const bySession = new Map<Session, P2pPeer>();
+    const hasRoom = (): boolean => engine.hasRoom;
+    const toPeer = (session: Session): P2pPeer => peerOf(bySession, session, hasRoom);
+    const engine = await Engine.open({
+      ...options,
+      onSession: (session) => arrivals.add(toPeer(session)),
+      onNotification: ({ session, bytes }) => toPeer(session).onMessage(bytes),
+      onActivity: () => {
+        for (const peer of bySession.values()) peer.proceed();
+      },
+    });
+    arrivals.toPeer = toPeer;
+    return new TcpxSession(engine, peers, arrivals);
+  }
+
+  get name(): string {
+    return this.#engine.name;
+  }
+
+  get role(): Role {
+    return this.#role;
+  }
+
+  get numChannels(): number {
+    return this.#engine.config.values['flow.channels'];
+  }
+
+  /** Server, first step: how clients reach this end, as text to hand over. */
+  listen(): string {
+    this.#take('server', 'listen');
+    const port = this.#engine.config.effective.find(({ name }) => name === 'session.port');
+    this.#engine.listen(port?.origin === 'default' ? { port: 0 } : {});
+    return formatConnInfo(this.#engine.connInfo());
+  }
+
+  /** Server, second step: waits for the client of that name. */
+  async accept(remoteName: string, timeoutMs = ACCEPT_TIMEOUT_MS): Promise<void> {
+    if (this.#role !== 'server') throw wrongOrder('accept', 'listen');
+    this.#assertNew(remoteName, 'accept');
+    const peer = await this.#engine.drive(this.#arrivals.next(remoteName, timeoutMs));
+    this.#peers.set(remoteName, peer);
+  }
+
+  /** Client, first step. The text is checked; nothing is connected yet. */
+  loadRemoteConnInfo(remoteName: string, info: string): void {
+    this.#take('client', 'loadRemoteConnInfo');
+    this.#infos.set(remoteName, parseConnInfo(info));
+  }
+
+  /** Client, second step. */
+  async connect(remoteName: string): Promise<void> {
+    const info = this.#infos.get(remoteName);
+    if (info === undefined) throw wrongOrder('connect', 'loadRemoteConnInfo');
+    this.#assertNew(remoteName, 'connect');
+    let failure: unknown;
+    for (const host of info.hosts) {
+      try {
+        const session = await this.#engine.connect(host, info.port);
+        await this.#checkInstance(session, info, remoteName);
+        this.#peers.set(remoteName, this.#arrivals.toPeer(session));
+        return;
+      } catch (error) {
+        failure = error;
+      }
+    }
+    throw failure;
+  }
+
+  /** What is pending with that peer fails as unmatched, or with the loss of the session. */
+  async disconnect(remoteName: string): Promise<void> {
+    const peer = this.#peers.get(remoteName);
+    this.#peers.delete(remoteName);
+    if (peer !== undefined) await this.#engine.drive(peer.session.close());
+  }
+
+  registerMemory(source: RegionSource, use: MemoryUse = 'both'): number {
+    // No rights: peers reach it only through the receives that are posted on it.
+    return this.#memory.add(this.#engine.register(source, { read: false, write: false }), use);
+  }
+
+  async deregisterMemory(id: number): Promise<void> {
+    const { region } = this.#memory.get(id);
+    await this.#engine.deregister(region, DEREGISTER_WAIT_MS);
+    this.#memory.remove(id);
+  }
+
+  getMemoryHandle(id: number): MemoryHandle {
+    return this.#memory.get(id);
+  }
+
+  createTransfer(remoteName: string): TcpxTransfer {
+    const peer = this.#peers.get(remoteName);
+    if (peer !== undefined) return new TcpxTransfer(this.#engine, this.#memory, peer);
+    throw new TcpxError('ERR_USAGE_NOT_FOUND', `createTransfer: ${remoteName} is not connected`);
+  }
+
+  async close(): Promise<void> {
+    await this.#engine.close();
+  }
+
+  #take(role: 'server' | 'client', attempted: string): void {
+    if (this.#role !== 'none' && this.#role !== role) {
+      throw new TcpxError('ERR_USAGE_STATE', `${attempted}: this session is a ${this.#role}`);
+    }
+    this.#role = role;
+  }
+
+  #assertNew(remoteName: string, attempted: string): void {
+    const peer = this.#peers.get(remoteName);
+    if (peer?.session.isReady !== true) return;
+    throw new TcpxError('ERR_USAGE_STATE', `${attempted}: ${remoteName} is connected already`);
+  }
+
+  async #checkInstance(session: Session, info: ConnInfo, remoteName: string): Promise<void> {
+    if (session.facts.peerInstance === info.instance) return;
+    await this.#engine.drive(session.close());
+    throw new TcpxError('ERR_PEER_LOST', `connect to ${remoteName}: another process answers there`);
+  }
+}
+
+/** Clients that have come and were not accepted yet, and who waits for which. */
+class Arrivals {
+  toPeer: (session: Session) => P2pPeer = () => {
+    throw new TcpxError('ERR_USAGE_STATE', 'the session is not open yet');
+  };
+  readonly #waiting = new Map<string, P2pPeer>();
+  readonly #acceptors = new Map<string, (peer: P2pPeer) => void>();
+
+  add(peer: P2pPeer): void {
+    const acceptor = this.#acceptors.get(peer.name);
+    this.#acceptors.delete(peer.name);
+    if (acceptor === undefined) this.#waiting.set(peer.name, peer);
+    else acceptor(peer);
+  }
+
+  next(name: string, timeoutMs: number): Promise<P2pPeer> {
+    const known = this.#waiting.get(name);
+    this.#waiting.delete(name);
+    if (known?.session.isReady === true) return Promise.resolve(known);
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => {
+        this.#acceptors.delete(name);
+        reject(new TcpxError('ERR_PEER_TIMEOUT', `accept ${name}: not here in ${timeoutMs} ms`));
+      }, timeoutMs);
+      this.#acceptors.set(name, (peer) => {
+        clearTimeout(timer);
+        resolve(peer);
+      });
+    });
+  }
+}
+
+function peerOf(
+  bySession: Map<Session, P2pPeer>,
+  session: Session,
+  hasRoom: () => boolean,
+): P2pPeer {
+  const known = bySession.get(session);
+  if (known !== undefined) return known;
+  const peer = new P2pPeer(session.facts.peerName, session, hasRoom);
+  bySession.set(session, peer);
+  void session.closed.then(() => bySession.delete(session));
+  return peer;
+}
+
+function wrongOrder(attempted: string, first: string): TcpxError {
+  return new TcpxError('ERR_USAGE_STATE', `${attempted}: call ${first} first`);
+}

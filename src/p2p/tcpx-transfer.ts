@@ -1,0 +1,154 @@
+// A group of posted sends and receives with one peer: the C++ TcpxTransfer. Memory is named by
+// number and offset; sends and receives are counted apart; only receives can be consumed.
+
+import { TcpxError } from '../base/errors.js';
+import type { Engine } from '../engine/engine.js';
+import type { MemoryTable } from './memory-table.js';
+import { Receive, Send } from './operation.js';
+import type { P2pPeer } from './p2p-peer.js';
+
+export interface OperationCounts {
+  posted: number;
+  completed: number;
+  failed: number;
+}
+
+export interface ReceiveCounts extends OperationCounts {
+  consumed: number;
+}
+
+/** Consuming frees the slot; a peer may just be closing its access to it. */
+const CONSUME_WAIT_MS = 1000;
+const TAG_MAX = 2 ** 32 - 1;
+
+export class TcpxTransfer {
+  readonly sends: OperationCounts = { posted: 0, completed: 0, failed: 0 };
+  readonly receives: ReceiveCounts = { posted: 0, completed: 0, failed: 0, consumed: 0 };
+  readonly #engine: Engine;
+  readonly #memory: MemoryTable;
+  readonly #peer: P2pPeer;
+  readonly #open = new Set<Receive>();
+  #error: TcpxError | undefined;
+  #waiters: (() => void)[] = [];
+  #isReleased = false;
+
+  constructor(engine: Engine, memory: MemoryTable, peer: P2pPeer) {
+    this.#engine = engine;
+    this.#memory = memory;
+    this.#peer = peer;
+  }
+
+  postSend(memId: number, offset: number, bytes: number, tag: number): Send {
+    this.#check('postSend', tag);
+    const { region } = this.#memory.range(memId, offset, bytes, 'send');
+    const send = new Send({ memId, offset, bytes, tag }, region, () => {
+      this.#settle(this.sends, send.error);
+    });
+    this.#peer.postSend(send);
+    this.sends.posted++;
+    return send;
+  }
+
+  postRecv(memId: number, offset: number, bytes: number, tag: number): Receive {
+    this.#check('postRecv', tag);
+    const { region } = this.#memory.range(memId, offset, bytes, 'receive');
+    const range = { addr: region.addr + offset, bytes };
+    const slot = this.#engine.register(range, { read: false, write: true });
+    const receive = new Receive({ memId, offset, bytes, tag }, slot, () => {
+      this.#settle(this.receives, receive.error);
+    });
+    try {
+      this.#peer.postReceive(receive);
+    } catch (error) {
+      void this.#engine.deregister(slot, CONSUME_WAIT_MS);
+      throw error;
+    }
+    this.#open.add(receive);
+    this.receives.posted++;
+    return receive;
+  }
+
+  /** The data of a completed receive was taken: its slot is free again. */
+  async consume(receive: Receive): Promise<void> {
+    if (!(receive instanceof Receive) || !this.#open.has(receive)) {
+      throw new TcpxError('ERR_USAGE_ARGUMENT', 'consume: not a receive of this transfer');
+    }
+    receive.setConsumed();
+    this.#open.delete(receive);
+    this.receives.consumed++;
+    await this.#engine.deregister(receive.slot, CONSUME_WAIT_MS);
+  }
+
+  /** Looks once; where callers drive, this moves data. */
+  isComplete(): boolean {
+    this.#engine.poll();
+    return this.#pending() === 0;
+  }
+
+  /** Resolves when everything posted so far has ended well; rejects with the first failure. */
+  async wait(timeoutMs: number): Promise<void> {
+    const endUs = this.#engine.nowUs() + timeoutMs * 1000;
+    // A little late rather than early: woken once, the time must be over.
+    const timer = setTimeout(() => this.#wake(), timeoutMs + 2);
+    try {
+      while (this.#pending() > 0 && this.#engine.nowUs() < endUs) {
+        await this.#engine.drive(new Promise<void>((resolve) => this.#waiters.push(resolve)));
+      }
+    } finally {
+      clearTimeout(timer);
+    }
+    if (this.#error !== undefined) throw this.#error;
+    if (this.#pending() > 0) throw this.#late(timeoutMs);
+  }
+
+  /** Ends it: everything has ended, and every completed receive was consumed. */
+  async release(): Promise<void> {
+    if (this.#isReleased) return;
+    if (this.#pending() > 0) {
+      throw new TcpxError('ERR_USAGE_STATE', `release: ${this.#pending()} operations are pending`);
+    }
+    const unconsumed = this.receives.completed - this.receives.consumed;
+    if (unconsumed > 0) {
+      throw new TcpxError('ERR_USAGE_STATE', `release: ${unconsumed} receives were not consumed`);
+    }
+    this.#isReleased = true;
+    for (const failed of this.#open) await this.#engine.deregister(failed.slot, CONSUME_WAIT_MS);
+    this.#open.clear();
+  }
+
+  #pending(): number {
+    const { sends, receives } = this;
+    const ended = sends.completed + sends.failed + receives.completed + receives.failed;
+    return sends.posted + receives.posted - ended;
+  }
+
+  #settle(counts: OperationCounts, error: TcpxError | undefined): void {
+    if (error === undefined) counts.completed++;
+    else counts.failed++;
+    this.#error ??= error;
+    this.#wake();
+  }
+
+  #wake(): void {
+    const waiters = this.#waiters;
+    this.#waiters = [];
+    for (const wake of waiters) wake();
+  }
+
+  #late(timeoutMs: number): TcpxError {
+    const { sends, receives } = this;
+    return new TcpxError(
+      'ERR_XFER_DEADLINE',
+      `wait with ${this.#peer.name}: after ${timeoutMs} ms ${sends.completed} of ${sends.posted} ` +
+        `sends and ${receives.completed} of ${receives.posted} receives have ended`,
+    );
+  }
+
+  #check(attempted: string, tag: number): void {
+    if (this.#isReleased) {
+      throw new TcpxError('ERR_USAGE_STATE', `${attempted}: the transfer was released`);
+    }
+    if (Number.isInteger(tag) && tag >= 0 && tag <= TAG_MAX) return;
+    throw new TcpxError('ERR_USAGE_ARGUMENT', `${attempted}: tag ${tag} is not 0 … ${TAG_MAX}`);
+  }
+}

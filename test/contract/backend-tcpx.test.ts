@@ -1,0 +1,58 @@
+// The contract suite on TCPX over loopback, once with lanes and once driven by the caller. Peers
+// live in one process; ending one says goodbye. A peer that is killed is in test/e2e.
+
+import { silentLog } from '../../src/base/log.js';
+import { allocateRegionMemory } from '../../src/memory/region-memory.js';
+import { MemType } from '../../src/nixl/memory-type.js';
+import { TcpxBackend } from '../../src/nixl/tcpx-backend.js';
+import { backendContract } from './backend.js';
+import type { ContractMemory, ContractPeer, ContractWorld } from './backend-world.js';
+
+function tcpxWorld(params: Readonly<Record<string, string>>): ContractWorld {
+  const open = new Set<TcpxBackend>();
+  const backends = new Map<ContractPeer, TcpxBackend>();
+  return {
+    memTypes: [MemType.DRAM],
+    openPeer: async (agent) => {
+      const init = { localAgent: agent, type: 'TCPX', params, log: silentLog };
+      const backend = await TcpxBackend.open(init);
+      open.add(backend);
+      const peer = { agent, backend, allocate: hostMemory };
+      backends.set(peer, backend);
+      return peer;
+    },
+    killPeer: async (peer) => {
+      const backend = backends.get(peer);
+      if (backend === undefined) return;
+      open.delete(backend);
+      await backend.close();
+    },
+    close: async () => {
+      await Promise.all([...open].map((backend) => backend.close()));
+    },
+  };
+}
+
+function hostMemory(memType: MemType, byteCount: number): ContractMemory {
+  const { addr, buffer } = allocateRegionMemory(byteCount, 'normal');
+  const bytes = new Uint8Array(buffer);
+  return {
+    memType,
+    addr,
+    len: byteCount,
+    devId: 0,
+    write: (offset, source) => bytes.set(source, offset),
+    read: (offset, len) => bytes.slice(offset, offset + len),
+  };
+}
+
+const WORLDS: readonly Readonly<Record<string, string>>[] = [
+  { 'lane.progress': 'lanes' },
+  { 'lane.progress': 'caller' },
+  { 'lane.progress': 'lanes', 'lane.count': '2', 'flow.channels': '4' },
+];
+
+for (const params of WORLDS) {
+  const name = `TCPX, ${Object.values(params).join(' ')}`;
+  backendContract({ name, openWorld: () => Promise.resolve(tcpxWorld(params)) });
+}
