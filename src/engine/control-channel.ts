@@ -84,10 +84,12 @@ export class ControlChannel {
     if (this.#failure !== undefined) onFailure(this.#failure);
   }
 
-  /** Whoever waits for a frame is told: a deadline must not outlive the connection. */
+  /** Whoever waits for a message is told; the owner's handlers are not. */
   close(): void {
     this.socket.close();
-    this.#fail(new TcpxError('ERR_PEER_LOST', `${this.where}: the connection was closed here`));
+    const waiter = this.#waiter;
+    this.#waiter = undefined;
+    waiter?.reject(new TcpxError('ERR_USAGE_STATE', `${this.where}: the connection was closed`));
   }
 
   #take(kinds: readonly ControlKind[], timeoutMs: number): Promise<ControlMessage> {

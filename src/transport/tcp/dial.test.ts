@@ -18,7 +18,7 @@ import { withCode } from '../../testing/expect-error.js';
 import { ControlSet } from './control-set.js';
 import { dial, nicAddress, tuneSocket } from './dial.js';
 
-const TUNING = { bufferBytes: 0, congestion: '', userTimeoutMs: 0 };
+const TUNING = { bufferBytes: 0, congestion: '', userTimeoutMs: 0, isZeroCopy: false };
 
 async function dialTo(port: number, change: { nic?: string; timeoutMs?: number } = {}) {
   const set = new ControlSet();
@@ -58,7 +58,12 @@ test('dial: refused is ERR_PEER_UNREACHABLE, with the errno among its facts', as
 test('tuning: the options are set, and an unknown algorithm is named', () => {
   const fd = openStreamSocket('127.0.0.1');
   const current = getSocketText(fd, IPPROTO_TCP, TCP_CONGESTION);
-  tuneSocket(fd, { bufferBytes: 65536, congestion: current, userTimeoutMs: 4321 });
+  tuneSocket(fd, {
+    bufferBytes: 65536,
+    congestion: current,
+    userTimeoutMs: 4321,
+    isZeroCopy: false,
+  });
   assert.equal(getSocketNumber(fd, IPPROTO_TCP, TCP_USER_TIMEOUT), 4321);
   const tune = () => tuneSocket(fd, { ...TUNING, congestion: 'nonsense' });
   assert.throws(tune, withCode('ERR_SYS_CALL', /TCP_CONGESTION nonsense: ENOENT/));
