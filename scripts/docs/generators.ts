@@ -2,6 +2,7 @@
 
 import { renderCommands } from './commands.js';
 import { renderConfiguration } from './configuration.js';
+import { renderDiagnostics } from './diagnostics.js';
 import { renderErrors, renderTroubleshooting } from './errors.js';
 import type { Generator } from './generator.js';
 import { renderLayers } from './layers.js';
@@ -14,6 +15,7 @@ export const GENERATORS: readonly Generator[] = [
   { path: 'docs/troubleshooting.md', render: renderTroubleshooting },
   { path: 'docs/architecture.md', marker: 'layers', render: renderLayers },
   { path: 'docs/shared-layout.md', render: renderSharedLayout },
+  { path: 'docs/diagnostics.md', render: renderDiagnostics },
   { path: 'README.md', marker: 'commands', render: renderCommands },
   { path: 'docs/protocol.md', marker: 'frames', render: renderFrames },
 ];

@@ -38,7 +38,7 @@ export function baselineRuns(files: readonly string[]): readonly unknown[] {
 
 function readDocument(file: string): Readonly<Record<string, unknown>> {
   try {
-    const document = JSON.parse(readFileSync(file, 'utf8')) as unknown;
+    const document = JSON.parse(readFileSync(file, 'utf8')) as unknown; // checked: below
     if (typeof document === 'object' && document !== null) {
       return document as Readonly<Record<string, unknown>>;
     }
@@ -61,6 +61,7 @@ export function baselineProblem(
   const path = baselinePath(stateFolder);
   let document: Partial<Baseline>;
   try {
+    // checked: below, by schema
     document = JSON.parse(readFileSync(path, 'utf8')) as Partial<Baseline>;
   } catch {
     return `no baseline is recorded (${path})`;

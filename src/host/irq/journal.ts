@@ -114,6 +114,7 @@ function loadJournal(folder: string, id: string): IrqJournal {
   const path = journalPath(folder, id);
   let document: Partial<IrqJournal>;
   try {
+    // checked: below, by schema
     document = JSON.parse(readFileSync(path, 'utf8')) as Partial<IrqJournal>;
   } catch (error) {
     throw toTcpxError(error, 'ERR_SYS_CALL', `read journal ${path}`);

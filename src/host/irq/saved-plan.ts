@@ -10,6 +10,7 @@ import { affinityPath, IRQ_PLAN_SCHEMA, type IrqPlan, type PlanLine } from './pl
 export function loadPlan(path: string): IrqPlan {
   let document: Partial<IrqPlan>;
   try {
+    // checked: below, by schema and line by line
     document = JSON.parse(readFileSync(path, 'utf8')) as Partial<IrqPlan>;
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
