@@ -34,15 +34,22 @@ for (const progress of ['lanes', 'caller']) {
     clearInterval(driving);
     const request = a.agent.createXferReq(XferOp.WRITE, a.list, b.list, 'b', { notif: 'x' });
     let seen = 0;
+    const countNotifs = (): number => b.agent.getNotifs().get('a')?.length ?? 0;
     const postMany = async (count: number): Promise<void> => {
       for (let index = 0; index < count; index++) {
         source.fill(index);
         let status = a.agent.postXferReq(request);
+        if (progress === 'lanes' && status === NixlStatus.IN_PROG) {
+          // Asleep, so that the lanes have the cores.
+          await a.agent.waitXferReq(request);
+        }
+        status = a.agent.getXferStatus(request);
         for (let spins = 1; status === NixlStatus.IN_PROG; spins++) {
           status = a.agent.getXferStatus(request);
-          seen += b.agent.getNotifs().get('a')?.length ?? 0;
+          seen += countNotifs();
           if (spins % 1000 === 0) await new Promise((resolve) => setImmediate(resolve));
         }
+        if (index % 64 === 0) seen += countNotifs();
         assert.equal(status, NixlStatus.SUCCESS);
         assert.equal(target[4095], index & 255);
       }
@@ -54,7 +61,7 @@ for (const progress of ['lanes', 'caller']) {
     collect();
     const grownBytes = process.memoryUsage().heapUsed - heapBefore;
     while (seen < POSTS + 1000) {
-      seen += b.agent.getNotifs().get('a')?.length ?? 0;
+      seen += countNotifs();
       a.agent.getNotifs();
       await new Promise((resolve) => setImmediate(resolve));
     }
