@@ -283,6 +283,11 @@ export class Engine {
     }
   }
 
+  /** Moves data where callers drive, and nothing else: completions are seen at the next poll. */
+  progress(): void {
+    if (this.#isOpen) this.#lanes.progress();
+  }
+
   /** Moves data where callers drive; takes events. Cheap when there is nothing. */
   poll(): void {
     if (!this.#isOpen) return;
