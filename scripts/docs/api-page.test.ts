@@ -3,16 +3,14 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { repositoryRoot } from '../repository.js';
+import { publicNames } from './public-names.js';
 
 function read(path: string): string {
   return readFileSync(join(repositoryRoot, path), 'utf8');
 }
 
 test('API page: speaks of every public name', () => {
-  const names = [...read('src/index.ts').matchAll(/export (?:type )?\{([^}]*)\}/g)]
-    .flatMap((match) => (match[1] ?? '').split(','))
-    .map((name) => name.replace('type ', '').trim())
-    .filter((name) => name !== '');
+  const names = publicNames(read('src/index.ts')).flatMap((entry) => entry.names);
   assert.ok(names.length > 10, names.join(' '));
   const page = read('docs/api.md');
   for (const name of names) assert.match(page, new RegExp(`\\b${name}\\b`));

@@ -6,6 +6,7 @@ import { renderDiagnostics } from './diagnostics.js';
 import { renderErrors, renderTroubleshooting } from './errors.js';
 import type { Generator } from './generator.js';
 import { renderLayers } from './layers.js';
+import { renderPublicNames } from './public-names.js';
 import { renderSharedLayout } from './shared-layout.js';
 import { renderFrames } from './protocol.js';
 
@@ -16,6 +17,7 @@ export const GENERATORS: readonly Generator[] = [
   { path: 'docs/architecture.md', marker: 'layers', render: renderLayers },
   { path: 'docs/shared-layout.md', render: renderSharedLayout },
   { path: 'docs/diagnostics.md', render: renderDiagnostics },
+  { path: 'docs/api.md', marker: 'names', render: renderPublicNames },
   { path: 'README.md', marker: 'commands', render: renderCommands },
   { path: 'docs/protocol.md', marker: 'frames', render: renderFrames },
 ];

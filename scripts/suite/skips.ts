@@ -1,5 +1,5 @@
 // Skipped tests. A skip is loud everywhere; where CI=true it is a failure, unless it waits for
-// hardware that the machines of continuous integration never have.
+// something that the machines of continuous integration never have.
 
 export interface Skip {
   readonly path: string;
@@ -9,13 +9,11 @@ export interface Skip {
 }
 
 /** How a reason must begin for its skip to pass in continuous integration. */
-export const HARDWARE_NEVER_IN_CI: readonly string[] = ['needs a GPU'];
+export const NEVER_IN_CI: readonly string[] = ['needs a GPU', 'needs PyTorch'];
 
 export function forbiddenSkips(skips: readonly Skip[], isCi: boolean): Skip[] {
   if (!isCi) return [];
-  return skips.filter(
-    ({ reason }) => !HARDWARE_NEVER_IN_CI.some((prefix) => reason.startsWith(prefix)),
-  );
+  return skips.filter(({ reason }) => !NEVER_IN_CI.some((prefix) => reason.startsWith(prefix)));
 }
 
 export function formatSkip({ path, name, reason }: Skip): string {
