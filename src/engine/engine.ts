@@ -75,6 +75,7 @@ export class Engine {
   #heartbeat: NodeJS.Timeout | undefined;
   #isOpen = false;
   #laneError: TcpxError | undefined;
+  #closing: Promise<void> | undefined;
 
   private constructor(options: EngineOptions) {
     this.#options = options;
@@ -336,8 +337,13 @@ export class Engine {
   }
 
   /** Says goodbye to every peer, ends the lanes and frees what the engine holds. */
-  async close(): Promise<void> {
-    if (!this.#isOpen) return;
+  close(): Promise<void> {
+    if (!this.#isOpen && this.#closing === undefined) return Promise.resolve();
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
     this.#server?.close();
     const closed = Promise.all(this.#sessions.list().map((session) => session.close()));
     await this.drive(withinMs(closed, CLOSE_WAIT_MS));
@@ -345,7 +351,7 @@ export class Engine {
     clearInterval(this.#heartbeat);
     // First: what is still being connected fails, while the lanes can take back its channels.
     this.#control.close();
-    await this.#lanes.close();
+    await this.#lanes.close(() => this.#transfers.abandonAll());
   }
 
   #assertOpen(): void {

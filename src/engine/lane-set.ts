@@ -221,8 +221,8 @@ export class LaneSet {
     return readZeroCopy(this.shared.float64, controlsAt);
   }
 
-  /** Ends the threads and frees the memory; nothing may touch it afterwards. */
-  async close(): Promise<void> {
+  /** Ends the threads, tells so, and frees the memory; nothing may touch it afterwards. */
+  async close(onStopped: () => void = () => undefined): Promise<void> {
     await Promise.all(
       this.#lanes.map(async (lane) => {
         if (lane.worker !== undefined) {
@@ -235,6 +235,7 @@ export class LaneSet {
         if (lane.doorbellFd >= 0) closeDoorbell(lane.doorbellFd);
       }),
     );
+    onStopped();
     this.#inline?.close();
     this.#wakePipe?.close();
     destroyFixedMemory(this.shared);

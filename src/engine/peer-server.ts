@@ -115,13 +115,13 @@ export class PeerServer {
       key: greeted.sessionKey,
       control: connection,
     });
+    this.#expectChannels(session);
     connection.send({
       kind: ControlKind.Accept,
       sessionId: session.facts.id,
       ...greeted.agreement,
       addresses: this.#dataAddresses(),
     });
-    this.#expectChannels(session);
   }
 
   #freshId(): number {

@@ -3,6 +3,7 @@
 import { TcpxError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
 import { COMMAND_ADD_CHANNEL, COMMAND_CLOSE_SESSION } from '../lane/messages.js';
+import { closeSocket } from '../transport/tcp/dial.js';
 import type { Agreement } from '../wire/control-frame.js';
 import { ControlKind } from '../wire/control-frame.js';
 import type { ControlChannel } from './control-channel.js';
@@ -90,6 +91,11 @@ export class SessionTable {
   /** Hands a connected data socket to its lane, which owns it from here on. */
   addChannel(session: Session, channelIndex: number, fd: number, nic: string): void {
     const { index, agreement, nics } = session.facts;
+    // It may have ended while this connection proved itself; its index may have a new owner.
+    if (session.state !== SessionState.Attaching) {
+      closeSocket(fd);
+      throw new TcpxError('ERR_PEER_LOST', `${session.peer}: the session ended while attaching`);
+    }
     const lane = laneOfChannel(index, channelIndex, this.#lanes.count, this.#nicCount);
     session.attached.add(channelIndex);
     nics[channelIndex] = nic;

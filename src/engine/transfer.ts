@@ -51,6 +51,7 @@ export class Transfer {
   #resolve: ((receipt: Receipt) => void) | undefined;
   #reject: ((error: TcpxError) => void) | undefined;
   #deadline: NodeJS.Timeout | undefined;
+  #releaseSignal: (() => void) | undefined;
   #cancelCode: ErrorCode = 'ERR_XFER_CANCELLED';
 
   constructor(host: TransferHost, facts: TransferFacts) {
@@ -108,6 +109,13 @@ export class Transfer {
     }
   }
 
+  /** Cancels when the signal is aborted; lets go of the signal when the transfer has ended. */
+  cancelOn(signal: AbortSignal): void {
+    const abort = (): void => this.cancel();
+    signal.addEventListener('abort', abort, { once: true });
+    this.#releaseSignal = () => signal.removeEventListener('abort', abort);
+  }
+
   /** Cancels by itself after this time. */
   setDeadline(deadlineMs: number): void {
     this.#deadline = setTimeout(() => {
@@ -137,6 +145,7 @@ export class Transfer {
     this.#outcome = outcome;
     this.#finishedUs = this.#host.nowUs();
     clearTimeout(this.#deadline);
+    this.#releaseSignal?.();
     if (outcome.failure !== 0) this.#error = this.#failureError(outcome);
     if (this.#resolve === undefined) return;
     this.#host.endAwait();

@@ -52,12 +52,14 @@ const NO_NOTIFICATION = { notifyBytes: -1, notifyAt: -1 };
 const NO_PLACES: RequestPlaces = { remotesAt: 0, pairsAt: 0, chunksAt: 0 };
 /** Where callers drive, control sockets are looked at once in so many polls. */
 const CONTROL_POLL_MASK = 63;
+const BLOCK_SLICE_MS = 10;
 
 export class Transfers implements TransferHost {
   readonly #options: TransfersOptions;
   readonly #table: TransferTable;
   readonly #inFlight: (InFlight | undefined)[] = [];
   #awaiting = 0;
+  #isClosed = false;
   #isPumping = false;
   #pollCount = 0;
   #nextLane = 0;
@@ -253,6 +255,14 @@ export class Transfers implements TransferHost {
     }
   }
 
+  /** The engine ends: whatever is left fails while its entry can still be read. */
+  abandonAll(): void {
+    this.#isClosed = true;
+    for (const [slot, entry] of this.#inFlight.entries()) {
+      if (entry !== undefined) this.#settle(slot, entry, FAIL_CHANNEL);
+    }
+  }
+
   isFinished(slot: number): boolean {
     return this.#table.isFinished(slot);
   }
@@ -262,12 +272,14 @@ export class Transfers implements TransferHost {
   }
 
   block(timeoutMs: number): void {
-    if (this.#options.isCallerDriven) return;
+    if (this.#options.isCallerDriven || this.#isClosed) return;
     const { int32, addr } = this.#options.lanes.shared;
     Atomics.add(int32, ENGINE_WAITERS, 1);
     const seen = Atomics.load(int32, ENGINE_FINISHED);
     if (this.#options.lanes.takeEvents() === 0) {
-      waitForChange(addr + ENGINE_FINISHED * 4, seen, timeoutMs);
+      // In slices: other events than a finished transfer do not wake this word.
+      const sliceMs = Math.min(timeoutMs, BLOCK_SLICE_MS);
+      waitForChange(addr + ENGINE_FINISHED * 4, seen, sliceMs);
     }
     Atomics.sub(int32, ENGINE_WAITERS, 1);
   }
@@ -278,7 +290,7 @@ export class Transfers implements TransferHost {
 
   requestCancel(slot: number, generation: number): void {
     const session = this.#inFlight[slot]?.session;
-    if (session === undefined) return;
+    if (session === undefined || this.#isClosed) return;
     for (const lane of session.facts.lanes.slice(0, 1)) {
       this.#options.lanes.command(lane, COMMAND_CANCEL, [slot, generation]);
     }
@@ -311,7 +323,7 @@ function applyOptions(transfer: Transfer, options: PostOptions): void {
   if (options.deadlineMs !== undefined) transfer.setDeadline(options.deadlineMs);
   if (options.signal === undefined) return;
   if (options.signal.aborted) transfer.cancel();
-  else options.signal.addEventListener('abort', () => transfer.cancel(), { once: true });
+  else transfer.cancelOn(options.signal);
 }
 
 function arenaFull(bytes: number): TcpxError {

@@ -6,7 +6,14 @@ import { Channel, FLIGHT_MASK } from './channel.js';
 
 import { sendTurn } from './channel-send.hot.js';
 import type { LaneCore } from './lane-core.js';
-import { FAIL_CANCELLED, FAIL_CHANNEL, TRANSFER_GENERATION, transferWord } from './layout.js';
+import {
+  FAIL_CANCELLED,
+  FAIL_CHANNEL,
+  TRANSFER_GENERATION,
+  transferWord,
+  TRANSFER_STATE,
+  TransferState,
+} from './layout.js';
 import {
   COMMAND_ADD_CHANNEL,
   COMMAND_CANCEL,
@@ -86,7 +93,9 @@ function addChannel(core: LaneCore, hooks: LaneHooks, words: Int32Array): void {
 
 function cancelTransfer(core: LaneCore, slot: number, generation: number): void {
   const current = core.int32[transferWord(core.transfersAt, slot, TRANSFER_GENERATION)];
-  if (current === generation) failTransfer(core, slot, FAIL_CANCELLED);
+  const state = Atomics.load(core.int32, transferWord(core.transfersAt, slot, TRANSFER_STATE));
+  if (current !== generation || state !== TransferState.Active) return;
+  failTransfer(core, slot, FAIL_CANCELLED);
 }
 
 function closeSession(core: LaneCore, hooks: LaneHooks, sessionIndex: number): void {

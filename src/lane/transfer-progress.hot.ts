@@ -119,12 +119,13 @@ function finishTransfer(core: LaneCore, slot: number): void {
   const state = failure === 0 ? TransferState.Done : TransferState.Failed;
   const generation = int32[word(core, slot, TRANSFER_GENERATION)]!;
   Atomics.store(int32, word(core, slot, TRANSFER_STATE), state);
-  Atomics.add(int32, ENGINE_FINISHED, 1);
   // There is always room: notifications leave a reserve for one event per transfer.
   const at = reserveRecord(core.events, EVENT_FINISHED, 8);
   int32[at >> 2] = slot;
   int32[(at >> 2) + 1] = generation;
   publishRecords(core.events);
+  // After the event: who sees the new count and no event would sleep through it.
+  Atomics.add(int32, ENGINE_FINISHED, 1);
   core.hasNews = true;
   core.hasFinished = true;
 }
