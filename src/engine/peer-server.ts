@@ -153,7 +153,7 @@ export class PeerServer {
   async #attach(connection: ControlChannel, attach: Attach): Promise<void> {
     const { sessions, config } = this.#options;
     const session = sessions.byId(attach.sessionId);
-    if (session === undefined || session.isEnding) {
+    if (session === undefined || session.isEnding()) {
       throw new TcpxError(
         'ERR_PEER_STALE_SESSION',
         `${connection.where}: ATTACH to no open session`,
@@ -173,16 +173,16 @@ export class PeerServer {
       );
     }
     await session.recovery.clear(channelIndex);
-    if (session.isEnding || book.isUp(channelIndex)) {
+    if (session.isEnding() || book.isUp(channelIndex)) {
       throw new TcpxError('ERR_PEER_STALE_SESSION', `${session.peer}: the session has ended`);
     }
     tuneSocket(connection.socket.fd, socketTuning(config));
     admitChannel(connection, session.facts.key, attach);
     connection.socket.release();
     const nic = nicOfAddress(connection.localHost);
-    const wasReady = session.isReady;
-    sessions.addChannel(session, channelIndex, epoch, connection.socket.fd, nic);
-    if (!wasReady && session.isReady) this.#options.onSession(session);
+    const { fd } = connection.socket;
+    const isNew = sessions.addChannel(session, channelIndex, epoch, fd, nic);
+    if (isNew) this.#options.onSession(session);
   }
 }
 

@@ -25,7 +25,12 @@ import type { StreamPort } from '../transport/stream-port.js';
 /** Steps count 10 µs each. */
 const STALL_US = 600_000;
 
-const SHAPE = { regionCount: 32, transferCount: 64 + SIGNAL_ENTRIES, laneCount: 1, arenaBytes: 4 * 1024 * 1024 };
+const SHAPE = {
+  regionCount: 32,
+  transferCount: 64 + SIGNAL_ENTRIES,
+  laneCount: 1,
+  arenaBytes: 4 * 1024 * 1024,
+};
 
 export interface LaneAgreement {
   readonly channels: number;
