@@ -17,7 +17,7 @@ import {
   type SharedShape,
   sharedOffsets,
 } from '../lane/layout.js';
-import { InlineLane, type PortOpener } from '../lane/inline-lane.js';
+import { InlineLane, type InlineLaneOptions } from '../lane/inline-lane.js';
 import { COMMAND_SUBMIT } from '../lane/messages.js';
 import type { RecordRing } from '../lane/record-ring.js';
 import {
@@ -42,8 +42,8 @@ export interface LaneSetOptions {
   readonly controlFd: number;
   readonly isZeroCopy: boolean;
   readonly stallUs: number;
-  /** Only without threads: how a channel's descriptor becomes a port. */
-  readonly openPort?: PortOpener;
+  /** Only without threads: where ports and time come from. */
+  readonly inline?: InlineLaneOptions;
   onEvent(laneIndex: number, kind: number, at: number): void;
   /** Something happened while the main thread slept. */
   onWake(): void;
@@ -74,7 +74,8 @@ export class LaneSet {
   readonly offsets: SharedOffsets;
   readonly #options: LaneSetOptions;
   readonly #lanes: LaneHandle[] = [];
-  readonly #inline: InlineLane | undefined;
+  /** The lanes themselves where no threads run them. */
+  readonly inline: readonly InlineLane[];
   readonly #wakePipe: WakePipe | undefined;
 
   constructor(options: LaneSetOptions) {
@@ -87,21 +88,23 @@ export class LaneSet {
       const rings = laneRings(this.shared, controlAt);
       this.#lanes.push({ controlAt, ...rings, doorbellFd, worker: undefined, isDead: false });
     }
-    if (options.progress === 'caller') {
-      const { shape, sessionCount } = options;
-      const core = new LaneCore({
-        shared: this.shared,
-        shape,
-        laneIndex: 0,
-        sessionCount,
-        ackDelayTurns: 1,
-        isZeroCopy: options.isZeroCopy,
-        stallUs: options.stallUs,
-      });
-      this.#inline = new InlineLane(core, options.openPort);
-    } else {
-      this.#wakePipe = new WakePipe(() => options.onWake());
-    }
+    const isCallerDriven = options.progress === 'caller';
+    this.inline = isCallerDriven ? this.#lanes.map((_, index) => this.#inlineLane(index)) : [];
+    if (!isCallerDriven) this.#wakePipe = new WakePipe(() => options.onWake());
+  }
+
+  #inlineLane(laneIndex: number): InlineLane {
+    const { shape, sessionCount, isZeroCopy, stallUs, inline } = this.#options;
+    const core = new LaneCore({
+      shared: this.shared,
+      shape,
+      laneIndex,
+      sessionCount,
+      ackDelayTurns: 1,
+      isZeroCopy,
+      stallUs,
+    });
+    return new InlineLane(core, inline);
   }
 
   get count(): number {
@@ -115,7 +118,7 @@ export class LaneSet {
 
   /** Starts the threads and waits until each runs. */
   async start(): Promise<void> {
-    if (this.#inline !== undefined) return;
+    if (this.inline.length > 0) return;
     await Promise.all(this.#lanes.map((lane, index) => this.#startWorker(lane, index)));
     Atomics.store(this.shared.int32, ENGINE_MAIN_SLEEPS, 1);
   }
@@ -194,7 +197,14 @@ export class LaneSet {
 
   /** Without threads: moves what can be moved now. */
   progress(): number {
-    return this.#inline === undefined ? 0 : this.#inline.step();
+    let moved = 0;
+    for (let index = 0; index < this.inline.length; index++) moved += this.stepInline(index);
+    return moved;
+  }
+
+  /** Without threads: moves what one lane can move now. */
+  stepInline(laneIndex: number): number {
+    return this.inline[laneIndex]?.step() ?? 0;
   }
 
   /** Hands every waiting event to the owner. */
@@ -249,7 +259,7 @@ export class LaneSet {
       }),
     );
     onStopped();
-    this.#inline?.close();
+    for (const lane of this.inline) lane.close();
     this.#wakePipe?.close();
     destroyFixedMemory(this.shared);
   }
