@@ -51,6 +51,7 @@ export function endChannel(
   const frameKind =
     channel.stagingEnd >= 4 ? (channel.staging.uint8[channel.stagingStart] ?? 0) : 0;
   closeChannel(core, hooks, channel, true);
+  uncountFlight(core, channel);
   reportDown(core, channel, outcome, frameKind);
   const session = sessionLane(core, channel.sessionIndex);
   if (session.openChannels > 0) return;
@@ -61,6 +62,24 @@ export function endChannel(
   while (session.retries.length > 0) {
     returnChunk(core, session.retries.shift() ?? 0, session.retries.shift() ?? 0);
   }
+}
+
+// The next connection of this index must not take these chunks for some that it has sent itself.
+function uncountFlight(core: LaneCore, channel: Channel): void {
+  for (let at = channel.writeAcked; at !== channel.writeNext; at = (at + 1) | 0) {
+    const flight = at & FLIGHT_MASK;
+    if ((channel.writeChunk[flight] ?? 0) < 0) continue;
+    addCount(core, channel, channel.writeTransfer[flight] ?? 0, -1);
+  }
+  for (let at = channel.readDone; at !== channel.readNext; at = (at + 1) | 0) {
+    addCount(core, channel, channel.readTransfer[at & FLIGHT_MASK] ?? 0, -1);
+  }
+}
+
+// Chunks of the transfer that went by this channel: with all of them, the notification may follow.
+function addCount(core: LaneCore, channel: Channel, slot: number, count: number): void {
+  const word = transferWord(core.transfersAt, slot, TRANSFER_CHANNEL_CHUNKS) + channel.channelIndex;
+  core.int32[word] = (core.int32[word] ?? 0) + count;
 }
 
 function reportDown(core: LaneCore, channel: Channel, outcome: number, frameKind: number): void {
@@ -130,6 +149,7 @@ export function settleChannel(core: LaneCore, word: number): void {
   for (let at = SETTLE_COMMAND_WORDS; at + 1 < words.length; at += 2) {
     failRefused(core, channel, words[at] ?? 0, words[at + 1] ?? 0);
   }
+  countLanded(core, channel, landed);
   const acked = onAck(core, channel, landed);
   if (acked < 0) {
     reportDown(core, channel, acked, FRAME_SIGNAL);
@@ -138,6 +158,15 @@ export function settleChannel(core: LaneCore, word: number): void {
   holdNotifications(core, channel);
   core.parked.splice(core.parked.indexOf(channel), 1);
   core.leaving.push(channel);
+}
+
+function countLanded(core: LaneCore, channel: Channel, landed: number): void {
+  const count = Math.min(landed - channel.writeAcked, channel.writeNext - channel.writeAcked) | 0;
+  for (let index = 0; index < count; index++) {
+    const flight = (channel.writeAcked + index) & FLIGHT_MASK;
+    if ((channel.writeChunk[flight] ?? 0) < 0) continue;
+    addCount(core, channel, channel.writeTransfer[flight] ?? 0, 1);
+  }
 }
 
 function failRefused(core: LaneCore, channel: Channel, sequence: number, reason: number): void {
@@ -187,11 +216,6 @@ function returnOne(core: LaneCore, channel: Channel): void {
     return;
   }
   Atomics.add(int32, transferWord(core.transfersAt, slot, TRANSFER_RETRIES), 1);
-  if (chunk >= 0) {
-    // It did not go this way: all chunks on one channel allow the notification to follow at once.
-    const count = transferWord(core.transfersAt, slot, TRANSFER_CHANNEL_CHUNKS);
-    int32[count + channel.channelIndex] = (int32[count + channel.channelIndex] ?? 0) - 1;
-  }
   returnChunk(core, slot, chunk);
 }
 
