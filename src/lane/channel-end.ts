@@ -5,15 +5,18 @@
 import { closeAccess } from '../memory/region-access.hot.js';
 import { assert } from '../base/assert.js';
 import { FRAME_SIGNAL } from '../wire/data-frame.js';
+import { RULE_UNASKED } from '../wire/data-frame-rules.js';
 import { type Channel, FLIGHT_MASK } from './channel.js';
-import { onAck } from './frame-handlers.hot.js';
+import { onChunkConfirmed } from './chunk-confirmed.hot.js';
 import type { LaneHooks } from './lane-commands.js';
 import { type LaneCore, sessionLane } from './lane-core.js';
 import {
   EVENT_RESERVE_BYTES,
+  OPERATION_SIGNAL,
   TRANSFER_CHANNEL_CHUNKS,
   TRANSFER_FAILURE,
   TRANSFER_NOTIFY_FRAMED,
+  TRANSFER_OPERATION,
   TRANSFER_REMAINING,
   TRANSFER_RETRIES,
   transferWord,
@@ -40,6 +43,8 @@ import { TURN_DROPPED, TURN_RULE, TURN_SYSTEM } from './turn.js';
 
 /** In place of a chunk: a notification that waits for the chunks before it. */
 const HELD_NOTIFICATION = -2;
+/** In place of a transfer: a signal that has gone elsewhere. */
+const NO_TRANSFER = -1;
 
 /** A turn ended below zero, or main gave the channel up: close it, tell main, keep its flight. */
 export function endChannel(
@@ -53,6 +58,7 @@ export function endChannel(
   closeChannel(core, hooks, channel, true);
   uncountFlight(core, channel);
   reportDown(core, channel, outcome, frameKind);
+  returnSignals(core, channel);
   const session = sessionLane(core, channel.sessionIndex);
   if (session.openChannels > 0) return;
   // Nobody here can send what waits for a channel; whole transfers stay for one that may come.
@@ -61,6 +67,19 @@ export function endChannel(
   }
   while (session.retries.length > 0) {
     returnChunk(core, session.retries.shift() ?? 0, session.retries.shift() ?? 0);
+  }
+}
+
+// A fence must not wait for another fence: two channels that are lost together would wait for each
+// other. It may come twice; the second one says nothing new.
+function returnSignals(core: LaneCore, channel: Channel): void {
+  for (let at = channel.writeAcked; at !== channel.writeNext; at = (at + 1) | 0) {
+    const flight = at & FLIGHT_MASK;
+    const slot = channel.writeTransfer[flight] ?? 0;
+    const operation = core.int32[transferWord(core.transfersAt, slot, TRANSFER_OPERATION)];
+    if (operation !== OPERATION_SIGNAL) continue;
+    channel.writeTransfer[flight] = NO_TRANSFER;
+    returnChunk(core, slot, -1);
   }
 }
 
@@ -149,10 +168,8 @@ export function settleChannel(core: LaneCore, word: number): void {
   for (let at = SETTLE_COMMAND_WORDS; at + 1 < words.length; at += 2) {
     failRefused(core, channel, words[at] ?? 0, words[at + 1] ?? 0);
   }
-  countLanded(core, channel, landed);
-  const acked = onAck(core, channel, landed);
-  if (acked < 0) {
-    reportDown(core, channel, acked, FRAME_SIGNAL);
+  if (!confirmLanded(core, channel, landed)) {
+    reportDown(core, channel, TURN_RULE - RULE_UNASKED, FRAME_SIGNAL);
     return;
   }
   holdNotifications(core, channel);
@@ -160,13 +177,24 @@ export function settleChannel(core: LaneCore, word: number): void {
   core.leaving.push(channel);
 }
 
-function countLanded(core: LaneCore, channel: Channel, landed: number): void {
-  const count = Math.min(landed - channel.writeAcked, channel.writeNext - channel.writeAcked) | 0;
+// As an acknowledgement; false when it is beyond what was sent.
+function confirmLanded(core: LaneCore, channel: Channel, landed: number): boolean {
+  const count = (landed - channel.writeAcked) | 0;
+  if (count < 0 || count > ((channel.writeNext - channel.writeAcked) | 0)) return false;
   for (let index = 0; index < count; index++) {
-    const flight = (channel.writeAcked + index) & FLIGHT_MASK;
-    if ((channel.writeChunk[flight] ?? 0) < 0) continue;
-    addCount(core, channel, channel.writeTransfer[flight] ?? 0, 1);
+    const flight = channel.writeAcked & FLIGHT_MASK;
+    const chunk = channel.writeChunk[flight] ?? 0;
+    const slot = channel.writeTransfer[flight] ?? 0;
+    channel.writeAcked = (channel.writeAcked + 1) | 0;
+    if (slot === NO_TRANSFER) continue;
+    if (chunk >= 0) {
+      addCount(core, channel, slot, 1);
+      const sentUs = channel.writeSentUs[flight] ?? 0;
+      onChunkConfirmed(core, channel, slot, chunk, sentUs, channel.writeDeliveredAt[flight] ?? 0);
+    }
+    confirmChunks(core, slot, 1);
   }
+  return true;
 }
 
 function failRefused(core: LaneCore, channel: Channel, sequence: number, reason: number): void {
@@ -183,6 +211,7 @@ function holdNotifications(core: LaneCore, channel: Channel): void {
   for (let at = channel.writeAcked; at !== channel.writeNext; at = (at + 1) | 0) {
     if (channel.writeChunk[at & FLIGHT_MASK] !== -1) continue;
     const slot = channel.writeTransfer[at & FLIGHT_MASK] ?? 0;
+    if (slot === NO_TRANSFER) continue;
     const remaining = transferWord(core.transfersAt, slot, TRANSFER_REMAINING);
     if (Atomics.load(core.int32, remaining) === 1) continue;
     core.int32[transferWord(core.transfersAt, slot, TRANSFER_NOTIFY_FRAMED)] = 0;
@@ -219,7 +248,8 @@ function returnOne(core: LaneCore, channel: Channel): void {
   returnChunk(core, slot, chunk);
 }
 
-// The transfer of the oldest frame in flight, which leaves the list; −1 for one that is held.
+// The transfer of the oldest frame in flight, which leaves the list; −1 for one that is held, or
+// has gone elsewhere.
 function takeFlight(channel: Channel): number {
   if (channel.writeAcked !== channel.writeNext) {
     const flight = channel.writeAcked & FLIGHT_MASK;
