@@ -6,7 +6,7 @@ import { closeAccess } from '../memory/region-access.hot.js';
 import { assert } from '../base/assert.js';
 import { FRAME_SIGNAL } from '../wire/data-frame.js';
 import { RULE_UNASKED } from '../wire/data-frame-rules.js';
-import { type Channel, FLIGHT_MASK } from './channel.js';
+import { type Channel, FLIGHT_MASK, REFUSED_CHUNK } from './channel.js';
 import { onChunkConfirmed } from './chunk-confirmed.hot.js';
 import type { LaneHooks } from './lane-commands.js';
 import { type LaneCore, sessionLane } from './lane-core.js';
@@ -201,7 +201,7 @@ function failRefused(core: LaneCore, channel: Channel, sequence: number, reason:
   const behind = (sequence - channel.writeAcked) | 0;
   if (behind < 0 || behind >= ((channel.writeNext - channel.writeAcked) | 0)) return;
   const flight = sequence & FLIGHT_MASK;
-  channel.writeChunk[flight] = -1; // not to be counted as bytes
+  channel.writeChunk[flight] = REFUSED_CHUNK;
   failTransfer(core, channel.writeTransfer[flight] ?? 0, reason);
 }
 
