@@ -27,7 +27,7 @@ import {
   releaseRecord,
   reserveRecord,
 } from '../lane/record-ring.hot.js';
-import { createFixedMemory, destroyFixedMemory, type FixedMemory } from '../memory/fixed-memory.js';
+import { type FixedMemory, type MemorySource, mappedMemory } from '../memory/fixed-memory.js';
 import { closeDoorbell, createDoorbell, ringDoorbell } from '../transport/tcp/readiness.js';
 import { readZeroCopy, type ZeroCopyStats } from './zero-copy-stats.js';
 import { WakePipe } from '../transport/tcp/wake-pipe.js';
@@ -44,6 +44,8 @@ export interface LaneSetOptions {
   readonly stallUs: number;
   /** Only without threads: where ports and time come from. */
   readonly inline?: InlineLaneOptions;
+  /** Where memory comes from; mapped unless a simulation keeps it from run to run. */
+  readonly memory?: MemorySource;
   onEvent(laneIndex: number, kind: number, at: number): void;
   /** Something happened while the main thread slept. */
   onWake(): void;
@@ -81,7 +83,8 @@ export class LaneSet {
   constructor(options: LaneSetOptions) {
     this.#options = options;
     this.offsets = sharedOffsets(options.shape);
-    this.shared = createFixedMemory(this.offsets.totalBytes, { isReserveOnly: true });
+    const memory = options.memory ?? mappedMemory;
+    this.shared = memory.create(this.offsets.totalBytes, { isReserveOnly: true });
     for (let index = 0; index < options.shape.laneCount; index++) {
       const controlAt = this.offsets.lanesAt + index * this.offsets.laneBytes;
       const doorbellFd = options.progress === 'lanes' ? createDoorbell() : -1;
@@ -94,7 +97,7 @@ export class LaneSet {
   }
 
   #inlineLane(laneIndex: number): InlineLane {
-    const { shape, sessionCount, isZeroCopy, stallUs, inline } = this.#options;
+    const { shape, sessionCount, isZeroCopy, stallUs, inline, memory } = this.#options;
     const core = new LaneCore({
       shared: this.shared,
       shape,
@@ -103,6 +106,7 @@ export class LaneSet {
       ackDelayTurns: 1,
       isZeroCopy,
       stallUs,
+      ...(memory === undefined ? {} : { memory }),
     });
     return new InlineLane(core, inline);
   }
@@ -261,7 +265,7 @@ export class LaneSet {
     onStopped();
     for (const lane of this.inline) lane.close();
     this.#wakePipe?.close();
-    destroyFixedMemory(this.shared);
+    (this.#options.memory ?? mappedMemory).destroy(this.shared);
   }
 }
 

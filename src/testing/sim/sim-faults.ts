@@ -125,11 +125,18 @@ function cut(faults: SimFaults, wire: Wire, how: (typeof CUTS)[number]): void {
   }
 }
 
+// A client with nothing in flight does not notice, and a server cannot dial.
+function isOneSided(how: (typeof CUTS)[number]): boolean {
+  return how === 'silent' || how === 'one end reset';
+}
+
 const cutOne: Fault = (faults) => {
   const wire = faults.anyWire();
   if (wire === undefined) return false;
-  cut(faults, wire, pick(faults.random, CUTS));
-  faults.disturb(faults.linksOfWire(wire), false);
+  const how = pick(faults.random, CUTS);
+  cut(faults, wire, how);
+  const isOnly = faults.world.plan.channels === 1;
+  faults.disturb(faults.linksOfWire(wire), isOnly && isOneSided(how));
   return true;
 };
 
@@ -140,7 +147,7 @@ const cutAll: Fault = (faults) => {
   for (const other of faults.world.network.wires) {
     if (other.a === wire.a && other.b === wire.b) cut(faults, other, how);
   }
-  faults.disturb(faults.linksOfWire(wire), false);
+  faults.disturb(faults.linksOfWire(wire), isOneSided(how));
   return true;
 };
 

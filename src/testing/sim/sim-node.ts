@@ -16,6 +16,7 @@ import { regionTableOver } from '../../memory/region-table.js';
 import type { SimControl } from './sim-control.js';
 import type { SimPort } from './sim-connection.js';
 import type { SimNetwork } from './sim-network.js';
+import { KeptMemory } from './kept-memory.js';
 import { NodeClock, type SimTime } from './sim-time.js';
 
 export interface NodeOptions {
@@ -33,7 +34,7 @@ export interface NodeOptions {
 
 const REGIONS = 16;
 const TRANSFERS_MAX = 24;
-const ARENA_BYTES = 4 * 1024 * 1024;
+const ARENA_BYTES = 1024 * 1024;
 const SESSIONS_MAX = 6;
 
 export class SimNode {
@@ -86,13 +87,14 @@ export class SimNode {
 
   #createLanes(): LaneSet {
     const { network, limits, lanes } = this.#options;
+    const shape = {
+      regionCount: REGIONS,
+      transferCount: TRANSFERS_MAX + SIGNAL_ENTRIES,
+      laneCount: lanes,
+      arenaBytes: ARENA_BYTES,
+    };
     return new LaneSet({
-      shape: {
-        regionCount: REGIONS,
-        transferCount: TRANSFERS_MAX + SIGNAL_ENTRIES,
-        laneCount: lanes,
-        arenaBytes: ARENA_BYTES,
-      },
+      shape,
       sessionCount: SESSIONS_MAX,
       progress: 'caller',
       spinUs: 0,
@@ -100,6 +102,7 @@ export class SimNode {
       controlFd: -1,
       isZeroCopy: false,
       stallUs: limits.stallMs * 1000,
+      memory: new KeptMemory(shape),
       inline: { openPort: (fd) => network.port(fd), clock: this.clock, healthSteps: 1 },
       onEvent: (lane, kind, at) => {
         this.onLaneEvent?.(lane, kind, at);
