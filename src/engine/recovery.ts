@@ -75,6 +75,7 @@ export class Recovery {
     if (epoch > 0)
       this.#host.log.warn('channel is back', { peer: this.#host.peer, channel, epoch });
     this.#weighLoss();
+    this.#judgeSoon();
   }
 
   /** The lane has closed its end of a channel. */
@@ -132,13 +133,17 @@ export class Recovery {
   /** A channel stands still, or moves again. */
   onStalled(channel: number, epoch: number, isStalled: boolean): void {
     if (this.#isOver || !this.book.setStalled(channel, epoch, isStalled)) return;
-    if (isStalled && this.#cancelJudge === undefined) {
-      this.#cancelJudge = this.#after(GRACE_MS, () => {
-        this.#cancelJudge = undefined;
-        this.#judge();
-      });
-    }
     if (!isStalled) this.#weighLoss();
+    this.#judgeSoon();
+  }
+
+  // Also when one comes or moves again: those that still stand can be given up only now.
+  #judgeSoon(): void {
+    if (this.book.stalled.length === 0) return;
+    this.#cancelJudge ??= this.#after(GRACE_MS, () => {
+      this.#cancelJudge = undefined;
+      this.#judge();
+    });
   }
 
   // One that stands still while others move is given up. Where all do, there is nothing to gain by
