@@ -34,7 +34,12 @@ export class SimFaults {
   /** Perhaps something happens now. */
   tick(): void {
     const { world, random } = this;
-    if (this.#left === 0 || !random.nextChance(1 / world.plan.faultRounds)) return;
+    if (
+      this.#left === 0 ||
+      world.machines.length === 0 ||
+      !random.nextChance(1 / world.plan.faultRounds)
+    )
+      return;
     if (world.plan.isCalm && world.time.nowUs - this.#lastUs < CALM_GAP_US) return;
     const fault = pick(random, world.plan.isCalm ? CALM : WILD);
     if (!fault(this)) return;
@@ -100,7 +105,8 @@ const freezeOneWay: Fault = (faults) => {
   const durationMs = faults.durationMs();
   faults.world.note(`connection ${port.fd} sends nothing for ${durationMs} ms`);
   port.out.frozenUs = Math.max(port.out.frozenUs, faults.world.time.nowUs + durationMs * 1000);
-  faults.disturb(faults.linksOfWire(wire), false);
+  const isOnly = faults.world.plan.channels === 1;
+  faults.disturb(faults.linksOfWire(wire), isOnly && durationMs > SHORT_MS);
   return true;
 };
 

@@ -41,7 +41,7 @@ export class SessionMaker {
   /** Asynchronous steps that have not ended. */
   pending = 0;
   /** What one of them threw although it should not. */
-  failure: unknown;
+  failure: Error | undefined;
   #nextId = 1;
 
   constructor(time: SimTime, network: SimNetwork, isDuplicated: () => boolean) {
@@ -80,7 +80,7 @@ export class SessionMaker {
   }
 
   #fail(error: unknown): void {
-    this.failure ??= error;
+    this.failure ??= error instanceof Error ? error : new Error('not an error was thrown');
   }
 
   #controls(client: SimNode, server: SimNode): [SimControl, SimControl] {
@@ -150,13 +150,13 @@ export class SessionMaker {
       throw new TcpxError('ERR_PEER_UNREACHABLE', 'dial', { facts: { isRefused: true } });
     }
     const { port } = dialled;
-    if (!client.isAlive) {
+    if (isDead(client)) {
       port.close(true);
       throw new TcpxError('ERR_PEER_LOST', 'crashed');
     }
     if (epoch > 0) await session.recovery.clear(channel);
     const code = await this.#prove(port, { sessionId: session.facts.id, channel, epoch });
-    if (code !== undefined || !client.isAlive) {
+    if (code !== undefined || isDead(client)) {
       port.close(false);
       throw new TcpxError('ERR_PEER_REFUSED', 'attach', { facts: { code: code ?? '' } });
     }
@@ -206,4 +206,8 @@ export class SessionMaker {
       this.pending--;
     }
   }
+}
+
+function isDead(node: SimNode): boolean {
+  return !node.isAlive;
 }

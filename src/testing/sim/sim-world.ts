@@ -95,7 +95,8 @@ export class SimWorld {
     const at =
       (level: string) =>
       (event: string, fields: LogFields = {}): void => {
-        if (this.#trace !== undefined) this.note(`${name} ${level} ${event} ${JSON.stringify(fields)}`);
+        if (this.#trace !== undefined)
+          this.note(`${name} ${level} ${event} ${JSON.stringify(fields)}`);
       };
     return {
       error: at('error'),
@@ -139,9 +140,12 @@ export class SimWorld {
     let moved = this.time.run();
     for (const machine of [...this.machines]) moved += this.#step(machine);
     if (this.maker.pending > 0 || moved > 0) {
-      for (let turn = 0; turn < (this.maker.pending > 0 ? MICROTASKS : 1); turn++) await null;
+      for (let turn = 0; turn < (this.maker.pending > 0 ? MICROTASKS : 1); turn++)
+        await Promise.resolve();
     }
-    if (this.maker.failure !== undefined) throw this.maker.failure;
+    const { failure } = this.maker;
+    if (failure !== undefined)
+      throw failure instanceof Error ? failure : new Error(String(failure));
     this.work.releaseQuarantines();
     if ((this.rounds & 63) === 0) this.network.sweep();
     this.#pass(moved);
@@ -166,7 +170,10 @@ export class SimWorld {
     for (let turn = 0; turn <= node.lanes.count; turn++) {
       if (random.nextChance(0.2)) continue;
       const actor = (first + turn) % (node.lanes.count + 1);
-      moved += actor === node.lanes.count ? this.#stepMain(machine, nowUs) : this.#stepLane(machine, actor, nowUs);
+      moved +=
+        actor === node.lanes.count
+          ? this.#stepMain(machine, nowUs)
+          : this.#stepLane(machine, actor, nowUs);
     }
     return moved;
   }
