@@ -250,7 +250,8 @@ export class Recovery {
 
   /** Closes this end of a channel, if it lives, so that its index can be attached anew. */
   async clear(channel: number): Promise<void> {
-    if (!this.book.isUp(channel)) return;
+    // Over: nobody would answer, and the session's index may have a new owner.
+    if (this.#isOver || !this.book.isUp(channel)) return;
     const down = new Promise<void>((resolve) => {
       this.#downWaiters.push({ channel, resolve });
     });
