@@ -71,7 +71,7 @@ export class Recovery {
 
   /** A connection was handed to its lane. */
   onAttached(channel: number, epoch: number): void {
-    this.book.setUp(channel, epoch);
+    if (this.book.setUp(channel, epoch).isToDrop) this.#drop(channel);
     if (epoch > 0)
       this.#host.log.warn('channel is back', { peer: this.#host.peer, channel, epoch });
     this.#weighLoss();
@@ -112,7 +112,13 @@ export class Recovery {
     }
     const order = this.book.onFence(fence);
     if (order.isToDrop) this.#drop(fence.channel);
+    if (order.isToAnswer) this.#answer(fence.channel, fence.epoch);
     if (order.settle !== undefined) this.#settle(order.settle);
+  }
+
+  // A connection that the peer had, and this end never: nothing has landed on it.
+  #answer(channel: number, epoch: number): void {
+    this.#host.postSignal(encodeFence({ channel, epoch, landed: 0, refusals: [] }));
   }
 
   #settle(fence: Fence): void {
@@ -218,9 +224,11 @@ export class Recovery {
       this.#dialing.delete(channel);
       return;
     }
-    const outcome = await redial(channel, this.book.epoch(channel) + 1);
+    const epoch = this.book.nextEpoch(channel);
+    const outcome = await redial(channel, epoch);
     this.#dialing.delete(channel);
     if (this.#hasStopped() || outcome === 'attached') return;
+    if (this.book.setFailed(channel, epoch).isToAnswer) this.#answer(channel, epoch);
     if (outcome === 'unknown' || (outcome === 'refused' && this.book.living.length === 0)) {
       this.#loseAtOnce(outcome);
       return;

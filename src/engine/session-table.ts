@@ -148,10 +148,10 @@ export class SessionTable {
   async makeRoom(session: Session, channel: number, epoch: number): Promise<void> {
     const { book } = session.recovery;
     // Each epoch is used once: a recorded ATTACH cannot be played again.
-    if (epoch !== book.epoch(channel) + 1) {
+    if (epoch <= book.epoch(channel)) {
       throw new TcpxError(
         'ERR_WIRE_STATE',
-        `channel ${channel} had epoch ${book.epoch(channel)}, not ${epoch} − 1`,
+        `channel ${channel} has had epoch ${book.epoch(channel)}: ${epoch} is too late`,
       );
     }
     await session.recovery.clear(channel);

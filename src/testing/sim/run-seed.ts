@@ -132,6 +132,18 @@ async function heal(world: SimWorld): Promise<void> {
     world.plan.limits.reconnectMs + CLOSE_MS,
     () => `transfers ${[...world.work.active].map(({ id }) => id).join(' ')}`,
   );
+  const broken = (): SimLink[] => world.links.filter((link) => !hasEnded(link) && !isWhole(link));
+  await world.until(
+    () => broken().length === 0,
+    CLOSE_MS,
+    () => `every channel of session ${broken()[0]?.pair.id ?? 0} is back`,
+  );
+}
+
+// Both ends, or the one that lives: a silent crash is noticed only by whoever sends.
+function isWhole({ pair, client, server }: SimLink): boolean {
+  if (!client.node.isAlive || !server.node.isAlive) return true;
+  return pair.atClient.recovery.book.isWhole && pair.atServer.recovery.book.isWhole;
 }
 
 function hasEnded({ pair, client, server }: SimLink): boolean {
