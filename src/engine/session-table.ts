@@ -147,17 +147,20 @@ export class SessionTable {
   /** A peer attaches a channel anew: its old connection is closed at this end first. */
   async makeRoom(session: Session, channel: number, epoch: number): Promise<void> {
     const { book } = session.recovery;
-    // Each epoch is used once: a recorded ATTACH cannot be played again.
-    if (epoch <= book.epoch(channel)) {
-      throw new TcpxError(
-        'ERR_WIRE_STATE',
-        `channel ${channel} has had epoch ${book.epoch(channel)}: ${epoch} is too late`,
-      );
-    }
-    await session.recovery.clear(channel);
-    if (session.isEnding() || book.isUp(channel)) {
-      throw new TcpxError('ERR_PEER_STALE_SESSION', `${session.peer}: the session has ended`);
-    }
+    do {
+      // Each epoch is used once: a recorded ATTACH cannot be played again.
+      if (epoch <= book.epoch(channel)) {
+        throw new TcpxError(
+          'ERR_WIRE_STATE',
+          `channel ${channel} has had epoch ${book.epoch(channel)}: ${epoch} is too late`,
+        );
+      }
+      await session.recovery.clear(channel);
+      if (session.isEnding()) {
+        throw new TcpxError('ERR_PEER_STALE_SESSION', `${session.peer}: the session has ended`);
+      }
+      // Another attempt may have come in meanwhile: the later one counts.
+    } while (epoch <= book.epoch(channel) || book.isUp(channel));
   }
 
   /** Hands a connected data socket to its lane; true when it was the last that was lacking. */

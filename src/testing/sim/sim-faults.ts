@@ -244,6 +244,11 @@ const goodbye: Fault = (faults) => {
   return true;
 };
 
+const replayAttach: Fault = (faults) => {
+  faults.world.note('a recorded ATTACH is played again');
+  return faults.world.maker.replayAttach(faults.random);
+};
+
 const CALM: readonly Fault[] = [
   pauseMachine,
   pauseMain,
@@ -252,6 +257,7 @@ const CALM: readonly Fault[] = [
   freezePath,
   loseControl,
   deregister,
+  replayAttach,
 ];
 
 const WILD: readonly Fault[] = [
@@ -270,5 +276,6 @@ const WILD: readonly Fault[] = [
   pauseLane,
   jumpClock,
   deregister,
+  replayAttach,
   goodbye,
 ];

@@ -2,6 +2,7 @@
 // of peer-client.ts and peer-server.ts. The bytes of the handshake are not simulated.
 
 import { isTcpxError, TcpxError } from '../../base/errors.js';
+import type { Random } from '../../base/random.js';
 import type { RedialOutcome } from '../../engine/recovery.js';
 import type { Session } from '../../engine/session.js';
 import type { Agreement } from '../../wire/control-frame.js';
@@ -10,6 +11,7 @@ import { SimControl } from './sim-control.js';
 import type { SimNetwork } from './sim-network.js';
 import type { SimNode } from './sim-node.js';
 import type { SimTime } from './sim-time.js';
+import { Violation } from './violation.js';
 
 const REDIAL_US = 1_000_000;
 const ATTACH_US = 2_000_000;
@@ -19,6 +21,14 @@ interface AttachMessage {
   readonly channel: number;
   readonly epoch: number;
   readonly answer: (code: string | undefined) => void;
+}
+
+interface Recorded {
+  readonly client: string;
+  readonly server: string;
+  readonly sessionId: number;
+  readonly channel: number;
+  readonly epoch: number;
 }
 
 /** Both ends of one session. The server's exists only at the machine that made it. */
@@ -42,6 +52,7 @@ export class SessionMaker {
   pending = 0;
   /** What one of them threw although it should not. */
   failure: Error | undefined;
+  readonly #recorded: Recorded[] = [];
   #nextId = 1;
 
   constructor(time: SimTime, network: SimNetwork, isDuplicated: () => boolean) {
@@ -155,12 +166,34 @@ export class SessionMaker {
       throw new TcpxError('ERR_PEER_LOST', 'crashed');
     }
     if (epoch > 0) await session.recovery.clear(channel);
-    const code = await this.#prove(port, { sessionId: session.facts.id, channel, epoch });
+    const sessionId = session.facts.id;
+    const code = await this.#prove(port, { sessionId, channel, epoch });
     if (code !== undefined || isDead(client)) {
       port.close(false);
       throw new TcpxError('ERR_PEER_REFUSED', 'attach', { facts: { code: code ?? '' } });
     }
     client.sessions.addChannel(session, channel, epoch, port.fd, '');
+    this.#recorded.push({ client: client.name, server: server.name, sessionId, channel, epoch });
+  }
+
+  /** Somebody plays a recorded ATTACH again: it must be refused. */
+  replayAttach(random: Random): boolean {
+    const recorded = this.#recorded[random.nextBetween(0, this.#recorded.length - 1)];
+    if (recorded === undefined) return false;
+    this.#replay(recorded).catch((error: unknown) => this.#fail(error));
+    return true;
+  }
+
+  async #replay(recorded: Recorded): Promise<void> {
+    const { client, server, channel } = recorded;
+    this.pending++;
+    const dialled = await this.#network.dial(client, server, channel, REDIAL_US);
+    if (typeof dialled === 'object') {
+      const code = await this.#prove(dialled.port, recorded);
+      if (code === undefined) this.#fail(new Violation('a recorded ATTACH was taken'));
+      dialled.port.close(false);
+    }
+    this.pending--;
   }
 
   // ATTACH and its answer; the code of a refusal, or nothing.
