@@ -42,6 +42,8 @@ export interface LaneSetOptions {
   readonly controlFd: number;
   readonly isZeroCopy: boolean;
   readonly stallUs: number;
+  readonly isChecked: boolean;
+  readonly receiveBytes: number;
   /** Only without threads: where ports and time come from. */
   readonly inline?: InlineLaneOptions;
   /** Where memory comes from; mapped unless a simulation keeps it from run to run. */
@@ -98,6 +100,7 @@ export class LaneSet {
 
   #inlineLane(laneIndex: number): InlineLane {
     const { shape, sessionCount, isZeroCopy, stallUs, inline, memory } = this.#options;
+    const { isChecked, receiveBytes } = this.#options;
     const core = new LaneCore({
       shared: this.shared,
       shape,
@@ -106,6 +109,8 @@ export class LaneSet {
       ackDelayTurns: 1,
       isZeroCopy,
       stallUs,
+      isChecked,
+      receiveBytes,
       ...(memory === undefined ? {} : { memory }),
     });
     return new InlineLane(core, inline);
@@ -128,7 +133,8 @@ export class LaneSet {
   }
 
   #startWorker(lane: LaneHandle, laneIndex: number): Promise<void> {
-    const { shape, sessionCount, spinUs, cpus, controlFd, isZeroCopy, stallUs } = this.#options;
+    const { shape, sessionCount, spinUs, cpus, controlFd, isZeroCopy } = this.#options;
+    const { stallUs, isChecked, receiveBytes } = this.#options;
     const workerData: LaneWorkerData = {
       sharedAddr: this.shared.addr,
       sharedBytes: this.shared.bytes,
@@ -142,6 +148,8 @@ export class LaneSet {
       cpus: cpus[laneIndex] ?? [],
       isZeroCopy,
       stallUs,
+      isChecked,
+      receiveBytes,
     };
     const worker = new Worker(new URL('../lane/lane-worker.js', import.meta.url), {
       workerData,

@@ -6,8 +6,10 @@ import { closeAccess } from '../memory/region-access.hot.js';
 import { assert } from '../base/assert.js';
 import { FRAME_SIGNAL } from '../wire/data-frame.js';
 import { RULE_UNASKED } from '../wire/data-frame-rules.js';
-import { type Channel, FLIGHT_MASK, REFUSED_CHUNK } from './channel.js';
+import { type Channel, FLIGHT_AGAIN, FLIGHT_HELD, FLIGHT_MASK } from './channel.js';
 import { onChunkConfirmed } from './chunk-confirmed.hot.js';
+import { grantCredit } from './credit.js';
+import { refuseFlight } from './frame-handlers.hot.js';
 import type { LaneHooks } from './lane-commands.js';
 import { type LaneCore, sessionLane } from './lane-core.js';
 import {
@@ -33,7 +35,6 @@ import {
 import { publishRecords, reserveRecord, ringFreeBytes } from './record-ring.hot.js';
 import {
   confirmChunks,
-  failTransfer,
   giveUp,
   pushNotify,
   returnChunk,
@@ -41,8 +42,6 @@ import {
 } from './transfer-progress.hot.js';
 import { TURN_DROPPED, TURN_RULE, TURN_SYSTEM } from './turn.js';
 
-/** In place of a chunk: a notification that waits for the chunks before it. */
-const HELD_NOTIFICATION = -2;
 /** In place of a transfer: a signal that has gone elsewhere. */
 const NO_TRANSFER = -1;
 
@@ -153,6 +152,7 @@ export function closeChannel(
     if (region >= 0) closeAccess(core.regions, region);
   }
   core.parked.push(channel);
+  grantCredit(core);
 }
 
 /** The peer's fence, as in COMMAND_SETTLE_CHANNEL at this word. */
@@ -186,7 +186,7 @@ function confirmLanded(core: LaneCore, channel: Channel, landed: number): boolea
     const chunk = channel.writeChunk[flight] ?? 0;
     const slot = channel.writeTransfer[flight] ?? 0;
     channel.writeAcked = (channel.writeAcked + 1) | 0;
-    if (slot === NO_TRANSFER) continue;
+    if (slot === NO_TRANSFER || chunk === FLIGHT_AGAIN) continue;
     if (chunk >= 0) {
       addCount(core, channel, slot, 1);
       const sentUs = channel.writeSentUs[flight] ?? 0;
@@ -201,8 +201,11 @@ function failRefused(core: LaneCore, channel: Channel, sequence: number, reason:
   const behind = (sequence - channel.writeAcked) | 0;
   if (behind < 0 || behind >= ((channel.writeNext - channel.writeAcked) | 0)) return;
   const flight = sequence & FLIGHT_MASK;
-  channel.writeChunk[flight] = REFUSED_CHUNK;
-  failTransfer(core, channel.writeTransfer[flight] ?? 0, reason);
+  // It is counted no more since the channel ended: a damaged chunk is taken off once.
+  if ((channel.writeChunk[flight] ?? 0) >= 0) {
+    addCount(core, channel, channel.writeTransfer[flight] ?? 0, 1);
+  }
+  refuseFlight(core, channel, flight, reason);
 }
 
 // A notification in flight behind chunks of its own transfer: all of them went this way. Whoever
@@ -215,7 +218,7 @@ function holdNotifications(core: LaneCore, channel: Channel): void {
     const remaining = transferWord(core.transfersAt, slot, TRANSFER_REMAINING);
     if (Atomics.load(core.int32, remaining) === 1) continue;
     core.int32[transferWord(core.transfersAt, slot, TRANSFER_NOTIFY_FRAMED)] = 0;
-    channel.writeChunk[at & FLIGHT_MASK] = HELD_NOTIFICATION;
+    channel.writeChunk[at & FLIGHT_MASK] = FLIGHT_HELD;
   }
 }
 
@@ -248,15 +251,14 @@ function returnOne(core: LaneCore, channel: Channel): void {
   returnChunk(core, slot, chunk);
 }
 
-// The transfer of the oldest frame in flight, which leaves the list; −1 for one that is held, or
-// has gone elsewhere.
+// The transfer of the oldest frame in flight, which leaves the list; −1 where nothing is owed.
 function takeFlight(channel: Channel): number {
   if (channel.writeAcked !== channel.writeNext) {
     const flight = channel.writeAcked & FLIGHT_MASK;
     channel.writeAcked = (channel.writeAcked + 1) | 0;
-    return channel.writeChunk[flight] === HELD_NOTIFICATION
-      ? -1
-      : (channel.writeTransfer[flight] ?? 0);
+    const chunk = channel.writeChunk[flight] ?? 0;
+    const isOwed = chunk !== FLIGHT_HELD && chunk !== FLIGHT_AGAIN;
+    return isOwed ? (channel.writeTransfer[flight] ?? 0) : -1;
   }
   const flight = channel.readDone & FLIGHT_MASK;
   channel.readDone = (channel.readDone + 1) | 0;

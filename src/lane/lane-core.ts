@@ -31,6 +31,10 @@ export interface LaneCoreOptions {
   readonly isZeroCopy: boolean;
   /** How long a channel with something in flight may stand still. */
   readonly stallUs: number;
+  /** Whether chunks of this end go with a checksum. */
+  readonly isChecked: boolean;
+  /** What all channels of this lane together may receive at a time. */
+  readonly receiveBytes: number;
   /** Where the memory of channels comes from; mapped for each unless a simulation keeps it. */
   readonly memory?: MemorySource;
 }
@@ -76,6 +80,8 @@ export class LaneCore {
   readonly ackDelayTurns: number;
   readonly isZeroCopy: boolean;
   readonly stallUs: number;
+  readonly isChecked: boolean;
+  readonly receiveBytes: number;
   /** When the health of the channels was looked at last. */
   healthUs = 0;
   /** Time of the current turn, set by whoever steps the lane. */
@@ -109,6 +115,8 @@ export class LaneCore {
     this.ackDelayTurns = options.ackDelayTurns;
     this.isZeroCopy = options.isZeroCopy;
     this.stallUs = options.stallUs;
+    this.isChecked = options.isChecked;
+    this.receiveBytes = options.receiveBytes;
   }
 }
 
