@@ -28,7 +28,7 @@ import {
 } from './channel.js';
 import { onChunkConfirmed } from './chunk-confirmed.hot.js';
 import { askAgain, refuseDamaged } from './damaged-chunk.hot.js';
-import { dispatchFrame, onAck, onLanded } from './frame-handlers.hot.js';
+import { dispatchFrame, giveBackFlight, onAck, onLanded } from './frame-handlers.hot.js';
 import type { LaneCore } from './lane-core.js';
 import { confirmChunks } from './transfer-progress.hot.js';
 import {
@@ -224,14 +224,13 @@ function onPayloadComplete(core: LaneCore, channel: Channel): void {
   const flight = channel.readDone & FLIGHT_MASK;
   channel.readDone = (channel.readDone + 1) | 0;
   const slot = channel.readTransfer[flight]!;
-  onChunkConfirmed(
-    core,
-    channel,
-    slot,
-    channel.readChunk[flight]!,
-    channel.readSentUs[flight]!,
-    channel.readDeliveredAt[flight]!,
-  );
-  if (isDamaged) askAgain(core, channel, slot, channel.readChunk[flight]!);
-  else confirmChunks(core, slot, 1);
+  const chunk = channel.readChunk[flight]!;
+  if (isDamaged) {
+    giveBackFlight(core, channel, slot, chunk);
+    askAgain(core, channel, slot, chunk);
+    return;
+  }
+  const sentUs = channel.readSentUs[flight]!;
+  onChunkConfirmed(core, channel, slot, chunk, sentUs, channel.readDeliveredAt[flight]!);
+  confirmChunks(core, slot, 1);
 }

@@ -383,7 +383,13 @@ export function refuseFlight(
   failTransfer(core, slot, reason);
 }
 
-function giveBackFlight(core: LaneCore, channel: Channel, slot: number, chunk: number): void {
+/** A chunk in flight has come to its end without having landed. */
+export function giveBackFlight(
+  core: LaneCore,
+  channel: Channel,
+  slot: number,
+  chunk: number,
+): void {
   if (chunk < 0) return;
   channel.flightBytes -= core.uint32[chunkWordOf(core, slot, chunk) + CHUNK_BYTES]!;
 }
