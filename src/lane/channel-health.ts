@@ -32,7 +32,11 @@ export function checkHealth(core: LaneCore, nowUs: number): void {
 // Bytes came, the kernel took bytes, its queue shrank, or there is nothing to wait for.
 function hasMoved(channel: Channel, nowUs: number, stallUs: number): boolean {
   const mark = channel.sentBytes + channel.receivedBytes;
-  const isIdle = channel.writeNext === channel.writeAcked && channel.readNext === channel.readDone;
+  // A vector that the kernel does not take counts too: others may wait behind it.
+  const isIdle =
+    channel.sendCount === 0 &&
+    channel.writeNext === channel.writeAcked &&
+    channel.readNext === channel.readDone;
   if (mark !== channel.progressMark || isIdle) {
     channel.progressMark = mark;
     channel.queuedBytes = Number.POSITIVE_INFINITY;
