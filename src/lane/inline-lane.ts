@@ -15,7 +15,7 @@ const openTcpPort: PortOpener = (fd, counters) => new TcpPort(fd, counters);
 /** Health is looked at once in so many polls: asking for the time costs as much as a poll. */
 const HEALTH_STEPS = 64;
 
-/** Where ports and time come from; sockets and the system's clock unless a simulation gives them. */
+/** Where ports and time come from: sockets and the system's clock, or a simulation. */
 export interface InlineLaneOptions {
   readonly openPort?: PortOpener;
   readonly clock?: Clock;

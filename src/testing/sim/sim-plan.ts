@@ -68,11 +68,7 @@ export function planOf(seed: number): SimPlan {
   };
 }
 
-function workOf(
-  random: Random,
-  isCalm: boolean,
-  isFlood: boolean,
-): Omit<WorkRules, 'hasDamage'> {
+function workOf(random: Random, isCalm: boolean, isFlood: boolean): Omit<WorkRules, 'hasDamage'> {
   return {
     cellsMax: random.nextBetween(1, 10),
     notifyBytesMax: isFlood ? 64_000 : 2000,
