@@ -302,6 +302,7 @@ export class SimWork {
 
   /** Everything has ended: nothing may be missing. */
   checkEnd(): void {
+    this.releaseQuarantines();
     for (const job of this.active) throw new Violation(`transfer ${job.id} never ended`);
     if (this.#quarantines.length > 0) throw new Violation('a session has not closed at both ends');
     for (const job of this.jobs) {
