@@ -11,7 +11,7 @@ const fence = (channel: number, epoch: number, landed = 3) => ({
   refusals: [],
 });
 
-test('channel book: a fence for a living connection closes it, and settles it once it is down', () => {
+test('channel book: a fence for a living connection closes it, then settles it', () => {
   const book = new ChannelBook([0, 1]);
   book.setUp(0, 0);
   assert.equal(book.onFence(fence(0, 0)).isToDrop, true);

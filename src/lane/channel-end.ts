@@ -4,8 +4,8 @@
 
 import { closeAccess } from '../memory/region-access.hot.js';
 import { assert } from '../base/assert.js';
-import { FRAME_SIGNAL } from '../wire/data-frame.js';
 import { RULE_UNASKED } from '../wire/data-frame-rules.js';
+import { FRAME_SIGNAL, REFUSE_CHECKSUM } from '../wire/data-frame.js';
 import { type Channel, FLIGHT_AGAIN, FLIGHT_HELD, FLIGHT_MASK } from './channel.js';
 import { onChunkConfirmed } from './chunk-confirmed.hot.js';
 import { grantCredit } from './credit.js';
@@ -201,8 +201,8 @@ function failRefused(core: LaneCore, channel: Channel, sequence: number, reason:
   const behind = (sequence - channel.writeAcked) | 0;
   if (behind < 0 || behind >= ((channel.writeNext - channel.writeAcked) | 0)) return;
   const flight = sequence & FLIGHT_MASK;
-  // It is counted no more since the channel ended: a damaged chunk is taken off once.
-  if ((channel.writeChunk[flight] ?? 0) >= 0) {
+  // It goes again, and is taken from the count once more there.
+  if (reason === REFUSE_CHECKSUM && (channel.writeChunk[flight] ?? -1) >= 0) {
     addCount(core, channel, channel.writeTransfer[flight] ?? 0, 1);
   }
   refuseFlight(core, channel, flight, reason);

@@ -114,6 +114,11 @@ export class SimPort implements StreamPort {
     return this.out.sent - this.#confirmed;
   }
 
+  /** A kernel whose bytes or whose answers do not come through has sent in vain. */
+  isPathSilent(): boolean {
+    return this.queuedBytes() > 0 && (this.out.isFrozen || this.into.isFrozen);
+  }
+
   close(isAborted: boolean): void {
     if (this.isClosed) return;
     this.isClosed = true;
