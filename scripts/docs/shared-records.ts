@@ -14,6 +14,7 @@ const COMMANDS: readonly Row[] = [
   ],
   ['COMMAND_CLOSE_SESSION', 'session', 'give up what is in flight, then answer'],
   ['COMMAND_CANCEL', 'slot, generation', 'give up what is not sent'],
+  ['COMMAND_OPEN_DEVICE', 'GPU', 'memory of this GPU will be named from now on'],
 ];
 
 const EVENTS: readonly Row[] = [
@@ -27,6 +28,7 @@ const EVENTS: readonly Row[] = [
   ['EVENT_SESSION_CLOSED', 'session', 'this lane has let go of the session'],
   ['EVENT_REFUSED', 'session, channel, reason, regionSlot', 'an access of a peer was refused'],
   ['EVENT_CONTROL_READY', 'nothing', 'a control socket or the listener has something'],
+  ['EVENT_DEVICE_FAILED', 'bytes, then the text', 'the lane cannot use a GPU'],
 ];
 
 const LOSSES: readonly Row[] = [

@@ -28,6 +28,7 @@ import {
   reserveRecord,
 } from '../lane/record-ring.hot.js';
 import { createFixedMemory, destroyFixedMemory, type FixedMemory } from '../memory/fixed-memory.js';
+import type { GpuProvider } from '../memory/staging-device.js';
 import { closeDoorbell, createDoorbell, ringDoorbell } from '../transport/tcp/readiness.js';
 import { readZeroCopy, type ZeroCopyStats } from './zero-copy-stats.js';
 import { WakePipe } from '../transport/tcp/wake-pipe.js';
@@ -41,10 +42,20 @@ export interface LaneSetOptions {
   readonly cpus: readonly (readonly number[])[];
   readonly controlFd: number;
   readonly isZeroCopy: boolean;
+  readonly staging: StagingChoice;
   onEvent(laneIndex: number, kind: number, at: number): void;
   /** Something happened while the main thread slept. */
   onWake(): void;
   onLaneFailed(laneIndex: number, error: Error): void;
+}
+
+/** How lanes reach GPUs. */
+export interface StagingChoice {
+  readonly stagingBytes: number;
+  /** Module that stands in for CUDA; empty: CUDA. */
+  readonly gpuModule: string;
+  /** For a lane inside the caller. */
+  openProvider(): GpuProvider;
 }
 
 interface LaneHandle {
@@ -91,6 +102,10 @@ export class LaneSet {
         sessionCount,
         ackDelayTurns: 1,
         isZeroCopy: options.isZeroCopy,
+        staging: {
+          provider: options.staging.openProvider(),
+          stagingBytes: options.staging.stagingBytes,
+        },
       });
       this.#inline = new InlineLane(core);
     } else {
@@ -111,6 +126,7 @@ export class LaneSet {
 
   #startWorker(lane: LaneHandle, laneIndex: number): Promise<void> {
     const { shape, sessionCount, spinUs, cpus, controlFd, isZeroCopy } = this.#options;
+    const { stagingBytes, gpuModule } = this.#options.staging;
     const workerData: LaneWorkerData = {
       sharedAddr: this.shared.addr,
       sharedBytes: this.shared.bytes,
@@ -123,6 +139,8 @@ export class LaneSet {
       spinUs,
       cpus: cpus[laneIndex] ?? [],
       isZeroCopy,
+      stagingBytes,
+      gpuModule,
     };
     const worker = new Worker(new URL('../lane/lane-worker.js', import.meta.url), {
       workerData,

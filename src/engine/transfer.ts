@@ -2,8 +2,16 @@
 
 import { type ErrorCode, TcpxError } from '../base/errors.js';
 import { formatBytes } from '../base/units.js';
-import { FAIL_BOUNDS, FAIL_CANCELLED, FAIL_KEY, FAIL_RIGHTS, FAIL_STALE } from '../lane/layout.js';
-import type { ChannelReceipt, Receipt } from './receipt.js';
+import {
+  FAIL_BOUNDS,
+  FAIL_CANCELLED,
+  FAIL_DEVICE,
+  FAIL_KEY,
+  FAIL_PEER_DEVICE,
+  FAIL_RIGHTS,
+  FAIL_STALE,
+} from '../lane/layout.js';
+import type { ChannelReceipt, Receipt, StageTimes, TransferPath } from './receipt.js';
 
 export type TransferStatus = 'active' | 'done' | 'failed';
 
@@ -31,12 +39,14 @@ export interface TransferFacts {
   readonly peer: string;
   readonly trust: string;
   readonly postedUs: number;
+  readonly path: TransferPath;
 }
 
 /** What the engine reads from the entry when the transfer finishes. */
 export interface TransferOutcome {
   readonly failure: number;
   readonly channels: readonly ChannelReceipt[];
+  readonly stages?: StageTimes | undefined;
   /** Why the session was lost, where that is the failure. */
   readonly sessionError: TcpxError | undefined;
 }
@@ -127,9 +137,10 @@ export class Transfer {
   receipt(): Receipt {
     const { facts } = this;
     const channels = this.#outcome?.channels ?? [];
+    const stages = this.#outcome?.stages;
     return {
       peer: facts.peer,
-      path: 'tcp host',
+      path: facts.path,
       trust: facts.trust,
       operation: facts.operation,
       bytes: facts.bytes,
@@ -137,6 +148,7 @@ export class Transfer {
       chunks: facts.chunks,
       channels,
       durationUs: (this.#finishedUs || this.#host.nowUs()) - facts.postedUs,
+      ...(stages === undefined ? {} : { stages }),
     };
   }
 
@@ -178,6 +190,10 @@ export class Transfer {
         return 'ERR_PEER_BOUNDS';
       case FAIL_CANCELLED:
         return this.#cancelCode;
+      case FAIL_DEVICE:
+        return 'ERR_XFER_DEVICE';
+      case FAIL_PEER_DEVICE:
+        return 'ERR_PEER_DEVICE';
       default:
         return 'ERR_XFER_FAILED';
     }
@@ -189,6 +205,8 @@ const FAILURE_TEXTS: Partial<Record<ErrorCode, string>> = {
   ERR_PEER_KEY: 'the peer does not know the key of the descriptor',
   ERR_PEER_RIGHTS: 'the region does not grant this operation',
   ERR_PEER_BOUNDS: 'the operation reaches beyond the region',
+  ERR_PEER_DEVICE: 'a GPU copy failed at the peer',
+  ERR_XFER_DEVICE: 'a GPU copy failed here',
   ERR_XFER_CANCELLED: 'cancelled',
   ERR_XFER_DEADLINE: 'deadline passed',
   ERR_XFER_FAILED: 'the session is gone',

@@ -15,7 +15,7 @@ import type { Region, RegionRegistry } from '../memory/region.js';
 import { waitForChange } from '../memory/thread-wait.js';
 import { NOTIFICATION_BYTES_MAX } from '../wire/data-frame.js';
 import type { LaneSet } from './lane-set.js';
-import type { ChannelReceipt } from './receipt.js';
+import type { ChannelReceipt, TransferPath } from './receipt.js';
 import {
   type Block,
   type BlockColumns,
@@ -26,7 +26,7 @@ import {
 } from './request.js';
 import type { PostOptions, Request, Session } from './session.js';
 import { Transfer, type TransferHost } from './transfer.js';
-import { TransferTable } from './transfer-table.js';
+import { type SourceEvent, TransferTable } from './transfer-table.js';
 
 export interface TransfersOptions {
   readonly lanes: LaneSet;
@@ -35,6 +35,8 @@ export interface TransfersOptions {
   readonly transfersMax: number;
   readonly trustName: string;
   readonly isCallerDriven: boolean;
+  /** Makes the lanes know a GPU. */
+  openDevice(device: number): void;
   poll(): void;
 }
 
@@ -127,6 +129,8 @@ export class Transfers implements TransferHost {
     }
     for (const region of plan.locals) this.#options.regions.assertRegistered(region);
     this.#table.assertFree();
+    const source = checkSource(operation, options.sourceReady);
+    if (source !== undefined) this.#options.openDevice(source.device);
     const notify = this.#placeNotification(options.notify);
     for (const region of plan.locals) this.#options.regions.retain(region);
     const lanes = session.facts.lanes;
@@ -141,6 +145,8 @@ export class Transfers implements TransferHost {
       notifyBytes: notify.notifyBytes,
       notifyAt: notify.notifyAt,
       holders,
+      isStaged: pathOf(plan) === 'tcp staged',
+      source,
     });
     const transfer = new Transfer(this, {
       slot,
@@ -151,6 +157,7 @@ export class Transfers implements TransferHost {
       peer: session.peer,
       trust: this.#options.trustName,
       postedUs: systemClock.nowUs(),
+      path: pathOf(plan),
     });
     const { notifyAt, notifyBytes } = notify;
     this.#inFlight[slot] = {
@@ -187,6 +194,7 @@ export class Transfers implements TransferHost {
       peer: session.peer,
       trust: this.#options.trustName,
       postedUs: systemClock.nowUs(),
+      path: 'tcp host',
     });
     this.#inFlight[slot] = { transfer, session, locals: [], ...notify, onSettled: undefined };
     this.#submit(slot, session.facts.lanes, 1);
@@ -244,8 +252,10 @@ export class Transfers implements TransferHost {
     for (const region of entry.locals) this.#options.regions.release(region);
     if (entry.notifyAt >= 0) this.#options.arena.free(entry.notifyAt, entry.notifyBytes);
     entry.onSettled?.();
+    const isStaged = entry.transfer.facts.path === 'tcp staged';
+    const stages = isStaged ? this.#table.stageTimes(slot) : undefined;
     const sessionError = failure === FAIL_CHANNEL ? entry.session.error : undefined;
-    entry.transfer.settle({ failure, channels, sessionError });
+    entry.transfer.settle({ failure, channels, stages, sessionError });
   }
 
   /** The lanes of this session are gone: nothing of it will finish by itself. */
@@ -317,6 +327,20 @@ export class Transfers implements TransferHost {
     this.#pollCount = (this.#pollCount + 1) | 0;
     return this.#options.isCallerDriven && (this.#pollCount & CONTROL_POLL_MASK) === 0;
   }
+}
+
+function pathOf(plan: Request['plan']): TransferPath {
+  const isOnGpu = (place: { readonly device?: number }): boolean => place.device !== undefined;
+  return plan.locals.some(isOnGpu) || plan.remotes.some(isOnGpu) ? 'tcp staged' : 'tcp host';
+}
+
+function checkSource(operation: 'write' | 'read', event: SourceEvent | undefined) {
+  if (event === undefined) return undefined;
+  if (operation === 'read') {
+    throw new TcpxError('ERR_USAGE_ARGUMENT', 'post: sourceReady goes with a write');
+  }
+  if (Number.isSafeInteger(event.handle) && event.handle > 0) return event;
+  throw new TcpxError('ERR_USAGE_ARGUMENT', `post: ${event.handle} is not the handle of an event`);
 }
 
 function applyOptions(transfer: Transfer, options: PostOptions): void {

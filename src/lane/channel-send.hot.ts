@@ -61,6 +61,17 @@ import {
   transferFloat,
   transferWord,
 } from './layout.js';
+import {
+  freeSentSlots,
+  isServeReady,
+  isSourceReady,
+  servedAddr,
+  stageChunk,
+  stagedCount,
+  startChunks,
+  startServes,
+  takeCopied,
+} from './staging-send.hot.js';
 import { claimChunk, confirmChunks, takeNotify } from './transfer-progress.hot.js';
 
 /** One vectored call carries at most this much: the kernel takes what fits, the rest waits. */
@@ -76,7 +87,8 @@ export function sendTurn(core: LaneCore, channel: Channel): number {
   for (let tries = 0; tries < SENDS_PER_TURN && channel.isWritable; tries++) {
     if (channel.sendCount === 0 && !fillVector(core, channel)) return progress;
     // A region that is read for the peer is free once its vector was sent: it must be copied.
-    const isHeld = channel.serveDone === channel.serveFramed;
+    // So must staging slots, which are used again.
+    const isHeld = channel.serveDone === channel.serveFramed && channel.stage.vectorCount === 0;
     const sent = channel.port.send(channel.sendFirst, channel.sendCount, isHeld);
     if (sent < 0) {
       if (sent !== WOULD_BLOCK) return sent;
@@ -101,6 +113,7 @@ function onVectorSent(core: LaneCore, channel: Channel): void {
   channel.sendFirst = 0;
   channel.sendCount = 0;
   channel.headUsedBytes = 0;
+  freeSentSlots(channel);
   // The kernel holds a copy (isHeld above): regions that were read for the peer are free again.
   while (channel.serveDone !== channel.serveFramed) {
     const region = channel.serveRegion[channel.serveDone & FLIGHT_MASK]!;
@@ -120,18 +133,32 @@ function hasRoom(channel: Channel): boolean {
 // Gathers what is due; false when nothing is.
 function fillVector(core: LaneCore, channel: Channel): boolean {
   // A refused write counts as landed: its refusal goes first, acknowledging only what came before.
-  for (let index = 0; index < channel.refuseCount; index++) {
-    const sequence = channel.refuseSequence[index]!;
-    const word = frameRefusal(channel, FRAME_WRITE, sequence, channel.refuseReason[index]!);
-    channel.heads.uint32[word + WORD_ACK] = sequence;
-    channel.ackSent = sequence | 0;
+  if (channel.refuseCount > 0) frameRefusals(channel);
+  startServes(core, channel);
+  while (channel.serveFramed !== channel.serveTail && hasRoom(channel)) {
+    if (!isServeReady(core, channel)) break;
+    frameReadData(channel);
   }
-  channel.refuseCount = 0;
-  while (channel.serveFramed !== channel.serveTail && hasRoom(channel)) frameReadData(channel);
   fillOwn(core, channel);
   // Every head carries the acknowledgement; a frame of its own is needed only without one.
   if (isAckDue(core, channel)) beginFrame(channel, FRAME_ACK, 0, 0);
   return channel.sendCount > 0;
+}
+
+// Those whose turn has not come wait for GPU copies of the frames before them.
+function frameRefusals(channel: Channel): void {
+  let count = 0;
+  while (count < channel.refuseCount) {
+    const sequence = channel.refuseSequence[count]!;
+    if (((channel.landed - sequence) | 0) < 0) break;
+    const word = frameRefusal(channel, FRAME_WRITE, sequence, channel.refuseReason[count]!);
+    channel.heads.uint32[word + WORD_ACK] = sequence;
+    channel.ackSent = sequence | 0;
+    count++;
+  }
+  channel.refuseSequence.copyWithin(0, count, channel.refuseCount);
+  channel.refuseReason.copyWithin(0, count, channel.refuseCount);
+  channel.refuseCount -= count;
 }
 
 function isAckDue(core: LaneCore, channel: Channel): boolean {
@@ -150,17 +177,31 @@ function fillOwn(core: LaneCore, channel: Channel): void {
   while (hasRoom(channel) && session.notifyHead >= 0 && hasWriteWindow(channel)) {
     frameNotify(core, channel, takeNotify(core, session));
   }
+  startChunks(core, channel);
+  frameCopied(core, channel);
   while (hasRoom(channel) && session.activeHead >= 0) {
     if (!hasWriteWindow(channel) || !hasReadWindow(channel)) return;
     if (channel.flightBytes >= channel.flightLimitBytes) return;
+    if (!isSourceReady(core, channel, session)) return;
     const chunk = claimChunk(core, session);
     if (chunk < 0) return;
-    frameChunk(core, channel, session.activeHead, chunk);
+    if (stageChunk(core, channel, session.activeHead, chunk)) continue;
+    frameChunk(core, channel, session.activeHead, chunk, 0);
+  }
+}
+
+// Chunks from GPU memory that lie in their slots by now.
+function frameCopied(core: LaneCore, channel: Channel): void {
+  while (hasRoom(channel)) {
+    const addr = takeCopied(core, channel);
+    if (addr === 0) return;
+    frameChunk(core, channel, channel.stage.copiedTransfer, channel.stage.copiedChunk, addr);
   }
 }
 
 function hasWriteWindow(channel: Channel): boolean {
-  return ((channel.writeNext - channel.writeAcked) | 0) < channel.windowChunks;
+  const framed = (channel.writeNext - channel.writeAcked) | 0;
+  return framed + stagedCount(channel) < channel.windowChunks;
 }
 
 function hasReadWindow(channel: Channel): boolean {
@@ -211,8 +252,10 @@ function frameReadData(channel: Channel): void {
   }
   const word = beginFrame(channel, FRAME_READ_DATA, bytes, channel.serveFramed);
   channel.heads.uint32[word + WORD_OPERATION_BYTES] = bytes;
+  const stagedAddr = servedAddr(channel, slot);
+  if (stagedAddr !== 0) pushVector(channel, stagedAddr, bytes);
   const floats = channel.serveMemory.float64;
-  const count = channel.serveSegments[slot]!;
+  const count = stagedAddr !== 0 ? 0 : channel.serveSegments[slot]!;
   const base = slot * TABLE_ENTRIES_MAX * 2;
   for (let index = 0; index < count; index++) {
     pushVector(channel, floats[base + index * 2]!, floats[base + index * 2 + 1]!);
@@ -243,7 +286,14 @@ function writeTransferId(core: LaneCore, channel: Channel, word: number, slot: n
     core.int32[transferWord(core.transfersAt, slot, TRANSFER_GENERATION)]!;
 }
 
-function frameChunk(core: LaneCore, channel: Channel, slot: number, chunk: number): void {
+// `stagedAddr`: where the bytes of a chunk from GPU memory lie; 0: where the pairs say.
+function frameChunk(
+  core: LaneCore,
+  channel: Channel,
+  slot: number,
+  chunk: number,
+  stagedAddr: number,
+): void {
   const int32 = core.int32;
   const transfersAt = core.transfersAt;
   if (int32[transferWord(transfersAt, slot, TRANSFER_FAILURE)] !== 0) {
@@ -260,7 +310,8 @@ function frameChunk(core: LaneCore, channel: Channel, slot: number, chunk: numbe
   writeTransferId(core, channel, word, slot);
   channel.heads.uint32[word + WORD_OPERATION_BYTES] = bytes;
   writeRemote(core, channel, word, slot, core.uint32[chunkWord + CHUNK_REMOTE_INDEX]!);
-  framePairs(core, channel, word, slot, chunkWord, isWrite);
+  framePairs(core, channel, word, slot, chunkWord, isWrite && stagedAddr === 0);
+  if (stagedAddr !== 0) pushVector(channel, stagedAddr, bytes);
   const count = transferWord(transfersAt, slot, TRANSFER_CHANNEL_CHUNKS) + channel.channelIndex;
   const framed = int32[count]! + 1;
   int32[count] = framed;
@@ -310,7 +361,7 @@ function framePairs(
   word: number,
   slot: number,
   chunkWord: number,
-  isWrite: boolean,
+  isInPlace: boolean,
 ): void {
   const floats = core.float64;
   const words = channel.heads.uint32;
@@ -322,7 +373,7 @@ function framePairs(
   let left = core.uint32[chunkWord + CHUNK_BYTES]!;
   if (pairCount === 1) {
     writeLong(words, word + WORD_OFFSET_LOW, floats[pair + PAIR_REMOTE_OFFSET]! + skip);
-    if (isWrite) pushVector(channel, floats[pair + PAIR_LOCAL_ADDR]! + skip, left);
+    if (isInPlace) pushVector(channel, floats[pair + PAIR_LOCAL_ADDR]! + skip, left);
     return;
   }
   words[word + WORD_TABLE_ENTRIES] = pairCount;
@@ -336,7 +387,7 @@ function framePairs(
     writeLong(words, entry, floats[pair + PAIR_REMOTE_OFFSET]! + skip);
     words[entry + 2] = bytes;
     words[entry + 3] = 0;
-    if (isWrite) pushVector(channel, floats[pair + PAIR_LOCAL_ADDR]! + skip, bytes);
+    if (isInPlace) pushVector(channel, floats[pair + PAIR_LOCAL_ADDR]! + skip, bytes);
     left -= bytes;
     skip = 0;
     entry += TABLE_ENTRY_BYTES / 4;

@@ -18,7 +18,7 @@ import {
   isInBounds,
   openAccess,
 } from '../memory/region-access.hot.js';
-import { RIGHT_READ, RIGHT_WRITE, regionAddr } from '../memory/region-table.js';
+import { RIGHT_READ, RIGHT_WRITE, regionAddr, regionDevice } from '../memory/region-table.js';
 import { readLong } from '../wire/data-frame.hot.js';
 import {
   DATA_HEAD_BYTES,
@@ -28,6 +28,7 @@ import {
   FRAME_READ_REQUEST,
   FRAME_REFUSE,
   FRAME_WRITE,
+  REFUSE_DEVICE,
   TABLE_ENTRIES_MAX,
   TABLE_ENTRY_BYTES,
   WORD_KEY,
@@ -47,10 +48,21 @@ import {
   RULE_WINDOW,
 } from '../wire/data-frame-rules.js';
 import { type Channel, FLIGHT_MASK } from './channel.js';
-import { chunkWordOf, onChunkConfirmed } from './chunk-confirmed.hot.js';
+import { chunkWordOf, giveBackFlight, onChunkConfirmed } from './chunk-confirmed.hot.js';
+import {
+  addRefusal,
+  aimAtSlot,
+  onLanded,
+  onReadRefused,
+  SLOT_FREE,
+  SLOT_NEVER,
+  SLOT_NONE_YET,
+  slotFor,
+} from './landing.hot.js';
 import { type LaneCore, SINK_BYTES } from './lane-core.js';
 import {
   ENGINE_NOTIFICATIONS,
+  FAIL_DEVICE,
   TRANSFER_FAILURE,
   TRANSFER_PAIRS_AT,
   transferFloat,
@@ -59,17 +71,12 @@ import {
 import { EVENT_NOTIFICATION, EVENT_REFUSED } from './messages.js';
 import { NOTIFICATION_EVENT_BYTES } from './record-ring.js';
 import { publishRecords, reserveRecord, ringFreeBytes } from './record-ring.hot.js';
+import { chunkDevice } from './staging-send.hot.js';
 import { confirmChunks, failTransfer } from './transfer-progress.hot.js';
 import { FRAME_TAKEN, FRAME_WAITS, TURN_RULE } from './turn.js';
 
 /** Space in the event ring that notifications leave for one event per transfer. */
 const EVENT_RESERVE_BYTES = 400 * 1024;
-
-/** A write or a notification is complete at its place. */
-export function onLanded(core: LaneCore, channel: Channel): void {
-  channel.landed = (channel.landed + 1) | 0;
-  channel.ackDelayTurns = core.ackDelayTurns;
-}
 
 // Everything up to `acknowledged` has landed at the peer.
 export function onAck(core: LaneCore, channel: Channel, acknowledged: number): number {
@@ -151,19 +158,28 @@ function openSegments(
 
 function onWrite(core: LaneCore, channel: Channel, word: number, entries: number): number {
   const words = channel.staging.uint32;
-  if (words[word + WORD_SEQUENCE]! !== channel.landed >>> 0) return TURN_RULE - RULE_SEQUENCE;
+  if (words[word + WORD_SEQUENCE]! !== channel.arrived >>> 0) return TURN_RULE - RULE_SEQUENCE;
+  if (((channel.arrived - channel.landed) | 0) >= channel.windowChunks) {
+    return TURN_RULE - RULE_WINDOW;
+  }
+  const device = regionDevice(core.regions, words[word + WORD_REGION_SLOT]!);
+  const room = device === 0 ? SLOT_FREE : slotFor(channel, device);
+  if (room === SLOT_NONE_YET) return FRAME_WAITS;
   channel.frameKind = FRAME_WRITE;
   channel.payloadLeft = words[word + WORD_PAYLOAD_BYTES]!;
-  const refusal = openSegments(core, channel, word, entries, RIGHT_WRITE);
+  const refusal =
+    room === SLOT_NEVER ? REFUSE_DEVICE : openSegments(core, channel, word, entries, RIGHT_WRITE);
   if (refusal === ACCESS_GRANTED) {
     channel.frameRegion = words[word + WORD_REGION_SLOT]!;
+    if (device !== 0) {
+      const low = words[word + WORD_TRANSFER_LOW]!;
+      aimAtSlot(channel, device, low, words[word + WORD_TRANSFER_HIGH]!);
+    }
     return FRAME_TAKEN;
   }
   // More refusals wait than writes may be in flight: the peer ignores its window.
   if (channel.refuseCount >= channel.windowChunks) return TURN_RULE - RULE_WINDOW;
-  channel.refuseReason[channel.refuseCount] = refusal;
-  channel.refuseSequence[channel.refuseCount] = words[word + WORD_SEQUENCE]!;
-  channel.refuseCount++;
+  addRefusal(channel, words[word + WORD_SEQUENCE]!, refusal);
   rememberRefusal(core, channel, word, refusal);
   drainPayload(core, channel);
   return FRAME_TAKEN;
@@ -240,13 +256,17 @@ function refuseRead(core: LaneCore, channel: Channel, word: number, reason: numb
 
 function onReadData(core: LaneCore, channel: Channel, word: number): number {
   const words = channel.staging.uint32;
-  if (channel.readNext === channel.readDone) return TURN_RULE - RULE_UNASKED;
-  if (words[word + WORD_SEQUENCE]! !== channel.readDone >>> 0) return TURN_RULE - RULE_SEQUENCE;
-  const flight = channel.readDone & FLIGHT_MASK;
+  if (channel.readNext === channel.readArrived) return TURN_RULE - RULE_UNASKED;
+  if (words[word + WORD_SEQUENCE]! !== channel.readArrived >>> 0) return TURN_RULE - RULE_SEQUENCE;
+  const flight = channel.readArrived & FLIGHT_MASK;
   const slot = channel.readTransfer[flight]!;
   const chunkWord = chunkWordOf(core, slot, channel.readChunk[flight]!);
   const bytes = core.uint32[chunkWord + CHUNK_BYTES]!;
   if (words[word + WORD_OPERATION_BYTES]! !== bytes) return TURN_RULE - RULE_ANSWER_BYTES;
+  const device = chunkDevice(core, slot, chunkWord);
+  const room = device === 0 ? SLOT_FREE : slotFor(channel, device);
+  if (room === SLOT_NONE_YET) return FRAME_WAITS;
+  if (room === SLOT_NEVER) failTransfer(core, slot, FAIL_DEVICE);
   channel.frameKind = FRAME_READ_DATA;
   channel.payloadLeft = bytes;
   channel.frameRegion = -1;
@@ -254,6 +274,7 @@ function onReadData(core: LaneCore, channel: Channel, word: number): number {
     drainPayload(core, channel);
   } else {
     aimAtPairs(core, channel, slot, chunkWord);
+    if (device !== 0) aimAtSlot(channel, device, 0, 0);
   }
   return FRAME_TAKEN;
 }
@@ -282,7 +303,9 @@ function aimAtPairs(core: LaneCore, channel: Channel, slot: number, chunkWord: n
 
 function onNotify(core: LaneCore, channel: Channel, word: number): number {
   const words = channel.staging.uint32;
-  if (words[word + WORD_SEQUENCE]! !== channel.landed >>> 0) return TURN_RULE - RULE_SEQUENCE;
+  if (words[word + WORD_SEQUENCE]! !== channel.arrived >>> 0) return TURN_RULE - RULE_SEQUENCE;
+  // What it speaks of may still be on its way into GPU memory.
+  if (channel.arrived !== channel.landed) return FRAME_WAITS;
   const bytes = words[word + WORD_PAYLOAD_BYTES]!;
   const isRefused =
     words[word + WORD_TRANSFER_LOW] === channel.refusedTransferLow &&
@@ -299,6 +322,7 @@ function onNotify(core: LaneCore, channel: Channel, word: number): number {
     publishRecords(core.events);
     core.hasNews = true;
   }
+  channel.arrived = (channel.arrived + 1) | 0;
   onLanded(core, channel);
   return FRAME_TAKEN;
 }
@@ -310,14 +334,10 @@ function onRefuse(core: LaneCore, channel: Channel, word: number): number {
   const kind = words[word + WORD_TRANSFER_HIGH]!;
   const sequence = words[word + WORD_SEQUENCE]! | 0;
   if (kind === FRAME_READ_REQUEST) {
-    if (channel.readNext === channel.readDone || sequence !== channel.readDone) {
+    if (channel.readNext === channel.readArrived || sequence !== channel.readArrived) {
       return TURN_RULE - RULE_UNASKED;
     }
-    const slot = channel.readTransfer[channel.readDone & FLIGHT_MASK]!;
-    giveBackFlight(core, channel, slot, channel.readChunk[channel.readDone & FLIGHT_MASK]!);
-    channel.readDone = (channel.readDone + 1) | 0;
-    failTransfer(core, slot, reason);
-    confirmChunks(core, slot, 1);
+    onReadRefused(core, channel, reason);
     return FRAME_TAKEN;
   }
   const behind = (sequence - channel.writeAcked) | 0;
@@ -330,9 +350,4 @@ function onRefuse(core: LaneCore, channel: Channel, word: number): number {
   channel.writeChunk[flight] = -1; // not to be counted when its acknowledgement comes
   failTransfer(core, slot, reason);
   return FRAME_TAKEN;
-}
-
-function giveBackFlight(core: LaneCore, channel: Channel, slot: number, chunk: number): void {
-  if (chunk < 0) return;
-  channel.flightBytes -= core.uint32[chunkWordOf(core, slot, chunk) + CHUNK_BYTES]!;
 }

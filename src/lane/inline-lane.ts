@@ -33,9 +33,10 @@ export class InlineLane implements LaneHooks {
     }
     this.#core.hasNews = false;
     this.#core.hasFinished = false;
-    // Only a striped channel asks for the time.
-    const nowUs = this.#core.channels.length > 1 ? systemClock.nowUs() : 0;
-    return stepLane(this.#core, this, nowUs);
+    // Only a striped channel and staged transfers ask for the time.
+    const { channels, staging } = this.#core;
+    const isTimed = channels.length > 1 || staging.stagers.length > 0;
+    return stepLane(this.#core, this, isTimed ? systemClock.nowUs() : 0);
   }
 
   close(): void {

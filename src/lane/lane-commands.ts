@@ -1,10 +1,12 @@
 // Commands from the main thread, and the end of channels: everything of a lane that allocates.
 
+import type { TcpxError } from '../base/errors.js';
 import { closeAccess } from '../memory/region-access.hot.js';
 import type { StreamPort } from '../transport/stream-port.js';
 import { Channel, FLIGHT_MASK } from './channel.js';
 
 import { sendTurn } from './channel-send.hot.js';
+import { dropIn, finishLanding } from './landing.hot.js';
 import type { LaneCore } from './lane-core.js';
 import {
   FAIL_CANCELLED,
@@ -18,8 +20,10 @@ import {
   COMMAND_ADD_CHANNEL,
   COMMAND_CANCEL,
   COMMAND_CLOSE_SESSION,
+  COMMAND_OPEN_DEVICE,
   COMMAND_SUBMIT,
   EVENT_CHANNEL_LOST,
+  EVENT_DEVICE_FAILED,
   EVENT_SESSION_CLOSED,
   LOSS_END_OF_STREAM,
   LOSS_PROTOCOL,
@@ -32,6 +36,7 @@ import {
   releaseRecord,
   reserveRecord,
 } from './record-ring.hot.js';
+import { dropOut } from './staging-send.hot.js';
 import {
   confirmChunks,
   failSession,
@@ -39,6 +44,9 @@ import {
   submitTransfer,
 } from './transfer-progress.hot.js';
 import { TURN_ENDED, TURN_RULE, TURN_SYSTEM } from './turn.js';
+
+/** Bytes of an error's text that the owner's log is given. */
+const FAILURE_TEXT_MAX = 512;
 
 /** Where a lane gets its ports from, and who is told about channels that come and go. */
 export interface LaneHooks {
@@ -50,6 +58,7 @@ export interface LaneHooks {
 /** Handles every waiting command; returns how many. */
 export function takeCommands(core: LaneCore, hooks: LaneHooks): number {
   let count = 0;
+  tellFailure(core, core.staging.takeFailure());
   for (let at = peekRecord(core.commands); at >= 0; at = peekRecord(core.commands)) {
     const word = at >> 2;
     const first = core.int32[word] ?? 0;
@@ -62,6 +71,9 @@ export function takeCommands(core: LaneCore, hooks: LaneHooks): number {
         break;
       case COMMAND_CLOSE_SESSION:
         closeSession(core, hooks, first);
+        break;
+      case COMMAND_OPEN_DEVICE:
+        tellFailure(core, core.staging.open(first, core.channels));
         break;
       case COMMAND_CANCEL:
         cancelTransfer(core, first, core.int32[word + 1] ?? 0);
@@ -86,9 +98,22 @@ function addChannel(core: LaneCore, hooks: LaneHooks, words: Int32Array): void {
     isStriped: (words[5] ?? 1) > 1,
   });
   core.channels.push(channel);
+  tellFailure(core, core.staging.attach(channel));
   const session = core.sessions[sessionIndex];
   if (session !== undefined) session.isOpen = true;
   hooks.onChannelAdded(channel);
+}
+
+// Whatever needs that GPU fails in this lane from now on; the owner's log says why.
+function tellFailure(core: LaneCore, failure: TcpxError | undefined): void {
+  if (failure === undefined) return;
+  const text = new TextEncoder().encode(failure.message).subarray(0, FAILURE_TEXT_MAX);
+  const at = reserveRecord(core.events, EVENT_DEVICE_FAILED, 4 + text.length);
+  if (at < 0) return;
+  core.int32[at >> 2] = text.length;
+  core.uint8.set(text, at + 4);
+  publishRecords(core.events);
+  core.hasNews = true;
 }
 
 function cancelTransfer(core: LaneCore, slot: number, generation: number): void {
@@ -101,6 +126,7 @@ function cancelTransfer(core: LaneCore, slot: number, generation: number): void 
 function closeSession(core: LaneCore, hooks: LaneHooks, sessionIndex: number): void {
   for (const channel of core.channels.filter((one) => one.sessionIndex === sessionIndex)) {
     // What has landed is acknowledged before the end, as far as the socket takes it.
+    finishLanding(core, channel);
     channel.isReadable = false;
     channel.ackDelayTurns = 0;
     sendTurn(core, channel);
@@ -141,8 +167,15 @@ function removeChannel(core: LaneCore, hooks: LaneHooks, channel: Channel): void
   core.channels.splice(core.channels.indexOf(channel), 1);
   channel.isOpen = false;
   hooks.onChannelRemoved(channel);
-  // First of all: what is given up below goes back to its owner, and a socket that is sending from
-  // that memory must have let go of it.
+  // Device copies first: they read and write memory that is given back below.
+  dropOut(channel);
+  dropIn(core, channel);
+  const { stage } = channel;
+  for (; stage.outHead !== stage.outTail; stage.outHead = (stage.outHead + 1) | 0) {
+    giveUp(core, stage.outTransfer[stage.outHead & FLIGHT_MASK] ?? 0);
+  }
+  // Before the rest: what is given up below goes back to its owner, and a socket that is sending
+  // from that memory must have let go of it.
   channel.destroy();
   if (channel.frameRegion >= 0) closeAccess(core.regions, channel.frameRegion);
   for (; channel.serveDone !== channel.serveTail; channel.serveDone = (channel.serveDone + 1) | 0) {

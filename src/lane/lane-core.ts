@@ -16,6 +16,7 @@ import {
 } from './layout.js';
 import { ZERO_COPY_COUNTERS } from '../transport/stream-port.js';
 import { RecordRing } from './record-ring.js';
+import { LaneStaging, type LaneStagingOptions } from './stager.js';
 
 /** Bytes of a refused or cancelled payload go here. */
 export const SINK_BYTES = 256 * 1024;
@@ -29,7 +30,11 @@ export interface LaneCoreOptions {
   readonly ackDelayTurns: number;
   /** Whether large payload goes by MSG_ZEROCOPY. */
   readonly isZeroCopy: boolean;
+  /** Where GPUs come from, and how much memory is pinned for each; none without. */
+  readonly staging?: LaneStagingOptions;
 }
+
+const NO_STAGING: LaneStagingOptions = { provider: undefined, stagingBytes: 0 };
 
 /** Transfers of one session that wait in this lane, as intrusive lists. */
 export class SessionLane {
@@ -58,6 +63,7 @@ export class LaneCore {
   readonly nextActive: Int32Array;
   readonly nextNotify: Int32Array;
   readonly sink: FixedMemory;
+  readonly staging: LaneStaging;
   readonly ackDelayTurns: number;
   readonly isZeroCopy: boolean;
   /** Time of the current turn, set by whoever steps the lane. */
@@ -87,6 +93,7 @@ export class LaneCore {
     this.nextActive = new Int32Array(shape.transferCount).fill(-1);
     this.nextNotify = new Int32Array(shape.transferCount).fill(-1);
     this.sink = createFixedMemory(SINK_BYTES);
+    this.staging = new LaneStaging(options.staging ?? NO_STAGING);
     this.ackDelayTurns = options.ackDelayTurns;
     this.isZeroCopy = options.isZeroCopy;
   }
@@ -95,6 +102,7 @@ export class LaneCore {
 /** What a lane holds besides the shared memory; it must not step any more. */
 export function destroyLaneCore(core: LaneCore): void {
   for (const channel of core.channels.splice(0)) channel.destroy();
+  core.staging.close();
   destroyFixedMemory(core.sink);
 }
 

@@ -2,6 +2,8 @@
 
 import { parentPort, workerData } from 'node:worker_threads';
 import { openFixedMemory } from '../memory/fixed-memory.js';
+import { openGpuProvider } from '../memory/gpu-staging.js';
+import type { GpuModule } from '../memory/staging-device.js';
 import { pinThread, wakeThread } from '../transport/tcp/thread.js';
 import { destroyLaneCore, LaneCore } from './lane-core.js';
 import { LaneLoop } from './lane-loop.js';
@@ -19,10 +21,17 @@ export interface LaneWorkerData {
   readonly spinUs: number;
   readonly cpus: readonly number[];
   readonly isZeroCopy: boolean;
+  readonly stagingBytes: number;
+  /** Address of a module that stands in for CUDA; empty: CUDA. */
+  readonly gpuModule: string;
 }
 
 const data = workerData as LaneWorkerData;
 const shared = openFixedMemory(data.sharedAddr, data.sharedBytes);
+const provider =
+  data.gpuModule === ''
+    ? openGpuProvider()
+    : ((await import(data.gpuModule)) as GpuModule).openGpuProvider();
 const core = new LaneCore({
   shared,
   shape: data.shape,
@@ -30,6 +39,7 @@ const core = new LaneCore({
   sessionCount: data.sessionCount,
   ackDelayTurns: 0,
   isZeroCopy: data.isZeroCopy,
+  staging: { provider, stagingBytes: data.stagingBytes },
 });
 core.float64[core.controlAt / 8 + LANE_LAST_CPU] = pinThread(data.cpus);
 const loop = new LaneLoop({

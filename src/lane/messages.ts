@@ -9,6 +9,8 @@ export const COMMAND_ADD_CHANNEL = 2;
 export const COMMAND_CLOSE_SESSION = 3;
 /** [slot, generation] */
 export const COMMAND_CANCEL = 4;
+/** [GPU] Memory of it will be named from now on. */
+export const COMMAND_OPEN_DEVICE = 16;
 
 // lane → main
 /** [slot, generation] */
@@ -23,6 +25,8 @@ export const EVENT_SESSION_CLOSED = 4;
 export const EVENT_REFUSED = 5;
 /** [] A control socket or the listener has something. */
 export const EVENT_CONTROL_READY = 6;
+/** [bytes] then the text: this lane cannot use a GPU. */
+export const EVENT_DEVICE_FAILED = 16;
 
 // How a channel was lost.
 /** The peer closed its end. */
