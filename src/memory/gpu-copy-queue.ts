@@ -170,6 +170,7 @@ export class GpuCopyQueue implements CopyQueue {
   private askDriver(): void {
     this.polls = 0;
     const { context } = this.kernels;
+    context.makeCurrent();
     const result = this.stream.queue.query();
     if (result === CudaResult.Success) return;
     if (result !== CudaResult.NotReady) {

@@ -29,6 +29,7 @@ class CudaStaging implements StagingDevice {
   }
 
   pollEvent(handle: number): number {
+    this.#context.makeCurrent();
     const result = this.#context.driver.functions.cuEventQuery(handle);
     if (result === CudaResult.Success) return COPY_DONE;
     return result === CudaResult.NotReady ? COPY_PENDING : COPY_FAILED;
