@@ -1,5 +1,5 @@
-// What a benchmark moves: host memory, or memory of a GPU that is filled and verified there, so that
-// checking costs no copy. Both ends of a run have the same kind.
+// What a benchmark moves: host memory, or memory of a GPU that is filled and verified there, so
+// that checking costs no copy. Both ends of a run have the same kind.
 
 import { type Engine, GpuBuffer, type RegionSource } from '../engine/internal.js';
 import { fillPattern, findMismatch } from './pattern.js';

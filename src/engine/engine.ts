@@ -9,6 +9,7 @@ import { isTcpxError, TcpxError, toTcpxError } from '../base/errors.js';
 import { createLog, type Log } from '../base/log.js';
 import type { SettingValues } from '../base/settings.js';
 import { COMMAND_OPEN_DEVICE } from '../lane/messages.js';
+import { Timers } from '../base/timers.js';
 import { Arena } from '../memory/arena.js';
 import {
   isDeviceRange,
@@ -27,7 +28,7 @@ import { type ConnInfo, offeredHosts } from './conn-info.js';
 import { gpuSource, GpuUse } from './gpu-use.js';
 import type { Identity } from './handshake.js';
 import { LaneEvents } from './lane-events.js';
-import { cpusOfLanes, parseLaneBindings } from './lane-placement.js';
+import { laneChoice } from './lane-choice.js';
 import { LaneSet, type LaneStats } from './lane-set.js';
 import type { ZeroCopyStats } from './zero-copy-stats.js';
 import type { Notification } from './notification.js';
@@ -60,8 +61,8 @@ export interface ConnectChoice {
 }
 
 const FULL_RIGHTS: RegionRights = { read: true, write: true };
-/** Safety net for a wake-up that was missed; nothing relies on it. */
-const HEARTBEAT_MS = 100;
+/** Timers of sessions run with it; it is also a net for a wake-up that was missed. */
+const HEARTBEAT_MS = 50;
 const CLOSE_WAIT_MS = 2000;
 
 export class Engine {
@@ -70,6 +71,7 @@ export class Engine {
   readonly log: Log;
   readonly trust: Trust;
   readonly #control = new ControlSet();
+  readonly #timers = new Timers();
   readonly #lanes: LaneSet;
   readonly #regions: RegionRegistry;
   readonly #sessions: SessionTable;
@@ -108,8 +110,17 @@ export class Engine {
       regionTableOver(shared, offsets.regionsAt, values['memory.regionsMax']),
     );
     const nicCount = listNics(this.config).length;
-    const peersMax = values['session.peersMax'];
-    this.#sessions = new SessionTable(this.#lanes, peersMax, nicCount, this.log);
+    this.#sessions = new SessionTable({
+      lanes: this.#lanes,
+      sessionsMax: values['session.peersMax'],
+      nicCount,
+      log: this.log,
+      timers: this.#timers,
+      limits: {
+        stallMs: values['session.stallMs'],
+        reconnectMs: values['session.reconnectMs'],
+      },
+    });
     this.#transfers = new Transfers({
       lanes: this.#lanes,
       arena: new Arena(values['memory.arenaBytes']),
@@ -126,7 +137,7 @@ export class Engine {
       closeSession: (session, error) => this.#sessions.close(session, error),
       drive: (promise) => this.drive(promise),
     };
-    this.#sessions.onClosed = (session) => this.#transfers.abandonSession(session);
+    this.#sessions.transfers = this.#transfers;
     this.#events = new LaneEvents({
       lanes: this.#lanes,
       sessions: this.#sessions,
@@ -138,26 +149,11 @@ export class Engine {
   }
 
   #createLanes(): LaneSet {
-    const values = this.config.values;
     return new LaneSet({
-      shape: {
-        regionCount: values['memory.regionsMax'],
-        transferCount: values['memory.transfersMax'],
-        laneCount: values['lane.count'],
-        arenaBytes: values['memory.arenaBytes'],
-      },
-      sessionCount: values['session.peersMax'],
-      progress: values['lane.progress'],
-      spinUs: values['lane.spinUs'],
-      cpus: cpusOfLanes(
-        parseLaneBindings(values['lane.bindings']),
-        listNics(this.config),
-        values['lane.count'],
-      ),
+      ...laneChoice(this.config),
       controlFd: this.#control.fd,
-      isZeroCopy: values['socket.zeroCopy'],
       staging: {
-        stagingBytes: values['gpu.stagingBytes'],
+        stagingBytes: this.config.values['gpu.stagingBytes'],
         gpuModule: this.#options.gpuModule?.href ?? '',
         openProvider: this.#gpus.openProvider,
       },
@@ -315,6 +311,7 @@ export class Engine {
     if (!this.#isOpen) return;
     this.#lanes.progress();
     if (this.#transfers.isTimeForControl()) this.#control.poll();
+    if (this.#timers.count > 0) this.#timers.run(systemClock.nowUs());
     const count = this.#lanes.takeEvents();
     this.#events.deliver();
     if (count > 0) this.#options.onActivity?.();
@@ -339,6 +336,7 @@ export class Engine {
   // Drained, then asleep again, then looked once more: nothing falls between.
   #onWake(): void {
     if (!this.#isOpen) return;
+    this.#timers.run(systemClock.nowUs());
     this.#control.poll();
     this.#lanes.takeEvents();
     this.#lanes.sleepMain();
@@ -354,7 +352,7 @@ export class Engine {
       ? error
       : toTcpxError(error, 'ERR_SYS_CALL', `lane ${laneIndex}`);
     this.#laneError = cause;
-    for (const session of this.#sessions.list()) this.#sessions.abandon(session, cause);
+    this.#sessions.onLaneFailed(laneIndex, cause);
   }
 
   /** Says goodbye to every peer, ends the lanes and frees what the engine holds. */
@@ -369,6 +367,7 @@ export class Engine {
     const closed = Promise.all(this.#sessions.list().map((session) => session.close()));
     await this.drive(withinMs(closed, CLOSE_WAIT_MS));
     this.#isOpen = false;
+    this.#timers.clear();
     clearInterval(this.#heartbeat);
     // First: what is still being connected fails, while the lanes can take back its channels.
     this.#control.close();

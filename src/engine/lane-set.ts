@@ -17,7 +17,7 @@ import {
   type SharedShape,
   sharedOffsets,
 } from '../lane/layout.js';
-import { InlineLane } from '../lane/inline-lane.js';
+import { InlineLane, type PortOpener } from '../lane/inline-lane.js';
 import { COMMAND_SUBMIT } from '../lane/messages.js';
 import type { RecordRing } from '../lane/record-ring.js';
 import {
@@ -43,6 +43,9 @@ export interface LaneSetOptions {
   readonly controlFd: number;
   readonly isZeroCopy: boolean;
   readonly staging: StagingChoice;
+  readonly stallUs: number;
+  /** Only without threads: how a channel's descriptor becomes a port. */
+  readonly openPort?: PortOpener;
   onEvent(laneIndex: number, kind: number, at: number): void;
   /** Something happened while the main thread slept. */
   onWake(): void;
@@ -64,6 +67,8 @@ interface LaneHandle {
   readonly events: RecordRing;
   readonly doorbellFd: number;
   worker: Worker | undefined;
+  /** Its thread ended by an error: it answers no command. */
+  isDead: boolean;
 }
 
 export interface LaneStats {
@@ -91,7 +96,7 @@ export class LaneSet {
       const controlAt = this.offsets.lanesAt + index * this.offsets.laneBytes;
       const doorbellFd = options.progress === 'lanes' ? createDoorbell() : -1;
       const rings = laneRings(this.shared, controlAt);
-      this.#lanes.push({ controlAt, ...rings, doorbellFd, worker: undefined });
+      this.#lanes.push({ controlAt, ...rings, doorbellFd, worker: undefined, isDead: false });
     }
     if (options.progress === 'caller') {
       const { shape, sessionCount } = options;
@@ -106,8 +111,9 @@ export class LaneSet {
           provider: options.staging.openProvider(),
           stagingBytes: options.staging.stagingBytes,
         },
+        stallUs: options.stallUs,
       });
-      this.#inline = new InlineLane(core);
+      this.#inline = new InlineLane(core, options.openPort);
     } else {
       this.#wakePipe = new WakePipe(() => options.onWake());
     }
@@ -115,6 +121,11 @@ export class LaneSet {
 
   get count(): number {
     return this.#lanes.length;
+  }
+
+  /** Whether the lane still answers commands. */
+  isAlive(laneIndex: number): boolean {
+    return !this.#lane(laneIndex).isDead;
   }
 
   /** Starts the threads and waits until each runs. */
@@ -125,7 +136,7 @@ export class LaneSet {
   }
 
   #startWorker(lane: LaneHandle, laneIndex: number): Promise<void> {
-    const { shape, sessionCount, spinUs, cpus, controlFd, isZeroCopy } = this.#options;
+    const { shape, sessionCount, spinUs, cpus, controlFd, isZeroCopy, stallUs } = this.#options;
     const { stagingBytes, gpuModule } = this.#options.staging;
     const workerData: LaneWorkerData = {
       sharedAddr: this.shared.addr,
@@ -141,6 +152,7 @@ export class LaneSet {
       isZeroCopy,
       stagingBytes,
       gpuModule,
+      stallUs,
     };
     const worker = new Worker(new URL('../lane/lane-worker.js', import.meta.url), {
       workerData,
@@ -157,6 +169,7 @@ export class LaneSet {
         lane.worker = undefined;
       });
       worker.on('error', (error) => {
+        lane.isDead = true;
         reject(error);
         this.#options.onLaneFailed(laneIndex, error);
       });

@@ -1,5 +1,6 @@
 // Entries of transfers in shared memory: handed out, filled, reused when no lane looks any more.
 
+import { assert } from '../base/assert.js';
 import { TcpxError } from '../base/errors.js';
 import {
   CHANNELS_MAX,
@@ -21,6 +22,7 @@ import {
   TRANSFER_RECEIVE_US,
   TRANSFER_REMAINING,
   TRANSFER_REMOTES_AT,
+  TRANSFER_RETRIES,
   TRANSFER_SEND_US,
   TRANSFER_SESSION,
   TRANSFER_SOURCE_DEVICE,
@@ -58,6 +60,9 @@ export interface SourceEvent {
   readonly handle: number;
 }
 
+/** Entries beyond what programs may use, for the engine's own signals. */
+export const SIGNAL_ENTRIES = 64;
+
 export class TransferTable {
   readonly #memory: FixedMemory;
   readonly #transfersAt: number;
@@ -92,6 +97,7 @@ export class TransferTable {
     int32[word + TRANSFER_CHUNK_COUNT] = entry.chunkCount;
     int32[word + TRANSFER_NOTIFY_BYTES] = entry.notifyBytes;
     int32[word + TRANSFER_FAILURE] = 0;
+    int32[word + TRANSFER_RETRIES] = 0;
     int32[word + TRANSFER_NOTIFY_FRAMED] = 0;
     int32[word + TRANSFER_STAGED] = entry.isStaged === true ? 1 : 0;
     int32[word + TRANSFER_SOURCE_DEVICE] = (entry.source?.device ?? -1) + 1;
@@ -117,19 +123,31 @@ export class TransferTable {
     if (this.hasFree()) return;
     throw new TcpxError(
       'ERR_USAGE_STATE',
-      `post: ${this.#count} transfers are in flight, memory.transfersMax allows no more`,
+      `post: ${this.#count - SIGNAL_ENTRIES} transfers are in flight, ` +
+        'memory.transfersMax allows no more',
     );
   }
 
+  /** Whether a program's transfer finds an entry; those of the engine itself find one more. */
   hasFree(): boolean {
-    if (this.#freeCount === 0) this.#reclaim();
-    return this.#freeCount > 0;
+    if (this.#freeCount <= SIGNAL_ENTRIES) this.#reclaim();
+    return this.#freeCount > SIGNAL_ENTRIES;
   }
 
   #takeFree(): number {
-    this.assertFree();
+    if (this.#freeCount === 0) this.#reclaim();
+    assert(this.#freeCount > 0, 'an entry is free');
     this.#freeCount--;
     return this.#free[this.#freeCount] ?? 0;
+  }
+
+  /** One lane more may look at the entry; it is in flight. */
+  addHolder(slot: number): void {
+    Atomics.add(this.#memory.int32, this.#word(slot, TRANSFER_HOLDERS), 1);
+  }
+
+  retries(slot: number): number {
+    return Atomics.load(this.#memory.int32, this.#word(slot, TRANSFER_RETRIES));
   }
 
   generation(slot: number): number {

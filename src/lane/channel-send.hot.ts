@@ -8,13 +8,9 @@ import {
   CHUNK_REMOTE_INDEX,
   CHUNK_SKIP,
   ENTRY_FLOATS,
-  ENTRY_WORDS,
   PAIR_BYTES,
   PAIR_LOCAL_ADDR,
   PAIR_REMOTE_OFFSET,
-  REMOTE_GENERATION,
-  REMOTE_KEY,
-  REMOTE_SLOT,
 } from '../flow/request-layout.js';
 import { closeAccess } from '../memory/region-access.hot.js';
 import { VECTOR_ENTRIES_MAX, WOULD_BLOCK } from '../transport/stream-port.js';
@@ -26,18 +22,16 @@ import {
   FRAME_READ_DATA,
   FRAME_READ_REQUEST,
   FRAME_REFUSE,
+  FRAME_SIGNAL,
   FRAME_WRITE,
   HEAD_AND_TABLE_BYTES_MAX,
   TABLE_ENTRIES_MAX,
   TABLE_ENTRY_BYTES,
   WORD_ACK,
-  WORD_KEY,
   WORD_KIND,
   WORD_OFFSET_LOW,
   WORD_OPERATION_BYTES,
   WORD_PAYLOAD_BYTES,
-  WORD_REGION_GENERATION,
-  WORD_REGION_SLOT,
   WORD_SEQUENCE,
   WORD_TABLE_ENTRIES,
   WORD_TRANSFER_HIGH,
@@ -46,7 +40,9 @@ import {
 import { type Channel, FLIGHT_MASK, HEAD_MEMORY_BYTES } from './channel.js';
 import { chunkWordOf } from './chunk-confirmed.hot.js';
 import type { LaneCore } from './lane-core.js';
+import { writeRemote } from './remote-region.hot.js';
 import {
+  OPERATION_SIGNAL,
   OPERATION_WRITE,
   TRANSFER_CHANNEL_CHUNKS,
   TRANSFER_CHUNK_COUNT,
@@ -57,7 +53,6 @@ import {
   TRANSFER_NOTIFY_FRAMED,
   TRANSFER_OPERATION,
   TRANSFER_PAIRS_AT,
-  TRANSFER_REMOTES_AT,
   transferFloat,
   transferWord,
 } from './layout.js';
@@ -179,14 +174,14 @@ function fillOwn(core: LaneCore, channel: Channel): void {
   }
   startChunks(core, channel);
   frameCopied(core, channel);
-  while (hasRoom(channel) && session.activeHead >= 0) {
+  while (hasRoom(channel) && (session.activeHead >= 0 || session.retries.length > 0)) {
     if (!hasWriteWindow(channel) || !hasReadWindow(channel)) return;
     if (channel.flightBytes >= channel.flightLimitBytes) return;
     if (!isSourceReady(core, channel, session)) return;
     const chunk = claimChunk(core, session);
     if (chunk < 0) return;
-    if (stageChunk(core, channel, session.activeHead, chunk)) continue;
-    frameChunk(core, channel, session.activeHead, chunk, 0);
+    if (stageChunk(core, channel, core.claimedSlot, chunk)) continue;
+    frameChunk(core, channel, core.claimedSlot, chunk, 0);
   }
 }
 
@@ -265,8 +260,14 @@ function frameReadData(channel: Channel): void {
 
 function frameNotify(core: LaneCore, channel: Channel, slot: number): void {
   const int32 = core.int32;
+  if (int32[transferWord(core.transfersAt, slot, TRANSFER_FAILURE)] !== 0) {
+    confirmChunks(core, slot, 1);
+    return;
+  }
   const bytes = int32[transferWord(core.transfersAt, slot, TRANSFER_NOTIFY_BYTES)]!;
-  const word = beginFrame(channel, FRAME_NOTIFY, bytes, channel.writeNext);
+  const operation = int32[transferWord(core.transfersAt, slot, TRANSFER_OPERATION)];
+  const kind = operation === OPERATION_SIGNAL ? FRAME_SIGNAL : FRAME_NOTIFY;
+  const word = beginFrame(channel, kind, bytes, channel.writeNext);
   writeTransferId(core, channel, word, slot);
   if (bytes > 0) {
     const at = core.float64[transferFloat(core.transfersAt, slot, TRANSFER_NOTIFY_AT)]!;
@@ -309,7 +310,8 @@ function frameChunk(
     : beginFrame(channel, FRAME_READ_REQUEST, 0, channel.readNext);
   writeTransferId(core, channel, word, slot);
   channel.heads.uint32[word + WORD_OPERATION_BYTES] = bytes;
-  writeRemote(core, channel, word, slot, core.uint32[chunkWord + CHUNK_REMOTE_INDEX]!);
+  const remoteIndex = core.uint32[chunkWord + CHUNK_REMOTE_INDEX]!;
+  writeRemote(core, channel.heads.uint32, word, slot, remoteIndex);
   framePairs(core, channel, word, slot, chunkWord, isWrite && stagedAddr === 0);
   if (stagedAddr !== 0) pushVector(channel, stagedAddr, bytes);
   const count = transferWord(transfersAt, slot, TRANSFER_CHANNEL_CHUNKS) + channel.channelIndex;
@@ -334,23 +336,6 @@ function frameChunk(
     channel.readTransfer[flight] = slot;
     channel.readChunk[flight] = chunk;
     channel.readNext = (channel.readNext + 1) | 0;
-  }
-}
-
-function writeRemote(
-  core: LaneCore,
-  channel: Channel,
-  word: number,
-  slot: number,
-  remoteIndex: number,
-): void {
-  const words = channel.heads.uint32;
-  const remotesAt = core.float64[transferFloat(core.transfersAt, slot, TRANSFER_REMOTES_AT)]!;
-  const remote = (core.arenaAt + remotesAt) / 4 + remoteIndex * ENTRY_WORDS;
-  words[word + WORD_REGION_SLOT] = core.uint32[remote + REMOTE_SLOT]!;
-  words[word + WORD_REGION_GENERATION] = core.uint32[remote + REMOTE_GENERATION]!;
-  for (let index = 0; index < 4; index++) {
-    words[word + WORD_KEY + index] = core.uint32[remote + REMOTE_KEY + index]!;
   }
 }
 

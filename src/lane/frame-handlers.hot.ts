@@ -27,6 +27,7 @@ import {
   FRAME_READ_DATA,
   FRAME_READ_REQUEST,
   FRAME_REFUSE,
+  FRAME_SIGNAL,
   FRAME_WRITE,
   REFUSE_DEVICE,
   TABLE_ENTRIES_MAX,
@@ -62,21 +63,19 @@ import {
 import { type LaneCore, SINK_BYTES } from './lane-core.js';
 import {
   ENGINE_NOTIFICATIONS,
+  EVENT_RESERVE_BYTES,
   FAIL_DEVICE,
   TRANSFER_FAILURE,
   TRANSFER_PAIRS_AT,
   transferFloat,
   transferWord,
 } from './layout.js';
-import { EVENT_NOTIFICATION, EVENT_REFUSED } from './messages.js';
+import { EVENT_NOTIFICATION, EVENT_REFUSED, EVENT_SIGNAL } from './messages.js';
 import { NOTIFICATION_EVENT_BYTES } from './record-ring.js';
 import { publishRecords, reserveRecord, ringFreeBytes } from './record-ring.hot.js';
 import { chunkDevice } from './staging-send.hot.js';
 import { confirmChunks, failTransfer } from './transfer-progress.hot.js';
 import { FRAME_TAKEN, FRAME_WAITS, TURN_RULE } from './turn.js';
-
-/** Space in the event ring that notifications leave for one event per transfer. */
-const EVENT_RESERVE_BYTES = 400 * 1024;
 
 // Everything up to `acknowledged` has landed at the peer.
 export function onAck(core: LaneCore, channel: Channel, acknowledged: number): number {
@@ -114,7 +113,8 @@ export function dispatchFrame(
     case FRAME_READ_REQUEST:
       return onReadRequest(core, channel, word, entries);
     case FRAME_NOTIFY:
-      return onNotify(core, channel, word);
+    case FRAME_SIGNAL:
+      return onNotify(core, channel, word, kind);
     case FRAME_REFUSE:
       return onRefuse(core, channel, word);
     case FRAME_ACK:
@@ -301,22 +301,25 @@ function aimAtPairs(core: LaneCore, channel: Channel, slot: number, chunkWord: n
   channel.segmentCount = count;
 }
 
-function onNotify(core: LaneCore, channel: Channel, word: number): number {
+function onNotify(core: LaneCore, channel: Channel, word: number, kind: number): number {
   const words = channel.staging.uint32;
   if (words[word + WORD_SEQUENCE]! !== channel.arrived >>> 0) return TURN_RULE - RULE_SEQUENCE;
   // What it speaks of may still be on its way into GPU memory.
   if (channel.arrived !== channel.landed) return FRAME_WAITS;
   const bytes = words[word + WORD_PAYLOAD_BYTES]!;
+  const isSignal = kind === FRAME_SIGNAL;
   const isRefused =
+    !isSignal &&
     words[word + WORD_TRANSFER_LOW] === channel.refusedTransferLow &&
     words[word + WORD_TRANSFER_HIGH] === channel.refusedTransferHigh;
   if (!isRefused) {
     if (ringFreeBytes(core.events) < EVENT_RESERVE_BYTES + bytes) return FRAME_WAITS;
-    const at = reserveRecord(core.events, EVENT_NOTIFICATION, NOTIFICATION_EVENT_BYTES + bytes);
+    const event = isSignal ? EVENT_SIGNAL : EVENT_NOTIFICATION;
+    const at = reserveRecord(core.events, event, NOTIFICATION_EVENT_BYTES + bytes);
     if (at < 0) return FRAME_WAITS;
     core.int32[at >> 2] = channel.sessionIndex;
     core.int32[(at >> 2) + 1] = bytes;
-    core.int32[(at >> 2) + 2] = Atomics.add(core.int32, ENGINE_NOTIFICATIONS, 1);
+    if (!isSignal) core.int32[(at >> 2) + 2] = Atomics.add(core.int32, ENGINE_NOTIFICATIONS, 1);
     const source = channel.staging.addr + channel.stagingStart + DATA_HEAD_BYTES;
     if (bytes > 0) copyMemory(core.sharedAddr + at + NOTIFICATION_EVENT_BYTES, source, bytes);
     publishRecords(core.events);

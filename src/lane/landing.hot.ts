@@ -174,6 +174,10 @@ export function addRefusal(channel: Channel, sequence: number, reason: number): 
   channel.refuseSequence[index] = sequence;
   channel.refuseReason[index] = reason;
   channel.refuseCount++;
+  const logged = channel.refusedCount & FLIGHT_MASK;
+  channel.refusedReason[logged] = reason;
+  channel.refusedSequence[logged] = sequence;
+  channel.refusedCount = (channel.refusedCount + 1) | 0;
 }
 
 /** A write or a notification is complete at its place. */

@@ -4,7 +4,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { openFixedMemory } from '../memory/fixed-memory.js';
 import { openGpuProvider } from '../memory/gpu-staging.js';
 import type { GpuModule } from '../memory/staging-device.js';
-import { pinThread, wakeThread } from '../transport/tcp/thread.js';
+import { endThread, pinThread, wakeThread } from '../transport/tcp/thread.js';
 import { destroyLaneCore, LaneCore } from './lane-core.js';
 import { LaneLoop } from './lane-loop.js';
 import { LANE_LAST_CPU, type SharedShape } from './layout.js';
@@ -24,6 +24,7 @@ export interface LaneWorkerData {
   readonly stagingBytes: number;
   /** Address of a module that stands in for CUDA; empty: CUDA. */
   readonly gpuModule: string;
+  readonly stallUs: number;
 }
 
 const data = workerData as LaneWorkerData;
@@ -40,6 +41,7 @@ const core = new LaneCore({
   ackDelayTurns: 0,
   isZeroCopy: data.isZeroCopy,
   staging: { provider, stagingBytes: data.stagingBytes },
+  stallUs: data.stallUs,
 });
 core.float64[core.controlAt / 8 + LANE_LAST_CPU] = pinThread(data.cpus);
 const loop = new LaneLoop({
@@ -52,3 +54,4 @@ const loop = new LaneLoop({
 parentPort?.postMessage('ready');
 loop.run();
 destroyLaneCore(core);
+endThread();

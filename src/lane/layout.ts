@@ -31,8 +31,10 @@ export const TRANSFER_CHUNK_COUNT = 4;
 export const TRANSFER_NOTIFY_BYTES = 5;
 /** Atomic: 0, or why the transfer failed (FAIL_…); the first reason stays. */
 export const TRANSFER_FAILURE = 6;
+/** Atomic: chunks and notifications that had to be sent again. */
+export const TRANSFER_RETRIES = 7;
 /** GPU + 1 of an event that must have happened before the source is read; 0 once it has. */
-export const TRANSFER_SOURCE_DEVICE = 7;
+export const TRANSFER_SOURCE_DEVICE = 10;
 /** 1 once the notification is on its way or given up. */
 export const TRANSFER_NOTIFY_FRAMED = 8;
 /** 1 when GPU memory is at either end: stage times are kept. */
@@ -69,7 +71,7 @@ export const TRANSFER_LAYOUT = [
     meaning: '0 free, 1 active, 2 done, 3 failed',
   },
   { name: 'generation', offset: 4, writer: 'main', meaning: 'counts uses of the entry' },
-  { name: 'operation', offset: 8, writer: 'main', meaning: '1 write, 2 read' },
+  { name: 'operation', offset: 8, writer: 'main', meaning: '1 write, 2 read, 3 signal' },
   { name: 'session', offset: 12, writer: 'main', meaning: 'session index' },
   { name: 'chunkCount', offset: 16, writer: 'main', meaning: 'chunks of the request' },
   {
@@ -85,10 +87,10 @@ export const TRANSFER_LAYOUT = [
     meaning: 'why it failed, or 0',
   },
   {
-    name: 'sourceDevice',
+    name: 'retries',
     offset: 28,
-    writer: 'main, then lanes (atomic)',
-    meaning: 'GPU + 1 of the event to wait for, 0 without one or once it has happened',
+    writer: 'lanes (atomic add)',
+    meaning: 'chunks and notifications sent again',
   },
   {
     name: 'notifyFramed',
@@ -101,6 +103,12 @@ export const TRANSFER_LAYOUT = [
     offset: 36,
     writer: 'main',
     meaning: '1 when GPU memory is at either end',
+  },
+  {
+    name: 'sourceDevice',
+    offset: 40,
+    writer: 'main, then lanes (atomic)',
+    meaning: 'GPU + 1 of the event to wait for, 0 without one or once it has happened',
   },
   {
     name: 'remotesAt … notifyAt',
@@ -134,6 +142,8 @@ export const TransferState = { Free: 0, Active: 1, Done: 2, Failed: 3 } as const
 
 export const OPERATION_WRITE = 1;
 export const OPERATION_READ = 2;
+/** A message between the engines: no chunks, its notification goes as a SIGNAL. */
+export const OPERATION_SIGNAL = 3;
 
 // Why a transfer failed. 1–4 equal the REFUSE reasons of the wire.
 export const FAIL_STALE = 1;
@@ -160,7 +170,9 @@ export const LANE_LAST_CPU = 66;
 export const LANE_ZERO_COPY = 128;
 
 export const COMMAND_RING_BYTES = 512 * 1024;
-export const EVENT_RING_BYTES = 1024 * 1024;
+export const EVENT_RING_BYTES = 2 * 1024 * 1024;
+/** Space in the event ring that is left for what must never wait: events of transfers, channels. */
+export const EVENT_RESERVE_BYTES = 1024 * 1024;
 export const RING_HEADER_BYTES = 256;
 
 export interface SharedShape {

@@ -51,6 +51,8 @@ export function stagedCount(channel: Channel): number {
 export function isSourceReady(core: LaneCore, channel: Channel, session: SessionLane): boolean {
   // One chunk may wait for a slot; more are better taken by a lane that has slots.
   if (channel.stage.outStarted !== channel.stage.outTail) return false;
+  // What is sent again was ready once.
+  if (session.retries.length > 0) return true;
   const slot = session.activeHead;
   const deviceWord = transferWord(core.transfersAt, slot, TRANSFER_SOURCE_DEVICE);
   const device = Atomics.load(core.int32, deviceWord);

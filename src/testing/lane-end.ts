@@ -2,7 +2,7 @@
 // regions, transfers and rings, stepped by the test. No thread, no socket, no clock.
 
 import { planBytes, planRequest, writeRequest, type Block } from '../engine/request.js';
-import { type SourceEvent, TransferTable } from '../engine/transfer-table.js';
+import { SIGNAL_ENTRIES, type SourceEvent, TransferTable } from '../engine/transfer-table.js';
 import type { LaneHooks } from '../lane/lane-commands.js';
 import { destroyLaneCore, LaneCore, laneRings } from '../lane/lane-core.js';
 import { stepLane } from '../lane/lane-step.hot.js';
@@ -23,7 +23,15 @@ import { regionTableOver } from '../memory/region-table.js';
 import type { StreamPort } from '../transport/stream-port.js';
 import { openGpuProvider } from './simulated-gpu.js';
 
-const SHAPE = { regionCount: 32, transferCount: 64, laneCount: 1, arenaBytes: 4 * 1024 * 1024 };
+/** Steps count 10 µs each. */
+const STALL_US = 600_000;
+
+const SHAPE = {
+  regionCount: 32,
+  transferCount: 64 + SIGNAL_ENTRIES,
+  laneCount: 1,
+  arenaBytes: 4 * 1024 * 1024,
+};
 
 /** Few slots, so that they run out. */
 const STAGING_BYTES = 2 * 1024 * 1024;
@@ -71,6 +79,7 @@ export class LaneEnd implements LaneHooks {
       ackDelayTurns: 0,
       isZeroCopy: false,
       ...(gpuSeed === undefined ? {} : { staging: simulatedStaging(gpuSeed) }),
+      stallUs: STALL_US,
     });
     // The main thread's own cursors over the same rings.
     this.#rings = laneRings(this.shared, this.core.controlAt);
@@ -83,7 +92,7 @@ export class LaneEnd implements LaneHooks {
   addChannel(port: StreamPort): void {
     const index = this.#ports.push(port) - 1;
     const { windowChunks, chunkBytes, channels } = this.#agreement;
-    const words = [index, 0, index, windowChunks, chunkBytes, channels];
+    const words = [index, 0, index, 0, windowChunks, chunkBytes, channels];
     this.command(messages.COMMAND_ADD_CHANNEL, words);
   }
 
@@ -162,7 +171,7 @@ export class LaneEnd implements LaneHooks {
     const ring = this.#rings.events;
     for (let at = peekRecord(ring); at >= 0; at = peekRecord(ring)) {
       const kind = recordKind(ring, at);
-      const words = [...this.shared.int32.subarray(at >> 2, (at >> 2) + 5)];
+      const words = [...this.shared.int32.subarray(at >> 2, (at >> 2) + 16)];
       const isText = kind === messages.EVENT_NOTIFICATION;
       const first = at + NOTIFICATION_EVENT_BYTES;
       const bytes = this.shared.uint8.slice(first, first + (isText ? (words[1] ?? 0) : 0));
