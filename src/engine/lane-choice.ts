@@ -1,4 +1,5 @@
-// What the settings say about lanes: how many, how large their tables, how they wait, where they run.
+// What the settings say about lanes: how many, how large their tables, how they wait, where they
+// run.
 
 import type { Config } from '../base/config.js';
 import { cpusOfLanes, parseLaneBindings } from './lane-placement.js';

@@ -6,6 +6,7 @@ import { GpuContext } from '../ffi/cuda/context.js';
 import { deviceByOrdinal } from '../ffi/cuda/device.js';
 import { DeviceMemory } from '../ffi/cuda/device-memory.js';
 import { openCudaDriver } from '../ffi/cuda/driver.js';
+import { GpuEvent } from '../ffi/cuda/stream.js';
 import { GpuKernels } from './gpu-kernels.js';
 import { KernelQueue } from './kernel-queue.js';
 
@@ -17,6 +18,7 @@ export class GpuBuffer {
   readonly #kernels: GpuKernels;
   readonly #queue: KernelQueue;
   readonly #memory: DeviceMemory;
+  readonly #events: GpuEvent[] = [];
 
   /** Throws ERR_CAP_GPU where there is no such GPU. */
   constructor(device: number, bytes: number) {
@@ -35,6 +37,15 @@ export class GpuBuffer {
   fill(offset: number, bytes: number, seed: number, position: number): void {
     this.#context.makeCurrent();
     this.#queue.fill({ addr: this.addr + offset, bytes }, seed, position);
+  }
+
+  /** An event that happens when all that was queued so far is done; freed with the buffer. */
+  recordEvent(): { readonly device: number; readonly handle: number } {
+    this.#context.makeCurrent();
+    const event = new GpuEvent(this.#context);
+    event.record(this.#queue.stream);
+    this.#events.push(event);
+    return { device: this.device, handle: event.handle };
   }
 
   settle(): void {
@@ -63,6 +74,7 @@ export class GpuBuffer {
   /** No transfer may use it any more. */
   free(): void {
     this.#context.makeCurrent();
+    for (const event of this.#events.splice(0)) event.destroy();
     this.#queue.destroy();
     this.#memory.free();
     this.#kernels.unload();
