@@ -19,6 +19,7 @@ import {
   type RegionSource,
 } from '../memory/region.js';
 import { allocateRegionMemory, type PageKind, type RegionMemory } from '../memory/region-memory.js';
+import { loadCrc32 } from '../memory/fixed-memory.js';
 import { regionTableOver } from '../memory/region-table.js';
 import type { GpuProvider } from '../memory/staging-device.js';
 import { ControlSet } from '../transport/tcp/control-set.js';
@@ -104,6 +105,7 @@ export class Engine {
       wish: wishOf(this.config),
       timeoutMs: values['session.handshakeTimeoutMs'],
     };
+    if (values['flow.checksum']) loadCrc32();
     this.#lanes = this.#createLanes();
     const { shared, offsets } = this.#lanes;
     this.#regions = new RegionRegistry(

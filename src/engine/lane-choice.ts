@@ -7,7 +7,16 @@ import type { LaneSetOptions } from './lane-set.js';
 import { listNics } from './peer-client.js';
 import { SIGNAL_ENTRIES } from './transfer-table.js';
 
-type Chosen = 'shape' | 'sessionCount' | 'progress' | 'spinUs' | 'cpus' | 'isZeroCopy' | 'stallUs';
+type Chosen =
+  | 'shape'
+  | 'sessionCount'
+  | 'progress'
+  | 'spinUs'
+  | 'cpus'
+  | 'isZeroCopy'
+  | 'stallUs'
+  | 'isChecked'
+  | 'receiveBytes';
 
 export function laneChoice(config: Config): Pick<LaneSetOptions, Chosen> {
   const { values } = config;
@@ -28,5 +37,7 @@ export function laneChoice(config: Config): Pick<LaneSetOptions, Chosen> {
     ),
     isZeroCopy: values['socket.zeroCopy'],
     stallUs: values['session.stallMs'] * 1000,
+    isChecked: values['flow.checksum'],
+    receiveBytes: values['flow.receiveBytes'],
   };
 }

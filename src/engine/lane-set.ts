@@ -44,6 +44,8 @@ export interface LaneSetOptions {
   readonly isZeroCopy: boolean;
   readonly staging: StagingChoice;
   readonly stallUs: number;
+  readonly isChecked: boolean;
+  readonly receiveBytes: number;
   /** Only without threads: how a channel's descriptor becomes a port. */
   readonly openPort?: PortOpener;
   onEvent(laneIndex: number, kind: number, at: number): void;
@@ -112,6 +114,8 @@ export class LaneSet {
           stagingBytes: options.staging.stagingBytes,
         },
         stallUs: options.stallUs,
+        isChecked: options.isChecked,
+        receiveBytes: options.receiveBytes,
       });
       this.#inline = new InlineLane(core, options.openPort);
     } else {
@@ -136,7 +140,8 @@ export class LaneSet {
   }
 
   #startWorker(lane: LaneHandle, laneIndex: number): Promise<void> {
-    const { shape, sessionCount, spinUs, cpus, controlFd, isZeroCopy, stallUs } = this.#options;
+    const { shape, sessionCount, spinUs, cpus, controlFd, isZeroCopy } = this.#options;
+    const { stallUs, isChecked, receiveBytes } = this.#options;
     const { stagingBytes, gpuModule } = this.#options.staging;
     const workerData: LaneWorkerData = {
       sharedAddr: this.shared.addr,
@@ -153,6 +158,8 @@ export class LaneSet {
       stagingBytes,
       gpuModule,
       stallUs,
+      isChecked,
+      receiveBytes,
     };
     const worker = new Worker(new URL('../lane/lane-worker.js', import.meta.url), {
       workerData,

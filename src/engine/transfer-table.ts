@@ -11,6 +11,8 @@ import {
   TRANSFER_CLAIM,
   TRANSFER_COPY_IN_US,
   TRANSFER_COPY_OUT_US,
+  TRANSFER_DAMAGED,
+  TRANSFER_DAMAGED_ON,
   TRANSFER_FAILURE,
   TRANSFER_GENERATION,
   TRANSFER_HOLDERS,
@@ -98,6 +100,8 @@ export class TransferTable {
     int32[word + TRANSFER_NOTIFY_BYTES] = entry.notifyBytes;
     int32[word + TRANSFER_FAILURE] = 0;
     int32[word + TRANSFER_RETRIES] = 0;
+    int32[word + TRANSFER_DAMAGED] = 0;
+    int32[word + TRANSFER_DAMAGED_ON] = 0;
     int32[word + TRANSFER_NOTIFY_FRAMED] = 0;
     int32[word + TRANSFER_STAGED] = entry.isStaged === true ? 1 : 0;
     int32[word + TRANSFER_SOURCE_DEVICE] = (entry.source?.device ?? -1) + 1;
@@ -144,6 +148,13 @@ export class TransferTable {
   /** One lane more may look at the entry; it is in flight. */
   addHolder(slot: number): void {
     Atomics.add(this.#memory.int32, this.#word(slot, TRANSFER_HOLDERS), 1);
+  }
+
+  /** Chunks that arrived damaged, and the channel of the last (−1 for none). */
+  damaged(slot: number): { readonly count: number; readonly channel: number } {
+    const word = this.#word(slot, 0);
+    const count = Atomics.load(this.#memory.int32, word + TRANSFER_DAMAGED);
+    return { count, channel: (this.#memory.int32[word + TRANSFER_DAMAGED_ON] ?? 0) - 1 };
   }
 
   retries(slot: number): number {

@@ -2,13 +2,14 @@
 // payload and, in the same call, for the head of the next frame; what arrives between frames is
 // staged and moved from there.
 
-import { copyMemory } from '../memory/fixed-memory.js';
+import { copyMemory, crc32At } from '../memory/fixed-memory.js';
 import { WOULD_BLOCK } from '../transport/stream-port.js';
 import { checkHead, checkTable } from '../wire/data-frame.hot.js';
 import {
   DATA_HEAD_BYTES,
   FRAME_NOTIFY,
   FRAME_SIGNAL,
+  FRAME_WRITE,
   TABLE_ENTRY_BYTES,
   WORD_ACK,
   WORD_KIND,
@@ -106,6 +107,7 @@ function advanceSegments(channel: Channel, bytes: number): void {
   while (left > 0) {
     const index = channel.segmentIndex;
     const segment = channel.segmentBytes[index]!;
+    if (channel.frameChecksum >= 0) sumSegment(channel, index, left < segment ? left : segment);
     if (left < segment) {
       channel.segmentAddr[index] = channel.segmentAddr[index]! + left;
       channel.segmentBytes[index] = segment - left;
@@ -114,6 +116,12 @@ function advanceSegments(channel: Channel, bytes: number): void {
     left -= segment;
     channel.segmentIndex = index + 1;
   }
+}
+
+// While the bytes are in the cache.
+function sumSegment(channel: Channel, index: number, bytes: number): void {
+  const sum = crc32At(channel.receivedChecksum, channel.segmentAddr[index]!, bytes);
+  channel.receivedChecksum = sum;
 }
 
 // Takes every whole head from staging; the payload bytes behind it are moved to their place.
@@ -142,7 +150,7 @@ function parseFrame(core: LaneCore, channel: Channel): number {
   let word = alignStaged(channel, DATA_HEAD_BYTES);
   const rule = checkHead(words, word, channel.chunkBytesMax);
   if (rule !== 0) return TURN_RULE - rule;
-  const kind = words[word + WORD_KIND]!;
+  const kind = words[word + WORD_KIND]! & 255;
   const entries = words[word + WORD_TABLE_ENTRIES]!;
   const headBytes = DATA_HEAD_BYTES + entries * TABLE_ENTRY_BYTES;
   const wholeBytes =
@@ -156,7 +164,9 @@ function parseFrame(core: LaneCore, channel: Channel): number {
       words,
       word + DATA_HEAD_BYTES / 4,
       entries,
-      words[word + WORD_OPERATION_BYTES]!,
+      kind === FRAME_WRITE
+        ? words[word + WORD_PAYLOAD_BYTES]!
+        : words[word + WORD_OPERATION_BYTES]!,
     );
     if (tableRule !== 0) return TURN_RULE - tableRule;
   }

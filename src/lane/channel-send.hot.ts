@@ -12,33 +12,35 @@ import {
   PAIR_LOCAL_ADDR,
   PAIR_REMOTE_OFFSET,
 } from '../flow/request-layout.js';
+import { crc32At } from '../memory/fixed-memory.js';
 import { closeAccess } from '../memory/region-access.hot.js';
 import { VECTOR_ENTRIES_MAX, WOULD_BLOCK } from '../transport/stream-port.js';
 import { writeLong } from '../wire/data-frame.hot.js';
 import {
-  DATA_HEAD_BYTES,
-  FRAME_ACK,
   FRAME_NOTIFY,
   FRAME_READ_DATA,
   FRAME_READ_REQUEST,
-  FRAME_REFUSE,
   FRAME_SIGNAL,
   FRAME_WRITE,
   HEAD_AND_TABLE_BYTES_MAX,
   TABLE_ENTRIES_MAX,
   TABLE_ENTRY_BYTES,
   WORD_ACK,
-  WORD_KIND,
   WORD_OFFSET_LOW,
   WORD_OPERATION_BYTES,
-  WORD_PAYLOAD_BYTES,
-  WORD_SEQUENCE,
   WORD_TABLE_ENTRIES,
   WORD_TRANSFER_HIGH,
   WORD_TRANSFER_LOW,
 } from '../wire/data-frame.js';
 import { type Channel, FLIGHT_MASK, HEAD_MEMORY_BYTES } from './channel.js';
 import { chunkWordOf } from './chunk-confirmed.hot.js';
+import {
+  beginFrame,
+  frameAck,
+  frameRefusal,
+  pushVector,
+  writeChecksum,
+} from './frame-writer.hot.js';
 import type { LaneCore } from './lane-core.js';
 import { writeRemote } from './remote-region.hot.js';
 import {
@@ -136,7 +138,7 @@ function fillVector(core: LaneCore, channel: Channel): boolean {
   }
   fillOwn(core, channel);
   // Every head carries the acknowledgement; a frame of its own is needed only without one.
-  if (isAckDue(core, channel)) beginFrame(channel, FRAME_ACK, 0, 0);
+  if (isAckDue(core, channel)) frameAck(channel);
   return channel.sendCount > 0;
 }
 
@@ -157,6 +159,7 @@ function frameRefusals(channel: Channel): void {
 }
 
 function isAckDue(core: LaneCore, channel: Channel): boolean {
+  if (channel.granted !== channel.grantTold) return true;
   const owed = (channel.landed - channel.ackSent) | 0;
   if (owed === 0) return false;
   if (owed >= ACK_EVERY) return true;
@@ -196,44 +199,11 @@ function frameCopied(core: LaneCore, channel: Channel): void {
 
 function hasWriteWindow(channel: Channel): boolean {
   const framed = (channel.writeNext - channel.writeAcked) | 0;
-  return framed + stagedCount(channel) < channel.windowChunks;
+  return framed + stagedCount(channel) < channel.credit;
 }
 
 function hasReadWindow(channel: Channel): boolean {
-  return ((channel.readNext - channel.readDone) | 0) < channel.windowChunks;
-}
-
-/** Starts a frame: clears its head, puts it into the vector, returns its first word. */
-function beginFrame(
-  channel: Channel,
-  kind: number,
-  payloadBytes: number,
-  sequence: number,
-): number {
-  const words = channel.heads.uint32;
-  const word = channel.headUsedBytes >> 2;
-  words.fill(0, word, word + DATA_HEAD_BYTES / 4);
-  words[word + WORD_KIND] = kind;
-  words[word + WORD_PAYLOAD_BYTES] = payloadBytes;
-  words[word + WORD_ACK] = channel.landed;
-  channel.ackSent = channel.landed;
-  words[word + WORD_SEQUENCE] = sequence;
-  pushVector(channel, channel.heads.addr + channel.headUsedBytes, DATA_HEAD_BYTES);
-  channel.headUsedBytes += DATA_HEAD_BYTES;
-  return word;
-}
-
-function pushVector(channel: Channel, addr: number, bytes: number): void {
-  channel.port.setSend(channel.sendCount, addr, bytes);
-  channel.sendCount++;
-  channel.sendBytes += bytes;
-}
-
-function frameRefusal(channel: Channel, kind: number, sequence: number, reason: number): number {
-  const word = beginFrame(channel, FRAME_REFUSE, 0, sequence);
-  channel.heads.uint32[word + WORD_TRANSFER_LOW] = reason;
-  channel.heads.uint32[word + WORD_TRANSFER_HIGH] = kind;
-  return word;
+  return ((channel.readNext - channel.readDone) | 0) < channel.granted;
 }
 
 function frameReadData(channel: Channel): void {
@@ -248,13 +218,22 @@ function frameReadData(channel: Channel): void {
   const word = beginFrame(channel, FRAME_READ_DATA, bytes, channel.serveFramed);
   channel.heads.uint32[word + WORD_OPERATION_BYTES] = bytes;
   const stagedAddr = servedAddr(channel, slot);
-  if (stagedAddr !== 0) pushVector(channel, stagedAddr, bytes);
   const floats = channel.serveMemory.float64;
   const count = stagedAddr !== 0 ? 0 : channel.serveSegments[slot]!;
   const base = slot * TABLE_ENTRIES_MAX * 2;
-  for (let index = 0; index < count; index++) {
-    pushVector(channel, floats[base + index * 2]!, floats[base + index * 2 + 1]!);
+  const isChecked = channel.serveChecked[slot] !== 0;
+  let sum = 0;
+  if (stagedAddr !== 0) {
+    pushVector(channel, stagedAddr, bytes);
+    if (isChecked) sum = crc32At(0, stagedAddr, bytes);
   }
+  for (let index = 0; index < count; index++) {
+    const addr = floats[base + index * 2]!;
+    const part = floats[base + index * 2 + 1]!;
+    pushVector(channel, addr, part);
+    if (isChecked) sum = crc32At(sum, addr, part);
+  }
+  if (isChecked) writeChecksum(channel, word, FRAME_READ_DATA, sum);
   channel.serveFramed = (channel.serveFramed + 1) | 0;
 }
 
@@ -312,8 +291,15 @@ function frameChunk(
   channel.heads.uint32[word + WORD_OPERATION_BYTES] = bytes;
   const remoteIndex = core.uint32[chunkWord + CHUNK_REMOTE_INDEX]!;
   writeRemote(core, channel.heads.uint32, word, slot, remoteIndex);
-  framePairs(core, channel, word, slot, chunkWord, isWrite && stagedAddr === 0);
-  if (stagedAddr !== 0) pushVector(channel, stagedAddr, bytes);
+  let sum = framePairs(core, channel, word, slot, chunkWord, isWrite && stagedAddr === 0);
+  if (stagedAddr !== 0) {
+    pushVector(channel, stagedAddr, bytes);
+    if (core.isChecked) sum = crc32At(0, stagedAddr, bytes);
+  }
+  if (core.isChecked) {
+    const kind = isWrite ? FRAME_WRITE : FRAME_READ_REQUEST;
+    writeChecksum(channel, word, kind, isWrite ? sum : bytes);
+  }
   const count = transferWord(transfersAt, slot, TRANSFER_CHANNEL_CHUNKS) + channel.channelIndex;
   const framed = int32[count]! + 1;
   int32[count] = framed;
@@ -324,10 +310,17 @@ function frameChunk(
     channel.writeTransfer[flight] = slot;
     channel.writeChunk[flight] = chunk;
     channel.writeNext = (channel.writeNext + 1) | 0;
-    // All chunks went this way, in order: the notification may follow at once.
+    // All chunks went this way, in order: the notification may follow at once, unless a chunk may
+    // have to go again.
     const isAll = framed === int32[transferWord(transfersAt, slot, TRANSFER_CHUNK_COUNT)];
     const notifyBytes = int32[transferWord(transfersAt, slot, TRANSFER_NOTIFY_BYTES)]!;
-    if (isAll && notifyBytes >= 0 && hasWriteWindow(channel) && hasRoom(channel)) {
+    if (
+      isAll &&
+      !core.isChecked &&
+      notifyBytes >= 0 &&
+      hasWriteWindow(channel) &&
+      hasRoom(channel)
+    ) {
       frameNotify(core, channel, slot);
     }
   } else {
@@ -340,6 +333,7 @@ function frameChunk(
 }
 
 // Remote offsets go into the head, or into a table behind it; local memory into the vector.
+// Returns the checksum of what is sent, where one is wanted.
 function framePairs(
   core: LaneCore,
   channel: Channel,
@@ -347,7 +341,9 @@ function framePairs(
   slot: number,
   chunkWord: number,
   isInPlace: boolean,
-): void {
+): number {
+  const isSummed = isInPlace && core.isChecked;
+  let sum = 0;
   const floats = core.float64;
   const words = channel.heads.uint32;
   const pairsAt = floats[transferFloat(core.transfersAt, slot, TRANSFER_PAIRS_AT)]!;
@@ -358,8 +354,9 @@ function framePairs(
   let left = core.uint32[chunkWord + CHUNK_BYTES]!;
   if (pairCount === 1) {
     writeLong(words, word + WORD_OFFSET_LOW, floats[pair + PAIR_REMOTE_OFFSET]! + skip);
-    if (isInPlace) pushVector(channel, floats[pair + PAIR_LOCAL_ADDR]! + skip, left);
-    return;
+    const addr = floats[pair + PAIR_LOCAL_ADDR]! + skip;
+    if (isInPlace) pushVector(channel, addr, left);
+    return isSummed ? crc32At(0, addr, left) : 0;
   }
   words[word + WORD_TABLE_ENTRIES] = pairCount;
   const tableBytes = pairCount * TABLE_ENTRY_BYTES;
@@ -372,10 +369,13 @@ function framePairs(
     writeLong(words, entry, floats[pair + PAIR_REMOTE_OFFSET]! + skip);
     words[entry + 2] = bytes;
     words[entry + 3] = 0;
-    if (isInPlace) pushVector(channel, floats[pair + PAIR_LOCAL_ADDR]! + skip, bytes);
+    const addr = floats[pair + PAIR_LOCAL_ADDR]! + skip;
+    if (isInPlace) pushVector(channel, addr, bytes);
+    if (isSummed) sum = crc32At(sum, addr, bytes);
     left -= bytes;
     skip = 0;
     entry += TABLE_ENTRY_BYTES / 4;
     pair += ENTRY_FLOATS;
   }
+  return sum;
 }

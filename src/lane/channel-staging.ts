@@ -18,6 +18,8 @@ export const LAND_WRITE = 1;
 export const LAND_READ = 2;
 /** The peer refused a read; `landLow` is the reason. */
 export const LAND_READ_REFUSED = 3;
+/** An answer that arrived with a wrong checksum: asked for again. */
+export const LAND_READ_DAMAGED = 4;
 
 export class ChannelStaging {
   /** By region device number: GPU n at n + 1. */

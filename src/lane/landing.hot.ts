@@ -3,10 +3,17 @@
 
 import { closeAccess } from '../memory/region-access.hot.js';
 import { COPY_DONE, COPY_PENDING } from '../memory/staging-device.js';
-import { FRAME_WRITE, REFUSE_DEVICE } from '../wire/data-frame.js';
+import { FRAME_WRITE, REFUSE_CHECKSUM, REFUSE_DEVICE } from '../wire/data-frame.js';
 import type { Channel } from './channel.js';
-import { LAND_READ, LAND_READ_REFUSED, LAND_WRITE, NO_SLOT } from './channel-staging.js';
+import {
+  LAND_READ,
+  LAND_READ_DAMAGED,
+  LAND_READ_REFUSED,
+  LAND_WRITE,
+  NO_SLOT,
+} from './channel-staging.js';
 import { giveBackFlight, onChunkConfirmed } from './chunk-confirmed.hot.js';
+import { askAgain } from './damaged-chunk.hot.js';
 import { FLIGHT_MASK } from './flight.js';
 import type { LaneCore } from './lane-core.js';
 import { FAIL_DEVICE, TRANSFER_COPY_IN_US, TRANSFER_RECEIVE_US } from './layout.js';
@@ -51,6 +58,9 @@ export function aimAtSlot(channel: Channel, device: number, low: number, high: n
 export function onArrived(core: LaneCore, channel: Channel): void {
   const stage = channel.stage;
   const isWrite = channel.frameKind === FRAME_WRITE;
+  const isDamaged = takeDamage(channel);
+  if (isDamaged) dropFrameSlot(channel);
+  if (isDamaged && isWrite) addRefusal(channel, channel.frameSequence, REFUSE_CHECKSUM);
   if (isWrite) channel.arrived = (channel.arrived + 1) | 0;
   else channel.readArrived = (channel.readArrived + 1) | 0;
   if (stage.frameSlot < 0) {
@@ -58,16 +68,31 @@ export function onArrived(core: LaneCore, channel: Channel): void {
     channel.frameRegion = -1;
     if (stage.landHead === stage.landTail) {
       if (isWrite) onLanded(core, channel);
-      else onReadLanded(core, channel);
+      else onReadLanded(core, channel, isDamaged);
       return;
     }
   }
-  const at = pushLanding(channel, isWrite ? LAND_WRITE : LAND_READ);
+  const readKind = isDamaged ? LAND_READ_DAMAGED : LAND_READ;
+  const at = pushLanding(channel, isWrite ? LAND_WRITE : readKind);
   stage.landRegion[at] = channel.frameRegion;
   stage.landLow[at] = stage.frameLow;
   stage.landHigh[at] = stage.frameHigh;
   channel.frameRegion = -1;
   if (stage.frameSlot >= 0) copyIn(core, channel, at);
+}
+
+// Whether the payload that has just arrived is not what its owner sent.
+function takeDamage(channel: Channel): boolean {
+  const expected = channel.frameChecksum;
+  channel.frameChecksum = -1;
+  return expected >= 0 && channel.receivedChecksum !== expected;
+}
+
+function dropFrameSlot(channel: Channel): void {
+  const stage = channel.stage;
+  if (stage.frameSlot < 0) return;
+  stage.stagers[stage.frameDevice]!.into.give(stage.frameSlot);
+  stage.frameSlot = NO_SLOT;
 }
 
 function pushLanding(channel: Channel, kind: number): number {
@@ -152,7 +177,7 @@ function land(
     const slot = channel.readTransfer[channel.readDone & FLIGHT_MASK]!;
     addStageUs(core, slot, TRANSFER_COPY_IN_US, copyUs);
     addStageUs(core, slot, TRANSFER_RECEIVE_US, -copyUs);
-    onReadLanded(core, channel);
+    onReadLanded(core, channel, kind === LAND_READ_DAMAGED);
   }
 }
 
@@ -186,7 +211,7 @@ export function onLanded(core: LaneCore, channel: Channel): void {
   channel.ackDelayTurns = core.ackDelayTurns;
 }
 
-function onReadLanded(core: LaneCore, channel: Channel): void {
+function onReadLanded(core: LaneCore, channel: Channel, isDamaged: boolean): void {
   const flight = channel.readDone & FLIGHT_MASK;
   channel.readDone = (channel.readDone + 1) | 0;
   const slot = channel.readTransfer[flight]!;
@@ -198,7 +223,8 @@ function onReadLanded(core: LaneCore, channel: Channel): void {
     channel.readSentUs[flight]!,
     channel.readDeliveredAt[flight]!,
   );
-  confirmChunks(core, slot, 1);
+  if (isDamaged) askAgain(core, channel, slot, channel.readChunk[flight]!);
+  else confirmChunks(core, slot, 1);
 }
 
 function failRead(core: LaneCore, channel: Channel, reason: number): void {
@@ -224,9 +250,6 @@ export function finishLanding(core: LaneCore, channel: Channel): void {
 
 /** The channel ends: nothing is copied for it any more, and its slots are free. */
 export function dropIn(core: LaneCore, channel: Channel): void {
-  const stage = channel.stage;
   finishLanding(core, channel);
-  if (stage.frameSlot < 0) return;
-  stage.stagers[stage.frameDevice]!.into.give(stage.frameSlot);
-  stage.frameSlot = NO_SLOT;
+  dropFrameSlot(channel);
 }

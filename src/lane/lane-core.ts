@@ -35,6 +35,10 @@ export interface LaneCoreOptions {
   readonly staging?: LaneStagingOptions;
   /** How long a channel with something in flight may stand still. */
   readonly stallUs: number;
+  /** Whether chunks of this end go with a checksum. */
+  readonly isChecked: boolean;
+  /** What all channels of this lane together may receive at a time. */
+  readonly receiveBytes: number;
 }
 
 const NO_STAGING: LaneStagingOptions = { provider: undefined, stagingBytes: 0 };
@@ -80,6 +84,8 @@ export class LaneCore {
   readonly ackDelayTurns: number;
   readonly isZeroCopy: boolean;
   readonly stallUs: number;
+  readonly isChecked: boolean;
+  readonly receiveBytes: number;
   /** When the health of the channels was looked at last. */
   healthUs = 0;
   /** Time of the current turn, set by whoever steps the lane. */
@@ -113,6 +119,8 @@ export class LaneCore {
     this.ackDelayTurns = options.ackDelayTurns;
     this.isZeroCopy = options.isZeroCopy;
     this.stallUs = options.stallUs;
+    this.isChecked = options.isChecked;
+    this.receiveBytes = options.receiveBytes;
   }
 }
 

@@ -25,6 +25,8 @@ export interface LaneWorkerData {
   /** Address of a module that stands in for CUDA; empty: CUDA. */
   readonly gpuModule: string;
   readonly stallUs: number;
+  readonly isChecked: boolean;
+  readonly receiveBytes: number;
 }
 
 const data = workerData as LaneWorkerData;
@@ -42,6 +44,8 @@ const core = new LaneCore({
   isZeroCopy: data.isZeroCopy,
   staging: { provider, stagingBytes: data.stagingBytes },
   stallUs: data.stallUs,
+  isChecked: data.isChecked,
+  receiveBytes: data.receiveBytes,
 });
 core.float64[core.controlAt / 8 + LANE_LAST_CPU] = pinThread(data.cpus);
 const loop = new LaneLoop({

@@ -34,11 +34,14 @@ export const TRANSFER_FAILURE = 6;
 /** Atomic: chunks and notifications that had to be sent again. */
 export const TRANSFER_RETRIES = 7;
 /** GPU + 1 of an event that must have happened before the source is read; 0 once it has. */
-export const TRANSFER_SOURCE_DEVICE = 10;
+export const TRANSFER_SOURCE_DEVICE = 12;
 /** 1 once the notification is on its way or given up. */
 export const TRANSFER_NOTIFY_FRAMED = 8;
+/** Atomic: chunks that arrived damaged, and 1 + the channel on which the last did. */
+export const TRANSFER_DAMAGED = 9;
+export const TRANSFER_DAMAGED_ON = 10;
 /** 1 when GPU memory is at either end: stage times are kept. */
-export const TRANSFER_STAGED = 9;
+export const TRANSFER_STAGED = 11;
 // Float64 indexes, same line: byte offsets into the arena.
 export const TRANSFER_REMOTES_AT = 8;
 export const TRANSFER_PAIRS_AT = 9;
@@ -99,14 +102,21 @@ export const TRANSFER_LAYOUT = [
     meaning: '1 once the notification is on its way or given up',
   },
   {
-    name: 'staged',
+    name: 'damaged',
     offset: 36,
+    writer: 'lanes (atomic add)',
+    meaning: 'chunks whose checksum was wrong; sent again',
+  },
+  { name: 'damagedOn', offset: 40, writer: 'lanes', meaning: '1 + the channel of the last one' },
+  {
+    name: 'staged',
+    offset: 44,
     writer: 'main',
     meaning: '1 when GPU memory is at either end',
   },
   {
     name: 'sourceDevice',
-    offset: 40,
+    offset: 48,
     writer: 'main, then lanes (atomic)',
     meaning: 'GPU + 1 of the event to wait for, 0 without one or once it has happened',
   },
@@ -150,8 +160,10 @@ export const FAIL_STALE = 1;
 export const FAIL_KEY = 2;
 export const FAIL_RIGHTS = 3;
 export const FAIL_BOUNDS = 4;
-export const FAIL_CHANNEL = 5;
-export const FAIL_CANCELLED = 6;
+/** REFUSE_CHECKSUM is 5: it fails a transfer only when it comes again and again. */
+export const FAIL_CHECKSUM = 5;
+export const FAIL_CHANNEL = 6;
+export const FAIL_CANCELLED = 7;
 /** The GPU of the peer failed; equals the REFUSE reason of the wire. */
 export const FAIL_PEER_DEVICE = 16;
 /** Our own GPU failed. */

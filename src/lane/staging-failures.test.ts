@@ -175,3 +175,28 @@ test('staging: a channel that ends gives every slot and region back, at every mo
     pair.destroy();
   }
 });
+
+for (const operation of ['write', 'read'] as const) {
+  test(`staging: a bit flipped under a ${operation} of GPU memory is found, and goes again`, () => {
+    for (let seed = 1; seed <= 10; seed++) {
+      const pair = new LanePair({ seed, chunkBytes: 16384, isChecked: true, hasGpus: true });
+      const local = addGpuRegion(pair.a, BYTES);
+      const remote = addGpuRegion(pair.b, BYTES);
+      const isWrite = operation === 'write';
+      const [source, target] = isWrite ? [local, remote] : [remote, local];
+      fillPattern(source.memory, 0, seed);
+      const link = pair.links[0]!;
+      const pipe = isWrite ? link.toB : link.toA;
+      // Inside the payload of the second chunk.
+      pipe.flipAt = 2 * 64 + 16384 + 100 + seed;
+      const slot = pair.a.post(operation, [block(local.region, remote.region, BYTES)]);
+      assert.equal(pair.finish(slot), 0, `seed ${seed}`);
+      assert.equal(findMismatch(target.memory, 0, seed), -1, `seed ${seed}`);
+      assert.equal(pair.a.transfers.damaged(slot).count, 1, `seed ${seed}: it was found`);
+      pair.settle();
+      assertSlotsFree(pair.a);
+      assertSlotsFree(pair.b);
+      pair.destroy();
+    }
+  });
+}

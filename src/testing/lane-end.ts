@@ -40,6 +40,8 @@ export interface LaneAgreement {
   readonly channels: number;
   readonly windowChunks: number;
   readonly chunkBytes: number;
+  readonly isChecked?: boolean;
+  readonly receiveBytes?: number;
 }
 
 export interface LaneEvent {
@@ -80,6 +82,8 @@ export class LaneEnd implements LaneHooks {
       isZeroCopy: false,
       ...(gpuSeed === undefined ? {} : { staging: simulatedStaging(gpuSeed) }),
       stallUs: STALL_US,
+      isChecked: agreement.isChecked ?? false,
+      receiveBytes: agreement.receiveBytes ?? Number.POSITIVE_INFINITY,
     });
     // The main thread's own cursors over the same rings.
     this.#rings = laneRings(this.shared, this.core.controlAt);

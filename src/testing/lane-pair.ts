@@ -18,6 +18,8 @@ export interface LanePairOptions {
   readonly channels?: number;
   readonly windowChunks?: number;
   readonly chunkBytes?: number;
+  readonly isChecked?: boolean;
+  readonly receiveBytes?: number;
   readonly link?: Omit<LinkOptions, 'random'>;
   /** Both ends have simulated GPUs. */
   readonly hasGpus?: boolean;
@@ -37,6 +39,8 @@ export class LanePair {
       channels: options.channels ?? 1,
       windowChunks: options.windowChunks ?? 16,
       chunkBytes: options.chunkBytes ?? 65536,
+      isChecked: options.isChecked ?? false,
+      receiveBytes: options.receiveBytes ?? Number.POSITIVE_INFINITY,
     };
     const seed = options.hasGpus === true ? (options.seed ?? 1) : undefined;
     this.a = new LaneEnd(agreement, seed);
