@@ -108,6 +108,7 @@ export class SimNode {
       stallUs: limits.stallMs * 1000,
       isChecked,
       receiveBytes,
+      staging: { stagingBytes: 0, gpuModule: '', openProvider: () => undefined },
       memory: new KeptMemory(shape),
       inline: { openPort: (fd) => network.port(fd), clock: this.clock, healthSteps: 1 },
       onEvent: (lane, kind, at) => {
@@ -145,6 +146,7 @@ export class SimNode {
       isCallerDriven: false,
       clock: this.clock,
       after: (delayMs, act) => this.timers.at(this.clock.nowUs() + delayMs * 1000, act),
+      openDevice: () => undefined,
       poll: () => undefined,
     });
   }
