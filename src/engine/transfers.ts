@@ -16,6 +16,7 @@ import type { RegionRegistry } from '../memory/region.js';
 import { waitForChange } from '../memory/thread-wait.js';
 import { NOTIFICATION_BYTES_MAX } from '../wire/data-frame.js';
 import type { LaneSet } from './lane-set.js';
+import type { TransferPath } from './receipt.js';
 import {
   type Block,
   type BlockColumns,
