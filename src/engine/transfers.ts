@@ -20,6 +20,7 @@ import type { TransferPath } from './receipt.js';
 import {
   type Block,
   type BlockColumns,
+  arenaFull,
   planBytes,
   planRequest,
   type RequestPlaces,
@@ -374,11 +375,4 @@ function applyOptions(transfer: Transfer, options: PostOptions): void {
   if (options.signal === undefined) return;
   if (options.signal.aborted) transfer.cancel();
   else transfer.cancelOn(options.signal);
-}
-
-function arenaFull(bytes: number): TcpxError {
-  return new TcpxError(
-    'ERR_CONFIG_VALUE',
-    `no ${bytes} bytes left for descriptors: release requests or raise memory.arenaBytes`,
-  );
 }
