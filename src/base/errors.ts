@@ -101,6 +101,15 @@ export const ERROR_CODES = {
     'a named interface is not among the plugin’s devices',
     'Correct the interface list; tcpx devices without it shows what the plugin finds.',
   ),
+  ERR_CAP_SOCKET_BUDGET: entry(
+    'the data sockets that a NIC allows are held by other channels or processes',
+    'Use fewer channels or sockets, end the named holder, or set tcpx.socketBudget.',
+  ),
+  ERR_NCCLNET_HUNG: entry(
+    'a call into the NCCL net plugin did not return; its process was ended',
+    'The message names the call and the channel; see the plugin’s last lines and the NIC.',
+    true,
+  ),
   ERR_CAP_GPU: entry(
     'no usable NVIDIA GPU: the driver library, the device or a capability of it is absent',
     'The message names what was probed; install the driver, or give the container the GPU.',
