@@ -27,5 +27,5 @@ function counter(library: PluginLibrary, name: string): (gpu: number) => number 
   if (addr === 0) return () => 0;
   prototype ??= koffi.proto('tcpxEmulatorCounter', 'long', ['int']);
   const call = koffi.decode(BigInt(addr), prototype) as (gpu: number) => number;
-  return (gpu) => Number(call(gpu));
+  return (gpu) => call(gpu);
 }

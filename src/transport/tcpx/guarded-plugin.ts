@@ -47,9 +47,10 @@ export class GuardedPlugin {
       this.plugin.properties(dev),
     );
     this.trace?.write('init', { name: this.plugin.name, devices: devices.length });
-    for (const [dev, { name, pciPath, guid, ...rest }] of devices.entries()) {
-      const fields = rest as Record<string, string | number>;
-      this.trace?.write('properties', { dev, nic: String(name), ...fields });
+    for (const [dev, device] of devices.entries()) {
+      const fields: Record<string, string | number> = { dev };
+      for (const [key, value] of Object.entries(device)) fields[key] = value ?? 'none';
+      this.trace?.write('properties', fields);
     }
     return devices;
   }

@@ -56,6 +56,10 @@ export class HostEvents {
     this.started.catch(() => undefined);
   }
 
+  get isClosed(): boolean {
+    return this.#isClosed;
+  }
+
   expect(): { readonly id: number; readonly answer: Promise<Answer> } {
     const id = this.#nextId++;
     const answer = new Promise<Answer>((resolve, reject) => {
@@ -75,7 +79,7 @@ export class HostEvents {
         releaseRecord(events, at);
         tell();
         // Whoever was told may have ended the host: the memory is gone then.
-        if (this.#isClosed) return;
+        if (this.isClosed) return;
       }
       Atomics.store(memory.int32, WORD_APP_SLEEPS, 1);
     } while (peekRecord(events) >= 0);

@@ -88,13 +88,13 @@ export class RailChannel {
   async close(timeoutMs: number): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
-    const { host, slot, free } = this.#parts;
+    const { host, slot } = this.#parts;
     // A refusal or no answer: the channel cannot be closed alone, its process is ended.
     if (host.isAlive) {
       await host
         .request({ op: 'close', channel: slot }, timeoutMs)
         .catch((error: unknown) => host.fail(error as TcpxError));
     }
-    free();
+    this.#parts.free();
   }
 }

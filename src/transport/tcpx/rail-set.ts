@@ -23,6 +23,8 @@ export interface RailSetOptions {
   /** For traces: which end this is. */
   readonly role: string;
   readonly isSameHostAllowed: boolean;
+  /** Added to the environment of the plugin processes. */
+  readonly environment?: Readonly<Record<string, string>>;
 }
 
 export interface ChannelListener {
@@ -84,8 +86,12 @@ export class RailSet {
 
   /** Process ids of the living hosts. */
   async pids(): Promise<number[]> {
-    const hosts = await Promise.all(this.#groups.map(({ host }) => host?.catch(() => undefined)));
-    return hosts.flatMap((host) => (host?.isAlive === true ? [host.pid] : []));
+    const pids: number[] = [];
+    for (const { host } of this.#groups) {
+      const living = await host?.catch(() => undefined);
+      if (living?.isAlive === true) pids.push(living.pid);
+    }
+    return pids;
   }
 
   /** Pages of the emulator's bounce buffers, summed over processes. */
@@ -239,7 +245,8 @@ export class RailSet {
       pluginPath: values['plugin.path'],
       isSameHostAllowed,
     };
-    const variables = hostVariables(facts, processEnvironment());
+    const inherited = { ...processEnvironment(), ...this.#options.environment };
+    const variables = hostVariables(facts, inherited);
     const { log } = this.#options;
     log.info('plugin process', { nic: plan.name, libraryPath: variables['LD_LIBRARY_PATH'] });
     return variables;
