@@ -79,6 +79,10 @@ export class SessionChannels {
     return this.#peer?.plugin;
   }
 
+  get unpackedBy(): string {
+    return this.#parts.rails.facts.unpackedBy;
+  }
+
   get ownPlugin(): PluginIdentity {
     const { facts, pluginVersion } = this.#parts.rails;
     const { name, tableVersion, isEmulated, pointerType, emulatorVersion } = facts;

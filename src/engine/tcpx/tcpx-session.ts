@@ -6,21 +6,19 @@ import { systemClock } from '../../base/clock.js';
 import { type ErrorCode, ERROR_CODES, TcpxError, toTcpxError } from '../../base/errors.js';
 import type { Log } from '../../base/log.js';
 import type { SettingValues } from '../../base/settings.js';
-import { TagCounter } from '../../flow/chunk-tag.js';
-import { type MatchedPlan, planDigest, planMatched } from '../../flow/matched-plan.js';
-import type { RegionDescriptor } from '../../memory/region.js';
 import { RECEIVE, SEND } from '../../transport/tcpx/host-layout.js';
 import type { RailSet } from '../../transport/tcpx/rail-set.js';
 import type { Block } from '../request.js';
 import type { PostOptions } from '../session.js';
 import { type BlockPlace, DISCARD } from './channel-set.js';
-import { ChannelWeights } from './channel-weights.js';
 import type { ControlLink } from './control-link.js';
-import type { Announce, BlockTuple, ControlMessage, ReadRequest } from './control-message.js';
-import { Flight, type FlightKind } from './flight.js';
+import type { Announce, ControlMessage, ReadRequest } from './control-message.js';
+import type { Flight } from './flight.js';
+import { FlightDeck } from './flight-deck.js';
+import { describeOwn, type OwnTransfer, toBase64 } from './own-transfer.js';
 import type { RegionBook } from './region-book.js';
 import { SessionChannels } from './session-channels.js';
-import { pluginStanding, type TcpxReceipt } from './tcpx-receipt.js';
+import { makeReceipt } from './tcpx-receipt.js';
 import { TcpxTransfer } from './tcpx-transfer.js';
 
 export interface TcpxSessionParts {
@@ -34,17 +32,10 @@ export interface TcpxSessionParts {
   onNotification(session: TcpxPeerSession, bytes: Uint8Array): void;
 }
 
-/** A transfer of this end until it is settled. */
-interface OwnTransfer {
-  readonly transfer: TcpxTransfer;
-  readonly lengths: readonly number[];
-  readonly places: readonly BlockPlace[];
-  readonly regions: readonly RegionDescriptor[];
-  readonly blocks: readonly BlockTuple[];
-  readonly notify: string | undefined;
-  timer: NodeJS.Timeout | undefined;
-  startUs: number;
-}
+type TransferMessage = Extract<
+  ControlMessage,
+  { kind: 'announce' | 'read' | 'go' | 'landed' | 'refuse' }
+>;
 
 const DEADLINE_MS = 60_000;
 /** Own transfers at a time. */
@@ -54,18 +45,18 @@ export class TcpxPeerSession {
   readonly channels: SessionChannels;
   readonly #parts: TcpxSessionParts;
   readonly #own = new Map<number, OwnTransfer>();
-  readonly #flights = new Map<number, Flight>();
-  readonly #weights: ChannelWeights;
-  #sendTags = new TagCounter();
-  #receiveTags = new TagCounter();
-  #sendSequence = 0;
-  #receiveSequence = 0;
+  readonly #deck: FlightDeck;
   #nextTransfer = 1;
-  #nextFlight = 1;
 
   constructor(parts: TcpxSessionParts) {
     this.#parts = parts;
-    this.#weights = new ChannelWeights(parts.values['tcpx.weights']);
+    this.#deck = new FlightDeck({
+      channels: () => this.channels,
+      link: parts.link,
+      chunkBytes: parts.values['flow.chunkBytes'],
+      isPaced: parts.values['tcpx.pacing'] === 'ready',
+      weights: parts.values['tcpx.weights'],
+    });
     this.channels = new SessionChannels({
       role: parts.role,
       link: parts.link,
@@ -123,25 +114,24 @@ export class TcpxPeerSession {
       case 'notify':
         this.#parts.onNotification(this, Buffer.from(message.bytes, 'base64'));
         return;
-      default:
+      case 'announce':
+      case 'read':
+      case 'go':
+      case 'landed':
+      case 'refuse':
         this.#onTransferMessage(message);
     }
   }
 
   // What belongs to an epoch that is over was answered by its end.
-  #onTransferMessage(
-    message: Exclude<
-      ControlMessage,
-      { kind: 'hello' | 'joined' | 'again' | 'down' | 'fenced' | 'notify' }
-    >,
-  ): void {
+  #onTransferMessage(message: TransferMessage): void {
     const { epoch, state } = this.channels;
     // The peer may be ready a moment before us: its first announcement is not early.
     if (message.epoch !== epoch || (state !== 'ready' && state !== 'joining')) return;
     try {
       if (message.kind === 'announce') this.#onAnnounce(message);
       else if (message.kind === 'read') this.#onRead(message);
-      else if (message.kind === 'go') this.#onGo(message.transfer, message.op);
+      else if (message.kind === 'go') this.#deck.go(message.transfer, message.op);
       else if (message.kind === 'landed') this.#onLanded(message);
       else this.#onRefused(message.transfer, message.code, message.reason);
     } catch (error) {
@@ -154,7 +144,7 @@ export class TcpxPeerSession {
       throw new TcpxError('ERR_USAGE_STATE', `${this.peer}: ${TRANSFERS_MAX} transfers in flight`);
     }
     const transfer = new TcpxTransfer(this.#nextTransfer++, op);
-    const own = this.#describe(transfer, blocks, options);
+    const own = describeOwn(transfer, blocks, options, this.#parts.regions);
     this.#own.set(transfer.id, own);
     const deadlineMs = options.deadlineMs ?? DEADLINE_MS;
     own.timer = setTimeout(() => this.#onDeadline(own, deadlineMs), deadlineMs);
@@ -168,40 +158,12 @@ export class TcpxPeerSession {
     return transfer;
   }
 
-  #describe(transfer: TcpxTransfer, blocks: readonly Block[], options: PostOptions): OwnTransfer {
-    const { regions: book } = this.#parts;
-    const regions: RegionDescriptor[] = [];
-    const indexOf = (descriptor: RegionDescriptor): number => {
-      const known = regions.findIndex((region) => region.key === descriptor.key);
-      return known >= 0 ? known : regions.push(descriptor) - 1;
-    };
-    const places = blocks.map(({ local, localOffset, bytes }) =>
-      book.ownPlace(local, localOffset, bytes),
-    );
-    const tuples = blocks.map(
-      ({ remote, remoteOffset, bytes }): BlockTuple => [indexOf(remote), remoteOffset, bytes],
-    );
-    const notify = options.notify === undefined ? undefined : toBase64(options.notify);
-    const startUs = systemClock.nowUs();
-    const lengths = blocks.map(({ bytes }) => bytes);
-    return {
-      transfer,
-      lengths,
-      places,
-      regions,
-      blocks: tuples,
-      notify,
-      timer: undefined,
-      startUs,
-    };
-  }
-
   #start(own: OwnTransfer): void {
     if (own.transfer.status !== 'active') return;
     const { epoch } = this.channels;
     const { regions, blocks, notify } = own;
     if (own.transfer.operation === 'write') {
-      this.#announce('write', own.transfer.id, own.lengths, own.places, {
+      this.#deck.send('write', own.transfer.id, own.lengths, own.places, {
         regions,
         blocks,
         notify,
@@ -211,61 +173,8 @@ export class TcpxPeerSession {
     this.#parts.link.send({ kind: 'read', epoch, transfer: own.transfer.id, regions, blocks });
   }
 
-  /** Becomes the sender of these blocks. */
-  #announce(
-    op: 'write' | 'read',
-    transfer: number,
-    lengths: readonly number[],
-    places: readonly BlockPlace[],
-    target: Pick<OwnTransfer, 'regions' | 'blocks' | 'notify'>,
-  ): void {
-    const weights = this.#weights.current(this.channels.set.count);
-    const plan = planMatched(lengths, this.#parts.values['flow.chunkBytes'], weights);
-    const firstTag = this.#sendTags.reserve(plan.chunkCount);
-    const isPaced = this.#parts.values['tcpx.pacing'] === 'ready';
-    const flight = this.#open({ role: 'send', op, transfer }, plan, firstTag, places);
-    this.#parts.link.send({
-      kind: 'announce',
-      epoch: this.channels.epoch,
-      transfer,
-      op,
-      sequence: this.#sendSequence++,
-      firstTag,
-      digest: planDigest(plan),
-      weights,
-      lengths,
-      regions: target.regions,
-      blocks: target.blocks,
-      isPaced,
-      ...(target.notify === undefined ? {} : { notify: target.notify }),
-    });
-    if (!isPaced) this.#put(flight);
-  }
-
-  #open(
-    kind: FlightKind,
-    plan: MatchedPlan,
-    firstTag: number,
-    places: readonly BlockPlace[],
-  ): Flight {
-    const flight = new Flight(this.#nextFlight++, kind, plan, firstTag, places);
-    this.#flights.set(flight.number, flight);
-    return flight;
-  }
-
-  #put(flight: Flight): void {
-    const direction = flight.kind.role === 'send' ? SEND : RECEIVE;
-    const { set } = this.channels;
-    set.put(flight.number, direction, flight.plan, flight.firstTag, flight.places);
-  }
-
   #onAnnounce(message: Announce): void {
-    const plan = planMatched(
-      message.lengths,
-      this.#parts.values['flow.chunkBytes'],
-      message.weights,
-    );
-    this.#checkOrder(message, plan);
+    const plan = this.#deck.planOf(message);
     const { transfer, op, firstTag, epoch } = message;
     let places: readonly BlockPlace[];
     let isRefused = false;
@@ -279,31 +188,9 @@ export class TcpxPeerSession {
       isRefused = true;
     }
     const kind = { role: 'receive', op, transfer, isRefused, notify: message.notify } as const;
-    const flight = this.#open(kind, plan, firstTag, places);
-    this.#put(flight);
+    const flight = this.#deck.receive(kind, plan, firstTag, places);
     if (message.isPaced) this.#parts.link.send({ kind: 'go', epoch, transfer, op });
     if (flight.openParts.size === 0) this.#onReceived(flight);
-  }
-
-  /** Tags are not on the plugin's wire: what both ends count is compared before data is believed. */
-  #checkOrder(message: Announce, plan: MatchedPlan): void {
-    const due = { sequence: this.#receiveSequence, firstTag: this.#receiveTags.next };
-    const digest = planDigest(plan);
-    if (message.sequence !== due.sequence || message.firstTag !== due.firstTag) {
-      throw new TcpxError(
-        'ERR_WIRE_STATE',
-        `announcement ${message.sequence} with tag ${message.firstTag}, due are ` +
-          `${due.sequence} and ${due.firstTag}`,
-      );
-    }
-    if (message.digest !== digest) {
-      throw new TcpxError(
-        'ERR_WIRE_STATE',
-        `announcement ${message.sequence}: plan ${message.digest}, derived ${digest}`,
-      );
-    }
-    this.#receiveSequence++;
-    this.#receiveTags.reserve(plan.chunkCount);
   }
 
   #writePlaces(message: Announce): BlockPlace[] {
@@ -334,38 +221,22 @@ export class TcpxPeerSession {
       );
       const lengths = message.blocks.map(([, , bytes]) => bytes);
       const nothing = { regions: [], blocks: [], notify: undefined };
-      this.#announce('read', transfer, lengths, places, nothing);
+      this.#deck.send('read', transfer, lengths, places, nothing);
     } catch (error) {
       const { code, message: reason } = toTcpxError(error, 'ERR_WIRE_STATE', 'read');
       this.#parts.link.send({ kind: 'refuse', epoch, transfer, code, reason });
     }
   }
 
-  #onGo(transfer: number, op: string): void {
-    const flight = this.#sendFlight(transfer, op);
-    if (flight !== undefined) this.#put(flight);
-  }
-
-  #sendFlight(transfer: number, op: string): Flight | undefined {
-    return [...this.#flights.values()].find(
-      ({ kind }) => kind.role === 'send' && kind.op === op && kind.transfer === transfer,
-    );
-  }
-
   #onPart(number: number, channel: number, durationUs: number): void {
-    const flight = this.#flights.get(number);
+    const flight = this.#deck.onPart(number, channel, durationUs);
     if (flight === undefined) return;
-    flight.openParts.delete(channel);
-    if (flight.kind.role === 'send') {
-      this.#weights.onPart(channel, flight.plan.channelBytes[channel] ?? 0, durationUs);
-    }
-    if (flight.openParts.size > 0) return;
     if (flight.kind.role === 'receive') this.#onReceived(flight);
     else this.#checkSent(flight);
   }
 
   #onReceived(flight: Flight): void {
-    this.#flights.delete(flight.number);
+    this.#deck.remove(flight);
     const { op, transfer, isRefused, notify } = flight.kind;
     if (isRefused === true) return;
     const { plan, firstTag } = flight;
@@ -387,7 +258,7 @@ export class TcpxPeerSession {
   }
 
   #onLanded(message: Extract<ControlMessage, { kind: 'landed' }>): void {
-    const flight = this.#sendFlight(message.transfer, message.op);
+    const flight = this.#deck.sending(message.transfer, message.op);
     if (flight === undefined) return;
     const lastTag = flight.firstTag + flight.plan.chunkCount - 1;
     if (message.lastTag !== lastTag) {
@@ -399,7 +270,7 @@ export class TcpxPeerSession {
 
   #checkSent(flight: Flight): void {
     if (!flight.isLanded || flight.openParts.size > 0) return;
-    this.#flights.delete(flight.number);
+    this.#deck.remove(flight);
     if (flight.kind.op === 'write') this.#finish(this.#own.get(flight.kind.transfer), flight);
   }
 
@@ -407,7 +278,7 @@ export class TcpxPeerSession {
     const own = this.#own.get(transfer);
     if (own === undefined) return;
     const known = code in ERROR_CODES ? (code as ErrorCode) : 'ERR_PEER_REFUSED';
-    const flight = this.#sendFlight(transfer, 'write');
+    const flight = this.#deck.sending(transfer, 'write');
     if (flight !== undefined) flight.isLanded = true;
     this.#settle(own, new TcpxError(known, `${this.peer} refused: ${reason}`));
     if (flight !== undefined) this.#checkSent(flight);
@@ -419,40 +290,17 @@ export class TcpxPeerSession {
     if (own.transfer.operation === 'read' && own.notify !== undefined) {
       this.#parts.link.send({ kind: 'notify', bytes: own.notify });
     }
-    own.transfer.finish(this.#receipt(own, flight));
-  }
-
-  #receipt(own: OwnTransfer, flight: Flight): TcpxReceipt {
-    const { plan, kind } = flight;
-    const { values, trustName, rails } = this.#parts;
-    const plugin = this.channels.ownPlugin;
-    const peerPlugin = this.channels.peerPlugin ?? plugin;
-    const { set } = this.channels;
-    const counters = set.counters(kind.role === 'send' ? SEND : RECEIVE);
-    return {
-      peer: this.peer,
-      path: values['tcpx.hostRecv'] ? 'tcpx host-recv' : 'tcpx',
-      evidence: plugin.isEmulated || peerPlugin.isEmulated ? 'emulated' : 'measured',
-      trust: trustName,
-      operation: own.transfer.operation,
-      bytes: plan.totalBytes,
-      bytesConfirmed: plan.totalBytes,
-      chunks: plan.chunkCount,
-      channels: counters.map((counter, channel) => ({
-        channel,
-        nic: set.nics[channel] ?? '',
-        bytes: plan.channelBytes[channel] ?? 0,
-        chunks: plan.channelChunks[channel] ?? 0,
-        counters: counter,
-      })),
-      durationUs: systemClock.nowUs() - own.startUs,
-      unpack: values['tcpx.hostRecv']
-        ? 'none'
-        : `${values['tcpx.unpack']} (${rails.facts.unpackedBy})`,
-      plugin,
-      peerPlugin,
-      pluginStanding: pluginStanding(plugin, peerPlugin),
-    };
+    own.transfer.finish(
+      makeReceipt({
+        peer: this.peer,
+        trustName: this.#parts.trustName,
+        values: this.#parts.values,
+        channels: this.channels,
+        flight,
+        operation: own.transfer.operation,
+        durationUs: systemClock.nowUs() - own.startUs,
+      }),
+    );
   }
 
   #onDeadline(own: OwnTransfer, deadlineMs: number): void {
@@ -472,27 +320,24 @@ export class TcpxPeerSession {
   // Chunks that are posted cannot be taken back one by one: the epoch ends for all of them.
   #takeDownFor(own: OwnTransfer, code: ErrorCode, what: string): void {
     const { state } = this.channels;
-    const flight = [...this.#flights.values()].find(
-      ({ kind }) => kind.transfer === own.transfer.id,
-    );
+    const { id, operation } = own.transfer;
+    const isWrite = operation === 'write';
+    const flight = isWrite
+      ? this.#deck.sending(id, operation)
+      : this.#deck.receiving(id, operation);
     if (state !== 'ready') {
       this.#settle(own, new TcpxError(code, `${this.peer}: ${what}; channels are ${state}`));
       return;
     }
     const { set } = this.channels;
-    const direction = own.transfer.operation === 'write' ? SEND : RECEIVE;
-    const stall = set.describeStall(direction, flight?.openParts ?? new Set());
+    const stall = set.describeStall(isWrite ? SEND : RECEIVE, flight?.openParts ?? new Set());
     const waits = stall === '' ? 'waiting for the peer to confirm' : stall;
     const error = new TcpxError(code, `${this.peer}: ${what}: ${waits}`);
     this.channels.takeDown(error);
   }
 
   async #onDown(error: TcpxError, fenced: Promise<string | undefined>): Promise<void> {
-    this.#flights.clear();
-    this.#sendTags = new TagCounter();
-    this.#receiveTags = new TagCounter();
-    this.#sendSequence = 0;
-    this.#receiveSequence = 0;
+    this.#deck.reset();
     const failing = [...this.#own.values()];
     for (const own of failing) this.#forget(own);
     const detail = await fenced;
@@ -511,8 +356,4 @@ export class TcpxPeerSession {
     clearTimeout(own.timer);
     this.#own.delete(own.transfer.id);
   }
-}
-
-function toBase64(message: Uint8Array | string): string {
-  return Buffer.from(message).toString('base64');
 }
