@@ -200,11 +200,13 @@ describe('tcpx: the plugin refuses', () => {
     await off.close();
   });
 
-  test('tcpx: chunk sizes that differ are refused before data moves', async () => {
-    const error = await failure(
+  test('tcpx: chunk sizes and channel counts that differ are refused before data moves', async () => {
+    const chunk = await failure(
       openPair({}, { target: { settings: { 'flow.chunkBytes': 65_536 } } }),
     );
-    assert.match(error.message, /flow.chunkBytes \(\d+ here, \d+ there\)/);
+    assert.match(chunk.message, /flow.chunkBytes: 524288 at the client, 65536 at the server/);
+    const count = await failure(openPair({}, { target: { settings: { 'flow.channels': 2 } } }));
+    assert.match(count.message, /differs in channels \(2 here, 1 there\)/);
   });
 
   test('tcpx: a peer on the same host, without the override, dies of "rx no cmsg" 10 of 10', async () => {
