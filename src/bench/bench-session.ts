@@ -9,6 +9,7 @@ import { percentilesOf, spreadOf } from '../results/statistics.js';
 import { BenchInitiator, type BenchRun } from './bench-initiator.js';
 import { BenchDialogue, decodeBenchMessage, encodeBenchMessage } from './bench-message.js';
 import { readHostFacts } from './host-facts.js';
+import { runTcpxBench } from './tcpx-bench.js';
 
 export interface BenchSessionOptions {
   readonly config: Config;
@@ -20,6 +21,7 @@ export interface BenchSessionOptions {
 
 export async function runBench(options: BenchSessionOptions): Promise<BenchResult> {
   const { config, log } = options;
+  if (config.values['bench.provider'] === 'tcpx') return await runTcpxBench(options);
   assertSupported(config);
   let dialogue: BenchDialogue | undefined;
   const engine = await Engine.open({
@@ -55,12 +57,6 @@ export async function runBench(options: BenchSessionOptions): Promise<BenchResul
 function assertSupported(config: Config): void {
   if (config.values['bench.memory'] === 'vram') {
     throw new TcpxError('ERR_CAP_PLATFORM', 'memory vram: this version moves host memory only');
-  }
-  if (config.values['bench.provider'] === 'tcpx') {
-    throw new TcpxError(
-      'ERR_CAP_PLATFORM',
-      'provider tcpx: this version has the tcp provider only',
-    );
   }
 }
 
@@ -101,7 +97,7 @@ function toResult(
   };
 }
 
-function visibleConfig(config: Config): BenchResult['config'] {
+export function visibleConfig(config: Config): BenchResult['config'] {
   const shown = config.effective.filter((setting) => setting.name !== 'trust.secret');
   return Object.fromEntries(shown.map((setting) => [setting.name, setting.value]));
 }
