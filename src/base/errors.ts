@@ -258,6 +258,10 @@ export const ERROR_CODES = {
     'a send is longer than the receive of its turn',
     'Post both with the same size.',
   ),
+  ERR_XFER_PATH: entry(
+    'the data did not take the path that was asked for: the NICs’ counters say otherwise',
+    'Read docs/tcpx-provider.md, “rx no cmsg”; compare with --host-recv.',
+  ),
   ERR_XFER_VERIFY: entry(
     'bytes at the target differ from those sent',
     'Never expected: keep the seed and the first mismatch from the message and report it.',

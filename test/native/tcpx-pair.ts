@@ -10,6 +10,7 @@ import type { SettingValues } from '../../src/base/settings.js';
 import { TcpxProvider } from '../../src/engine/tcpx/tcpx-provider.js';
 import type { TcpxPeerSession } from '../../src/engine/tcpx/tcpx-session.js';
 import type { Region } from '../../src/memory/region.js';
+import type { HostOptions } from '../../src/transport/tcpx/host-message.js';
 import {
   emulatorPath,
   emulatorVariables,
@@ -22,6 +23,7 @@ export type Settings = Partial<SettingValues>;
 export interface SideOptions {
   readonly settings?: Settings;
   readonly plugin?: Variables;
+  readonly host?: Partial<HostOptions>;
 }
 
 const SMALL: Settings = {
@@ -68,6 +70,7 @@ export async function openProvider(
     config: loadConfig({ options, environment: {} }),
     log: createLog({ level: 'info', format: 'text', write: (line) => logLines.push(line) }),
     pluginEnvironment: { ...emulatorVariables, ...side.plugin },
+    hostOverrides: side.host ?? {},
     ...handlers,
   });
   opened.push(provider);
@@ -93,6 +96,7 @@ export async function openPair(
   const merge = (side: SideOptions = {}): SideOptions => ({
     settings: { ...both.settings, ...side.settings },
     plugin: { ...both.plugin, ...side.plugin },
+    host: { ...both.host, ...side.host },
   });
   const [target, initiator] = await Promise.all([
     openProvider('target', merge(sides.target), {

@@ -7,6 +7,7 @@ import { isTcpxError } from '../../base/errors.js';
 import { createLog, type Log } from '../../base/log.js';
 import type { SettingValues } from '../../base/settings.js';
 import type { Region, RegionRights } from '../../memory/region.js';
+import type { HostOptions } from '../../transport/tcpx/host-message.js';
 import { RailSet } from '../../transport/tcpx/rail-set.js';
 import { allocateShared, type SharedMemory } from '../../transport/tcpx/shared-region.js';
 import { Engine } from '../engine.js';
@@ -25,6 +26,8 @@ export interface TcpxProviderOptions {
   readonly isSameHostAllowed?: boolean;
   /** Added to the environment of the plugin processes. */
   readonly pluginEnvironment?: Readonly<Record<string, string>>;
+  /** For tests: changes what the plugin processes are told. */
+  readonly hostOverrides?: Partial<HostOptions>;
   readonly onSession?: (session: TcpxPeerSession) => void;
   readonly onNotification?: (session: TcpxPeerSession, bytes: Uint8Array) => void;
 }
@@ -54,6 +57,7 @@ export class TcpxProvider {
       role: options.name ?? 'peer',
       isSameHostAllowed: options.isSameHostAllowed ?? false,
       environment: options.pluginEnvironment ?? {},
+      hostOverrides: options.hostOverrides ?? {},
     });
   }
 

@@ -82,6 +82,10 @@ export class CallOrder {
     state.posted++;
   }
 
+  isSend(comm: number): boolean {
+    return this.#get(comm).isSend;
+  }
+
   beforeTest(comm: number, request: number): void {
     const state = this.#get(comm);
     assert(state.done < state.posted, 'a request is outstanding');

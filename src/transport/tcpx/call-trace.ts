@@ -7,7 +7,6 @@ import { closeSync, openSync, writeSync } from 'node:fs';
 
 export type TraceFields = Readonly<Record<string, string | number>>;
 
-const FLUSH_BYTES = 32 * 1024;
 const STDERR = 2;
 /** In front of lines that share stderr with others. */
 export const TRACE_PREFIX = 'trace ';
@@ -17,7 +16,6 @@ export class CallTrace {
   readonly #prefix: string;
   readonly #startMs = performance.now();
   #lines = 0;
-  #pending = '';
 
   /** An empty path writes to stderr. */
   constructor(path: string) {
@@ -29,18 +27,11 @@ export class CallTrace {
     const us = ((performance.now() - this.#startMs) * 1000).toFixed(1);
     let line = `${this.#prefix}${++this.#lines} ${us} ${call}`;
     for (const [key, value] of Object.entries(fields)) line += ` ${key}=${value}`;
-    this.#pending += `${line}\n`;
-    if (this.#pending.length >= FLUSH_BYTES) this.flush();
-  }
-
-  flush(): void {
-    if (this.#pending === '') return;
-    writeSync(this.#fd, this.#pending);
-    this.#pending = '';
+    // At once: the plugin may end the process in the very next call.
+    writeSync(this.#fd, `${line}\n`);
   }
 
   close(): void {
-    this.flush();
     if (this.#fd !== STDERR) closeSync(this.#fd);
   }
 }

@@ -6,7 +6,7 @@ import type { PluginLogger } from '../../ffi/nccl-net/plugin-logger.js';
 import { TEST_PENDING } from '../../ffi/nccl-net/plugin-calls.hot.js';
 import type { DeviceProperties } from '../../ffi/nccl-net/properties.js';
 import { CallOrder } from './call-order.js';
-import type { CallTrace } from './call-trace.js';
+import type { CallTrace, TraceFields } from './call-trace.js';
 import { PLUGIN_CALLS, type PluginCallName, WORD_CALL, WORD_CALL_CHANNEL } from './host-layout.js';
 
 const CALL_NUMBERS = Object.fromEntries(
@@ -90,14 +90,14 @@ export class GuardedPlugin {
       this.plugin.registerMemory(comm, addr, bytes, type),
     );
     this.#order.onRegistered(comm, mhandle);
-    this.trace?.write('regMr', { channel, bytes, type });
+    this.trace?.write('regMr', { channel, bytes, type, role: this.#role(comm) });
     return mhandle;
   }
 
   deregister(channel: number, comm: number, mhandle: number): void {
     this.#order.onDeregister(comm, mhandle);
     this.#during('deregMr', channel, () => this.plugin.deregisterMemory(comm, mhandle));
-    this.trace?.write('deregMr', { channel });
+    this.trace?.write('deregMr', { channel, role: this.#role(comm) });
   }
 
   isend(channel: number, comm: number, addr: number, mhandle: number, chunk: ChunkFacts): number {
@@ -131,7 +131,10 @@ export class GuardedPlugin {
       return outcome;
     }
     if (outcome > 0) this.#order.onDone(comm);
-    if (this.trace !== undefined) this.#traceChunk('test', channel, chunk, outcome);
+    if (this.trace !== undefined) {
+      const more = { role: this.#role(comm), polls: this.#takePolls(comm) };
+      this.#traceChunk('test', channel, chunk, outcome, more);
+    }
     return outcome;
   }
 
@@ -160,6 +163,10 @@ export class GuardedPlugin {
     this.#order.onCloseListen(listenComm);
     this.#during('closeListen', channel, () => this.plugin.closeListen(listenComm));
     this.trace?.write('closeListen', { channel });
+  }
+
+  #role(comm: number): string {
+    return this.#order.isSend(comm) ? 'send' : 'receive';
   }
 
   #during<T>(call: PluginCallName, channel: number, run: () => T): T {
@@ -191,8 +198,14 @@ export class GuardedPlugin {
     return polls;
   }
 
-  #traceChunk(call: string, channel: number, chunk: ChunkFacts, result: number): void {
+  #traceChunk(
+    call: string,
+    channel: number,
+    chunk: ChunkFacts,
+    result: number,
+    more: TraceFields = {},
+  ): void {
     const { chunk: index, tag, bytes, offset } = chunk;
-    this.trace?.write(call, { channel, chunk: index, tag, bytes, offset, result });
+    this.trace?.write(call, { channel, chunk: index, tag, bytes, offset, result, ...more });
   }
 }

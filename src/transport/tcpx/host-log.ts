@@ -17,6 +17,7 @@ export class HostLog {
   readonly #name: string;
   readonly #log: Log;
   readonly #said: string[] = [];
+  readonly #times = new Map<string, number>();
   #rest = '';
 
   constructor(name: string, log: Log) {
@@ -52,14 +53,19 @@ export class HostLog {
       this.#log.info('plugin', fields);
       return;
     }
-    keep(this.warnings, line.text);
-    this.#log.warn('plugin', fields);
+    const times = (this.#times.get(line.text) ?? 0) + 1;
+    this.#times.set(line.text, times);
+    if (times === 1) keep(this.warnings, line.text);
+    // Some warnings come with every poll of a healthy transfer: the 1st, 10th, 100th … is enough.
+    if (!Number.isInteger(Math.log10(times))) return;
+    this.#log.warn('plugin', times === 1 ? fields : { ...fields, times });
   }
 
   #onText(text: string): void {
     for (const line of text.split('\n').filter((part) => part !== '')) {
       if (line.startsWith(TRACE_PREFIX)) {
-        this.#log.info('plugin call', { nic: this.#name, call: line.slice(TRACE_PREFIX.length) });
+        // Asked for by name: shown at the level that is on by default.
+        this.#log.warn('plugin call', { nic: this.#name, call: line.slice(TRACE_PREFIX.length) });
         continue;
       }
       keep(this.#said, line);

@@ -18,6 +18,8 @@ export interface HostOptions {
   readonly sendFrom: 'ring' | 'region';
   /** 0 when not known. */
   readonly bounceBytes: number;
+  /** For tests of what follows: received chunks are never given back. */
+  readonly isConsumeSkipped?: boolean;
   /** Empty: traces go to stderr; undefined: no trace. */
   readonly tracePath?: string;
 }

@@ -94,7 +94,6 @@ export class PluginHostLoop {
         yieldCpu();
         continue;
       }
-      this.#surroundings.plugin.trace?.flush();
       const isJoining = this.#joins.size > 0;
       this.#parts.link.sleep(isBusy ? NAP_MS : isJoining ? JOIN_POLL_MS : SLEEP_MS);
       if (!this.#parts.hasParent()) return;

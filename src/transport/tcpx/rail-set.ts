@@ -25,6 +25,8 @@ export interface RailSetOptions {
   readonly isSameHostAllowed: boolean;
   /** Added to the environment of the plugin processes. */
   readonly environment?: Readonly<Record<string, string>>;
+  /** For tests: changes what the processes are told. */
+  readonly hostOverrides?: Partial<HostOptions>;
 }
 
 export interface ChannelListener {
@@ -225,6 +227,7 @@ export class RailSet {
       unpack: values['tcpx.unpack'],
       sendFrom: values['tcpx.sendFrom'],
       bounceBytes: values['tcpx.bounceBytes'],
+      ...this.#options.hostOverrides,
     };
     const folder = values['tcpx.traceDir'];
     if (!values['tcpx.debug'] && folder === '') return options;

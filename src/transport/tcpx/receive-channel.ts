@@ -120,6 +120,7 @@ export class ReceiveChannel {
     this.#place(position, chunk, request);
     window.onUnpacked();
     this.#counters.set(COUNTER_UNPACKED, window.unpacked);
+    if (this.#surroundings.options.isConsumeSkipped === true) return true;
     this.#consume(position, chunk, request);
     return true;
   }
