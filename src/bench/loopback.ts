@@ -13,7 +13,7 @@ import {
   processEnvironment,
   setDefaultVariables,
 } from '../base/config.js';
-import { TcpxError } from '../base/errors.js';
+import { ERROR_CODES, type ErrorCode, TcpxError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
 import { environmentName, SETTING_NAMES } from '../base/settings.js';
 import type { BenchResult } from '../results/bench-result.js';
@@ -88,8 +88,11 @@ async function awaitPort(target: ChildProcess): Promise<number> {
     throw new TcpxError('ERR_PEER_LOST', `bench target ended at start: ${String(code ?? signal)}`);
   });
   const started = once(target, 'message', { signal: limit }).then(([message]) => {
-    const { port } = message as { port?: unknown };
+    const { port, code, message: reason } = message as Partial<Record<string, unknown>>;
     if (typeof port === 'number') return port;
+    if (typeof code === 'string' && code in ERROR_CODES) {
+      throw new TcpxError(code as ErrorCode, `bench target: ${String(reason)}`);
+    }
     throw new TcpxError('ERR_PEER_REFUSED', 'bench target did not name its port');
   });
   failed.catch(() => undefined);

@@ -28,8 +28,13 @@ export async function openTcpxBenchService(options: BenchServiceOptions): Promis
     onNotification: (session, bytes) => void target.onMessage(session, decodeBenchMessage(bytes)),
   });
   const target = new TcpxBenchTarget(provider, log, () => finish());
-  const port = provider.listen(options.port === undefined ? {} : { port: options.port });
-  return { port, finished, close: () => provider.close() };
+  try {
+    const port = provider.listen(options.port === undefined ? {} : { port: options.port });
+    return { port, finished, close: () => provider.close() };
+  } catch (error) {
+    await provider.close();
+    throw error;
+  }
 }
 
 class TcpxBenchTarget {

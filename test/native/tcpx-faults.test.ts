@@ -200,7 +200,7 @@ describe('tcpx: the plugin refuses', () => {
     await off.close();
   });
 
-  test('tcpx: chunk sizes and channel counts that differ are refused before data moves', async () => {
+  test('tcpx: chunk sizes and channel counts that differ are refused', async () => {
     const chunk = await failure(
       openPair({}, { target: { settings: { 'flow.chunkBytes': 65_536 } } }),
     );
@@ -209,7 +209,7 @@ describe('tcpx: the plugin refuses', () => {
     assert.match(count.message, /differs in channels \(2 here, 1 there\)/);
   });
 
-  test('tcpx: a peer on the same host, without the override, dies of "rx no cmsg" 10 of 10', async () => {
+  test('tcpx: the same host without the override is "rx no cmsg" 10 of 10', async () => {
     const pair = await openPair({ settings: FAST, plugin: { TCPX_EMU_SAME_HOST: '0' } });
     const { blocks } = await prepare(pair, MIB);
     for (let run = 0; run < 10; run++) {
@@ -233,7 +233,7 @@ describe('tcpx: the plugin refuses', () => {
 });
 
 describe('tcpx: peers that ask for too much', () => {
-  test('tcpx: stale, foreign and out-of-bounds blocks are refused; the session goes on', async () => {
+  test('tcpx: stale, foreign and out-of-bounds blocks are refused, no more', async () => {
     const pair = await openPair();
     const { local, remote, blocks } = await prepare(pair, MIB);
     const good = blocks[0]!;

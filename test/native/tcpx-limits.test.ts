@@ -54,7 +54,7 @@ describe('tcpx: windows and pages', () => {
     await pair.close();
   });
 
-  test('tcpx: receives that are never consumed stall, and the error names the full pool', async () => {
+  test('tcpx: receives never consumed stall, the error names the full pool', async () => {
     const pair = await openPair({}, { target: { host: { isConsumeSkipped: true } } });
     const local = await makeMemory(pair.initiator, 32 * MIB);
     const remote = await makeMemory(pair.target, 32 * MIB);

@@ -16,7 +16,7 @@ export const WORD_HEARTBEAT = 0;
 export const WORD_HOST_SLEEPS = 32;
 /** Application: counts commands it published; the host sleeps on it (futex). */
 export const WORD_DOORBELL = 64;
-/** Application sets 1 when it has seen all events; the host clears it (atomic) and writes a byte. */
+/** Application sets 1 when it has seen all events; the host clears it (atomic), writes a byte. */
 export const WORD_APP_SLEEPS = 96;
 /** Host: the plugin call it is in (index into PLUGIN_CALLS), and for which channel. */
 export const WORD_CALL = 128;

@@ -48,7 +48,7 @@ export class ReceiveChannel {
   /** Not read for host receives: on a GPU machine it lies in GPU memory. */
   readonly #unpack: UnpackQueue | undefined;
   readonly #sizes = new RequestSizes();
-  /** Posted buffers: slack for host receives, which the plugin does not bound; else never written. */
+  /** Posted buffers: slack for host receives, which the plugin does not bound; else unused. */
   readonly #ring: Mapping;
   readonly #mhandle: number;
   readonly #isHost: boolean;

@@ -1,5 +1,5 @@
-// The plugin's unpack queue of one receive comm: where the scatter list of the j-th finished receive
-// lies, found the public way: device handle → unpack handle → slot j mod 16.
+// The plugin's unpack queue of one receive comm: where the scatter list of the j-th finished
+// receive lies, found the public way: device handle → unpack handle → slot j mod 16.
 
 import { viewMemory } from '../../ffi/libc/library.js';
 import { DEVICE_HANDLE_BYTES } from '../../ffi/nccl-net/net-plugin.js';
