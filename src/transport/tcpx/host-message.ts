@@ -35,6 +35,8 @@ export interface HostFacts {
   readonly devices: readonly DeviceProperties[];
   /** `host` or `cuda`: the pointer type of registrations. */
   readonly pointerType: 'host' | 'cuda';
+  /** The rail GPU whose primary context is current; empty with the emulator on host memory. */
+  readonly gpuContext: string;
   /** Who unpacks: the GPU, or the processor where there is none. */
   readonly unpackedBy: 'cpu' | 'none';
 }

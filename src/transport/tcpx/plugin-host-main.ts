@@ -4,6 +4,9 @@
 
 import { closeSync, openSync } from 'node:fs';
 import { isTcpxError, TcpxError, toTcpxError } from '../../base/errors.js';
+import { GpuContext } from '../../ffi/cuda/context.js';
+import { deviceByOrdinal } from '../../ffi/cuda/device.js';
+import { gpuAbsence, openCudaDriver } from '../../ffi/cuda/driver.js';
 import { mapMemory, unmapMemory } from '../../ffi/libc/mapping.js';
 import { emulatorFacts } from '../../ffi/nccl-net/emulator-facts.js';
 import { NetPlugin, POINTER_CUDA, POINTER_HOST } from '../../ffi/nccl-net/net-plugin.js';
@@ -27,6 +30,7 @@ const BOUNCE_BYTES_MAX = 2 ** 32;
 function runHost(options: HostOptions, link: SharedLink): void {
   link.memory.int32[WORD_CALL] = PLUGIN_CALLS.indexOf('load');
   const plugin = NetPlugin.load({ path: options.pluginPath, name: options.pluginName });
+  const context = plugin.library.isEmulated ? undefined : makeContextCurrent(options.gpu);
   const trace = options.tracePath === undefined ? undefined : new CallTrace(options.tracePath);
   const guarded = new GuardedPlugin(plugin, link.memory.int32, trace);
   const logger = openPluginLogger({ fd: LOG_FD });
@@ -65,6 +69,7 @@ function runHost(options: HostOptions, link: SharedLink): void {
     isLogSilent: logger.isSilent,
     devices,
     pointerType: options.isHostRecv ? 'host' : 'cuda',
+    gpuContext: context?.subject ?? '',
     unpackedBy: options.isHostRecv || options.unpack === 'none' ? 'none' : 'cpu',
   };
   loop.emit({ kind: 'started', facts });
@@ -79,6 +84,14 @@ function requireDeviceMemory(options: HostOptions, isEmulated: boolean): void {
     'ERR_USAGE_NOT_SUPPORTED',
     'the plugin receives into device memory and regions are host memory: use --host-recv',
   );
+}
+
+// The plugin takes the device of the calling thread at listen, connect, accept and registration;
+// one thread makes all calls, so the rail GPU stays current.
+function makeContextCurrent(gpu: number): GpuContext | undefined {
+  if (gpuAbsence() !== undefined) return undefined;
+  const driver = openCudaDriver();
+  return new GpuContext(driver, deviceByOrdinal(driver, gpu));
 }
 
 function deviceOf(devices: readonly DeviceProperties[], nic: string, path: string): number {
