@@ -105,6 +105,10 @@ try {
   await (role === 'target' ? runTarget() : runInitiator());
 } catch (error) {
   const isOurs = isTcpxError(error);
-  print(isOurs ? { code: error.code, message: error.message, facts: error.facts } : { message: String(error) });
+  print(
+    isOurs
+      ? { code: error.code, message: error.message, facts: error.facts }
+      : { message: String(error) },
+  );
   process.exit(4);
 }

@@ -69,6 +69,17 @@ describe('tcpx bench --provider tcpx', () => {
     assert.match(run.stderr, /ERR_CAP_NET_PLUGIN/);
   });
 
+  test('tcpx bench: two processes over the budget; the refusal names the holder', async () => {
+    const over = ['--nics', 'eth1', '--sockets', '2', '--socket-budget', '3'];
+    const run = await bench(over);
+    assert.notEqual(run.exitCode, 0);
+    assert.match(
+      run.stderr,
+      /eth1: 2 data sockets more exceed the budget of 3; process \d+ holds 2/,
+    );
+    await benchWell([...over.slice(0, -1), '4']);
+  });
+
   test('tcpx trace: diff of two runs, of both ends, and a summary', async () => {
     await benchWell(['--nics', 'eth1', '--trace-dir', folder]);
     await benchWell(['--nics', 'eth2', '--trace-dir', folder]);

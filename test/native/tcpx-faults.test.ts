@@ -154,6 +154,46 @@ describe('tcpx: the plugin is silent', () => {
   });
 });
 
+describe('tcpx: the peer goes between any two calls', () => {
+  const delaysMs = [0, 2, 5, 10, 20, 40];
+
+  test('tcpx: its plugin process is killed', async () => {
+    const pair = await openPair({ settings: FAST });
+    const { blocks } = await prepare(pair);
+    for (const delayMs of delaysMs) {
+      await pair.session.ready();
+      const [pid] = await pair.target.rails.pids();
+      assert.ok(pid !== undefined && pid > 1, 'the target has a plugin process');
+      const transfer = pair.session.write(blocks, { deadlineMs: 10_000 });
+      await sleep(delayMs);
+      process.kill(pid, 'SIGKILL');
+      // Late ones may find the transfer finished.
+      const outcome = await transfer.done.catch((error: unknown) => error);
+      const isGood = !(outcome instanceof Error) || isTcpxError(outcome);
+      assert.ok(isGood, String(outcome));
+      if (isTcpxError(outcome)) assert.ok(outcome.isRetryable, outcome.message);
+    }
+    await pair.session.write(blocks, { deadlineMs: 10_000 }).done;
+    await pair.close();
+  });
+
+  test('tcpx: it closes its provider', async () => {
+    for (const delayMs of delaysMs.slice(0, 4)) {
+      const pair = await openPair({ settings: FAST });
+      const { blocks } = await prepare(pair);
+      const transfer = pair.session.write(blocks, { deadlineMs: 10_000 });
+      await sleep(delayMs);
+      const closing = pair.target.close();
+      const outcome = await transfer.done.catch((error: unknown) => error);
+      assert.ok(!(outcome instanceof Error) || isTcpxError(outcome), String(outcome));
+      await closing;
+      const after = await failure(pair.session.write(blocks, { deadlineMs: 8000 }).done);
+      assert.match(after.code, /^ERR_(PEER|XFER|USAGE_STATE)/);
+      await pair.initiator.close();
+    }
+  });
+});
+
 describe('tcpx: the plugin refuses', () => {
   async function openFailure(side: SideOptions): Promise<TcpxError> {
     return failure(openProvider('alone', side));

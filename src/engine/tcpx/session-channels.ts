@@ -168,12 +168,13 @@ export class SessionChannels {
     this.#parts.onDown(error, fenced);
   }
 
-  async close(): Promise<void> {
-    const set = this.#set;
-    this.takeDown(closedError(this.#parts.link.peer), false);
+  /** For good; what is in flight fails with the reason. */
+  async close(reason?: TcpxError): Promise<void> {
+    const error = reason ?? closedError(this.#parts.link.peer);
+    this.takeDown(error, false);
+    this.#settleReady(error);
     this.#state = 'closed';
     await this.#teardown;
-    await set?.close(this.#parts.values['tcpx.hangMs']);
   }
 
   async #askFence(error: TcpxError): Promise<string | undefined> {

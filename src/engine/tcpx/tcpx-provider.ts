@@ -3,7 +3,7 @@
 // are before a handle is exchanged.
 
 import { type Config, loadConfig, processEnvironment } from '../../base/config.js';
-import { isTcpxError } from '../../base/errors.js';
+import { isTcpxError, TcpxError } from '../../base/errors.js';
 import { createLog, type Log } from '../../base/log.js';
 import type { SettingValues } from '../../base/settings.js';
 import type { Region, RegionRights } from '../../memory/region.js';
@@ -152,7 +152,7 @@ export class TcpxProvider {
     const adopted = { link, peer };
     this.#sessions.set(session, adopted);
     void session.closed.then(async () => {
-      await peer.close();
+      await peer.close(lostError(session));
       this.#sessions.delete(session);
     });
     return adopted;
@@ -169,4 +169,8 @@ export class TcpxProvider {
       void session.close();
     }
   }
+}
+
+function lostError(session: Session): TcpxError {
+  return session.error ?? new TcpxError('ERR_PEER_LOST', `${session.peer}: session ended`);
 }

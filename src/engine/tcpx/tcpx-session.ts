@@ -90,8 +90,11 @@ export class TcpxPeerSession {
     this.#parts.link.send({ kind: 'notify', bytes: toBase64(message) });
   }
 
-  async close(): Promise<void> {
-    await this.channels.close();
+  /** What is in flight fails, with the reason where there is one. */
+  async close(reason?: TcpxError): Promise<void> {
+    await this.channels.close(reason);
+    const error = reason ?? new TcpxError('ERR_USAGE_STATE', `${this.peer}: session closed`);
+    for (const own of [...this.#own.values()]) this.#settle(own, error);
   }
 
   onMessage(message: ControlMessage): void {
