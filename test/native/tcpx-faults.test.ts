@@ -301,6 +301,21 @@ describe('tcpx: peers that ask for too much', () => {
     await pair.close();
   });
 
+  test('tcpx: a region in use is not deregistered; afterwards peers are refused', async () => {
+    const pair = await openPair();
+    const { local, remote, blocks } = await prepare(pair);
+    const transfer = pair.session.write(blocks);
+    assert.equal(
+      (await failure(pair.initiator.deregister(local.region))).code,
+      'ERR_USAGE_REGION_BUSY',
+    );
+    await transfer.done;
+    await pair.target.deregister(remote.region);
+    const refused = await failure(pair.session.write(blocks).done);
+    assert.equal(refused.code, 'ERR_PEER_STALE_REGION');
+    await pair.close();
+  });
+
   test('tcpx: cancel fails the transfer after the fence, and the next one works', async () => {
     const pair = await openFaulty('socket-death:3', 'target');
     const { blocks } = await prepare(pair);

@@ -136,6 +136,12 @@ export class FlightDeck {
     return flight.openParts.size === 0 ? flight : undefined;
   }
 
+  usesRegion(id: number): boolean {
+    return [...this.#flights.values()].some(({ places }) =>
+      places.some(({ region }) => region === id),
+    );
+  }
+
   remove(flight: Flight): void {
     this.#flights.delete(flight.number);
   }

@@ -104,7 +104,15 @@ export class TcpxProvider {
     return region;
   }
 
+  /** Refused while a transfer in flight touches the region. */
   async deregister(region: Region): Promise<void> {
+    const busy = [...this.#sessions.values()].find(({ peer }) => peer.usesRegion(region.id));
+    if (busy !== undefined) {
+      throw new TcpxError(
+        'ERR_USAGE_REGION_BUSY',
+        `deregister region ${region.id}: transfers with ${busy.link.peer} use it`,
+      );
+    }
     this.#regions.remove(region);
     await this.rails.removeRegion(region.id);
     await this.engine.deregister(region, DEREGISTER_WAIT_MS);

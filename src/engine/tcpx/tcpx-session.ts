@@ -97,6 +97,14 @@ export class TcpxPeerSession {
     for (const own of [...this.#own.values()]) this.#settle(own, error);
   }
 
+  /** Whether a transfer in flight, of either end, touches this region. */
+  usesRegion(id: number): boolean {
+    const isPosted = [...this.#own.values()].some(({ places }) =>
+      places.some(({ region }) => region === id),
+    );
+    return isPosted || this.#deck.usesRegion(id);
+  }
+
   onMessage(message: ControlMessage): void {
     switch (message.kind) {
       case 'hello':

@@ -185,7 +185,11 @@ export class PluginHostLoop {
     if (channel?.state !== 'open') return;
     const isSend = float64[at + CHUNK_DIRECTION] === SEND;
     const part = isSend ? channel.send : channel.receive;
-    part?.push(float64, at);
+    try {
+      part?.push(float64, at);
+    } catch (error) {
+      this.#break(channel, isSend ? SEND : RECEIVE, error);
+    }
   }
 
   #obeyText(text: string): void {
@@ -213,7 +217,7 @@ export class PluginHostLoop {
         this.#close(command.channel);
         break;
       case 'map':
-        this.#regions.set(command.region, this.#parts.mapRegion(command.path, command.bytes));
+        this.#map(command.region, command.path, command.bytes);
         break;
       case 'unmap':
         this.#unmap(command.region);
@@ -281,6 +285,11 @@ export class PluginHostLoop {
     const region = this.#regions.get(id);
     if (region !== undefined) return region;
     throw new TcpxError('ERR_USAGE_STATE', `region ${id} is not mapped in the plugin host`);
+  }
+
+  // Told twice where a process starts while a region is registered.
+  #map(id: number, path: string, bytes: number): void {
+    if (!this.#regions.has(id)) this.#regions.set(id, this.#parts.mapRegion(path, bytes));
   }
 
   #unmap(id: number): void {
