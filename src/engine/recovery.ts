@@ -156,7 +156,7 @@ export class Recovery {
       `${this.#host.peer}: nothing has moved on any channel`,
     );
     this.#weighLoss();
-    this.#redialSoon(first, RETRY_FIRST_MS);
+    this.#redialSoon(first, RETRY_LAST_MS);
   }
 
   /** The peer's end of the control connection was closed by its owner: the process has ended. */
