@@ -56,11 +56,13 @@ export const TCPX_SETTINGS = {
   },
   'tcpx.sendFrom': {
     kind: 'choice',
-    fallback: 'ring',
-    choices: ['ring', 'region'],
+    fallback: 'auto',
+    choices: ['auto', 'ring', 'region'],
     flag: 'send-from',
-    summary: 'ring: chunks are copied into registered buffers; region: regions are registered.',
-    cost: 'ring costs a copy; region registers each region with each channel and pins it there.',
+    summary:
+      'ring: chunks are copied into registered buffers; region: regions are registered; auto: ' +
+      'region for host memory below 2 GiB, where a registration only records.',
+    cost: 'ring costs a copy; region registers each region with each channel.',
   },
   'tcpx.sockets': {
     kind: 'count',

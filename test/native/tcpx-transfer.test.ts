@@ -59,6 +59,7 @@ describe('tcpx: bytes arrive as sent, written and read', () => {
       },
     ],
     ['sent from the region', { 'tcpx.sendFrom': 'region' }],
+    ['sent from the ring', { 'tcpx.sendFrom': 'ring' }],
     ['host receives', { 'tcpx.hostRecv': true }],
     ['unpack d2d', { 'tcpx.unpack': 'd2d' }],
     ['unpack host', { 'tcpx.unpack': 'host' }],

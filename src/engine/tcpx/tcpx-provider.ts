@@ -2,6 +2,7 @@
 // An engine of the tcp provider carries the control messages, so that peers have proved who they
 // are before a handle is exchanged.
 
+import { sleepMs, systemClock } from '../../base/clock.js';
 import { type Config, loadConfig, processEnvironment } from '../../base/config.js';
 import { isTcpxError, TcpxError } from '../../base/errors.js';
 import { createLog, type Log } from '../../base/log.js';
@@ -104,14 +105,18 @@ export class TcpxProvider {
     return region;
   }
 
-  /** Refused while a transfer in flight touches the region. */
-  async deregister(region: Region): Promise<void> {
-    const busy = [...this.#sessions.values()].find(({ peer }) => peer.usesRegion(region.id));
-    if (busy !== undefined) {
-      throw new TcpxError(
-        'ERR_USAGE_REGION_BUSY',
-        `deregister region ${region.id}: transfers with ${busy.link.peer} use it`,
-      );
+  /** Waits for transfers in flight that touch the region; refused when the time is over. */
+  async deregister(region: Region, waitMs = DEREGISTER_WAIT_MS): Promise<void> {
+    const endUs = systemClock.nowUs() + waitMs * 1000;
+    const user = () => [...this.#sessions.values()].find(({ peer }) => peer.usesRegion(region.id));
+    for (let busy = user(); busy !== undefined; busy = user()) {
+      if (systemClock.nowUs() >= endUs) {
+        throw new TcpxError(
+          'ERR_USAGE_REGION_BUSY',
+          `deregister region ${region.id}: transfers with ${busy.link.peer} use it`,
+        );
+      }
+      await sleepMs(1);
     }
     this.#regions.remove(region);
     await this.rails.removeRegion(region.id);

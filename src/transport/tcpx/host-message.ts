@@ -15,7 +15,7 @@ export interface HostOptions {
   readonly sendWindow: number;
   readonly isHostRecv: boolean;
   readonly unpack: 'kernel' | 'd2d' | 'host' | 'none';
-  readonly sendFrom: 'ring' | 'region';
+  readonly sendFrom: 'auto' | 'ring' | 'region';
   /** 0 when not known. */
   readonly bounceBytes: number;
   /** For tests of what follows: received chunks are never given back. */

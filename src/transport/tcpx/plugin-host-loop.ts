@@ -295,6 +295,7 @@ export class PluginHostLoop {
   #unmap(id: number): void {
     const region = this.#regions.get(id);
     if (region === undefined) return;
+    for (const { send } of this.#channels.values()) send?.forgetRegion(id);
     this.#regions.delete(id);
     this.#parts.unmapRegion(region);
   }

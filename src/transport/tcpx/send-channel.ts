@@ -1,5 +1,5 @@
-// The sending direction of a channel: chunks are copied into a ring of registered buffers, or sent
-// from their registered region, at most the window's number at a time. Only the oldest is tested.
+// The sending direction of a channel: chunks are sent from their registered region, or copied into
+// a ring of registered buffers, at most the window's number at a time. Only the oldest is tested.
 
 import { assert } from '../../base/assert.js';
 import { copyMemory, type Mapping, mapMemory, unmapMemory } from '../../ffi/libc/mapping.js';
@@ -23,6 +23,8 @@ import {
 } from './host-layout.js';
 
 const PAGE_BYTES = 4096;
+/** The interface takes a 32-bit length, and offsets of 31 bits. */
+const REGISTERED_BYTES_MAX = 2 ** 31 - PAGE_BYTES;
 
 export class SendChannel {
   readonly queue = new ChunkQueue();
@@ -48,7 +50,6 @@ export class SendChannel {
     this.#requests = new Float64Array(options.sendWindow);
     this.#counters = new PartCounters(surroundings.float64, id.channel, SEND);
     this.#slotBytes = Math.ceil(options.chunkBytes / PAGE_BYTES) * PAGE_BYTES;
-    if (options.sendFrom === 'ring') this.#openRing();
   }
 
   get isIdle(): boolean {
@@ -70,15 +71,11 @@ export class SendChannel {
     const position = window.posted;
     const chunk = queue.load(position);
     const regionId = queue.field(position, CHUNK_REGION);
-    const source = this.#surroundings.region(regionId).addr + chunk.offset;
-    let addr = source;
-    let mhandle = this.#ringHandle;
-    if (this.#ring === undefined) {
-      mhandle = this.#regionHandle(regionId);
-    } else {
-      addr = this.#ring.addr + (position % window.limit) * this.#slotBytes;
-      copyMemory(addr, source, chunk.bytes);
-    }
+    const region = this.#surroundings.region(regionId);
+    const isInPlace = this.#isInPlace(region);
+    const mhandle = isInPlace ? this.#regionHandle(regionId) : this.#openedRing();
+    const addr = isInPlace ? region.addr + chunk.offset : this.#slotAddr(position);
+    if (!isInPlace) copyMemory(addr, region.addr + chunk.offset, chunk.bytes);
     const { plugin } = this.#surroundings;
     const request = plugin.isend(this.#id.channel, this.#comm, addr, mhandle, chunk);
     if (request <= 0) throw messageError('isend', this.#id, SEND, chunk, -request);
@@ -111,6 +108,14 @@ export class SendChannel {
     return true;
   }
 
+  /** The region is about to be unmapped; its number may come back for another. */
+  forgetRegion(regionId: number): void {
+    const mhandle = this.#regionHandles.get(regionId);
+    if (mhandle === undefined) return;
+    this.#regionHandles.delete(regionId);
+    this.#surroundings.plugin.deregister(this.#id.channel, this.#comm, mhandle);
+  }
+
   close(): void {
     const { plugin } = this.#surroundings;
     for (const mhandle of [...this.#regionHandles.values(), this.#ringHandle]) {
@@ -120,10 +125,21 @@ export class SendChannel {
     if (this.#ring !== undefined) unmapMemory(this.#ring);
   }
 
-  #openRing(): void {
-    const { pointerType } = this.#surroundings;
+  // Regions are host memory here: a registration only records, and any offset may be sent from.
+  #isInPlace(region: Mapping): boolean {
+    return this.#surroundings.options.sendFrom !== 'ring' && region.bytes <= REGISTERED_BYTES_MAX;
+  }
+
+  /** Handle of the ring, which is made for the first chunk that needs it. */
+  #openedRing(): number {
+    if (this.#ring !== undefined) return this.#ringHandle;
     this.#ring = mapMemory(this.#slotBytes * this.window.limit, { isPopulated: true });
-    this.#ringHandle = this.#register(this.#ring, pointerType);
+    this.#ringHandle = this.#register(this.#ring, this.#surroundings.pointerType);
+    return this.#ringHandle;
+  }
+
+  #slotAddr(position: number): number {
+    return (this.#ring?.addr ?? 0) + (position % this.window.limit) * this.#slotBytes;
   }
 
   #regionHandle(regionId: number): number {
