@@ -145,7 +145,7 @@ class TcpxBench {
   async #setUp(): Promise<Scene> {
     const sizeBytes = this.#values['bench.sizeBytes'];
     const blockBytes = this.#values['bench.blockBytes'];
-    const question = { kind: 'setup', sizeBytes, blockBytes } as const;
+    const question = { kind: 'setup', sizeBytes, blockBytes, memory: 'dram' } as const;
     const ready = await this.#dialogue.ask(question, 'ready', this.#timeoutMs);
     const memory = this.#provider.allocate(sizeBytes);
     const region = await this.#provider.register(memory, { read: false, write: true });
