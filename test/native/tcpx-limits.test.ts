@@ -117,8 +117,10 @@ test('tcpx: the application survives 100 of 100 plugin crashes', async () => {
   const small = [{ ...blocks[0]!, bytes: 1000 }];
   for (let run = 0; run < 100; run++) {
     await assert.rejects(pair.session.write(blocks, { deadlineMs: 20_000 }).done, (error) => {
-      assert.ok(isTcpxError(error, 'ERR_XFER_FAILED'), `run ${run}: ${String(error)}`);
-      assert.equal(error.facts['peerCode'], 'ERR_NCCLNET_EXIT');
+      // Told by the peer, or seen first on the sockets that went with its process.
+      assert.ok(isTcpxError(error), `run ${run}: ${String(error)}`);
+      assert.ok(['ERR_XFER_FAILED', 'ERR_PEER_LOST'].includes(error.code), error.code);
+      assert.match(error.message, /was ended by SIGSEGV/, `run ${run}`);
       return true;
     });
   }

@@ -122,6 +122,13 @@ export class ChannelSet {
       .join('; ');
   }
 
+  /** Why processes of these channels are gone; empty when all live. */
+  describeDeaths(): string {
+    const reasons = new Set(this.#channels.map((channel) => channel.hostFailure));
+    reasons.delete('');
+    return [...reasons].join('; ');
+  }
+
   async close(timeoutMs: number): Promise<void> {
     await Promise.all(this.#channels.map((channel) => channel.close(timeoutMs)));
   }

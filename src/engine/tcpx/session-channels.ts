@@ -50,6 +50,8 @@ export class SessionChannels {
   #state: ChannelsState = 'down';
   #epoch = 0;
   #set: ChannelSet | undefined;
+  /** The channels of the epoch that went down last. */
+  #downSet: ChannelSet | undefined;
   #ready: Pending | undefined;
   #isJoined = false;
   #isPeerJoined = false;
@@ -136,7 +138,8 @@ export class SessionChannels {
   onDown(epoch: number, code: string, reason: string): void {
     const { link } = this.#parts;
     if (epoch !== this.#epoch || this.#state === 'closed') return;
-    const detail = this.#set?.describeAll() ?? '';
+    const set = this.#set ?? this.#downSet;
+    const stall = this.#set?.describeAll() ?? '';
     const error = new TcpxError(
       'ERR_XFER_FAILED',
       `${link.peer} took the channels down: ${code}: ${reason}`,
@@ -146,6 +149,8 @@ export class SessionChannels {
     );
     this.takeDown(error, false);
     void this.#teardown.then(() => {
+      // A peer that saw our sockets close is told why.
+      const detail = [set?.describeDeaths() ?? '', stall].filter((text) => text !== '').join('; ');
       if (link.isOpen) link.send({ kind: 'fenced', epoch, detail });
     });
   }
@@ -161,6 +166,7 @@ export class SessionChannels {
     const set = this.#set;
     this.#state = 'down';
     this.#set = undefined;
+    this.#downSet = set;
     const fence = isTold && link.isOpen ? this.#askFence(error) : Promise.resolve(undefined);
     this.#teardown = Promise.resolve(set?.close(values['tcpx.hangMs'])).catch(() => undefined);
     const fenced = this.#teardown.then(() => fence);

@@ -122,6 +122,11 @@ export class PluginHost {
     return this.#error === undefined && !this.#isStopping;
   }
 
+  /** Why it is gone; undefined while it lives. */
+  get error(): TcpxError | undefined {
+    return this.#error;
+  }
+
   /** As the plugin's log says it; empty when it did not. */
   get pluginVersion(): string {
     return this.#hostLog.pluginVersion;

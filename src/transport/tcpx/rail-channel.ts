@@ -55,6 +55,11 @@ export class RailChannel {
     return this.#parts.handle;
   }
 
+  /** Why the channel's process is gone; empty while it lives. */
+  get hostFailure(): string {
+    return this.#parts.host.error?.message ?? '';
+  }
+
   /** Connects to the peer's handle and accepts on the own one. */
   async join(peerHandle: string): Promise<void> {
     const { host, slot, timeoutMs } = this.#parts;
