@@ -7,9 +7,10 @@ import {
   ENGINE_WAITERS,
   FAIL_CHANNEL,
   OPERATION_READ,
+  OPERATION_SIGNAL,
   OPERATION_WRITE,
 } from '../lane/layout.js';
-import { COMMAND_CANCEL } from '../lane/messages.js';
+import { COMMAND_CANCEL, COMMAND_GIVE_UP, COMMAND_RETRY } from '../lane/messages.js';
 import type { Arena } from '../memory/arena.js';
 import type { Region, RegionRegistry } from '../memory/region.js';
 import { waitForChange } from '../memory/thread-wait.js';
@@ -26,7 +27,7 @@ import {
 } from './request.js';
 import type { PostOptions, Request, Session } from './session.js';
 import { Transfer, type TransferHost } from './transfer.js';
-import { TransferTable } from './transfer-table.js';
+import { SIGNAL_ENTRIES, TransferTable } from './transfer-table.js';
 
 export interface TransfersOptions {
   readonly lanes: LaneSet;
@@ -46,6 +47,8 @@ interface InFlight {
   readonly notifyAt: number;
   readonly notifyBytes: number;
   readonly onSettled: (() => void) | undefined;
+  /** Lanes that were told of it, as bits. */
+  laneBits: number;
 }
 
 const NO_NOTIFICATION = { notifyBytes: -1, notifyAt: -1 };
@@ -67,7 +70,8 @@ export class Transfers implements TransferHost {
   constructor(options: TransfersOptions) {
     this.#options = options;
     const { shared, offsets } = options.lanes;
-    this.#table = new TransferTable(shared, offsets.transfersAt, options.transfersMax);
+    const entries = options.transfersMax + SIGNAL_ENTRIES;
+    this.#table = new TransferTable(shared, offsets.transfersAt, entries);
   }
 
   prepare(
@@ -129,7 +133,7 @@ export class Transfers implements TransferHost {
     this.#table.assertFree();
     const notify = this.#placeNotification(options.notify);
     for (const region of plan.locals) this.#options.regions.retain(region);
-    const lanes = session.facts.lanes;
+    const lanes = session.recovery.book.livingLanes;
     const holders = Math.min(lanes.length, plan.chunks.length);
     const slot = this.#table.allocate({
       operation: operation === 'write' ? OPERATION_WRITE : OPERATION_READ,
@@ -152,16 +156,9 @@ export class Transfers implements TransferHost {
       trust: this.#options.trustName,
       postedUs: systemClock.nowUs(),
     });
-    const { notifyAt, notifyBytes } = notify;
-    this.#inFlight[slot] = {
-      transfer,
-      session,
-      locals: plan.locals,
-      notifyAt,
-      notifyBytes,
-      onSettled,
-    };
-    this.#submit(slot, lanes, holders);
+    const entry = { transfer, session, locals: plan.locals, ...notify, onSettled, laneBits: 0 };
+    this.#inFlight[slot] = entry;
+    this.#submit(entry, lanes, holders);
     applyOptions(transfer, options);
     return transfer;
   }
@@ -169,18 +166,29 @@ export class Transfers implements TransferHost {
   /** A message without data. */
   postNotification(session: Session, message: Uint8Array | string): Transfer {
     this.#table.assertFree();
+    return this.#postMessage(session, OPERATION_WRITE, message);
+  }
+
+  /** A message to the peer's engine; it needs no free entry of the program's. */
+  postSignal(session: Session, bytes: Uint8Array): void {
+    this.#postMessage(session, OPERATION_SIGNAL, bytes);
+  }
+
+  #postMessage(session: Session, operation: number, message: Uint8Array | string): Transfer {
     const notify = this.#placeNotification(message);
+    const lanes = session.recovery.book.livingLanes;
     const slot = this.#table.allocate({
-      operation: OPERATION_WRITE,
+      operation,
       sessionIndex: session.facts.index,
       chunkCount: 0,
       ...NO_PLACES,
       ...notify,
-      holders: 1,
+      holders: Math.min(1, lanes.length),
     });
+    const generation = this.#table.generation(slot);
     const transfer = new Transfer(this, {
       slot,
-      generation: this.#table.generation(slot),
+      generation,
       operation: 'notify',
       bytes: notify.notifyBytes,
       chunks: 0,
@@ -188,18 +196,82 @@ export class Transfers implements TransferHost {
       trust: this.#options.trustName,
       postedUs: systemClock.nowUs(),
     });
-    this.#inFlight[slot] = { transfer, session, locals: [], ...notify, onSettled: undefined };
-    this.#submit(slot, session.facts.lanes, 1);
+    const entry = { transfer, session, locals: [], ...notify, onSettled: undefined, laneBits: 0 };
+    this.#inFlight[slot] = entry;
+    if (lanes.length > 0) this.#submit(entry, lanes, 1);
+    else session.stranded.push({ slot, generation, chunk: -1 });
     return transfer;
   }
 
   // A transfer with fewer chunks than lanes goes to some of them, in turn.
-  #submit(slot: number, lanes: readonly number[], holders: number): void {
+  #submit(entry: InFlight, lanes: readonly number[], holders: number): void {
     for (let index = 0; index < holders; index++) {
-      this.#options.lanes.submit(lanes[(this.#nextLane + index) % lanes.length] ?? 0, slot);
+      const lane = lanes[(this.#nextLane + index) % lanes.length] ?? 0;
+      entry.laneBits |= 1 << lane;
+      this.#options.lanes.submit(lane, entry.transfer.facts.slot);
     }
     if (holders < lanes.length) this.#nextLane = (this.#nextLane + holders) % lanes.length;
     if (this.#options.isCallerDriven) this.#options.lanes.progress();
+  }
+
+  /** A chunk (−1: the notification) whose channel is gone: another one takes it. */
+  onRetry(slot: number, generation: number, chunk: number): void {
+    const entry = this.#inFlight[slot];
+    if (entry?.transfer.facts.generation !== generation) {
+      this.#giveUp(0, slot, generation);
+      return;
+    }
+    const { session } = entry;
+    if (session.isEnding) this.#giveUp(session.facts.lanes[0] ?? 0, slot, generation);
+    else session.stranded.push({ slot, generation, chunk });
+    if (session.isReady) this.#resumeStranded(session);
+  }
+
+  #resumeStranded(session: Session): void {
+    const lanes = session.recovery.book.livingLanes;
+    if (lanes.length === 0) return;
+    for (const { slot, generation, chunk } of session.stranded.splice(0)) {
+      this.#nextLane = (this.#nextLane + 1) % lanes.length;
+      const lane = lanes[this.#nextLane] ?? 0;
+      this.#options.lanes.command(lane, COMMAND_RETRY, [slot, generation, chunk]);
+    }
+  }
+
+  /** Channels have come or gone: every transfer is with lanes that can move it. */
+  onChannelsChanged(session: Session): void {
+    if (!session.isReady) return;
+    const lanes = session.recovery.book.livingLanes;
+    for (const entry of this.#inFlight) {
+      if (entry?.session !== session || entry.transfer.facts.chunks === 0) continue;
+      for (const lane of lanes) {
+        if ((entry.laneBits & (1 << lane)) !== 0) continue;
+        entry.laneBits |= 1 << lane;
+        this.#table.addHolder(entry.transfer.facts.slot);
+        this.#options.lanes.submit(lane, entry.transfer.facts.slot);
+      }
+    }
+    this.#resumeStranded(session);
+  }
+
+  /** The session ends: what waited for a channel has none to wait for. */
+  giveUpStranded(session: Session): void {
+    for (const { slot, generation } of session.stranded.splice(0)) {
+      this.#giveUp(session.facts.lanes[0] ?? 0, slot, generation);
+    }
+    // Transfers that no lane was ever told of are failed by the first as well.
+    for (const entry of this.#inFlight) {
+      if (entry?.session !== session || entry.laneBits !== 0) continue;
+      const { slot, chunks } = entry.transfer.facts;
+      if (chunks === 0) continue;
+      this.#table.addHolder(slot);
+      this.#options.lanes.submit(session.facts.lanes[0] ?? 0, slot);
+    }
+  }
+
+  #giveUp(lane: number, slot: number, generation: number): void {
+    if (this.#options.lanes.isAlive(lane)) {
+      this.#options.lanes.command(lane, COMMAND_GIVE_UP, [slot, generation]);
+    }
   }
 
   #placeNotification(message: Uint8Array | string | undefined) {
@@ -226,8 +298,11 @@ export class Transfers implements TransferHost {
   /** A lane says that the transfer in this entry has finished. */
   onFinished(slot: number, generation: number): void {
     const entry = this.#inFlight[slot];
-    if (entry?.transfer.facts.generation !== generation) return;
-    this.#settle(slot, entry, this.#table.failure(slot));
+    if (entry?.transfer.facts.generation === generation) {
+      this.#settle(slot, entry, this.#table.failure(slot));
+    } else if (this.#table.generation(slot) !== generation) {
+      return;
+    }
     this.#table.free(slot);
   }
 
@@ -245,7 +320,8 @@ export class Transfers implements TransferHost {
     if (entry.notifyAt >= 0) this.#options.arena.free(entry.notifyAt, entry.notifyBytes);
     entry.onSettled?.();
     const sessionError = failure === FAIL_CHANNEL ? entry.session.error : undefined;
-    entry.transfer.settle({ failure, channels, sessionError });
+    const retries = this.#table.retries(slot);
+    entry.transfer.settle({ failure, channels, retries, sessionError });
   }
 
   /** The lanes of this session are gone: nothing of it will finish by itself. */
@@ -290,9 +366,14 @@ export class Transfers implements TransferHost {
 
   requestCancel(slot: number, generation: number): void {
     const session = this.#inFlight[slot]?.session;
-    if (session === undefined || this.#isClosed) return;
-    for (const lane of session.facts.lanes.slice(0, 1)) {
-      this.#options.lanes.command(lane, COMMAND_CANCEL, [slot, generation]);
+    const lane = session?.facts.lanes.find((one) => this.#options.lanes.isAlive(one));
+    if (session === undefined || lane === undefined || this.#isClosed) return;
+    this.#options.lanes.command(lane, COMMAND_CANCEL, [slot, generation]);
+    // What waits here for a channel needs none any more.
+    const waiting = session.stranded.filter((one) => one.slot === slot);
+    for (const stranded of waiting) {
+      session.stranded.splice(session.stranded.indexOf(stranded), 1);
+      this.#giveUp(lane, slot, generation);
     }
   }
 

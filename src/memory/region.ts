@@ -54,6 +54,8 @@ export class RegionRegistry {
   readonly #table: RegionTable;
   readonly #regions: (Region | undefined)[] = [];
   readonly #generations: number[] = [];
+  /** How many wait to deregister it: it opens again only when all have given up. */
+  readonly #closers = new Map<Region, number>();
 
   constructor(table: RegionTable) {
     this.#table = table;
@@ -128,12 +130,16 @@ export class RegionRegistry {
   /** From now on every new access is refused; those in progress go on. */
   beginClose(region: Region): void {
     if (!this.isRegistered(region)) throw staleUse(region);
+    this.#closers.set(region, (this.#closers.get(region) ?? 0) + 1);
     Atomics.store(this.#table.int32, regionWord(region.id, REGION_GENERATION), -region.generation);
   }
 
   /** Takes beginClose back. */
   cancelClose(region: Region): void {
     if (!this.isRegistered(region)) return;
+    const closers = (this.#closers.get(region) ?? 1) - 1;
+    this.#closers.set(region, closers);
+    if (closers > 0) return;
     Atomics.store(this.#table.int32, regionWord(region.id, REGION_GENERATION), region.generation);
   }
 
@@ -142,6 +148,7 @@ export class RegionRegistry {
     if (!this.isRegistered(region)) return;
     Atomics.store(this.#table.int32, regionWord(region.id, REGION_GENERATION), 0);
     this.#regions[region.id] = undefined;
+    this.#closers.delete(region);
   }
 }
 
