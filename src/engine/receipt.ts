@@ -1,8 +1,10 @@
 // What a transfer did, from counters that the lanes keep anyway: no system call is made for it.
 
+import type { DataPath } from './handshake.js';
+
 export interface ChannelReceipt {
   readonly channel: number;
-  /** Interface that the channel was bound to; empty where routing decides. */
+  /** Interface that the channel was bound to; empty where routing decides, `shm` for none. */
   readonly nic: string;
   readonly bytes: number;
   readonly chunks: number;
@@ -10,8 +12,8 @@ export interface ChannelReceipt {
 
 export interface Receipt {
   readonly peer: string;
-  /** How the bytes went: `tcp host` is kernel TCP, memory in place. */
-  readonly path: 'tcp host';
+  /** How the bytes went: `tcp host` is kernel TCP, memory in place; `shm` shared memory. */
+  readonly path: DataPath;
   readonly trust: string;
   readonly operation: 'write' | 'read' | 'notify';
   readonly bytes: number;

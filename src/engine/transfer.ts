@@ -1,5 +1,6 @@
 // One post of a request, as its owner sees it: polled, awaited, waited for, cancelled.
 
+import type { DataPath } from './handshake.js';
 import { type ErrorCode, TcpxError } from '../base/errors.js';
 import { formatBytes } from '../base/units.js';
 import { FAIL_BOUNDS, FAIL_CANCELLED, FAIL_KEY, FAIL_RIGHTS, FAIL_STALE } from '../lane/layout.js';
@@ -29,6 +30,7 @@ export interface TransferFacts {
   readonly bytes: number;
   readonly chunks: number;
   readonly peer: string;
+  readonly path: DataPath;
   readonly trust: string;
   readonly postedUs: number;
 }
@@ -131,7 +133,7 @@ export class Transfer {
     const channels = this.#outcome?.channels ?? [];
     return {
       peer: facts.peer,
-      path: 'tcp host',
+      path: facts.path,
       trust: facts.trust,
       operation: facts.operation,
       bytes: facts.bytes,

@@ -153,6 +153,7 @@ export class Transfers implements TransferHost {
       bytes: plan.totalBytes,
       chunks: plan.chunks.length,
       peer: session.peer,
+      path: session.facts.path,
       trust: this.#options.trustName,
       postedUs: systemClock.nowUs(),
     });
@@ -193,6 +194,7 @@ export class Transfers implements TransferHost {
       bytes: notify.notifyBytes,
       chunks: 0,
       peer: session.peer,
+      path: session.facts.path,
       trust: this.#options.trustName,
       postedUs: systemClock.nowUs(),
     });

@@ -4,7 +4,9 @@
 
 import { closeAccess } from '../memory/region-access.hot.js';
 import { assert } from '../base/assert.js';
+import { EPROTO } from '../transport/shm/shm-ring.hot.js';
 import { FRAME_SIGNAL } from '../wire/data-frame.js';
+import { RULE_RING } from '../wire/data-frame-rules.js';
 import { type Channel, FLIGHT_MASK } from './channel.js';
 import { onAck } from './frame-handlers.hot.js';
 import type { LaneHooks } from './lane-commands.js';
@@ -77,6 +79,8 @@ function reportDown(core: LaneCore, channel: Channel, outcome: number, frameKind
 }
 
 function lossOf(outcome: number): [number, number] {
+  // Only shared memory answers so, and it is the peer who wrote there.
+  if (outcome === TURN_SYSTEM - EPROTO) return [LOSS_PROTOCOL, RULE_RING];
   if (outcome <= TURN_SYSTEM) return [LOSS_SYSTEM, TURN_SYSTEM - outcome];
   if (outcome <= TURN_RULE) return [LOSS_PROTOCOL, TURN_RULE - outcome];
   return [outcome === TURN_DROPPED ? LOSS_DROPPED : LOSS_END_OF_STREAM, 0];
@@ -123,9 +127,7 @@ export function settleChannel(core: LaneCore, word: number): void {
   const [sessionIndex = 0, channelIndex = 0, epoch = 0, landed = 0] = words;
   const channel = core.parked.find(
     (one) =>
-      one.sessionIndex === sessionIndex &&
-      one.channelIndex === channelIndex &&
-      one.epoch === epoch,
+      one.sessionIndex === sessionIndex && one.channelIndex === channelIndex && one.epoch === epoch,
   );
   if (channel === undefined) return;
   for (let at = SETTLE_COMMAND_WORDS; at + 1 < words.length; at += 2) {

@@ -1,6 +1,7 @@
 // Commands from the main thread: channels and sessions come and go, transfers are handed over.
 
 import { assert } from '../base/assert.js';
+import { ShmLink } from '../transport/shm/shm-file.js';
 import type { StreamPort } from '../transport/stream-port.js';
 import { Channel } from './channel.js';
 import { closeChannel, endChannel, giveUpParked, settleChannel } from './channel-end.js';
@@ -15,6 +16,7 @@ import {
   transferWord,
 } from './layout.js';
 import {
+  ADD_CHANNEL_WORDS,
   COMMAND_ADD_CHANNEL,
   COMMAND_CANCEL,
   COMMAND_CLOSE_SESSION,
@@ -44,7 +46,7 @@ import { TURN_DROPPED } from './turn.js';
 
 /** Where a lane gets its ports from, and who is told about channels that come and go. */
 export interface LaneHooks {
-  openPort(fd: number, channelIndex: number): StreamPort;
+  openPort(fd: number, channelIndex: number, link: ShmLink | undefined): StreamPort;
   onChannelAdded(channel: Channel): void;
   onChannelRemoved(channel: Channel): void;
 }
@@ -60,7 +62,7 @@ export function takeCommands(core: LaneCore, hooks: LaneHooks): number {
         submitTransfer(core, first);
         break;
       case COMMAND_ADD_CHANNEL:
-        addChannel(core, hooks, core.int32.subarray(word, word + 7));
+        addChannel(core, hooks, core.int32.subarray(word, word + ADD_CHANNEL_WORDS));
         break;
       case COMMAND_CLOSE_SESSION:
         closeSession(core, hooks, first);
@@ -92,7 +94,7 @@ export function takeCommands(core: LaneCore, hooks: LaneHooks): number {
 function addChannel(core: LaneCore, hooks: LaneHooks, words: Int32Array): void {
   const [fd = -1, sessionIndex = 0, channelIndex = 0, epoch = 0] = words;
   const channel = new Channel({
-    port: hooks.openPort(fd, channelIndex),
+    port: hooks.openPort(fd, channelIndex, ShmLink.fromWords(words.subarray(7))),
     sessionIndex,
     channelIndex,
     epoch,
@@ -121,9 +123,7 @@ function dropChannel(core: LaneCore, hooks: LaneHooks, words: Int32Array): void 
   const [sessionIndex, channelIndex, epoch] = words;
   const channel = core.channels.find(
     (one) =>
-      one.sessionIndex === sessionIndex &&
-      one.channelIndex === channelIndex &&
-      one.epoch === epoch,
+      one.sessionIndex === sessionIndex && one.channelIndex === channelIndex && one.epoch === epoch,
   );
   if (channel !== undefined) endChannel(core, hooks, channel, TURN_DROPPED);
 }
@@ -132,7 +132,8 @@ function dropChannel(core: LaneCore, hooks: LaneHooks, words: Int32Array): void 
 function retryChunk(core: LaneCore, words: Int32Array): void {
   const [slot = 0, generation = 0, chunk = 0] = words;
   assert(isCurrent(core, slot, generation), 'a transfer with a chunk to send is not over');
-  const session = core.sessions[core.int32[transferWord(core.transfersAt, slot, TRANSFER_SESSION)]!]!;
+  const session =
+    core.sessions[core.int32[transferWord(core.transfersAt, slot, TRANSFER_SESSION)]!]!;
   if (!session.isOpen) giveUp(core, slot);
   else if (session.openChannels === 0) returnChunk(core, slot, chunk);
   else if (chunk < 0) pushNotify(core, session, slot);
@@ -156,4 +157,3 @@ function closeSession(core: LaneCore, hooks: LaneHooks, sessionIndex: number): v
   publishRecords(core.events);
   core.hasNews = true;
 }
-

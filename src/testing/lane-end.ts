@@ -25,7 +25,12 @@ import type { StreamPort } from '../transport/stream-port.js';
 /** Steps count 10 µs each. */
 const STALL_US = 600_000;
 
-const SHAPE = { regionCount: 32, transferCount: 64 + SIGNAL_ENTRIES, laneCount: 1, arenaBytes: 4 * 1024 * 1024 };
+const SHAPE = {
+  regionCount: 32,
+  transferCount: 64 + SIGNAL_ENTRIES,
+  laneCount: 1,
+  arenaBytes: 4 * 1024 * 1024,
+};
 
 export interface LaneAgreement {
   readonly channels: number;
@@ -77,7 +82,7 @@ export class LaneEnd implements LaneHooks {
   addChannel(port: StreamPort): void {
     const index = this.#ports.push(port) - 1;
     const { windowChunks, chunkBytes, channels } = this.#agreement;
-    const words = [index, 0, index, 0, windowChunks, chunkBytes, channels];
+    const words = [index, 0, index, 0, windowChunks, chunkBytes, channels, 0, 0, 0];
     this.command(messages.COMMAND_ADD_CHANNEL, words);
   }
 

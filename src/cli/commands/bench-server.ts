@@ -20,6 +20,7 @@ export const benchServerCommand: Command = {
     'session.bind',
     'session.ctrlInterface',
     'session.nics',
+    'session.local',
     'session.handshakeTimeoutMs',
     'trust.mode',
     'trust.secretFile',
