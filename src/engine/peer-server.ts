@@ -163,7 +163,7 @@ export class PeerServer {
   async #attach(connection: ControlChannel, attach: Attach): Promise<void> {
     const { sessions, config, identity } = this.#options;
     const session = sessions.byId(attach.sessionId);
-    if (session === undefined || session.isEnding) {
+    if (session === undefined || session.isEnding()) {
       throw new TcpxError(
         'ERR_PEER_STALE_SESSION',
         `${connection.where}: ATTACH to no open session`,
@@ -183,7 +183,7 @@ export class PeerServer {
       );
     }
     await session.recovery.clear(channelIndex);
-    if (session.isEnding || book.isUp(channelIndex)) {
+    if (session.isEnding() || book.isUp(channelIndex)) {
       throw new TcpxError('ERR_PEER_STALE_SESSION', `${session.peer}: the session has ended`);
     }
     const { fd } = connection.socket;
@@ -192,12 +192,16 @@ export class PeerServer {
     const link = identity.isSharedMemory
       ? openShm(attach.nonce, attachProof(key, 'attached', attach))
       : undefined;
-    admitChannel(connection, key, attach);
+    try {
+      admitChannel(connection, key, attach);
+    } catch (error) {
+      link?.unmap();
+      throw error;
+    }
     connection.socket.release();
     const nic = nicOfAddress(connection.localHost);
-    const wasReady = session.isReady;
-    sessions.addChannel(session, { channel: channelIndex, epoch, fd, nic, link });
-    if (!wasReady && session.isReady) this.#options.onSession(session);
+    const place = { channel: channelIndex, epoch, fd, nic, link };
+    if (sessions.addChannel(session, place)) this.#options.onSession(session);
   }
 }
 

@@ -72,7 +72,8 @@ export class Recovery {
   /** A connection was handed to its lane. */
   onAttached(channel: number, epoch: number): void {
     this.book.setUp(channel, epoch);
-    if (epoch > 0) this.#host.log.warn('channel is back', { peer: this.#host.peer, channel, epoch });
+    if (epoch > 0)
+      this.#host.log.warn('channel is back', { peer: this.#host.peer, channel, epoch });
     this.#weighLoss();
   }
 
@@ -87,7 +88,7 @@ export class Recovery {
     this.#lastError = loss.error;
     const { channel, epoch } = fence;
     const reason = loss.error.message;
-    this.#host.log.warn('channel down', { peer: this.#host.peer, channel, epoch, reason });
+    this.#host.log.info('channel down', { peer: this.#host.peer, channel, epoch, reason });
     const { settle } = this.book.setDown(channel, epoch);
     this.#host.postSignal(encodeFence(fence));
     if (settle !== undefined) this.#settle(settle);
@@ -118,6 +119,9 @@ export class Recovery {
     const words = [this.#index, channel, epoch, landed, refusals.length];
     for (const { sequence, reason } of refusals) words.push(sequence, reason);
     this.#host.command(this.book.lane(channel), COMMAND_SETTLE_CHANNEL, words);
+    // Only now: a peer that ended takes all its channels with it, and that is another message.
+    const reason = this.#lastError?.message ?? '';
+    this.#host.log.warn('channel failed over', { peer: this.#host.peer, channel, epoch, reason });
   }
 
   #drop(channel: number): void {
@@ -203,20 +207,25 @@ export class Recovery {
 
   async #redial(channel: number, delayMs: number): Promise<void> {
     const { redial } = this.#host;
-    const isNeeded = !this.book.isUp(channel) || this.book.stalled.length === this.book.living.length;
+    const isNeeded =
+      !this.book.isUp(channel) || this.book.stalled.length === this.book.living.length;
     if (this.#isOver || redial === undefined || !isNeeded) {
       this.#dialing.delete(channel);
       return;
     }
     const outcome = await redial(channel, this.book.epoch(channel) + 1);
     this.#dialing.delete(channel);
-    if (this.#isOver || outcome === 'attached') return;
+    if (this.#hasStopped() || outcome === 'attached') return;
     if (outcome === 'unknown' || (outcome === 'refused' && this.book.living.length === 0)) {
       this.#loseAtOnce(outcome);
       return;
     }
     const nextMs = Math.min(RETRY_LAST_MS, Math.max(RETRY_FIRST_MS, 2 * delayMs));
     this.#redialSoon(channel, nextMs);
+  }
+
+  #hasStopped(): boolean {
+    return this.#isOver;
   }
 
   #loseAtOnce(outcome: 'refused' | 'unknown'): void {

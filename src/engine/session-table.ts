@@ -151,12 +151,12 @@ export class SessionTable {
     );
   }
 
-  /** Hands a connected data socket to its lane, which owns it from here on. */
-  addChannel(session: Session, { channel, epoch, fd, nic, link }: NewChannel): void {
+  /** Hands a connected data socket to its lane; true when it was the last that was lacking. */
+  addChannel(session: Session, { channel, epoch, fd, nic, link }: NewChannel): boolean {
     const { index, agreement, nics } = session.facts;
     const { book } = session.recovery;
     // It may have ended while this connection proved itself; its index may have a new owner.
-    if (session.isEnding || book.isUp(channel)) {
+    if (session.isEnding() || book.isUp(channel)) {
       closeSocket(fd);
       link?.unmap();
       throw new TcpxError('ERR_PEER_LOST', `${session.peer}: the session ended while attaching`);
@@ -168,7 +168,9 @@ export class SessionTable {
     this.#options.lanes.command(book.lane(channel), COMMAND_ADD_CHANNEL, words);
     session.recovery.onAttached(channel, epoch);
     if (session.isReady) this.transfers?.onChannelsChanged(session);
-    else if (book.isWhole) this.#setReady(session);
+    if (session.isReady || !book.isWhole) return false;
+    this.#setReady(session);
+    return true;
   }
 
   #setReady(session: Session): void {
@@ -226,7 +228,7 @@ export class SessionTable {
   /** A thread has died: what it served ends, once the other lanes have let go as well. */
   onLaneFailed(laneIndex: number, error: TcpxError): void {
     for (const session of this.list()) {
-      if (!session.isEnding) this.close(session, error);
+      if (!session.isEnding()) this.close(session, error);
       else if (session.facts.lanes.includes(laneIndex)) this.onLaneClosed(session.facts.index);
     }
   }

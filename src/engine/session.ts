@@ -109,7 +109,7 @@ export class Session {
   }
 
   /** Its end was seen or asked for. */
-  get isEnding(): boolean {
+  isEnding(): boolean {
     return this.#state === SessionState.Closing || this.#state === SessionState.Closed;
   }
 
@@ -186,7 +186,7 @@ export class Session {
 
   /** Called by the engine; false when the end is known already. */
   setClosing(error: TcpxError): boolean {
-    if (this.isEnding) return false;
+    if (this.isEnding()) return false;
     this.#state = nextSessionState(this.#state, SessionState.Closing);
     this.#error = error;
     return true;

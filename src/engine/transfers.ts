@@ -10,9 +10,9 @@ import {
   OPERATION_SIGNAL,
   OPERATION_WRITE,
 } from '../lane/layout.js';
-import { COMMAND_CANCEL, COMMAND_GIVE_UP, COMMAND_RETRY } from '../lane/messages.js';
+import { COMMAND_CANCEL } from '../lane/messages.js';
 import type { Arena } from '../memory/arena.js';
-import type { Region, RegionRegistry } from '../memory/region.js';
+import type { RegionRegistry } from '../memory/region.js';
 import { waitForChange } from '../memory/thread-wait.js';
 import { NOTIFICATION_BYTES_MAX } from '../wire/data-frame.js';
 import type { LaneSet } from './lane-set.js';
@@ -27,6 +27,7 @@ import {
 } from './request.js';
 import type { PostOptions, Request, Session } from './session.js';
 import { Transfer, type TransferHost } from './transfer.js';
+import { type InFlight, TransferMoves } from './transfer-moves.js';
 import { SIGNAL_ENTRIES, TransferTable } from './transfer-table.js';
 
 export interface TransfersOptions {
@@ -39,18 +40,6 @@ export interface TransfersOptions {
   poll(): void;
 }
 
-/** What has to be undone when a transfer finishes. */
-interface InFlight {
-  readonly transfer: Transfer;
-  readonly session: Session;
-  readonly locals: readonly Region[];
-  readonly notifyAt: number;
-  readonly notifyBytes: number;
-  readonly onSettled: (() => void) | undefined;
-  /** Lanes that were told of it, as bits. */
-  laneBits: number;
-}
-
 const NO_NOTIFICATION = { notifyBytes: -1, notifyAt: -1 };
 const NO_PLACES: RequestPlaces = { remotesAt: 0, pairsAt: 0, chunksAt: 0 };
 /** Where callers drive, control sockets are looked at once in so many polls. */
@@ -61,6 +50,7 @@ export class Transfers implements TransferHost {
   readonly #options: TransfersOptions;
   readonly #table: TransferTable;
   readonly #inFlight: (InFlight | undefined)[] = [];
+  readonly #moves: TransferMoves;
   #awaiting = 0;
   #isClosed = false;
   #isPumping = false;
@@ -72,6 +62,7 @@ export class Transfers implements TransferHost {
     const { shared, offsets } = options.lanes;
     const entries = options.transfersMax + SIGNAL_ENTRIES;
     this.#table = new TransferTable(shared, offsets.transfersAt, entries);
+    this.#moves = new TransferMoves(options.lanes, this.#table, this.#inFlight);
   }
 
   prepare(
@@ -218,62 +209,15 @@ export class Transfers implements TransferHost {
 
   /** A chunk (−1: the notification) whose channel is gone: another one takes it. */
   onRetry(slot: number, generation: number, chunk: number): void {
-    const entry = this.#inFlight[slot];
-    if (entry?.transfer.facts.generation !== generation) {
-      this.#giveUp(0, slot, generation);
-      return;
-    }
-    const { session } = entry;
-    if (session.isEnding) this.#giveUp(session.facts.lanes[0] ?? 0, slot, generation);
-    else session.stranded.push({ slot, generation, chunk });
-    if (session.isReady) this.#resumeStranded(session);
+    this.#moves.onRetry(slot, generation, chunk);
   }
 
-  #resumeStranded(session: Session): void {
-    const lanes = session.recovery.book.livingLanes;
-    if (lanes.length === 0) return;
-    for (const { slot, generation, chunk } of session.stranded.splice(0)) {
-      this.#nextLane = (this.#nextLane + 1) % lanes.length;
-      const lane = lanes[this.#nextLane] ?? 0;
-      this.#options.lanes.command(lane, COMMAND_RETRY, [slot, generation, chunk]);
-    }
-  }
-
-  /** Channels have come or gone: every transfer is with lanes that can move it. */
   onChannelsChanged(session: Session): void {
-    if (!session.isReady) return;
-    const lanes = session.recovery.book.livingLanes;
-    for (const entry of this.#inFlight) {
-      if (entry?.session !== session || entry.transfer.facts.chunks === 0) continue;
-      for (const lane of lanes) {
-        if ((entry.laneBits & (1 << lane)) !== 0) continue;
-        entry.laneBits |= 1 << lane;
-        this.#table.addHolder(entry.transfer.facts.slot);
-        this.#options.lanes.submit(lane, entry.transfer.facts.slot);
-      }
-    }
-    this.#resumeStranded(session);
+    this.#moves.onChannelsChanged(session);
   }
 
-  /** The session ends: what waited for a channel has none to wait for. */
   giveUpStranded(session: Session): void {
-    for (const { slot, generation } of session.stranded.splice(0)) {
-      this.#giveUp(session.facts.lanes[0] ?? 0, slot, generation);
-    }
-    // Transfers that no lane was ever told of are failed by the first as well.
-    for (const entry of this.#inFlight) {
-      if (entry?.session !== session || entry.laneBits !== 0) continue;
-      const { slot, chunks } = entry.transfer.facts;
-      if (chunks === 0) continue;
-      this.#table.addHolder(slot);
-      this.#options.lanes.submit(session.facts.lanes[0] ?? 0, slot);
-    }
-  }
-
-  #giveUp(lane: number, slot: number, generation: number): void {
-    if (this.#options.lanes.isAlive(lane)) {
-      this.#options.lanes.command(lane, COMMAND_GIVE_UP, [slot, generation]);
-    }
+    this.#moves.giveUpStranded(session);
   }
 
   #placeNotification(message: Uint8Array | string | undefined) {
@@ -371,12 +315,7 @@ export class Transfers implements TransferHost {
     const lane = session?.facts.lanes.find((one) => this.#options.lanes.isAlive(one));
     if (session === undefined || lane === undefined || this.#isClosed) return;
     this.#options.lanes.command(lane, COMMAND_CANCEL, [slot, generation]);
-    // What waits here for a channel needs none any more.
-    const waiting = session.stranded.filter((one) => one.slot === slot);
-    for (const stranded of waiting) {
-      session.stranded.splice(session.stranded.indexOf(stranded), 1);
-      this.#giveUp(lane, slot, generation);
-    }
+    this.#moves.onCancelled(session, slot);
   }
 
   // Where callers drive, somebody who awaits is driven from the event loop.

@@ -10,7 +10,7 @@ import { RULE_RING } from '../wire/data-frame-rules.js';
 import { type Channel, FLIGHT_MASK } from './channel.js';
 import { onAck } from './frame-handlers.hot.js';
 import type { LaneHooks } from './lane-commands.js';
-import type { LaneCore } from './lane-core.js';
+import { type LaneCore, sessionLane } from './lane-core.js';
 import {
   EVENT_RESERVE_BYTES,
   TRANSFER_CHANNEL_CHUNKS,
@@ -50,17 +50,18 @@ export function endChannel(
   channel: Channel,
   outcome: number,
 ): void {
-  const frameKind = channel.stagingEnd >= 4 ? channel.staging.uint8[channel.stagingStart]! : 0;
+  const frameKind =
+    channel.stagingEnd >= 4 ? (channel.staging.uint8[channel.stagingStart] ?? 0) : 0;
   closeChannel(core, hooks, channel, true);
   reportDown(core, channel, outcome, frameKind);
-  const session = core.sessions[channel.sessionIndex]!;
+  const session = sessionLane(core, channel.sessionIndex);
   if (session.openChannels > 0) return;
   // Nobody here can send what waits for a channel; whole transfers stay for one that may come.
   for (let slot = takeNotify(core, session); slot >= 0; slot = takeNotify(core, session)) {
     pushNotify(core, session, slot);
   }
   while (session.retries.length > 0) {
-    returnChunk(core, session.retries.shift()!, session.retries.shift()!);
+    returnChunk(core, session.retries.shift() ?? 0, session.retries.shift() ?? 0);
   }
 }
 
@@ -91,9 +92,9 @@ function recentRefusals(channel: Channel): number[] {
   const pairs: number[] = [];
   for (let back = 1; back <= Math.min(channel.refusedCount, channel.windowChunks); back++) {
     const index = (channel.refusedCount - back) & FLIGHT_MASK;
-    const sequence = channel.refusedSequence[index]!;
+    const sequence = channel.refusedSequence[index] ?? 0;
     if (((channel.landed - sequence) | 0) > channel.windowChunks) break;
-    pairs.push(sequence, channel.refusedReason[index]!);
+    pairs.push(sequence, channel.refusedReason[index] ?? 0);
   }
   return pairs;
 }
@@ -106,7 +107,7 @@ export function closeChannel(
   isAborted: boolean,
 ): void {
   core.channels.splice(core.channels.indexOf(channel), 1);
-  core.sessions[channel.sessionIndex]!.openChannels--;
+  sessionLane(core, channel.sessionIndex).openChannels--;
   channel.isOpen = false;
   hooks.onChannelRemoved(channel);
   // First of all: what is given up later goes back to its owner, and a socket that is sending from
@@ -114,7 +115,7 @@ export function closeChannel(
   channel.destroy(isAborted);
   if (channel.frameRegion >= 0) closeAccess(core.regions, channel.frameRegion);
   for (; channel.serveDone !== channel.serveTail; channel.serveDone = (channel.serveDone + 1) | 0) {
-    const region = channel.serveRegion[channel.serveDone & FLIGHT_MASK]!;
+    const region = channel.serveRegion[channel.serveDone & FLIGHT_MASK] ?? 0;
     if (region >= 0) closeAccess(core.regions, region);
   }
   core.parked.push(channel);
@@ -122,7 +123,7 @@ export function closeChannel(
 
 /** The peer's fence, as in COMMAND_SETTLE_CHANNEL at this word. */
 export function settleChannel(core: LaneCore, word: number): void {
-  const count = core.int32[word + SETTLE_COMMAND_WORDS - 1]!;
+  const count = core.int32[word + SETTLE_COMMAND_WORDS - 1] ?? 0;
   const words = core.int32.subarray(word, word + SETTLE_COMMAND_WORDS + 2 * count);
   const [sessionIndex = 0, channelIndex = 0, epoch = 0, landed = 0] = words;
   const channel = core.parked.find(
@@ -131,7 +132,7 @@ export function settleChannel(core: LaneCore, word: number): void {
   );
   if (channel === undefined) return;
   for (let at = SETTLE_COMMAND_WORDS; at + 1 < words.length; at += 2) {
-    failRefused(core, channel, words[at]!, words[at + 1]!);
+    failRefused(core, channel, words[at] ?? 0, words[at + 1] ?? 0);
   }
   const acked = onAck(core, channel, landed);
   if (acked < 0) {
@@ -148,7 +149,7 @@ function failRefused(core: LaneCore, channel: Channel, sequence: number, reason:
   if (behind < 0 || behind >= ((channel.writeNext - channel.writeAcked) | 0)) return;
   const flight = sequence & FLIGHT_MASK;
   channel.writeChunk[flight] = -1; // not to be counted as bytes
-  failTransfer(core, channel.writeTransfer[flight]!, reason);
+  failTransfer(core, channel.writeTransfer[flight] ?? 0, reason);
 }
 
 // A notification in flight behind chunks of its own transfer: all of them went this way. Whoever
@@ -156,7 +157,7 @@ function failRefused(core: LaneCore, channel: Channel, sequence: number, reason:
 function holdNotifications(core: LaneCore, channel: Channel): void {
   for (let at = channel.writeAcked; at !== channel.writeNext; at = (at + 1) | 0) {
     if (channel.writeChunk[at & FLIGHT_MASK] !== -1) continue;
-    const slot = channel.writeTransfer[at & FLIGHT_MASK]!;
+    const slot = channel.writeTransfer[at & FLIGHT_MASK] ?? 0;
     const remaining = transferWord(core.transfersAt, slot, TRANSFER_REMAINING);
     if (Atomics.load(core.int32, remaining) === 1) continue;
     core.int32[transferWord(core.transfersAt, slot, TRANSFER_NOTIFY_FRAMED)] = 0;
@@ -167,7 +168,8 @@ function holdNotifications(core: LaneCore, channel: Channel): void {
 /** Hands back what did not land, as far as the event ring takes it. */
 export function returnLeft(core: LaneCore): void {
   while (core.leaving.length > 0) {
-    const channel = core.leaving[0]!;
+    const channel = core.leaving[0];
+    if (channel === undefined) return;
     while (hasFlight(channel)) {
       if (ringFreeBytes(core.events) < EVENT_RESERVE_BYTES) return;
       returnOne(core, channel);
@@ -179,8 +181,8 @@ export function returnLeft(core: LaneCore): void {
 function returnOne(core: LaneCore, channel: Channel): void {
   const isWrite = channel.writeAcked !== channel.writeNext;
   const chunk = isWrite
-    ? channel.writeChunk[channel.writeAcked & FLIGHT_MASK]!
-    : channel.readChunk[channel.readDone & FLIGHT_MASK]!;
+    ? (channel.writeChunk[channel.writeAcked & FLIGHT_MASK] ?? 0)
+    : (channel.readChunk[channel.readDone & FLIGHT_MASK] ?? 0);
   const slot = takeFlight(channel);
   if (slot < 0) return;
   const int32 = core.int32;
@@ -192,7 +194,7 @@ function returnOne(core: LaneCore, channel: Channel): void {
   if (chunk >= 0) {
     // It did not go this way: all chunks on one channel allow the notification to follow at once.
     const count = transferWord(core.transfersAt, slot, TRANSFER_CHANNEL_CHUNKS);
-    int32[count + channel.channelIndex] = int32[count + channel.channelIndex]! - 1;
+    int32[count + channel.channelIndex] = (int32[count + channel.channelIndex] ?? 0) - 1;
   }
   returnChunk(core, slot, chunk);
 }
@@ -202,11 +204,13 @@ function takeFlight(channel: Channel): number {
   if (channel.writeAcked !== channel.writeNext) {
     const flight = channel.writeAcked & FLIGHT_MASK;
     channel.writeAcked = (channel.writeAcked + 1) | 0;
-    return channel.writeChunk[flight] === HELD_NOTIFICATION ? -1 : channel.writeTransfer[flight]!;
+    return channel.writeChunk[flight] === HELD_NOTIFICATION
+      ? -1
+      : (channel.writeTransfer[flight] ?? 0);
   }
   const flight = channel.readDone & FLIGHT_MASK;
   channel.readDone = (channel.readDone + 1) | 0;
-  return channel.readTransfer[flight]!;
+  return channel.readTransfer[flight] ?? 0;
 }
 
 /** The session is over: nothing of its closed channels will be settled. */

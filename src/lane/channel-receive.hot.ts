@@ -150,7 +150,9 @@ function parseFrame(core: LaneCore, channel: Channel): number {
   const entries = words[word + WORD_TABLE_ENTRIES]!;
   const headBytes = DATA_HEAD_BYTES + entries * TABLE_ENTRY_BYTES;
   const wholeBytes =
-    kind === FRAME_NOTIFY || kind === FRAME_SIGNAL ? headBytes + words[word + WORD_PAYLOAD_BYTES]! : headBytes;
+    kind === FRAME_NOTIFY || kind === FRAME_SIGNAL
+      ? headBytes + words[word + WORD_PAYLOAD_BYTES]!
+      : headBytes;
   if (available < wholeBytes) return FRAME_WAITS;
   if (entries > 0) {
     word = alignStaged(channel, headBytes);

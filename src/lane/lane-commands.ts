@@ -6,7 +6,7 @@ import type { StreamPort } from '../transport/stream-port.js';
 import { Channel } from './channel.js';
 import { closeChannel, endChannel, giveUpParked, settleChannel } from './channel-end.js';
 import { sendTurn } from './channel-send.hot.js';
-import type { LaneCore } from './lane-core.js';
+import { type LaneCore, sessionLane } from './lane-core.js';
 import {
   FAIL_CANCELLED,
   TRANSFER_GENERATION,
@@ -103,7 +103,7 @@ function addChannel(core: LaneCore, hooks: LaneHooks, words: Int32Array): void {
     isStriped: (words[6] ?? 1) > 1,
   });
   core.channels.push(channel);
-  const session = core.sessions[sessionIndex]!;
+  const session = sessionLane(core, sessionIndex);
   session.isOpen = true;
   session.openChannels++;
   hooks.onChannelAdded(channel);
@@ -132,8 +132,8 @@ function dropChannel(core: LaneCore, hooks: LaneHooks, words: Int32Array): void 
 function retryChunk(core: LaneCore, words: Int32Array): void {
   const [slot = 0, generation = 0, chunk = 0] = words;
   assert(isCurrent(core, slot, generation), 'a transfer with a chunk to send is not over');
-  const session =
-    core.sessions[core.int32[transferWord(core.transfersAt, slot, TRANSFER_SESSION)]!]!;
+  const word = transferWord(core.transfersAt, slot, TRANSFER_SESSION);
+  const session = sessionLane(core, core.int32[word] ?? 0);
   if (!session.isOpen) giveUp(core, slot);
   else if (session.openChannels === 0) returnChunk(core, slot, chunk);
   else if (chunk < 0) pushNotify(core, session, slot);

@@ -1,6 +1,7 @@
 // The state of one lane: its channels, what is posted on each session, its rings. The same core
 // runs in a worker thread or, without threads, inside the caller.
 
+import { assert } from '../base/assert.js';
 import type { FixedMemory } from '../memory/fixed-memory.js';
 import { createFixedMemory, destroyFixedMemory } from '../memory/fixed-memory.js';
 import { type RegionTable, regionTableOver } from '../memory/region-table.js';
@@ -106,6 +107,12 @@ export class LaneCore {
     this.isZeroCopy = options.isZeroCopy;
     this.stallUs = options.stallUs;
   }
+}
+
+export function sessionLane(core: LaneCore, sessionIndex: number): SessionLane {
+  const session = core.sessions[sessionIndex];
+  assert(session !== undefined, `session ${sessionIndex} is in the table`);
+  return session;
 }
 
 /** What a lane holds besides the shared memory; it must not step any more. */

@@ -12,7 +12,7 @@ export const COMMAND_CLOSE_SESSION = 3;
 export const COMMAND_CANCEL = 4;
 /** [session, channel, epoch] Close this end of the channel and say so. */
 export const COMMAND_DROP_CHANNEL = 5;
-/** [session, channel, epoch, landed, refusals] then [sequence, reason] of each: the peer's fence. */
+/** [session, channel, epoch, landed, refusals], [sequence, reason] …: the peer's fence. */
 export const COMMAND_SETTLE_CHANNEL = 6;
 /** [slot, generation, chunk] Chunk −1 is the notification. */
 export const COMMAND_RETRY = 7;

@@ -1,6 +1,6 @@
-// Data over shared memory as users meet it: what is refused, what a receipt says, what a hostile or
-// killed peer does, and that no file stays in /dev/shm. Bytes and kills are in two-processes, NIXL's
-// contract in test/contract/backend-tcpx.
+// Data over shared memory as users meet it: what is refused, what a receipt says, what a hostile
+// or killed peer does, and that no file stays in /dev/shm. Bytes and kills are in two-processes,
+// NIXL's contract in test/contract/backend-tcpx.
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
@@ -41,7 +41,7 @@ async function assertNothingLeft(): Promise<void> {
 }
 
 for (const [name, settings] of Object.entries(MODES)) {
-  test(`shm, ${name}: writes, reads and notifications land; the receipt names the path`, async () => {
+  test(`shm, ${name}: all lands, and the receipt names the path`, async () => {
     const pair = await openPair(settings);
     const bytes = 6_000_001;
     const source = new Uint8Array(bytes).map((_, index) => index * 31 + (index >> 8));

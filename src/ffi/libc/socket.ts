@@ -72,7 +72,7 @@ const getpeernameC = bindFunction<(fd: number, addr: number, length: number) => 
   'int getpeername(int fd, uintptr_t addr, uintptr_t length)',
 );
 
-// Declared with three fixed parameters: x86-64 and arm64 Linux pass a variadic integer the same way.
+// Declared with three fixed parameters: x86-64 and arm64 pass a variadic integer the same way.
 const ioctlC = bindFunction<(fd: number, request: number, addr: number) => number>(
   'int ioctl(int fd, unsigned long request, uintptr_t addr)',
 );

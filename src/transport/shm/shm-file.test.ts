@@ -1,4 +1,4 @@
-// The file behind a channel's shared memory: private, gone at once, and refused unless it is the one.
+// The file behind a channel's shared memory: private, gone at once, refused unless it is the one.
 
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';

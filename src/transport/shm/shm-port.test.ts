@@ -1,5 +1,5 @@
 // Two shared-memory ports of one process, joined by a loopback socket: bytes of every size and
-// vector, sleep and doorbell, the peer's end, and a peer that writes nonsense into the shared words.
+// vector, sleep and doorbell, the peer's end, and a peer that writes nonsense into the words.
 
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
