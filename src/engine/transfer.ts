@@ -3,7 +3,14 @@
 import type { DataPath } from './handshake.js';
 import { type ErrorCode, TcpxError } from '../base/errors.js';
 import { formatBytes } from '../base/units.js';
-import { FAIL_BOUNDS, FAIL_CANCELLED, FAIL_KEY, FAIL_RIGHTS, FAIL_STALE } from '../lane/layout.js';
+import {
+  FAIL_BOUNDS,
+  FAIL_CANCELLED,
+  FAIL_CHECKSUM,
+  FAIL_KEY,
+  FAIL_RIGHTS,
+  FAIL_STALE,
+} from '../lane/layout.js';
 import type { ChannelReceipt, Receipt } from './receipt.js';
 
 export type TransferStatus = 'active' | 'done' | 'failed';
@@ -41,6 +48,9 @@ export interface TransferOutcome {
   readonly channels: readonly ChannelReceipt[];
   /** Chunks and notifications that had to be sent again. */
   readonly retries: number;
+  /** Of them: those that had arrived with a wrong checksum, and where the last had. */
+  readonly damaged: number;
+  readonly damagedWhere: string;
   /** Why the session was lost, where that is the failure. */
   readonly sessionError: TcpxError | undefined;
 }
@@ -140,6 +150,7 @@ export class Transfer {
       bytesConfirmed: channels.reduce((sum, channel) => sum + channel.bytes, 0),
       chunks: facts.chunks,
       retries: this.#outcome?.retries ?? 0,
+      damaged: this.#outcome?.damaged ?? 0,
       channels,
       durationUs: (this.#finishedUs || this.#host.nowUs()) - facts.postedUs,
     };
@@ -166,7 +177,8 @@ export class Transfer {
     const code = this.#failureCode(outcome.failure);
     const cause = outcome.sessionError;
     const reason = cause === undefined ? FAILURE_TEXTS[code] : `${cause.code}: ${cause.message}`;
-    const message = `${what}: ${reason ?? 'failed'} (${formatBytes(confirmed)} confirmed)`;
+    const where = code === 'ERR_XFER_CHECKSUM' ? ` on ${outcome.damagedWhere}` : '';
+    const message = `${what}: ${reason ?? 'failed'}${where} (${formatBytes(confirmed)} confirmed)`;
     const facts = { transfer: `${slot}.${generation}`, peer, bytes, bytesConfirmed: confirmed };
     return new TcpxError(code, message, cause === undefined ? { facts } : { facts, cause });
   }
@@ -181,6 +193,8 @@ export class Transfer {
         return 'ERR_PEER_RIGHTS';
       case FAIL_BOUNDS:
         return 'ERR_PEER_BOUNDS';
+      case FAIL_CHECKSUM:
+        return 'ERR_XFER_CHECKSUM';
       case FAIL_CANCELLED:
         return this.#cancelCode;
       default:
@@ -194,6 +208,7 @@ const FAILURE_TEXTS: Partial<Record<ErrorCode, string>> = {
   ERR_PEER_KEY: 'the peer does not know the key of the descriptor',
   ERR_PEER_RIGHTS: 'the region does not grant this operation',
   ERR_PEER_BOUNDS: 'the operation reaches beyond the region',
+  ERR_XFER_CHECKSUM: 'arrived damaged again and again',
   ERR_XFER_CANCELLED: 'cancelled',
   ERR_XFER_DEADLINE: 'deadline passed',
   ERR_XFER_FAILED: 'the session is gone',
