@@ -4,8 +4,10 @@
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
-import { after, test } from 'node:test';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { after, type TestContext, test } from 'node:test';
 import { sleepMs } from '../../src/base/clock.js';
 import type { SettingValues } from '../../src/base/settings.js';
 import { openFixedMemory } from '../../src/memory/fixed-memory.js';
@@ -175,6 +177,54 @@ test('shm: a peer killed in mid-transfer leaves no file', async () => {
     assert.equal(session.error?.code, 'ERR_PEER_LOST');
     await engine.close();
   }
+  await assertNothingLeft();
+});
+
+/** Connections on their way to `port`, in the order in which they came. */
+async function startProxy(t: TestContext, port: number) {
+  const accepted: Socket[] = [];
+  const proxy = createServer((near) => {
+    accepted.push(near);
+    const far = connect(port, '127.0.0.1');
+    near.on('error', () => far.destroy()).on('close', () => far.destroy());
+    far.on('error', () => near.destroy()).on('close', () => near.destroy());
+    near.pipe(far).pipe(near);
+  });
+  proxy.listen(0, '127.0.0.1');
+  await once(proxy, 'listening');
+  t.after(() => {
+    for (const socket of accepted) socket.destroy();
+    proxy.close();
+  });
+  return { accepted, port: (proxy.address() as AddressInfo).port };
+}
+
+test('shm: a channel whose socket is cut is fenced, and attached anew to new memory', async (t) => {
+  const settings: Partial<SettingValues> = { ...SHM, 'flow.channels': 2 };
+  const server = await openEngine(settings);
+  const proxy = await startProxy(t, server.listen({ host: '127.0.0.1', port: 0 }));
+  const client = await openEngine(settings);
+  const session = await client.connect('127.0.0.1', proxy.port);
+  const bytes = 16 << 20;
+  const source = new Uint8Array(bytes);
+  const target = new Uint8Array(bytes);
+  const local = client.register(source);
+  const remote = server.register(target).descriptor;
+  const blocks = [{ local, localOffset: 0, remote, remoteOffset: 0, bytes }];
+  for (let round = 1; round <= 3; round++) {
+    source.fill(round);
+    const transfers = [session.write(blocks), session.write(blocks), session.write(blocks)];
+    // The control connection came first; one of the youngest two is a living channel.
+    proxy.accepted.at(round === 1 ? 1 : -1)?.destroy();
+    for (const { done } of transfers) assert.equal((await done).path, 'shm');
+    assert.ok(target.every((byte) => byte === round));
+    for (const stop = Date.now() + 5000; proxy.accepted.length < 3 + round; ) {
+      assert.ok(Date.now() < stop, 'it is attached anew');
+      await sleepMs(5);
+    }
+  }
+  await client.close();
+  await server.close();
   await assertNothingLeft();
 });
 
