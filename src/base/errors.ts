@@ -107,7 +107,7 @@ export const ERROR_CODES = {
   ),
   ERR_CAP_CHECKSUM: entry(
     'flow.checksum is on and no CRC-32 code was found',
-    'Use an ordinary build of Node, or install zlib (libz.so.1); the message lists what was probed.',
+    'Use an ordinary build of Node, or install zlib; the message lists what was probed.',
   ),
   ERR_CAP_GPU: entry(
     'no usable NVIDIA GPU: the driver library, the device or a capability of it is absent',
