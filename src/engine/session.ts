@@ -2,8 +2,7 @@
 
 import { TcpxError } from '../base/errors.js';
 import type { Agreement } from '../wire/control-frame.js';
-import { ControlKind } from '../wire/control-frame.js';
-import type { ControlChannel } from './control-channel.js';
+import { ControlKind, type ControlMessage } from '../wire/control-frame.js';
 import type { DataPath } from './handshake.js';
 import type { Recovery } from './recovery.js';
 import type { Block, BlockColumns, RequestPlan } from './request.js';
@@ -29,6 +28,19 @@ export interface SessionHost {
   closeSession(session: Session, error: TcpxError): void;
   /** Where callers drive: keeps data moving until the promise settles. */
   drive<T>(promise: Promise<T>): Promise<T>;
+}
+
+/** The control connection, as far as a session needs it. */
+export interface SessionControl {
+  /** Where the peer is, for messages to people. */
+  readonly where: string;
+  readonly isOpen: boolean;
+  send(message: ControlMessage): void;
+  handOver(
+    onMessage: (message: ControlMessage) => void,
+    onFailure: (error: TcpxError) => void,
+  ): void;
+  close(): void;
 }
 
 /** A prepared request: post it as often as you like, then release it. */
@@ -67,7 +79,7 @@ export interface StrandedChunk {
 
 export class Session {
   readonly facts: SessionFacts;
-  readonly control: ControlChannel;
+  readonly control: SessionControl;
   readonly #host: SessionHost;
   #state: SessionState = SessionState.Attaching;
   /** What lives of its channels; set when the session is made. */
@@ -83,7 +95,7 @@ export class Session {
   constructor(
     host: SessionHost,
     facts: SessionFacts,
-    control: ControlChannel,
+    control: SessionControl,
     recover: (session: Session) => Recovery,
   ) {
     this.#host = host;
@@ -157,7 +169,7 @@ export class Session {
 
   /** Says goodbye and gives up what is in flight. */
   async close(): Promise<void> {
-    if (this.#state === SessionState.Ready && this.control.socket.isOpen) this.#sayGoodbye();
+    if (this.#state === SessionState.Ready && this.control.isOpen) this.#sayGoodbye();
     this.#host.closeSession(this, new TcpxError('ERR_USAGE_STATE', `${this.peer}: session closed`));
     await this.#host.drive(this.#closed);
   }

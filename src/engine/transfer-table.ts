@@ -116,6 +116,12 @@ export class TransferTable {
     return this.#freeCount > SIGNAL_ENTRIES;
   }
 
+  /** Entries in flight, and finished ones that a lane may still look at. */
+  usedCount(): number {
+    this.#reclaim();
+    return this.#count - this.#freeCount;
+  }
+
   #takeFree(): number {
     if (this.#freeCount === 0) this.#reclaim();
     assert(this.#freeCount > 0, 'an entry is free');

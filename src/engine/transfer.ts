@@ -27,6 +27,8 @@ export interface TransferHost {
   endAwait(): void;
   requestCancel(slot: number, generation: number): void;
   nowUs(): number;
+  /** Calls after this time; returns what takes it back. */
+  after(delayMs: number, act: () => void): () => void;
 }
 
 /** The facts that are fixed at post. */
@@ -64,7 +66,7 @@ export class Transfer {
   #promise: Promise<Receipt> | undefined;
   #resolve: ((receipt: Receipt) => void) | undefined;
   #reject: ((error: TcpxError) => void) | undefined;
-  #deadline: NodeJS.Timeout | undefined;
+  #cancelDeadline: (() => void) | undefined;
   #releaseSignal: (() => void) | undefined;
   #cancelCode: ErrorCode = 'ERR_XFER_CANCELLED';
 
@@ -132,10 +134,10 @@ export class Transfer {
 
   /** Cancels by itself after this time. */
   setDeadline(deadlineMs: number): void {
-    this.#deadline = setTimeout(() => {
+    this.#cancelDeadline = this.#host.after(deadlineMs, () => {
       this.#cancelCode = 'ERR_XFER_DEADLINE';
       this.cancel();
-    }, deadlineMs);
+    });
   }
 
   receipt(): Receipt {
@@ -160,7 +162,7 @@ export class Transfer {
   settle(outcome: TransferOutcome): void {
     this.#outcome = outcome;
     this.#finishedUs = this.#host.nowUs();
-    clearTimeout(this.#deadline);
+    this.#cancelDeadline?.();
     this.#releaseSignal?.();
     if (outcome.failure !== 0) this.#error = this.#failureError(outcome);
     if (this.#resolve === undefined) return;

@@ -1,6 +1,6 @@
 // Requests and transfers: prepared into the arena, posted to the lanes, settled from their events.
 
-import { systemClock } from '../base/clock.js';
+import { type Clock, systemClock } from '../base/clock.js';
 import { TcpxError } from '../base/errors.js';
 import {
   ENGINE_FINISHED,
@@ -37,6 +37,10 @@ export interface TransfersOptions {
   readonly transfersMax: number;
   readonly trustName: string;
   readonly isCallerDriven: boolean;
+  /** What transfers are timed by; the system's unless a simulation has its own. */
+  readonly clock?: Clock;
+  /** Calls after this time; a timer of the event loop unless a simulation has its own. */
+  readonly after?: (delayMs: number, act: () => void) => () => void;
   poll(): void;
 }
 
@@ -51,6 +55,7 @@ export class Transfers implements TransferHost {
   readonly #table: TransferTable;
   readonly #inFlight: (InFlight | undefined)[] = [];
   readonly #moves: TransferMoves;
+  readonly #clock: Clock;
   #awaiting = 0;
   #isClosed = false;
   #isPumping = false;
@@ -59,6 +64,7 @@ export class Transfers implements TransferHost {
 
   constructor(options: TransfersOptions) {
     this.#options = options;
+    this.#clock = options.clock ?? systemClock;
     const { shared, offsets } = options.lanes;
     const entries = options.transfersMax + SIGNAL_ENTRIES;
     this.#table = new TransferTable(shared, offsets.transfersAt, entries);
@@ -146,7 +152,7 @@ export class Transfers implements TransferHost {
       peer: session.peer,
       path: session.facts.path,
       trust: this.#options.trustName,
-      postedUs: systemClock.nowUs(),
+      postedUs: this.nowUs(),
     });
     const entry = { transfer, session, locals: plan.locals, ...notify, onSettled, laneBits: 0 };
     this.#inFlight[slot] = entry;
@@ -187,7 +193,7 @@ export class Transfers implements TransferHost {
       peer: session.peer,
       path: session.facts.path,
       trust: this.#options.trustName,
-      postedUs: systemClock.nowUs(),
+      postedUs: this.nowUs(),
     });
     const entry = { transfer, session, locals: [], ...notify, onSettled: undefined, laneBits: 0 };
     this.#inFlight[slot] = entry;
@@ -317,7 +323,18 @@ export class Transfers implements TransferHost {
   }
 
   nowUs(): number {
-    return systemClock.nowUs();
+    return this.#clock.nowUs();
+  }
+
+  after(delayMs: number, act: () => void): () => void {
+    if (this.#options.after !== undefined) return this.#options.after(delayMs, act);
+    const timer = setTimeout(act, delayMs);
+    return () => clearTimeout(timer);
+  }
+
+  /** Entries that a lane or a program still uses, signals included. */
+  get entriesUsed(): number {
+    return this.#table.usedCount();
   }
 
   requestCancel(slot: number, generation: number): void {

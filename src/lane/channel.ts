@@ -1,7 +1,7 @@
 // One ordered stream to a peer, as its lane sees it: what is being sent, what is in flight, what is
 // being received. All memory is taken when the channel is added; the .hot files only move indexes.
 
-import { createFixedMemory, destroyFixedMemory, type FixedMemory } from '../memory/fixed-memory.js';
+import { type FixedMemory, type MemorySource, mappedMemory } from '../memory/fixed-memory.js';
 import { assert } from '../base/assert.js';
 import { type StreamPort, ZERO_COPY_BYTES_MIN } from '../transport/stream-port.js';
 import {
@@ -19,6 +19,8 @@ export const FLIGHT_MASK = FLIGHT_SLOTS - 1;
 export const FLIGHT_AGAIN = -3;
 /** In place of a chunk: a notification that waits for the chunks before it. */
 export const FLIGHT_HELD = -2;
+/** In place of a chunk in flight: it was refused, and is not to be counted when it has landed. */
+export const FLIGHT_REFUSED = -4;
 
 /** Chunks that a striped channel may hold before its rate is known. */
 const FLIGHT_START_CHUNKS = 4;
@@ -51,6 +53,7 @@ export interface ChannelOptions {
   readonly chunkBytesMax: number;
   /** Whether other channels pull from the same transfers. */
   readonly isStriped: boolean;
+  readonly memory?: MemorySource;
 }
 
 export class Channel {
@@ -60,6 +63,7 @@ export class Channel {
   readonly epoch: number;
   readonly windowChunks: number;
   readonly chunkBytesMax: number;
+  readonly #memory: MemorySource;
   isOpen = true;
   /** From the last wake-up or a full read: worth trying. */
   isReadable = true;
@@ -178,10 +182,11 @@ export class Channel {
     this.flightLimitBytes = options.isStriped
       ? FLIGHT_START_CHUNKS * options.chunkBytesMax
       : Number.POSITIVE_INFINITY;
-    this.heads = createFixedMemory(HEAD_MEMORY_BYTES);
-    this.staging = createFixedMemory(ALIGNED_HEAD_AT + HEAD_AND_TABLE_BYTES_MAX);
+    this.#memory = options.memory ?? mappedMemory;
+    this.heads = this.#memory.create(HEAD_MEMORY_BYTES);
+    this.staging = this.#memory.create(ALIGNED_HEAD_AT + HEAD_AND_TABLE_BYTES_MAX);
     // Two Float64 (address, bytes) per segment of each read that may wait.
-    this.serveMemory = createFixedMemory(FLIGHT_SLOTS * TABLE_ENTRIES_MAX * 16, {
+    this.serveMemory = this.#memory.create(FLIGHT_SLOTS * TABLE_ENTRIES_MAX * 16, {
       isReserveOnly: true,
     });
   }
@@ -189,8 +194,8 @@ export class Channel {
   /** Frees what the channel holds. With `isAborted` what was not sent yet is thrown away. */
   destroy(isAborted = false): void {
     this.port.close(isAborted);
-    destroyFixedMemory(this.heads);
-    destroyFixedMemory(this.staging);
-    destroyFixedMemory(this.serveMemory);
+    this.#memory.destroy(this.heads);
+    this.#memory.destroy(this.staging);
+    this.#memory.destroy(this.serveMemory);
   }
 }

@@ -50,7 +50,7 @@ import {
   RULE_UNASKED,
   RULE_WINDOW,
 } from '../wire/data-frame-rules.js';
-import { type Channel, FLIGHT_AGAIN, FLIGHT_MASK } from './channel.js';
+import { type Channel, FLIGHT_AGAIN, FLIGHT_MASK, FLIGHT_REFUSED } from './channel.js';
 import { chunkWordOf, onChunkConfirmed } from './chunk-confirmed.hot.js';
 import { askAgain } from './damaged-chunk.hot.js';
 import { type LaneCore, SINK_BYTES } from './lane-core.js';
@@ -379,7 +379,7 @@ export function refuseFlight(
     askAgain(core, channel, slot, chunk);
     return;
   }
-  channel.writeChunk[flight] = -1; // not to be counted when its acknowledgement comes
+  channel.writeChunk[flight] = FLIGHT_REFUSED;
   failTransfer(core, slot, reason);
 }
 

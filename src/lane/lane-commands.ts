@@ -102,6 +102,7 @@ function addChannel(core: LaneCore, hooks: LaneHooks, words: Int32Array): void {
     windowChunks: words[4] ?? 1,
     chunkBytesMax: words[5] ?? 0,
     isStriped: (words[6] ?? 1) > 1,
+    memory: core.memory,
   });
   core.channels.push(channel);
   const session = sessionLane(core, sessionIndex);

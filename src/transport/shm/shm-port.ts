@@ -134,6 +134,11 @@ export class ShmPort implements PolledPort, Bell {
     return RING_BYTES - knownBytes(this.#out);
   }
 
+  /** Memory is not cut; a peer that is gone shows by its socket. */
+  isPathSilent(): boolean {
+    return false;
+  }
+
   close(): void {
     // Unread bytes would turn the farewell into a reset.
     this.#askSocket();
