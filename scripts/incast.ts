@@ -1,5 +1,5 @@
-// `npm run incast -- [--seconds S] [N…]`: N initiators write to one target for some seconds; the table
-// of docs/reliability.md. Total rate, how equal the shares are, what memory it takes, false alarms.
+// `npm run incast -- [--seconds S] [N…]`: N initiators write to one target for some seconds; the
+// table of docs/reliability.md: total rate, how equal the shares are, memory, false alarms.
 
 import { fork } from 'node:child_process';
 import { readFileSync } from 'node:fs';

@@ -4,6 +4,7 @@
 import { TcpxError } from '../base/errors.js';
 import type { HostFacts } from '../results/bench-result.js';
 import type { RegionDescriptor } from '../engine/internal.js';
+import type { MemoryKind } from './bench-memory.js';
 
 export type BenchMessage =
   /** Initiator → target: allocate, register, describe yourself. */
@@ -11,6 +12,7 @@ export type BenchMessage =
       readonly kind: 'setup';
       readonly sizeBytes: number;
       readonly blockBytes: number;
+      readonly memory: MemoryKind;
     }
   | { readonly kind: 'ready'; readonly region: RegionDescriptor; readonly host: HostFacts }
   /** Before a timed window: fill for a read, note the CPU time. */
@@ -65,6 +67,7 @@ export function decodeBenchMessage(bytes: Uint8Array): BenchMessage {
 function isPlausible(name: string, field: unknown): boolean {
   if (typeof field === 'number') return Number.isSafeInteger(field) || name === 'cpuUs';
   if (name === 'region') return isDescriptor(field);
+  if (name === 'memory') return field === 'dram' || field === 'vram';
   if (name === 'host') return typeof field === 'object' && field !== null;
   return typeof field === 'string' || typeof field === 'boolean';
 }

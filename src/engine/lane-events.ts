@@ -6,6 +6,7 @@ import {
   DOWN_EVENT_WORDS,
   EVENT_CHANNEL_DOWN,
   EVENT_CONTROL_READY,
+  EVENT_DEVICE_FAILED,
   EVENT_FINISHED,
   EVENT_NOTIFICATION,
   EVENT_REFUSED,
@@ -35,7 +36,13 @@ export interface LaneEventsOptions {
   pollControl(): void;
 }
 
-const REFUSALS = ['', 'stale region', 'wrong key', 'no right', 'out of bounds'];
+const REFUSALS: Readonly<Record<number, string>> = {
+  1: 'stale region',
+  2: 'wrong key',
+  3: 'no right',
+  4: 'out of bounds',
+  16: 'GPU copy failed',
+};
 
 export class LaneEvents {
   readonly #options: LaneEventsOptions;
@@ -76,6 +83,9 @@ export class LaneEvents {
         break;
       case EVENT_REFUSED:
         this.#onRefused(first, lanes.shared.int32.subarray(word + 1, word + 4));
+        break;
+      case EVENT_DEVICE_FAILED:
+        this.#onDeviceFailed(first, at);
         break;
       case EVENT_CONTROL_READY:
         this.#options.pollControl();
@@ -143,6 +153,12 @@ export class LaneEvents {
   #onRetry(words: Int32Array): void {
     const [slot = 0, generation = 0, chunk = 0] = words;
     this.#options.transfers.onRetry(slot, generation, chunk);
+  }
+
+  #onDeviceFailed(bytes: number, at: number): void {
+    const text = this.#options.lanes.shared.uint8.slice(at + 4, at + 4 + bytes);
+    const reason = new TextDecoder().decode(text);
+    this.#options.log.error('a lane cannot use a GPU; transfers on it will fail', { reason });
   }
 
   #onRefused(sessionIndex: number, words: Int32Array): void {

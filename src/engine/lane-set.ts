@@ -28,6 +28,7 @@ import {
   reserveRecord,
 } from '../lane/record-ring.hot.js';
 import { type FixedMemory, type MemorySource, mappedMemory } from '../memory/fixed-memory.js';
+import type { GpuProvider } from '../memory/staging-device.js';
 import { closeDoorbell, createDoorbell, ringDoorbell } from '../transport/tcp/readiness.js';
 import { readZeroCopy, type ZeroCopyStats } from './zero-copy-stats.js';
 import { WakePipe } from '../transport/tcp/wake-pipe.js';
@@ -41,6 +42,7 @@ export interface LaneSetOptions {
   readonly cpus: readonly (readonly number[])[];
   readonly controlFd: number;
   readonly isZeroCopy: boolean;
+  readonly staging: StagingChoice;
   readonly stallUs: number;
   readonly isChecked: boolean;
   readonly receiveBytes: number;
@@ -52,6 +54,15 @@ export interface LaneSetOptions {
   /** Something happened while the main thread slept. */
   onWake(): void;
   onLaneFailed(laneIndex: number, error: Error): void;
+}
+
+/** How lanes reach GPUs. */
+export interface StagingChoice {
+  readonly stagingBytes: number;
+  /** Module that stands in for CUDA; empty: CUDA. */
+  readonly gpuModule: string;
+  /** For a lane inside the caller; undefined where there is none. */
+  openProvider(): GpuProvider | undefined;
 }
 
 interface LaneHandle {
@@ -100,7 +111,7 @@ export class LaneSet {
 
   #inlineLane(laneIndex: number): InlineLane {
     const { shape, sessionCount, isZeroCopy, stallUs, inline, memory } = this.#options;
-    const { isChecked, receiveBytes } = this.#options;
+    const { isChecked, receiveBytes, staging } = this.#options;
     const core = new LaneCore({
       shared: this.shared,
       shape,
@@ -108,6 +119,7 @@ export class LaneSet {
       sessionCount,
       ackDelayTurns: 1,
       isZeroCopy,
+      staging: { provider: staging.openProvider(), stagingBytes: staging.stagingBytes },
       stallUs,
       isChecked,
       receiveBytes,
@@ -135,6 +147,7 @@ export class LaneSet {
   #startWorker(lane: LaneHandle, laneIndex: number): Promise<void> {
     const { shape, sessionCount, spinUs, cpus, controlFd, isZeroCopy } = this.#options;
     const { stallUs, isChecked, receiveBytes } = this.#options;
+    const { stagingBytes, gpuModule } = this.#options.staging;
     const workerData: LaneWorkerData = {
       sharedAddr: this.shared.addr,
       sharedBytes: this.shared.bytes,
@@ -147,6 +160,8 @@ export class LaneSet {
       spinUs,
       cpus: cpus[laneIndex] ?? [],
       isZeroCopy,
+      stagingBytes,
+      gpuModule,
       stallUs,
       isChecked,
       receiveBytes,

@@ -8,11 +8,14 @@ import type { Recovery } from './recovery.js';
 import type { Block, BlockColumns, RequestPlan } from './request.js';
 import { SessionState, nextSessionState } from './session-state.js';
 import type { Transfer } from './transfer.js';
+import type { SourceEvent } from './transfer-table.js';
 
 export interface PostOptions {
   /** Delivered to the peer after every byte has landed. */
   readonly notify?: Uint8Array | string;
   readonly deadlineMs?: number;
+  /** CUDA event of this process after which the source may be read; for writes. */
+  readonly sourceReady?: SourceEvent;
   /** Cancels the transfer when aborted. */
   readonly signal?: AbortSignal;
 }

@@ -1,17 +1,18 @@
 // One post of a request, as its owner sees it: polled, awaited, waited for, cancelled.
 
-import type { DataPath } from './handshake.js';
 import { type ErrorCode, TcpxError } from '../base/errors.js';
 import { formatBytes } from '../base/units.js';
 import {
   FAIL_BOUNDS,
   FAIL_CANCELLED,
   FAIL_CHECKSUM,
+  FAIL_DEVICE,
   FAIL_KEY,
+  FAIL_PEER_DEVICE,
   FAIL_RIGHTS,
   FAIL_STALE,
 } from '../lane/layout.js';
-import type { ChannelReceipt, Receipt } from './receipt.js';
+import type { ChannelReceipt, Receipt, StageTimes, TransferPath } from './receipt.js';
 
 export type TransferStatus = 'active' | 'done' | 'failed';
 
@@ -39,15 +40,16 @@ export interface TransferFacts {
   readonly bytes: number;
   readonly chunks: number;
   readonly peer: string;
-  readonly path: DataPath;
   readonly trust: string;
   readonly postedUs: number;
+  readonly path: TransferPath;
 }
 
 /** What the engine reads from the entry when the transfer finishes. */
 export interface TransferOutcome {
   readonly failure: number;
   readonly channels: readonly ChannelReceipt[];
+  readonly stages?: StageTimes | undefined;
   /** Chunks and notifications that had to be sent again. */
   readonly retries: number;
   /** Of them: those that had arrived with a wrong checksum, and where the last had. */
@@ -143,6 +145,7 @@ export class Transfer {
   receipt(): Receipt {
     const { facts } = this;
     const channels = this.#outcome?.channels ?? [];
+    const stages = this.#outcome?.stages;
     return {
       peer: facts.peer,
       path: facts.path,
@@ -155,6 +158,7 @@ export class Transfer {
       damaged: this.#outcome?.damaged ?? 0,
       channels,
       durationUs: (this.#finishedUs || this.#host.nowUs()) - facts.postedUs,
+      ...(stages === undefined ? {} : { stages }),
     };
   }
 
@@ -199,6 +203,10 @@ export class Transfer {
         return 'ERR_XFER_CHECKSUM';
       case FAIL_CANCELLED:
         return this.#cancelCode;
+      case FAIL_DEVICE:
+        return 'ERR_XFER_DEVICE';
+      case FAIL_PEER_DEVICE:
+        return 'ERR_PEER_DEVICE';
       default:
         return 'ERR_XFER_FAILED';
     }
@@ -211,6 +219,8 @@ const FAILURE_TEXTS: Partial<Record<ErrorCode, string>> = {
   ERR_PEER_RIGHTS: 'the region does not grant this operation',
   ERR_PEER_BOUNDS: 'the operation reaches beyond the region',
   ERR_XFER_CHECKSUM: 'arrived damaged again and again',
+  ERR_PEER_DEVICE: 'a GPU copy failed at the peer',
+  ERR_XFER_DEVICE: 'a GPU copy failed here',
   ERR_XFER_CANCELLED: 'cancelled',
   ERR_XFER_DEADLINE: 'deadline passed',
   ERR_XFER_FAILED: 'the session is gone',

@@ -17,6 +17,7 @@ import { waitForChange } from '../memory/thread-wait.js';
 import { NOTIFICATION_BYTES_MAX } from '../wire/data-frame.js';
 import type { LaneSet } from './lane-set.js';
 import type { ChannelReceipt } from './receipt.js';
+import { isStagedPath, pathOf } from './transfer-path.js';
 import {
   type Block,
   type BlockColumns,
@@ -28,7 +29,7 @@ import {
 import type { PostOptions, Request, Session } from './session.js';
 import { Transfer, type TransferHost } from './transfer.js';
 import { type InFlight, TransferMoves } from './transfer-moves.js';
-import { SIGNAL_ENTRIES, TransferTable } from './transfer-table.js';
+import { SIGNAL_ENTRIES, type SourceEvent, TransferTable } from './transfer-table.js';
 
 export interface TransfersOptions {
   readonly lanes: LaneSet;
@@ -41,6 +42,8 @@ export interface TransfersOptions {
   readonly clock?: Clock;
   /** Calls after this time; a timer of the event loop unless a simulation has its own. */
   readonly after?: (delayMs: number, act: () => void) => () => void;
+  /** Makes the lanes know a GPU. */
+  openDevice(device: number): void;
   poll(): void;
 }
 
@@ -128,6 +131,8 @@ export class Transfers implements TransferHost {
     }
     for (const region of plan.locals) this.#options.regions.assertRegistered(region);
     this.#table.assertFree();
+    const source = checkSource(operation, options.sourceReady);
+    if (source !== undefined) this.#options.openDevice(source.device);
     const notify = this.#placeNotification(options.notify);
     for (const region of plan.locals) this.#options.regions.retain(region);
     const lanes = session.recovery.book.livingLanes;
@@ -142,6 +147,8 @@ export class Transfers implements TransferHost {
       notifyBytes: notify.notifyBytes,
       notifyAt: notify.notifyAt,
       holders,
+      isStaged: isStagedPath(pathOf(session, plan)),
+      source,
     });
     const transfer = new Transfer(this, {
       slot,
@@ -150,9 +157,9 @@ export class Transfers implements TransferHost {
       bytes: plan.totalBytes,
       chunks: plan.chunks.length,
       peer: session.peer,
-      path: session.facts.path,
       trust: this.#options.trustName,
       postedUs: this.nowUs(),
+      path: pathOf(session, plan),
     });
     const entry = { transfer, session, locals: plan.locals, ...notify, onSettled, laneBits: 0 };
     this.#inFlight[slot] = entry;
@@ -271,6 +278,8 @@ export class Transfers implements TransferHost {
     for (const region of entry.locals) this.#options.regions.release(region);
     if (entry.notifyAt >= 0) this.#options.arena.free(entry.notifyAt, entry.notifyBytes);
     entry.onSettled?.();
+    const isStaged = isStagedPath(entry.transfer.facts.path);
+    const stages = isStaged ? this.#table.stageTimes(slot) : undefined;
     const sessionError = failure === FAIL_CHANNEL ? entry.session.error : undefined;
     const retries = this.#table.retries(slot);
     const damaged = this.#table.damaged(slot);
@@ -279,6 +288,7 @@ export class Transfers implements TransferHost {
     entry.transfer.settle({
       failure,
       channels,
+      stages,
       retries,
       damaged: damaged.count,
       damagedWhere: damaged.count > 0 ? where : '',
@@ -366,6 +376,15 @@ export class Transfers implements TransferHost {
     this.#pollCount = (this.#pollCount + 1) | 0;
     return this.#options.isCallerDriven && (this.#pollCount & CONTROL_POLL_MASK) === 0;
   }
+}
+
+function checkSource(operation: 'write' | 'read', event: SourceEvent | undefined) {
+  if (event === undefined) return undefined;
+  if (operation === 'read') {
+    throw new TcpxError('ERR_USAGE_ARGUMENT', 'post: sourceReady goes with a write');
+  }
+  if (Number.isSafeInteger(event.handle) && event.handle > 0) return event;
+  throw new TcpxError('ERR_USAGE_ARGUMENT', `post: ${event.handle} is not the handle of an event`);
 }
 
 function applyOptions(transfer: Transfer, options: PostOptions): void {

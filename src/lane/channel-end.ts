@@ -11,6 +11,7 @@ import { type Channel, FLIGHT_AGAIN, FLIGHT_HELD, FLIGHT_MASK } from './channel.
 import { onChunkConfirmed } from './chunk-confirmed.hot.js';
 import { grantCredit } from './credit.js';
 import { refuseFlight } from './frame-handlers.hot.js';
+import { dropIn } from './landing.hot.js';
 import type { LaneHooks } from './lane-commands.js';
 import { type LaneCore, sessionLane } from './lane-core.js';
 import {
@@ -34,6 +35,7 @@ import {
   SETTLE_COMMAND_WORDS,
 } from './messages.js';
 import { publishRecords, reserveRecord, ringFreeBytes } from './record-ring.hot.js';
+import { dropOut } from './staging-send.hot.js';
 import {
   confirmChunks,
   giveUp,
@@ -146,8 +148,9 @@ export function closeChannel(
   sessionLane(core, channel.sessionIndex).openChannels--;
   channel.isOpen = false;
   hooks.onChannelRemoved(channel);
-  // First of all: what is given up later goes back to its owner, and a socket that is sending from
-  // that memory must have let go of it.
+  dropStaged(core, channel);
+  // Before the rest: what is given up later goes back to its owner, and a socket that is sending
+  // from that memory must have let go of it.
   channel.destroy(isAborted);
   if (channel.frameRegion >= 0) closeAccess(core.regions, channel.frameRegion);
   for (; channel.serveDone !== channel.serveTail; channel.serveDone = (channel.serveDone + 1) | 0) {
@@ -156,6 +159,19 @@ export function closeChannel(
   }
   core.parked.push(channel);
   grantCredit(core);
+}
+
+// Device copies first: they use memory that is given back, and what they make land belongs into
+// the fence. Chunks that were not framed wait for another channel, or go with the session.
+function dropStaged(core: LaneCore, channel: Channel): void {
+  dropOut(channel);
+  dropIn(core, channel);
+  const { stage } = channel;
+  const { retries } = sessionLane(core, channel.sessionIndex);
+  for (; stage.outHead !== stage.outTail; stage.outHead = (stage.outHead + 1) | 0) {
+    const at = stage.outHead & FLIGHT_MASK;
+    retries.push(stage.outTransfer[at] ?? 0, stage.outChunk[at] ?? 0);
+  }
 }
 
 /** The peer's fence, as in COMMAND_SETTLE_CHANNEL at this word. */

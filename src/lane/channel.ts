@@ -10,10 +10,10 @@ import {
   TABLE_ENTRIES_MAX,
   TABLE_ENTRY_BYTES,
 } from '../wire/data-frame.js';
+import { ChannelStaging } from './channel-staging.js';
+import { FLIGHT_MASK, FLIGHT_SLOTS } from './flight.js';
 
-/** Operations in flight per direction: the largest window, and the reads of a vector being sent. */
-export const FLIGHT_SLOTS = 512;
-export const FLIGHT_MASK = FLIGHT_SLOTS - 1;
+export { FLIGHT_MASK, FLIGHT_SLOTS };
 
 /** In place of a chunk in flight: it was damaged and goes again, so nothing is confirmed by it. */
 export const FLIGHT_AGAIN = -3;
@@ -86,8 +86,9 @@ export class Channel {
   /** Chunks that the peer may have in flight to this end, and what it was told. */
   granted: number;
   grantTold: number;
-  // Own READ_REQUEST frames in flight, oldest at readDone.
+  // Own READ_REQUEST frames in flight, oldest at readDone; those before readArrived are answered.
   readNext = 0;
+  readArrived = 0;
   readDone = 0;
   readonly readTransfer = new Int32Array(FLIGHT_SLOTS);
   readonly readChunk = new Int32Array(FLIGHT_SLOTS);
@@ -103,7 +104,9 @@ export class Channel {
   readonly readSentUs = new Float64Array(FLIGHT_SLOTS);
   readonly readDeliveredAt = new Float64Array(FLIGHT_SLOTS);
 
-  // The peer's WRITE and NOTIFY frames: how many have landed here, how many of them it knows of.
+  // The peer's WRITE and NOTIFY frames: how many have come, how many of them have landed here (less
+  // while GPU copies are under way), how many of those it knows of.
+  arrived = 0;
   landed = 0;
   ackSent = 0;
   /** Turns that an acknowledgement still waits for a frame to ride on. */
@@ -156,6 +159,9 @@ export class Channel {
   segmentCount = 0;
   readonly segmentAddr = new Float64Array(TABLE_ENTRIES_MAX + 1);
   readonly segmentBytes = new Float64Array(TABLE_ENTRIES_MAX + 1);
+
+  /** What is between GPU memory and the socket. */
+  readonly stage = new ChannelStaging();
 
   // Health: when something was last seen to move, and what stood there then (see channel-health).
   progressUs = 0;

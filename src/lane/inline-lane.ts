@@ -17,7 +17,7 @@ const openTcpPort: PortOpener = (fd, counters) => new TcpPort(fd, counters);
 /** Health is looked at once in so many polls: asking for the time costs as much as a poll. */
 const HEALTH_STEPS = 64;
 
-/** Where ports and time come from; sockets and the system's clock unless a simulation gives them. */
+/** Where ports and time come from: sockets and the system, unless a simulation gives them. */
 export interface InlineLaneOptions {
   readonly openPort?: PortOpener;
   readonly clock?: Clock;
@@ -59,9 +59,10 @@ export class InlineLane implements LaneHooks {
     }
     this.core.hasNews = false;
     this.core.hasFinished = false;
-    // Only a striped channel asks for the time, and health now and then.
+    // Only striped channels and staged transfers ask for the time, and health now and then.
     this.#steps = (this.#steps + 1) % this.#healthSteps;
-    const isTimed = this.core.channels.length > 1 || this.#steps === 0;
+    const { channels, staging } = this.core;
+    const isTimed = channels.length > 1 || staging.stagers.length > 0 || this.#steps === 0;
     const nowUs = isTimed ? this.#clock.nowUs() : 0;
     return stepLane(this.core, this, nowUs);
   }

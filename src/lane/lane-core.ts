@@ -16,6 +16,7 @@ import {
 } from './layout.js';
 import { ZERO_COPY_COUNTERS } from '../transport/stream-port.js';
 import { RecordRing } from './record-ring.js';
+import { LaneStaging, type LaneStagingOptions } from './stager.js';
 
 /** Bytes of a refused or cancelled payload go here. */
 export const SINK_BYTES = 256 * 1024;
@@ -29,6 +30,8 @@ export interface LaneCoreOptions {
   readonly ackDelayTurns: number;
   /** Whether large payload goes by MSG_ZEROCOPY. */
   readonly isZeroCopy: boolean;
+  /** Where GPUs come from, and how much memory is pinned for each; none without. */
+  readonly staging?: LaneStagingOptions;
   /** How long a channel with something in flight may stand still. */
   readonly stallUs: number;
   /** Whether chunks of this end go with a checksum. */
@@ -38,6 +41,8 @@ export interface LaneCoreOptions {
   /** Where the memory of channels comes from; mapped for each unless a simulation keeps it. */
   readonly memory?: MemorySource;
 }
+
+const NO_STAGING: LaneStagingOptions = { provider: undefined, stagingBytes: 0 };
 
 /** Transfers of one session that wait in this lane, as intrusive lists. */
 export class SessionLane {
@@ -77,6 +82,7 @@ export class LaneCore {
   readonly nextNotify: Int32Array;
   readonly sink: FixedMemory;
   readonly memory: MemorySource;
+  readonly staging: LaneStaging;
   readonly ackDelayTurns: number;
   readonly isZeroCopy: boolean;
   readonly stallUs: number;
@@ -112,6 +118,7 @@ export class LaneCore {
     this.nextNotify = new Int32Array(shape.transferCount).fill(-1);
     this.memory = options.memory ?? mappedMemory;
     this.sink = this.memory.create(SINK_BYTES);
+    this.staging = new LaneStaging(options.staging ?? NO_STAGING);
     this.ackDelayTurns = options.ackDelayTurns;
     this.isZeroCopy = options.isZeroCopy;
     this.stallUs = options.stallUs;
@@ -129,6 +136,7 @@ export function sessionLane(core: LaneCore, sessionIndex: number): SessionLane {
 /** What a lane holds besides the shared memory; it must not step any more. */
 export function destroyLaneCore(core: LaneCore): void {
   for (const channel of core.channels.splice(0)) channel.destroy();
+  core.staging.close();
   core.memory.destroy(core.sink);
 }
 

@@ -5,6 +5,7 @@ import { randomFillSync } from 'node:crypto';
 import { TcpxError } from '../base/errors.js';
 import { addressOf } from '../ffi/libc/library.js';
 import {
+  REGION_DEVICE,
   REGION_GENERATION,
   REGION_KEY,
   REGION_RIGHTS,
@@ -26,7 +27,15 @@ export type RegionSource =
   | ArrayBufferView
   | ArrayBuffer
   | SharedArrayBuffer
-  | { readonly addr: number; readonly bytes: number };
+  | { readonly addr: number; readonly bytes: number }
+  | DeviceRange;
+
+/** Memory of a GPU, by its ordinal and the driver's address. */
+export interface DeviceRange {
+  readonly device: number;
+  readonly addr: number;
+  readonly bytes: number;
+}
 
 /** What a peer needs to reach a region; made by the owner, opaque to the peer. */
 export interface RegionDescriptor {
@@ -35,6 +44,8 @@ export interface RegionDescriptor {
   readonly bytes: number;
   /** 32 hexadecimal digits. */
   readonly key: string;
+  /** GPU of the owner that the memory lies on; absent for host memory. */
+  readonly device?: number;
 }
 
 export interface Region {
@@ -42,6 +53,8 @@ export interface Region {
   readonly generation: number;
   readonly addr: number;
   readonly bytes: number;
+  /** GPU that the memory lies on; absent for host memory. */
+  readonly device?: number;
   readonly rights: RegionRights;
   readonly descriptor: RegionDescriptor;
   /** The registered memory itself; held here so that it lives as long as the registration. */
@@ -63,6 +76,7 @@ export class RegionRegistry {
 
   register(source: RegionSource, rights: RegionRights): Region {
     const { addr, bytes } = memoryRange(source);
+    const place = isDeviceRange(source) ? { device: source.device } : {};
     const slot = this.#freeSlot();
     const generation = nextGeneration(this.#generations[slot] ?? 0);
     const key = randomFillSync(new Uint8Array(16));
@@ -71,9 +85,10 @@ export class RegionRegistry {
       generation,
       addr,
       bytes,
+      ...place,
       rights,
       source,
-      descriptor: { slot, generation, bytes, key: Buffer.from(key).toString('hex') },
+      descriptor: { slot, generation, bytes, key: Buffer.from(key).toString('hex'), ...place },
     };
     this.#regions[slot] = region;
     this.#generations[slot] = generation;
@@ -97,6 +112,7 @@ export class RegionRegistry {
     writeRegionRange(this.#table, slot, region.addr, region.bytes);
     int32[regionWord(slot, REGION_RIGHTS)] =
       (region.rights.read ? RIGHT_READ : 0) | (region.rights.write ? RIGHT_WRITE : 0);
+    int32[regionWord(slot, REGION_DEVICE)] = (region.device ?? -1) + 1;
     const keyView = new DataView(key.buffer);
     for (let index = 0; index < 4; index++) {
       int32[regionWord(slot, REGION_KEY) + index] = keyView.getInt32(index * 4, true);
@@ -161,6 +177,10 @@ function staleUse(region: Region): TcpxError {
 
 function nextGeneration(generation: number): number {
   return generation >= GENERATION_MAX ? 1 : generation + 1;
+}
+
+export function isDeviceRange(source: RegionSource): source is DeviceRange {
+  return 'device' in source;
 }
 
 /** Where it lies; refuses what may move. */

@@ -12,6 +12,7 @@ import {
   FRAME_WRITE,
   NOTIFICATION_BYTES_MAX,
   REFUSE_CHECKSUM,
+  REFUSE_DEVICE,
   REFUSE_STALE,
   TABLE_ENTRIES_MAX,
   TABLE_ENTRY_BYTES,
@@ -83,7 +84,8 @@ export function checkHead(words: Uint32Array, word: number, chunkBytesMax: numbe
 function isRefusal(words: Uint32Array, word: number): boolean {
   const reason = words[word + WORD_TRANSFER_LOW]!;
   const kind = words[word + WORD_TRANSFER_HIGH]!;
-  if (reason < REFUSE_STALE || reason > REFUSE_CHECKSUM) return false;
+  const isKnown = (reason >= REFUSE_STALE && reason <= REFUSE_CHECKSUM) || reason === REFUSE_DEVICE;
+  if (!isKnown) return false;
   return kind === FRAME_WRITE || kind === FRAME_READ_REQUEST;
 }
 

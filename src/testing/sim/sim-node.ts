@@ -103,6 +103,7 @@ export class SimNode {
       isZeroCopy: false,
       stallUs: limits.stallMs * 1000,
       isChecked: false,
+      staging: { stagingBytes: 0, gpuModule: '', openProvider: () => undefined },
       receiveBytes: Number.POSITIVE_INFINITY,
       memory: new KeptMemory(shape),
       inline: { openPort: (fd) => network.port(fd), clock: this.clock, healthSteps: 1 },
@@ -141,6 +142,7 @@ export class SimNode {
       isCallerDriven: false,
       clock: this.clock,
       after: (delayMs, act) => this.timers.at(this.clock.nowUs() + delayMs * 1000, act),
+      openDevice: () => undefined,
       poll: () => undefined,
     });
   }
