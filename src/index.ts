@@ -67,4 +67,9 @@ export type { SharedMemory } from './transport/tcpx/shared-region.js';
 export type { MemoryHandle, MemoryUse } from './p2p/memory-table.js';
 export type { OperationFacts, OperationState, Receive, Send } from './p2p/operation.js';
 export { type Role, TcpxSession, type TcpxSessionOptions } from './p2p/tcpx-session.js';
-export type { OperationCounts, ReceiveCounts, TcpxTransfer } from './p2p/tcpx-transfer.js';
+export type {
+  OperationBatch,
+  OperationCounts,
+  ReceiveCounts,
+  TcpxTransfer,
+} from './p2p/tcpx-transfer.js';

@@ -9,7 +9,8 @@ const COMMANDS: readonly Row[] = [
   ['COMMAND_SUBMIT', 'slot', 'a transfer entry is ready'],
   [
     'COMMAND_ADD_CHANNEL',
-    'fd, session, channel, epoch, windowChunks, chunkBytesMax, channels',
+    'fd, session, channel, epoch, windowChunks, chunkBytesMax, channels, ' +
+      'address (2) and side of shared memory',
     'the socket is the lane’s from here on',
   ],
   ['COMMAND_CLOSE_SESSION', 'session', 'give up what is in flight, then answer'],

@@ -123,6 +123,12 @@ function checkConflicts(values: SettingValues): void {
       `lane.count: ${values['lane.count']} lanes need threads, but lane.progress is caller`,
     );
   }
+  if (values['session.local'] === 'shm' && values['socket.zeroCopy']) {
+    throw new TcpxError(
+      'ERR_CONFIG_CONFLICT',
+      'socket.zeroCopy: session.local is shm, where no payload goes through a socket',
+    );
+  }
   if (values['bench.blockBytes'] > values['bench.sizeBytes']) {
     throw new TcpxError(
       'ERR_CONFIG_CONFLICT',

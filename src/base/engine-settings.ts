@@ -101,6 +101,14 @@ export const ENGINE_SETTINGS = {
     summary: 'How long a session without any moving channel is kept before it is lost.',
     cost: 'Transfers in flight wait that long for a peer that is stopped or cut off.',
   },
+  'session.local': {
+    kind: 'choice',
+    fallback: 'tcp',
+    choices: ['tcp', 'shm'],
+    flag: 'local',
+    summary: '`shm`: data channels run over shared memory. Both ends ask for it, on one host.',
+    cost: 'Peers elsewhere, or that do not ask for it, are refused; 2 MiB of /dev/shm per channel.',
+  },
   'session.peersMax': {
     kind: 'count',
     fallback: 64,

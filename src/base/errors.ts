@@ -72,6 +72,10 @@ export const ERROR_CODES = {
     'huge pages were demanded and the kernel has none to give',
     'Reserve them (vm.nr_hugepages) or allocate with pages: "prefer-huge".',
   ),
+  ERR_CAP_SHARED_MEMORY: entry(
+    'shared memory was asked for, and the two ends do not share any',
+    'Run both ends on one host, as one user, with the same /dev/shm; or use --local tcp.',
+  ),
   ERR_CAP_PERMISSION: entry(
     'the operation needs a privilege this process lacks',
     'Run as root or with the capability that the message names.',

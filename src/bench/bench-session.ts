@@ -53,7 +53,8 @@ export async function runBench(options: BenchSessionOptions): Promise<BenchResul
     await session.notify(encodeBenchMessage({ kind: 'finish' })).done;
     const laneCpus = config.values['lane.progress'] === 'caller' ? [] : engine.laneStats();
     const zeroCopy = engine.zeroCopyStats();
-    return { ...toResult(config, session.facts.agreement, run, laneCpus), zeroCopy };
+    const { path, agreement } = session.facts;
+    return { ...toResult(config, agreement, run, laneCpus), path, zeroCopy };
   } finally {
     await engine.close();
     initiator?.freeMemory();
@@ -65,7 +66,7 @@ function toResult(
   agreement: { readonly channels: number; readonly chunkBytes: number },
   run: BenchRun,
   lanes: BenchResult['laneCpus'],
-): Omit<BenchResult, 'zeroCopy'> {
+): Omit<BenchResult, 'zeroCopy' | 'path'> {
   const { values } = config;
   const gigabytes = run.bytesMoved / 1e9;
   return {

@@ -116,6 +116,7 @@ class TcpxBench {
       ok: this.#verified.mismatches === 0 && devmem.verdict !== 'failed',
       evidence: this.#receipt?.evidence ?? 'emulated',
       provider: 'tcpx',
+      path: this.#receipt?.path ?? 'tcpx',
       op: values['bench.op'],
       memory: values['bench.memory'],
       progress: `processes ${values['tcpx.processes']}`,

@@ -19,7 +19,7 @@ export function formatBenchResult(result: BenchResult): string {
   const what = result.op === 'pingpong' ? 'half round trip' : 'post to confirmed';
   const lines = [
     `${result.op} of ${formatBytes(result.sizeBytes)}${describeBlocks(result)}, ` +
-      `${result.iterations} iterations, ${result.provider}, ` +
+      `${result.iterations} iterations, ${pathName(result)}, ` +
       `${plural(result.channels, 'channel')}, ` +
       describeProgress(result),
     '',
@@ -116,4 +116,9 @@ function describeZeroCopy(result: BenchResult): string {
 
 function plural(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`;
+}
+
+/** TCP is what is measured unless somebody asked for shared memory: then it must be said. */
+function pathName({ provider, path }: BenchResult): string {
+  return path === 'shm' ? 'shared memory, no network' : provider;
 }

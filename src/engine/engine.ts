@@ -103,6 +103,7 @@ export class Engine {
       generation: randomBytes(8),
       trust: this.trust,
       wish: wishOf(this.config),
+      isSharedMemory: values['session.local'] === 'shm',
       timeoutMs: values['session.handshakeTimeoutMs'],
     };
     if (values['flow.checksum']) loadCrc32();

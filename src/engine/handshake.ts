@@ -23,15 +23,28 @@ import { agree, checkAgreement, type Wish } from './agreement.js';
 import type { ControlChannel } from './control-channel.js';
 import { attachProof, isSameProof, proofOf, type Transcript, type Trust } from './trust.js';
 
-/** No optional feature exists yet; unknown bits of a peer are ignored. */
-export const FEATURES = 0;
+/** Feature bits; unknown ones of a peer are ignored. This one: data over shared memory. */
+export const FEATURE_SHARED_MEMORY = 1;
 
 export interface Identity {
   readonly name: string;
   readonly generation: Uint8Array;
   readonly trust: Trust;
   readonly wish: Wish;
+  /** Whether data channels run over shared memory; both ends must want it. */
+  readonly isSharedMemory: boolean;
   readonly timeoutMs: number;
+}
+
+/** How the bytes go, as receipts name it. */
+export type DataPath = 'tcp host' | 'shm';
+
+export function pathOf(self: Identity): DataPath {
+  return self.isSharedMemory ? 'shm' : 'tcp host';
+}
+
+export function freshNonce(): Uint8Array {
+  return randomBytes(NONCE_BYTES);
 }
 
 export interface ClientResult {
@@ -46,12 +59,13 @@ export async function greetServer(self: Identity, control: ControlChannel): Prom
   const clientNonce = randomBytes(NONCE_BYTES);
   control.send({
     kind: ControlKind.Hello,
-    features: FEATURES,
+    features: featuresOf(self),
     generation: self.generation,
     nonce: clientNonce,
     name: self.name,
   });
   const challenge = await control.next([ControlKind.Challenge], self.timeoutMs);
+  checkFeatures(self, control, challenge.features, 'server');
   const transcript: Transcript = {
     clientGeneration: self.generation,
     serverGeneration: challenge.generation,
@@ -81,9 +95,10 @@ export interface ServerResult {
 export async function greetClient(
   self: Identity,
   control: ControlChannel,
-  hello: { generation: Uint8Array; nonce: Uint8Array; name: string },
+  hello: { features: number; generation: Uint8Array; nonce: Uint8Array; name: string },
 ): Promise<ServerResult> {
   assertTrusted(self, control);
+  checkFeatures(self, control, hello.features, 'client');
   const serverNonce = randomBytes(NONCE_BYTES);
   const transcript: Transcript = {
     clientGeneration: hello.generation,
@@ -93,7 +108,7 @@ export async function greetClient(
   };
   control.send({
     kind: ControlKind.Challenge,
-    features: FEATURES,
+    features: featuresOf(self),
     generation: self.generation,
     nonce: serverNonce,
     name: self.name,
@@ -111,14 +126,20 @@ export async function greetClient(
   };
 }
 
+export interface AttachName {
+  readonly sessionId: number;
+  readonly channelIndex: number;
+  readonly epoch: number;
+  readonly nonce: Uint8Array;
+}
+
 /** Client's half of a data connection. */
 export async function attachChannel(
   connection: ControlChannel,
   sessionKey: Uint8Array,
-  channel: { readonly sessionId: number; readonly channelIndex: number; readonly epoch: number },
+  attach: AttachName,
   timeoutMs: number,
 ): Promise<void> {
-  const attach = { ...channel, nonce: randomBytes(NONCE_BYTES) };
   const proof = attachProof(sessionKey, 'attach', attach);
   connection.send({ kind: ControlKind.Attach, ...attach, proof });
   const attached = await connection.next([ControlKind.Attached], timeoutMs);
@@ -154,6 +175,27 @@ export function refusePeer(control: ControlChannel, error: unknown): void {
     // Nothing to add: the connection is closed below.
   }
   control.close();
+}
+
+function featuresOf(self: Identity): number {
+  return self.isSharedMemory ? FEATURE_SHARED_MEMORY : 0;
+}
+
+function checkFeatures(
+  self: Identity,
+  control: ControlChannel,
+  features: number,
+  peer: 'client' | 'server',
+): void {
+  const doesPeer = (features & FEATURE_SHARED_MEMORY) !== 0;
+  if (doesPeer === self.isSharedMemory) return;
+  const [there, here] = doesPeer ? ['shm', 'tcp'] : ['tcp', 'shm'];
+  const other = peer === 'client' ? 'server' : 'client';
+  throw new TcpxError(
+    'ERR_CONFIG_MISMATCH',
+    `${control.where}: session.local: ${there} at the ${peer}, ${here} at the ${other}`,
+    { facts: { name: 'session.local', peer: control.where } },
+  );
 }
 
 function assertTrusted(self: Identity, control: ControlChannel): void {

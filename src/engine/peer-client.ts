@@ -5,14 +5,16 @@ import { sleepMs, systemClock } from '../base/clock.js';
 import type { Config } from '../base/config.js';
 import { isTcpxError, TcpxError, toTcpxError } from '../base/errors.js';
 import type { ControlSet } from '../transport/tcp/control-set.js';
+import { createShm, isAnswered, type ShmLink, unlinkShm } from '../transport/shm/shm-file.js';
 import { closeSocket, dial, nicAddress, resolveHost } from '../transport/tcp/dial.js';
 import { ControlChannel } from './control-channel.js';
-import { attachChannel, greetServer, type Identity } from './handshake.js';
+import { attachChannel, freshNonce, greetServer, type Identity, pathOf } from './handshake.js';
 import { type ChannelRoute, type LocalNic, routeChannels } from './nic-map.js';
 import type { RedialOutcome } from './recovery.js';
 import type { Session } from './session.js';
 import type { SessionTable } from './session-table.js';
 import { socketTuning } from './socket-tuning.js';
+import { attachProof } from './trust.js';
 
 export interface ConnectOptions {
   readonly set: ControlSet;
@@ -45,6 +47,7 @@ export async function connectPeer(options: ConnectOptions): Promise<Session> {
       agreement: accept,
       key: greeted.sessionKey,
       control,
+      path: pathOf(options.identity),
       redial: (made, channel, epoch) => redial(options, made, routes[channel], channel, epoch),
     });
     const nics = listNics(options.config).map(localNic);
@@ -137,18 +140,34 @@ async function attach(
   fd: number,
   place: { readonly channel: number; readonly epoch: number; readonly nic: string },
 ): Promise<void> {
-  const { timeoutMs } = options.identity;
+  const { timeoutMs, isSharedMemory } = options.identity;
+  const { channel, epoch } = place;
+  const { id, key } = session.facts;
   const connection = openControl(options.set, fd);
+  const name = { sessionId: id, channelIndex: channel, epoch, nonce: freshNonce() };
+  let link: ShmLink | undefined;
   try {
-    const { channel, epoch } = place;
-    const name = { sessionId: session.facts.id, channelIndex: channel, epoch };
-    await attachChannel(connection, session.facts.key, name, timeoutMs);
+    if (isSharedMemory) link = createShm(name.nonce);
+    await attachChannel(connection, key, name, timeoutMs);
+    if (link !== undefined) checkShared(connection, link, attachProof(key, 'attached', name));
   } catch (error) {
     connection.close();
+    link?.unmap();
     throw error;
+  } finally {
+    if (isSharedMemory) unlinkShm(name.nonce);
   }
   connection.socket.release();
-  options.sessions.addChannel(session, place.channel, place.epoch, fd, place.nic);
+  options.sessions.addChannel(session, { channel, epoch, fd, nic: place.nic, link });
+}
+
+/** The server has said that it mapped the memory: its word must stand there too. */
+function checkShared(connection: ControlChannel, link: ShmLink, answer: Uint8Array): void {
+  if (isAnswered(link, answer)) return;
+  throw new TcpxError(
+    'ERR_CAP_SHARED_MEMORY',
+    `${connection.where}: the peer maps other memory: it is not on this host`,
+  );
 }
 
 export function listNics(config: Config): string[] {

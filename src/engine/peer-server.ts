@@ -6,17 +6,26 @@ import { networkInterfaces } from 'node:os';
 import type { Config } from '../base/config.js';
 import { TcpxError, toTcpxError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
+import { openShm } from '../transport/shm/shm-file.js';
 import { closeSocket, nicAddress, type SocketAddress, tuneSocket } from '../transport/tcp/dial.js';
 import type { ControlSet } from '../transport/tcp/control-set.js';
 import { Listener } from '../transport/tcp/listener.js';
 import { type Attach, ControlKind } from '../wire/control-frame.js';
 import { ControlChannel } from './control-channel.js';
-import { admitChannel, checkAttach, greetClient, type Identity, refusePeer } from './handshake.js';
+import {
+  admitChannel,
+  checkAttach,
+  greetClient,
+  type Identity,
+  pathOf,
+  refusePeer,
+} from './handshake.js';
 import { listNics } from './peer-client.js';
 import type { Session } from './session.js';
 import { SessionState } from './session-state.js';
 import type { SessionTable } from './session-table.js';
 import { socketTuning } from './socket-tuning.js';
+import { attachProof } from './trust.js';
 
 export interface PeerServerOptions {
   readonly set: ControlSet;
@@ -114,6 +123,7 @@ export class PeerServer {
       agreement: greeted.agreement,
       key: greeted.sessionKey,
       control: connection,
+      path: pathOf(identity),
     });
     this.#expectChannels(session);
     connection.send({
@@ -151,7 +161,7 @@ export class PeerServer {
   }
 
   async #attach(connection: ControlChannel, attach: Attach): Promise<void> {
-    const { sessions, config } = this.#options;
+    const { sessions, config, identity } = this.#options;
     const session = sessions.byId(attach.sessionId);
     if (session === undefined || session.isEnding()) {
       throw new TcpxError(
@@ -165,13 +175,22 @@ export class PeerServer {
     }
     checkAttach(session.facts.key, connection, attach);
     await sessions.makeRoom(session, channelIndex, epoch);
-    tuneSocket(connection.socket.fd, socketTuning(config));
-    admitChannel(connection, session.facts.key, attach);
+    const { fd } = connection.socket;
+    tuneSocket(fd, socketTuning(config));
+    const { key } = session.facts;
+    const link = identity.isSharedMemory
+      ? openShm(attach.nonce, attachProof(key, 'attached', attach))
+      : undefined;
+    try {
+      admitChannel(connection, key, attach);
+    } catch (error) {
+      link?.unmap();
+      throw error;
+    }
     connection.socket.release();
     const nic = nicOfAddress(connection.localHost);
-    const { fd } = connection.socket;
-    const isNew = sessions.addChannel(session, channelIndex, epoch, fd, nic);
-    if (isNew) this.#options.onSession(session);
+    const place = { channel: channelIndex, epoch, fd, nic, link };
+    if (sessions.addChannel(session, place)) this.#options.onSession(session);
   }
 }
 

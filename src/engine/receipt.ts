@@ -1,8 +1,10 @@
 // What a transfer did, from counters that the lanes keep anyway: no system call is made for it.
 
+import type { DataPath } from './handshake.js';
+
 export interface ChannelReceipt {
   readonly channel: number;
-  /** Interface that the channel was bound to; empty where routing decides. */
+  /** Interface that the channel was bound to; empty where routing decides, `shm` for none. */
   readonly nic: string;
   readonly bytes: number;
   readonly chunks: number;
@@ -11,8 +13,8 @@ export interface ChannelReceipt {
 export interface Receipt {
   readonly peer: string;
   /**
-   * How the bytes went: `tcp host` is kernel TCP, memory in place; `tcp staged` is kernel TCP with
-   * GPU memory at one end or both, copied through pinned memory there.
+   * How the bytes went: `tcp host` is kernel TCP, memory in place; `shm` shared memory. `staged`:
+   * GPU memory is at one end or both, copied through pinned memory there.
    */
   readonly path: TransferPath;
   readonly trust: string;
@@ -31,7 +33,7 @@ export interface Receipt {
   readonly stages?: StageTimes;
 }
 
-export type TransferPath = 'tcp host' | 'tcp staged';
+export type TransferPath = DataPath | 'tcp staged' | 'shm staged';
 
 /**
  * Microseconds, summed over the chunks, so more than the duration where stages overlap. An end

@@ -6,9 +6,11 @@ import type { Log } from '../base/log.js';
 import type { Timers } from '../base/timers.js';
 import { COMMAND_ADD_CHANNEL, COMMAND_CLOSE_SESSION } from '../lane/messages.js';
 import { END_OF_STREAM } from '../transport/tcp/control-socket.js';
+import type { ShmLink } from '../transport/shm/shm-file.js';
 import { closeSocket } from '../transport/tcp/dial.js';
 import type { Agreement } from '../wire/control-frame.js';
 import { ControlKind } from '../wire/control-frame.js';
+import type { DataPath } from './handshake.js';
 import { laneOfChannel } from './lane-placement.js';
 import type { LaneSet } from './lane-set.js';
 import {
@@ -38,8 +40,19 @@ export interface NewSession {
   readonly agreement: Agreement;
   readonly key: Uint8Array;
   readonly control: SessionControl;
+  readonly path: DataPath;
   /** The client's way to attach a channel anew. */
   readonly redial?: (session: Session, channel: number, epoch: number) => Promise<RedialOutcome>;
+}
+
+/** A data connection that has proved itself. */
+export interface NewChannel {
+  readonly channel: number;
+  readonly epoch: number;
+  readonly fd: number;
+  readonly nic: string;
+  /** Where its bytes go instead of through the socket. */
+  readonly link?: ShmLink | undefined;
 }
 
 /** What the table needs from the engine. */
@@ -164,17 +177,19 @@ export class SessionTable {
   }
 
   /** Hands a connected data socket to its lane; true when it was the last that was lacking. */
-  addChannel(session: Session, channel: number, epoch: number, fd: number, nic: string): boolean {
+  addChannel(session: Session, { channel, epoch, fd, nic, link }: NewChannel): boolean {
     const { index, agreement, nics } = session.facts;
     const { book } = session.recovery;
     // It may have ended while this connection proved itself; its index may have a new owner.
     if (session.isEnding() || book.isUp(channel)) {
       this.#closeConnection(fd);
+      link?.unmap();
       throw new TcpxError('ERR_PEER_LOST', `${session.peer}: the session ended while attaching`);
     }
-    nics[channel] = nic;
+    nics[channel] = link === undefined ? nic : 'shm';
     const { windowChunks, chunkBytes, channels } = agreement;
-    const words = [fd, index, channel, epoch, windowChunks, chunkBytes, channels];
+    const place = link?.toWords() ?? [0, 0, 0];
+    const words = [fd, index, channel, epoch, windowChunks, chunkBytes, channels, ...place];
     this.#options.lanes.command(book.lane(channel), COMMAND_ADD_CHANNEL, words);
     session.recovery.onAttached(channel, epoch);
     if (session.isReady) this.transfers?.onChannelsChanged(session);

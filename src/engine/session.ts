@@ -3,6 +3,7 @@
 import { TcpxError } from '../base/errors.js';
 import type { Agreement } from '../wire/control-frame.js';
 import { ControlKind, type ControlMessage } from '../wire/control-frame.js';
+import type { DataPath } from './handshake.js';
 import type { Recovery } from './recovery.js';
 import type { Block, BlockColumns, RequestPlan } from './request.js';
 import { SessionState, nextSessionState } from './session-state.js';
@@ -66,7 +67,8 @@ export interface SessionFacts {
   readonly where: string;
   readonly agreement: Agreement;
   readonly key: Uint8Array;
-  /** Interface per channel; empty where routing decides. */
+  readonly path: DataPath;
+  /** Interface per channel; empty where routing decides, `shm` where none is used. */
   readonly nics: string[];
   /** Lanes that serve at least one channel. */
   readonly lanes: readonly number[];

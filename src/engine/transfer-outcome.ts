@@ -4,6 +4,7 @@ import { FAIL_CHANNEL } from '../lane/layout.js';
 import type { ChannelReceipt } from './receipt.js';
 import type { TransferOutcome } from './transfer.js';
 import type { InFlight } from './transfer-moves.js';
+import { isStagedPath } from './transfer-path.js';
 import type { TransferTable } from './transfer-table.js';
 
 export function outcomeOf(table: TransferTable, entry: InFlight, failure: number): TransferOutcome {
@@ -23,7 +24,7 @@ export function outcomeOf(table: TransferTable, entry: InFlight, failure: number
   return {
     failure,
     channels,
-    stages: facts.path === 'tcp staged' ? table.stageTimes(slot) : undefined,
+    stages: isStagedPath(facts.path) ? table.stageTimes(slot) : undefined,
     retries: table.retries(slot),
     damaged: damaged.count,
     damagedWhere: damaged.count > 0 ? where : '',

@@ -16,7 +16,7 @@ import type { RegionRegistry } from '../memory/region.js';
 import { waitForChange } from '../memory/thread-wait.js';
 import { NOTIFICATION_BYTES_MAX } from '../wire/data-frame.js';
 import type { LaneSet } from './lane-set.js';
-import type { TransferPath } from './receipt.js';
+import { isStagedPath, pathOf } from './transfer-path.js';
 import {
   type Block,
   type BlockColumns,
@@ -148,7 +148,7 @@ export class Transfers implements TransferHost {
       notifyBytes: notify.notifyBytes,
       notifyAt: notify.notifyAt,
       holders,
-      isStaged: pathOf(plan) === 'tcp staged',
+      isStaged: isStagedPath(pathOf(session, plan)),
       source,
     });
     const transfer = new Transfer(this, {
@@ -160,7 +160,7 @@ export class Transfers implements TransferHost {
       peer: session.peer,
       trust: this.#options.trustName,
       postedUs: this.nowUs(),
-      path: pathOf(plan),
+      path: pathOf(session, plan),
     });
     const entry = { transfer, session, locals: plan.locals, ...notify, onSettled, laneBits: 0 };
     this.#inFlight[slot] = entry;
@@ -199,9 +199,9 @@ export class Transfers implements TransferHost {
       bytes: notify.notifyBytes,
       chunks: 0,
       peer: session.peer,
+      path: session.facts.path,
       trust: this.#options.trustName,
       postedUs: this.nowUs(),
-      path: 'tcp host',
     });
     const entry = { transfer, session, locals: [], ...notify, onSettled: undefined, laneBits: 0 };
     this.#inFlight[slot] = entry;
@@ -354,11 +354,6 @@ export class Transfers implements TransferHost {
     this.#pollCount = (this.#pollCount + 1) | 0;
     return this.#options.isCallerDriven && (this.#pollCount & CONTROL_POLL_MASK) === 0;
   }
-}
-
-function pathOf(plan: Request['plan']): TransferPath {
-  const isOnGpu = (place: { readonly device?: number }): boolean => place.device !== undefined;
-  return plan.locals.some(isOnGpu) || plan.remotes.some(isOnGpu) ? 'tcp staged' : 'tcp host';
 }
 
 function checkSource(operation: 'write' | 'read', event: SourceEvent | undefined) {

@@ -4,7 +4,8 @@
 
 import { closeAccess } from '../memory/region-access.hot.js';
 import { assert } from '../base/assert.js';
-import { RULE_UNASKED } from '../wire/data-frame-rules.js';
+import { EPROTO } from '../transport/shm/shm-ring.hot.js';
+import { RULE_RING, RULE_UNASKED } from '../wire/data-frame-rules.js';
 import { FRAME_SIGNAL, REFUSE_CHECKSUM } from '../wire/data-frame.js';
 import { type Channel, FLIGHT_AGAIN, FLIGHT_HELD, FLIGHT_MASK } from './channel.js';
 import { onChunkConfirmed } from './chunk-confirmed.hot.js';
@@ -117,6 +118,8 @@ function reportDown(core: LaneCore, channel: Channel, outcome: number, frameKind
 }
 
 function lossOf(outcome: number): [number, number] {
+  // Only shared memory answers so, and it is the peer who wrote there.
+  if (outcome === TURN_SYSTEM - EPROTO) return [LOSS_PROTOCOL, RULE_RING];
   if (outcome <= TURN_SYSTEM) return [LOSS_SYSTEM, TURN_SYSTEM - outcome];
   if (outcome <= TURN_RULE) return [LOSS_PROTOCOL, TURN_RULE - outcome];
   return [outcome === TURN_DROPPED ? LOSS_DROPPED : LOSS_END_OF_STREAM, 0];

@@ -2,6 +2,8 @@
 // that finds nothing must cost as little as one call.
 
 import { type Clock, systemClock } from '../base/clock.js';
+import type { ShmLink } from '../transport/shm/shm-file.js';
+import { ShmPort } from '../transport/shm/shm-port.js';
 import type { StreamPort } from '../transport/stream-port.js';
 import { TcpPort } from '../transport/tcp/tcp-port.js';
 import type { LaneHooks } from './lane-commands.js';
@@ -37,7 +39,8 @@ export class InlineLane implements LaneHooks {
     this.#healthSteps = options.healthSteps ?? HEALTH_STEPS;
   }
 
-  openPort(fd: number, channelIndex: number): StreamPort {
+  openPort(fd: number, channelIndex: number, link: ShmLink | undefined): StreamPort {
+    if (link !== undefined) return new ShmPort(fd, link);
     return this.#open(fd, zeroCopyCounters(this.core, channelIndex));
   }
 

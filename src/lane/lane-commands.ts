@@ -2,6 +2,7 @@
 
 import { assert } from '../base/assert.js';
 import type { TcpxError } from '../base/errors.js';
+import { ShmLink } from '../transport/shm/shm-file.js';
 import type { StreamPort } from '../transport/stream-port.js';
 import { Channel } from './channel.js';
 import { closeChannel, endChannel, giveUpParked, settleChannel } from './channel-end.js';
@@ -18,6 +19,7 @@ import {
   transferWord,
 } from './layout.js';
 import {
+  ADD_CHANNEL_WORDS,
   COMMAND_ADD_CHANNEL,
   COMMAND_CANCEL,
   COMMAND_CLOSE_SESSION,
@@ -52,7 +54,7 @@ const FAILURE_TEXT_MAX = 512;
 
 /** Where a lane gets its ports from, and who is told about channels that come and go. */
 export interface LaneHooks {
-  openPort(fd: number, channelIndex: number): StreamPort;
+  openPort(fd: number, channelIndex: number, link: ShmLink | undefined): StreamPort;
   onChannelAdded(channel: Channel): void;
   onChannelRemoved(channel: Channel): void;
 }
@@ -69,7 +71,7 @@ export function takeCommands(core: LaneCore, hooks: LaneHooks): number {
         submitTransfer(core, first);
         break;
       case COMMAND_ADD_CHANNEL:
-        addChannel(core, hooks, core.int32.subarray(word, word + 7));
+        addChannel(core, hooks, core.int32.subarray(word, word + ADD_CHANNEL_WORDS));
         break;
       case COMMAND_CLOSE_SESSION:
         closeSession(core, hooks, first);
@@ -104,7 +106,7 @@ export function takeCommands(core: LaneCore, hooks: LaneHooks): number {
 function addChannel(core: LaneCore, hooks: LaneHooks, words: Int32Array): void {
   const [fd = -1, sessionIndex = 0, channelIndex = 0, epoch = 0] = words;
   const channel = new Channel({
-    port: hooks.openPort(fd, channelIndex),
+    port: hooks.openPort(fd, channelIndex, ShmLink.fromWords(words.subarray(7))),
     sessionIndex,
     channelIndex,
     epoch,

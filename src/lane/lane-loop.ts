@@ -5,6 +5,9 @@ import { systemClock } from '../base/clock.js';
 import { wakeWaiters } from '../memory/thread-wait.js';
 import { Readiness } from '../transport/tcp/readiness.js';
 import { currentCpu, yieldCpu } from '../transport/tcp/thread.js';
+import type { ShmLink } from '../transport/shm/shm-file.js';
+import { ShmPort } from '../transport/shm/shm-port.js';
+import type { StreamPort } from '../transport/stream-port.js';
 import { TcpPort } from '../transport/tcp/tcp-port.js';
 import type { Channel } from './channel.js';
 import { stepLane } from './lane-step.hot.js';
@@ -22,6 +25,7 @@ import {
   LANE_TURNS,
 } from './layout.js';
 import { EVENT_CONTROL_READY } from './messages.js';
+import { PolledChannels } from './polled-channels.js';
 import { peekRecord, publishRecords, reserveRecord } from './record-ring.hot.js';
 
 const SLEEP_MS = 100;
@@ -45,6 +49,7 @@ export class LaneLoop implements LaneHooks {
   readonly #spinUs: number;
   readonly #wakeMain: () => void;
   readonly #byTag: (Channel | undefined)[] = [];
+  readonly #polled = new PolledChannels();
 
   constructor(options: LaneLoopOptions) {
     this.#core = options.core;
@@ -54,7 +59,8 @@ export class LaneLoop implements LaneHooks {
     if (options.controlFd >= 0) this.#readiness.nest(options.controlFd);
   }
 
-  openPort(fd: number, channelIndex: number): TcpPort {
+  openPort(fd: number, channelIndex: number, link: ShmLink | undefined): StreamPort {
+    if (link !== undefined) return new ShmPort(fd, link);
     return new TcpPort(fd, zeroCopyCounters(this.#core, channelIndex));
   }
 
@@ -63,16 +69,18 @@ export class LaneLoop implements LaneHooks {
     if (tag < 0) tag = this.#byTag.length;
     this.#byTag[tag] = channel;
     this.#readiness.add(channel.port.fd, tag);
+    this.#polled.add(channel);
   }
 
   onChannelRemoved(channel: Channel): void {
     const tag = this.#byTag.indexOf(channel);
     if (tag >= 0) this.#byTag[tag] = undefined;
+    this.#polled.remove(channel);
   }
 
   onReadable(tag: number): void {
     const channel = this.#byTag[tag];
-    if (channel !== undefined) channel.isReadable = true;
+    if (channel !== undefined) this.#polled.onReadable(channel);
   }
 
   onWritable(tag: number): void {
@@ -95,6 +103,7 @@ export class LaneLoop implements LaneHooks {
     while (Atomics.load(core.int32, stopWord) === 0) {
       core.float64[turns] = (core.float64[turns] ?? 0) + 1;
       const nowUs = systemClock.nowUs();
+      this.#polled.look();
       const moved = stepLane(core, this, nowUs);
       this.#tellNews();
       if (moved > 0) {
@@ -120,11 +129,12 @@ export class LaneLoop implements LaneHooks {
     const sleeps = core.controlAt / 4 + LANE_SLEEPS;
     Atomics.store(core.int32, sleeps, 1);
     // A command that came before the word was set would not ring the doorbell.
-    if (peekRecord(core.commands) < 0) {
+    if (peekRecord(core.commands) < 0 && this.#polled.prepareSleep()) {
       const counter = core.controlAt / 8 + LANE_SLEEP_COUNT;
       core.float64[counter] = (core.float64[counter] ?? 0) + 1;
       this.#noteCpu();
       this.#readiness.wait(timeoutMs, this);
+      this.#polled.endSleep();
     }
     Atomics.store(core.int32, sleeps, 0);
     this.#tellNews();

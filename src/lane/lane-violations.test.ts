@@ -8,7 +8,8 @@ import { createFixedMemory } from '../memory/fixed-memory.js';
 import type { Region } from '../memory/region.js';
 import { addRegion, block, LanePair } from '../testing/lane-pair.js';
 import * as frame from '../wire/data-frame.js';
-import { FRAME_RULES } from '../wire/data-frame-rules.js';
+import { EPROTO } from '../transport/shm/shm-ring.hot.js';
+import { FRAME_RULES, RULE_RING } from '../wire/data-frame-rules.js';
 import {
   COMMAND_CLOSE_SESSION,
   EVENT_CHANNEL_DOWN,
@@ -171,8 +172,18 @@ test('violation: a read answer out of order is rule 8', () => {
   assert.equal(lossOf(pair), 8);
 });
 
+test('violation: a port in shared memory that finds nonsense there ends by its own rule', () => {
+  for (const call of ['receive', 'send'] as const) {
+    const pair = new LanePair();
+    const [a, b] = [addRegion(pair.a, 100), addRegion(pair.b, 100)];
+    pair.b.post('write', [block(b.region, a.region, 100)]);
+    pair.links[0]!.b[call] = () => -EPROTO;
+    assert.equal(lossOf(pair), RULE_RING);
+  }
+});
+
 test('violation: every rule that has a text is broken by some test here', () => {
-  const covered = new Set([...CASES.map(([rule]) => rule), 11]);
+  const covered = new Set([...CASES.map(([rule]) => rule), 11, 13]);
   assert.deepEqual(
     Object.keys(FRAME_RULES)
       .map(Number)

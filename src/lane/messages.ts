@@ -3,8 +3,9 @@
 // main → lane
 /** [slot] */
 export const COMMAND_SUBMIT = 1;
-/** [fd, session, channel, epoch, windowChunks, chunkBytesMax, channels] */
+/** [fd, session, channel, epoch, windowChunks, chunkBytesMax, channels, shared memory ×3] */
 export const COMMAND_ADD_CHANNEL = 2;
+export const ADD_CHANNEL_WORDS = 10;
 /** [session] */
 export const COMMAND_CLOSE_SESSION = 3;
 /** [slot, generation] */

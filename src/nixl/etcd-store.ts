@@ -5,9 +5,9 @@
 import { sleepMs } from '../base/clock.js';
 import { TcpxError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
-import { EtcdClient } from './etcd-client.js';
+import { EtcdClient, type EtcdValue } from './etcd-client.js';
 import { EtcdWatch } from './etcd-watch.js';
-import type { MetadataStore } from './metadata-store.js';
+import type { FetchedMetadata, MetadataStore } from './metadata-store.js';
 import { checkKeyPart } from './names.js';
 
 export interface EtcdStoreOptions {
@@ -17,6 +17,12 @@ export interface EtcdStoreOptions {
   /** 0 leaves keys for ever, as NIXL does. */
   readonly leaseSeconds: number;
   readonly log: Log;
+}
+
+interface WatchedPeer {
+  /** Of the metadata that was fetched: an older deletion is not about it. */
+  readonly sinceRevision: bigint;
+  readonly onGone: () => void;
 }
 
 const CALL_TIMEOUT_MS = 5000;
@@ -31,7 +37,7 @@ export class EtcdStore implements MetadataStore {
   readonly #client: EtcdClient;
   /** What must be there again if the lease was lost: key → value. */
   readonly #published = new Map<string, Uint8Array>();
-  readonly #watched = new Map<string, (agent: string) => void>();
+  readonly #watched = new Map<string, WatchedPeer>();
   #lease: string | undefined;
   #keepAliveTimer: NodeJS.Timeout | undefined;
   #anchorWatch: EtcdWatch | undefined;
@@ -59,15 +65,15 @@ export class EtcdStore implements MetadataStore {
     await this.#put(this.#key(this.#agent, label), blob);
   }
 
-  async fetch(agent: string, label: string): Promise<Uint8Array> {
+  async fetch(agent: string, label: string): Promise<FetchedMetadata> {
     checkKeyPart(agent, 'agent name');
     checkKeyPart(label, 'label');
     const key = this.#key(agent, label);
     const found = await this.#persistently(() => this.#client.get(key));
-    if (found.value !== undefined && found.value.length > 0) return found.value;
+    if (hasValue(found)) return { blob: found.value, revision: found.revision };
     await this.#untilPut(key, found.revision + 1n);
-    const { value } = await this.#persistently(() => this.#client.get(key));
-    if (value !== undefined && value.length > 0) return value;
+    const later = await this.#persistently(() => this.#client.get(key));
+    if (hasValue(later)) return { blob: later.value, revision: later.revision };
     const { watchTimeoutMs } = this.#options;
     throw new TcpxError(
       'ERR_USAGE_NOT_FOUND',
@@ -82,21 +88,26 @@ export class EtcdStore implements MetadataStore {
   }
 
   /** One watch over all anchors serves all peers; only deletions are asked for. */
-  watchPeer(agent: string, onGone: (agent: string) => void): void {
-    this.#watched.set(agent, onGone);
-    if (this.#anchorWatch !== undefined || this.#isClosed) return;
-    this.#anchorWatch = new EtcdWatch({
+  watchPeer(agent: string, sinceRevision: bigint, onGone: () => void): void {
+    if (this.#isClosed) return;
+    this.#watched.set(agent, { sinceRevision, onGone });
+    // A watch that is there already may have passed the deletion while the fetch was under way.
+    if (this.#anchorWatch !== undefined) void this.#recheckPeers([agent]);
+    else this.#anchorWatch = this.#watchAnchors(sinceRevision + 1n);
+  }
+
+  /** From the revision after the metadata was read: a deletion before the watch stands is seen. */
+  #watchAnchors(fromRevision: bigint): EtcdWatch {
+    return new EtcdWatch({
       client: this.#client,
       key: `${this.#options.namespace}/`,
       isPrefix: true,
       isDeletesOnly: true,
-      fromRevision: 0n,
+      fromRevision,
       log: this.#options.log,
-      onEvent: (event) => this.#onDelete(event.key),
-      onGap: () => void this.#recheckPeers(),
+      onEvent: (event) => this.#onDelete(event.key, event.revision),
+      onGap: () => void this.#recheckPeers([...this.#watched.keys()]),
     });
-    // Between fetching and watching the peer may have gone.
-    void this.#recheckPeers();
   }
 
   async close(): Promise<void> {
@@ -171,20 +182,21 @@ export class EtcdStore implements MetadataStore {
     await watch?.close();
   }
 
-  #onDelete(key: string): void {
-    for (const [agent, onGone] of this.#watched) {
-      if (key !== this.#key(agent, '')) continue;
+  #onDelete(key: string, revision: bigint): void {
+    for (const [agent, { sinceRevision, onGone }] of this.#watched) {
+      // It may have come back since, and been fetched anew.
+      if (key !== this.#key(agent, '') || revision <= sinceRevision) continue;
       this.#watched.delete(agent);
-      onGone(agent);
+      onGone();
     }
   }
 
-  async #recheckPeers(): Promise<void> {
-    for (const agent of [...this.#watched.keys()]) {
+  async #recheckPeers(agents: readonly string[]): Promise<void> {
+    for (const agent of agents) {
       const key = this.#key(agent, '');
       try {
-        const { value } = await this.#persistently(() => this.#client.get(key));
-        if (value === undefined) this.#onDelete(key);
+        const { value, revision } = await this.#persistently(() => this.#client.get(key));
+        if (value === undefined) this.#onDelete(key, revision);
       } catch (error) {
         this.#options.log.warn('etcd peer not checked', { agent, reason: String(error) });
       }
@@ -209,6 +221,10 @@ export class EtcdStore implements MetadataStore {
   #key(agent: string, label: string): string {
     return `${this.#options.namespace}/${agent}/${label}`;
   }
+}
+
+function hasValue(found: EtcdValue): found is EtcdValue & { readonly value: Buffer } {
+  return found.value !== undefined && found.value.length > 0;
 }
 
 function checkEndpoint(endpoint: string): void {

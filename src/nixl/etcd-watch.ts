@@ -8,6 +8,8 @@ import { type EtcdClient, prefixEnd, toBase64 } from './etcd-client.js';
 export interface EtcdEvent {
   readonly kind: 'put' | 'delete';
   readonly key: string;
+  /** At which it happened. */
+  readonly revision: bigint;
 }
 
 export interface EtcdWatchOptions {
@@ -35,7 +37,7 @@ interface WatchLine {
     readonly compact_revision?: string;
     readonly events?: readonly {
       readonly type?: string;
-      readonly kv?: { readonly key?: string };
+      readonly kv?: { readonly key?: string; readonly mod_revision?: string };
     }[];
   };
 }
@@ -102,7 +104,8 @@ export class EtcdWatch {
     if (result?.canceled === true) return false;
     for (const event of result?.events ?? []) {
       const key = Buffer.from(event.kv?.key ?? '', 'base64').toString();
-      this.#options.onEvent({ kind: event.type === 'DELETE' ? 'delete' : 'put', key });
+      const revision = BigInt(event.kv?.mod_revision ?? 0);
+      this.#options.onEvent({ kind: event.type === 'DELETE' ? 'delete' : 'put', key, revision });
     }
     // "From now on" becomes a number with the first answer, so that a reconnect misses nothing.
     const isFirst = result?.created === true && this.#nextRevision === 0n;

@@ -55,9 +55,9 @@ export class MetadataExchange {
       return;
     }
     const store = this.#store('fetchRemoteMD');
-    const blob = await store.fetch(agent, options.metadataLabel ?? FULL_LABEL);
+    const { blob, revision } = await store.fetch(agent, options.metadataLabel ?? FULL_LABEL);
     peers.load(blob, store.origin, agent);
-    store.watchPeer(agent, () => this.#onGone(agent, store.origin));
+    store.watchPeer(agent, revision, () => this.#onGone(agent, store.origin));
   }
 
   async withdraw(options: ExchangeOptions): Promise<void> {

@@ -32,3 +32,11 @@ test('status: a status turned into an error maps back to itself where a code exi
     assert.equal(nixlStatusOf(errorOfStatus(status, 'post')), status, nixlStatusName(status));
   }
 });
+
+test('status: a failed transfer has the number of its cause', () => {
+  const cause = new TcpxError('ERR_PEER_LOST', 'gone');
+  const failed = new TcpxError('ERR_XFER_FAILED', 'x', { cause });
+  assert.equal(nixlStatusOf(failed), NixlStatus.ERR_REMOTE_DISCONNECT);
+  const foreign = new TcpxError('ERR_XFER_FAILED', 'x', { cause: new Error('y') });
+  assert.equal(nixlStatusOf(foreign), NixlStatus.ERR_BACKEND);
+});

@@ -52,6 +52,7 @@ export const STATUS_OF_CODE: Readonly<Record<ErrorCode, NixlStatus>> = {
   ERR_CONFIG_MISMATCH: S.ERR_NOT_ALLOWED,
   ERR_CAP_PLATFORM: S.ERR_NOT_SUPPORTED,
   ERR_CAP_HUGE_PAGES: S.ERR_NOT_SUPPORTED,
+  ERR_CAP_SHARED_MEMORY: S.ERR_NOT_SUPPORTED,
   ERR_CAP_PERMISSION: S.ERR_NOT_ALLOWED,
   ERR_CAP_MISSING_TOOL: S.ERR_NOT_SUPPORTED,
   ERR_CAP_CHECKSUM: S.ERR_NOT_SUPPORTED,
@@ -105,8 +106,12 @@ export const STATUS_OF_CODE: Readonly<Record<ErrorCode, NixlStatus>> = {
   ERR_XFER_VERIFY: S.ERR_BACKEND,
 };
 
+/** A transfer that failed has the number of what made it fail. */
 export function nixlStatusOf(error: unknown): NixlStatus {
-  return error instanceof TcpxError ? STATUS_OF_CODE[error.code] : S.ERR_UNKNOWN;
+  if (!(error instanceof TcpxError)) return S.ERR_UNKNOWN;
+  const { code, cause } = error;
+  const isExplained = code === 'ERR_XFER_FAILED' && cause instanceof TcpxError;
+  return STATUS_OF_CODE[isExplained ? cause.code : code];
 }
 
 const CODE_OF_STATUS: Readonly<Partial<Record<NixlStatus, ErrorCode>>> = {

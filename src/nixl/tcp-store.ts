@@ -3,7 +3,7 @@
 
 import { sleepMs } from '../base/clock.js';
 import { TcpxError } from '../base/errors.js';
-import type { MetadataStore } from './metadata-store.js';
+import type { FetchedMetadata, MetadataStore } from './metadata-store.js';
 import { checkKeyPart } from './names.js';
 import { TcpStoreClient } from './tcp-store-client.js';
 
@@ -55,7 +55,7 @@ export class TcpStore implements MetadataStore {
     });
   }
 
-  async fetch(agent: string, label: string): Promise<Uint8Array> {
+  async fetch(agent: string, label: string): Promise<FetchedMetadata> {
     checkKeyPart(agent, 'agent name');
     checkKeyPart(label, 'label');
     const key = keyOf(label, agent);
@@ -70,7 +70,7 @@ export class TcpStore implements MetadataStore {
       }
       await sleepMs(POLL_MS);
     }
-    return this.#client.get(key);
+    return { blob: await this.#client.get(key), revision: 0n };
   }
 
   async withdraw(): Promise<void> {

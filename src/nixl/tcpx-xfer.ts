@@ -178,8 +178,8 @@ export class TcpxXfer implements PeerWaiter {
 function statusOfFailure(error: TcpxError | undefined): NixlStatus {
   if (error === undefined) return NixlStatus.ERR_BACKEND;
   if (isGone(error) || isGone(error.cause)) return NixlStatus.ERR_REMOTE_DISCONNECT;
-  if (error.code !== 'ERR_XFER_FAILED') return nixlStatusOf(error);
   // A session that was closed here ends its transfers: that is no loss of the peer.
-  if (isTcpxError(error.cause, 'ERR_USAGE_STATE')) return NixlStatus.ERR_CANCELED;
-  return error.cause === undefined ? NixlStatus.ERR_BACKEND : nixlStatusOf(error.cause);
+  const isEndedHere =
+    error.code === 'ERR_XFER_FAILED' && isTcpxError(error.cause, 'ERR_USAGE_STATE');
+  return isEndedHere ? NixlStatus.ERR_CANCELED : nixlStatusOf(error);
 }

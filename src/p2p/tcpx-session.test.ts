@@ -226,3 +226,33 @@ test('p2p: 3,000 posts at once wait for room instead of failing', async (t) => {
   await both(pair.out, pair.in);
   assert.ok(target.every((byte) => byte === 5));
 });
+
+test('p2p: a batch posts every entry in order, or none', async (t) => {
+  const pair = await openPair(t);
+  const target = new Uint8Array(64);
+  const from = pair.client.registerMemory(new Uint8Array(64).map((_, index) => index + 1));
+  const to = pair.server.registerMemory(target);
+  const good = { offsets: [0, 8, 16], sizes: [8, 8, 16], tags: [1, 2, 3] };
+  const bad = { ...good, sizes: [8, 8, 60] };
+  const short = { ...good, tags: [1, 2] };
+  const ids = (id: number) => ({ memIds: [id, id, id] });
+  for (const columns of [bad, short]) {
+    assert.throws(
+      () => pair.out.postSendBatch({ ...ids(from), ...columns }),
+      has('ERR_USAGE_ARGUMENT'),
+    );
+    assert.throws(
+      () => pair.in.postRecvBatch({ ...ids(to), ...columns }),
+      has('ERR_USAGE_ARGUMENT'),
+    );
+  }
+  assert.equal(pair.out.sends.posted + pair.in.receives.posted, 0);
+  assert.equal(pair.out.postSendBatch({ ...ids(from), ...good }).length, 3);
+  const receives = pair.in.postRecvBatch({ ...ids(to), ...good });
+  await both(pair.out, pair.in);
+  for (let index = 0; index < 64; index++) assert.equal(target[index], index < 32 ? index + 1 : 0);
+  for (const receive of receives) await pair.in.consume(receive);
+  await pair.in.release();
+  // Nothing of the refused batches holds the memory.
+  await pair.server.deregisterMemory(to);
+});

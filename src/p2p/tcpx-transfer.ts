@@ -4,7 +4,7 @@
 import { TcpxError } from '../base/errors.js';
 import type { Engine } from '../engine/engine.js';
 import type { MemoryTable } from './memory-table.js';
-import { Receive, Send } from './operation.js';
+import { type OperationFacts, Receive, Send } from './operation.js';
 import type { P2pPeer } from './p2p-peer.js';
 
 export interface OperationCounts {
@@ -15,6 +15,14 @@ export interface OperationCounts {
 
 export interface ReceiveCounts extends OperationCounts {
   consumed: number;
+}
+
+/** Several operations in columns of one length, as the C++ batches take them. */
+export interface OperationBatch {
+  readonly memIds: readonly number[];
+  readonly offsets: readonly number[];
+  readonly sizes: readonly number[];
+  readonly tags: readonly number[];
 }
 
 /** Consuming frees the slot; a peer may just be closing its access to it. */
@@ -50,22 +58,46 @@ export class TcpxTransfer {
   }
 
   postRecv(memId: number, offset: number, bytes: number, tag: number): Receive {
-    this.#check('postRecv', tag);
-    const { region } = this.#memory.range(memId, offset, bytes, 'receive');
-    const range = { addr: region.addr + offset, bytes };
-    const slot = this.#engine.register(range, { read: false, write: true });
-    const receive = new Receive({ memId, offset, bytes, tag }, slot, () => {
-      this.#settle(this.receives, receive.error);
-    });
+    const receive = this.#openReceive({ memId, offset, bytes, tag }, 'postRecv');
     try {
       this.#peer.postReceive(receive);
     } catch (error) {
-      void this.#engine.deregister(slot, CONSUME_WAIT_MS);
+      void this.#engine.deregister(receive.slot, CONSUME_WAIT_MS);
       throw error;
     }
     this.#open.add(receive);
     this.receives.posted++;
     return receive;
+  }
+
+  /** One send per column entry, in order; if one is bad, none is posted. */
+  postSendBatch(batch: OperationBatch): Send[] {
+    const operations = operationsOf(batch, 'postSendBatch');
+    for (const { memId, offset, bytes, tag } of operations) {
+      this.#check('postSendBatch', tag);
+      this.#memory.range(memId, offset, bytes, 'send');
+    }
+    return operations.map(({ memId, offset, bytes, tag }) =>
+      this.postSend(memId, offset, bytes, tag),
+    );
+  }
+
+  /** One receive per column entry, in order; if one is bad, none is posted. */
+  postRecvBatch(batch: OperationBatch): Receive[] {
+    const receives: Receive[] = [];
+    try {
+      for (const facts of operationsOf(batch, 'postRecvBatch')) {
+        receives.push(this.#openReceive(facts, 'postRecvBatch'));
+      }
+      for (const receive of receives) this.#peer.postReceive(receive);
+    } catch (error) {
+      // Thrown before the first post: there is no slot left, or no connection.
+      for (const { slot } of receives) void this.#engine.deregister(slot, CONSUME_WAIT_MS);
+      throw error;
+    }
+    for (const receive of receives) this.#open.add(receive);
+    this.receives.posted += receives.length;
+    return receives;
   }
 
   /** The data of a completed receive was taken: its slot is free again. */
@@ -116,6 +148,17 @@ export class TcpxTransfer {
     this.#open.clear();
   }
 
+  /** Its range becomes a region of its own, which the peer may write, for this receive alone. */
+  #openReceive(facts: OperationFacts, attempted: string): Receive {
+    const { memId, offset, bytes, tag } = facts;
+    this.#check(attempted, tag);
+    const { region } = this.#memory.range(memId, offset, bytes, 'receive');
+    const range = { addr: region.addr + offset, bytes };
+    const slot = this.#engine.register(range, { read: false, write: true });
+    const receive = new Receive(facts, slot, () => this.#settle(this.receives, receive.error));
+    return receive;
+  }
+
   #pending(): number {
     const { sends, receives } = this;
     const ended = sends.completed + sends.failed + receives.completed + receives.failed;
@@ -151,4 +194,21 @@ export class TcpxTransfer {
     if (Number.isInteger(tag) && tag >= 0 && tag <= TAG_MAX) return;
     throw new TcpxError('ERR_USAGE_ARGUMENT', `${attempted}: tag ${tag} is not 0 … ${TAG_MAX}`);
   }
+}
+
+function operationsOf(batch: OperationBatch, attempted: string): OperationFacts[] {
+  const { memIds, offsets, sizes, tags } = batch;
+  const lengths = [memIds.length, offsets.length, sizes.length, tags.length];
+  if (lengths.some((length) => length !== memIds.length)) {
+    throw new TcpxError(
+      'ERR_USAGE_ARGUMENT',
+      `${attempted}: columns of ${lengths.join(', ')} entries; they must be equally long`,
+    );
+  }
+  return memIds.map((memId, index) => ({
+    memId,
+    offset: offsets[index] ?? -1,
+    bytes: sizes[index] ?? -1,
+    tag: tags[index] ?? -1,
+  }));
 }

@@ -8,6 +8,8 @@ export interface BenchResult {
   /** Where the figures come from: run here, through an emulator, or somebody else's. */
   readonly evidence: 'measured' | 'emulated' | 'reference';
   readonly provider: string;
+  /** How the bytes went: `tcp host`, or `shm` where no network was used at all. */
+  readonly path: string;
   readonly op: string;
   readonly memory: string;
   readonly progress: string;

@@ -96,7 +96,7 @@ export class LaneEnd implements LaneHooks {
   addChannel(port: StreamPort): void {
     const index = this.#ports.push(port) - 1;
     const { windowChunks, chunkBytes, channels } = this.#agreement;
-    const words = [index, 0, index, 0, windowChunks, chunkBytes, channels];
+    const words = [index, 0, index, 0, windowChunks, chunkBytes, channels, 0, 0, 0];
     this.command(messages.COMMAND_ADD_CHANNEL, words);
   }
 

@@ -42,3 +42,19 @@ export interface StreamPort {
   /** `isAborted`: what the kernel has not sent yet is thrown away. */
   close(isAborted: boolean): void;
 }
+
+/**
+ * A port whose state lies in memory. It is looked at in every turn, and whoever wants to sleep says
+ * so first; the descriptor becomes readable when the peer rings, or is gone.
+ */
+export interface PolledPort extends StreamPort {
+  readonly isPolled: true;
+  /** True if there is nothing to do and the peer will ring. */
+  prepareSleep(): boolean;
+  endSleep(): void;
+  onBell(): void;
+}
+
+export function isPolledPort(port: StreamPort): port is PolledPort {
+  return 'isPolled' in port;
+}

@@ -15,12 +15,14 @@ export const FRAME_RULES: Readonly<Record<number, string>> = {
   10: 'an answer names an operation that is in flight',
   11: 'a read answer has exactly the bytes asked for',
   12: 'a refusal has a reason of 1 … 5 or 16 and names a WRITE or a READ_REQUEST',
+  13: 'positions in shared memory move forward, within the ring',
 };
 
 export const RULE_SEQUENCE = 8;
 export const RULE_WINDOW = 9;
 export const RULE_UNASKED = 10;
 export const RULE_ANSWER_BYTES = 11;
+export const RULE_RING = 13;
 
 export function frameName(kind: number): string {
   return FRAME_NAMES[kind] ?? `kind ${kind}`;

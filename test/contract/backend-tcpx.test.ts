@@ -53,6 +53,8 @@ const WORLDS: readonly Readonly<Record<string, string>>[] = [
   { 'lane.progress': 'lanes' },
   { 'lane.progress': 'caller' },
   { 'lane.progress': 'lanes', 'lane.count': '2', 'flow.channels': '4' },
+  { 'session.local': 'shm' },
+  { 'session.local': 'shm', 'lane.progress': 'caller', 'flow.channels': '2' },
 ];
 
 for (const params of WORLDS) {

@@ -21,6 +21,8 @@ export function startPeer(words: readonly string[]) {
       return next.value;
     },
     kill: (): boolean => child.kill('SIGKILL'),
+    /** Stands still, sockets open: what is under way to it stays under way. */
+    freeze: (): boolean => child.kill('SIGSTOP'),
     stop: async (): Promise<void> => {
       child.stdin.end();
       await exited;

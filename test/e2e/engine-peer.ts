@@ -28,6 +28,8 @@ export interface PeerOptions {
   readonly descriptor?: RegionDescriptor;
   /** Network namespace to run in. */
   readonly netns?: string;
+  /** Runs with a /dev/shm of its own, of this size, as if on another host. */
+  readonly ownShm?: string;
 }
 
 export class EnginePeer {
@@ -36,9 +38,13 @@ export class EnginePeer {
   #wake: () => void = () => undefined;
 
   constructor(role: 'target' | 'initiator' | 'once', options: PeerOptions) {
-    const { netns, ...rest } = options;
+    const { netns, ownShm, ...rest } = options;
     const words = [process.execPath, MAIN, role, JSON.stringify(rest)];
     if (netns !== undefined) words.unshift('ip', 'netns', 'exec', netns);
+    if (ownShm !== undefined) {
+      const mount = `mount -t tmpfs -o size=${ownShm} none /dev/shm && exec "$@"`;
+      words.unshift('unshare', '--mount', 'sh', '-c', mount, 'sh');
+    }
     const [program = '', ...others] = words;
     this.child = spawn(program, others, { stdio: ['pipe', 'pipe', 'inherit'] });
     let text = '';

@@ -56,6 +56,7 @@ export const BENCH_SETTINGS: readonly SettingName[] = [
   'lane.spinUs',
   'lane.bindings',
   'session.nics',
+  'session.local',
   'session.ctrlInterface',
   'socket.bufferBytes',
   'socket.congestion',

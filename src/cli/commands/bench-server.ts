@@ -21,6 +21,7 @@ export const benchServerCommand: Command = {
     'session.bind',
     'session.ctrlInterface',
     'session.nics',
+    'session.local',
     'session.handshakeTimeoutMs',
     'trust.mode',
     'trust.secretFile',
@@ -69,7 +70,9 @@ function withSecret(config: Config): { config: Config; secret: string | undefine
 function announceServer(invocation: Invocation, port: number, secret: string | undefined): void {
   const variable = environmentName('trust.secret');
   const prefix = secret === undefined ? '' : `${variable}=${secret} `;
-  const client = `${prefix}tcpx bench client ${hostname()} --port ${port}`;
+  const { values } = invocation.config;
+  const local = values['session.local'] === 'tcp' ? '' : ` --local ${values['session.local']}`;
+  const client = `${prefix}tcpx bench client ${hostname()} --port ${port}${local}`;
   if (invocation.isJson) printJson({ schema: 'tcpx.bench-server/1', port, client, secret });
   else printText(`listening on port ${port}; on the other node run\n\n  ${client}\n`);
 }

@@ -43,6 +43,9 @@ const memfdCreateC = bindFunction<(name: string, flags: number) => number>(
 const ftruncateC = bindFunction<(fd: number, bytes: number) => number>(
   'int ftruncate(int fd, int64_t bytes)',
 );
+const posixFallocateC = bindFunction<(fd: number, offset: number, bytes: number) => number>(
+  'int posix_fallocate(int fd, int64_t offset, int64_t bytes)',
+);
 // Declared without its result: an address would be boxed for every copy.
 const memcpyC = bindFunction<(target: number, source: number, bytes: number) => void>(
   'void memcpy(uintptr_t target, uintptr_t source, size_t bytes)',
@@ -100,6 +103,12 @@ export function createMemoryFile(name: string, bytes: number): number {
   const fd = checkCall('memfd_create', name, resultOrErrno(memfdCreateC(name, MFD_CLOEXEC)));
   checkCall('ftruncate', name, resultOrErrno(ftruncateC(fd, bytes)));
   return fd;
+}
+
+/** Gives a file its length and its memory; without the latter a touch would end the process. */
+export function reserveFile(fd: number, name: string, bytes: number): void {
+  // Returns the error instead of setting errno.
+  checkCall('posix_fallocate', name, -posixFallocateC(fd, 0, bytes));
 }
 
 export function viewMapping(mapping: Mapping): ArrayBuffer {

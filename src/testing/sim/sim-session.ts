@@ -68,7 +68,8 @@ export class SessionMaker {
     client.controls.add(clientControl);
     server.controls.add(serverControl);
     const generation = new Uint8Array(8);
-    const common = { id, agreement, key: new Uint8Array(32), peerGeneration: generation };
+    const path = 'tcp host' as const;
+    const common = { id, agreement, key: new Uint8Array(32), peerGeneration: generation, path };
     const atServer = server.sessions.create({
       ...common,
       role: 'server',
@@ -172,7 +173,7 @@ export class SessionMaker {
       port.close(false);
       throw new TcpxError('ERR_PEER_REFUSED', 'attach', { facts: { code: code ?? '' } });
     }
-    client.sessions.addChannel(session, channel, epoch, port.fd, '');
+    client.sessions.addChannel(session, { channel, epoch, fd: port.fd, nic: '' });
     this.#recorded.push({ client: client.name, server: server.name, sessionId, channel, epoch });
   }
 
@@ -230,7 +231,8 @@ export class SessionMaker {
       await server.sessions.makeRoom(session, attach.channel, attach.epoch);
       if (!server.isAlive) return;
       attach.answer(undefined);
-      server.sessions.addChannel(session, attach.channel, attach.epoch, port.fd, '');
+      const { channel, epoch } = attach;
+      server.sessions.addChannel(session, { channel, epoch, fd: port.fd, nic: '' });
     } catch (error) {
       if (!isTcpxError(error)) throw error;
       attach.answer(error.code);

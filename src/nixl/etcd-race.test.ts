@@ -1,0 +1,105 @@
+// Races between fetching metadata from etcd and watching for its withdrawal, made certain by a
+// slow road to the server: between the agent and etcd stands a proxy that delays watches alone.
+
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer, request, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { type TestContext, test } from 'node:test';
+import { sleepMs } from '../base/clock.js';
+import { EtcdServer, etcdSkipReason } from '../testing/etcd-server.js';
+import { openMockAgent } from '../testing/mock-agents.js';
+import { MockNetwork } from '../testing/mock-network.js';
+import { NixlStatus } from './status.js';
+
+const skip = etcdSkipReason() ?? false;
+
+interface WatchDelay {
+  readonly requestMs: number;
+  readonly answerMs: number;
+}
+
+async function startSlowProxy(t: TestContext, target: string, delay: WatchDelay): Promise<string> {
+  const proxy: Server = createServer((incoming, answer) => {
+    const isWatch = incoming.url === '/v3/watch';
+    const onward = request(`${target}${incoming.url}`, { method: 'POST' }, (from) => {
+      answer.writeHead(from.statusCode ?? 500);
+      from.on('data', (chunk) => {
+        setTimeout(() => answer.write(chunk), isWatch ? delay.answerMs : 0);
+      });
+      from.on('end', () => setTimeout(() => answer.end(), isWatch ? delay.answerMs : 1));
+      from.on('error', () => answer.destroy());
+    });
+    onward.on('error', () => answer.destroy());
+    answer.on('close', () => onward.destroy());
+    setTimeout(() => incoming.pipe(onward), isWatch ? delay.requestMs : 0);
+  });
+  proxy.listen(0, '127.0.0.1');
+  await once(proxy, 'listening');
+  t.after(() => {
+    proxy.closeAllConnections();
+    proxy.close();
+  });
+  return `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
+}
+
+async function openPair(t: TestContext, delay: WatchDelay) {
+  const server = await EtcdServer.start(t);
+  const slow = await startSlowProxy(t, server.url, delay);
+  const network = new MockNetwork();
+  const evicted: string[] = [];
+  const onPeerEvicted = (name: string) => evicted.push(name);
+  const fast = { 'nixl.etcdEndpoints': server.url };
+  const a = await openMockAgent(t, network, 'a', { settings: fast });
+  const settings = { 'nixl.etcdEndpoints': slow, 'nixl.etcdWatchTimeoutMs': 100 };
+  const b = await openMockAgent(t, network, 'b', { settings, onPeerEvicted });
+  return { a: a.agent, b: b.agent, evicted };
+}
+
+async function until(condition: () => boolean, what: string): Promise<void> {
+  for (const stop = Date.now() + 10_000; !condition(); ) {
+    assert.ok(Date.now() < stop, what);
+    await sleepMs(20);
+  }
+}
+
+test('etcd: a withdrawal before the watch stands is not missed', { skip }, async (t) => {
+  const { a, b, evicted } = await openPair(t, { requestMs: 400, answerMs: 0 });
+  await a.sendLocalMD();
+  await b.fetchRemoteMD('a');
+  await sleepMs(100);
+  await a.invalidateLocalMD();
+  await until(() => b.checkRemoteMD('a') === NixlStatus.ERR_NOT_FOUND, 'b forgets a');
+  assert.deepEqual(evicted, ['a']);
+});
+
+test('etcd: late news of an old withdrawal does not evict who came back', { skip }, async (t) => {
+  const { a, b, evicted } = await openPair(t, { requestMs: 0, answerMs: 700 });
+  await a.sendLocalMD();
+  await b.fetchRemoteMD('a');
+  await sleepMs(100);
+  await a.invalidateLocalMD();
+  await a.sendLocalMD();
+  await b.fetchRemoteMD('a');
+  await sleepMs(1500);
+  assert.deepEqual(evicted, []);
+  assert.equal(b.checkRemoteMD('a'), NixlStatus.SUCCESS);
+  await a.invalidateLocalMD();
+  await until(() => evicted.length === 1, 'the new withdrawal counts');
+});
+
+test('etcd: a withdrawal that the standing watch has passed is found', { skip }, async (t) => {
+  const { a, b, evicted } = await openPair(t, { requestMs: 0, answerMs: 0 });
+  const [first, other] = [a, b];
+  await first.sendLocalMD();
+  await other.fetchRemoteMD('a');
+  await sleepMs(200);
+  // Withdrawn in the same turn as the fetch ends: the answer may hold what is gone already.
+  for (let round = 1; round <= 20; round++) {
+    await Promise.allSettled([other.fetchRemoteMD('a'), first.invalidateLocalMD()]);
+    await until(() => other.checkRemoteMD('a') === NixlStatus.ERR_NOT_FOUND, `round ${round}`);
+    assert.equal(evicted.length, round);
+    await first.sendLocalMD();
+    await other.fetchRemoteMD('a');
+  }
+});

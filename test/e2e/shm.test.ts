@@ -1,0 +1,241 @@
+// Data over shared memory as users meet it: what is refused, what a receipt says, what a hostile
+// or killed peer does, and that no file stays in /dev/shm. Bytes and kills are in two-processes,
+// NIXL's contract in test/contract/backend-tcpx.
+
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { readdirSync, readFileSync } from 'node:fs';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { after, type TestContext, test } from 'node:test';
+import { sleepMs } from '../../src/base/clock.js';
+import type { SettingValues } from '../../src/base/settings.js';
+import { openFixedMemory } from '../../src/memory/fixed-memory.js';
+import type { BenchResult } from '../../src/results/bench-result.js';
+import { closeEngines, openEngine, openPair } from '../../src/testing/engine-pair.js';
+import { withCode } from '../../src/testing/expect-error.js';
+import { directionOf, HEAD, HEADER_BYTES, TAIL } from '../../src/transport/shm/shm-layout.js';
+import { runTcpx } from './child.js';
+import { EnginePeer } from './engine-peer.js';
+
+const SHM: Partial<SettingValues> = { 'session.local': 'shm' };
+const MODES: Record<string, Partial<SettingValues>> = {
+  lanes: { ...SHM, 'flow.channels': 2, 'lane.count': 2 },
+  caller: { ...SHM, 'lane.progress': 'caller', 'flow.channels': 2 },
+};
+
+after(closeEngines);
+
+function shmNames(): string[] {
+  return readdirSync('/dev/shm').filter((name) => name.startsWith('tcpx-'));
+}
+
+/** Other tests have files for moments; what is there for a second was left behind. */
+async function assertNothingLeft(): Promise<void> {
+  const first = shmNames();
+  if (first.length === 0) return;
+  await sleepMs(1000);
+  const later = shmNames();
+  assert.deepEqual(
+    first.filter((name) => later.includes(name)),
+    [],
+  );
+}
+
+for (const [name, settings] of Object.entries(MODES)) {
+  test(`shm, ${name}: all lands, and the receipt names the path`, async () => {
+    const pair = await openPair(settings);
+    const bytes = 6_000_001;
+    const source = new Uint8Array(bytes).map((_, index) => index * 31 + (index >> 8));
+    const target = new Uint8Array(bytes);
+    const local = pair.client.register(source);
+    const remote = pair.server.register(target).descriptor;
+    const blocks = [{ local, localOffset: 0, remote, remoteOffset: 0, bytes }];
+    const receipt = await pair.drive(pair.session.write(blocks, { notify: 'landed' }).done);
+    assert.ok(Buffer.from(target).equals(source));
+    assert.equal(receipt.path, 'shm');
+    assert.deepEqual(
+      receipt.channels.map(({ nic }) => nic),
+      ['shm', 'shm'],
+    );
+    for (const stop = Date.now() + 5000; pair.notifications.length === 0; ) {
+      assert.ok(Date.now() < stop, 'the notification comes');
+      await pair.drive(sleepMs(1));
+    }
+    target.reverse();
+    const read = await pair.drive(pair.session.read(blocks).done);
+    assert.equal(read.path, 'shm');
+    assert.ok(Buffer.from(source).equals(target));
+    await pair.close();
+    await assertNothingLeft();
+  });
+
+  // Stored once, while nothing moves: the owner of a word overwrites it as soon as something does.
+  test(`shm, ${name}: a tail beyond the ring ends the session, and only that`, async () => {
+    const pair = await openPair(settings);
+    for (const header of mappedHeaders()) spoil(header, TAIL);
+    await pair.drive(Promise.all([pair.session.closed, pair.serverSession.closed]));
+    assertRuleBroken(pair.serverSession.error);
+    // The engine serves on.
+    const again = await pair.drive(pair.client.connect('127.0.0.1', pair.server.port));
+    await pair.drive(again.notify('still here').done);
+    await pair.close();
+  });
+
+  test(`shm, ${name}: a head beyond the ring ends the session, and only that`, async () => {
+    // The server moves only when polled, and is not: so the spoiled word stays.
+    const pair = await openPair({ ...SHM, 'lane.progress': 'caller' }, settings);
+    const bytes = 32 << 20;
+    const local = pair.client.register(new Uint8Array(bytes));
+    const remote = pair.server.register(new Uint8Array(bytes)).descriptor;
+    for (const header of mappedHeaders()) spoil(header, HEAD);
+    const blocks = [{ local, localOffset: 0, remote, remoteOffset: 0, bytes }];
+    const outcome = assert.rejects(pair.session.write(blocks).done, withCode('ERR_XFER_FAILED'));
+    await pair.client.drive(pair.session.closed);
+    await outcome;
+    assertRuleBroken(pair.session.error);
+    await pair.close();
+  });
+}
+
+function spoil(header: Int32Array, word: number): void {
+  Atomics.store(header, directionOf('client', true).word + word, 0x12345678);
+}
+
+function assertRuleBroken(error: unknown): void {
+  assert.ok(withCode('ERR_WIRE_FRAME', /positions in shared memory/)(error));
+}
+
+/** The shared memory of this process's own engines, as the other end could write it. */
+function mappedHeaders(): Int32Array[] {
+  const lines = readFileSync('/proc/self/maps', 'utf8').split('\n');
+  const found = lines.filter((line) => line.includes('/dev/shm/tcpx-'));
+  return found.map((line) => {
+    const addr = Number.parseInt(line.split('-')[0] ?? '', 16);
+    return openFixedMemory(addr, HEADER_BYTES).int32;
+  });
+}
+
+test('shm: asked for by one end alone is refused at both, naming the setting', async () => {
+  for (const [server, client] of [
+    [SHM, {}],
+    [{}, SHM],
+  ] as const) {
+    const listener = await openEngine(server);
+    const port = listener.listen({ host: '127.0.0.1', port: 0 });
+    const engine = await openEngine(client);
+    await assert.rejects(
+      engine.connect('127.0.0.1', port),
+      withCode('ERR_PEER_REFUSED', /ERR_CONFIG_MISMATCH.*session\.local: (shm|tcp) at the client/),
+    );
+    assert.equal(listener.sessions.length, 0);
+  }
+});
+
+test('shm: with zero-copy sends it is a contradiction', async () => {
+  const both = openEngine({ ...SHM, 'socket.zeroCopy': true });
+  await assert.rejects(both, withCode('ERR_CONFIG_CONFLICT', /socket\.zeroCopy/));
+});
+
+const canUnshare = spawnSync('unshare', ['--mount', 'true']).status === 0;
+const skip = canUnshare ? false : 'needs the right to make a mount namespace';
+
+async function connectFrom(ownShm: string) {
+  const engine = await openEngine(SHM);
+  const region = engine.register(new Uint8Array(64));
+  const port = engine.listen({ host: '127.0.0.1', port: 0 });
+  const options = { settings: SHM, host: '127.0.0.1', port, bytes: 64 };
+  const peer = new EnginePeer('once', { ...options, descriptor: region.descriptor, ownShm });
+  const { code, message } = await peer.fact('code', 'trust');
+  assert.equal(await peer.end(), 4);
+  assert.ok(!engine.sessions.some((session) => session.isReady));
+  return `${code ?? 'connected'}: ${message ?? ''}`;
+}
+
+test('shm: a peer with another /dev/shm, as on another host, is refused', { skip }, async () => {
+  assert.match(await connectFrom('64m'), /^ERR_PEER_REFUSED.*ERR_CAP_SHARED_MEMORY.*on this host/);
+});
+
+test('shm: no room in /dev/shm is an error, not a crash', { skip }, async () => {
+  assert.match(await connectFrom('64k'), /^ERR_CAP_SHARED_MEMORY: .*cannot be had/);
+});
+
+test('shm: a peer killed in mid-transfer leaves no file', async () => {
+  for (let round = 0; round < 3; round++) {
+    const target = new EnginePeer('target', { settings: SHM, host: '127.0.0.1', bytes: 32 << 20 });
+    const { port, descriptor } = await target.fact('descriptor');
+    const engine = await openEngine(SHM);
+    const session = await engine.connect('127.0.0.1', port);
+    const local = engine.register(new Uint8Array(32 << 20));
+    const place = { local, localOffset: 0, remote: descriptor!, remoteOffset: 0 };
+    const transfers = [1, 2, 3, 4].map(() => session.write([{ ...place, bytes: 32 << 20 }]));
+    const outcomes = Promise.allSettled(transfers.map((transfer) => transfer.done));
+    target.kill();
+    const settled = await outcomes;
+    assert.ok(settled.some(({ status }) => status === 'rejected'));
+    await session.closed;
+    assert.equal(session.error?.code, 'ERR_PEER_LOST');
+    await engine.close();
+  }
+  await assertNothingLeft();
+});
+
+/** Connections on their way to `port`, in the order in which they came. */
+async function startProxy(t: TestContext, port: number) {
+  const accepted: Socket[] = [];
+  const proxy = createServer((near) => {
+    accepted.push(near);
+    const far = connect(port, '127.0.0.1');
+    near.on('error', () => far.destroy()).on('close', () => far.destroy());
+    far.on('error', () => near.destroy()).on('close', () => near.destroy());
+    near.pipe(far).pipe(near);
+  });
+  proxy.listen(0, '127.0.0.1');
+  await once(proxy, 'listening');
+  t.after(() => {
+    for (const socket of accepted) socket.destroy();
+    proxy.close();
+  });
+  return { accepted, port: (proxy.address() as AddressInfo).port };
+}
+
+test('shm: a channel whose socket is cut is fenced, and attached anew to new memory', async (t) => {
+  const settings: Partial<SettingValues> = { ...SHM, 'flow.channels': 2 };
+  const server = await openEngine(settings);
+  const proxy = await startProxy(t, server.listen({ host: '127.0.0.1', port: 0 }));
+  const client = await openEngine(settings);
+  const session = await client.connect('127.0.0.1', proxy.port);
+  const bytes = 16 << 20;
+  const source = new Uint8Array(bytes);
+  const target = new Uint8Array(bytes);
+  const local = client.register(source);
+  const remote = server.register(target).descriptor;
+  const blocks = [{ local, localOffset: 0, remote, remoteOffset: 0, bytes }];
+  for (let round = 1; round <= 3; round++) {
+    source.fill(round);
+    const transfers = [session.write(blocks), session.write(blocks), session.write(blocks)];
+    // The control connection came first; one of the youngest two is a living channel.
+    proxy.accepted.at(round === 1 ? 1 : -1)?.destroy();
+    for (const { done } of transfers) assert.equal((await done).path, 'shm');
+    assert.ok(target.every((byte) => byte === round));
+    for (const stop = Date.now() + 5000; proxy.accepted.length < 3 + round; ) {
+      assert.ok(Date.now() < stop, 'it is attached anew');
+      await sleepMs(5);
+    }
+  }
+  await client.close();
+  await server.close();
+  await assertNothingLeft();
+});
+
+test('bench: --local shm is named in the document and in the text', async () => {
+  const flags = ['bench', 'loopback', '--local', 'shm', '--size', '1MiB', '--iters', '3'];
+  const { exitCode, stdout } = await runTcpx([...flags, '--json']);
+  assert.equal(exitCode, 0);
+  const result = JSON.parse(stdout) as BenchResult;
+  assert.equal(result.path, 'shm');
+  assert.equal((result.receipt as { path?: string }).path, 'shm');
+  assert.equal(result.verified.mismatches, 0);
+  const text = await runTcpx(flags);
+  assert.match(text.stderr, /shared memory, no network/);
+});
