@@ -11,7 +11,13 @@ export { type ConnInfo, formatConnInfo, parseConnInfo } from './engine/conn-info
 export type { Block, BlockColumns } from './engine/request.js';
 export type { PostOptions, Request, Session } from './engine/session.js';
 export type { Transfer, TransferStatus } from './engine/transfer.js';
-export type { Region, RegionDescriptor, RegionRights, RegionSource } from './memory/region.js';
+export type {
+  Region,
+  RegionDescriptor,
+  RegionRights,
+  RegionSource,
+  RegionTerms,
+} from './memory/region.js';
 export {
   allocateRegionMemory as allocateMemory,
   type PageKind,

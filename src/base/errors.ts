@@ -217,6 +217,10 @@ export const ERROR_CODES = {
     'the operation reaches beyond the region',
     'Keep offset + length within the region.',
   ),
+  ERR_PEER_EXPIRED: entry(
+    'the time for which the region was granted is over',
+    'Ask its owner to register it again; it set expiresMs.',
+  ),
   ERR_XFER_FAILED: entry(
     'the transfer failed; bytes may have landed in part',
     'The cause tells why; the error carries how many bytes were confirmed.',

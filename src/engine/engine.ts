@@ -14,6 +14,7 @@ import {
   RegionRegistry,
   type RegionRights,
   type RegionSource,
+  type RegionTerms,
 } from '../memory/region.js';
 import { allocateRegionMemory, type PageKind, type RegionMemory } from '../memory/region-memory.js';
 import { regionTableOver } from '../memory/region-table.js';
@@ -163,8 +164,17 @@ export class Engine {
       throw error;
     }
     engine.#isOpen = true;
+    engine.#warnOfTrust();
     engine.#heartbeat = setInterval(() => engine.#onWake(), HEARTBEAT_MS).unref();
     return engine;
+  }
+
+  // Said at every start, whether this end listens or calls.
+  #warnOfTrust(): void {
+    if (this.trust.name !== 'network') return;
+    this.log.warn('trust.mode is network: whoever is reached or reaches us is a peer, unproved', {
+      engine: this.name,
+    });
   }
 
   /** 16 hexadecimal digits, new at every start: peers tell this engine from a successor by it. */
@@ -186,10 +196,14 @@ export class Engine {
     return this.#sessions.list();
   }
 
-  /** Makes memory reachable for peers that are given its descriptor. */
-  register(source: RegionSource, rights: RegionRights = FULL_RIGHTS): Region {
+  /** Makes memory reachable for peers that are given its descriptor, for ever or for a time. */
+  register(
+    source: RegionSource,
+    rights: RegionRights = FULL_RIGHTS,
+    terms: RegionTerms = {},
+  ): Region {
     this.#assertOpen();
-    return this.#regions.register(source, rights);
+    return this.#regions.register(source, rights, terms);
   }
 
   /** Memory of the engine's own, page-aligned; register it to transfer it. */
@@ -241,8 +255,8 @@ export class Engine {
       log: this.log,
       onSession: (session) => this.#options.onSession?.(session),
     });
-    if (this.trust.name !== 'secret') {
-      this.log.warn('no shared secret', { accepts: this.trust.name, port: this.port });
+    if (this.trust.name === 'loopback') {
+      this.log.warn('no shared secret: peers on loopback alone are accepted', { port: this.port });
     }
     return this.port;
   }
@@ -366,6 +380,9 @@ export class Engine {
 
 function checkName(name: string): string {
   const bytes = Buffer.byteLength(name);
+  if (/[\p{Cc}\u2028\u2029]/u.test(name)) {
+    throw new TcpxError('ERR_USAGE_ARGUMENT', `name ${JSON.stringify(name)}: control characters`);
+  }
   if (bytes > 0 && bytes <= NAME_BYTES_MAX) return name;
   throw new TcpxError(
     'ERR_USAGE_ARGUMENT',

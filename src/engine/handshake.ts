@@ -152,7 +152,8 @@ export function refusePeer(control: ControlChannel, error: unknown): void {
   control.close();
 }
 
-function assertTrusted(self: Identity, control: ControlChannel): void {
+/** Without a secret nobody beyond loopback, in either direction and on every connection. */
+export function assertTrusted(self: Identity, control: ControlChannel): void {
   if (self.trust.acceptsNetwork || control.socket.isLoopback) return;
   throw new TcpxError(
     'ERR_PEER_UNTRUSTED',

@@ -1,7 +1,8 @@
 // Events that lanes report, turned into what they mean for sessions and transfers.
 
-import { TcpxError } from '../base/errors.js';
+import { type ErrorCode, TcpxError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
+import { LimitedLog } from '../base/limited-log.js';
 import {
   EVENT_CHANNEL_LOST,
   EVENT_CONTROL_READY,
@@ -30,16 +31,26 @@ export interface LaneEventsOptions {
   pollControl(): void;
 }
 
-const REFUSALS = ['', 'stale region', 'wrong key', 'no right', 'out of bounds'];
+/** By the reason on the wire: what the peer is told, and what the log says. */
+const REFUSALS: readonly (readonly [ErrorCode, string])[] = [
+  ['ERR_WIRE_FRAME', 'unknown'],
+  ['ERR_PEER_STALE_REGION', 'stale region'],
+  ['ERR_PEER_KEY', 'wrong key'],
+  ['ERR_PEER_RIGHTS', 'no right'],
+  ['ERR_PEER_BOUNDS', 'out of bounds'],
+  ['ERR_PEER_EXPIRED', 'expired'],
+];
 
 export class LaneEvents {
   readonly #options: LaneEventsOptions;
   /** By their number among all notifications: lanes report them in any order. */
   readonly #notifications = new Map<number, Notification | undefined>();
   #nextNumber = 0;
+  readonly #refusals: LimitedLog;
 
   constructor(options: LaneEventsOptions) {
     this.#options = options;
+    this.#refusals = new LimitedLog(options.log);
   }
 
   /** `at` is the byte index of the event's payload in shared memory. */
@@ -104,12 +115,9 @@ export class LaneEvents {
   #onRefused(sessionIndex: number, words: Int32Array): void {
     const [channel = 0, reason = 0, regionSlot = 0] = words;
     const peer = this.#options.sessions.at(sessionIndex)?.peer ?? 'unknown';
-    this.#options.log.warn('operation refused', {
-      peer,
-      channel,
-      reason: REFUSALS[reason] ?? String(reason),
-      region: regionSlot,
-    });
+    const [code, text] = REFUSALS[reason] ?? ['ERR_WIRE_FRAME', String(reason)];
+    const fields = { peer, channel, code, reason: text, region: regionSlot };
+    this.#refusals.warn('operation refused', fields);
   }
 }
 

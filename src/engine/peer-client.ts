@@ -7,7 +7,7 @@ import { isTcpxError, TcpxError } from '../base/errors.js';
 import type { ControlSet } from '../transport/tcp/control-set.js';
 import { dial, nicAddress, resolveHost } from '../transport/tcp/dial.js';
 import { ControlChannel } from './control-channel.js';
-import { attachChannel, greetServer, type Identity } from './handshake.js';
+import { assertTrusted, attachChannel, greetServer, type Identity } from './handshake.js';
 import { type ChannelRoute, type LocalNic, routeChannels } from './nic-map.js';
 import type { Session } from './session.js';
 import type { SessionTable } from './session-table.js';
@@ -94,6 +94,8 @@ async function openChannel(
   });
   const connection = new ControlChannel(set, fd);
   try {
+    // The server names the address: it may lie elsewhere than the server itself.
+    assertTrusted(identity, connection);
     const channel = { sessionId: session.facts.id, channelIndex, epoch: 0 };
     await attachChannel(connection, session.facts.key, channel, identity.timeoutMs);
   } catch (error) {

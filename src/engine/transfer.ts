@@ -2,7 +2,14 @@
 
 import { type ErrorCode, TcpxError } from '../base/errors.js';
 import { formatBytes } from '../base/units.js';
-import { FAIL_BOUNDS, FAIL_CANCELLED, FAIL_KEY, FAIL_RIGHTS, FAIL_STALE } from '../lane/layout.js';
+import {
+  FAIL_BOUNDS,
+  FAIL_CANCELLED,
+  FAIL_EXPIRED,
+  FAIL_KEY,
+  FAIL_RIGHTS,
+  FAIL_STALE,
+} from '../lane/layout.js';
 import type { ChannelReceipt, Receipt } from './receipt.js';
 
 export type TransferStatus = 'active' | 'done' | 'failed';
@@ -176,6 +183,8 @@ export class Transfer {
         return 'ERR_PEER_RIGHTS';
       case FAIL_BOUNDS:
         return 'ERR_PEER_BOUNDS';
+      case FAIL_EXPIRED:
+        return 'ERR_PEER_EXPIRED';
       case FAIL_CANCELLED:
         return this.#cancelCode;
       default:
@@ -189,6 +198,7 @@ const FAILURE_TEXTS: Partial<Record<ErrorCode, string>> = {
   ERR_PEER_KEY: 'the peer does not know the key of the descriptor',
   ERR_PEER_RIGHTS: 'the region does not grant this operation',
   ERR_PEER_BOUNDS: 'the operation reaches beyond the region',
+  ERR_PEER_EXPIRED: 'the time for which the peer granted the region is over',
   ERR_XFER_CANCELLED: 'cancelled',
   ERR_XFER_DEADLINE: 'deadline passed',
   ERR_XFER_FAILED: 'the session is gone',

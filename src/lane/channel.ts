@@ -69,6 +69,8 @@ export class Channel {
   writeAcked = 0;
   readonly writeTransfer = new Int32Array(FLIGHT_SLOTS);
   readonly writeChunk = new Int32Array(FLIGHT_SLOTS);
+  /** Where the frame ends in the stream: nobody can have received it before that was sent. */
+  readonly writeEndAt = new Float64Array(FLIGHT_SLOTS);
   // Own READ_REQUEST frames in flight, oldest at readDone.
   readNext = 0;
   readDone = 0;

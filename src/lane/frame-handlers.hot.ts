@@ -78,6 +78,10 @@ export function onAck(core: LaneCore, channel: Channel, acknowledged: number): n
   if (count < 0 || count > ((channel.writeNext - channel.writeAcked) | 0)) {
     return TURN_RULE - RULE_UNASKED;
   }
+  // Acknowledged before it was sent: its memory would be let go while the vector points at it.
+  if (channel.writeEndAt[(acknowledged - 1) & FLIGHT_MASK]! > channel.sentBytes) {
+    return TURN_RULE - RULE_UNASKED;
+  }
   for (let index = 0; index < count; index++) {
     const flight = channel.writeAcked & FLIGHT_MASK;
     channel.writeAcked = (channel.writeAcked + 1) | 0;

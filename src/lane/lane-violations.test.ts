@@ -141,6 +141,18 @@ for (const [rule, name, make] of CASES) {
   });
 }
 
+test('violation: an acknowledgement of bytes that were not sent is rule 10', () => {
+  const pair = new LanePair({ link: { pipeBytes: 1000 } });
+  const a = addRegion(pair.a, 4000);
+  const b = addRegion(pair.b, 4000);
+  const slot = pair.b.post('write', [block(b.region, a.region, 4000)]);
+  pair.b.step();
+  assert.equal(pair.links[0]!.toA.sentBytes, 1000, 'the rest waits in the vector');
+  inject(pair, bytesOf({ words: { ...ACK_0, [ACK]: 1 } }));
+  assert.equal(lossOf(pair), 10);
+  assert.notEqual(pair.b.transfers.failure(slot), 0, 'not done: its memory was still needed');
+});
+
 test('violation: a read answer of other length than asked for is rule 11', () => {
   const pair = new LanePair();
   const a = addRegion(pair.a, 1000);

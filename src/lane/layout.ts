@@ -107,13 +107,14 @@ export const TransferState = { Free: 0, Active: 1, Done: 2, Failed: 3 } as const
 export const OPERATION_WRITE = 1;
 export const OPERATION_READ = 2;
 
-// Why a transfer failed. 1–4 equal the REFUSE reasons of the wire.
+// Why a transfer failed. Those below 16 are the REFUSE reasons of the wire.
 export const FAIL_STALE = 1;
 export const FAIL_KEY = 2;
 export const FAIL_RIGHTS = 3;
 export const FAIL_BOUNDS = 4;
-export const FAIL_CHANNEL = 5;
-export const FAIL_CANCELLED = 6;
+export const FAIL_EXPIRED = 5;
+export const FAIL_CHANNEL = 16;
+export const FAIL_CANCELLED = 17;
 
 export const LANE_CONTROL_BYTES = 4096;
 /** 1 while the lane sleeps in epoll and wants its doorbell rung. */

@@ -13,6 +13,9 @@ export interface EtcdRequestOptions {
   readonly timeoutMs: number;
 }
 
+/** A metadata blob of the largest size, in base64, with room to spare. */
+const ANSWER_BYTES_MAX = 256 * 1024 * 1024;
+
 type Json = Readonly<Record<string, unknown>>;
 
 export class EtcdClient {
@@ -32,8 +35,7 @@ export class EtcdClient {
 
   async get(key: string): Promise<EtcdValue> {
     const answer = await this.#call('kv/range', { key: toBase64(key) });
-    const kvs = answer['kvs'];
-    const first = Array.isArray(kvs) ? (kvs[0] as Json | undefined) : undefined;
+    const [first] = entriesOf(answer, 'kvs');
     const revision = revisionOf(answer);
     if (first === undefined) return { value: undefined, revision };
     // An empty value has no field of its own.
@@ -43,8 +45,9 @@ export class EtcdClient {
   async keys(prefix: string): Promise<string[]> {
     const range = { key: toBase64(prefix), range_end: toBase64(prefixEnd(prefix)) };
     const answer = await this.#call('kv/range', { ...range, keys_only: true });
-    const kvs = Array.isArray(answer['kvs']) ? (answer['kvs'] as Json[]) : [];
-    return kvs.map((kv) => Buffer.from(textOf(kv, 'key') ?? '', 'base64').toString());
+    return entriesOf(answer, 'kvs').map((kv) =>
+      Buffer.from(textOf(kv, 'key') ?? '', 'base64').toString(),
+    );
   }
 
   async deletePrefix(prefix: string): Promise<void> {
@@ -64,8 +67,7 @@ export class EtcdClient {
   /** False when the lease has expired and its keys are gone. */
   async keepAlive(lease: string): Promise<boolean> {
     const answer = await this.#call('lease/keepalive', { ID: lease });
-    const result = answer['result'] as Json | undefined;
-    const ttl = result === undefined ? undefined : textOf(result, 'TTL');
+    const ttl = textOf(objectOf(answer['result']) ?? {}, 'TTL');
     return ttl !== undefined && Number(ttl) > 0;
   }
 
@@ -111,7 +113,7 @@ async function callOnce(endpoint: string, path: string, request: Json, timeoutMs
   try {
     response = await post(endpoint, path, request, AbortSignal.timeout(timeoutMs));
     if (!response.ok) throw await refusedBy(endpoint, path, response);
-    body = await response.text();
+    body = await boundedText(response, path);
   } catch (error) {
     if (error instanceof TcpxError) throw error;
     const isLate = error instanceof Error && error.name === 'TimeoutError';
@@ -119,11 +121,32 @@ async function callOnce(endpoint: string, path: string, request: Json, timeoutMs
     const code = isLate ? 'ERR_PEER_TIMEOUT' : 'ERR_PEER_UNREACHABLE';
     throw new TcpxError(code, `etcd ${path} at ${endpoint}: ${reason}`, { cause: error });
   }
+  return parseEtcdAnswer(path, body);
+}
+
+/** An answer is an object; whoever reads a field checks that. */
+export function parseEtcdAnswer(path: string, body: string): Json {
+  let value: unknown;
   try {
-    return JSON.parse(body) as Json; // checked: by whoever reads a field
+    value = JSON.parse(body); // checked: below, and field by field
   } catch (error) {
-    throw malformed(path, `not JSON (${String(error)})`);
+    throw malformed(path, `a body that is not JSON (${String(error)})`);
   }
+  const answer = objectOf(value);
+  if (answer === undefined) throw malformed(path, 'a body that is not an object');
+  return answer;
+}
+
+// fetch would take as much as the server sends.
+async function boundedText(response: Response, path: string): Promise<string> {
+  const pieces: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const piece of (response.body ?? []) as AsyncIterable<Uint8Array>) {
+    bytes += piece.length;
+    if (bytes > ANSWER_BYTES_MAX) throw malformed(path, `over ${ANSWER_BYTES_MAX} bytes`);
+    pieces.push(piece);
+  }
+  return Buffer.concat(pieces).toString();
 }
 
 function post(endpoint: string, path: string, request: Json, signal: AbortSignal) {
@@ -155,9 +178,19 @@ function reasonOf(error: unknown): string {
 }
 
 function revisionOf(answer: Json): bigint {
-  const header = answer['header'] as Json | undefined;
-  const text = header === undefined ? undefined : textOf(header, 'revision');
+  const text = textOf(objectOf(answer['header']) ?? {}, 'revision');
   return /^\d+$/.test(text ?? '') ? BigInt(text ?? '') : 0n;
+}
+
+function objectOf(value: unknown): Json | undefined {
+  return typeof value === 'object' && value !== null ? (value as Json) : undefined;
+}
+
+/** The objects in a list; what is none is passed over. */
+function entriesOf(answer: Json, name: string): Json[] {
+  const list = answer[name];
+  if (!Array.isArray(list)) return [];
+  return list.map(objectOf).filter((entry) => entry !== undefined);
 }
 
 function textOf(json: Json, name: string): string | undefined {

@@ -9,7 +9,7 @@ import {
   FRAME_REFUSE,
   FRAME_WRITE,
   NOTIFICATION_BYTES_MAX,
-  REFUSE_BOUNDS,
+  REFUSE_EXPIRED,
   REFUSE_STALE,
   TABLE_ENTRIES_MAX,
   TABLE_ENTRY_BYTES,
@@ -76,7 +76,7 @@ export function checkHead(words: Uint32Array, word: number, chunkBytesMax: numbe
 function isRefusal(words: Uint32Array, word: number): boolean {
   const reason = words[word + WORD_TRANSFER_LOW]!;
   const kind = words[word + WORD_TRANSFER_HIGH]!;
-  if (reason < REFUSE_STALE || reason > REFUSE_BOUNDS) return false;
+  if (reason < REFUSE_STALE || reason > REFUSE_EXPIRED) return false;
   return kind === FRAME_WRITE || kind === FRAME_READ_REQUEST;
 }
 

@@ -108,6 +108,7 @@ export const REFUSE_STALE = 1;
 export const REFUSE_KEY = 2;
 export const REFUSE_RIGHTS = 3;
 export const REFUSE_BOUNDS = 4;
+export const REFUSE_EXPIRED = 5;
 
 // Words are written and read through Uint32Array, in the byte order of the host.
 assert(new Uint8Array(new Uint32Array([1]).buffer)[0] === 1, 'host is little-endian');

@@ -7,11 +7,16 @@ import type { SocketAddress } from '../../ffi/libc/socket-address.js';
 import type { ControlHandler, ControlSet } from './control-set.js';
 
 const BACKLOG = 512;
+/** Accepted in one go: a flood of connections must not keep everything else waiting. */
+const ACCEPTS_MAX = 32;
+/** Pause after accept failed for want of descriptors or memory: asking again at once would spin. */
+const PAUSE_MS = 50;
 
 export class Listener implements ControlHandler {
   readonly #fd: number;
   readonly #set: ControlSet;
   readonly #onAccepted: (fd: number) => void;
+  #resume: NodeJS.Timeout | undefined;
   readonly address: SocketAddress;
 
   constructor(set: ControlSet, address: SocketAddress, onAccepted: (fd: number) => void) {
@@ -23,16 +28,25 @@ export class Listener implements ControlHandler {
   }
 
   onReady(): void {
-    for (;;) {
+    for (let count = 0; count < ACCEPTS_MAX; count++) {
       const fd = acceptSocket(this.#fd);
       if (fd === -EAGAIN) return;
-      // A connection that died in the queue, or no descriptors left: look again when told.
-      if (fd < 0) return;
+      if (fd < 0) {
+        this.#pause();
+        return;
+      }
       this.#onAccepted(fd);
     }
   }
 
+  // Whoever waits stays in the kernel's queue meanwhile.
+  #pause(): void {
+    this.#set.want(this.#fd, false, false);
+    this.#resume = setTimeout(() => this.#set.want(this.#fd, true, false), PAUSE_MS).unref();
+  }
+
   close(): void {
+    clearTimeout(this.#resume);
     this.#set.remove(this.#fd);
     closeFd(this.#fd);
   }
