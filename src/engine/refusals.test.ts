@@ -91,7 +91,7 @@ for (const progress of ['lanes', 'caller'] as const) {
   }
 }
 
-test('refusal: a region that expires is granted until then, and renewed by registering', async () => {
+test('refusal: a region that expires is granted until then, and then renewed', async () => {
   const pair = await openPair({ 'lane.progress': 'lanes' });
   const local = pair.client.register(new Uint8Array(BYTES).fill(3));
   const memory = new Uint8Array(BYTES);

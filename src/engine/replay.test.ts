@@ -148,7 +148,7 @@ test('replay: data before ATTACH, and PROPOSE before HELLO, are not obeyed', asy
   await engine.close();
 });
 
-test('trust: no secret, beyond loopback: refused with its own code, and named in the log', async (t) => {
+test('trust: no secret, beyond loopback: its own code, and the log names the peer', async (t) => {
   const address = Object.values(networkInterfaces())
     .flat()
     .find((entry) => entry?.family === 'IPv4' && !entry.internal)?.address;

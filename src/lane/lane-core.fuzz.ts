@@ -65,7 +65,7 @@ function play(victim: LaneVictim, actions: readonly Action[]): void {
 export const FUZZ_TARGETS = [
   fuzzTarget(
     'lane: nothing lands, leaks or ends early, whatever the peer sends',
-    { runs: 400 },
+    { runs: 150 },
     fc.record({
       actions: fc.array(action, { maxLength: 30 }),
       callBytesMax: fc.constantFrom(7, 64, 1000, 1_000_000),
