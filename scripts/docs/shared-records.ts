@@ -9,11 +9,19 @@ const COMMANDS: readonly Row[] = [
   ['COMMAND_SUBMIT', 'slot', 'a transfer entry is ready'],
   [
     'COMMAND_ADD_CHANNEL',
-    'fd, session, channel, windowChunks, chunkBytesMax, channels',
+    'fd, session, channel, epoch, windowChunks, chunkBytesMax, channels',
     'the socket is the lane’s from here on',
   ],
   ['COMMAND_CLOSE_SESSION', 'session', 'give up what is in flight, then answer'],
   ['COMMAND_CANCEL', 'slot, generation', 'give up what is not sent'],
+  ['COMMAND_DROP_CHANNEL', 'session, channel, epoch', 'close this end of the channel and say so'],
+  [
+    'COMMAND_SETTLE_CHANNEL',
+    'session, channel, epoch, landed, refusals, then sequence and reason of each',
+    'the peer’s fence: confirm what landed, hand back the rest',
+  ],
+  ['COMMAND_RETRY', 'slot, generation, chunk', 'send a chunk (−1: the notification) again'],
+  ['COMMAND_GIVE_UP', 'slot, generation', 'a chunk, or the notification, has nowhere to go'],
 ];
 
 const EVENTS: readonly Row[] = [
@@ -23,7 +31,15 @@ const EVENTS: readonly Row[] = [
     'session, bytes, number among all notifications, 0, then the bytes',
     'a peer sent a notification',
   ],
-  ['EVENT_CHANNEL_LOST', 'session, channel, loss, detail, frameKind', 'a channel ended'],
+  [
+    'EVENT_CHANNEL_DOWN',
+    'session, channel, epoch, loss, detail, frameKind, landed, refusals, ' +
+      'then sequence and reason of each',
+    'a channel is closed here',
+  ],
+  ['EVENT_STALLED', 'session, channel, epoch, 1 or 0', 'a channel stands still, or moves again'],
+  ['EVENT_SIGNAL', 'session, bytes, 0, 0, then the bytes', 'the peer’s engine says something'],
+  ['EVENT_RETRY', 'slot, generation, chunk', 'a chunk (−1: the notification) lost its channel'],
   ['EVENT_SESSION_CLOSED', 'session', 'this lane has let go of the session'],
   ['EVENT_REFUSED', 'session, channel, reason, regionSlot', 'an access of a peer was refused'],
   ['EVENT_CONTROL_READY', 'nothing', 'a control socket or the listener has something'],
@@ -33,6 +49,7 @@ const LOSSES: readonly Row[] = [
   ['LOSS_END_OF_STREAM', 'none', 'the peer closed its end'],
   ['LOSS_SYSTEM', 'errno', 'a system call failed'],
   ['LOSS_PROTOCOL', 'rule', 'the peer broke a rule of the protocol'],
+  ['LOSS_DROPPED', 'none', 'the main thread gave it up'],
 ];
 
 export function renderRecords(headerBytes: number): string {

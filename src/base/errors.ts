@@ -201,6 +201,11 @@ export const ERROR_CODES = {
     'metadata for a known peer differs from what was loaded, or comes from elsewhere',
     'Invalidate the peer first if it was restarted; two agents must not share a name.',
   ),
+  ERR_PEER_STALE_SESSION: entry(
+    'the peer does not know the session any more: it was restarted, or gave it up',
+    'Connect again and fetch the peer’s descriptors again.',
+    true,
+  ),
   ERR_PEER_STALE_REGION: entry(
     'a descriptor names a region that its owner has deregistered or never had',
     'Fetch the peer’s descriptors again.',

@@ -8,6 +8,7 @@ import { type Config, loadConfig, processEnvironment } from '../base/config.js';
 import { isTcpxError, TcpxError, toTcpxError } from '../base/errors.js';
 import { createLog, type Log } from '../base/log.js';
 import type { SettingValues } from '../base/settings.js';
+import { Timers } from '../base/timers.js';
 import { Arena } from '../memory/arena.js';
 import {
   type Region,
@@ -32,6 +33,7 @@ import { PeerServer } from './peer-server.js';
 import { connectPeer, listNics } from './peer-client.js';
 import type { Session } from './session.js';
 import { SessionTable } from './session-table.js';
+import { SIGNAL_ENTRIES } from './transfer-table.js';
 import { Transfers } from './transfers.js';
 import { loadTrust, type Trust } from './trust.js';
 
@@ -55,8 +57,8 @@ export interface ConnectChoice {
 }
 
 const FULL_RIGHTS: RegionRights = { read: true, write: true };
-/** Safety net for a wake-up that was missed; nothing relies on it. */
-const HEARTBEAT_MS = 100;
+/** Timers of sessions run with it; it is also a net for a wake-up that was missed. */
+const HEARTBEAT_MS = 50;
 const CLOSE_WAIT_MS = 2000;
 
 export class Engine {
@@ -65,6 +67,7 @@ export class Engine {
   readonly log: Log;
   readonly trust: Trust;
   readonly #control = new ControlSet();
+  readonly #timers = new Timers();
   readonly #lanes: LaneSet;
   readonly #regions: RegionRegistry;
   readonly #sessions: SessionTable;
@@ -101,8 +104,17 @@ export class Engine {
       regionTableOver(shared, offsets.regionsAt, values['memory.regionsMax']),
     );
     const nicCount = listNics(this.config).length;
-    const peersMax = values['session.peersMax'];
-    this.#sessions = new SessionTable(this.#lanes, peersMax, nicCount, this.log);
+    this.#sessions = new SessionTable({
+      lanes: this.#lanes,
+      sessionsMax: values['session.peersMax'],
+      nicCount,
+      log: this.log,
+      timers: this.#timers,
+      limits: {
+        stallMs: values['session.stallMs'],
+        reconnectMs: values['session.reconnectMs'],
+      },
+    });
     this.#transfers = new Transfers({
       lanes: this.#lanes,
       arena: new Arena(values['memory.arenaBytes']),
@@ -118,7 +130,7 @@ export class Engine {
       closeSession: (session, error) => this.#sessions.close(session, error),
       drive: (promise) => this.drive(promise),
     };
-    this.#sessions.onClosed = (session) => this.#transfers.abandonSession(session);
+    this.#sessions.transfers = this.#transfers;
     this.#events = new LaneEvents({
       lanes: this.#lanes,
       sessions: this.#sessions,
@@ -134,7 +146,7 @@ export class Engine {
     return new LaneSet({
       shape: {
         regionCount: values['memory.regionsMax'],
-        transferCount: values['memory.transfersMax'],
+        transferCount: values['memory.transfersMax'] + SIGNAL_ENTRIES,
         laneCount: values['lane.count'],
         arenaBytes: values['memory.arenaBytes'],
       },
@@ -148,6 +160,7 @@ export class Engine {
       ),
       controlFd: this.#control.fd,
       isZeroCopy: values['socket.zeroCopy'],
+      stallUs: values['session.stallMs'] * 1000,
       onEvent: (_, kind, at) => this.#events.handle(kind, at),
       onWake: () => this.#onWake(),
       onLaneFailed: (laneIndex, error) => this.#onLaneFailed(laneIndex, error),
@@ -308,6 +321,7 @@ export class Engine {
     if (!this.#isOpen) return;
     this.#lanes.progress();
     if (this.#transfers.isTimeForControl()) this.#control.poll();
+    if (this.#timers.count > 0) this.#timers.run(systemClock.nowUs());
     const count = this.#lanes.takeEvents();
     this.#events.deliver();
     if (count > 0) this.#options.onActivity?.();
@@ -332,6 +346,7 @@ export class Engine {
   // Drained, then asleep again, then looked once more: nothing falls between.
   #onWake(): void {
     if (!this.#isOpen) return;
+    this.#timers.run(systemClock.nowUs());
     this.#control.poll();
     this.#lanes.takeEvents();
     this.#lanes.sleepMain();
@@ -347,7 +362,7 @@ export class Engine {
       ? error
       : toTcpxError(error, 'ERR_SYS_CALL', `lane ${laneIndex}`);
     this.#laneError = cause;
-    for (const session of this.#sessions.list()) this.#sessions.abandon(session, cause);
+    this.#sessions.onLaneFailed(laneIndex, cause);
   }
 
   /** Says goodbye to every peer, ends the lanes and frees what the engine holds. */
@@ -362,6 +377,7 @@ export class Engine {
     const closed = Promise.all(this.#sessions.list().map((session) => session.close()));
     await this.drive(withinMs(closed, CLOSE_WAIT_MS));
     this.#isOpen = false;
+    this.#timers.clear();
     clearInterval(this.#heartbeat);
     // First: what is still being connected fails, while the lanes can take back its channels.
     this.#control.close();

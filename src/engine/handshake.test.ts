@@ -267,7 +267,7 @@ test('attach: a recorded ATTACH cannot be played again, nor one with a wrong pro
   const id = answer.sessionId;
   const refusals: [string, Uint8Array, string][] = [
     ['a wrong key', attachFrame(id, 0, new Uint8Array(32)), 'ERR_WIRE_AUTH'],
-    ['another session', attachFrame(id ^ 1, 0, sessionKey), 'ERR_WIRE_STATE'],
+    ['another session', attachFrame(id ^ 1, 0, sessionKey), 'ERR_PEER_STALE_SESSION'],
     ['channel 2 of 2', attachFrame(id, 2, sessionKey), 'ERR_WIRE_LIMIT'],
   ];
   for (const [name, frame, code] of refusals) {

@@ -127,11 +127,15 @@ export async function attachChannel(
   }
 }
 
-/** Server's half: checks the proof and answers. */
-export function admitChannel(connection: ControlChannel, key: Uint8Array, attach: Attach): void {
+/** Server's half: the client must know the session's key. */
+export function checkAttach(key: Uint8Array, connection: ControlChannel, attach: Attach): void {
   if (!isSameProof(attach.proof, attachProof(key, 'attach', attach))) {
     throw authError(connection, 'the client');
   }
+}
+
+/** Server's answer to an ATTACH that was checked. */
+export function admitChannel(connection: ControlChannel, key: Uint8Array, attach: Attach): void {
   connection.send({ kind: ControlKind.Attached, proof: attachProof(key, 'attached', attach) });
 }
 

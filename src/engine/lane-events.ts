@@ -4,12 +4,17 @@ import { type ErrorCode, TcpxError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
 import { LimitedLog } from '../base/limited-log.js';
 import {
-  EVENT_CHANNEL_LOST,
+  DOWN_EVENT_WORDS,
+  EVENT_CHANNEL_DOWN,
   EVENT_CONTROL_READY,
   EVENT_FINISHED,
   EVENT_NOTIFICATION,
   EVENT_REFUSED,
+  EVENT_RETRY,
   EVENT_SESSION_CLOSED,
+  EVENT_SIGNAL,
+  EVENT_STALLED,
+  LOSS_DROPPED,
   LOSS_PROTOCOL,
   LOSS_SYSTEM,
 } from '../lane/messages.js';
@@ -65,8 +70,17 @@ export class LaneEvents {
       case EVENT_NOTIFICATION:
         this.#onNotification(first, at);
         break;
-      case EVENT_CHANNEL_LOST:
-        this.#onChannelLost(first, lanes.shared.int32.subarray(word + 1, word + 5));
+      case EVENT_CHANNEL_DOWN:
+        this.#onChannelDown(first, word);
+        break;
+      case EVENT_STALLED:
+        this.#onStalled(first, lanes.shared.int32.subarray(word + 1, word + 4));
+        break;
+      case EVENT_SIGNAL:
+        this.#onSignal(first, at);
+        break;
+      case EVENT_RETRY:
+        this.#onRetry(lanes.shared.int32.subarray(word, word + 3));
         break;
       case EVENT_SESSION_CLOSED:
         sessions.onLaneClosed(first);
@@ -104,12 +118,42 @@ export class LaneEvents {
     this.#notifications.set(number, session === undefined ? undefined : { session, bytes });
   }
 
-  #onChannelLost(sessionIndex: number, words: Int32Array): void {
-    const session = this.#options.sessions.at(sessionIndex);
+  #onChannelDown(sessionIndex: number, word: number): void {
+    const { sessions } = this.#options;
+    const session = sessions.at(sessionIndex);
     if (session === undefined) return;
+    const { int32 } = this.#options.lanes.shared;
+    const [, channel = 0, epoch = 0, loss = 0, detail = 0, frameKind = 0, landed = 0, count = 0] =
+      int32.subarray(word, word + DOWN_EVENT_WORDS);
+    const refusals = Array.from({ length: count }, (_, index) => ({
+      sequence: int32[word + DOWN_EVENT_WORDS + 2 * index] ?? 0,
+      reason: int32[word + DOWN_EVENT_WORDS + 2 * index + 1] ?? 0,
+    }));
     // A goodbye may lie unread on the control connection: it explains the loss.
     this.#options.pollControl();
-    this.#options.sessions.close(session, lossError(session, words));
+    const error = lossError(session, channel, { loss, detail, frameKind });
+    if (!session.isReady) {
+      sessions.close(session, error);
+      return;
+    }
+    session.recovery.onDown({ channel, epoch, landed, refusals }, { loss, error });
+  }
+
+  #onStalled(sessionIndex: number, words: Int32Array): void {
+    const [channel = 0, epoch = 0, isStalled = 0] = words;
+    this.#options.sessions.at(sessionIndex)?.recovery.onStalled(channel, epoch, isStalled === 1);
+  }
+
+  #onSignal(sessionIndex: number, at: number): void {
+    const { shared } = this.#options.lanes;
+    const first = at + NOTIFICATION_EVENT_BYTES;
+    const bytes = shared.uint8.slice(first, first + (shared.int32[(at >> 2) + 1] ?? 0));
+    this.#options.sessions.at(sessionIndex)?.recovery.onSignal(bytes);
+  }
+
+  #onRetry(words: Int32Array): void {
+    const [slot = 0, generation = 0, chunk = 0] = words;
+    this.#options.transfers.onRetry(slot, generation, chunk);
   }
 
   #onRefused(sessionIndex: number, words: Int32Array): void {
@@ -121,18 +165,28 @@ export class LaneEvents {
   }
 }
 
-function lossError(session: Session, words: Int32Array): TcpxError {
-  const [channel = 0, loss = 0, detail = 0, frameKind = 0] = words;
+interface Loss {
+  readonly loss: number;
+  readonly detail: number;
+  readonly frameKind: number;
+}
+
+function lossError(session: Session, channel: number, how: Loss): TcpxError {
   const where = `${session.peer} channel ${channel}`;
-  if (loss === LOSS_PROTOCOL) {
-    const rule = FRAME_RULES[detail] ?? `rule ${detail}`;
-    const frame = frameName(frameKind);
+  if (how.loss === LOSS_PROTOCOL) {
+    const rule = FRAME_RULES[how.detail] ?? `rule ${how.detail}`;
+    const frame = frameName(how.frameKind);
     return new TcpxError('ERR_WIRE_FRAME', `${where}: ${frame} breaks the rule: ${rule}`, {
       facts: { peer: session.peer, channel, rule, frame },
     });
   }
-  const reason = loss === LOSS_SYSTEM ? systemErrorName(detail) : 'the peer closed the connection';
+  const reason = lossReason(how);
   return new TcpxError('ERR_PEER_LOST', `${where}: ${reason}`, {
     facts: { peer: session.peer, channel, reason },
   });
+}
+
+function lossReason({ loss, detail }: Loss): string {
+  if (loss === LOSS_SYSTEM) return systemErrorName(detail);
+  return loss === LOSS_DROPPED ? 'given up' : 'the peer closed the connection';
 }

@@ -17,7 +17,7 @@ import {
   type SharedShape,
   sharedOffsets,
 } from '../lane/layout.js';
-import { InlineLane } from '../lane/inline-lane.js';
+import { InlineLane, type PortOpener } from '../lane/inline-lane.js';
 import { COMMAND_SUBMIT } from '../lane/messages.js';
 import type { RecordRing } from '../lane/record-ring.js';
 import {
@@ -41,6 +41,9 @@ export interface LaneSetOptions {
   readonly cpus: readonly (readonly number[])[];
   readonly controlFd: number;
   readonly isZeroCopy: boolean;
+  readonly stallUs: number;
+  /** Only without threads: how a channel's descriptor becomes a port. */
+  readonly openPort?: PortOpener;
   onEvent(laneIndex: number, kind: number, at: number): void;
   /** Something happened while the main thread slept. */
   onWake(): void;
@@ -53,6 +56,8 @@ interface LaneHandle {
   readonly events: RecordRing;
   readonly doorbellFd: number;
   worker: Worker | undefined;
+  /** Its thread ended by an error: it answers no command. */
+  isDead: boolean;
 }
 
 export interface LaneStats {
@@ -80,7 +85,7 @@ export class LaneSet {
       const controlAt = this.offsets.lanesAt + index * this.offsets.laneBytes;
       const doorbellFd = options.progress === 'lanes' ? createDoorbell() : -1;
       const rings = laneRings(this.shared, controlAt);
-      this.#lanes.push({ controlAt, ...rings, doorbellFd, worker: undefined });
+      this.#lanes.push({ controlAt, ...rings, doorbellFd, worker: undefined, isDead: false });
     }
     if (options.progress === 'caller') {
       const { shape, sessionCount } = options;
@@ -91,8 +96,9 @@ export class LaneSet {
         sessionCount,
         ackDelayTurns: 1,
         isZeroCopy: options.isZeroCopy,
+        stallUs: options.stallUs,
       });
-      this.#inline = new InlineLane(core);
+      this.#inline = new InlineLane(core, options.openPort);
     } else {
       this.#wakePipe = new WakePipe(() => options.onWake());
     }
@@ -100,6 +106,11 @@ export class LaneSet {
 
   get count(): number {
     return this.#lanes.length;
+  }
+
+  /** Whether the lane still answers commands. */
+  isAlive(laneIndex: number): boolean {
+    return !this.#lane(laneIndex).isDead;
   }
 
   /** Starts the threads and waits until each runs. */
@@ -110,7 +121,7 @@ export class LaneSet {
   }
 
   #startWorker(lane: LaneHandle, laneIndex: number): Promise<void> {
-    const { shape, sessionCount, spinUs, cpus, controlFd, isZeroCopy } = this.#options;
+    const { shape, sessionCount, spinUs, cpus, controlFd, isZeroCopy, stallUs } = this.#options;
     const workerData: LaneWorkerData = {
       sharedAddr: this.shared.addr,
       sharedBytes: this.shared.bytes,
@@ -123,6 +134,7 @@ export class LaneSet {
       spinUs,
       cpus: cpus[laneIndex] ?? [],
       isZeroCopy,
+      stallUs,
     };
     const worker = new Worker(new URL('../lane/lane-worker.js', import.meta.url), {
       workerData,
@@ -139,6 +151,7 @@ export class LaneSet {
         lane.worker = undefined;
       });
       worker.on('error', (error) => {
+        lane.isDead = true;
         reject(error);
         this.#options.onLaneFailed(laneIndex, error);
       });

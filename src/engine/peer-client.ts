@@ -3,12 +3,13 @@
 import { networkInterfaces } from 'node:os';
 import { sleepMs, systemClock } from '../base/clock.js';
 import type { Config } from '../base/config.js';
-import { isTcpxError, TcpxError } from '../base/errors.js';
+import { isTcpxError, TcpxError, toTcpxError } from '../base/errors.js';
 import type { ControlSet } from '../transport/tcp/control-set.js';
-import { dial, nicAddress, resolveHost } from '../transport/tcp/dial.js';
+import { closeSocket, dial, nicAddress, resolveHost } from '../transport/tcp/dial.js';
 import { ControlChannel } from './control-channel.js';
 import { assertTrusted, attachChannel, greetServer, type Identity } from './handshake.js';
 import { type ChannelRoute, type LocalNic, routeChannels } from './nic-map.js';
+import type { RedialOutcome } from './recovery.js';
 import type { Session } from './session.js';
 import type { SessionTable } from './session-table.js';
 import { socketTuning } from './socket-tuning.js';
@@ -25,11 +26,14 @@ export interface ConnectOptions {
 }
 
 const RETRY_MS = 50;
+/** A lost channel is tried again and again: one attempt is short. */
+const REDIAL_MS = 1000;
 
 export async function connectPeer(options: ConnectOptions): Promise<Session> {
   const hosts = await resolveHost(options.host);
-  const control = new ControlChannel(options.set, await dialPatiently(options, hosts));
+  const control = openControl(options.set, await dialPatiently(options, hosts));
   let session: Session | undefined;
+  const routes: ChannelRoute[] = [];
   try {
     const greeted = await greetServer(options.identity, control);
     const { accept } = greeted;
@@ -41,17 +45,52 @@ export async function connectPeer(options: ConnectOptions): Promise<Session> {
       agreement: accept,
       key: greeted.sessionKey,
       control,
+      redial: (made, channel, epoch) => redial(options, made, routes[channel], channel, epoch),
     });
     const nics = listNics(options.config).map(localNic);
-    const routes = routeChannels(accept.channels, nics, accept.addresses, control.socket.peerHost);
-    for (const [channelIndex, route] of routes.entries()) {
-      await openChannel(options, session, channelIndex, route);
+    const { peerHost } = control.socket;
+    routes.push(...routeChannels(accept.channels, nics, accept.addresses, peerHost));
+    for (const [channel, route] of routes.entries()) {
+      const fd = await dialChannel(options, route, options.identity.timeoutMs);
+      await attach(options, session, fd, { channel, epoch: 0, nic: route.nic });
     }
     return session;
   } catch (error) {
     if (session === undefined) control.close();
-    else if (isTcpxError(error)) options.sessions.close(session, error);
+    else options.sessions.close(session, toTcpxError(error, 'ERR_SYS_CALL', 'connect'));
     throw error;
+  }
+}
+
+// A peer that reset the connection meanwhile has no name any more: the descriptor must not stay.
+function openControl(set: ControlSet, fd: number): ControlChannel {
+  try {
+    return new ControlChannel(set, fd);
+  } catch (error) {
+    closeSocket(fd);
+    throw error;
+  }
+}
+
+/** A new connection for a channel whose old one is lost, or stands still. */
+async function redial(
+  options: ConnectOptions,
+  session: Session,
+  route: ChannelRoute | undefined,
+  channel: number,
+  epoch: number,
+): Promise<RedialOutcome> {
+  if (route === undefined) return 'failed';
+  try {
+    const fd = await dialChannel(options, route, REDIAL_MS);
+    // Only a path that works is worth the old connection.
+    await session.recovery.clear(channel);
+    await attach(options, session, fd, { channel, epoch, nic: route.nic });
+    return 'attached';
+  } catch (error) {
+    if (!isTcpxError(error)) throw error;
+    if (error.facts['isRefused'] === true) return 'refused';
+    return error.facts['code'] === 'ERR_PEER_STALE_SESSION' ? 'unknown' : 'failed';
   }
 }
 
@@ -79,31 +118,39 @@ async function dialPatiently(options: ConnectOptions, hosts: readonly string[]):
   }
 }
 
-async function openChannel(
+function dialChannel(
   options: ConnectOptions,
-  session: Session,
-  channelIndex: number,
   route: ChannelRoute,
-): Promise<void> {
-  const { set, config, identity } = options;
-  const fd = await dial(set, {
+  timeoutMs: number,
+): Promise<number> {
+  return dial(options.set, {
     address: { host: route.host, port: options.port },
     nic: route.nic,
-    tuning: socketTuning(config),
-    timeoutMs: identity.timeoutMs,
+    tuning: socketTuning(options.config),
+    timeoutMs,
   });
-  const connection = new ControlChannel(set, fd);
+}
+
+async function attach(
+  options: ConnectOptions,
+  session: Session,
+  fd: number,
+  place: { readonly channel: number; readonly epoch: number; readonly nic: string },
+): Promise<void> {
+  const { timeoutMs } = options.identity;
+  const connection = openControl(options.set, fd);
   try {
     // The server names the address: it may lie elsewhere than the server itself.
-    assertTrusted(identity, connection);
-    const channel = { sessionId: session.facts.id, channelIndex, epoch: 0 };
-    await attachChannel(connection, session.facts.key, channel, identity.timeoutMs);
+    assertTrusted(options.identity, connection);
+    const { channel, epoch } = place;
+    const name = { sessionId: session.facts.id, channelIndex: channel, epoch };
+    await attachChannel(connection, session.facts.key, name, timeoutMs);
   } catch (error) {
     connection.close();
     throw error;
   }
   connection.socket.release();
-  options.sessions.addChannel(session, channelIndex, fd, route.nic);
+  options.sessions.addChannel(session, place.channel, place.epoch, fd, place.nic);
 }
 
 export function listNics(config: Config): string[] {

@@ -15,6 +15,7 @@ import { ControlChannel } from './control-channel.js';
 import {
   admitChannel,
   assertTrusted,
+  checkAttach,
   greetClient,
   type Identity,
   refusePeer,
@@ -132,7 +133,7 @@ export class PeerServer {
       identity.timeoutMs,
     );
     if (first.kind === ControlKind.Attach) {
-      this.#attach(connection, first);
+      await this.#attach(connection, first);
       return;
     }
     const greeted = await greetClient(identity, connection, first);
@@ -180,28 +181,40 @@ export class PeerServer {
     }, limitMs).unref();
   }
 
-  #attach(connection: ControlChannel, attach: Attach): void {
+  async #attach(connection: ControlChannel, attach: Attach): Promise<void> {
     assertTrusted(this.#options.identity, connection);
-    const session = this.#options.sessions.byId(attach.sessionId);
-    if (session?.state !== SessionState.Attaching) {
-      throw new TcpxError('ERR_WIRE_STATE', `${connection.where}: ATTACH to no open session`);
-    }
-    // One use per channel: a recorded ATTACH cannot be played again.
-    if (attach.channelIndex >= session.facts.agreement.channels || attach.epoch !== 0) {
+    const { sessions, config } = this.#options;
+    const session = sessions.byId(attach.sessionId);
+    if (session === undefined || session.isEnding()) {
       throw new TcpxError(
-        'ERR_WIRE_LIMIT',
-        `${connection.where}: no channel ${attach.channelIndex}`,
+        'ERR_PEER_STALE_SESSION',
+        `${connection.where}: ATTACH to no open session`,
       );
     }
-    if (session.attached.has(attach.channelIndex)) {
-      throw new TcpxError('ERR_WIRE_STATE', `channel ${attach.channelIndex} is attached already`);
+    const { channelIndex, epoch } = attach;
+    if (channelIndex >= session.facts.agreement.channels) {
+      throw new TcpxError('ERR_WIRE_LIMIT', `${connection.where}: no channel ${channelIndex}`);
     }
-    tuneSocket(connection.socket.fd, socketTuning(this.#options.config));
+    checkAttach(session.facts.key, connection, attach);
+    const { book } = session.recovery;
+    // Each epoch is used once: a recorded ATTACH cannot be played again.
+    if (epoch !== book.epoch(channelIndex) + 1) {
+      throw new TcpxError(
+        'ERR_WIRE_STATE',
+        `channel ${channelIndex} had epoch ${book.epoch(channelIndex)}, not ${epoch} − 1`,
+      );
+    }
+    await session.recovery.clear(channelIndex);
+    if (session.isEnding() || book.isUp(channelIndex)) {
+      throw new TcpxError('ERR_PEER_STALE_SESSION', `${session.peer}: the session has ended`);
+    }
+    tuneSocket(connection.socket.fd, socketTuning(config));
     admitChannel(connection, session.facts.key, attach);
     connection.socket.release();
     const nic = nicOfAddress(connection.localHost);
-    this.#options.sessions.addChannel(session, attach.channelIndex, connection.socket.fd, nic);
-    if (session.isReady) this.#options.onSession(session);
+    const { fd } = connection.socket;
+    const isNew = sessions.addChannel(session, channelIndex, epoch, fd, nic);
+    if (isNew) this.#options.onSession(session);
   }
 }
 

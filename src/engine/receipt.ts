@@ -17,6 +17,8 @@ export interface Receipt {
   readonly bytes: number;
   readonly bytesConfirmed: number;
   readonly chunks: number;
+  /** Chunks and notifications that had to be sent again. */
+  readonly retries: number;
   readonly channels: readonly ChannelReceipt[];
   /** Post to confirmation; to now while it is in flight. */
   readonly durationUs: number;

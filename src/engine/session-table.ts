@@ -1,16 +1,33 @@
 // Sessions by index: made by a handshake, spread over lanes, closed once every lane has let go.
 
-import { TcpxError } from '../base/errors.js';
+import { systemClock } from '../base/clock.js';
+import { TcpxError, toTcpxError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
+import type { Timers } from '../base/timers.js';
 import { COMMAND_ADD_CHANNEL, COMMAND_CLOSE_SESSION } from '../lane/messages.js';
+import { END_OF_STREAM } from '../transport/tcp/control-socket.js';
 import { closeSocket } from '../transport/tcp/dial.js';
 import type { Agreement } from '../wire/control-frame.js';
 import { ControlKind } from '../wire/control-frame.js';
 import type { ControlChannel } from './control-channel.js';
 import { laneOfChannel } from './lane-placement.js';
 import type { LaneSet } from './lane-set.js';
+import {
+  Recovery,
+  type RecoveryHost,
+  type RecoveryLimits,
+  type RedialOutcome,
+} from './recovery.js';
 import { Session, type SessionHost } from './session.js';
-import { SessionState } from './session-state.js';
+
+/** What happens to the transfers of a session when its channels come and go. */
+export interface SessionTransfers {
+  onChannelsChanged(session: Session): void;
+  postSignal(session: Session, bytes: Uint8Array): void;
+  giveUpStranded(session: Session): void;
+  /** Every lane has let go of the session: what is left fails. */
+  abandonSession(session: Session): void;
+}
 
 export interface NewSession {
   /** Number that the server chose, known to both ends. */
@@ -22,24 +39,29 @@ export interface NewSession {
   readonly agreement: Agreement;
   readonly key: Uint8Array;
   readonly control: ControlChannel;
+  /** The client's way to attach a channel anew. */
+  readonly redial?: (session: Session, channel: number, epoch: number) => Promise<RedialOutcome>;
+}
+
+/** What the table needs from the engine. */
+export interface SessionTableOptions {
+  readonly lanes: LaneSet;
+  readonly sessionsMax: number;
+  readonly nicCount: number;
+  readonly log: Log;
+  readonly timers: Timers;
+  readonly limits: RecoveryLimits;
 }
 
 export class SessionTable {
-  readonly #lanes: LaneSet;
-  readonly #sessionsMax: number;
-  readonly #nicCount: number;
-  readonly #log: Log;
+  readonly #options: SessionTableOptions;
   readonly #byIndex: (Session | undefined)[] = [];
   /** Set once by the engine, before any session exists. */
   host: SessionHost | undefined;
-  /** Told when a session has ended, before its index is reused. */
-  onClosed: ((session: Session) => void) | undefined;
+  transfers: SessionTransfers | undefined;
 
-  constructor(lanes: LaneSet, sessionsMax: number, nicCount: number, log: Log) {
-    this.#lanes = lanes;
-    this.#sessionsMax = sessionsMax;
-    this.#nicCount = nicCount;
-    this.#log = log;
+  constructor(options: SessionTableOptions) {
+    this.#options = options;
   }
 
   list(): Session[] {
@@ -57,62 +79,88 @@ export class SessionTable {
 
   create(options: NewSession): Session {
     const index = this.#freeIndex();
-    const lanes = this.#lanesOf(index, options.agreement.channels);
+    const { lanes, nicCount } = this.#options;
     if (this.host === undefined) throw new TcpxError('ERR_USAGE_STATE', 'engine is not open');
-    const { control, peerGeneration, ...given } = options;
-    const instance = Buffer.from(peerGeneration).toString('hex');
-    const nics = new Array<string>(given.agreement.channels).fill('');
-    const facts = { ...given, index, peerInstance: instance, where: control.where, nics, lanes };
-    const session = new Session(this.host, facts, control);
-    session.lanesOpen = lanes.length;
+    const { control, peerGeneration, redial, ...given } = options;
+    const channelLanes = Array.from({ length: given.agreement.channels }, (_, channel) =>
+      laneOfChannel(index, channel, lanes.count, nicCount),
+    );
+    const facts = {
+      ...given,
+      index,
+      peerInstance: Buffer.from(peerGeneration).toString('hex'),
+      where: control.where,
+      nics: channelLanes.map(() => ''),
+      lanes: [...new Set(channelLanes)],
+    };
+    const session = new Session(this.host, facts, control, (made) =>
+      this.#recoveryOf(made, channelLanes, redial),
+    );
+    session.lanesOpen = facts.lanes.length;
     this.#byIndex[index] = session;
     return session;
   }
 
-  // Lanes that serve at least one channel of the session.
-  #lanesOf(index: number, channels: number): number[] {
-    const lanes = new Set<number>();
-    for (let channel = 0; channel < channels; channel++) {
-      lanes.add(laneOfChannel(index, channel, this.#lanes.count, this.#nicCount));
+  #recoveryOf(session: Session, lanes: readonly number[], redial: NewSession['redial']): Recovery {
+    const { log, timers, limits } = this.#options;
+    const host: RecoveryHost = {
+      log,
+      timers,
+      peer: session.peer,
+      nowUs: () => systemClock.nowUs(),
+      command: (lane, kind, words) => this.#options.lanes.command(lane, kind, words),
+      postSignal: (bytes) => this.#postSignal(session, bytes),
+      onChannelsChanged: () => this.transfers?.onChannelsChanged(session),
+      lose: (error) => this.close(session, error),
+      redial:
+        redial === undefined ? undefined : (channel, epoch) => redial(session, channel, epoch),
+    };
+    return new Recovery(host, session.facts.index, lanes, limits);
+  }
+
+  // Without room for a fence nothing can be settled: better no session than one that hangs.
+  #postSignal(session: Session, bytes: Uint8Array): void {
+    try {
+      this.transfers?.postSignal(session, bytes);
+    } catch (error) {
+      this.close(session, toTcpxError(error, 'ERR_SYS_CALL', `${session.peer}: fence`));
     }
-    return [...lanes];
   }
 
   #freeIndex(): number {
     let index = this.#byIndex.indexOf(undefined);
     if (index < 0) index = this.#byIndex.length;
-    if (index < this.#sessionsMax) return index;
+    const { sessionsMax } = this.#options;
+    if (index < sessionsMax) return index;
     throw new TcpxError(
       'ERR_WIRE_LIMIT',
-      `${this.#sessionsMax} sessions are open, session.peersMax allows no more`,
+      `${sessionsMax} sessions are open, session.peersMax allows no more`,
     );
   }
 
-  /** Hands a connected data socket to its lane, which owns it from here on. */
-  addChannel(session: Session, channelIndex: number, fd: number, nic: string): void {
+  /** Hands a connected data socket to its lane; true when it was the last that was lacking. */
+  addChannel(session: Session, channel: number, epoch: number, fd: number, nic: string): boolean {
     const { index, agreement, nics } = session.facts;
+    const { book } = session.recovery;
     // It may have ended while this connection proved itself; its index may have a new owner.
-    if (session.state !== SessionState.Attaching) {
+    if (session.isEnding() || book.isUp(channel)) {
       closeSocket(fd);
       throw new TcpxError('ERR_PEER_LOST', `${session.peer}: the session ended while attaching`);
     }
-    const lane = laneOfChannel(index, channelIndex, this.#lanes.count, this.#nicCount);
-    session.attached.add(channelIndex);
-    nics[channelIndex] = nic;
-    this.#lanes.command(lane, COMMAND_ADD_CHANNEL, [
-      fd,
-      index,
-      channelIndex,
-      agreement.windowChunks,
-      agreement.chunkBytes,
-      agreement.channels,
-    ]);
-    if (session.attached.size === agreement.channels) this.#setReady(session);
+    nics[channel] = nic;
+    const { windowChunks, chunkBytes, channels } = agreement;
+    const words = [fd, index, channel, epoch, windowChunks, chunkBytes, channels];
+    this.#options.lanes.command(book.lane(channel), COMMAND_ADD_CHANNEL, words);
+    session.recovery.onAttached(channel, epoch);
+    if (session.isReady) this.transfers?.onChannelsChanged(session);
+    if (session.isReady || !book.isWhole) return false;
+    this.#setReady(session);
+    return true;
   }
 
   #setReady(session: Session): void {
     session.setReady();
-    this.#log.info('session ready', {
+    this.#options.log.info('session ready', {
       peer: session.peer,
       channels: session.facts.agreement.channels,
       chunkBytes: session.facts.agreement.chunkBytes,
@@ -124,25 +172,49 @@ export class SessionTable {
         const code = isGoodbye ? 'ERR_PEER_GOODBYE' : 'ERR_WIRE_STATE';
         this.close(session, new TcpxError(code, `${session.peer} ${reason}`));
       },
-      (error) => {
-        const reason = error.message.replace(`${session.control.where}: `, '');
-        const message = `${session.peer}: control connection: ${reason}`;
-        this.close(session, new TcpxError('ERR_PEER_LOST', message, { cause: error }));
-      },
+      (error) => this.#onControlLost(session, error),
     );
+  }
+
+  // Data and fences go without it: the session lives as long as its channels do.
+  #onControlLost(session: Session, error: TcpxError): void {
+    const reason = error.message.replace(`${session.control.where}: `, '');
+    if (error.code !== 'ERR_PEER_LOST') {
+      const message = `${session.peer}: control connection: ${reason}`;
+      this.close(session, new TcpxError(error.code, message, { cause: error }));
+      return;
+    }
+    this.#options.log.info('control connection lost', { peer: session.peer, reason });
+    if (reason !== END_OF_STREAM) return;
+    const message = `${session.peer}: the peer has ended without a goodbye`;
+    session.recovery.onPeerEnded(new TcpxError('ERR_PEER_LOST', message, { cause: error }));
   }
 
   /** Begins the end: lanes give up what is in flight and answer. */
   close(session: Session, error: TcpxError): void {
     if (!session.setClosing(error)) return;
-    this.#log.info('session closing', {
+    this.#options.log.info('session closing', {
       peer: session.peer,
       code: error.code,
       reason: error.message,
     });
+    session.recovery.stop();
     session.control.close();
+    this.transfers?.giveUpStranded(session);
     for (const lane of session.facts.lanes) {
-      this.#lanes.command(lane, COMMAND_CLOSE_SESSION, [session.facts.index]);
+      if (this.#options.lanes.isAlive(lane)) {
+        this.#options.lanes.command(lane, COMMAND_CLOSE_SESSION, [session.facts.index]);
+      } else {
+        this.onLaneClosed(session.facts.index);
+      }
+    }
+  }
+
+  /** A thread has died: what it served ends, once the other lanes have let go as well. */
+  onLaneFailed(laneIndex: number, error: TcpxError): void {
+    for (const session of this.list()) {
+      if (!session.isEnding()) this.close(session, error);
+      else if (session.facts.lanes.includes(laneIndex)) this.onLaneClosed(session.facts.index);
     }
   }
 
@@ -152,18 +224,8 @@ export class SessionTable {
     if (session === undefined) return;
     session.lanesOpen--;
     if (session.lanesOpen > 0) return;
-    this.#finish(session);
-  }
-
-  /** Ends a session whose lanes will not answer any more. */
-  abandon(session: Session, error: TcpxError): void {
-    if (session.setClosing(error)) session.control.close();
-    if (session.state === SessionState.Closing) this.#finish(session);
-  }
-
-  #finish(session: Session): void {
-    this.#byIndex[session.facts.index] = undefined;
-    this.onClosed?.(session);
+    this.#byIndex[index] = undefined;
+    this.transfers?.abandonSession(session);
     session.setClosed();
   }
 }

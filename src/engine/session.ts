@@ -4,6 +4,7 @@ import { TcpxError } from '../base/errors.js';
 import type { Agreement } from '../wire/control-frame.js';
 import { ControlKind } from '../wire/control-frame.js';
 import type { ControlChannel } from './control-channel.js';
+import type { Recovery } from './recovery.js';
 import type { Block, BlockColumns, RequestPlan } from './request.js';
 import { SessionState, nextSessionState } from './session-state.js';
 import type { Transfer } from './transfer.js';
@@ -52,7 +53,14 @@ export interface SessionFacts {
   readonly key: Uint8Array;
   /** Interface per channel; empty where routing decides. */
   readonly nics: string[];
+  /** Lanes that serve at least one channel. */
   readonly lanes: readonly number[];
+}
+
+export interface StrandedChunk {
+  readonly slot: number;
+  readonly generation: number;
+  readonly chunk: number;
 }
 
 export class Session {
@@ -60,21 +68,29 @@ export class Session {
   readonly control: ControlChannel;
   readonly #host: SessionHost;
   #state: SessionState = SessionState.Attaching;
-  /** Channels that have attached, by index. */
-  readonly attached = new Set<number>();
+  /** What lives of its channels; set when the session is made. */
+  readonly recovery: Recovery;
+  /** Chunks (−1: the notification) that wait for a channel. */
+  readonly stranded: StrandedChunk[] = [];
   /** Lanes that still hold channels of this session. */
   lanesOpen = 0;
   #error: TcpxError | undefined;
   readonly #closed: Promise<void>;
   #resolveClosed: () => void = () => undefined;
 
-  constructor(host: SessionHost, facts: SessionFacts, control: ControlChannel) {
+  constructor(
+    host: SessionHost,
+    facts: SessionFacts,
+    control: ControlChannel,
+    recover: (session: Session) => Recovery,
+  ) {
     this.#host = host;
     this.facts = facts;
     this.control = control;
     this.#closed = new Promise((resolve) => {
       this.#resolveClosed = resolve;
     });
+    this.recovery = recover(this);
   }
 
   /** Name and address, for people. */
@@ -88,6 +104,11 @@ export class Session {
 
   get isReady(): boolean {
     return this.#state === SessionState.Ready;
+  }
+
+  /** Its end was seen or asked for. */
+  isEnding(): boolean {
+    return this.#state === SessionState.Closing || this.#state === SessionState.Closed;
   }
 
   get error(): TcpxError | undefined {
@@ -163,7 +184,7 @@ export class Session {
 
   /** Called by the engine; false when the end is known already. */
   setClosing(error: TcpxError): boolean {
-    if (this.#state === SessionState.Closing || this.#state === SessionState.Closed) return false;
+    if (this.isEnding()) return false;
     this.#state = nextSessionState(this.#state, SessionState.Closing);
     this.#error = error;
     return true;

@@ -10,7 +10,7 @@ import {
 } from '../lane/layout.js';
 import { createFixedMemory } from '../memory/fixed-memory.js';
 import { withCode } from '../testing/expect-error.js';
-import { TransferTable } from './transfer-table.js';
+import { SIGNAL_ENTRIES, TransferTable } from './transfer-table.js';
 
 const ENTRY = {
   operation: 1,
@@ -25,8 +25,9 @@ const ENTRY = {
 };
 
 function makeTable(count = 4) {
-  const memory = createFixedMemory(count * TRANSFER_BYTES);
-  const table = new TransferTable(memory, 0, count);
+  const entries = count + SIGNAL_ENTRIES;
+  const memory = createFixedMemory(entries * TRANSFER_BYTES);
+  const table = new TransferTable(memory, 0, entries);
   const set = (slot: number, word: number, value: number): void => {
     memory.int32[transferWord(0, slot, word)] = value;
   };
@@ -37,7 +38,9 @@ test('transfer table: every entry once, then full, and the setting is named', ()
   const { table } = makeTable();
   const slots = Array.from({ length: 4 }, () => table.allocate(ENTRY));
   assert.deepEqual([...slots].sort(), [0, 1, 2, 3]);
-  assert.throws(() => table.allocate(ENTRY), withCode('ERR_USAGE_STATE', /transfersMax/));
+  assert.throws(() => table.assertFree(), withCode('ERR_USAGE_STATE', /4 .*transfersMax/));
+  for (let count = 0; count < SIGNAL_ENTRIES; count++) table.allocate(ENTRY);
+  assert.throws(() => table.allocate(ENTRY), /an entry is free/);
 });
 
 test('transfer table: an entry is not reused while a lane may look at it', () => {
@@ -47,9 +50,10 @@ test('transfer table: an entry is not reused while a lane may look at it', () =>
   set(slot, TRANSFER_STATE, TransferState.Done);
   assert.ok(table.isFinished(slot));
   table.free(slot);
-  assert.throws(() => table.allocate(ENTRY), withCode('ERR_USAGE_STATE'));
+  assert.throws(() => table.assertFree(), withCode('ERR_USAGE_STATE'));
   set(slot, TRANSFER_HOLDERS, 0);
   const generation = table.generation(slot);
+  table.assertFree();
   assert.equal(table.allocate(ENTRY), slot);
   assert.equal(table.generation(slot), generation + 1);
   assert.equal(table.failure(slot), 0);

@@ -1,5 +1,6 @@
 // Entries of transfers in shared memory: handed out, filled, reused when no lane looks any more.
 
+import { assert } from '../base/assert.js';
 import { TcpxError } from '../base/errors.js';
 import {
   CHANNELS_MAX,
@@ -18,6 +19,7 @@ import {
   TRANSFER_PAIRS_AT,
   TRANSFER_REMAINING,
   TRANSFER_REMOTES_AT,
+  TRANSFER_RETRIES,
   TRANSFER_SESSION,
   TRANSFER_STATE,
   TransferState,
@@ -39,6 +41,9 @@ export interface TransferEntry {
   /** Lanes that will be told. */
   readonly holders: number;
 }
+
+/** Entries beyond what programs may use, for the engine's own signals. */
+export const SIGNAL_ENTRIES = 64;
 
 export class TransferTable {
   readonly #memory: FixedMemory;
@@ -74,6 +79,7 @@ export class TransferTable {
     int32[word + TRANSFER_CHUNK_COUNT] = entry.chunkCount;
     int32[word + TRANSFER_NOTIFY_BYTES] = entry.notifyBytes;
     int32[word + TRANSFER_FAILURE] = 0;
+    int32[word + TRANSFER_RETRIES] = 0;
     int32[word + TRANSFER_NOTIFY_FRAMED] = 0;
     float64[float + TRANSFER_REMOTES_AT] = entry.remotesAt;
     float64[float + TRANSFER_PAIRS_AT] = entry.pairsAt;
@@ -95,19 +101,31 @@ export class TransferTable {
     if (this.hasFree()) return;
     throw new TcpxError(
       'ERR_USAGE_STATE',
-      `post: ${this.#count} transfers are in flight, memory.transfersMax allows no more`,
+      `post: ${this.#count - SIGNAL_ENTRIES} transfers are in flight, ` +
+        'memory.transfersMax allows no more',
     );
   }
 
+  /** Whether a program's transfer finds an entry; those of the engine itself find one more. */
   hasFree(): boolean {
-    if (this.#freeCount === 0) this.#reclaim();
-    return this.#freeCount > 0;
+    if (this.#freeCount <= SIGNAL_ENTRIES) this.#reclaim();
+    return this.#freeCount > SIGNAL_ENTRIES;
   }
 
   #takeFree(): number {
-    this.assertFree();
+    if (this.#freeCount === 0) this.#reclaim();
+    assert(this.#freeCount > 0, 'an entry is free');
     this.#freeCount--;
     return this.#free[this.#freeCount] ?? 0;
+  }
+
+  /** One lane more may look at the entry; it is in flight. */
+  addHolder(slot: number): void {
+    Atomics.add(this.#memory.int32, this.#word(slot, TRANSFER_HOLDERS), 1);
+  }
+
+  retries(slot: number): number {
+    return Atomics.load(this.#memory.int32, this.#word(slot, TRANSFER_RETRIES));
   }
 
   generation(slot: number): number {

@@ -44,6 +44,8 @@ export interface TransferFacts {
 export interface TransferOutcome {
   readonly failure: number;
   readonly channels: readonly ChannelReceipt[];
+  /** Chunks and notifications that had to be sent again. */
+  readonly retries: number;
   /** Why the session was lost, where that is the failure. */
   readonly sessionError: TcpxError | undefined;
 }
@@ -142,6 +144,7 @@ export class Transfer {
       bytes: facts.bytes,
       bytesConfirmed: channels.reduce((sum, channel) => sum + channel.bytes, 0),
       chunks: facts.chunks,
+      retries: this.#outcome?.retries ?? 0,
       channels,
       durationUs: (this.#finishedUs || this.#host.nowUs()) - facts.postedUs,
     };

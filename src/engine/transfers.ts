@@ -7,11 +7,12 @@ import {
   ENGINE_WAITERS,
   FAIL_CHANNEL,
   OPERATION_READ,
+  OPERATION_SIGNAL,
   OPERATION_WRITE,
 } from '../lane/layout.js';
 import { COMMAND_CANCEL } from '../lane/messages.js';
 import type { Arena } from '../memory/arena.js';
-import type { Region, RegionRegistry } from '../memory/region.js';
+import type { RegionRegistry } from '../memory/region.js';
 import { waitForChange } from '../memory/thread-wait.js';
 import { NOTIFICATION_BYTES_MAX } from '../wire/data-frame.js';
 import type { LaneSet } from './lane-set.js';
@@ -26,7 +27,8 @@ import {
 } from './request.js';
 import type { PostOptions, Request, Session } from './session.js';
 import { Transfer, type TransferHost } from './transfer.js';
-import { TransferTable } from './transfer-table.js';
+import { type InFlight, TransferMoves } from './transfer-moves.js';
+import { SIGNAL_ENTRIES, TransferTable } from './transfer-table.js';
 
 export interface TransfersOptions {
   readonly lanes: LaneSet;
@@ -36,16 +38,6 @@ export interface TransfersOptions {
   readonly trustName: string;
   readonly isCallerDriven: boolean;
   poll(): void;
-}
-
-/** What has to be undone when a transfer finishes. */
-interface InFlight {
-  readonly transfer: Transfer;
-  readonly session: Session;
-  readonly locals: readonly Region[];
-  readonly notifyAt: number;
-  readonly notifyBytes: number;
-  readonly onSettled: (() => void) | undefined;
 }
 
 const NO_NOTIFICATION = { notifyBytes: -1, notifyAt: -1 };
@@ -58,6 +50,7 @@ export class Transfers implements TransferHost {
   readonly #options: TransfersOptions;
   readonly #table: TransferTable;
   readonly #inFlight: (InFlight | undefined)[] = [];
+  readonly #moves: TransferMoves;
   #awaiting = 0;
   #isClosed = false;
   #isPumping = false;
@@ -67,7 +60,9 @@ export class Transfers implements TransferHost {
   constructor(options: TransfersOptions) {
     this.#options = options;
     const { shared, offsets } = options.lanes;
-    this.#table = new TransferTable(shared, offsets.transfersAt, options.transfersMax);
+    const entries = options.transfersMax + SIGNAL_ENTRIES;
+    this.#table = new TransferTable(shared, offsets.transfersAt, entries);
+    this.#moves = new TransferMoves(options.lanes, this.#table, this.#inFlight);
   }
 
   prepare(
@@ -129,7 +124,7 @@ export class Transfers implements TransferHost {
     this.#table.assertFree();
     const notify = this.#placeNotification(options.notify);
     for (const region of plan.locals) this.#options.regions.retain(region);
-    const lanes = session.facts.lanes;
+    const lanes = session.recovery.book.livingLanes;
     const holders = Math.min(lanes.length, plan.chunks.length);
     const slot = this.#table.allocate({
       operation: operation === 'write' ? OPERATION_WRITE : OPERATION_READ,
@@ -152,16 +147,9 @@ export class Transfers implements TransferHost {
       trust: this.#options.trustName,
       postedUs: systemClock.nowUs(),
     });
-    const { notifyAt, notifyBytes } = notify;
-    this.#inFlight[slot] = {
-      transfer,
-      session,
-      locals: plan.locals,
-      notifyAt,
-      notifyBytes,
-      onSettled,
-    };
-    this.#submit(slot, lanes, holders);
+    const entry = { transfer, session, locals: plan.locals, ...notify, onSettled, laneBits: 0 };
+    this.#inFlight[slot] = entry;
+    this.#submit(entry, lanes, holders);
     applyOptions(transfer, options);
     return transfer;
   }
@@ -169,18 +157,29 @@ export class Transfers implements TransferHost {
   /** A message without data. */
   postNotification(session: Session, message: Uint8Array | string): Transfer {
     this.#table.assertFree();
+    return this.#postMessage(session, OPERATION_WRITE, message);
+  }
+
+  /** A message to the peer's engine; it needs no free entry of the program's. */
+  postSignal(session: Session, bytes: Uint8Array): void {
+    this.#postMessage(session, OPERATION_SIGNAL, bytes);
+  }
+
+  #postMessage(session: Session, operation: number, message: Uint8Array | string): Transfer {
     const notify = this.#placeNotification(message);
+    const lanes = session.recovery.book.livingLanes;
     const slot = this.#table.allocate({
-      operation: OPERATION_WRITE,
+      operation,
       sessionIndex: session.facts.index,
       chunkCount: 0,
       ...NO_PLACES,
       ...notify,
-      holders: 1,
+      holders: Math.min(1, lanes.length),
     });
+    const generation = this.#table.generation(slot);
     const transfer = new Transfer(this, {
       slot,
-      generation: this.#table.generation(slot),
+      generation,
       operation: 'notify',
       bytes: notify.notifyBytes,
       chunks: 0,
@@ -188,18 +187,35 @@ export class Transfers implements TransferHost {
       trust: this.#options.trustName,
       postedUs: systemClock.nowUs(),
     });
-    this.#inFlight[slot] = { transfer, session, locals: [], ...notify, onSettled: undefined };
-    this.#submit(slot, session.facts.lanes, 1);
+    const entry = { transfer, session, locals: [], ...notify, onSettled: undefined, laneBits: 0 };
+    this.#inFlight[slot] = entry;
+    if (lanes.length > 0) this.#submit(entry, lanes, 1);
+    else session.stranded.push({ slot, generation, chunk: -1 });
     return transfer;
   }
 
   // A transfer with fewer chunks than lanes goes to some of them, in turn.
-  #submit(slot: number, lanes: readonly number[], holders: number): void {
+  #submit(entry: InFlight, lanes: readonly number[], holders: number): void {
     for (let index = 0; index < holders; index++) {
-      this.#options.lanes.submit(lanes[(this.#nextLane + index) % lanes.length] ?? 0, slot);
+      const lane = lanes[(this.#nextLane + index) % lanes.length] ?? 0;
+      entry.laneBits |= 1 << lane;
+      this.#options.lanes.submit(lane, entry.transfer.facts.slot);
     }
     if (holders < lanes.length) this.#nextLane = (this.#nextLane + holders) % lanes.length;
     if (this.#options.isCallerDriven) this.#options.lanes.progress();
+  }
+
+  /** A chunk (−1: the notification) whose channel is gone: another one takes it. */
+  onRetry(slot: number, generation: number, chunk: number): void {
+    this.#moves.onRetry(slot, generation, chunk);
+  }
+
+  onChannelsChanged(session: Session): void {
+    this.#moves.onChannelsChanged(session);
+  }
+
+  giveUpStranded(session: Session): void {
+    this.#moves.giveUpStranded(session);
   }
 
   #placeNotification(message: Uint8Array | string | undefined) {
@@ -226,8 +242,11 @@ export class Transfers implements TransferHost {
   /** A lane says that the transfer in this entry has finished. */
   onFinished(slot: number, generation: number): void {
     const entry = this.#inFlight[slot];
-    if (entry?.transfer.facts.generation !== generation) return;
-    this.#settle(slot, entry, this.#table.failure(slot));
+    if (entry?.transfer.facts.generation === generation) {
+      this.#settle(slot, entry, this.#table.failure(slot));
+    } else if (this.#table.generation(slot) !== generation) {
+      return;
+    }
     this.#table.free(slot);
   }
 
@@ -245,7 +264,8 @@ export class Transfers implements TransferHost {
     if (entry.notifyAt >= 0) this.#options.arena.free(entry.notifyAt, entry.notifyBytes);
     entry.onSettled?.();
     const sessionError = failure === FAIL_CHANNEL ? entry.session.error : undefined;
-    entry.transfer.settle({ failure, channels, sessionError });
+    const retries = this.#table.retries(slot);
+    entry.transfer.settle({ failure, channels, retries, sessionError });
   }
 
   /** The lanes of this session are gone: nothing of it will finish by itself. */
@@ -290,10 +310,10 @@ export class Transfers implements TransferHost {
 
   requestCancel(slot: number, generation: number): void {
     const session = this.#inFlight[slot]?.session;
-    if (session === undefined || this.#isClosed) return;
-    for (const lane of session.facts.lanes.slice(0, 1)) {
-      this.#options.lanes.command(lane, COMMAND_CANCEL, [slot, generation]);
-    }
+    const lane = session?.facts.lanes.find((one) => this.#options.lanes.isAlive(one));
+    if (session === undefined || lane === undefined || this.#isClosed) return;
+    this.#options.lanes.command(lane, COMMAND_CANCEL, [slot, generation]);
+    this.#moves.onCancelled(session, slot);
   }
 
   // Where callers drive, somebody who awaits is driven from the event loop.

@@ -9,6 +9,7 @@ import { checkHead, checkTable } from '../wire/data-frame.hot.js';
 import {
   DATA_HEAD_BYTES,
   FRAME_NOTIFY,
+  FRAME_SIGNAL,
   FRAME_WRITE,
   TABLE_ENTRY_BYTES,
   WORD_ACK,
@@ -149,7 +150,9 @@ function parseFrame(core: LaneCore, channel: Channel): number {
   const entries = words[word + WORD_TABLE_ENTRIES]!;
   const headBytes = DATA_HEAD_BYTES + entries * TABLE_ENTRY_BYTES;
   const wholeBytes =
-    kind === FRAME_NOTIFY ? headBytes + words[word + WORD_PAYLOAD_BYTES]! : headBytes;
+    kind === FRAME_NOTIFY || kind === FRAME_SIGNAL
+      ? headBytes + words[word + WORD_PAYLOAD_BYTES]!
+      : headBytes;
   if (available < wholeBytes) return FRAME_WAITS;
   if (entries > 0) {
     word = alignStaged(channel, headBytes);

@@ -42,6 +42,10 @@ class SwallowingPort implements StreamPort {
     return WOULD_BLOCK;
   }
 
+  queuedBytes(): number {
+    return 0;
+  }
+
   close(): void {
     destroyIovTable(this.#table);
   }

@@ -26,6 +26,7 @@ import {
   FRAME_READ_DATA,
   FRAME_READ_REQUEST,
   FRAME_REFUSE,
+  FRAME_SIGNAL,
   FRAME_WRITE,
   HEAD_AND_TABLE_BYTES_MAX,
   TABLE_ENTRIES_MAX,
@@ -47,6 +48,7 @@ import { type Channel, FLIGHT_MASK, HEAD_MEMORY_BYTES } from './channel.js';
 import { chunkWordOf } from './chunk-confirmed.hot.js';
 import type { LaneCore } from './lane-core.js';
 import {
+  OPERATION_SIGNAL,
   OPERATION_WRITE,
   TRANSFER_CHANNEL_CHUNKS,
   TRANSFER_CHUNK_COUNT,
@@ -150,12 +152,12 @@ function fillOwn(core: LaneCore, channel: Channel): void {
   while (hasRoom(channel) && session.notifyHead >= 0 && hasWriteWindow(channel)) {
     frameNotify(core, channel, takeNotify(core, session));
   }
-  while (hasRoom(channel) && session.activeHead >= 0) {
+  while (hasRoom(channel) && (session.activeHead >= 0 || session.retries.length > 0)) {
     if (!hasWriteWindow(channel) || !hasReadWindow(channel)) return;
     if (channel.flightBytes >= channel.flightLimitBytes) return;
     const chunk = claimChunk(core, session);
     if (chunk < 0) return;
-    frameChunk(core, channel, session.activeHead, chunk);
+    frameChunk(core, channel, core.claimedSlot, chunk);
   }
 }
 
@@ -222,8 +224,14 @@ function frameReadData(channel: Channel): void {
 
 function frameNotify(core: LaneCore, channel: Channel, slot: number): void {
   const int32 = core.int32;
+  if (int32[transferWord(core.transfersAt, slot, TRANSFER_FAILURE)] !== 0) {
+    confirmChunks(core, slot, 1);
+    return;
+  }
   const bytes = int32[transferWord(core.transfersAt, slot, TRANSFER_NOTIFY_BYTES)]!;
-  const word = beginFrame(channel, FRAME_NOTIFY, bytes, channel.writeNext);
+  const operation = int32[transferWord(core.transfersAt, slot, TRANSFER_OPERATION)];
+  const kind = operation === OPERATION_SIGNAL ? FRAME_SIGNAL : FRAME_NOTIFY;
+  const word = beginFrame(channel, kind, bytes, channel.writeNext);
   writeTransferId(core, channel, word, slot);
   if (bytes > 0) {
     const at = core.float64[transferFloat(core.transfersAt, slot, TRANSFER_NOTIFY_AT)]!;

@@ -40,6 +40,8 @@ export interface ChannelOptions {
   readonly port: StreamPort;
   readonly sessionIndex: number;
   readonly channelIndex: number;
+  /** Which connection of this index. */
+  readonly epoch: number;
   readonly windowChunks: number;
   readonly chunkBytesMax: number;
   /** Whether other channels pull from the same transfers. */
@@ -50,6 +52,7 @@ export class Channel {
   readonly port: StreamPort;
   readonly sessionIndex: number;
   readonly channelIndex: number;
+  readonly epoch: number;
   readonly windowChunks: number;
   readonly chunkBytesMax: number;
   isOpen = true;
@@ -108,6 +111,10 @@ export class Channel {
   refuseCount = 0;
   readonly refuseReason = new Int32Array(FLIGHT_SLOTS);
   readonly refuseSequence = new Int32Array(FLIGHT_SLOTS);
+  // The last refusals, for a fence: a REFUSE frame may die with its channel.
+  refusedCount = 0;
+  readonly refusedReason = new Int32Array(FLIGHT_SLOTS);
+  readonly refusedSequence = new Int32Array(FLIGHT_SLOTS);
   /** Transfer whose last frame was refused: its notification must not be delivered. */
   refusedTransferLow = 0;
   refusedTransferHigh = 0;
@@ -131,6 +138,12 @@ export class Channel {
   readonly segmentAddr = new Float64Array(TABLE_ENTRIES_MAX + 1);
   readonly segmentBytes = new Float64Array(TABLE_ENTRIES_MAX + 1);
 
+  // Health: when something was last seen to move, and what stood there then (see channel-health).
+  progressUs = 0;
+  progressMark = -1;
+  queuedBytes = 0;
+  isStalled = false;
+
   // Totals since the channel was added.
   sentBytes = 0;
   receivedBytes = 0;
@@ -140,6 +153,7 @@ export class Channel {
     this.port = options.port;
     this.sessionIndex = options.sessionIndex;
     this.channelIndex = options.channelIndex;
+    this.epoch = options.epoch;
     this.windowChunks = options.windowChunks;
     this.chunkBytesMax = options.chunkBytesMax;
     this.isStriped = options.isStriped;
@@ -154,9 +168,9 @@ export class Channel {
     });
   }
 
-  /** Frees what the channel holds; nothing may touch it afterwards. */
-  destroy(): void {
-    this.port.close();
+  /** Frees what the channel holds. With `isAborted` what was not sent yet is thrown away. */
+  destroy(isAborted = false): void {
+    this.port.close(isAborted);
     destroyFixedMemory(this.heads);
     destroyFixedMemory(this.staging);
     destroyFixedMemory(this.serveMemory);

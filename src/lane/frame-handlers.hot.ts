@@ -27,6 +27,7 @@ import {
   FRAME_READ_DATA,
   FRAME_READ_REQUEST,
   FRAME_REFUSE,
+  FRAME_SIGNAL,
   FRAME_WRITE,
   TABLE_ENTRIES_MAX,
   TABLE_ENTRY_BYTES,
@@ -51,19 +52,17 @@ import { chunkWordOf, onChunkConfirmed } from './chunk-confirmed.hot.js';
 import { type LaneCore, SINK_BYTES } from './lane-core.js';
 import {
   ENGINE_NOTIFICATIONS,
+  EVENT_RESERVE_BYTES,
   TRANSFER_FAILURE,
   TRANSFER_PAIRS_AT,
   transferFloat,
   transferWord,
 } from './layout.js';
-import { EVENT_NOTIFICATION, EVENT_REFUSED } from './messages.js';
+import { EVENT_NOTIFICATION, EVENT_REFUSED, EVENT_SIGNAL } from './messages.js';
 import { NOTIFICATION_EVENT_BYTES } from './record-ring.js';
 import { publishRecords, reserveRecord, ringFreeBytes } from './record-ring.hot.js';
 import { confirmChunks, failTransfer } from './transfer-progress.hot.js';
 import { FRAME_TAKEN, FRAME_WAITS, TURN_RULE } from './turn.js';
-
-/** Space in the event ring that notifications leave for one event per transfer. */
-const EVENT_RESERVE_BYTES = 400 * 1024;
 
 /** A write or a notification is complete at its place. */
 export function onLanded(core: LaneCore, channel: Channel): void {
@@ -111,7 +110,8 @@ export function dispatchFrame(
     case FRAME_READ_REQUEST:
       return onReadRequest(core, channel, word, entries);
     case FRAME_NOTIFY:
-      return onNotify(core, channel, word);
+    case FRAME_SIGNAL:
+      return onNotify(core, channel, word, kind);
     case FRAME_REFUSE:
       return onRefuse(core, channel, word);
     case FRAME_ACK:
@@ -168,6 +168,10 @@ function onWrite(core: LaneCore, channel: Channel, word: number, entries: number
   channel.refuseReason[channel.refuseCount] = refusal;
   channel.refuseSequence[channel.refuseCount] = words[word + WORD_SEQUENCE]!;
   channel.refuseCount++;
+  const logged = channel.refusedCount & FLIGHT_MASK;
+  channel.refusedReason[logged] = refusal;
+  channel.refusedSequence[logged] = words[word + WORD_SEQUENCE]!;
+  channel.refusedCount = (channel.refusedCount + 1) | 0;
   rememberRefusal(core, channel, word, refusal);
   drainPayload(core, channel);
   return FRAME_TAKEN;
@@ -284,20 +288,23 @@ function aimAtPairs(core: LaneCore, channel: Channel, slot: number, chunkWord: n
   channel.segmentCount = count;
 }
 
-function onNotify(core: LaneCore, channel: Channel, word: number): number {
+function onNotify(core: LaneCore, channel: Channel, word: number, kind: number): number {
   const words = channel.staging.uint32;
   if (words[word + WORD_SEQUENCE]! !== channel.landed >>> 0) return TURN_RULE - RULE_SEQUENCE;
   const bytes = words[word + WORD_PAYLOAD_BYTES]!;
+  const isSignal = kind === FRAME_SIGNAL;
   const isRefused =
+    !isSignal &&
     words[word + WORD_TRANSFER_LOW] === channel.refusedTransferLow &&
     words[word + WORD_TRANSFER_HIGH] === channel.refusedTransferHigh;
   if (!isRefused) {
     if (ringFreeBytes(core.events) < EVENT_RESERVE_BYTES + bytes) return FRAME_WAITS;
-    const at = reserveRecord(core.events, EVENT_NOTIFICATION, NOTIFICATION_EVENT_BYTES + bytes);
+    const event = isSignal ? EVENT_SIGNAL : EVENT_NOTIFICATION;
+    const at = reserveRecord(core.events, event, NOTIFICATION_EVENT_BYTES + bytes);
     if (at < 0) return FRAME_WAITS;
     core.int32[at >> 2] = channel.sessionIndex;
     core.int32[(at >> 2) + 1] = bytes;
-    core.int32[(at >> 2) + 2] = Atomics.add(core.int32, ENGINE_NOTIFICATIONS, 1);
+    if (!isSignal) core.int32[(at >> 2) + 2] = Atomics.add(core.int32, ENGINE_NOTIFICATIONS, 1);
     const source = channel.staging.addr + channel.stagingStart + DATA_HEAD_BYTES;
     if (bytes > 0) copyMemory(core.sharedAddr + at + NOTIFICATION_EVENT_BYTES, source, bytes);
     publishRecords(core.events);

@@ -2,20 +2,31 @@
 // that finds nothing must cost as little as one call.
 
 import { systemClock } from '../base/clock.js';
+import type { StreamPort } from '../transport/stream-port.js';
 import { TcpPort } from '../transport/tcp/tcp-port.js';
 import type { LaneHooks } from './lane-commands.js';
 import { destroyLaneCore, type LaneCore, zeroCopyCounters } from './lane-core.js';
 import { stepLane } from './lane-step.hot.js';
 
+/** Makes a port of the descriptor that came with a channel. */
+export type PortOpener = (fd: number, counters: Float64Array | undefined) => StreamPort;
+
+const openTcpPort: PortOpener = (fd, counters) => new TcpPort(fd, counters);
+/** Health is looked at once in so many polls: asking for the time costs as much as a poll. */
+const HEALTH_MASK = 63;
+
 export class InlineLane implements LaneHooks {
   readonly #core: LaneCore;
+  readonly #open: PortOpener;
+  #steps = 0;
 
-  constructor(core: LaneCore) {
+  constructor(core: LaneCore, open: PortOpener = openTcpPort) {
     this.#core = core;
+    this.#open = open;
   }
 
-  openPort(fd: number, channelIndex: number): TcpPort {
-    return new TcpPort(fd, zeroCopyCounters(this.#core, channelIndex));
+  openPort(fd: number, channelIndex: number): StreamPort {
+    return this.#open(fd, zeroCopyCounters(this.#core, channelIndex));
   }
 
   onChannelAdded(): void {
@@ -33,8 +44,10 @@ export class InlineLane implements LaneHooks {
     }
     this.#core.hasNews = false;
     this.#core.hasFinished = false;
-    // Only a striped channel asks for the time.
-    const nowUs = this.#core.channels.length > 1 ? systemClock.nowUs() : 0;
+    // Only a striped channel asks for the time, and health now and then.
+    this.#steps = (this.#steps + 1) & HEALTH_MASK;
+    const isTimed = this.#core.channels.length > 1 || this.#steps === 0;
+    const nowUs = isTimed ? systemClock.nowUs() : 0;
     return stepLane(this.#core, this, nowUs);
   }
 

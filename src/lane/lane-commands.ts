@@ -1,29 +1,29 @@
-// Commands from the main thread, and the end of channels: everything of a lane that allocates.
+// Commands from the main thread: channels and sessions come and go, transfers are handed over.
 
-import { closeAccess } from '../memory/region-access.hot.js';
+import { assert } from '../base/assert.js';
 import type { StreamPort } from '../transport/stream-port.js';
-import { Channel, FLIGHT_MASK } from './channel.js';
-
+import { Channel } from './channel.js';
+import { closeChannel, endChannel, giveUpParked, settleChannel } from './channel-end.js';
 import { sendTurn } from './channel-send.hot.js';
-import type { LaneCore } from './lane-core.js';
+import { type LaneCore, sessionLane } from './lane-core.js';
 import {
   FAIL_CANCELLED,
-  FAIL_CHANNEL,
   TRANSFER_GENERATION,
-  transferWord,
+  TRANSFER_SESSION,
   TRANSFER_STATE,
   TransferState,
+  transferWord,
 } from './layout.js';
 import {
   COMMAND_ADD_CHANNEL,
   COMMAND_CANCEL,
   COMMAND_CLOSE_SESSION,
+  COMMAND_DROP_CHANNEL,
+  COMMAND_GIVE_UP,
+  COMMAND_RETRY,
+  COMMAND_SETTLE_CHANNEL,
   COMMAND_SUBMIT,
-  EVENT_CHANNEL_LOST,
   EVENT_SESSION_CLOSED,
-  LOSS_END_OF_STREAM,
-  LOSS_PROTOCOL,
-  LOSS_SYSTEM,
 } from './messages.js';
 import {
   peekRecord,
@@ -33,12 +33,14 @@ import {
   reserveRecord,
 } from './record-ring.hot.js';
 import {
-  confirmChunks,
   failSession,
   failTransfer,
+  giveUp,
+  pushNotify,
+  returnChunk,
   submitTransfer,
 } from './transfer-progress.hot.js';
-import { TURN_ENDED, TURN_RULE, TURN_SYSTEM } from './turn.js';
+import { TURN_DROPPED } from './turn.js';
 
 /** Where a lane gets its ports from, and who is told about channels that come and go. */
 export interface LaneHooks {
@@ -58,13 +60,25 @@ export function takeCommands(core: LaneCore, hooks: LaneHooks): number {
         submitTransfer(core, first);
         break;
       case COMMAND_ADD_CHANNEL:
-        addChannel(core, hooks, core.int32.subarray(word, word + 6));
+        addChannel(core, hooks, core.int32.subarray(word, word + 7));
         break;
       case COMMAND_CLOSE_SESSION:
         closeSession(core, hooks, first);
         break;
       case COMMAND_CANCEL:
         cancelTransfer(core, first, core.int32[word + 1] ?? 0);
+        break;
+      case COMMAND_DROP_CHANNEL:
+        dropChannel(core, hooks, core.int32.subarray(word, word + 3));
+        break;
+      case COMMAND_SETTLE_CHANNEL:
+        settleChannel(core, word);
+        break;
+      case COMMAND_RETRY:
+        retryChunk(core, core.int32.subarray(word, word + 3));
+        break;
+      case COMMAND_GIVE_UP:
+        if (isCurrent(core, first, core.int32[word + 1] ?? 0)) giveUp(core, first);
         break;
       default:
         break;
@@ -76,26 +90,52 @@ export function takeCommands(core: LaneCore, hooks: LaneHooks): number {
 }
 
 function addChannel(core: LaneCore, hooks: LaneHooks, words: Int32Array): void {
-  const [fd = -1, sessionIndex = 0, channelIndex = 0, windowChunks = 1, chunkBytesMax = 0] = words;
+  const [fd = -1, sessionIndex = 0, channelIndex = 0, epoch = 0] = words;
   const channel = new Channel({
     port: hooks.openPort(fd, channelIndex),
     sessionIndex,
     channelIndex,
-    windowChunks,
-    chunkBytesMax,
-    isStriped: (words[5] ?? 1) > 1,
+    epoch,
+    windowChunks: words[4] ?? 1,
+    chunkBytesMax: words[5] ?? 0,
+    isStriped: (words[6] ?? 1) > 1,
   });
   core.channels.push(channel);
-  const session = core.sessions[sessionIndex];
-  if (session !== undefined) session.isOpen = true;
+  const session = sessionLane(core, sessionIndex);
+  session.isOpen = true;
+  session.openChannels++;
   hooks.onChannelAdded(channel);
 }
 
 function cancelTransfer(core: LaneCore, slot: number, generation: number): void {
+  if (isCurrent(core, slot, generation)) failTransfer(core, slot, FAIL_CANCELLED);
+}
+
+function isCurrent(core: LaneCore, slot: number, generation: number): boolean {
   const current = core.int32[transferWord(core.transfersAt, slot, TRANSFER_GENERATION)];
   const state = Atomics.load(core.int32, transferWord(core.transfersAt, slot, TRANSFER_STATE));
-  if (current !== generation || state !== TransferState.Active) return;
-  failTransfer(core, slot, FAIL_CANCELLED);
+  return current === generation && state === TransferState.Active;
+}
+
+function dropChannel(core: LaneCore, hooks: LaneHooks, words: Int32Array): void {
+  const [sessionIndex, channelIndex, epoch] = words;
+  const channel = core.channels.find(
+    (one) =>
+      one.sessionIndex === sessionIndex && one.channelIndex === channelIndex && one.epoch === epoch,
+  );
+  if (channel !== undefined) endChannel(core, hooks, channel, TURN_DROPPED);
+}
+
+// A chunk that another channel could not deliver; chunk −1 is the notification.
+function retryChunk(core: LaneCore, words: Int32Array): void {
+  const [slot = 0, generation = 0, chunk = 0] = words;
+  assert(isCurrent(core, slot, generation), 'a transfer with a chunk to send is not over');
+  const word = transferWord(core.transfersAt, slot, TRANSFER_SESSION);
+  const session = sessionLane(core, core.int32[word] ?? 0);
+  if (!session.isOpen) giveUp(core, slot);
+  else if (session.openChannels === 0) returnChunk(core, slot, chunk);
+  else if (chunk < 0) pushNotify(core, session, slot);
+  else session.retries.push(slot, chunk);
 }
 
 function closeSession(core: LaneCore, hooks: LaneHooks, sessionIndex: number): void {
@@ -104,64 +144,14 @@ function closeSession(core: LaneCore, hooks: LaneHooks, sessionIndex: number): v
     channel.isReadable = false;
     channel.ackDelayTurns = 0;
     sendTurn(core, channel);
-    removeChannel(core, hooks, channel);
+    closeChannel(core, hooks, channel, false);
   }
+  giveUpParked(core, sessionIndex);
   const session = core.sessions[sessionIndex];
   if (session !== undefined) failSession(core, session);
   const at = reserveRecord(core.events, EVENT_SESSION_CLOSED, 4);
+  assert(at >= 0, 'the event ring has room for the end of a session');
   core.int32[at >> 2] = sessionIndex;
   publishRecords(core.events);
   core.hasNews = true;
-}
-
-/** A turn ended below zero: tell main why, fail what was in flight, free the channel. */
-export function loseChannel(
-  core: LaneCore,
-  hooks: LaneHooks,
-  channel: Channel,
-  outcome: number,
-): void {
-  const isSystem = outcome <= TURN_SYSTEM;
-  const isRule = !isSystem && outcome <= TURN_RULE;
-  const loss = isSystem ? LOSS_SYSTEM : isRule ? LOSS_PROTOCOL : LOSS_END_OF_STREAM;
-  const detail = isSystem ? TURN_SYSTEM - outcome : isRule ? TURN_RULE - outcome : 0;
-  const at = reserveRecord(core.events, EVENT_CHANNEL_LOST, 20) >> 2;
-  core.int32[at] = channel.sessionIndex;
-  core.int32[at + 1] = channel.channelIndex;
-  core.int32[at + 2] = outcome === TURN_ENDED ? LOSS_END_OF_STREAM : loss;
-  core.int32[at + 3] = detail;
-  core.int32[at + 4] =
-    channel.stagingEnd >= 4 ? (channel.staging.uint8[channel.stagingStart] ?? 0) : 0;
-  publishRecords(core.events);
-  core.hasNews = true;
-  removeChannel(core, hooks, channel);
-}
-
-function removeChannel(core: LaneCore, hooks: LaneHooks, channel: Channel): void {
-  core.channels.splice(core.channels.indexOf(channel), 1);
-  channel.isOpen = false;
-  hooks.onChannelRemoved(channel);
-  // First of all: what is given up below goes back to its owner, and a socket that is sending from
-  // that memory must have let go of it.
-  channel.destroy();
-  if (channel.frameRegion >= 0) closeAccess(core.regions, channel.frameRegion);
-  for (; channel.serveDone !== channel.serveTail; channel.serveDone = (channel.serveDone + 1) | 0) {
-    const region = channel.serveRegion[channel.serveDone & FLIGHT_MASK] ?? -1;
-    if (region >= 0) closeAccess(core.regions, region);
-  }
-  for (
-    ;
-    channel.writeAcked !== channel.writeNext;
-    channel.writeAcked = (channel.writeAcked + 1) | 0
-  ) {
-    giveUp(core, channel.writeTransfer[channel.writeAcked & FLIGHT_MASK] ?? 0);
-  }
-  for (; channel.readDone !== channel.readNext; channel.readDone = (channel.readDone + 1) | 0) {
-    giveUp(core, channel.readTransfer[channel.readDone & FLIGHT_MASK] ?? 0);
-  }
-}
-
-function giveUp(core: LaneCore, slot: number): void {
-  failTransfer(core, slot, FAIL_CHANNEL);
-  confirmChunks(core, slot, 1);
 }

@@ -1,6 +1,7 @@
 // The state of one lane: its channels, what is posted on each session, its rings. The same core
 // runs in a worker thread or, without threads, inside the caller.
 
+import { assert } from '../base/assert.js';
 import type { FixedMemory } from '../memory/fixed-memory.js';
 import { createFixedMemory, destroyFixedMemory } from '../memory/fixed-memory.js';
 import { type RegionTable, regionTableOver } from '../memory/region-table.js';
@@ -29,15 +30,21 @@ export interface LaneCoreOptions {
   readonly ackDelayTurns: number;
   /** Whether large payload goes by MSG_ZEROCOPY. */
   readonly isZeroCopy: boolean;
+  /** How long a channel with something in flight may stand still. */
+  readonly stallUs: number;
 }
 
 /** Transfers of one session that wait in this lane, as intrusive lists. */
 export class SessionLane {
   isOpen = false;
+  /** Channels of the session that this lane can send on. */
+  openChannels = 0;
   activeHead = -1;
   activeTail = -1;
   notifyHead = -1;
   notifyTail = -1;
+  /** Chunks whose channel is gone, to be sent before others: slot and chunk in turn. */
+  readonly retries: number[] = [];
 }
 
 export class LaneCore {
@@ -55,11 +62,20 @@ export class LaneCore {
   readonly events: RecordRing;
   readonly sessions: readonly SessionLane[];
   readonly channels: Channel[] = [];
+  /** Closed, with frames in flight that only the peer's fence settles. */
+  readonly parked: Channel[] = [];
+  /** Settled, with chunks that have to be handed back as the event ring takes them. */
+  readonly leaving: Channel[] = [];
+  /** Transfer of the chunk that was claimed last. */
+  claimedSlot = -1;
   readonly nextActive: Int32Array;
   readonly nextNotify: Int32Array;
   readonly sink: FixedMemory;
   readonly ackDelayTurns: number;
   readonly isZeroCopy: boolean;
+  readonly stallUs: number;
+  /** When the health of the channels was looked at last. */
+  healthUs = 0;
   /** Time of the current turn, set by whoever steps the lane. */
   nowUs = 0;
   /** Events were written that the main thread may sleep on. */
@@ -89,7 +105,14 @@ export class LaneCore {
     this.sink = createFixedMemory(SINK_BYTES);
     this.ackDelayTurns = options.ackDelayTurns;
     this.isZeroCopy = options.isZeroCopy;
+    this.stallUs = options.stallUs;
   }
+}
+
+export function sessionLane(core: LaneCore, sessionIndex: number): SessionLane {
+  const session = core.sessions[sessionIndex];
+  assert(session !== undefined, `session ${sessionIndex} is in the table`);
+  return session;
 }
 
 /** What a lane holds besides the shared memory; it must not step any more. */

@@ -7,7 +7,7 @@ import { fillPattern } from '../testing/pattern.js';
 import { FAIL_CHANNEL } from './layout.js';
 import {
   COMMAND_CLOSE_SESSION,
-  EVENT_CHANNEL_LOST,
+  EVENT_CHANNEL_DOWN,
   EVENT_FINISHED,
   EVENT_SESSION_CLOSED,
   LOSS_END_OF_STREAM,
@@ -71,9 +71,9 @@ for (const channels of [1, 2]) {
       run.pair.b.command(COMMAND_CLOSE_SESSION, [0]);
       run.pair.b.step();
       run.pair.settle();
-      const lost = run.pair.a.eventsOf(EVENT_CHANNEL_LOST);
+      const lost = run.pair.a.eventsOf(EVENT_CHANNEL_DOWN);
       assert.equal(lost.length, channels, `seed ${seed}`);
-      assert.ok(lost.every((event) => event.words[2] === LOSS_END_OF_STREAM));
+      assert.ok(lost.every((event) => event.words[3] === LOSS_END_OF_STREAM));
       run.pair.a.command(COMMAND_CLOSE_SESSION, [0]);
       run.pair.a.step();
       assertAllFailed(run);
@@ -90,8 +90,8 @@ test('loss: a reset of one of two channels fails the session with its errno', ()
     }
     run.pair.links[1]!.a.isReset = true;
     run.pair.a.step();
-    const [lost] = run.pair.a.eventsOf(EVENT_CHANNEL_LOST);
-    assert.deepEqual(lost?.words.slice(1, 4), [1, LOSS_SYSTEM, 104]);
+    const [lost] = run.pair.a.eventsOf(EVENT_CHANNEL_DOWN);
+    assert.deepEqual(lost?.words.slice(1, 5), [1, 0, LOSS_SYSTEM, 104]);
     closeSessions(run.pair);
     run.pair.settle();
     assertAllFailed(run);

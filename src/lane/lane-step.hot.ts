@@ -5,24 +5,28 @@ import { receiveTurn } from './channel-receive.hot.js';
 import { sendTurn } from './channel-send.hot.js';
 import type { LaneCore } from './lane-core.js';
 import { TURN_SYSTEM } from './turn.js';
-import { type LaneHooks, loseChannel, takeCommands } from './lane-commands.js';
+import { checkHealth, HEALTH_US } from './channel-health.js';
+import { endChannel, returnLeft } from './channel-end.js';
+import { type LaneHooks, takeCommands } from './lane-commands.js';
 
 /** Number of channels and commands on which something moved. */
 export function stepLane(core: LaneCore, hooks: LaneHooks, nowUs: number): number {
   core.nowUs = nowUs;
   let moved = takeCommands(core, hooks);
+  if (core.leaving.length > 0) returnLeft(core);
+  if (nowUs - core.healthUs >= HEALTH_US) checkHealth(core, nowUs);
   // Backwards, because a lost channel leaves the list.
   for (let index = core.channels.length - 1; index >= 0; index--) {
     const channel = core.channels[index]!;
     const received = receiveTurn(core, channel);
     if (received < 0) {
-      loseChannel(core, hooks, channel, received);
+      endChannel(core, hooks, channel, received);
       moved++;
       continue;
     }
     const sent = sendTurn(core, channel);
     if (sent < 0) {
-      loseChannel(core, hooks, channel, TURN_SYSTEM + sent);
+      endChannel(core, hooks, channel, TURN_SYSTEM + sent);
       moved++;
       continue;
     }

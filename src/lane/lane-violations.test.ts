@@ -9,7 +9,12 @@ import type { Region } from '../memory/region.js';
 import { addRegion, block, LanePair } from '../testing/lane-pair.js';
 import * as frame from '../wire/data-frame.js';
 import { FRAME_RULES } from '../wire/data-frame-rules.js';
-import { EVENT_CHANNEL_LOST, EVENT_NOTIFICATION, LOSS_PROTOCOL } from './messages.js';
+import {
+  COMMAND_CLOSE_SESSION,
+  EVENT_CHANNEL_DOWN,
+  EVENT_NOTIFICATION,
+  LOSS_PROTOCOL,
+} from './messages.js';
 
 const scratch = createFixedMemory(1 << 20);
 
@@ -46,11 +51,11 @@ function inject(pair: LanePair, bytes: Uint8Array): void {
 
 function lossOf(pair: LanePair): number | undefined {
   for (let step = 0; step < 20; step++) pair.b.step();
-  const [lost] = pair.b.eventsOf(EVENT_CHANNEL_LOST);
+  const [lost] = pair.b.eventsOf(EVENT_CHANNEL_DOWN);
   if (lost === undefined) return undefined;
-  assert.equal(lost.words[2], LOSS_PROTOCOL);
+  assert.equal(lost.words[3], LOSS_PROTOCOL);
   assert.equal(pair.b.core.channels.length, 0);
-  return lost.words[3];
+  return lost.words[4];
 }
 
 const KIND = frame.WORD_KIND;
@@ -150,6 +155,8 @@ test('violation: an acknowledgement of bytes that were not sent is rule 10', () 
   assert.equal(pair.links[0]!.toA.sentBytes, 1000, 'the rest waits in the vector');
   inject(pair, bytesOf({ words: { ...ACK_0, [ACK]: 1 } }));
   assert.equal(lossOf(pair), 10);
+  pair.b.command(COMMAND_CLOSE_SESSION, [0]);
+  pair.b.step();
   assert.notEqual(pair.b.transfers.failure(slot), 0, 'not done: its memory was still needed');
 });
 
@@ -161,6 +168,8 @@ test('violation: a read answer of other length than asked for is rule 11', () =>
   pair.b.step();
   inject(pair, bytesOf({ words: { [KIND]: frame.FRAME_READ_DATA, [PAYLOAD]: 499, [BYTES]: 499 } }));
   assert.equal(lossOf(pair), 11);
+  pair.b.command(COMMAND_CLOSE_SESSION, [0]);
+  pair.b.step();
   assert.ok(pair.b.isFinished(slot));
   assert.notEqual(pair.b.transfers.failure(slot), 0);
 });
@@ -221,7 +230,7 @@ test('frames: hand-made ones are taken when they keep the rules, one byte at a t
       ]),
     );
     for (let step = 0; step < 1000; step++) pair.b.step();
-    assert.equal(pair.b.eventsOf(EVENT_CHANNEL_LOST).length, 0);
+    assert.equal(pair.b.eventsOf(EVENT_CHANNEL_DOWN).length, 0);
     assert.deepEqual(memory.slice(10, 110), payload);
     assert.equal(memory[500], 1);
     assert.deepEqual(memory.slice(400, 499), payload.slice(1));
@@ -239,7 +248,7 @@ test('frames: a table entry out of bounds refuses the whole frame', () => {
   ];
   inject(pair, bytesOf({ words: { ...WRITE_100, [ENTRIES]: 2 }, region, table, payload }));
   for (let step = 0; step < 20; step++) pair.b.step();
-  assert.equal(pair.b.eventsOf(EVENT_CHANNEL_LOST).length, 0);
+  assert.equal(pair.b.eventsOf(EVENT_CHANNEL_DOWN).length, 0);
   assert.ok(
     memory.every((byte) => byte === 0),
     'not even the first block lands',

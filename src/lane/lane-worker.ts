@@ -2,7 +2,7 @@
 
 import { parentPort, workerData } from 'node:worker_threads';
 import { openFixedMemory } from '../memory/fixed-memory.js';
-import { pinThread, wakeThread } from '../transport/tcp/thread.js';
+import { endThread, pinThread, wakeThread } from '../transport/tcp/thread.js';
 import { destroyLaneCore, LaneCore } from './lane-core.js';
 import { LaneLoop } from './lane-loop.js';
 import { LANE_LAST_CPU, type SharedShape } from './layout.js';
@@ -19,6 +19,7 @@ export interface LaneWorkerData {
   readonly spinUs: number;
   readonly cpus: readonly number[];
   readonly isZeroCopy: boolean;
+  readonly stallUs: number;
 }
 
 const data = workerData as LaneWorkerData;
@@ -30,6 +31,7 @@ const core = new LaneCore({
   sessionCount: data.sessionCount,
   ackDelayTurns: 0,
   isZeroCopy: data.isZeroCopy,
+  stallUs: data.stallUs,
 });
 core.float64[core.controlAt / 8 + LANE_LAST_CPU] = pinThread(data.cpus);
 const loop = new LaneLoop({
@@ -42,3 +44,4 @@ const loop = new LaneLoop({
 parentPort?.postMessage('ready');
 loop.run();
 destroyLaneCore(core);
+endThread();

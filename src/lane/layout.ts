@@ -31,6 +31,8 @@ export const TRANSFER_CHUNK_COUNT = 4;
 export const TRANSFER_NOTIFY_BYTES = 5;
 /** Atomic: 0, or why the transfer failed (FAIL_…); the first reason stays. */
 export const TRANSFER_FAILURE = 6;
+/** Atomic: chunks and notifications that had to be sent again. */
+export const TRANSFER_RETRIES = 7;
 /** 1 once the notification is on its way or given up. */
 export const TRANSFER_NOTIFY_FRAMED = 8;
 // Float64 indexes, same line: byte offsets into the arena.
@@ -58,7 +60,7 @@ export const TRANSFER_LAYOUT = [
     meaning: '0 free, 1 active, 2 done, 3 failed',
   },
   { name: 'generation', offset: 4, writer: 'main', meaning: 'counts uses of the entry' },
-  { name: 'operation', offset: 8, writer: 'main', meaning: '1 write, 2 read' },
+  { name: 'operation', offset: 8, writer: 'main', meaning: '1 write, 2 read, 3 signal' },
   { name: 'session', offset: 12, writer: 'main', meaning: 'session index' },
   { name: 'chunkCount', offset: 16, writer: 'main', meaning: 'chunks of the request' },
   {
@@ -72,6 +74,12 @@ export const TRANSFER_LAYOUT = [
     offset: 24,
     writer: 'lanes (atomic, first wins)',
     meaning: 'why it failed, or 0',
+  },
+  {
+    name: 'retries',
+    offset: 28,
+    writer: 'lanes (atomic add)',
+    meaning: 'chunks and notifications sent again',
   },
   {
     name: 'notifyFramed',
@@ -106,6 +114,8 @@ export const TransferState = { Free: 0, Active: 1, Done: 2, Failed: 3 } as const
 
 export const OPERATION_WRITE = 1;
 export const OPERATION_READ = 2;
+/** A message between the engines: no chunks, its notification goes as a SIGNAL. */
+export const OPERATION_SIGNAL = 3;
 
 // Why a transfer failed. Those below 16 are the REFUSE reasons of the wire.
 export const FAIL_STALE = 1;
@@ -129,7 +139,9 @@ export const LANE_LAST_CPU = 66;
 export const LANE_ZERO_COPY = 128;
 
 export const COMMAND_RING_BYTES = 512 * 1024;
-export const EVENT_RING_BYTES = 1024 * 1024;
+export const EVENT_RING_BYTES = 2 * 1024 * 1024;
+/** Space in the event ring that is left for what must never wait: events of transfers, channels. */
+export const EVENT_RESERVE_BYTES = 1024 * 1024;
 export const RING_HEADER_BYTES = 256;
 
 export interface SharedShape {

@@ -3,26 +3,44 @@
 // main → lane
 /** [slot] */
 export const COMMAND_SUBMIT = 1;
-/** [fd, session, channel, windowChunks, chunkBytesMax, channels] */
+/** [fd, session, channel, epoch, windowChunks, chunkBytesMax, channels] */
 export const COMMAND_ADD_CHANNEL = 2;
 /** [session] */
 export const COMMAND_CLOSE_SESSION = 3;
 /** [slot, generation] */
 export const COMMAND_CANCEL = 4;
+/** [session, channel, epoch] Close this end of the channel and say so. */
+export const COMMAND_DROP_CHANNEL = 5;
+/** [session, channel, epoch, landed, refusals], [sequence, reason] …: the peer's fence. */
+export const COMMAND_SETTLE_CHANNEL = 6;
+/** [slot, generation, chunk] Chunk −1 is the notification. */
+export const COMMAND_RETRY = 7;
+/** [slot, generation] One chunk, or the notification, has nowhere to go. */
+export const COMMAND_GIVE_UP = 8;
 
 // lane → main
 /** [slot, generation] */
 export const EVENT_FINISHED = 1;
 /** [session, bytes, number among all notifications, 0] then the bytes */
 export const EVENT_NOTIFICATION = 2;
-/** [session, channel, loss, detail, frameKind] */
-export const EVENT_CHANNEL_LOST = 3;
+/** [session, channel, epoch, loss, detail, frameKind, landed, refusals], [sequence, reason] … */
+export const EVENT_CHANNEL_DOWN = 3;
 /** [session] */
 export const EVENT_SESSION_CLOSED = 4;
 /** [session, channel, reason, regionSlot] */
 export const EVENT_REFUSED = 5;
 /** [] A control socket or the listener has something. */
 export const EVENT_CONTROL_READY = 6;
+/** [slot, generation, chunk] Its channel is gone; chunk −1 is the notification. */
+export const EVENT_RETRY = 7;
+/** [session, channel, epoch, 1 stands still or 0 moves again] */
+export const EVENT_STALLED = 8;
+/** [session, bytes, 0, 0] then the bytes */
+export const EVENT_SIGNAL = 9;
+
+/** Words of EVENT_CHANNEL_DOWN and of COMMAND_SETTLE_CHANNEL before the refusals. */
+export const DOWN_EVENT_WORDS = 8;
+export const SETTLE_COMMAND_WORDS = 5;
 
 // How a channel was lost.
 /** The peer closed its end. */
@@ -31,3 +49,5 @@ export const LOSS_END_OF_STREAM = 1;
 export const LOSS_SYSTEM = 2;
 /** The peer broke a rule; detail is the rule. */
 export const LOSS_PROTOCOL = 3;
+/** Main asked for it: it stood still, or the peer had closed its end. */
+export const LOSS_DROPPED = 4;

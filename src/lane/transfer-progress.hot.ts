@@ -1,6 +1,7 @@
 // A transfer from the lane's side: chunks are claimed, confirmed, failed; the last confirmation
 // finishes it. Several lanes work on one transfer, so shared words change atomically.
 
+import { assert } from '../base/assert.js';
 import {
   ENGINE_FINISHED,
   FAIL_CHANNEL,
@@ -18,7 +19,7 @@ import {
   transferWord,
 } from './layout.js';
 import type { LaneCore, SessionLane } from './lane-core.js';
-import { EVENT_FINISHED } from './messages.js';
+import { EVENT_FINISHED, EVENT_RETRY } from './messages.js';
 import { publishRecords, reserveRecord } from './record-ring.hot.js';
 
 function word(core: LaneCore, slot: number, index: number): number {
@@ -46,12 +47,22 @@ export function submitTransfer(core: LaneCore, slot: number): void {
   session.activeTail = slot;
 }
 
-/** The next chunk of the session's oldest transfer, or −1; the transfer is session.activeHead. */
+/**
+ * The next chunk, or −1: one that has to be sent again, or of the session's oldest transfer.
+ * The transfer is core.claimedSlot.
+ */
 export function claimChunk(core: LaneCore, session: SessionLane): number {
+  if (session.retries.length > 0) {
+    core.claimedSlot = session.retries.shift()!;
+    return session.retries.shift()!;
+  }
   while (session.activeHead >= 0) {
     const slot = session.activeHead;
     const chunk = Atomics.add(core.int32, word(core, slot, TRANSFER_CLAIM), 1);
-    if (chunk < core.int32[word(core, slot, TRANSFER_CHUNK_COUNT)]!) return chunk;
+    if (chunk < core.int32[word(core, slot, TRANSFER_CHUNK_COUNT)]!) {
+      core.claimedSlot = slot;
+      return chunk;
+    }
     popActive(core, session);
   }
   return -1;
@@ -64,11 +75,25 @@ function popActive(core: LaneCore, session: SessionLane): void {
   releaseHolder(core, slot);
 }
 
+/** Lets go of transfers that other lanes have claimed to the end. */
+export function popExhausted(core: LaneCore, session: SessionLane): void {
+  while (session.activeHead >= 0) {
+    const slot = session.activeHead;
+    const claim = Atomics.load(core.int32, word(core, slot, TRANSFER_CLAIM));
+    if (claim < core.int32[word(core, slot, TRANSFER_CHUNK_COUNT)]!) return;
+    popActive(core, session);
+  }
+}
+
 function releaseHolder(core: LaneCore, slot: number): void {
   Atomics.sub(core.int32, word(core, slot, TRANSFER_HOLDERS), 1);
 }
 
 export function pushNotify(core: LaneCore, session: SessionLane, slot: number): void {
+  if (session.openChannels === 0) {
+    returnChunk(core, slot, -1);
+    return;
+  }
   core.nextNotify[slot] = -1;
   if (session.notifyTail < 0) session.notifyHead = slot;
   else core.nextNotify[session.notifyTail] = slot;
@@ -120,14 +145,32 @@ function finishTransfer(core: LaneCore, slot: number): void {
   const generation = int32[word(core, slot, TRANSFER_GENERATION)]!;
   Atomics.store(int32, word(core, slot, TRANSFER_STATE), state);
   // There is always room: notifications leave a reserve for one event per transfer.
-  const at = reserveRecord(core.events, EVENT_FINISHED, 8);
-  int32[at >> 2] = slot;
-  int32[(at >> 2) + 1] = generation;
+  const at = reserveRecord(core.events, EVENT_FINISHED, 8) >> 2;
+  assert(at >= 0, 'the event ring has room for a finished transfer');
+  int32[at] = slot;
+  int32[at + 1] = generation;
   publishRecords(core.events);
   // After the event: who sees the new count and no event would sleep through it.
   Atomics.add(int32, ENGINE_FINISHED, 1);
   core.hasNews = true;
   core.hasFinished = true;
+}
+
+/** Nobody here can send this chunk (−1: the notification): the main thread finds who can. */
+export function returnChunk(core: LaneCore, slot: number, chunk: number): void {
+  const at = reserveRecord(core.events, EVENT_RETRY, 12) >> 2;
+  assert(at >= 0, 'the event ring has room for a chunk that comes back');
+  core.int32[at] = slot;
+  core.int32[at + 1] = core.int32[word(core, slot, TRANSFER_GENERATION)]!;
+  core.int32[at + 2] = chunk;
+  publishRecords(core.events);
+  core.hasNews = true;
+}
+
+/** One chunk, or the notification, will not be confirmed any more. */
+export function giveUp(core: LaneCore, slot: number): void {
+  failTransfer(core, slot, FAIL_CHANNEL);
+  confirmChunks(core, slot, 1);
 }
 
 /** The session is gone: everything that waits on it in this lane fails. */
@@ -137,9 +180,12 @@ export function failSession(core: LaneCore, session: SessionLane): void {
     failTransfer(core, session.activeHead, FAIL_CHANNEL);
     popActive(core, session);
   }
+  while (session.retries.length > 0) {
+    giveUp(core, session.retries.shift()!);
+    session.retries.shift();
+  }
   for (let slot = takeNotify(core, session); slot >= 0; slot = takeNotify(core, session)) {
     // Its chunks were confirmed; what is left is the notification itself.
-    failTransfer(core, slot, FAIL_CHANNEL);
-    confirmChunks(core, slot, 1);
+    giveUp(core, slot);
   }
 }

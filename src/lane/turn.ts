@@ -5,6 +5,8 @@ export const TURN_IDLE = 0;
 export const TURN_MOVED = 1;
 /** The peer closed its end. */
 export const TURN_ENDED = -1;
+/** The main thread gave the channel up. */
+export const TURN_DROPPED = -2;
 /** Below this: TURN_RULE − rule (the peer broke it), or −errno offset by TURN_SYSTEM. */
 export const TURN_RULE = -100;
 export const TURN_SYSTEM = -1000;

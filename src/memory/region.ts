@@ -62,6 +62,8 @@ export class RegionRegistry {
   readonly #generations: number[] = [];
   /** Drawn anew by every process: a descriptor from before a restart is stale, not a wrong key. */
   readonly #firstGeneration = randomInt(GENERATION_MAX);
+  /** How many wait to deregister it: it opens again only when all have given up. */
+  readonly #closers = new Map<Region, number>();
 
   constructor(table: RegionTable) {
     this.#table = table;
@@ -138,12 +140,16 @@ export class RegionRegistry {
   /** From now on every new access is refused; those in progress go on. */
   beginClose(region: Region): void {
     if (!this.isRegistered(region)) throw staleUse(region);
+    this.#closers.set(region, (this.#closers.get(region) ?? 0) + 1);
     Atomics.store(this.#table.int32, regionWord(region.id, REGION_GENERATION), -region.generation);
   }
 
   /** Takes beginClose back. */
   cancelClose(region: Region): void {
     if (!this.isRegistered(region)) return;
+    const closers = (this.#closers.get(region) ?? 1) - 1;
+    this.#closers.set(region, closers);
+    if (closers > 0) return;
     Atomics.store(this.#table.int32, regionWord(region.id, REGION_GENERATION), region.generation);
   }
 
@@ -152,6 +158,7 @@ export class RegionRegistry {
     if (!this.isRegistered(region)) return;
     Atomics.store(this.#table.int32, regionWord(region.id, REGION_GENERATION), 0);
     this.#regions[region.id] = undefined;
+    this.#closers.delete(region);
   }
 }
 

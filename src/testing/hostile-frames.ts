@@ -100,6 +100,7 @@ const PAYLOAD_KINDS: readonly number[] = [
   frame.FRAME_WRITE,
   frame.FRAME_READ_DATA,
   frame.FRAME_NOTIFY,
+  frame.FRAME_SIGNAL,
 ];
 
 function writeRegion(words: Uint32Array, idea: FrameIdea, region: Region | undefined): void {

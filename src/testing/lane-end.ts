@@ -2,7 +2,7 @@
 // regions, transfers and rings, stepped by the test. No thread, no socket, no clock.
 
 import { planBytes, planRequest, writeRequest, type Block } from '../engine/request.js';
-import { TransferTable } from '../engine/transfer-table.js';
+import { SIGNAL_ENTRIES, TransferTable } from '../engine/transfer-table.js';
 import type { LaneHooks } from '../lane/lane-commands.js';
 import { destroyLaneCore, LaneCore, laneRings } from '../lane/lane-core.js';
 import { stepLane } from '../lane/lane-step.hot.js';
@@ -22,7 +22,15 @@ import { RegionRegistry } from '../memory/region.js';
 import { regionTableOver } from '../memory/region-table.js';
 import type { StreamPort } from '../transport/stream-port.js';
 
-const SHAPE = { regionCount: 32, transferCount: 64, laneCount: 1, arenaBytes: 4 * 1024 * 1024 };
+/** Steps count 10 µs each. */
+const STALL_US = 600_000;
+
+const SHAPE = {
+  regionCount: 32,
+  transferCount: 64 + SIGNAL_ENTRIES,
+  laneCount: 1,
+  arenaBytes: 4 * 1024 * 1024,
+};
 
 export interface LaneAgreement {
   readonly channels: number;
@@ -61,6 +69,7 @@ export class LaneEnd implements LaneHooks {
       sessionCount: 4,
       ackDelayTurns: 0,
       isZeroCopy: false,
+      stallUs: STALL_US,
     });
     // The main thread's own cursors over the same rings.
     this.#rings = laneRings(this.shared, this.core.controlAt);
@@ -73,7 +82,7 @@ export class LaneEnd implements LaneHooks {
   addChannel(port: StreamPort): void {
     const index = this.#ports.push(port) - 1;
     const { windowChunks, chunkBytes, channels } = this.#agreement;
-    const words = [index, 0, index, windowChunks, chunkBytes, channels];
+    const words = [index, 0, index, 0, windowChunks, chunkBytes, channels];
     this.command(messages.COMMAND_ADD_CHANNEL, words);
   }
 
@@ -143,7 +152,7 @@ export class LaneEnd implements LaneHooks {
     const ring = this.#rings.events;
     for (let at = peekRecord(ring); at >= 0; at = peekRecord(ring)) {
       const kind = recordKind(ring, at);
-      const words = [...this.shared.int32.subarray(at >> 2, (at >> 2) + 5)];
+      const words = [...this.shared.int32.subarray(at >> 2, (at >> 2) + 16)];
       const isText = kind === messages.EVENT_NOTIFICATION;
       const first = at + NOTIFICATION_EVENT_BYTES;
       const bytes = this.shared.uint8.slice(first, first + (isText ? (words[1] ?? 0) : 0));

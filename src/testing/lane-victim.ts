@@ -2,7 +2,13 @@
 // bytes between them, so that any byte that lands where it must not is seen.
 
 import assert from 'node:assert/strict';
-import { COMMAND_CLOSE_SESSION, EVENT_CHANNEL_LOST, LOSS_PROTOCOL } from '../lane/messages.js';
+import {
+  COMMAND_CLOSE_SESSION,
+  COMMAND_GIVE_UP,
+  EVENT_CHANNEL_DOWN,
+  EVENT_RETRY,
+  LOSS_PROTOCOL,
+} from '../lane/messages.js';
 import { createFixedMemory, destroyFixedMemory, type FixedMemory } from '../memory/fixed-memory.js';
 import type { Region } from '../memory/region.js';
 import * as frame from '../wire/data-frame.js';
@@ -137,6 +143,11 @@ export class LaneVictim implements Victim {
     this.#checkLoss();
     this.#end.command(COMMAND_CLOSE_SESSION, [0]);
     this.step(3);
+    // What the lane handed back for another channel has none: main gives it up.
+    for (const { words } of this.#end.eventsOf(EVENT_RETRY)) {
+      this.#end.command(COMMAND_GIVE_UP, words.slice(0, 2));
+    }
+    this.step(3);
     for (const { slot } of this.#posted) assert.ok(this.#end.isFinished(slot), `transfer ${slot}`);
     for (const region of this.regions) {
       if (this.#end.regions.isRegistered(region)) {
@@ -156,9 +167,9 @@ export class LaneVictim implements Victim {
   }
 
   #checkLoss(): void {
-    const losses = this.#end.eventsOf(EVENT_CHANNEL_LOST);
+    const losses = this.#end.eventsOf(EVENT_CHANNEL_DOWN);
     assert.equal(losses.length, 1, 'a channel is lost once');
-    const [, , loss, detail = 0] = losses[0]?.words ?? [];
+    const [, , , loss, detail = 0] = losses[0]?.words ?? [];
     if (loss === LOSS_PROTOCOL) assert.equal(typeof FRAME_RULES[detail], 'string', `${detail}`);
   }
 

@@ -176,6 +176,10 @@ export class VirtualPort implements StreamPort {
     return bytes;
   }
 
+  queuedBytes(): number {
+    return this.#out.sentBytes - this.#out.receivedBytes;
+  }
+
   close(): void {
     this.isClosed = true;
     this.#out.isEnded = true;

@@ -35,5 +35,8 @@ export interface StreamPort {
   setReceive(index: number, addr: number, bytes: number): void;
   /** Fills entries 0 … `count` − 1: bytes received, 0 at the end of the stream, or −errno. */
   receive(count: number): number;
-  close(): void;
+  /** Bytes that were sent and that the peer's kernel has not confirmed. */
+  queuedBytes(): number;
+  /** `isAborted`: what the kernel has not sent yet is thrown away. */
+  close(isAborted: boolean): void;
 }

@@ -3,7 +3,7 @@
 import { FRAME_NAMES } from './data-frame.js';
 
 export const FRAME_RULES: Readonly<Record<number, string>> = {
-  1: 'the kind is one of 1 … 6',
+  1: 'the kind is one of 1 … 7',
   2: 'reserved bytes are zero',
   3: 'the table has at most 1,000 entries, and none where the kind allows none',
   4: 'an operation moves at least 1 byte and at most the agreed chunk size',

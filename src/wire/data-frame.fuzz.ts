@@ -1,11 +1,12 @@
 // Heads and tables of data frames: any words break a rule that has a text, or stay within limits.
 
 import assert from 'node:assert/strict';
-import { fuzzTarget } from '../testing/fuzz-target.js';
+import { decodesOrRefuses, fuzzTarget } from '../testing/fuzz-target.js';
 import { mutatedBytes } from '../testing/mutated-bytes.js';
 import { checkHead, checkTable, readLong, RULE_NONE } from './data-frame.hot.js';
 import * as frame from './data-frame.js';
 import { FRAME_RULES } from './data-frame-rules.js';
+import { decodeFence, encodeFence } from './fence-signal.js';
 import { bytesOfHex, DATA_VECTORS } from './vectors/data-vectors.js';
 
 const CHUNK_BYTES_MAX = 524288;
@@ -41,7 +42,23 @@ function checkWords(words: Uint32Array): void {
   assert.equal(sum, operationBytes);
 }
 
+const fences = [
+  encodeFence({ channel: 1, epoch: 2, landed: 3, refusals: [] }),
+  encodeFence({ channel: 0, epoch: 0, landed: 9, refusals: [{ sequence: 8, reason: 2 }] }),
+];
+
 export const FUZZ_TARGETS = [
+  fuzzTarget(
+    'fence: itself again, or a wire error',
+    { runs: 3000 },
+    mutatedBytes(fences),
+    (bytes) => {
+      const fence = decodesOrRefuses(decodeFence, bytes, /^ERR_WIRE_/);
+      if (fence === undefined) return;
+      assert.ok(fence.refusals.every(({ reason }) => reason >= 1 && reason <= 5));
+      assert.deepEqual(encodeFence(fence), Uint8Array.from(bytes));
+    },
+  ),
   fuzzTarget(
     'data frame: a rule with a text, or within every limit',
     { runs: 5000 },

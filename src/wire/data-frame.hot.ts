@@ -7,6 +7,7 @@ import {
   FRAME_READ_DATA,
   FRAME_READ_REQUEST,
   FRAME_REFUSE,
+  FRAME_SIGNAL,
   FRAME_WRITE,
   NOTIFICATION_BYTES_MAX,
   REFUSE_EXPIRED,
@@ -59,6 +60,7 @@ export function checkHead(words: Uint32Array, word: number, chunkBytesMax: numbe
       if (operationBytes > chunkBytesMax || operationBytes === 0) return RULE_CHUNK_BYTES;
       return payloadBytes === operationBytes ? RULE_NONE : RULE_PAYLOAD_BYTES;
     case FRAME_NOTIFY:
+    case FRAME_SIGNAL:
       if (entries !== 0) return RULE_TABLE_ENTRIES;
       return payloadBytes <= NOTIFICATION_BYTES_MAX ? RULE_NONE : RULE_PAYLOAD_BYTES;
     case FRAME_ACK:

@@ -22,7 +22,9 @@ export const FRAME_READ_DATA = 3;
 export const FRAME_NOTIFY = 4;
 export const FRAME_ACK = 5;
 export const FRAME_REFUSE = 6;
-export const FRAME_KIND_MAX = 6;
+/** Between the engines: like NOTIFY, but not for the program. */
+export const FRAME_SIGNAL = 7;
+export const FRAME_KIND_MAX = 7;
 
 export const FRAME_NAMES = [
   '',
@@ -32,6 +34,7 @@ export const FRAME_NAMES = [
   'NOTIFY',
   'ACK',
   'REFUSE',
+  'SIGNAL',
 ] as const;
 
 // 32-bit word indexes of the head.
@@ -54,7 +57,7 @@ export const DATA_HEAD_FIELDS: readonly FrameField[] = declareFrame(DATA_HEAD_BY
     name: 'kind',
     offset: 0,
     bytes: 1,
-    meaning: '1 WRITE, 2 READ_REQUEST, 3 READ_DATA, 4 NOTIFY, 5 ACK, 6 REFUSE',
+    meaning: '1 WRITE, 2 READ_REQUEST, 3 READ_DATA, 4 NOTIFY, 5 ACK, 6 REFUSE, 7 SIGNAL',
   },
   { name: 'reserved', offset: 1, bytes: 3, meaning: 'zero' },
   { name: 'payloadBytes', offset: 4, bytes: 4, meaning: 'bytes that follow head and table' },
@@ -62,14 +65,15 @@ export const DATA_HEAD_FIELDS: readonly FrameField[] = declareFrame(DATA_HEAD_BY
     name: 'acknowledged',
     offset: 8,
     bytes: 4,
-    meaning: 'how many WRITE and NOTIFY frames of the other direction have landed, modulo 2^32',
+    meaning:
+      'how many WRITE, NOTIFY and SIGNAL frames of the other direction have landed, modulo 2^32',
   },
   {
     name: 'sequence',
     offset: 12,
     bytes: 4,
     meaning:
-      'WRITE, NOTIFY: count of such frames before this one; READ_REQUEST, READ_DATA: ' +
+      'WRITE, NOTIFY, SIGNAL: count of such frames before this one; READ_REQUEST, READ_DATA: ' +
       'number of the request; REFUSE: sequence of the refused frame',
   },
   {

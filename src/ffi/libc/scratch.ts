@@ -2,7 +2,7 @@
 // only until the next wrapper call of the same thread.
 
 import { assert } from '../../base/assert.js';
-import { mapMemory, viewMapping } from './mapping.js';
+import { mapMemory, unmapMemory, viewMapping } from './mapping.js';
 
 export const SCRATCH_BYTES = 64 * 1024;
 
@@ -12,6 +12,11 @@ const buffer = viewMapping(mapping);
 export const scratchAddr = mapping.addr;
 export const scratchView = new DataView(buffer);
 export const scratchBytes = new Uint8Array(buffer);
+
+/** For a thread that ends: it may call no wrapper afterwards. */
+export function releaseScratch(): void {
+  unmapMemory(mapping);
+}
 
 /** Writes a NUL-terminated string and returns its length without the NUL. */
 export function writeScratchString(offset: number, text: string): number {

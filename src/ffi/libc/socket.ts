@@ -72,6 +72,18 @@ const getpeernameC = bindFunction<(fd: number, addr: number, length: number) => 
   'int getpeername(int fd, uintptr_t addr, uintptr_t length)',
 );
 
+// Declared with three fixed parameters: x86-64 and arm64 pass a variadic integer the same way.
+const ioctlC = bindFunction<(fd: number, request: number, addr: number) => number>(
+  'int ioctl(int fd, unsigned long request, uintptr_t addr)',
+);
+const SIOCOUTQ = 0x5411;
+
+/** Bytes in the send queue that the peer's kernel has not acknowledged. */
+export function unconfirmedBytes(fd: number): number {
+  checkCall('ioctl SIOCOUTQ', `fd ${fd}`, resultOrErrno(ioctlC(fd, SIOCOUTQ, scratchAddr)));
+  return scratchView.getInt32(0, true);
+}
+
 export function openStreamSocket(host: string): number {
   const family = host.includes(':') ? AF_INET6 : AF_INET;
   const type = SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC;

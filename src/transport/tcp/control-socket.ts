@@ -16,6 +16,9 @@ import type { ControlHandler, ControlSet } from './control-set.js';
 const BUFFER_BYTES = 8 * 1024;
 const QUEUE_BYTES_MAX = 64 * 1024;
 
+/** The reason of an end that the peer's program, or its kernel after it, has made. */
+export const END_OF_STREAM = 'the peer closed the connection';
+
 export interface ControlListener {
   /**
    * How many bytes belong to the frame that is due. No more are read: what follows a handshake on
@@ -76,7 +79,7 @@ export class ControlSocket implements ControlHandler {
     setIov(this.#iov, 0, this.#input.addr, Math.min(this.#listener.bytesWanted(), BUFFER_BYTES));
     const received = receiveVector(this.fd, this.#iov, 0, 1);
     if (received > 0) this.#listener.onBytes(this.#input.uint8.subarray(0, received));
-    else if (received === 0) this.#fail('the peer closed the connection');
+    else if (received === 0) this.#fail(END_OF_STREAM);
     else if (received !== -EAGAIN) this.#fail(errnoName(-received));
   }
 

@@ -9,6 +9,7 @@ import {
   shortenIov,
 } from '../../ffi/libc/message.hot.js';
 import { createIovTable, destroyIovTable, type IovTable } from '../../ffi/libc/message.js';
+import { abortOnClose, unconfirmedBytes } from '../../ffi/libc/socket.js';
 import type { StreamPort } from '../stream-port.js';
 import { sendZeroCopy } from './zero-copy-send.hot.js';
 import { ZeroCopyState } from './zero-copy-state.js';
@@ -59,7 +60,12 @@ export class TcpPort implements StreamPort {
     return receiveVector(this.fd, this.#receiveTable, 0, count);
   }
 
-  close(): void {
+  queuedBytes(): number {
+    return unconfirmedBytes(this.fd);
+  }
+
+  close(isAborted: boolean): void {
+    if (isAborted) abortOnClose(this.fd);
     this.#zeroCopy?.close();
     closeFd(this.fd);
     destroyIovTable(this.#sendTable);

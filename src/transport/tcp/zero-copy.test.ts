@@ -70,8 +70,8 @@ class Scene {
   }
 
   destroy(): void {
-    this.sender.close();
-    this.receiver.close();
+    this.sender.close(false);
+    this.receiver.close(false);
     for (const memory of [this.heads, this.payload, this.target]) destroyFixedMemory(memory);
   }
 }
@@ -137,7 +137,7 @@ test('zero-copy: a port closed with unreported sends drops them and resets', () 
   while (scene.sender.send(0, count, true) > 0);
   const [sends = 0, zeroCopied = 0, copied = 0] = scene.sendCounters;
   assert.ok(sends > zeroCopied + copied, 'some are not reported on');
-  scene.sender.close();
+  scene.sender.close(false);
   let received = 1;
   while (received > 0) {
     scene.receiver.setReceive(0, scene.target.addr, TOTAL_BYTES);

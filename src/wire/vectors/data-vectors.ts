@@ -122,6 +122,16 @@ export const DATA_VECTORS: readonly DataVector[] = [
       `06 000000 00000000 09000000 09000000 0400000001000000 00000000 ${NO_REGION_HEX} ` +
       '00000000 0000000000000000',
   },
+  {
+    name: 'SIGNAL',
+    about: 'a FENCE: channel 2, epoch 0 is closed; 17 frames landed, none was refused',
+    values: { kind: 7, payloadBytes: 20, acknowledged: 9, sequence: 4, transfer: 0x200000003 },
+    table: [],
+    payload: '01000000 02000000 00000000 11000000 00000000',
+    hex:
+      `07 000000 14000000 09000000 04000000 0300000002000000 00000000 ${NO_REGION_HEX} ` +
+      '00000000 0000000000000000 01000000 02000000 00000000 11000000 00000000',
+  },
 ];
 
 export function bytesOfHex(hex: string): Uint8Array {

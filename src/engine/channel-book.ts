@@ -1,0 +1,113 @@
+// What is known about the channels of one session: which connection of each index lives, and the
+// fences that the two ends owe each other. Pure; see docs/decisions/0013.
+
+import type { Fence } from '../wire/fence-signal.js';
+
+interface Entry {
+  readonly lane: number;
+  /** The connection that lives, or lived last; −1 before the first. */
+  epoch: number;
+  isUp: boolean;
+  isStalled: boolean;
+}
+
+/** What a fence asks for. */
+export interface FenceOrder {
+  /** This end must be closed first. */
+  readonly isToDrop: boolean;
+  /** Both ends are closed: the flight of this end is settled by this. */
+  readonly settle: Fence | undefined;
+}
+
+const NOTHING: FenceOrder = { isToDrop: false, settle: undefined };
+
+export class ChannelBook {
+  readonly #entries: Entry[];
+  /** Fences of the peer for connections that still live here, and those of ours not answered. */
+  readonly #peers = new Map<string, Fence>();
+  readonly #own = new Set<string>();
+
+  constructor(lanes: readonly number[]) {
+    this.#entries = lanes.map((lane) => ({ lane, epoch: -1, isUp: false, isStalled: false }));
+  }
+
+  #entry(channel: number): Entry {
+    const entry = this.#entries[channel];
+    if (entry === undefined) throw new RangeError(`no channel ${channel}`);
+    return entry;
+  }
+
+  get count(): number {
+    return this.#entries.length;
+  }
+
+  lane(channel: number): number {
+    return this.#entry(channel).lane;
+  }
+
+  epoch(channel: number): number {
+    return this.#entry(channel).epoch;
+  }
+
+  isUp(channel: number): boolean {
+    return this.#entry(channel).isUp;
+  }
+
+  /** Connections whose flight is kept until the peer says how much of it landed. */
+  get unanswered(): number {
+    return this.#own.size;
+  }
+
+  /** Whether every index has a connection. */
+  get isWhole(): boolean {
+    return this.#entries.every((entry) => entry.isUp);
+  }
+
+  /** Channels on which frames can be sent now, as far as known. */
+  get living(): number[] {
+    return [...this.#entries.keys()].filter((channel) => this.isUp(channel));
+  }
+
+  get stalled(): number[] {
+    return this.living.filter((channel) => this.#entry(channel).isStalled);
+  }
+
+  get livingLanes(): number[] {
+    return [...new Set(this.living.map((channel) => this.lane(channel)))];
+  }
+
+  /** A new connection of the index; its predecessor is closed. */
+  setUp(channel: number, epoch: number): void {
+    Object.assign(this.#entry(channel), { epoch, isUp: true, isStalled: false });
+  }
+
+  /** True when something is learnt by it: the connection still lives. */
+  setStalled(channel: number, epoch: number, isStalled: boolean): boolean {
+    const entry = this.#entry(channel);
+    if (!entry.isUp || entry.epoch !== epoch) return false;
+    entry.isStalled = isStalled;
+    return true;
+  }
+
+  /** This end is closed; our fence is due. The peer's, where it has come before, settles. */
+  setDown(channel: number, epoch: number): FenceOrder {
+    const entry = this.#entry(channel);
+    if (entry.epoch === epoch) Object.assign(entry, { isUp: false, isStalled: false });
+    const key = `${channel}.${epoch}`;
+    const fence = this.#peers.get(key);
+    if (fence === undefined) this.#own.add(key);
+    this.#peers.delete(key);
+    return { isToDrop: false, settle: fence };
+  }
+
+  /** The peer's end is closed. One that names no connection of ours is an old one, or a lie. */
+  onFence(fence: Fence): FenceOrder {
+    if (fence.channel >= this.#entries.length) return NOTHING;
+    const key = `${fence.channel}.${fence.epoch}`;
+    if (this.#own.delete(key)) return { isToDrop: false, settle: fence };
+    const entry = this.#entry(fence.channel);
+    if (!entry.isUp || entry.epoch !== fence.epoch) return NOTHING;
+    this.#peers.set(key, fence);
+    return { isToDrop: true, settle: undefined };
+  }
+}

@@ -1,0 +1,277 @@
+// What happens when channels of a session fail: fences are exchanged, what was in flight goes
+// elsewhere, the client attaches anew, and a session that nothing moves any more is lost. All
+// effects are the host's, all time comes from its timers, so that a simulation can drive it.
+
+import { isTcpxError, TcpxError } from '../base/errors.js';
+import type { Log } from '../base/log.js';
+import type { Timers } from '../base/timers.js';
+import { COMMAND_DROP_CHANNEL, COMMAND_SETTLE_CHANNEL, LOSS_PROTOCOL } from '../lane/messages.js';
+import { decodeFence, encodeFence, type Fence } from '../wire/fence-signal.js';
+import { ChannelBook } from './channel-book.js';
+
+/** How an attempt to attach a channel anew ended. */
+export type RedialOutcome = 'attached' | 'failed' | 'refused' | 'unknown';
+
+export interface ChannelLoss {
+  readonly loss: number;
+  readonly error: TcpxError;
+}
+
+export interface RecoveryHost {
+  readonly log: Log;
+  readonly timers: Timers;
+  readonly peer: string;
+  nowUs(): number;
+  command(lane: number, kind: number, words: readonly number[]): void;
+  /** Sends it on any living channel, now or when there is one. */
+  postSignal(bytes: Uint8Array): void;
+  /** Channels have come or gone: transfers may have to move. */
+  onChannelsChanged(): void;
+  lose(error: TcpxError): void;
+  /** The client's: a new connection for the index. Absent where the peer has to come. */
+  redial: ((channel: number, epoch: number) => Promise<RedialOutcome>) | undefined;
+}
+
+export interface RecoveryLimits {
+  readonly stallMs: number;
+  readonly reconnectMs: number;
+}
+
+/** Others get this long to stand still as well before one that does is given up. */
+const GRACE_MS = 100;
+/** A peer that attaches, drops and never says what landed keeps memory here for each time. */
+export const FENCES_UNANSWERED_MAX = 128;
+const RETRY_FIRST_MS = 100;
+const RETRY_LAST_MS = 2000;
+
+export class Recovery {
+  readonly book: ChannelBook;
+  readonly #host: RecoveryHost;
+  readonly #index: number;
+  readonly #limits: RecoveryLimits;
+  readonly #downWaiters: { channel: number; resolve: () => void }[] = [];
+  readonly #dialing = new Set<number>();
+  #cancelJudge: (() => void) | undefined;
+  #cancelLoss: (() => void) | undefined;
+  #lastError: TcpxError | undefined;
+  #ended: TcpxError | undefined;
+  #isOver = false;
+  /** Channels given up so far, for receipts and logs. */
+  failovers = 0;
+
+  constructor(
+    host: RecoveryHost,
+    sessionIndex: number,
+    lanes: readonly number[],
+    limits: RecoveryLimits,
+  ) {
+    this.#host = host;
+    this.#index = sessionIndex;
+    this.#limits = limits;
+    this.book = new ChannelBook(lanes);
+  }
+
+  /** A connection was handed to its lane. */
+  onAttached(channel: number, epoch: number): void {
+    this.book.setUp(channel, epoch);
+    if (epoch > 0)
+      this.#host.log.warn('channel is back', { peer: this.#host.peer, channel, epoch });
+    this.#weighLoss();
+  }
+
+  /** The lane has closed its end of a channel. */
+  onDown(fence: Fence, loss: ChannelLoss): void {
+    if (this.#isOver) return;
+    if (loss.loss === LOSS_PROTOCOL) {
+      this.#host.lose(loss.error);
+      return;
+    }
+    this.failovers++;
+    this.#lastError = loss.error;
+    const { channel, epoch } = fence;
+    const reason = loss.error.message;
+    this.#host.log.info('channel down', { peer: this.#host.peer, channel, epoch, reason });
+    const { settle } = this.book.setDown(channel, epoch);
+    if (this.book.unanswered > FENCES_UNANSWERED_MAX) {
+      const rule = `${this.book.unanswered} fences are not answered`;
+      this.#host.lose(new TcpxError('ERR_WIRE_LIMIT', `${this.#host.peer}: ${rule}`));
+      return;
+    }
+    this.#host.postSignal(encodeFence(fence));
+    if (settle !== undefined) this.#settle(settle);
+    this.#host.onChannelsChanged();
+    this.#wakeDownWaiters(channel);
+    this.#weighLoss();
+    this.#redialSoon(channel, 0);
+  }
+
+  /** A signal of the peer's engine. */
+  onSignal(bytes: Uint8Array): void {
+    if (this.#isOver) return;
+    let fence: Fence;
+    try {
+      fence = decodeFence(bytes);
+    } catch (error) {
+      const rule = isTcpxError(error) ? error.message : String(error);
+      this.#host.lose(new TcpxError('ERR_WIRE_FRAME', `${this.#host.peer}: ${rule}`));
+      return;
+    }
+    const order = this.book.onFence(fence);
+    if (order.isToDrop) this.#drop(fence.channel);
+    if (order.settle !== undefined) this.#settle(order.settle);
+  }
+
+  #settle(fence: Fence): void {
+    const { channel, epoch, landed, refusals } = fence;
+    const words = [this.#index, channel, epoch, landed, refusals.length];
+    for (const { sequence, reason } of refusals) words.push(sequence, reason);
+    this.#host.command(this.book.lane(channel), COMMAND_SETTLE_CHANNEL, words);
+    // Only now: a peer that ended takes all its channels with it, and that is another message.
+    const reason = this.#lastError?.message ?? '';
+    this.#host.log.warn('channel failed over', { peer: this.#host.peer, channel, epoch, reason });
+  }
+
+  #drop(channel: number): void {
+    const words = [this.#index, channel, this.book.epoch(channel)];
+    this.#host.command(this.book.lane(channel), COMMAND_DROP_CHANNEL, words);
+  }
+
+  /** A channel stands still, or moves again. */
+  onStalled(channel: number, epoch: number, isStalled: boolean): void {
+    if (this.#isOver || !this.book.setStalled(channel, epoch, isStalled)) return;
+    if (isStalled && this.#cancelJudge === undefined) {
+      this.#cancelJudge = this.#after(GRACE_MS, () => {
+        this.#cancelJudge = undefined;
+        this.#judge();
+      });
+    }
+    if (!isStalled) this.#weighLoss();
+  }
+
+  // One that stands still while others move is given up. Where all do, there is nothing to gain by
+  // giving up, but a new connection may come through where the old ones do not.
+  #judge(): void {
+    const { stalled, living } = this.book;
+    if (stalled.length < living.length) {
+      for (const channel of stalled) this.#drop(channel);
+      return;
+    }
+    const [first] = stalled;
+    if (first === undefined) return;
+    this.#lastError ??= new TcpxError(
+      'ERR_PEER_TIMEOUT',
+      `${this.#host.peer}: nothing has moved on any channel`,
+    );
+    this.#weighLoss();
+    this.#redialSoon(first, RETRY_FIRST_MS);
+  }
+
+  /** The peer's end of the control connection was closed by its owner: the process has ended. */
+  onPeerEnded(error: TcpxError): void {
+    this.#ended = error;
+    this.#weighLoss();
+  }
+
+  // Counts down to the loss of the session while nothing moves.
+  #weighLoss(): void {
+    const { stalled, living } = this.book;
+    if (this.#ended !== undefined && living.length === 0) {
+      this.#host.lose(this.#ended);
+      return;
+    }
+    if (living.length > stalled.length) {
+      this.#cancelLoss?.();
+      this.#cancelLoss = undefined;
+      return;
+    }
+    const { reconnectMs, stallMs } = this.#limits;
+    const spentMs = living.length > 0 ? stallMs + GRACE_MS : 0;
+    this.#cancelLoss ??= this.#after(Math.max(0, reconnectMs - spentMs), () => this.#lose());
+  }
+
+  #lose(): void {
+    const { peer } = this.#host;
+    const { reconnectMs } = this.#limits;
+    const cause = this.#lastError;
+    const why = cause === undefined ? '' : `: ${cause.message.replace(`${peer}: `, '')}`;
+    this.#host.lose(
+      new TcpxError('ERR_PEER_LOST', `${peer}: no connection for ${reconnectMs} ms${why}`, {
+        ...(cause === undefined ? {} : { cause }),
+        facts: { peer, reconnectMs },
+      }),
+    );
+  }
+
+  #after(delayMs: number, act: () => void): () => void {
+    return this.#host.timers.at(this.#host.nowUs() + delayMs * 1000, act);
+  }
+
+  #redialSoon(channel: number, delayMs: number): void {
+    if (this.#host.redial === undefined || this.#dialing.has(channel)) return;
+    this.#dialing.add(channel);
+    this.#after(delayMs, () => void this.#redial(channel, delayMs));
+  }
+
+  async #redial(channel: number, delayMs: number): Promise<void> {
+    const { redial } = this.#host;
+    const isNeeded =
+      !this.book.isUp(channel) || this.book.stalled.length === this.book.living.length;
+    if (this.#isOver || redial === undefined || !isNeeded) {
+      this.#dialing.delete(channel);
+      return;
+    }
+    const outcome = await redial(channel, this.book.epoch(channel) + 1);
+    this.#dialing.delete(channel);
+    if (this.#hasStopped() || outcome === 'attached') return;
+    if (outcome === 'unknown' || (outcome === 'refused' && this.book.living.length === 0)) {
+      this.#loseAtOnce(outcome);
+      return;
+    }
+    const nextMs = Math.min(RETRY_LAST_MS, Math.max(RETRY_FIRST_MS, 2 * delayMs));
+    this.#redialSoon(channel, nextMs);
+  }
+
+  #hasStopped(): boolean {
+    return this.#isOver;
+  }
+
+  #loseAtOnce(outcome: 'refused' | 'unknown'): void {
+    const { peer } = this.#host;
+    const isUnknown = outcome === 'unknown';
+    const code = isUnknown ? 'ERR_PEER_STALE_SESSION' : 'ERR_PEER_LOST';
+    const why = isUnknown ? 'does not know the session any more' : 'does not listen any more';
+    const cause = this.#lastError;
+    const before = cause === undefined ? '' : ` (${cause.message.replace(`${peer}: `, '')})`;
+    this.#host.lose(
+      new TcpxError(code, `${peer} ${why}${before}`, {
+        ...(cause === undefined ? {} : { cause }),
+        facts: { peer },
+      }),
+    );
+  }
+
+  /** Closes this end of a channel, if it lives, so that its index can be attached anew. */
+  async clear(channel: number): Promise<void> {
+    if (!this.book.isUp(channel)) return;
+    const down = new Promise<void>((resolve) => {
+      this.#downWaiters.push({ channel, resolve });
+    });
+    this.#drop(channel);
+    await down;
+  }
+
+  #wakeDownWaiters(channel: number): void {
+    for (const waiter of this.#downWaiters.filter((one) => one.channel === channel)) {
+      this.#downWaiters.splice(this.#downWaiters.indexOf(waiter), 1);
+      waiter.resolve();
+    }
+  }
+
+  /** The session ends: nothing is tried any more. */
+  stop(): void {
+    this.#isOver = true;
+    this.#cancelJudge?.();
+    this.#cancelLoss?.();
+    for (const { resolve } of this.#downWaiters.splice(0)) resolve();
+  }
+}

@@ -1,0 +1,121 @@
+// The end of a channel at the level of lanes: what was in flight is kept, settled by the peer's
+// fence, confirmed or handed back, and nothing lands on a closed channel.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { addRegion, block, LanePair } from '../testing/lane-pair.js';
+import type { LaneEnd, LaneEvent } from '../testing/lane-end.js';
+import {
+  COMMAND_DROP_CHANNEL,
+  COMMAND_RETRY,
+  COMMAND_SETTLE_CHANNEL,
+  DOWN_EVENT_WORDS,
+  EVENT_CHANNEL_DOWN,
+  EVENT_FINISHED,
+  EVENT_NOTIFICATION,
+  EVENT_RETRY,
+} from './messages.js';
+import { FAIL_STALE } from './layout.js';
+
+const BYTES = 1_000_000;
+
+function pattern(seed: number): Uint8Array {
+  return Uint8Array.from({ length: BYTES }, (_, index) => (index * 31 + seed) & 255);
+}
+
+function down(end: LaneEnd): LaneEvent {
+  const [event] = end.eventsOf(EVENT_CHANNEL_DOWN);
+  assert.ok(event !== undefined, 'the end of the channel is reported');
+  return event;
+}
+
+/** What the main threads do: each end's word settles the other. */
+function exchangeFences(pair: LanePair): void {
+  for (const [from, to] of [
+    [pair.a, pair.b],
+    [pair.b, pair.a],
+  ] as const) {
+    const words = down(from).words;
+    const [session = 0, channel = 0, epoch = 0] = words;
+    const fence = [session, channel, epoch, words[6] ?? 0, words[7] ?? 0];
+    to.command(COMMAND_SETTLE_CHANNEL, [...fence, ...words.slice(DOWN_EVENT_WORDS)]);
+  }
+}
+
+function resend(end: LaneEnd): number {
+  const events = end.eventsOf(EVENT_RETRY);
+  for (const event of events) end.command(COMMAND_RETRY, event.words.slice(0, 3));
+  return events.length;
+}
+
+for (const operation of ['write', 'read'] as const) {
+  test(`failover: a ${operation} goes on over the other channel, exact and once`, () => {
+    let handedBack = 0;
+    for (let seed = 1; seed <= 40; seed++) {
+      const pair = new LanePair({ seed, channels: 2, link: { callBytesMax: 50_000 } });
+      const a = addRegion(pair.a, BYTES);
+      const b = addRegion(pair.b, BYTES);
+      (operation === 'write' ? a : b).memory.set(pattern(seed));
+      const slot = pair.a.post(operation, [block(a.region, b.region, BYTES)], Uint8Array.of(7));
+      const steps = pair.random.nextBetween(2, 60);
+      for (let step = 0; step < steps; step++) {
+        (pair.random.nextChance(0.5) ? pair.a : pair.b).step();
+      }
+      pair.a.command(COMMAND_DROP_CHANNEL, [0, 1, 0]);
+      pair.a.step();
+      // A stalled link that wakes up: what it still carried must not land once it is fenced.
+      pair.b.command(COMMAND_DROP_CHANNEL, [0, 1, 0]);
+      pair.b.step();
+      exchangeFences(pair);
+      pair.a.step();
+      pair.b.step();
+      handedBack += resend(pair.a);
+      assert.equal(pair.finish(slot), 0, `seed ${seed}`);
+      pair.settle();
+      assert.deepEqual((operation === 'write' ? b : a).memory, pattern(seed), `seed ${seed}`);
+      assert.equal(pair.a.eventsOf(EVENT_FINISHED).length, 1);
+      assert.equal(pair.b.eventsOf(EVENT_NOTIFICATION).length, 1, `seed ${seed}`);
+      assert.equal(pair.a.regions.users(a.region) + pair.b.regions.users(b.region), 0);
+      pair.destroy();
+    }
+    assert.ok(handedBack > 40, 'most seeds had something in flight');
+  });
+}
+
+test('failover: a refusal that died with its channel fails the transfer all the same', () => {
+  const pair = new LanePair({ channels: 2 });
+  const a = addRegion(pair.a, 1000);
+  const b = addRegion(pair.b, 1000);
+  pair.b.regions.beginClose(b.region);
+  const slot = pair.a.post('write', [block(a.region, b.region, 1000)]);
+  pair.a.step();
+  // The target refuses, but its answer stays in the link.
+  pair.links.forEach((link) => (link.toA.isEnded = false));
+  pair.b.step();
+  const channel = pair.links.findIndex((link) => link.toA.sentBytes > 0);
+  for (const end of [pair.a, pair.b]) {
+    end.command(COMMAND_DROP_CHANNEL, [0, channel, 0]);
+    // Only the command: the answer is not read any more.
+    end.core.channels.forEach((one) => (one.isReadable = false));
+  }
+  pair.b.step();
+  pair.links[channel]!.toA.pull(pair.b.core.sink.addr, pair.links[channel]!.toA.sentBytes);
+  pair.a.step();
+  exchangeFences(pair);
+  pair.a.step();
+  assert.ok(pair.a.isFinished(slot));
+  assert.equal(pair.a.transfers.failure(slot), FAIL_STALE);
+  pair.destroy();
+});
+
+test('failover: a fence that claims more than was sent breaks a rule', () => {
+  const pair = new LanePair({ channels: 2 });
+  pair.a.command(COMMAND_DROP_CHANNEL, [0, 0, 0]);
+  pair.a.step();
+  pair.a.command(COMMAND_SETTLE_CHANNEL, [0, 0, 0, 5, 0]);
+  pair.a.step();
+  const events = pair.a.eventsOf(EVENT_CHANNEL_DOWN);
+  assert.equal(events.length, 2);
+  assert.equal(events[1]?.words[4], 10);
+  pair.destroy();
+});
