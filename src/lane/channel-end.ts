@@ -5,7 +5,7 @@
 import { closeAccess } from '../memory/region-access.hot.js';
 import { assert } from '../base/assert.js';
 import { FRAME_SIGNAL } from '../wire/data-frame.js';
-import { type Channel, FLIGHT_MASK } from './channel.js';
+import { type Channel, FLIGHT_MASK, REFUSED_CHUNK } from './channel.js';
 import { onAck } from './frame-handlers.hot.js';
 import type { LaneHooks } from './lane-commands.js';
 import { type LaneCore, sessionLane } from './lane-core.js';
@@ -128,7 +128,9 @@ export function settleChannel(core: LaneCore, word: number): void {
   );
   if (channel === undefined) return;
   for (let at = SETTLE_COMMAND_WORDS; at + 1 < words.length; at += 2) {
-    failRefused(core, channel, words[at] ?? 0, words[at + 1] ?? 0);
+    // A refused frame counts as landed. One that did not land was not refused either: it goes on.
+    const isLanded = ((landed - (words[at] ?? 0)) | 0) > 0;
+    if (isLanded) failRefused(core, channel, words[at] ?? 0, words[at + 1] ?? 0);
   }
   const acked = onAck(core, channel, landed);
   if (acked < 0) {
@@ -144,7 +146,7 @@ function failRefused(core: LaneCore, channel: Channel, sequence: number, reason:
   const behind = (sequence - channel.writeAcked) | 0;
   if (behind < 0 || behind >= ((channel.writeNext - channel.writeAcked) | 0)) return;
   const flight = sequence & FLIGHT_MASK;
-  channel.writeChunk[flight] = -1; // not to be counted as bytes
+  channel.writeChunk[flight] = REFUSED_CHUNK;
   failTransfer(core, channel.writeTransfer[flight] ?? 0, reason);
 }
 

@@ -15,6 +15,9 @@ import {
 export const FLIGHT_SLOTS = 512;
 export const FLIGHT_MASK = FLIGHT_SLOTS - 1;
 
+/** In place of a chunk in flight: it was refused, and is not to be counted when it is confirmed. */
+export const REFUSED_CHUNK = -3;
+
 /** Chunks that a striped channel may hold before its rate is known. */
 const FLIGHT_START_CHUNKS = 4;
 

@@ -47,7 +47,7 @@ import {
   RULE_UNASKED,
   RULE_WINDOW,
 } from '../wire/data-frame-rules.js';
-import { type Channel, FLIGHT_MASK } from './channel.js';
+import { type Channel, FLIGHT_MASK, REFUSED_CHUNK } from './channel.js';
 import { chunkWordOf, onChunkConfirmed } from './chunk-confirmed.hot.js';
 import { type LaneCore, SINK_BYTES } from './lane-core.js';
 import {
@@ -338,7 +338,7 @@ function onRefuse(core: LaneCore, channel: Channel, word: number): number {
   const flight = sequence & FLIGHT_MASK;
   const slot = channel.writeTransfer[flight]!;
   giveBackFlight(core, channel, slot, channel.writeChunk[flight]!);
-  channel.writeChunk[flight] = -1; // not to be counted when its acknowledgement comes
+  channel.writeChunk[flight] = REFUSED_CHUNK;
   failTransfer(core, slot, reason);
   return FRAME_TAKEN;
 }

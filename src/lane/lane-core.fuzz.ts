@@ -5,7 +5,7 @@
 import fc from 'fast-check';
 import { fuzzTarget } from '../testing/fuzz-target.js';
 import { buildFrame, frameIdea, type FrameIdea } from '../testing/hostile-frames.js';
-import { LaneVictim } from '../testing/lane-victim.js';
+import { type FenceClaim, LaneVictim } from '../testing/lane-victim.js';
 
 type Action =
   | { readonly act: 'frame'; readonly idea: FrameIdea; readonly steps: number }
@@ -40,6 +40,13 @@ const action: fc.Arbitrary<Action> = fc.oneof(
   },
 );
 
+const fenceClaim: fc.Arbitrary<FenceClaim> = fc.record({
+  landedOff: fc.oneof(fc.constant('all' as const), fc.nat({ max: 6 }), fc.integer()),
+  refusals: fc.array(fc.tuple(fc.integer({ min: -1, max: 6 }), fc.integer({ min: 1, max: 5 })), {
+    maxLength: 3,
+  }),
+});
+
 function play(victim: LaneVictim, actions: readonly Action[]): void {
   for (const one of actions) {
     switch (one.act) {
@@ -70,12 +77,13 @@ export const FUZZ_TARGETS = [
       actions: fc.array(action, { maxLength: 30 }),
       callBytesMax: fc.constantFrom(7, 64, 1000, 1_000_000),
       isReset: fc.boolean(),
+      claim: fc.option(fenceClaim, { nil: undefined }),
     }),
-    ({ actions, callBytesMax, isReset }) => {
+    ({ actions, callBytesMax, isReset, claim }) => {
       const victim = new LaneVictim(callBytesMax);
       try {
         play(victim, actions);
-        victim.finish(isReset);
+        victim.finish(isReset, claim);
       } finally {
         victim.destroy();
       }

@@ -5,6 +5,7 @@ import assert from 'node:assert/strict';
 import {
   COMMAND_CLOSE_SESSION,
   COMMAND_GIVE_UP,
+  COMMAND_SETTLE_CHANNEL,
   EVENT_CHANNEL_DOWN,
   EVENT_RETRY,
   LOSS_PROTOCOL,
@@ -25,6 +26,11 @@ const OWN_READ_BYTES = 1000;
 const PIPE_BYTES = 10_000;
 const SCRATCH_BYTES = 256 * 1024;
 
+export interface FenceClaim {
+  readonly landedOff: number | 'all';
+  readonly refusals: readonly (readonly [number, number])[];
+}
+
 export class LaneVictim implements Victim {
   readonly #pair: LanePair;
   readonly #memory: FixedMemory;
@@ -33,6 +39,8 @@ export class LaneVictim implements Victim {
   readonly #mayChange = new Set<number>();
   readonly #posted: { readonly slot: number; readonly bytes: number; readonly sentAt: number }[] =
     [];
+  #ackedAtEnd = 0;
+  #framedAtEnd = 0;
   readonly #source: Region;
   readonly #landing: Region;
   readonly #remote: Region;
@@ -111,8 +119,16 @@ export class LaneVictim implements Victim {
     link.toA.pull(this.#scratch.addr, there);
   }
 
+  // Where the flight began and ended, while there is a channel to ask.
+  #note(): this {
+    if (this.isLost) return this;
+    this.#ackedAtEnd = this.acknowledged();
+    this.#framedAtEnd = this.framed();
+    return this;
+  }
+
   step(count: number): void {
-    for (let index = 0; index < count; index++) this.#end.step();
+    for (let index = 0; index < count; index++) this.#note().#end.step();
   }
 
   /** The victim has work of its own under way. */
@@ -131,8 +147,19 @@ export class LaneVictim implements Victim {
     this.#posted.push({ slot, bytes: isWrite ? bytes : 0, sentAt });
   }
 
+  /** The peer says how much has landed: true or not, its refusals as [sequence off, reason]. */
+  fence(claim: FenceClaim): void {
+    const landed =
+      claim.landedOff === 'all' ? this.#framedAtEnd : this.#ackedAtEnd + claim.landedOff;
+    const refusals = claim.refusals.flatMap(([off, reason]) => [this.#ackedAtEnd + off, reason]);
+    const words = [0, 0, 0, landed, claim.refusals.length, ...refusals];
+    this.#end.command(COMMAND_SETTLE_CHANNEL, words);
+    this.step(3);
+    this.#checkCompletions();
+  }
+
   /** The connection ends, if the lane has not ended it; then everything must have been let go. */
-  finish(isReset: boolean): void {
+  finish(isReset: boolean, claim: FenceClaim | undefined): void {
     this.step(20);
     this.#checkCompletions();
     const link = this.#pair.links[0];
@@ -141,6 +168,7 @@ export class LaneVictim implements Victim {
     for (let tries = 0; tries < 300_000 && !this.isLost; tries++) this.step(1);
     assert.ok(this.isLost, 'the channel ends with its connection');
     this.#checkLoss();
+    if (claim !== undefined) this.fence(claim);
     this.#end.command(COMMAND_CLOSE_SESSION, [0]);
     this.step(3);
     // What the lane handed back for another channel has none: main gives it up.
