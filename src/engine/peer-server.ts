@@ -94,11 +94,17 @@ export class PeerServer {
   #makeRoom(): void {
     const held = new Map<string, ControlChannel[]>();
     for (const connection of this.#handshakes) {
+      // Gone already, but nobody has come to say so yet.
+      if (!connection.socket.isOpen) {
+        this.#handshakes.delete(connection);
+        continue;
+      }
       const host = connection.socket.peerHost;
       const others = held.get(host);
       if (others === undefined) held.set(host, [connection]);
       else others.push(connection);
     }
+    if (this.#handshakes.size < HANDSHAKES_MAX) return;
     const [busiest] = [...held.values()].sort((a, b) => b.length - a.length);
     const oldest = busiest?.[0];
     if (oldest === undefined) return;

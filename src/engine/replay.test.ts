@@ -148,6 +148,22 @@ test('replay: data before ATTACH, and PROPOSE before HELLO, are not obeyed', asy
   await engine.close();
 });
 
+test('channel: an end that comes together with the last bytes is seen', async () => {
+  const { engine, port } = await openServer();
+  const session = await openRawSession(port, secret);
+  for (let epoch = 0; epoch < 20; epoch++) {
+    const data = await RawPeer.connect(port);
+    data.sendBytes(rawAttach(session.accept.sessionId, 0, session.key, epoch));
+    assert.equal((await data.next())?.kind, ControlKind.Attached);
+    // Half a head: no rule is broken, nothing is in flight, only the end says that it is over.
+    data.socket.end(new Uint8Array(20).fill(1));
+    const tookMs = await data.closed(2000);
+    assert.ok(tookMs < 1000, `${tookMs} ms`);
+  }
+  session.control.close();
+  await engine.close();
+});
+
 test('trust: no secret, beyond loopback: its own code, and the log names the peer', async (t) => {
   const address = Object.values(networkInterfaces())
     .flat()

@@ -62,6 +62,8 @@ export class Channel {
   /** From the last wake-up or a full read: worth trying. */
   isReadable = true;
   isWritable = true;
+  /** The peer has closed its end: the end lies behind the bytes that are there, unannounced. */
+  isEnding = false;
 
   // Sending. Entries sendFirst … sendCount − 1 of the port's vector are still to go.
   readonly heads: FixedMemory;

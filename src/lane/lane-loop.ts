@@ -67,9 +67,11 @@ export class LaneLoop implements LaneHooks {
     if (tag >= 0) this.#byTag[tag] = undefined;
   }
 
-  onReadable(tag: number): void {
+  onReadable(tag: number, isLast: boolean): void {
     const channel = this.#byTag[tag];
-    if (channel !== undefined) channel.isReadable = true;
+    if (channel === undefined) return;
+    channel.isReadable = true;
+    if (isLast) channel.isEnding = true;
   }
 
   onWritable(tag: number): void {

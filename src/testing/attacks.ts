@@ -98,52 +98,90 @@ export async function floodConnections(port: number, count: number): Promise<voi
 }
 
 export interface FrameFlood {
-  readonly frames: number;
+  /** How many of the frames the server says have landed. */
+  readonly landed: number;
   readonly seconds: number;
 }
 
 /**
- * A peer with the secret and a session: frames that each keep the rules and are each refused, as
- * fast as the socket takes them. Answers are read and dropped.
+ * A peer with the secret and a session: tiny frames that each keep the rules, as fast as the
+ * socket takes them: writes that are granted, a few that are not, notifications, and
+ * acknowledgements of nothing between them.
  */
 export async function floodFrames(
   port: number,
   secret: Uint8Array,
+  target: RegionDescriptor,
   frames: number,
 ): Promise<FrameFlood> {
   const session = await openRawSession(port, secret);
   const data = await openRawChannel(port, session);
+  const answers = watchAnswers(data.socket);
   const startMs = performance.now();
-  data.socket.removeAllListeners('data').resume();
   const perBatch = 1000;
   for (let sent = 0; sent < frames; sent += perBatch) {
-    const batch = refusedWrites(sent, perBatch);
-    if (!data.socket.write(batch)) await drained(data.socket);
+    if (!data.socket.write(tinyFrames(target, sent, perBatch))) await drained(data.socket);
     if (data.socket.destroyed) break;
   }
-  // Everything is behind us once the server has closed what we ended.
-  data.socket.end();
-  await data.closed(60_000);
+  const endMs = startMs + 60_000;
+  while (answers.landed() < frames && performance.now() < endMs && !data.socket.destroyed) {
+    await sleepMs(5);
+  }
+  const seconds = (performance.now() - startMs) / 1000;
+  data.close();
   session.control.close();
-  return { frames, seconds: (performance.now() - startMs) / 1000 };
+  return { landed: answers.landed(), seconds };
 }
 
-/** One-byte writes to regions that nobody has, each with the next sequence number. */
-function refusedWrites(first: number, count: number): Buffer {
-  const frameBytes = frame.DATA_HEAD_BYTES + 1;
-  const batch = Buffer.alloc(count * frameBytes);
-  for (let index = 0; index < count; index++) {
-    const at = index * frameBytes;
-    const put = (word: number, value: number) => batch.writeUInt32LE(value >>> 0, at + word * 4);
-    put(frame.WORD_KIND, frame.FRAME_WRITE);
-    put(frame.WORD_PAYLOAD_BYTES, 1);
-    put(frame.WORD_SEQUENCE, first + index);
-    put(frame.WORD_TRANSFER_LOW, first + index + 1);
-    put(frame.WORD_REGION_SLOT, index);
-    put(frame.WORD_REGION_GENERATION, 1);
-    put(frame.WORD_OPERATION_BYTES, 1);
+// The server answers by heads alone: the last whole one tells how much has landed.
+function watchAnswers(socket: Socket): { landed(): number } {
+  let tail = Buffer.alloc(0);
+  let landed = 0;
+  socket.removeAllListeners('data').on('data', (bytes: Buffer) => {
+    tail = Buffer.concat([tail, bytes]);
+    const whole = tail.length - (tail.length % frame.DATA_HEAD_BYTES);
+    if (whole === 0) return;
+    landed = tail.readUInt32LE(whole - frame.DATA_HEAD_BYTES + frame.WORD_ACK * 4);
+    tail = tail.subarray(whole);
+  });
+  return { landed: () => landed };
+}
+
+/** One frame in so many is refused: more at a time would break the window. */
+const REFUSED_EVERY = 5000;
+
+function tinyFrames(target: RegionDescriptor, first: number, count: number): Buffer {
+  const frames: Buffer[] = [];
+  for (let number = first; number < first + count; number++) {
+    const isRefused = number % REFUSED_EVERY === 0;
+    frames.push(number % 4 === 3 ? notification(number) : tinyWrite(target, number, isRefused));
+    if (number % 10 === 0) frames.push(head(frame.FRAME_ACK, 0, 0));
   }
-  return batch;
+  return Buffer.concat(frames);
+}
+
+function head(kind: number, sequence: number, payloadBytes: number): Buffer {
+  const bytes = Buffer.alloc(frame.DATA_HEAD_BYTES);
+  bytes.writeUInt32LE(kind, frame.WORD_KIND * 4);
+  bytes.writeUInt32LE(payloadBytes, frame.WORD_PAYLOAD_BYTES * 4);
+  bytes.writeUInt32LE(sequence, frame.WORD_SEQUENCE * 4);
+  bytes.writeUInt32LE(sequence + 1, frame.WORD_TRANSFER_LOW * 4);
+  return bytes;
+}
+
+function notification(number: number): Buffer {
+  return Buffer.concat([head(frame.FRAME_NOTIFY, number, 3), Buffer.from('hey')]);
+}
+
+function tinyWrite(target: RegionDescriptor, number: number, isRefused: boolean): Buffer {
+  const bytes = head(frame.FRAME_WRITE, number, 1);
+  bytes.writeUInt32LE(target.slot, frame.WORD_REGION_SLOT * 4);
+  bytes.writeUInt32LE(target.generation, frame.WORD_REGION_GENERATION * 4);
+  bytes.set(Buffer.from(target.key, 'hex'), frame.WORD_KEY * 4);
+  bytes.writeUInt32LE(1, frame.WORD_OPERATION_BYTES * 4);
+  const offset = isRefused ? target.bytes : number % target.bytes;
+  bytes.writeUInt32LE(offset, frame.WORD_OFFSET_LOW * 4);
+  return Buffer.concat([bytes, Buffer.from([number])]);
 }
 
 async function drained(socket: Socket): Promise<void> {

@@ -1,7 +1,7 @@
 // An engine in a process of its own that is to be attacked. It listens on loopback with a secret,
 // registers memory with guard bytes around it, and answers each line of its input with one line of
-// JSON: `check SEED` the first wrong byte and whether the guards are whole, `resources` what the
-// process holds.
+// JSON: `check SEED` the first wrong byte and whether the guards are whole, `region` one more region,
+// `resources` what the process holds.
 
 import { createInterface } from 'node:readline';
 import { loadConfig } from '../../src/base/config.js';
@@ -46,6 +46,8 @@ for await (const line of createInterface({ input: process.stdin })) {
   const [verb, argument] = line.split(' ');
   if (verb === 'check') {
     print({ mismatchAt: findMismatch(memory, 0, Number(argument)), isWhole: isWhole() });
+  } else if (verb === 'region') {
+    print({ descriptor: engine.register(new Uint8Array(options.bytes)).descriptor });
   } else if (verb === 'resources') {
     print({ resources: resources() });
   }

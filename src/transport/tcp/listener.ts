@@ -7,10 +7,11 @@ import type { SocketAddress } from '../../ffi/libc/socket-address.js';
 import type { ControlHandler, ControlSet } from './control-set.js';
 
 const BACKLOG = 512;
-/** Accepted in one go: a flood of connections must not keep everything else waiting. */
+/** Accepted in one go: then those that came before, and everybody else, get a turn. */
 const ACCEPTS_MAX = 32;
+const TURN_MS = 1;
 /** Pause after accept failed for want of descriptors or memory: asking again at once would spin. */
-const PAUSE_MS = 50;
+const WANT_MS = 50;
 
 export class Listener implements ControlHandler {
   readonly #fd: number;
@@ -32,17 +33,18 @@ export class Listener implements ControlHandler {
       const fd = acceptSocket(this.#fd);
       if (fd === -EAGAIN) return;
       if (fd < 0) {
-        this.#pause();
+        this.#pause(WANT_MS);
         return;
       }
       this.#onAccepted(fd);
     }
+    this.#pause(TURN_MS);
   }
 
   // Whoever waits stays in the kernel's queue meanwhile.
-  #pause(): void {
+  #pause(delayMs: number): void {
     this.#set.want(this.#fd, false, false);
-    this.#resume = setTimeout(() => this.#set.want(this.#fd, true, false), PAUSE_MS).unref();
+    this.#resume = setTimeout(() => this.#set.want(this.#fd, true, false), delayMs).unref();
   }
 
   close(): void {
