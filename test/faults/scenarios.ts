@@ -1,0 +1,285 @@
+// Faults that a machine can really have, each with what is promised. A scenario runs once, measures,
+// and throws when a promise is broken. `npm run faults` repeats them and prints the table.
+
+import assert from 'node:assert/strict';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type NetLab, openNetLab } from '../../src/testing/net-lab.js';
+import { type Fact, type FaultPeer, FaultRun } from './fault-run.js';
+
+export interface Outcome {
+  /** Until the fault was acted upon, where there is something to notice. */
+  readonly noticedMs?: number;
+  /** Until data moved as before, or the typed error came. */
+  readonly recoveredMs?: number;
+}
+
+export interface Scenario {
+  readonly name: string;
+  readonly promise: string;
+  readonly links: number;
+  /** Bytes of a full run; tests take fewer. */
+  readonly bytes: number;
+  run(lab: NetLab | undefined, bytes: number): Promise<Outcome>;
+}
+
+const MIB = 1024 * 1024;
+const GIB = 1024 * MIB;
+const LINK_BYTES_PER_MS = 125_000;
+/** Share of the transfer that is over when the fault comes. */
+const BEFORE = 0.3;
+
+async function inMid(run: FaultRun, bytes: number, links: number): Promise<void> {
+  const afterMs = (bytes / (links * LINK_BYTES_PER_MS)) * BEFORE;
+  await Promise.all([
+    sleep(afterMs),
+    run.initiator.next('samples', (fact) => fact.nics !== undefined),
+  ]);
+}
+
+function setLink(lab: NetLab, index: number, state: 'up' | 'down'): void {
+  execFileSync('ip', ['-n', lab.left, 'link', 'set', lab.links[index]?.leftNic ?? '', state]);
+}
+
+/** Payload whole, one notification, one completion. */
+async function assertWhole(run: FaultRun, bytes: number): Promise<Fact> {
+  const fact = await run.receipt();
+  assert.equal(fact.receipt.bytesConfirmed, bytes, 'bytes confirmed');
+  assert.equal(await run.mismatch(), -1, 'first wrong byte');
+  assert.equal(run.landedCount, 1, 'notifications');
+  return fact;
+}
+
+/** Time after `fromMs` until the given NICs together moved at `bytesPerMs` over 100 ms. */
+function rateBackMs(
+  peer: FaultPeer,
+  nics: readonly string[],
+  fromMs: number,
+  bytesPerMs: number,
+): number {
+  const total = (fact: Fact): number => nics.reduce((sum, nic) => sum + (fact.nics?.[nic] ?? 0), 0);
+  const samples = peer.facts.filter((fact) => fact.nics !== undefined && fact.atMs >= fromMs);
+  for (const [index, first] of samples.entries()) {
+    const last = samples.slice(index).find((fact) => fact.atMs - first.atMs >= 100);
+    if (last === undefined) break;
+    const rate = (total(last) - total(first)) / (last.atMs - first.atMs);
+    if (rate >= bytesPerMs) return first.atMs - fromMs;
+  }
+  return Number.POSITIVE_INFINITY;
+}
+
+async function started(
+  lab: NetLab | undefined,
+  bytes: number,
+  operation: 'write' | 'read',
+  act: (run: FaultRun) => Promise<Outcome>,
+  extra: Partial<Parameters<typeof FaultRun.start>[0]> = {},
+): Promise<Outcome> {
+  const run = await FaultRun.start({
+    bytes,
+    operation,
+    ...(lab === undefined ? {} : { lab }),
+    ...extra,
+  });
+  try {
+    return await act(run);
+  } finally {
+    run.end();
+  }
+}
+
+function cutOne(operation: 'write' | 'read'): Scenario {
+  return {
+    name: `one of four links set down, ${operation}`,
+    promise: 'all bytes land; noticed within 1 s; full rate on the rest within 500 ms after',
+    links: 4,
+    bytes: GIB,
+    run: (lab, bytes) =>
+      started(lab, bytes, operation, async (run) => {
+        if (lab === undefined) throw new Error('needs links');
+        await inMid(run, bytes, 4);
+        const cutMs = Date.now();
+        setLink(lab, 2, 'down');
+        const over = await run.initiator.next(
+          'failover',
+          (fact) => fact.log?.includes('channel failed over') === true,
+        );
+        const noticedMs = over.atMs - cutMs;
+        await assertWhole(run, bytes);
+        setLink(lab, 2, 'up');
+        assert.ok(noticedMs <= 1000, `noticed after ${noticedMs} ms`);
+        const rest = lab.links.filter((_, index) => index !== 2).map((link) => link.leftNic);
+        const wanted = 0.9 * 3 * LINK_BYTES_PER_MS;
+        const recoveredMs = rateBackMs(run.initiator, rest, over.atMs, wanted);
+        assert.ok(recoveredMs <= 500, `full rate on the rest after ${recoveredMs} ms`);
+        return { noticedMs, recoveredMs };
+      }),
+  };
+}
+
+function cutAll(operation: 'write' | 'read', downMs: number): Scenario {
+  return {
+    name: `all four links down for ${downMs} ms, ${operation}`,
+    promise: 'all bytes land; the session goes on when a link is back within 5 s',
+    links: 4,
+    bytes: GIB,
+    run: (lab, bytes) =>
+      started(lab, bytes, operation, async (run) => {
+        if (lab === undefined) throw new Error('needs links');
+        await inMid(run, bytes, 4);
+        for (const index of lab.links.keys()) setLink(lab, index, 'down');
+        await sleep(downMs);
+        for (const index of lab.links.keys()) setLink(lab, index, 'up');
+        const upMs = Date.now();
+        await assertWhole(run, bytes);
+        const nics = lab.links.map((link) => link.leftNic);
+        return { recoveredMs: rateBackMs(run.initiator, nics, upMs, LINK_BYTES_PER_MS) };
+      }),
+  };
+}
+
+const cutForGood: Scenario = {
+  name: 'all four links down for good',
+  promise: 'a typed error with the bytes confirmed, 5 s after the last progress at most 7 s',
+  links: 4,
+  bytes: GIB,
+  run: (lab, bytes) =>
+    started(lab, bytes, 'write', async (run) => {
+      if (lab === undefined) throw new Error('needs links');
+      await inMid(run, bytes, 4);
+      const cutMs = Date.now();
+      for (const index of lab.links.keys()) setLink(lab, index, 'down');
+      const fact = await run.initiator.next('error', (one) => one.code !== undefined);
+      for (const index of lab.links.keys()) setLink(lab, index, 'up');
+      assert.equal(fact.code, 'ERR_XFER_FAILED');
+      assert.ok(Number(fact.facts?.['bytesConfirmed']) < bytes);
+      const recoveredMs = fact.atMs - cutMs;
+      assert.ok(recoveredMs < 7000, `error after ${recoveredMs} ms`);
+      return { recoveredMs };
+    }),
+};
+
+function pause(who: 'target' | 'initiator', pauseMs: number): Scenario {
+  const isShort = pauseMs < 500;
+  return {
+    name: `${who} stopped for ${pauseMs} ms`,
+    promise: isShort ? 'no failover, all bytes land' : 'all bytes land',
+    links: 4,
+    bytes: GIB,
+    run: (lab, bytes) =>
+      started(lab, bytes, 'write', async (run) => {
+        await inMid(run, bytes, 4);
+        run[who].child.kill('SIGSTOP');
+        await sleep(pauseMs);
+        run[who].child.kill('SIGCONT');
+        const onMs = Date.now();
+        await assertWhole(run, bytes);
+        const alarms = [run.initiator, run.target].flatMap((peer) => peer.logged('channel down'));
+        if (isShort) assert.deepEqual(alarms, [], 'a channel was given up');
+        const nics = lab?.links.map((link) => link.leftNic) ?? [];
+        return { recoveredMs: rateBackMs(run.initiator, nics, onMs, LINK_BYTES_PER_MS) };
+      }),
+  };
+}
+
+const killTarget: Scenario = {
+  name: 'kill -9 of the target',
+  promise: 'a typed error at once: the peer is lost',
+  links: 4,
+  bytes: GIB,
+  run: (lab, bytes) =>
+    started(lab, bytes, 'write', async (run) => {
+      await inMid(run, bytes, 4);
+      const killMs = Date.now();
+      run.target.child.kill('SIGKILL');
+      const fact = await run.initiator.next('error', (one) => one.code !== undefined);
+      assert.equal(fact.code, 'ERR_XFER_FAILED');
+      assert.match(fact.message ?? '', /ERR_PEER_/);
+      const recoveredMs = fact.atMs - killMs;
+      assert.ok(recoveredMs < 1000, `error after ${recoveredMs} ms`);
+      return { recoveredMs };
+    }),
+};
+
+const killInitiator: Scenario = {
+  name: 'kill -9 of the initiator',
+  promise: 'the target closes the session at once and goes on',
+  links: 4,
+  bytes: GIB,
+  run: (lab, bytes) =>
+    started(lab, bytes, 'read', async (run) => {
+      await inMid(run, bytes, 4);
+      const killMs = Date.now();
+      run.initiator.child.kill('SIGKILL');
+      const fact = await run.target.next(
+        'end of the session',
+        (one) => one.log?.includes('session closing') === true,
+      );
+      assert.ok(!run.target.hasExited);
+      return { recoveredMs: fact.atMs - killMs };
+    }),
+};
+
+// Connections to the target by the client's address; the control connection is on the first link.
+function connections(lab: NetLab): { readonly host: string; readonly port: string }[] {
+  const words = ['netns', 'exec', lab.left, 'ss', '-Htn', 'dport', '=', ':20300'];
+  const text = execFileSync('ip', words, { encoding: 'utf8' });
+  return text
+    .trim()
+    .split('\n')
+    .map((line) => line.split(/\s+/)[3]?.split(':') ?? [])
+    .map(([host = '', port = '']) => ({ host: host.split('%')[0] ?? '', port }));
+}
+
+function reset(how: 'one' | 'all', operation: 'write' | 'read'): Scenario {
+  return {
+    name: `reset of ${how === 'one' ? 'one connection' : 'all connections'}, ${operation}`,
+    promise: 'all bytes land; the session reconnects',
+    links: 4,
+    bytes: GIB,
+    run: (lab, bytes) =>
+      started(lab, bytes, operation, async (run) => {
+        if (lab === undefined) throw new Error('needs links');
+        await inMid(run, bytes, 4);
+        const all = connections(lab);
+        const one = all.filter(({ host }) => host === lab.links[2]?.leftHost);
+        const resetMs = Date.now();
+        for (const { port } of how === 'one' ? one : all) {
+          spawnSync('ip', ['netns', 'exec', lab.left, 'ss', '-K', 'sport', '=', `:${port}`]);
+        }
+        await assertWhole(run, bytes);
+        const back = run.initiator.logged('channel is back');
+        const last = back.at(-1);
+        assert.ok(last !== undefined, 'a channel came back');
+        return { recoveredMs: last.atMs - resetMs };
+      }),
+  };
+}
+
+export const SCENARIOS: readonly Scenario[] = [
+  cutOne('write'),
+  cutOne('read'),
+  cutAll('write', 2000),
+  cutAll('read', 3500),
+  cutForGood,
+  pause('target', 400),
+  pause('initiator', 400),
+  pause('target', 2000),
+  pause('initiator', 2000),
+  killTarget,
+  killInitiator,
+  reset('one', 'write'),
+  reset('one', 'read'),
+  reset('all', 'write'),
+  reset('all', 'read'),
+];
+
+/** One run in a lab of its own: links at 1 Gbit/s each. */
+export async function runScenario(scenario: Scenario, bytes: number): Promise<Outcome> {
+  const lab = openNetLab(Array.from({ length: scenario.links }, () => 1000));
+  try {
+    return await scenario.run(lab, bytes);
+  } finally {
+    lab.close();
+  }
+}
