@@ -20,10 +20,10 @@ import {
 import { allocateRegionMemory, type PageKind, type RegionMemory } from '../memory/region-memory.js';
 import { regionTableOver } from '../memory/region-table.js';
 import { ControlSet } from '../transport/tcp/control-set.js';
-import { NAME_BYTES_MAX } from '../wire/control-frame.js';
 import { wishOf } from './agreement.js';
 import { type ConnInfo, offeredHosts } from './conn-info.js';
 import type { Identity } from './handshake.js';
+import { checkEngineName } from './engine-name.js';
 import { LaneEvents } from './lane-events.js';
 import { cpusOfLanes, parseLaneBindings } from './lane-placement.js';
 import { LaneSet, type LaneStats } from './lane-set.js';
@@ -87,7 +87,7 @@ export class Engine {
       options.config ??
       loadConfig({ options: options.settings ?? {}, environment: processEnvironment() });
     const values = this.config.values;
-    this.name = checkName(options.name ?? `${hostname()}:${process.pid}`);
+    this.name = checkEngineName(options.name ?? `${hostname()}:${process.pid}`);
     this.log =
       options.log ?? createLog({ level: values['log.level'], format: values['log.format'] });
     this.trust = loadTrust(values);
@@ -392,16 +392,4 @@ export class Engine {
     }
     if (!this.#isOpen) throw new TcpxError('ERR_USAGE_STATE', 'the engine is closed');
   }
-}
-
-function checkName(name: string): string {
-  const bytes = Buffer.byteLength(name);
-  if (/[\p{Cc}\u2028\u2029]/u.test(name)) {
-    throw new TcpxError('ERR_USAGE_ARGUMENT', `name ${JSON.stringify(name)}: control characters`);
-  }
-  if (bytes > 0 && bytes <= NAME_BYTES_MAX) return name;
-  throw new TcpxError(
-    'ERR_USAGE_ARGUMENT',
-    `name of ${bytes} bytes: an agent's name has 1 to ${NAME_BYTES_MAX}`,
-  );
 }

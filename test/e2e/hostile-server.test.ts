@@ -142,7 +142,7 @@ test('attack: sessions of a peer with the secret that break the rules', async ()
   await survive(() => breakSessions(port, secret, descriptor, 60));
 });
 
-test('attack: a million tiny frames, refused ones among them, while others are served', async (t) => {
+test('attack: a million tiny frames, some of them refused, keep nobody out', async (t) => {
   const { descriptor: scratch } = await target.ask('region');
   await survive(async () => {
     const flood = floodFrames(port, secret, scratch, FRAMES);

@@ -1,7 +1,7 @@
 // An engine in a process of its own that is to be attacked. It listens on loopback with a secret,
 // registers memory with guard bytes around it, and answers each line of its input with one line of
-// JSON: `check SEED` the first wrong byte and whether the guards are whole, `region` one more region,
-// `resources` what the process holds.
+// JSON: `check SEED` gives the first wrong byte and whether the guards are whole, `region` one more
+// region, `resources` what the process holds.
 
 import { createInterface } from 'node:readline';
 import { loadConfig } from '../../src/base/config.js';
