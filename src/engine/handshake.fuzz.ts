@@ -71,7 +71,7 @@ async function attackServer(script: readonly Line[]): Promise<void> {
   for (const [index, one] of script.entries()) {
     const said = speak(one, heard);
     peer.sendBytes(said);
-    if (index === 1) isProved = hasProof(one, heard, said);
+    isProved ||= hasProof(one, heard, said);
     // An honest beginning hears the answer before it goes on.
     if (index > 1 || answers.length < index || !isUntouched(one)) continue;
     const answer = await peer.next(LIMIT_MS).catch(() => undefined);
