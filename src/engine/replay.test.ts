@@ -5,6 +5,7 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { networkInterfaces } from 'node:os';
 import { after, test } from 'node:test';
+import { sleepMs } from '../base/clock.js';
 import { closeEngines, KeptLog, openEngine } from '../testing/engine-pair.js';
 import { withCode } from '../testing/expect-error.js';
 import {
@@ -59,6 +60,21 @@ test('replay: a recorded HELLO and PROPOSE do not open a session again', async (
   assert.ok(kept.has(/peer refused.*127\.0\.0\.1:\d+.*ERR_WIRE_AUTH/));
   assert.equal(engine.sessions.length, 1);
   first.close();
+  await engine.close();
+});
+
+test('trust: an honest client with a wrong secret, or none, is named in the log', async () => {
+  const { engine, kept, port } = await openServer();
+  for (const settings of [{ 'trust.secret': 'another secret of some length' }, {}]) {
+    kept.lines.length = 0;
+    const client = await openEngine(settings);
+    await assert.rejects(client.connect('127.0.0.1', port), withCode('ERR_WIRE_AUTH'));
+    const line = /peer refused peer=127\.0\.0\.1:\d+ code=ERR_WIRE_AUTH/;
+    for (let tries = 0; tries < 100 && !kept.has(line); tries++) await sleepMs(5);
+    assert.ok(kept.has(line), kept.lines.join(''));
+    await client.close();
+  }
+  assert.equal(engine.sessions.length, 0);
   await engine.close();
 });
 
