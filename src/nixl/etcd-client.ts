@@ -18,14 +18,23 @@ const ANSWER_BYTES_MAX = 256 * 1024 * 1024;
 
 type Json = Readonly<Record<string, unknown>>;
 
+interface CallLimits {
+  readonly timeoutMs: number;
+  readonly answerBytesMax: number;
+}
+
 export class EtcdClient {
   readonly #endpoints: readonly string[];
-  readonly #timeoutMs: number;
+  readonly #limits: CallLimits;
   #preferred = 0;
 
-  constructor(endpoints: readonly string[], timeoutMs: number) {
+  constructor(
+    endpoints: readonly string[],
+    timeoutMs: number,
+    answerBytesMax: number = ANSWER_BYTES_MAX,
+  ) {
     this.#endpoints = endpoints;
-    this.#timeoutMs = timeoutMs;
+    this.#limits = { timeoutMs, answerBytesMax };
   }
 
   async put(key: string, value: Uint8Array, lease: string | undefined): Promise<void> {
@@ -92,7 +101,7 @@ export class EtcdClient {
     for (let attempt = 0; attempt < this.#endpoints.length; attempt++) {
       const endpoint = this.#endpoints[this.#preferred] ?? '';
       try {
-        return await callOnce(endpoint, path, request, this.#timeoutMs);
+        return await callOnce(endpoint, path, request, this.#limits);
       } catch (error) {
         failure = toTcpxError(error, 'ERR_PEER_UNREACHABLE', `etcd ${path} at ${endpoint}`);
         if (!failure.isRetryable) throw failure;
@@ -107,13 +116,14 @@ export class EtcdClient {
   }
 }
 
-async function callOnce(endpoint: string, path: string, request: Json, timeoutMs: number) {
+async function callOnce(endpoint: string, path: string, request: Json, limits: CallLimits) {
+  const { timeoutMs, answerBytesMax } = limits;
   let response: Response;
   let body: string;
   try {
     response = await post(endpoint, path, request, AbortSignal.timeout(timeoutMs));
     if (!response.ok) throw await refusedBy(endpoint, path, response);
-    body = await boundedText(response, path);
+    body = await boundedText(response, path, answerBytesMax);
   } catch (error) {
     if (error instanceof TcpxError) throw error;
     const isLate = error instanceof Error && error.name === 'TimeoutError';
@@ -138,12 +148,12 @@ export function parseEtcdAnswer(path: string, body: string): Json {
 }
 
 // fetch would take as much as the server sends.
-async function boundedText(response: Response, path: string): Promise<string> {
+async function boundedText(response: Response, path: string, bytesMax: number) {
   const pieces: Uint8Array[] = [];
   let bytes = 0;
   for await (const piece of (response.body ?? []) as AsyncIterable<Uint8Array>) {
     bytes += piece.length;
-    if (bytes > ANSWER_BYTES_MAX) throw malformed(path, `over ${ANSWER_BYTES_MAX} bytes`);
+    if (bytes > bytesMax) throw malformed(path, `over ${bytesMax} bytes`);
     pieces.push(piece);
   }
   return Buffer.concat(pieces).toString();
