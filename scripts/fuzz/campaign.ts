@@ -36,6 +36,5 @@ export async function runCampaign(options: CampaignOptions): Promise<CampaignRes
       }
     }
   }
-  for (const target of options.targets) await target.close();
   return { runs, batches };
 }

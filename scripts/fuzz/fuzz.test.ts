@@ -31,6 +31,5 @@ for (const target of await findTargets()) {
   test(`fuzz: ${target.name}`, async () => {
     const failure = await runBatch(target, SEED);
     assert.equal(failure, undefined, `${failure?.input ?? ''}\n${failure?.reason ?? ''}`);
-    await target.close();
   });
 }

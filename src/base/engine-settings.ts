@@ -164,6 +164,22 @@ export const ENGINE_SETTINGS = {
     summary: 'Data connections to each peer.',
     cost: 'Each costs a socket and its buffers on both ends.',
   },
+  'flow.checksum': {
+    kind: 'boolean',
+    fallback: false,
+    flag: 'checksum',
+    summary: 'CRC-32 over every chunk that this end initiates; a damaged one is sent again.',
+    cost: 'Both ends read every byte once more; see docs/reliability.md for the figures.',
+  },
+  'flow.receiveBytes': {
+    kind: 'bytes',
+    fallback: 128 * MIB,
+    minimum: 1 * MIB,
+    maximum: 64 * GIB,
+    flag: 'receive-bytes',
+    summary: 'What all senders together may have on their way to one lane; each gets its share.',
+    cost: 'Lower bounds kernel memory with many peers; too low makes windows small.',
+  },
   'lane.count': {
     kind: 'count',
     fallback: 1,

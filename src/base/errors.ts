@@ -101,6 +101,10 @@ export const ERROR_CODES = {
     'a named interface is not among the plugin’s devices',
     'Correct the interface list; tcpx devices without it shows what the plugin finds.',
   ),
+  ERR_CAP_CHECKSUM: entry(
+    'flow.checksum is on and no CRC-32 code was found',
+    'Use an ordinary build of Node, or install zlib; the message lists what was probed.',
+  ),
   ERR_CAP_GPU: entry(
     'no usable NVIDIA GPU: the driver library, the device or a capability of it is absent',
     'The message names what was probed; install the driver, or give the container the GPU.',
@@ -230,6 +234,10 @@ export const ERROR_CODES = {
     'the transfer failed; bytes may have landed in part',
     'The cause tells why; the error carries how many bytes were confirmed.',
     true,
+  ),
+  ERR_XFER_CHECKSUM: entry(
+    'payload arrived damaged again and again, although the chunks were sent anew',
+    'The message names NIC and channel: take the NIC out of session.nics and test it.',
   ),
   ERR_XFER_CANCELLED: entry('the transfer was cancelled by its owner', 'None needed.'),
   ERR_XFER_DEADLINE: entry(

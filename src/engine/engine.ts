@@ -18,6 +18,7 @@ import {
   type RegionTerms,
 } from '../memory/region.js';
 import { allocateRegionMemory, type PageKind, type RegionMemory } from '../memory/region-memory.js';
+import { loadCrc32 } from '../memory/fixed-memory.js';
 import { regionTableOver } from '../memory/region-table.js';
 import { ControlSet } from '../transport/tcp/control-set.js';
 import { wishOf } from './agreement.js';
@@ -98,6 +99,7 @@ export class Engine {
       wish: wishOf(this.config),
       timeoutMs: values['session.handshakeTimeoutMs'],
     };
+    if (values['flow.checksum']) loadCrc32();
     this.#lanes = this.#createLanes();
     const { shared, offsets } = this.#lanes;
     this.#regions = new RegionRegistry(
@@ -161,6 +163,8 @@ export class Engine {
       controlFd: this.#control.fd,
       isZeroCopy: values['socket.zeroCopy'],
       stallUs: values['session.stallMs'] * 1000,
+      isChecked: values['flow.checksum'],
+      receiveBytes: values['flow.receiveBytes'],
       onEvent: (_, kind, at) => this.#events.handle(kind, at),
       onWake: () => this.#onWake(),
       onLaneFailed: (laneIndex, error) => this.#onLaneFailed(laneIndex, error),

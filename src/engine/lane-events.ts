@@ -43,6 +43,7 @@ const REFUSALS: readonly (readonly [ErrorCode, string])[] = [
   ['ERR_PEER_KEY', 'wrong key'],
   ['ERR_PEER_RIGHTS', 'no right'],
   ['ERR_PEER_BOUNDS', 'out of bounds'],
+  ['ERR_XFER_CHECKSUM', 'damaged'],
   ['ERR_PEER_EXPIRED', 'expired'],
 ];
 

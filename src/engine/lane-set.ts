@@ -42,6 +42,8 @@ export interface LaneSetOptions {
   readonly controlFd: number;
   readonly isZeroCopy: boolean;
   readonly stallUs: number;
+  readonly isChecked: boolean;
+  readonly receiveBytes: number;
   /** Only without threads: how a channel's descriptor becomes a port. */
   readonly openPort?: PortOpener;
   onEvent(laneIndex: number, kind: number, at: number): void;
@@ -97,6 +99,8 @@ export class LaneSet {
         ackDelayTurns: 1,
         isZeroCopy: options.isZeroCopy,
         stallUs: options.stallUs,
+        isChecked: options.isChecked,
+        receiveBytes: options.receiveBytes,
       });
       this.#inline = new InlineLane(core, options.openPort);
     } else {
@@ -121,7 +125,8 @@ export class LaneSet {
   }
 
   #startWorker(lane: LaneHandle, laneIndex: number): Promise<void> {
-    const { shape, sessionCount, spinUs, cpus, controlFd, isZeroCopy, stallUs } = this.#options;
+    const { shape, sessionCount, spinUs, cpus, controlFd, isZeroCopy } = this.#options;
+    const { stallUs, isChecked, receiveBytes } = this.#options;
     const workerData: LaneWorkerData = {
       sharedAddr: this.shared.addr,
       sharedBytes: this.shared.bytes,
@@ -135,6 +140,8 @@ export class LaneSet {
       cpus: cpus[laneIndex] ?? [],
       isZeroCopy,
       stallUs,
+      isChecked,
+      receiveBytes,
     };
     const worker = new Worker(new URL('../lane/lane-worker.js', import.meta.url), {
       workerData,

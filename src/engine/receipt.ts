@@ -19,6 +19,8 @@ export interface Receipt {
   readonly chunks: number;
   /** Chunks and notifications that had to be sent again. */
   readonly retries: number;
+  /** Of them: chunks that had arrived with a wrong checksum (flow.checksum). */
+  readonly damaged: number;
   readonly channels: readonly ChannelReceipt[];
   /** Post to confirmation; to now while it is in flight. */
   readonly durationUs: number;

@@ -9,6 +9,8 @@ import {
   TRANSFER_CHUNK_COUNT,
   TRANSFER_CHUNKS_AT,
   TRANSFER_CLAIM,
+  TRANSFER_DAMAGED,
+  TRANSFER_DAMAGED_ON,
   TRANSFER_FAILURE,
   TRANSFER_GENERATION,
   TRANSFER_HOLDERS,
@@ -80,6 +82,8 @@ export class TransferTable {
     int32[word + TRANSFER_NOTIFY_BYTES] = entry.notifyBytes;
     int32[word + TRANSFER_FAILURE] = 0;
     int32[word + TRANSFER_RETRIES] = 0;
+    int32[word + TRANSFER_DAMAGED] = 0;
+    int32[word + TRANSFER_DAMAGED_ON] = 0;
     int32[word + TRANSFER_NOTIFY_FRAMED] = 0;
     float64[float + TRANSFER_REMOTES_AT] = entry.remotesAt;
     float64[float + TRANSFER_PAIRS_AT] = entry.pairsAt;
@@ -122,6 +126,13 @@ export class TransferTable {
   /** One lane more may look at the entry; it is in flight. */
   addHolder(slot: number): void {
     Atomics.add(this.#memory.int32, this.#word(slot, TRANSFER_HOLDERS), 1);
+  }
+
+  /** Chunks that arrived damaged, and the channel of the last (−1 for none). */
+  damaged(slot: number): { readonly count: number; readonly channel: number } {
+    const word = this.#word(slot, 0);
+    const count = Atomics.load(this.#memory.int32, word + TRANSFER_DAMAGED);
+    return { count, channel: (this.#memory.int32[word + TRANSFER_DAMAGED_ON] ?? 0) - 1 };
   }
 
   retries(slot: number): number {

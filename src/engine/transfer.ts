@@ -5,6 +5,7 @@ import { formatBytes } from '../base/units.js';
 import {
   FAIL_BOUNDS,
   FAIL_CANCELLED,
+  FAIL_CHECKSUM,
   FAIL_EXPIRED,
   FAIL_KEY,
   FAIL_RIGHTS,
@@ -46,6 +47,9 @@ export interface TransferOutcome {
   readonly channels: readonly ChannelReceipt[];
   /** Chunks and notifications that had to be sent again. */
   readonly retries: number;
+  /** Of them: those that had arrived with a wrong checksum, and where the last had. */
+  readonly damaged: number;
+  readonly damagedWhere: string;
   /** Why the session was lost, where that is the failure. */
   readonly sessionError: TcpxError | undefined;
 }
@@ -145,6 +149,7 @@ export class Transfer {
       bytesConfirmed: channels.reduce((sum, channel) => sum + channel.bytes, 0),
       chunks: facts.chunks,
       retries: this.#outcome?.retries ?? 0,
+      damaged: this.#outcome?.damaged ?? 0,
       channels,
       durationUs: (this.#finishedUs || this.#host.nowUs()) - facts.postedUs,
     };
@@ -171,7 +176,8 @@ export class Transfer {
     const code = this.#failureCode(outcome.failure);
     const cause = outcome.sessionError;
     const reason = cause === undefined ? FAILURE_TEXTS[code] : `${cause.code}: ${cause.message}`;
-    const message = `${what}: ${reason ?? 'failed'} (${formatBytes(confirmed)} confirmed)`;
+    const where = code === 'ERR_XFER_CHECKSUM' ? ` on ${outcome.damagedWhere}` : '';
+    const message = `${what}: ${reason ?? 'failed'}${where} (${formatBytes(confirmed)} confirmed)`;
     const facts = { transfer: `${slot}.${generation}`, peer, bytes, bytesConfirmed: confirmed };
     return new TcpxError(code, message, cause === undefined ? { facts } : { facts, cause });
   }
@@ -186,6 +192,8 @@ export class Transfer {
         return 'ERR_PEER_RIGHTS';
       case FAIL_BOUNDS:
         return 'ERR_PEER_BOUNDS';
+      case FAIL_CHECKSUM:
+        return 'ERR_XFER_CHECKSUM';
       case FAIL_EXPIRED:
         return 'ERR_PEER_EXPIRED';
       case FAIL_CANCELLED:
@@ -201,6 +209,7 @@ const FAILURE_TEXTS: Partial<Record<ErrorCode, string>> = {
   ERR_PEER_KEY: 'the peer does not know the key of the descriptor',
   ERR_PEER_RIGHTS: 'the region does not grant this operation',
   ERR_PEER_BOUNDS: 'the operation reaches beyond the region',
+  ERR_XFER_CHECKSUM: 'arrived damaged again and again',
   ERR_PEER_EXPIRED: 'the time for which the peer granted the region is over',
   ERR_XFER_CANCELLED: 'cancelled',
   ERR_XFER_DEADLINE: 'deadline passed',

@@ -265,7 +265,17 @@ export class Transfers implements TransferHost {
     entry.onSettled?.();
     const sessionError = failure === FAIL_CHANNEL ? entry.session.error : undefined;
     const retries = this.#table.retries(slot);
-    entry.transfer.settle({ failure, channels, retries, sessionError });
+    const damaged = this.#table.damaged(slot);
+    const nic = nics[damaged.channel] ?? '';
+    const where = `channel ${damaged.channel}, NIC ${nic === '' ? 'by routing' : nic}`;
+    entry.transfer.settle({
+      failure,
+      channels,
+      retries,
+      damaged: damaged.count,
+      damagedWhere: damaged.count > 0 ? where : '',
+      sessionError,
+    });
   }
 
   /** The lanes of this session are gone: nothing of it will finish by itself. */

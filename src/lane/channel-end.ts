@@ -5,8 +5,9 @@
 import { closeAccess } from '../memory/region-access.hot.js';
 import { assert } from '../base/assert.js';
 import { FRAME_SIGNAL } from '../wire/data-frame.js';
-import { type Channel, FLIGHT_MASK, REFUSED_CHUNK } from './channel.js';
-import { onAck } from './frame-handlers.hot.js';
+import { type Channel, FLIGHT_AGAIN, FLIGHT_HELD, FLIGHT_MASK } from './channel.js';
+import { grantCredit } from './credit.js';
+import { onAck, refuseFlight } from './frame-handlers.hot.js';
 import type { LaneHooks } from './lane-commands.js';
 import { type LaneCore, sessionLane } from './lane-core.js';
 import {
@@ -30,16 +31,12 @@ import {
 import { publishRecords, reserveRecord, ringFreeBytes } from './record-ring.hot.js';
 import {
   confirmChunks,
-  failTransfer,
   giveUp,
   pushNotify,
   returnChunk,
   takeNotify,
 } from './transfer-progress.hot.js';
 import { TURN_DROPPED, TURN_RULE, TURN_SYSTEM } from './turn.js';
-
-/** In place of a chunk: a notification that waits for the chunks before it. */
-const HELD_NOTIFICATION = -2;
 
 /** A turn ended below zero, or main gave the channel up: close it, tell main, keep its flight. */
 export function endChannel(
@@ -115,6 +112,7 @@ export function closeChannel(
     if (region >= 0) closeAccess(core.regions, region);
   }
   core.parked.push(channel);
+  grantCredit(core);
 }
 
 /** The peer's fence, as in COMMAND_SETTLE_CHANNEL at this word. */
@@ -145,9 +143,7 @@ export function settleChannel(core: LaneCore, word: number): void {
 function failRefused(core: LaneCore, channel: Channel, sequence: number, reason: number): void {
   const behind = (sequence - channel.writeAcked) | 0;
   if (behind < 0 || behind >= ((channel.writeNext - channel.writeAcked) | 0)) return;
-  const flight = sequence & FLIGHT_MASK;
-  channel.writeChunk[flight] = REFUSED_CHUNK;
-  failTransfer(core, channel.writeTransfer[flight] ?? 0, reason);
+  refuseFlight(core, channel, sequence & FLIGHT_MASK, reason);
 }
 
 // A notification in flight behind chunks of its own transfer: all of them went this way. Whoever
@@ -159,7 +155,7 @@ function holdNotifications(core: LaneCore, channel: Channel): void {
     const remaining = transferWord(core.transfersAt, slot, TRANSFER_REMAINING);
     if (Atomics.load(core.int32, remaining) === 1) continue;
     core.int32[transferWord(core.transfersAt, slot, TRANSFER_NOTIFY_FRAMED)] = 0;
-    channel.writeChunk[at & FLIGHT_MASK] = HELD_NOTIFICATION;
+    channel.writeChunk[at & FLIGHT_MASK] = FLIGHT_HELD;
   }
 }
 
@@ -197,14 +193,14 @@ function returnOne(core: LaneCore, channel: Channel): void {
   returnChunk(core, slot, chunk);
 }
 
-// The transfer of the oldest frame in flight, which leaves the list; −1 for one that is held.
+// The transfer of the oldest frame in flight, which leaves the list; −1 where nothing is owed.
 function takeFlight(channel: Channel): number {
   if (channel.writeAcked !== channel.writeNext) {
     const flight = channel.writeAcked & FLIGHT_MASK;
     channel.writeAcked = (channel.writeAcked + 1) | 0;
-    return channel.writeChunk[flight] === HELD_NOTIFICATION
-      ? -1
-      : (channel.writeTransfer[flight] ?? 0);
+    const chunk = channel.writeChunk[flight] ?? 0;
+    const isOwed = chunk !== FLIGHT_HELD && chunk !== FLIGHT_AGAIN;
+    return isOwed ? (channel.writeTransfer[flight] ?? 0) : -1;
   }
   const flight = channel.readDone & FLIGHT_MASK;
   channel.readDone = (channel.readDone + 1) | 0;

@@ -2,7 +2,7 @@
 // payload and, in the same call, for the head of the next frame; what arrives between frames is
 // staged and moved from there.
 
-import { copyMemory } from '../memory/fixed-memory.js';
+import { copyMemory, crc32At } from '../memory/fixed-memory.js';
 import { closeAccess } from '../memory/region-access.hot.js';
 import { WOULD_BLOCK } from '../transport/stream-port.js';
 import { checkHead, checkTable } from '../wire/data-frame.hot.js';
@@ -27,6 +27,7 @@ import {
   STAGING_BYTES,
 } from './channel.js';
 import { onChunkConfirmed } from './chunk-confirmed.hot.js';
+import { askAgain, refuseDamaged } from './damaged-chunk.hot.js';
 import { dispatchFrame, onAck, onLanded } from './frame-handlers.hot.js';
 import type { LaneCore } from './lane-core.js';
 import { confirmChunks } from './transfer-progress.hot.js';
@@ -110,6 +111,7 @@ function advanceSegments(channel: Channel, bytes: number): void {
   while (left > 0) {
     const index = channel.segmentIndex;
     const segment = channel.segmentBytes[index]!;
+    if (channel.frameChecksum >= 0) sumSegment(channel, index, left < segment ? left : segment);
     if (left < segment) {
       channel.segmentAddr[index] = channel.segmentAddr[index]! + left;
       channel.segmentBytes[index] = segment - left;
@@ -118,6 +120,12 @@ function advanceSegments(channel: Channel, bytes: number): void {
     left -= segment;
     channel.segmentIndex = index + 1;
   }
+}
+
+// While the bytes are in the cache.
+function sumSegment(channel: Channel, index: number, bytes: number): void {
+  const sum = crc32At(channel.receivedChecksum, channel.segmentAddr[index]!, bytes);
+  channel.receivedChecksum = sum;
 }
 
 // Takes every whole head from staging; the payload bytes behind it are moved to their place.
@@ -146,7 +154,7 @@ function parseFrame(core: LaneCore, channel: Channel): number {
   let word = alignStaged(channel, DATA_HEAD_BYTES);
   const rule = checkHead(words, word, channel.chunkBytesMax);
   if (rule !== 0) return TURN_RULE - rule;
-  const kind = words[word + WORD_KIND]!;
+  const kind = words[word + WORD_KIND]! & 255;
   const entries = words[word + WORD_TABLE_ENTRIES]!;
   const headBytes = DATA_HEAD_BYTES + entries * TABLE_ENTRY_BYTES;
   const wholeBytes =
@@ -160,7 +168,9 @@ function parseFrame(core: LaneCore, channel: Channel): number {
       words,
       word + DATA_HEAD_BYTES / 4,
       entries,
-      words[word + WORD_OPERATION_BYTES]!,
+      kind === FRAME_WRITE
+        ? words[word + WORD_PAYLOAD_BYTES]!
+        : words[word + WORD_OPERATION_BYTES]!,
     );
     if (tableRule !== 0) return TURN_RULE - tableRule;
   }
@@ -203,7 +213,11 @@ function onPayloadComplete(core: LaneCore, channel: Channel): void {
     closeAccess(core.regions, channel.frameRegion);
     channel.frameRegion = -1;
   }
+  const isDamaged =
+    channel.frameChecksum >= 0 && channel.receivedChecksum !== channel.frameChecksum;
+  channel.frameChecksum = -1;
   if (channel.frameKind === FRAME_WRITE) {
+    if (isDamaged) refuseDamaged(channel);
     onLanded(core, channel);
     return;
   }
@@ -218,5 +232,6 @@ function onPayloadComplete(core: LaneCore, channel: Channel): void {
     channel.readSentUs[flight]!,
     channel.readDeliveredAt[flight]!,
   );
-  confirmChunks(core, slot, 1);
+  if (isDamaged) askAgain(core, channel, slot, channel.readChunk[flight]!);
+  else confirmChunks(core, slot, 1);
 }

@@ -16,11 +16,13 @@ import {
   REMOTE_KEY,
   REMOTE_SLOT,
 } from '../flow/request-layout.js';
+import { crc32At } from '../memory/fixed-memory.js';
 import { closeAccess } from '../memory/region-access.hot.js';
 import { VECTOR_ENTRIES_MAX, WOULD_BLOCK } from '../transport/stream-port.js';
 import { writeLong } from '../wire/data-frame.hot.js';
 import {
   DATA_HEAD_BYTES,
+  FLAG_CHECKSUM,
   FRAME_ACK,
   FRAME_NOTIFY,
   FRAME_READ_DATA,
@@ -132,11 +134,18 @@ function fillVector(core: LaneCore, channel: Channel): boolean {
   while (channel.serveFramed !== channel.serveTail && hasRoom(channel)) frameReadData(channel);
   fillOwn(core, channel);
   // Every head carries the acknowledgement; a frame of its own is needed only without one.
-  if (isAckDue(core, channel)) beginFrame(channel, FRAME_ACK, 0, 0);
+  if (isAckDue(core, channel)) frameAck(channel);
   return channel.sendCount > 0;
 }
 
+function frameAck(channel: Channel): void {
+  const word = beginFrame(channel, FRAME_ACK, 0, 0);
+  channel.heads.uint32[word + WORD_OPERATION_BYTES] = channel.granted;
+  channel.grantTold = channel.granted;
+}
+
 function isAckDue(core: LaneCore, channel: Channel): boolean {
+  if (channel.granted !== channel.grantTold) return true;
   const owed = (channel.landed - channel.ackSent) | 0;
   if (owed === 0) return false;
   if (owed >= ACK_EVERY) return true;
@@ -162,11 +171,11 @@ function fillOwn(core: LaneCore, channel: Channel): void {
 }
 
 function hasWriteWindow(channel: Channel): boolean {
-  return ((channel.writeNext - channel.writeAcked) | 0) < channel.windowChunks;
+  return ((channel.writeNext - channel.writeAcked) | 0) < channel.credit;
 }
 
 function hasReadWindow(channel: Channel): boolean {
-  return ((channel.readNext - channel.readDone) | 0) < channel.windowChunks;
+  return ((channel.readNext - channel.readDone) | 0) < channel.granted;
 }
 
 /** Starts a frame: clears its head, puts it into the vector, returns its first word. */
@@ -216,10 +225,21 @@ function frameReadData(channel: Channel): void {
   const floats = channel.serveMemory.float64;
   const count = channel.serveSegments[slot]!;
   const base = slot * TABLE_ENTRIES_MAX * 2;
+  const isChecked = channel.serveChecked[slot] !== 0;
+  let sum = 0;
   for (let index = 0; index < count; index++) {
-    pushVector(channel, floats[base + index * 2]!, floats[base + index * 2 + 1]!);
+    const addr = floats[base + index * 2]!;
+    const part = floats[base + index * 2 + 1]!;
+    pushVector(channel, addr, part);
+    if (isChecked) sum = crc32At(sum, addr, part);
   }
+  if (isChecked) writeChecksum(channel, word, FRAME_READ_DATA, sum);
   channel.serveFramed = (channel.serveFramed + 1) | 0;
+}
+
+function writeChecksum(channel: Channel, word: number, kind: number, sum: number): void {
+  channel.heads.uint32[word + WORD_KIND] = kind | FLAG_CHECKSUM;
+  channel.heads.uint32[word + WORD_OPERATION_BYTES] = sum;
 }
 
 function frameNotify(core: LaneCore, channel: Channel, slot: number): void {
@@ -269,7 +289,11 @@ function frameChunk(core: LaneCore, channel: Channel, slot: number, chunk: numbe
   writeTransferId(core, channel, word, slot);
   channel.heads.uint32[word + WORD_OPERATION_BYTES] = bytes;
   writeRemote(core, channel, word, slot, core.uint32[chunkWord + CHUNK_REMOTE_INDEX]!);
-  framePairs(core, channel, word, slot, chunkWord, isWrite);
+  const sum = framePairs(core, channel, word, slot, chunkWord, isWrite);
+  if (core.isChecked) {
+    const kind = isWrite ? FRAME_WRITE : FRAME_READ_REQUEST;
+    writeChecksum(channel, word, kind, isWrite ? sum : bytes);
+  }
   const count = transferWord(transfersAt, slot, TRANSFER_CHANNEL_CHUNKS) + channel.channelIndex;
   const framed = int32[count]! + 1;
   int32[count] = framed;
@@ -281,10 +305,17 @@ function frameChunk(core: LaneCore, channel: Channel, slot: number, chunk: numbe
     channel.writeChunk[flight] = chunk;
     channel.writeEndAt[flight] = channel.sentBytes + channel.sendBytes;
     channel.writeNext = (channel.writeNext + 1) | 0;
-    // All chunks went this way, in order: the notification may follow at once.
+    // All chunks went this way, in order: the notification may follow at once, unless a chunk may
+    // have to go again.
     const isAll = framed === int32[transferWord(transfersAt, slot, TRANSFER_CHUNK_COUNT)];
     const notifyBytes = int32[transferWord(transfersAt, slot, TRANSFER_NOTIFY_BYTES)]!;
-    if (isAll && notifyBytes >= 0 && hasWriteWindow(channel) && hasRoom(channel)) {
+    if (
+      isAll &&
+      !core.isChecked &&
+      notifyBytes >= 0 &&
+      hasWriteWindow(channel) &&
+      hasRoom(channel)
+    ) {
       frameNotify(core, channel, slot);
     }
   } else {
@@ -314,6 +345,7 @@ function writeRemote(
 }
 
 // Remote offsets go into the head, or into a table behind it; local memory into the vector.
+// Returns the checksum of what is sent, where one is wanted.
 function framePairs(
   core: LaneCore,
   channel: Channel,
@@ -321,7 +353,9 @@ function framePairs(
   slot: number,
   chunkWord: number,
   isWrite: boolean,
-): void {
+): number {
+  const isSummed = isWrite && core.isChecked;
+  let sum = 0;
   const floats = core.float64;
   const words = channel.heads.uint32;
   const pairsAt = floats[transferFloat(core.transfersAt, slot, TRANSFER_PAIRS_AT)]!;
@@ -332,8 +366,9 @@ function framePairs(
   let left = core.uint32[chunkWord + CHUNK_BYTES]!;
   if (pairCount === 1) {
     writeLong(words, word + WORD_OFFSET_LOW, floats[pair + PAIR_REMOTE_OFFSET]! + skip);
-    if (isWrite) pushVector(channel, floats[pair + PAIR_LOCAL_ADDR]! + skip, left);
-    return;
+    const addr = floats[pair + PAIR_LOCAL_ADDR]! + skip;
+    if (isWrite) pushVector(channel, addr, left);
+    return isSummed ? crc32At(0, addr, left) : 0;
   }
   words[word + WORD_TABLE_ENTRIES] = pairCount;
   const tableBytes = pairCount * TABLE_ENTRY_BYTES;
@@ -346,10 +381,13 @@ function framePairs(
     writeLong(words, entry, floats[pair + PAIR_REMOTE_OFFSET]! + skip);
     words[entry + 2] = bytes;
     words[entry + 3] = 0;
-    if (isWrite) pushVector(channel, floats[pair + PAIR_LOCAL_ADDR]! + skip, bytes);
+    const addr = floats[pair + PAIR_LOCAL_ADDR]! + skip;
+    if (isWrite) pushVector(channel, addr, bytes);
+    if (isSummed) sum = crc32At(sum, addr, bytes);
     left -= bytes;
     skip = 0;
     entry += TABLE_ENTRY_BYTES / 4;
     pair += ENTRY_FLOATS;
   }
+  return sum;
 }

@@ -15,8 +15,12 @@ import {
 export const FLIGHT_SLOTS = 512;
 export const FLIGHT_MASK = FLIGHT_SLOTS - 1;
 
-/** In place of a chunk in flight: it was refused, and is not to be counted when it is confirmed. */
-export const REFUSED_CHUNK = -3;
+/** In place of a chunk in flight: it was damaged and goes again, so nothing is confirmed by it. */
+export const FLIGHT_AGAIN = -3;
+/** In place of a chunk: a notification that waits for the chunks before it. */
+export const FLIGHT_HELD = -2;
+/** In place of a chunk: it was refused, and is not to be counted when it is confirmed. */
+export const FLIGHT_REFUSED = -4;
 
 /** Chunks that a striped channel may hold before its rate is known. */
 const FLIGHT_START_CHUNKS = 4;
@@ -79,6 +83,11 @@ export class Channel {
   readonly writeChunk = new Int32Array(FLIGHT_SLOTS);
   /** Where the frame ends in the stream: nobody can have received it before that was sent. */
   readonly writeEndAt = new Float64Array(FLIGHT_SLOTS);
+  /** Chunks that the peer lets this end have in flight at the moment. */
+  credit: number;
+  /** Chunks that the peer may have in flight to this end, and what it was told. */
+  granted: number;
+  grantTold: number;
   // Own READ_REQUEST frames in flight, oldest at readDone.
   readNext = 0;
   readDone = 0;
@@ -110,6 +119,8 @@ export class Channel {
   readonly serveRegion = new Int32Array(FLIGHT_SLOTS);
   readonly serveBytes = new Int32Array(FLIGHT_SLOTS);
   readonly serveSegments = new Int32Array(FLIGHT_SLOTS);
+  /** 1 where the answer shall carry a checksum. */
+  readonly serveChecked = new Int32Array(FLIGHT_SLOTS);
   readonly serveMemory: FixedMemory;
 
   // Refusals of writes that wait to be sent.
@@ -133,6 +144,11 @@ export class Channel {
   frameKind = 0;
   /** Region slot opened for the payload, −1 when none is (draining, or an own read). */
   frameRegion = -1;
+  /** The checksum that the payload shall have, −1 without one, and what it has so far. */
+  frameChecksum = -1;
+  receivedChecksum = 0;
+  /** Sequence of the frame. */
+  frameSequence = 0;
   /** Size of the last head with its table: a guess at the next one’s. */
   frameHeadBytes = 64;
   payloadLeft = 0;
@@ -160,6 +176,9 @@ export class Channel {
     this.channelIndex = options.channelIndex;
     this.epoch = options.epoch;
     this.windowChunks = options.windowChunks;
+    this.credit = options.windowChunks;
+    this.granted = options.windowChunks;
+    this.grantTold = options.windowChunks;
     this.chunkBytesMax = options.chunkBytesMax;
     this.isStriped = options.isStriped;
     this.flightLimitBytes = options.isStriped

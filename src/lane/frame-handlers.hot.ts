@@ -22,6 +22,7 @@ import { RIGHT_READ, RIGHT_WRITE, regionAddr } from '../memory/region-table.js';
 import { readLong } from '../wire/data-frame.hot.js';
 import {
   DATA_HEAD_BYTES,
+  FLAG_CHECKSUM,
   FRAME_ACK,
   FRAME_NOTIFY,
   FRAME_READ_DATA,
@@ -29,9 +30,11 @@ import {
   FRAME_REFUSE,
   FRAME_SIGNAL,
   FRAME_WRITE,
+  REFUSE_CHECKSUM,
   TABLE_ENTRIES_MAX,
   TABLE_ENTRY_BYTES,
   WORD_KEY,
+  WORD_KIND,
   WORD_OFFSET_LOW,
   WORD_OPERATION_BYTES,
   WORD_PAYLOAD_BYTES,
@@ -47,8 +50,9 @@ import {
   RULE_UNASKED,
   RULE_WINDOW,
 } from '../wire/data-frame-rules.js';
-import { type Channel, FLIGHT_MASK, REFUSED_CHUNK } from './channel.js';
+import { type Channel, FLIGHT_AGAIN, FLIGHT_MASK, FLIGHT_REFUSED } from './channel.js';
 import { chunkWordOf, onChunkConfirmed } from './chunk-confirmed.hot.js';
+import { askAgain } from './damaged-chunk.hot.js';
 import { type LaneCore, SINK_BYTES } from './lane-core.js';
 import {
   ENGINE_NOTIFICATIONS,
@@ -86,6 +90,7 @@ export function onAck(core: LaneCore, channel: Channel, acknowledged: number): n
     channel.writeAcked = (channel.writeAcked + 1) | 0;
     const chunk = channel.writeChunk[flight]!;
     const slot = channel.writeTransfer[flight]!;
+    if (chunk === FLIGHT_AGAIN) continue;
     if (chunk >= 0) {
       const sentUs = channel.writeSentUs[flight]!;
       onChunkConfirmed(core, channel, slot, chunk, sentUs, channel.writeDeliveredAt[flight]!);
@@ -115,10 +120,19 @@ export function dispatchFrame(
     case FRAME_REFUSE:
       return onRefuse(core, channel, word);
     case FRAME_ACK:
-      return FRAME_TAKEN;
+      return onCredit(channel, word);
     default:
       return FRAME_TAKEN;
   }
+}
+
+// How much the receiver can take, at most the agreed window; without one the last stays.
+function onCredit(channel: Channel, word: number): number {
+  const credit = channel.staging.uint32[word + WORD_OPERATION_BYTES]!;
+  if (credit > 0) {
+    channel.credit = credit < channel.windowChunks ? credit : channel.windowChunks;
+  }
+  return FRAME_TAKEN;
 }
 
 // Opens the region that a frame names and lists the places in it; 0, or why it is refused.
@@ -135,11 +149,14 @@ function openSegments(
   const access = openAccess(core.regions, slot, generation, words, word + WORD_KEY, right);
   if (access !== ACCESS_GRANTED) return access;
   const base = regionAddr(core.regions, slot);
+  // A WRITE may carry a checksum where its length stands otherwise.
+  const wholeBytes =
+    words[word + (right === RIGHT_WRITE ? WORD_PAYLOAD_BYTES : WORD_OPERATION_BYTES)]!;
   const count = entries === 0 ? 1 : entries;
   let entry = entries === 0 ? word + WORD_OFFSET_LOW : word + DATA_HEAD_BYTES / 4;
   for (let index = 0; index < count; index++) {
     const offset = readLong(words, entry);
-    const bytes = entries === 0 ? words[word + WORD_OPERATION_BYTES]! : words[entry + 2]!;
+    const bytes = entries === 0 ? wholeBytes : words[entry + 2]!;
     if (!isInBounds(core.regions, slot, offset, bytes)) {
       closeAccess(core.regions, slot);
       return ACCESS_BOUNDS;
@@ -157,11 +174,13 @@ function onWrite(core: LaneCore, channel: Channel, word: number, entries: number
   const words = channel.staging.uint32;
   if (words[word + WORD_SEQUENCE]! !== channel.landed >>> 0) return TURN_RULE - RULE_SEQUENCE;
   channel.frameKind = FRAME_WRITE;
+  channel.frameSequence = words[word + WORD_SEQUENCE]!;
   channel.payloadLeft = words[word + WORD_PAYLOAD_BYTES]!;
   const refusal = openSegments(core, channel, word, entries, RIGHT_WRITE);
   if (refusal === ACCESS_GRANTED) {
     channel.frameRegion = words[word + WORD_REGION_SLOT]!;
-    return FRAME_TAKEN;
+    expectChecksum(channel, word);
+    return channel.refuseCount < channel.windowChunks ? FRAME_TAKEN : TURN_RULE - RULE_WINDOW;
   }
   // More refusals wait than writes may be in flight: the peer ignores its window.
   if (channel.refuseCount >= channel.windowChunks) return TURN_RULE - RULE_WINDOW;
@@ -175,6 +194,13 @@ function onWrite(core: LaneCore, channel: Channel, word: number, entries: number
   rememberRefusal(core, channel, word, refusal);
   drainPayload(core, channel);
   return FRAME_TAKEN;
+}
+
+function expectChecksum(channel: Channel, word: number): void {
+  const words = channel.staging.uint32;
+  const isChecked = (words[word + WORD_KIND]! & FLAG_CHECKSUM) !== 0;
+  channel.frameChecksum = isChecked ? words[word + WORD_OPERATION_BYTES]! : -1;
+  channel.receivedChecksum = 0;
 }
 
 // Refused bytes are read and dropped: the stream goes on behind them.
@@ -231,6 +257,7 @@ function onReadRequest(core: LaneCore, channel: Channel, word: number, entries: 
   channel.serveRegion[slot] = words[word + WORD_REGION_SLOT]!;
   channel.serveBytes[slot] = words[word + WORD_OPERATION_BYTES]!;
   channel.serveSegments[slot] = channel.segmentCount;
+  channel.serveChecked[slot] = words[word + WORD_KIND]! & FLAG_CHECKSUM;
   channel.serveTail = (channel.serveTail + 1) | 0;
   return FRAME_TAKEN;
 }
@@ -254,7 +281,7 @@ function onReadData(core: LaneCore, channel: Channel, word: number): number {
   const slot = channel.readTransfer[flight]!;
   const chunkWord = chunkWordOf(core, slot, channel.readChunk[flight]!);
   const bytes = core.uint32[chunkWord + CHUNK_BYTES]!;
-  if (words[word + WORD_OPERATION_BYTES]! !== bytes) return TURN_RULE - RULE_ANSWER_BYTES;
+  if (words[word + WORD_PAYLOAD_BYTES]! !== bytes) return TURN_RULE - RULE_ANSWER_BYTES;
   channel.frameKind = FRAME_READ_DATA;
   channel.payloadLeft = bytes;
   channel.frameRegion = -1;
@@ -262,6 +289,7 @@ function onReadData(core: LaneCore, channel: Channel, word: number): number {
     drainPayload(core, channel);
   } else {
     aimAtPairs(core, channel, slot, chunkWord);
+    expectChecksum(channel, word);
   }
   return FRAME_TAKEN;
 }
@@ -335,12 +363,31 @@ function onRefuse(core: LaneCore, channel: Channel, word: number): number {
   if (behind < 0 || behind >= ((channel.writeNext - channel.writeAcked) | 0)) {
     return TURN_RULE - RULE_UNASKED;
   }
-  const flight = sequence & FLIGHT_MASK;
-  const slot = channel.writeTransfer[flight]!;
-  giveBackFlight(core, channel, slot, channel.writeChunk[flight]!);
-  channel.writeChunk[flight] = REFUSED_CHUNK;
-  failTransfer(core, slot, reason);
+  // Damage is known when all of it has come; one that was not sent must not go again elsewhere.
+  const isUnsent = channel.writeEndAt[sequence & FLIGHT_MASK]! > channel.sentBytes;
+  if (reason === REFUSE_CHECKSUM && isUnsent) return TURN_RULE - RULE_UNASKED;
+  refuseFlight(core, channel, sequence & FLIGHT_MASK, reason);
   return FRAME_TAKEN;
+}
+
+/** An own WRITE in flight was refused; its acknowledgement follows. */
+export function refuseFlight(
+  core: LaneCore,
+  channel: Channel,
+  flight: number,
+  reason: number,
+): void {
+  const slot = channel.writeTransfer[flight]!;
+  const chunk = channel.writeChunk[flight]!;
+  if (chunk < 0) return;
+  giveBackFlight(core, channel, slot, chunk);
+  if (reason === REFUSE_CHECKSUM) {
+    channel.writeChunk[flight] = FLIGHT_AGAIN;
+    askAgain(core, channel, slot, chunk);
+    return;
+  }
+  channel.writeChunk[flight] = FLIGHT_REFUSED;
+  failTransfer(core, slot, reason);
 }
 
 function giveBackFlight(core: LaneCore, channel: Channel, slot: number, chunk: number): void {

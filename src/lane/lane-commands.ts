@@ -5,6 +5,7 @@ import type { StreamPort } from '../transport/stream-port.js';
 import { Channel } from './channel.js';
 import { closeChannel, endChannel, giveUpParked, settleChannel } from './channel-end.js';
 import { sendTurn } from './channel-send.hot.js';
+import { grantCredit } from './credit.js';
 import { type LaneCore, sessionLane } from './lane-core.js';
 import {
   FAIL_CANCELLED,
@@ -104,6 +105,7 @@ function addChannel(core: LaneCore, hooks: LaneHooks, words: Int32Array): void {
   const session = sessionLane(core, sessionIndex);
   session.isOpen = true;
   session.openChannels++;
+  grantCredit(core);
   hooks.onChannelAdded(channel);
 }
 

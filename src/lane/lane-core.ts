@@ -32,6 +32,10 @@ export interface LaneCoreOptions {
   readonly isZeroCopy: boolean;
   /** How long a channel with something in flight may stand still. */
   readonly stallUs: number;
+  /** Whether chunks of this end go with a checksum. */
+  readonly isChecked: boolean;
+  /** What all channels of this lane together may receive at a time. */
+  readonly receiveBytes: number;
 }
 
 /** Transfers of one session that wait in this lane, as intrusive lists. */
@@ -74,6 +78,8 @@ export class LaneCore {
   readonly ackDelayTurns: number;
   readonly isZeroCopy: boolean;
   readonly stallUs: number;
+  readonly isChecked: boolean;
+  readonly receiveBytes: number;
   /** When the health of the channels was looked at last. */
   healthUs = 0;
   /** Time of the current turn, set by whoever steps the lane. */
@@ -106,6 +112,8 @@ export class LaneCore {
     this.ackDelayTurns = options.ackDelayTurns;
     this.isZeroCopy = options.isZeroCopy;
     this.stallUs = options.stallUs;
+    this.isChecked = options.isChecked;
+    this.receiveBytes = options.receiveBytes;
   }
 }
 

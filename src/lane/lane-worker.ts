@@ -20,6 +20,8 @@ export interface LaneWorkerData {
   readonly cpus: readonly number[];
   readonly isZeroCopy: boolean;
   readonly stallUs: number;
+  readonly isChecked: boolean;
+  readonly receiveBytes: number;
 }
 
 const data = workerData as LaneWorkerData;
@@ -32,6 +34,8 @@ const core = new LaneCore({
   ackDelayTurns: 0,
   isZeroCopy: data.isZeroCopy,
   stallUs: data.stallUs,
+  isChecked: data.isChecked,
+  receiveBytes: data.receiveBytes,
 });
 core.float64[core.controlAt / 8 + LANE_LAST_CPU] = pinThread(data.cpus);
 const loop = new LaneLoop({

@@ -35,6 +35,9 @@ export const TRANSFER_FAILURE = 6;
 export const TRANSFER_RETRIES = 7;
 /** 1 once the notification is on its way or given up. */
 export const TRANSFER_NOTIFY_FRAMED = 8;
+/** Atomic: chunks that arrived damaged, and 1 + the channel on which the last did. */
+export const TRANSFER_DAMAGED = 9;
+export const TRANSFER_DAMAGED_ON = 10;
 // Float64 indexes, same line: byte offsets into the arena.
 export const TRANSFER_REMOTES_AT = 8;
 export const TRANSFER_PAIRS_AT = 9;
@@ -88,6 +91,13 @@ export const TRANSFER_LAYOUT = [
     meaning: '1 once the notification is on its way or given up',
   },
   {
+    name: 'damaged',
+    offset: 36,
+    writer: 'lanes (atomic add)',
+    meaning: 'chunks whose checksum was wrong; sent again',
+  },
+  { name: 'damagedOn', offset: 40, writer: 'lanes', meaning: '1 + the channel of the last one' },
+  {
     name: 'remotesAt … notifyAt',
     offset: 64,
     writer: 'main',
@@ -122,7 +132,9 @@ export const FAIL_STALE = 1;
 export const FAIL_KEY = 2;
 export const FAIL_RIGHTS = 3;
 export const FAIL_BOUNDS = 4;
-export const FAIL_EXPIRED = 5;
+/** REFUSE_CHECKSUM is 5: it fails a transfer only when it comes again and again. */
+export const FAIL_CHECKSUM = 5;
+export const FAIL_EXPIRED = 6;
 export const FAIL_CHANNEL = 16;
 export const FAIL_CANCELLED = 17;
 

@@ -8,9 +8,10 @@ import {
   unmapMemory,
   viewMapping,
 } from '../ffi/libc/mapping.js';
+import { crc32At, loadCrc32 } from '../ffi/crc32.js';
 import { viewMemory } from '../ffi/libc/library.js';
 
-export { copyMemory };
+export { copyMemory, crc32At, loadCrc32 };
 
 export interface FixedMemory {
   readonly addr: number;

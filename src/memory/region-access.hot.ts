@@ -17,7 +17,8 @@ export const ACCESS_STALE = 1;
 export const ACCESS_KEY = 2;
 export const ACCESS_RIGHTS = 3;
 export const ACCESS_BOUNDS = 4;
-export const ACCESS_EXPIRED = 5;
+/** The numbers are those of the REFUSE reasons; 5 is about damage, not access. */
+export const ACCESS_EXPIRED = 6;
 
 /**
  * Opens an access. When granted, the region counts one user more until closeAccess.

@@ -11,7 +11,7 @@ export interface FuzzTarget {
   /** Runs of one batch: what `npm test` does, well below a second or two. */
   readonly runs: number;
   readonly property: fc.IAsyncProperty<[unknown]>;
-  /** Lets go of what the property keeps between runs; may fail too. */
+  /** After each batch: lets go of what the property keeps between runs; may fail too. */
   close(): Promise<void>;
 }
 
@@ -37,13 +37,22 @@ export function fuzzTarget<T>(
 /** One batch; undefined when the property held throughout. */
 export async function runBatch(target: FuzzTarget, seed: number): Promise<FuzzFailure | undefined> {
   const details = await fc.check(target.property, { seed, numRuns: target.runs });
-  if (!details.failed) return undefined;
-  const error = details.errorInstance;
-  return {
-    seed,
-    input: fc.stringify(details.counterexample),
-    reason: error instanceof Error ? (error.stack ?? error.message) : String(error),
-  };
+  if (!details.failed) return closeBatch(target, seed);
+  const input = fc.stringify(details.counterexample);
+  return { seed, input, reason: reasonOf(details.errorInstance) };
+}
+
+async function closeBatch(target: FuzzTarget, seed: number): Promise<FuzzFailure | undefined> {
+  try {
+    await target.close();
+    return undefined;
+  } catch (error) {
+    return { seed, input: 'the batch as a whole', reason: reasonOf(error) };
+  }
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
 
 /** What a decoder owes to any input: a value, or an error of one of these kinds. */

@@ -1,5 +1,6 @@
 // Data frames as a hostile peer writes them: right in most words, wrong in some.
 
+import { crc32 } from 'node:zlib';
 import fc from 'fast-check';
 import type { Region } from '../memory/region.js';
 import * as frame from '../wire/data-frame.js';
@@ -21,6 +22,8 @@ export interface FrameIdea {
   /** Offset and length of each entry; none leaves the descriptor in the head. */
   readonly table: readonly (readonly [number, number])[];
   readonly payload: 'whole' | 'short' | 'none';
+  /** Whether a checksum stands in place of the length, right or wrong. */
+  readonly checksum: 'none' | 'right' | 'wrong';
   /** [word, value] overwritten at the end. */
   readonly edits: readonly (readonly [number, number])[];
 }
@@ -56,6 +59,7 @@ export const frameIdea: fc.Arbitrary<FrameIdea> = fc.record({
     fc.array(fc.tuple(offset, bytes), { maxLength: 5 }),
   ),
   payload: mostly<FrameIdea['payload']>('whole', fc.constantFrom('short', 'none')),
+  checksum: mostly<FrameIdea['checksum']>('none', fc.constantFrom('right', 'wrong')),
   edits: mostly<readonly (readonly [number, number])[]>(
     [],
     fc.array(fc.tuple(fc.nat({ max: 19 }), word), { maxLength: 3 }),
@@ -90,10 +94,15 @@ export function buildFrame(idea: FrameIdea, victim: Victim): Uint8Array {
     writeOffset(words, at, entryOffset);
     words[at + 2] = entryBytes;
   }
-  for (const [at, value] of idea.edits) words[at] = value;
   const payloadBytes = carries && idea.payload !== 'none' ? Math.min(total, 70_000) : 0;
   const payload = new Uint8Array(idea.payload === 'short' ? payloadBytes >> 1 : payloadBytes);
-  return Buffer.concat([Buffer.from(words.buffer), payload.fill(0xee)]);
+  payload.fill(0xee);
+  if (idea.checksum !== 'none') {
+    words[frame.WORD_KIND] = idea.kind | frame.FLAG_CHECKSUM;
+    words[frame.WORD_OPERATION_BYTES] = crc32(payload) + (idea.checksum === 'wrong' ? 1 : 0);
+  }
+  for (const [at, value] of idea.edits) words[at] = value;
+  return Buffer.concat([Buffer.from(words.buffer), payload]);
 }
 
 const PAYLOAD_KINDS: readonly number[] = [

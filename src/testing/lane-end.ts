@@ -36,6 +36,8 @@ export interface LaneAgreement {
   readonly channels: number;
   readonly windowChunks: number;
   readonly chunkBytes: number;
+  readonly isChecked?: boolean;
+  readonly receiveBytes?: number;
 }
 
 export interface LaneEvent {
@@ -70,6 +72,8 @@ export class LaneEnd implements LaneHooks {
       ackDelayTurns: 0,
       isZeroCopy: false,
       stallUs: STALL_US,
+      isChecked: agreement.isChecked ?? false,
+      receiveBytes: agreement.receiveBytes ?? Number.POSITIVE_INFINITY,
     });
     // The main thread's own cursors over the same rings.
     this.#rings = laneRings(this.shared, this.core.controlAt);

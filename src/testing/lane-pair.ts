@@ -16,6 +16,8 @@ export interface LanePairOptions {
   readonly channels?: number;
   readonly windowChunks?: number;
   readonly chunkBytes?: number;
+  readonly isChecked?: boolean;
+  readonly receiveBytes?: number;
   readonly link?: Omit<LinkOptions, 'random'>;
 }
 
@@ -33,6 +35,8 @@ export class LanePair {
       channels: options.channels ?? 1,
       windowChunks: options.windowChunks ?? 16,
       chunkBytes: options.chunkBytes ?? 65536,
+      isChecked: options.isChecked ?? false,
+      receiveBytes: options.receiveBytes ?? Number.POSITIVE_INFINITY,
     };
     this.a = new LaneEnd(agreement);
     this.b = new LaneEnd(agreement);

@@ -1,6 +1,7 @@
 // Checks on a received head: pure functions over words, no allocation.
 
 import {
+  FLAG_CHECKSUM,
   FRAME_ACK,
   FRAME_KIND_MAX,
   FRAME_NOTIFY,
@@ -40,11 +41,15 @@ export const RULE_REFUSAL = 12;
 
 /** RULE_NONE, or the first rule that the head at `word` breaks. */
 export function checkHead(words: Uint32Array, word: number, chunkBytesMax: number): number {
-  const kind = words[word + WORD_KIND]!;
-  if (kind > 255) return RULE_RESERVED;
+  const isChecked = (words[word + WORD_KIND]! & FLAG_CHECKSUM) !== 0;
+  const kind = words[word + WORD_KIND]! & ~FLAG_CHECKSUM;
+  if (kind > 255 || kind < 0) return RULE_RESERVED;
   if (kind === 0 || kind > FRAME_KIND_MAX) return RULE_KIND;
+  if (isChecked && kind > FRAME_READ_DATA) return RULE_RESERVED;
   const payloadBytes = words[word + WORD_PAYLOAD_BYTES]!;
-  const operationBytes = words[word + WORD_OPERATION_BYTES]!;
+  // With a checksum in its place the length is the payload's.
+  const isSum = isChecked && kind !== FRAME_READ_REQUEST;
+  const operationBytes = isSum ? payloadBytes : words[word + WORD_OPERATION_BYTES]!;
   const entries = words[word + WORD_TABLE_ENTRIES]!;
   if (entries > TABLE_ENTRIES_MAX) return RULE_TABLE_ENTRIES;
   if (words[word + WORD_OFFSET_HIGH]! >= HIGH_WORD_LIMIT) return RULE_OFFSET;

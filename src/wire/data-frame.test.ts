@@ -95,7 +95,8 @@ test('data frame: word indexes are those of the field table', () => {
     offset: frame.WORD_OFFSET_LOW,
   };
   for (const field of frame.DATA_HEAD_FIELDS) {
-    if (field.name !== 'reserved') assert.equal(words[field.name]! * 4, field.offset, field.name);
+    if (!['reserved', 'flags'].includes(field.name))
+      assert.equal(words[field.name]! * 4, field.offset, field.name);
   }
   assert.equal(frame.WORD_TRANSFER_HIGH, frame.WORD_TRANSFER_LOW + 1);
   assert.equal(frame.WORD_OFFSET_HIGH, frame.WORD_OFFSET_LOW + 1);
@@ -108,7 +109,9 @@ const BROKEN: readonly (readonly [string, DataVector | undefined, Change, number
   ['kind 0', write, { 0: 0 }, RULE_KIND],
   ['kind 8', write, { 0: 8 }, RULE_KIND],
   ['kind 255', write, { 0: 255 }, RULE_KIND],
-  ['a reserved byte', write, { 0: 0x0101 }, RULE_RESERVED],
+  ['a reserved byte', write, { 0: 0x010001 }, RULE_RESERVED],
+  ['an unknown flag', write, { 0: 0x0201 }, RULE_RESERVED],
+  ['a checksum of an ACK', ack, { 0: 0x0105 }, RULE_RESERVED],
   ['the last reserved byte', ack, { 0: 0x80000005 }, RULE_RESERVED],
   ['a write of nothing', write, { 1: 0, 13: 0 }, RULE_CHUNK_BYTES],
   ['a write above the chunk size', write, { 1: 524289, 13: 524289 }, RULE_CHUNK_BYTES],
@@ -129,7 +132,7 @@ const BROKEN: readonly (readonly [string, DataVector | undefined, Change, number
   ['an ACK with a table', ack, { 6: 2 }, RULE_TABLE_ENTRIES],
   ['a refusal with payload', refuse, { 1: 8 }, RULE_PAYLOAD_BYTES],
   ['a refusal without a reason', refuse, { 4: 0 }, RULE_REFUSAL],
-  ['a refusal with reason 6', refuse, { 4: 6 }, RULE_REFUSAL],
+  ['a refusal with reason 7', refuse, { 4: 7 }, RULE_REFUSAL],
   ['a refusal of an ACK', refuse, { 5: 5 }, RULE_REFUSAL],
 ];
 

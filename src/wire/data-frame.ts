@@ -26,6 +26,9 @@ export const FRAME_REFUSE = 6;
 export const FRAME_SIGNAL = 7;
 export const FRAME_KIND_MAX = 7;
 
+/** In the second byte of the kind: the payload is checked (WRITE, READ_DATA), or shall be. */
+export const FLAG_CHECKSUM = 0x100;
+
 export const FRAME_NAMES = [
   '',
   'WRITE',
@@ -59,7 +62,15 @@ export const DATA_HEAD_FIELDS: readonly FrameField[] = declareFrame(DATA_HEAD_BY
     bytes: 1,
     meaning: '1 WRITE, 2 READ_REQUEST, 3 READ_DATA, 4 NOTIFY, 5 ACK, 6 REFUSE, 7 SIGNAL',
   },
-  { name: 'reserved', offset: 1, bytes: 3, meaning: 'zero' },
+  {
+    name: 'flags',
+    offset: 1,
+    bytes: 1,
+    meaning:
+      'bit 0: checksum. WRITE and READ_DATA then carry a CRC-32 of the payload in ' +
+      'operationBytes; READ_REQUEST asks for it',
+  },
+  { name: 'reserved', offset: 2, bytes: 2, meaning: 'zero' },
   { name: 'payloadBytes', offset: 4, bytes: 4, meaning: 'bytes that follow head and table' },
   {
     name: 'acknowledged',
@@ -97,7 +108,12 @@ export const DATA_HEAD_FIELDS: readonly FrameField[] = declareFrame(DATA_HEAD_BY
     bytes: 16,
     meaning: 'proof that the owner handed out the descriptor',
   },
-  { name: 'operationBytes', offset: 52, bytes: 4, meaning: 'bytes that the operation moves' },
+  {
+    name: 'operationBytes',
+    offset: 52,
+    bytes: 4,
+    meaning: 'bytes that the operation moves, or the checksum; ACK: credit in chunks, 0 none given',
+  },
   { name: 'offset', offset: 56, bytes: 8, meaning: 'place in the region, when tableEntries is 0' },
 ]);
 
@@ -112,7 +128,9 @@ export const REFUSE_STALE = 1;
 export const REFUSE_KEY = 2;
 export const REFUSE_RIGHTS = 3;
 export const REFUSE_BOUNDS = 4;
-export const REFUSE_EXPIRED = 5;
+/** The payload arrived damaged: send it again. */
+export const REFUSE_CHECKSUM = 5;
+export const REFUSE_EXPIRED = 6;
 
 // Words are written and read through Uint32Array, in the byte order of the host.
 assert(new Uint8Array(new Uint32Array([1]).buffer)[0] === 1, 'host is little-endian');

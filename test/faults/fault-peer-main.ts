@@ -1,5 +1,5 @@
-// One end of a transfer that a fault will hit, in a process of its own. Arguments: a role and a JSON
-// object. It prints one JSON line per fact; every fact carries the wall clock in milliseconds.
+// One end of a transfer that a fault will hit, in a process of its own. Arguments: a role and a
+// JSON object. It prints one JSON line per fact; every fact carries the wall clock in milliseconds.
 //
 //   target     registers memory; answers "check SEED" with the index of the first wrong byte
 //   initiator  connects, posts one transfer, prints what happened to it, then asks for a check
@@ -105,6 +105,10 @@ try {
   await (role === 'target' ? runTarget() : runInitiator());
 } catch (error) {
   const isOurs = isTcpxError(error);
-  print(isOurs ? { code: error.code, message: error.message, facts: error.facts } : { message: String(error) });
+  print(
+    isOurs
+      ? { code: error.code, message: error.message, facts: error.facts }
+      : { message: String(error) },
+  );
   process.exit(4);
 }

@@ -1,5 +1,6 @@
-// Faults that a machine can really have, each with what is promised. A scenario runs once, measures,
-// and throws when a promise is broken. `npm run faults` repeats them and prints the table.
+// Faults that a machine can really have, each with what is promised. A scenario runs once,
+// measures, and throws when a promise is broken. `npm run faults` repeats them and prints the
+// table.
 
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';

@@ -1,0 +1,50 @@
+// Chunks that arrived with a wrong checksum. The receiver refuses them; their owner sends them
+// again, a bounded number of times.
+
+import { type Channel, FLIGHT_MASK } from './channel.js';
+import type { LaneCore } from './lane-core.js';
+import {
+  FAIL_CHECKSUM,
+  TRANSFER_CHANNEL_CHUNKS,
+  TRANSFER_DAMAGED,
+  TRANSFER_DAMAGED_ON,
+  TRANSFER_FAILURE,
+  TRANSFER_RETRIES,
+  TRANSFER_SESSION,
+  transferWord,
+} from './layout.js';
+import { REFUSE_CHECKSUM } from '../wire/data-frame.js';
+import { confirmChunks, failTransfer, returnChunk } from './transfer-progress.hot.js';
+
+/** Damaged chunks of one transfer after which it is given up: this is no accident. */
+const DAMAGED_MAX = 16;
+
+/** The frame that has just arrived counts as landed, but its owner is told to send it again. */
+export function refuseDamaged(channel: Channel): void {
+  channel.refuseReason[channel.refuseCount] = REFUSE_CHECKSUM;
+  channel.refuseSequence[channel.refuseCount] = channel.frameSequence;
+  channel.refuseCount++;
+  const logged = channel.refusedCount & FLIGHT_MASK;
+  channel.refusedReason[logged] = REFUSE_CHECKSUM;
+  channel.refusedSequence[logged] = channel.frameSequence;
+  channel.refusedCount = (channel.refusedCount + 1) | 0;
+}
+
+/** This chunk of ours was damaged on this channel: once more, or the end. */
+export function askAgain(core: LaneCore, channel: Channel, slot: number, chunk: number): void {
+  const int32 = core.int32;
+  const word = transferWord(core.transfersAt, slot, 0);
+  const damaged = Atomics.add(int32, word + TRANSFER_DAMAGED, 1) + 1;
+  int32[word + TRANSFER_DAMAGED_ON] = channel.channelIndex + 1;
+  const count = word + TRANSFER_CHANNEL_CHUNKS + channel.channelIndex;
+  int32[count] = int32[count]! - 1;
+  if (damaged > DAMAGED_MAX) failTransfer(core, slot, FAIL_CHECKSUM);
+  if (Atomics.load(int32, word + TRANSFER_FAILURE) !== 0) {
+    confirmChunks(core, slot, 1);
+    return;
+  }
+  Atomics.add(int32, word + TRANSFER_RETRIES, 1);
+  const session = core.sessions[int32[word + TRANSFER_SESSION]!]!;
+  if (session.openChannels === 0) returnChunk(core, slot, chunk);
+  else session.retries.push(slot, chunk);
+}
