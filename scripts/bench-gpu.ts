@@ -1,12 +1,15 @@
-// `npm run bench:gpu [-- --json] [--tune]`: the kernels against plain copies of the same bytes in
-// the same run, with a verdict per row. Exit 0 all bars met, 1 one missed, 3 no GPU here.
+// `npm run bench:gpu [-- --json] [--only kernels|transfers] [--tune] [--sweep]`: kernels against
+// plain copies of the same bytes, GPU memory over TCP against NCCL’s socket transport, each in the
+// same run, with a verdict per row. Exit 0 all bars met, 1 one missed or not judged, 3 no GPU here.
 
 import { parseArgs } from 'node:util';
 import { formatTable, printJson, printText } from '../src/cli/print.js';
 import { GpuContext } from '../src/ffi/cuda/context.js';
-import { deviceByOrdinal } from '../src/ffi/cuda/device.js';
-import { gpuAbsence, openCudaDriver } from '../src/ffi/cuda/driver.js';
+import { deviceByOrdinal, type GpuDevice } from '../src/ffi/cuda/device.js';
+import { type CudaDriver, gpuAbsence, openCudaDriver } from '../src/ffi/cuda/driver.js';
 import { measureRows, type Row, tuneRows } from './gpu-rows.js';
+import { sweepRows, transferRows } from './gpu-transfer-rows.js';
+import { ncclAbsence } from './nccl-peer.js';
 
 interface Report {
   readonly schema: 'tcpx.bench-gpu/1';
@@ -19,7 +22,8 @@ interface Report {
 
 function verdictOf(row: Row): string {
   if (row.bar === undefined) return '';
-  return row.isMet === true ? 'met' : 'MISSED';
+  if (row.isMet === undefined) return 'not judged';
+  return row.isMet ? 'met' : 'MISSED';
 }
 
 function formatReport(report: Report): string {
@@ -37,15 +41,23 @@ function formatReport(report: Report): string {
   return `${where}\n${formatTable([heading, ...rows])}`;
 }
 
-function run(isTuning: boolean): Report {
+type Part = 'kernels' | 'transfers' | 'tune' | 'sweep';
+
+async function run(parts: readonly Part[]): Promise<Report> {
   const driver = openCudaDriver();
   const device = deviceByOrdinal(driver, 0);
-  const context = new GpuContext(driver, device);
-  const rows = isTuning ? tuneRows(context) : measureRows(context);
-  context.close();
+  const rows: Row[] = [];
+  if (parts.includes('kernels')) rows.push(...withContext(driver, device, measureRows));
+  if (parts.includes('tune')) rows.push(...withContext(driver, device, tuneRows));
+  if (parts.includes('transfers')) {
+    const absence = ncclAbsence();
+    if (absence !== undefined) printText(`without NCCL to compare with: needs ${absence}`);
+    rows.push(...(await transferRows(absence === undefined)));
+  }
+  if (parts.includes('sweep')) rows.push(...(await sweepRows()));
   return {
     schema: 'tcpx.bench-gpu/1',
-    ok: rows.every((row) => row.isMet !== false),
+    ok: rows.every((row) => row.bar === undefined || row.isMet === true),
     evidence: 'measured',
     device: device.name,
     driverVersion: driver.version,
@@ -53,13 +65,38 @@ function run(isTuning: boolean): Report {
   };
 }
 
-const { values } = parseArgs({ options: { json: { type: 'boolean' }, tune: { type: 'boolean' } } });
+function withContext(
+  driver: CudaDriver,
+  device: GpuDevice,
+  measure: (context: GpuContext) => Row[],
+): Row[] {
+  const context = new GpuContext(driver, device);
+  const rows = measure(context);
+  context.close();
+  return rows;
+}
+
+function partsOf(values: { only?: string; tune?: boolean; sweep?: boolean }): Part[] {
+  if (values.tune === true) return ['tune'];
+  if (values.sweep === true) return ['sweep'];
+  if (values.only === 'kernels' || values.only === 'transfers') return [values.only];
+  return ['kernels', 'transfers'];
+}
+
+const { values } = parseArgs({
+  options: {
+    json: { type: 'boolean' },
+    only: { type: 'string' },
+    tune: { type: 'boolean' },
+    sweep: { type: 'boolean' },
+  },
+});
 const absence = gpuAbsence();
 if (absence !== undefined) {
   printText(`bench:gpu needs a GPU: ${absence}`);
   process.exitCode = 3;
 } else {
-  const report = run(values.tune === true);
+  const report = await run(partsOf(values));
   printText(formatReport(report));
   if (values.json === true) printJson(report);
   process.exitCode = report.ok ? 0 : 1;

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs the GPU tests and the GPU benchmark on a host that has neither Node nor a network, from what
-# `npm run pack:gpu-host` made. Words after the name choose the steps: test, bench, tune (default:
-# test bench). Exit: the first failed step's.
+# `npm run pack:gpu-host` made. Words after the name choose the steps: test, bench, transfers (the
+# part of bench that moves GPU memory over TCP), sweep, tune (default: test bench). Exit: the first failed step's.
 set -u
 
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -58,13 +58,20 @@ for step in $steps; do
       note $?
       cat "$logs/bench-gpu.txt"
       ;;
+    transfers | sweep)
+      flag=--sweep
+      if [ "$step" = transfers ]; then flag='--only=transfers'; fi
+      node "$app/dist/scripts/bench-gpu.js" --json "$flag" >"$logs/$step.json" 2>"$logs/$step.txt"
+      note $?
+      cat "$logs/$step.txt"
+      ;;
     tune)
       node "$app/dist/scripts/bench-gpu.js" --tune >"$logs/tune-gpu.txt" 2>&1
       note $?
       cat "$logs/tune-gpu.txt"
       ;;
     *)
-      echo "gpu-host: no step $step; there are test, bench, tune" >&2
+      echo "gpu-host: no step $step; there are test, bench, transfers, sweep, tune" >&2
       note 2
       ;;
   esac

@@ -12,7 +12,14 @@ const PACK = join(ROOT, 'build/gpu-host');
 const STAGE = join(ROOT, 'build/gpu-host-stage');
 const PACK_BYTES_MAX = 40 * 1024 * 1024;
 
-const APP_PATHS = ['package.json', 'dist/src', 'dist/scripts', 'kernels'];
+const APP_PATHS = [
+  'package.json',
+  'bin',
+  'dist/src',
+  'dist/scripts',
+  'kernels',
+  'scripts/nccl-socket.py',
+];
 const MODULE_PATHS = [
   'koffi/package.json',
   'koffi/index.js',

@@ -9,6 +9,8 @@ const TESTS = [
   'src/ffi/cuda/gpu-memory.test.js',
   'src/memory/kernel-queue.test.js',
   'src/memory/gpu-leak.test.js',
+  'src/engine/gpu-loopback.test.js',
+  'src/bench/bench-vram.test.js',
 ].map((path) => fileURLToPath(new URL(`../${path}`, import.meta.url)));
 const KERNEL_TESTS = TESTS[1] ?? '';
 const SANITIZER = 'compute-sanitizer';

@@ -31,7 +31,7 @@ test('shared layout: lists every field of a region', () => {
 
 test('shared layout: every word that lanes use of a transfer is in its table', () => {
   const offsets = rowsBelow('Transfer entry').map((row) => Number(row.split('|')[1]));
-  const isFloat = /_AT$|_CHANNEL_BYTES$/;
+  const isFloat = /_AT$|_CHANNEL_BYTES$|_SOURCE_EVENT$/;
   const isSize = /^TRANSFER_(BYTES|LAYOUT)$/;
   for (const [name, value] of Object.entries(layout)) {
     if (!name.startsWith('TRANSFER_') || isSize.test(name)) continue;

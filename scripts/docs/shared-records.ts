@@ -22,6 +22,7 @@ const COMMANDS: readonly Row[] = [
   ],
   ['COMMAND_RETRY', 'slot, generation, chunk', 'send a chunk (−1: the notification) again'],
   ['COMMAND_GIVE_UP', 'slot, generation', 'a chunk, or the notification, has nowhere to go'],
+  ['COMMAND_OPEN_DEVICE', 'GPU', 'memory of this GPU will be named from now on'],
 ];
 
 const EVENTS: readonly Row[] = [
@@ -43,6 +44,7 @@ const EVENTS: readonly Row[] = [
   ['EVENT_SESSION_CLOSED', 'session', 'this lane has let go of the session'],
   ['EVENT_REFUSED', 'session, channel, reason, regionSlot', 'an access of a peer was refused'],
   ['EVENT_CONTROL_READY', 'nothing', 'a control socket or the listener has something'],
+  ['EVENT_DEVICE_FAILED', 'bytes, then the text', 'the lane cannot use a GPU'],
 ];
 
 const LOSSES: readonly Row[] = [

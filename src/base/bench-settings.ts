@@ -95,6 +95,15 @@ export const BENCH_SETTINGS = {
     summary: 'Memory that a benchmark moves: host or GPU.',
     cost: 'vram needs an NVIDIA GPU and driver.',
   },
+  'bench.gpu': {
+    kind: 'count',
+    fallback: 0,
+    minimum: 0,
+    maximum: 63,
+    flag: 'gpu',
+    summary: 'CUDA ordinal of the GPU whose memory this end of a benchmark uses.',
+    cost: 'None; only --memory vram asks for it.',
+  },
   'bench.provider': {
     kind: 'choice',
     fallback: 'tcp',

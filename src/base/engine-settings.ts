@@ -238,6 +238,15 @@ export const ENGINE_SETTINGS = {
     summary: 'Address space for prepared descriptor lists (32 bytes per descriptor).',
     cost: 'Reserved, not resident: pages are used only where descriptors lie.',
   },
+  'gpu.stagingBytes': {
+    kind: 'bytes',
+    fallback: 16 * MIB,
+    minimum: 1 * MIB,
+    maximum: 1 * GIB,
+    flag: 'staging',
+    summary: 'Pinned memory of each lane for each GPU and direction, cut into chunks.',
+    cost: 'Pinned when memory of a GPU is registered first; too little stalls copies.',
+  },
   'socket.bufferBytes': {
     kind: 'bytes',
     fallback: 0,

@@ -230,6 +230,10 @@ export const ERROR_CODES = {
     'the time for which the region was granted is over',
     'Ask its owner to register it again; it set expiresMs.',
   ),
+  ERR_PEER_DEVICE: entry(
+    'the peer could not copy between its GPU memory and its staging memory',
+    'See the peer’s log for the CUDA error; restart that process, its GPU context may be lost.',
+  ),
   ERR_XFER_FAILED: entry(
     'the transfer failed; bytes may have landed in part',
     'The cause tells why; the error carries how many bytes were confirmed.',
@@ -244,6 +248,10 @@ export const ERROR_CODES = {
     'the transfer did not finish by its deadline',
     'Raise the deadline, or find out with tcpx doctor why the path is slow.',
     true,
+  ),
+  ERR_XFER_DEVICE: entry(
+    'a copy between GPU memory and staging memory failed here',
+    'See the log for the CUDA error; after a fault the process has to be restarted.',
   ),
   ERR_XFER_UNMATCHED: entry(
     'a send or receive found no counterpart before its session ended',

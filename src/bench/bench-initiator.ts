@@ -8,8 +8,8 @@ import type { HostFacts } from '../results/bench-result.js';
 import { type BenchDialogue } from './bench-message.js';
 import { cpuTimeUs } from './bench-target.js';
 import { type BenchBlock, layOutBlocks } from './block-layout.js';
-import { fillPattern, findMismatch } from './pattern.js';
-import { createPingPongEnd, playPingPong } from './ping-pong.js';
+import { allocateBenchMemory, type BenchMemory } from './bench-memory.js';
+import { createPingPongEnd, type MarkCounter, playPingPong } from './ping-pong.js';
 
 export interface BenchRun {
   /** Per iteration: bytes per second, and post → confirmed of each transfer. */
@@ -31,11 +31,13 @@ export interface BenchInitiatorOptions {
   readonly session: Session;
   readonly dialogue: BenchDialogue;
   readonly values: SettingValues;
+  /** Counts marks that came as notifications. */
+  readonly marks: MarkCounter;
   onProgress(doneFraction: number, bytesPerSecond: number): void;
 }
 
 interface Scene {
-  readonly memory: Uint8Array;
+  readonly memory: BenchMemory;
   readonly region: Region;
   readonly request: Request;
   readonly blocks: readonly BenchBlock[];
@@ -57,6 +59,7 @@ export class BenchInitiator {
   #mismatches = 0;
   #mismatchAt = -1;
   #receipt: Receipt | undefined;
+  #memory: BenchMemory | undefined;
 
   constructor(options: BenchInitiatorOptions) {
     this.#options = options;
@@ -81,14 +84,22 @@ export class BenchInitiator {
     };
   }
 
+  /** After the engine has closed. */
+  freeMemory(): void {
+    this.#memory?.free();
+    this.#memory = undefined;
+  }
+
   async #setUp(): Promise<Scene> {
     const { engine, session, dialogue, values } = this.#options;
     const sizeBytes = values['bench.sizeBytes'];
     const blockBytes = values['bench.blockBytes'];
-    const question = { kind: 'setup', sizeBytes, blockBytes } as const;
+    const kind = values['bench.memory'];
+    const memory = allocateBenchMemory(engine, kind, sizeBytes, values['bench.gpu']);
+    this.#memory = memory;
+    const question = { kind: 'setup', sizeBytes, blockBytes, memory: kind } as const;
     const ready = await dialogue.ask(question, 'ready', values['bench.deadlineMs']);
-    const memory = new Uint8Array(engine.allocate(sizeBytes, 'prefer-huge').buffer);
-    const region = engine.register(memory, { read: false, write: true });
+    const region = engine.register(memory.source, { read: false, write: true });
     const blocks = layOutBlocks(sizeBytes, blockBytes);
     const operation = values['bench.op'] === 'read' ? 'read' : 'write';
     const request = session.prepare(
@@ -124,7 +135,10 @@ export class BenchInitiator {
     const last = Math.min(end, first + this.#groupSize(first)) - 1;
     const isVerified = this.#isVerified(last);
     const seed = last + 1;
-    if (!isRead && isVerified) fillPattern(scene.memory, 0, seed);
+    if (!isRead && isVerified) {
+      scene.memory.fill(0, scene.memory.bytes, 0, seed);
+      scene.memory.settle();
+    }
     const isFill = isRead && isVerified;
     const prepared = await dialogue.ask({ kind: 'prepare', seed, isFill }, 'prepared', timeoutMs);
     const cpuUs = cpuTimeUs();
@@ -133,7 +147,9 @@ export class BenchInitiator {
     const isVerify = !isRead && isVerified;
     const checked = await dialogue.ask({ kind: 'check', seed, isVerify }, 'checked', timeoutMs);
     if (isVerified) {
-      this.#countVerified(isRead ? findMismatch(scene.memory, 0, seed) : checked.mismatchAt);
+      const { memory } = scene;
+      const own = isRead ? memory.findMismatch(0, memory.bytes, 0, seed) : -1;
+      this.#countVerified(isRead ? own : checked.mismatchAt);
     }
     if (isMeasured) {
       this.#initiatorCpuUs += ownCpuUs;
@@ -201,10 +217,9 @@ export class BenchInitiator {
     const own = { region: scene.region, memory: scene.memory };
     const remote = scene.request.plan.remotes[0];
     if (remote === undefined) throw new TcpxError('ERR_USAGE_STATE', 'no remote region');
-    const end = createPingPongEnd(engine, session, own, remote);
+    const end = createPingPongEnd(engine, session, own, remote, this.#options.marks);
     const count = values['bench.warmup'] + values['bench.iterations'];
-    const bytes = scene.memory.length;
-    fillPattern(end.outbox, 0, 1);
+    const { bytes } = scene.memory;
     const question = { kind: 'pong', region: scene.region.descriptor, count, bytes } as const;
     await dialogue.ask(question, 'ponging', timeoutMs);
     const halfTrips = playPingPong(end, count, true, timeoutMs);

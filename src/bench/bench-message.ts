@@ -4,6 +4,7 @@
 import { TcpxError } from '../base/errors.js';
 import type { HostFacts } from '../results/bench-result.js';
 import type { RegionDescriptor } from '../engine/internal.js';
+import type { MemoryKind } from './bench-memory.js';
 
 export type BenchMessage =
   /** Initiator → target: allocate, register, describe yourself. */
@@ -11,6 +12,7 @@ export type BenchMessage =
       readonly kind: 'setup';
       readonly sizeBytes: number;
       readonly blockBytes: number;
+      readonly memory: MemoryKind;
     }
   | { readonly kind: 'ready'; readonly region: RegionDescriptor; readonly host: HostFacts }
   /** Before a timed window: fill for a read, note the CPU time. */
@@ -37,11 +39,12 @@ const isIndex: Check = (field) => isCount(field) || field === -1;
 const isTime: Check = (field) => typeof field === 'number' && field >= 0;
 const isFlag: Check = (field) => typeof field === 'boolean';
 const isText: Check = (field) => typeof field === 'string';
+const isMemory: Check = (field) => field === 'dram' || field === 'vram';
 const isObject: Check = (field) => typeof field === 'object' && field !== null;
 
 /** What each kind must carry; nothing else may come along. */
 const FIELDS: Readonly<Record<BenchMessage['kind'], Readonly<Record<string, Check>>>> = {
-  setup: { sizeBytes: isSize, blockBytes: isCount },
+  setup: { sizeBytes: isSize, blockBytes: isCount, memory: isMemory },
   ready: { region: isDescriptor, host: isObject },
   prepare: { seed: isCount, isFill: isFlag },
   prepared: { cpuUs: isTime },

@@ -29,6 +29,7 @@ export async function openBenchService(options: BenchServiceOptions): Promise<Be
     engine: () => engine,
     host: readHostFacts(config.values['socket.congestion']),
     log,
+    gpu: config.values['bench.gpu'],
     onFinished: () => resolveFinished(),
   });
   const engine: Engine = await Engine.open({

@@ -9,6 +9,7 @@ import { percentilesOf, spreadOf } from '../results/statistics.js';
 import { BenchInitiator, type BenchRun } from './bench-initiator.js';
 import { BenchDialogue, decodeBenchMessage, encodeBenchMessage } from './bench-message.js';
 import { readHostFacts } from './host-facts.js';
+import { MarkCounter } from './ping-pong.js';
 
 export interface BenchSessionOptions {
   readonly config: Config;
@@ -22,11 +23,15 @@ export async function runBench(options: BenchSessionOptions): Promise<BenchResul
   const { config, log } = options;
   assertSupported(config);
   let dialogue: BenchDialogue | undefined;
+  let initiator: BenchInitiator | undefined;
+  const marks = new MarkCounter();
   const engine = await Engine.open({
     name: 'bench-initiator',
     config,
     log,
-    onNotification: ({ bytes }) => dialogue?.receive(decodeBenchMessage(bytes)),
+    onNotification: ({ bytes }) => {
+      if (!marks.take(bytes)) dialogue?.receive(decodeBenchMessage(bytes));
+    },
   });
   try {
     const session = await engine.connect(options.host, options.port);
@@ -35,11 +40,12 @@ export async function runBench(options: BenchSessionOptions): Promise<BenchResul
     void session.closed.then(() => {
       talk.fail(session.error ?? new TcpxError('ERR_PEER_LOST', `${session.peer}: session ended`));
     });
-    const initiator = new BenchInitiator({
+    initiator = new BenchInitiator({
       engine,
       session,
       dialogue,
       values: config.values,
+      marks,
       onProgress: (fraction, rate) => options.onProgress(fraction, rate),
     });
     const run = await engine.drive(initiator.run());
@@ -49,13 +55,11 @@ export async function runBench(options: BenchSessionOptions): Promise<BenchResul
     return { ...toResult(config, session.facts.agreement, run, laneCpus), zeroCopy };
   } finally {
     await engine.close();
+    initiator?.freeMemory();
   }
 }
 
 function assertSupported(config: Config): void {
-  if (config.values['bench.memory'] === 'vram') {
-    throw new TcpxError('ERR_CAP_PLATFORM', 'memory vram: this version moves host memory only');
-  }
   if (config.values['bench.provider'] === 'tcpx') {
     throw new TcpxError(
       'ERR_CAP_PLATFORM',

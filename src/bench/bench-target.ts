@@ -7,19 +7,21 @@ import type { Engine, Region, Session } from '../engine/internal.js';
 import type { HostFacts } from '../results/bench-result.js';
 import { type BenchMessage, decodeBenchMessage, encodeBenchMessage } from './bench-message.js';
 import { type BenchBlock, layOutBlocks } from './block-layout.js';
-import { fillPattern, findMismatch } from './pattern.js';
-import { createPingPongEnd, playPingPong } from './ping-pong.js';
+import { allocateBenchMemory, type BenchMemory } from './bench-memory.js';
+import { createPingPongEnd, MarkCounter, playPingPong } from './ping-pong.js';
 
 export interface BenchTargetOptions {
   readonly engine: () => Engine;
   readonly host: HostFacts;
   readonly log: Log;
+  /** GPU of this end, where GPU memory is asked for. */
+  readonly gpu: number;
   /** The last initiator has said that it is finished. */
   onFinished(): void;
 }
 
 interface Stage {
-  readonly memory: Uint8Array;
+  readonly memory: BenchMemory;
   readonly region: Region;
   readonly blocks: readonly BenchBlock[];
 }
@@ -30,6 +32,7 @@ const BLOCKS_MAX = 1 << 22;
 export class BenchTarget {
   readonly #options: BenchTargetOptions;
   readonly #stages = new Map<Session, Stage>();
+  readonly #marks = new MarkCounter();
 
   constructor(options: BenchTargetOptions) {
     this.#options = options;
@@ -39,11 +42,14 @@ export class BenchTarget {
     void session.closed.then(async () => {
       const stage = this.#stages.get(session);
       this.#stages.delete(session);
-      if (stage !== undefined) await this.#options.engine().deregister(stage.region, 1000);
+      if (stage === undefined) return;
+      await this.#options.engine().deregister(stage.region, 1000);
+      stage.memory.free();
     });
   }
 
   onNotification(session: Session, bytes: Uint8Array): void {
+    if (this.#marks.take(bytes)) return;
     try {
       const answer = this.#answer(session, decodeBenchMessage(bytes));
       if (answer !== undefined) session.notify(encodeBenchMessage(answer));
@@ -61,7 +67,7 @@ export class BenchTarget {
   #answer(session: Session, message: BenchMessage): BenchMessage | undefined {
     switch (message.kind) {
       case 'setup':
-        return this.#setUp(session, message.sizeBytes, message.blockBytes);
+        return this.#setUp(session, message);
       case 'prepare':
         if (message.isFill) this.#fill(session, message.seed);
         return { kind: 'prepared', cpuUs: cpuTimeUs() };
@@ -86,11 +92,12 @@ export class BenchTarget {
     }
   }
 
-  #setUp(session: Session, sizeBytes: number, blockBytes: number): BenchMessage {
+  #setUp(session: Session, message: Extract<BenchMessage, { kind: 'setup' }>): BenchMessage {
+    const { sizeBytes, blockBytes } = message;
     const engine = this.#options.engine();
     this.#checkSetUp(session, sizeBytes, blockBytes);
-    const memory = new Uint8Array(engine.allocate(sizeBytes, 'prefer-huge').buffer);
-    const region = engine.register(memory);
+    const memory = allocateBenchMemory(engine, message.memory, sizeBytes, this.#options.gpu);
+    const region = engine.register(memory.source);
     this.#stages.set(session, { memory, region, blocks: layOutBlocks(sizeBytes, blockBytes) });
     return { kind: 'ready', region: region.descriptor, host: this.#options.host };
   }
@@ -115,18 +122,17 @@ export class BenchTarget {
 
   #fill(session: Session, seed: number): void {
     const { memory, blocks } = this.#stage(session);
-    for (const block of blocks) {
-      const target = memory.subarray(block.remoteOffset, block.remoteOffset + block.bytes);
-      fillPattern(target, block.localOffset, seed);
+    for (const { remoteOffset, bytes, localOffset } of blocks) {
+      memory.fill(remoteOffset, bytes, localOffset, seed);
     }
+    memory.settle();
   }
 
   #verify(session: Session, seed: number): number {
     const { memory, blocks } = this.#stage(session);
-    for (const block of blocks) {
-      const landed = memory.subarray(block.remoteOffset, block.remoteOffset + block.bytes);
-      const at = findMismatch(landed, block.localOffset, seed);
-      if (at >= 0) return block.remoteOffset + at;
+    for (const { remoteOffset, bytes, localOffset } of blocks) {
+      const at = memory.findMismatch(remoteOffset, bytes, localOffset, seed);
+      if (at >= 0) return remoteOffset + at;
     }
     return -1;
   }
@@ -135,7 +141,7 @@ export class BenchTarget {
     const engine = this.#options.engine();
     const stage = this.#stage(session);
     const own = { region: stage.region, memory: stage.memory };
-    const end = createPingPongEnd(engine, session, own, message.region);
+    const end = createPingPongEnd(engine, session, own, message.region, this.#marks);
     session.notify(encodeBenchMessage({ kind: 'ponging' }));
     playPingPong(end, message.count, false, PONG_TIMEOUT_MS);
   }

@@ -7,6 +7,9 @@ interface Entry {
   readonly lane: number;
   /** The connection that lives, or lived last; −1 before the first. */
   epoch: number;
+  /** The last one that was dialled, and those of them that came to nothing here. */
+  tried: number;
+  readonly failed: number[];
   isUp: boolean;
   isStalled: boolean;
 }
@@ -17,9 +20,13 @@ export interface FenceOrder {
   readonly isToDrop: boolean;
   /** Both ends are closed: the flight of this end is settled by this. */
   readonly settle: Fence | undefined;
+  /** It names a connection that never came about at this end: nothing has landed on it. */
+  readonly isToAnswer: boolean;
 }
 
-const NOTHING: FenceOrder = { isToDrop: false, settle: undefined };
+const NOTHING: FenceOrder = { isToDrop: false, settle: undefined, isToAnswer: false };
+/** Attempts that are remembered per channel: the peer's word about older ones has come long ago. */
+const FAILED_MAX = 64;
 
 export class ChannelBook {
   readonly #entries: Entry[];
@@ -28,7 +35,14 @@ export class ChannelBook {
   readonly #own = new Set<string>();
 
   constructor(lanes: readonly number[]) {
-    this.#entries = lanes.map((lane) => ({ lane, epoch: -1, isUp: false, isStalled: false }));
+    this.#entries = lanes.map((lane) => ({
+      lane,
+      epoch: -1,
+      tried: -1,
+      failed: [],
+      isUp: false,
+      isStalled: false,
+    }));
   }
 
   #entry(channel: number): Entry {
@@ -76,9 +90,26 @@ export class ChannelBook {
     return [...new Set(this.living.map((channel) => this.lane(channel)))];
   }
 
+  /** Number of the next attempt: the peer may have taken one that came to nothing here. */
+  nextEpoch(channel: number): number {
+    const entry = this.#entry(channel);
+    entry.tried = Math.max(entry.tried, entry.epoch) + 1;
+    return entry.tried;
+  }
+
   /** A new connection of the index; its predecessor is closed. */
-  setUp(channel: number, epoch: number): void {
+  setUp(channel: number, epoch: number): FenceOrder {
     Object.assign(this.#entry(channel), { epoch, isUp: true, isStalled: false });
+    // The peer may have closed it before this end knew that it was open.
+    return { ...NOTHING, isToDrop: this.#peers.has(`${channel}.${epoch}`) };
+  }
+
+  /** An attempt came to nothing here; the peer may have taken it, and closed it again. */
+  setFailed(channel: number, epoch: number): FenceOrder {
+    const { failed } = this.#entry(channel);
+    failed.push(epoch);
+    if (failed.length > FAILED_MAX) failed.shift();
+    return { ...NOTHING, isToAnswer: this.#peers.delete(`${channel}.${epoch}`) };
   }
 
   /** True when something is learnt by it: the connection still lives. */
@@ -97,17 +128,19 @@ export class ChannelBook {
     const fence = this.#peers.get(key);
     if (fence === undefined) this.#own.add(key);
     this.#peers.delete(key);
-    return { isToDrop: false, settle: fence };
+    return { ...NOTHING, settle: fence };
   }
 
   /** The peer's end is closed. One that names no connection of ours is an old one, or a lie. */
   onFence(fence: Fence): FenceOrder {
     if (fence.channel >= this.#entries.length) return NOTHING;
     const key = `${fence.channel}.${fence.epoch}`;
-    if (this.#own.delete(key)) return { isToDrop: false, settle: fence };
+    if (this.#own.delete(key)) return { ...NOTHING, settle: fence };
     const entry = this.#entry(fence.channel);
-    if (!entry.isUp || entry.epoch !== fence.epoch) return NOTHING;
+    if (entry.failed.includes(fence.epoch)) return { ...NOTHING, isToAnswer: true };
+    const isComing = fence.epoch > entry.epoch && fence.epoch === entry.tried;
+    if (!isComing && (!entry.isUp || entry.epoch !== fence.epoch)) return NOTHING;
     this.#peers.set(key, fence);
-    return { isToDrop: true, settle: undefined };
+    return { ...NOTHING, isToDrop: !isComing };
   }
 }

@@ -44,6 +44,10 @@ export class ControlChannel {
     this.where = `${host.includes(':') ? `[${host}]` : host}:${this.socket.peerPort}`;
   }
 
+  get isOpen(): boolean {
+    return this.socket.isOpen;
+  }
+
   /** Own address of the connection. */
   get localHost(): string {
     return this.socket.localHost;
@@ -77,7 +81,10 @@ export class ControlChannel {
   }
 
   /** From now on messages go to a handler. */
-  handOver(onMessage: (message: ControlMessage) => void, onFailure: (error: TcpxError) => void) {
+  handOver(
+    onMessage: (message: ControlMessage) => void,
+    onFailure: (error: TcpxError) => void,
+  ): void {
     this.#onMessage = onMessage;
     this.#onFailure = onFailure;
     this.socket.setReading(true);

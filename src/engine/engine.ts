@@ -8,9 +8,11 @@ import { type Config, loadConfig, processEnvironment } from '../base/config.js';
 import { isTcpxError, TcpxError, toTcpxError } from '../base/errors.js';
 import { createLog, type Log } from '../base/log.js';
 import type { SettingValues } from '../base/settings.js';
+import { COMMAND_OPEN_DEVICE } from '../lane/messages.js';
 import { Timers } from '../base/timers.js';
 import { Arena } from '../memory/arena.js';
 import {
+  isDeviceRange,
   type Region,
   RegionRegistry,
   type RegionRights,
@@ -20,13 +22,15 @@ import {
 import { allocateRegionMemory, type PageKind, type RegionMemory } from '../memory/region-memory.js';
 import { loadCrc32 } from '../memory/fixed-memory.js';
 import { regionTableOver } from '../memory/region-table.js';
+import type { GpuProvider } from '../memory/staging-device.js';
 import { ControlSet } from '../transport/tcp/control-set.js';
 import { wishOf } from './agreement.js';
 import { type ConnInfo, offeredHosts } from './conn-info.js';
+import { gpuSource, GpuUse } from './gpu-use.js';
 import type { Identity } from './handshake.js';
 import { checkEngineName } from './engine-name.js';
 import { LaneEvents } from './lane-events.js';
-import { cpusOfLanes, parseLaneBindings } from './lane-placement.js';
+import { laneChoice } from './lane-choice.js';
 import { LaneSet, type LaneStats } from './lane-set.js';
 import type { ZeroCopyStats } from './zero-copy-stats.js';
 import type { Notification } from './notification.js';
@@ -34,9 +38,8 @@ import { PeerServer } from './peer-server.js';
 import { connectPeer, listNics } from './peer-client.js';
 import type { Session } from './session.js';
 import { SessionTable } from './session-table.js';
-import { SIGNAL_ENTRIES } from './transfer-table.js';
 import { Transfers } from './transfers.js';
-import { loadTrust, type Trust } from './trust.js';
+import { loadTrust, type Trust, warnOfTrust } from './trust.js';
 
 export interface EngineOptions {
   /** How peers see this agent; host name and process id by default. */
@@ -48,6 +51,8 @@ export interface EngineOptions {
   readonly log?: Log;
   readonly onSession?: (session: Session) => void;
   readonly onNotification?: (notification: Notification) => void;
+  /** Module that stands in for the CUDA driver, for tests; there is no fallback to it. */
+  readonly gpuModule?: URL;
   /** Something happened: a transfer may have finished, a session begun or ended. */
   readonly onActivity?: () => void;
 }
@@ -76,14 +81,16 @@ export class Engine {
   readonly #events: LaneEvents;
   readonly #identity: Identity;
   readonly #options: EngineOptions;
+  readonly #gpus: GpuUse;
   #server: PeerServer | undefined;
   #heartbeat: NodeJS.Timeout | undefined;
   #isOpen = false;
   #laneError: TcpxError | undefined;
   #closing: Promise<void> | undefined;
 
-  private constructor(options: EngineOptions) {
+  private constructor(options: EngineOptions, openProvider: () => GpuProvider) {
     this.#options = options;
+    this.#gpus = new GpuUse(openProvider, (device) => this.#tellDevice(device));
     this.config =
       options.config ??
       loadConfig({ options: options.settings ?? {}, environment: processEnvironment() });
@@ -124,6 +131,7 @@ export class Engine {
       transfersMax: values['memory.transfersMax'],
       trustName: this.trust.name,
       isCallerDriven: values['lane.progress'] === 'caller',
+      openDevice: (device) => this.#gpus.open(device),
       poll: () => this.poll(),
     });
     this.#sessions.host = {
@@ -144,27 +152,14 @@ export class Engine {
   }
 
   #createLanes(): LaneSet {
-    const values = this.config.values;
     return new LaneSet({
-      shape: {
-        regionCount: values['memory.regionsMax'],
-        transferCount: values['memory.transfersMax'] + SIGNAL_ENTRIES,
-        laneCount: values['lane.count'],
-        arenaBytes: values['memory.arenaBytes'],
-      },
-      sessionCount: values['session.peersMax'],
-      progress: values['lane.progress'],
-      spinUs: values['lane.spinUs'],
-      cpus: cpusOfLanes(
-        parseLaneBindings(values['lane.bindings']),
-        listNics(this.config),
-        values['lane.count'],
-      ),
+      ...laneChoice(this.config),
       controlFd: this.#control.fd,
-      isZeroCopy: values['socket.zeroCopy'],
-      stallUs: values['session.stallMs'] * 1000,
-      isChecked: values['flow.checksum'],
-      receiveBytes: values['flow.receiveBytes'],
+      staging: {
+        stagingBytes: this.config.values['gpu.stagingBytes'],
+        gpuModule: this.#options.gpuModule?.href ?? '',
+        openProvider: this.#gpus.openProvider,
+      },
       onEvent: (_, kind, at) => this.#events.handle(kind, at),
       onWake: () => this.#onWake(),
       onLaneFailed: (laneIndex, error) => this.#onLaneFailed(laneIndex, error),
@@ -172,7 +167,7 @@ export class Engine {
   }
 
   static async open(options: EngineOptions = {}): Promise<Engine> {
-    const engine = new Engine(options);
+    const engine = new Engine(options, await gpuSource(options.gpuModule));
     try {
       await engine.#lanes.start();
     } catch (error) {
@@ -181,17 +176,9 @@ export class Engine {
       throw error;
     }
     engine.#isOpen = true;
-    engine.#warnOfTrust();
+    warnOfTrust(engine.trust, engine.log);
     engine.#heartbeat = setInterval(() => engine.#onWake(), HEARTBEAT_MS).unref();
     return engine;
-  }
-
-  // Said at every start, whether this end listens or calls.
-  #warnOfTrust(): void {
-    if (this.trust.name !== 'network') return;
-    this.log.warn('trust.mode is network: whoever is reached or reaches us is a peer, unproved', {
-      engine: this.name,
-    });
   }
 
   /** 16 hexadecimal digits, new at every start: peers tell this engine from a successor by it. */
@@ -220,7 +207,14 @@ export class Engine {
     terms: RegionTerms = {},
   ): Region {
     this.#assertOpen();
+    if (isDeviceRange(source)) this.#gpus.admit(source);
     return this.#regions.register(source, rights, terms);
+  }
+
+  #tellDevice(device: number): void {
+    for (let lane = 0; lane < this.#lanes.count; lane++) {
+      this.#lanes.command(lane, COMMAND_OPEN_DEVICE, [device]);
+    }
   }
 
   /** Memory of the engine's own, page-aligned; register it to transfer it. */
@@ -386,6 +380,7 @@ export class Engine {
     // First: what is still being connected fails, while the lanes can take back its channels.
     this.#control.close();
     await this.#lanes.close(() => this.#transfers.abandonAll());
+    this.#gpus.close();
   }
 
   #assertOpen(): void {

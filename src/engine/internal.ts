@@ -6,4 +6,5 @@ export type { Receipt } from './receipt.js';
 export type { Block } from './request.js';
 export type { Request, Session } from './session.js';
 export type { Transfer } from './transfer.js';
-export type { Region, RegionDescriptor } from '../memory/region.js';
+export { GpuBuffer } from '../memory/gpu-buffer.js';
+export type { Region, RegionDescriptor, RegionSource } from '../memory/region.js';

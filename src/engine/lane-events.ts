@@ -7,6 +7,7 @@ import {
   DOWN_EVENT_WORDS,
   EVENT_CHANNEL_DOWN,
   EVENT_CONTROL_READY,
+  EVENT_DEVICE_FAILED,
   EVENT_FINISHED,
   EVENT_NOTIFICATION,
   EVENT_REFUSED,
@@ -37,15 +38,15 @@ export interface LaneEventsOptions {
 }
 
 /** By the reason on the wire: what the peer is told, and what the log says. */
-const REFUSALS: readonly (readonly [ErrorCode, string])[] = [
-  ['ERR_WIRE_FRAME', 'unknown'],
-  ['ERR_PEER_STALE_REGION', 'stale region'],
-  ['ERR_PEER_KEY', 'wrong key'],
-  ['ERR_PEER_RIGHTS', 'no right'],
-  ['ERR_PEER_BOUNDS', 'out of bounds'],
-  ['ERR_XFER_CHECKSUM', 'damaged'],
-  ['ERR_PEER_EXPIRED', 'expired'],
-];
+const REFUSALS: Readonly<Record<number, readonly [ErrorCode, string]>> = {
+  1: ['ERR_PEER_STALE_REGION', 'stale region'],
+  2: ['ERR_PEER_KEY', 'wrong key'],
+  3: ['ERR_PEER_RIGHTS', 'no right'],
+  4: ['ERR_PEER_BOUNDS', 'out of bounds'],
+  5: ['ERR_XFER_CHECKSUM', 'damaged'],
+  6: ['ERR_PEER_EXPIRED', 'expired'],
+  16: ['ERR_PEER_DEVICE', 'GPU copy failed'],
+};
 
 export class LaneEvents {
   readonly #options: LaneEventsOptions;
@@ -88,6 +89,9 @@ export class LaneEvents {
         break;
       case EVENT_REFUSED:
         this.#onRefused(first, lanes.shared.int32.subarray(word + 1, word + 4));
+        break;
+      case EVENT_DEVICE_FAILED:
+        this.#onDeviceFailed(first, at);
         break;
       case EVENT_CONTROL_READY:
         this.#options.pollControl();
@@ -155,6 +159,12 @@ export class LaneEvents {
   #onRetry(words: Int32Array): void {
     const [slot = 0, generation = 0, chunk = 0] = words;
     this.#options.transfers.onRetry(slot, generation, chunk);
+  }
+
+  #onDeviceFailed(bytes: number, at: number): void {
+    const text = this.#options.lanes.shared.uint8.slice(at + 4, at + 4 + bytes);
+    const reason = new TextDecoder().decode(text);
+    this.#options.log.error('a lane cannot use a GPU; transfers on it will fail', { reason });
   }
 
   #onRefused(sessionIndex: number, words: Int32Array): void {

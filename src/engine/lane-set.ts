@@ -17,7 +17,7 @@ import {
   type SharedShape,
   sharedOffsets,
 } from '../lane/layout.js';
-import { InlineLane, type PortOpener } from '../lane/inline-lane.js';
+import { InlineLane, type InlineLaneOptions } from '../lane/inline-lane.js';
 import { COMMAND_SUBMIT } from '../lane/messages.js';
 import type { RecordRing } from '../lane/record-ring.js';
 import {
@@ -27,7 +27,8 @@ import {
   releaseRecord,
   reserveRecord,
 } from '../lane/record-ring.hot.js';
-import { createFixedMemory, destroyFixedMemory, type FixedMemory } from '../memory/fixed-memory.js';
+import { type FixedMemory, type MemorySource, mappedMemory } from '../memory/fixed-memory.js';
+import type { GpuProvider } from '../memory/staging-device.js';
 import { closeDoorbell, createDoorbell, ringDoorbell } from '../transport/tcp/readiness.js';
 import { readZeroCopy, type ZeroCopyStats } from './zero-copy-stats.js';
 import { WakePipe } from '../transport/tcp/wake-pipe.js';
@@ -41,15 +42,27 @@ export interface LaneSetOptions {
   readonly cpus: readonly (readonly number[])[];
   readonly controlFd: number;
   readonly isZeroCopy: boolean;
+  readonly staging: StagingChoice;
   readonly stallUs: number;
   readonly isChecked: boolean;
   readonly receiveBytes: number;
-  /** Only without threads: how a channel's descriptor becomes a port. */
-  readonly openPort?: PortOpener;
+  /** Only without threads: where ports and time come from. */
+  readonly inline?: InlineLaneOptions;
+  /** Where memory comes from; mapped unless a simulation keeps it from run to run. */
+  readonly memory?: MemorySource;
   onEvent(laneIndex: number, kind: number, at: number): void;
   /** Something happened while the main thread slept. */
   onWake(): void;
   onLaneFailed(laneIndex: number, error: Error): void;
+}
+
+/** How lanes reach GPUs. */
+export interface StagingChoice {
+  readonly stagingBytes: number;
+  /** Module that stands in for CUDA; empty: CUDA. */
+  readonly gpuModule: string;
+  /** For a lane inside the caller; undefined where there is none. */
+  openProvider(): GpuProvider | undefined;
 }
 
 interface LaneHandle {
@@ -76,36 +89,43 @@ export class LaneSet {
   readonly offsets: SharedOffsets;
   readonly #options: LaneSetOptions;
   readonly #lanes: LaneHandle[] = [];
-  readonly #inline: InlineLane | undefined;
+  /** The lanes themselves where no threads run them. */
+  readonly inline: readonly InlineLane[];
   readonly #wakePipe: WakePipe | undefined;
 
   constructor(options: LaneSetOptions) {
     this.#options = options;
     this.offsets = sharedOffsets(options.shape);
-    this.shared = createFixedMemory(this.offsets.totalBytes, { isReserveOnly: true });
+    const memory = options.memory ?? mappedMemory;
+    this.shared = memory.create(this.offsets.totalBytes, { isReserveOnly: true });
     for (let index = 0; index < options.shape.laneCount; index++) {
       const controlAt = this.offsets.lanesAt + index * this.offsets.laneBytes;
       const doorbellFd = options.progress === 'lanes' ? createDoorbell() : -1;
       const rings = laneRings(this.shared, controlAt);
       this.#lanes.push({ controlAt, ...rings, doorbellFd, worker: undefined, isDead: false });
     }
-    if (options.progress === 'caller') {
-      const { shape, sessionCount } = options;
-      const core = new LaneCore({
-        shared: this.shared,
-        shape,
-        laneIndex: 0,
-        sessionCount,
-        ackDelayTurns: 1,
-        isZeroCopy: options.isZeroCopy,
-        stallUs: options.stallUs,
-        isChecked: options.isChecked,
-        receiveBytes: options.receiveBytes,
-      });
-      this.#inline = new InlineLane(core, options.openPort);
-    } else {
-      this.#wakePipe = new WakePipe(() => options.onWake());
-    }
+    const isCallerDriven = options.progress === 'caller';
+    this.inline = isCallerDriven ? this.#lanes.map((_, index) => this.#inlineLane(index)) : [];
+    if (!isCallerDriven) this.#wakePipe = new WakePipe(() => options.onWake());
+  }
+
+  #inlineLane(laneIndex: number): InlineLane {
+    const { shape, sessionCount, isZeroCopy, stallUs, inline, memory } = this.#options;
+    const { isChecked, receiveBytes, staging } = this.#options;
+    const core = new LaneCore({
+      shared: this.shared,
+      shape,
+      laneIndex,
+      sessionCount,
+      ackDelayTurns: 1,
+      isZeroCopy,
+      staging: { provider: staging.openProvider(), stagingBytes: staging.stagingBytes },
+      stallUs,
+      isChecked,
+      receiveBytes,
+      ...(memory === undefined ? {} : { memory }),
+    });
+    return new InlineLane(core, inline);
   }
 
   get count(): number {
@@ -119,7 +139,7 @@ export class LaneSet {
 
   /** Starts the threads and waits until each runs. */
   async start(): Promise<void> {
-    if (this.#inline !== undefined) return;
+    if (this.inline.length > 0) return;
     await Promise.all(this.#lanes.map((lane, index) => this.#startWorker(lane, index)));
     Atomics.store(this.shared.int32, ENGINE_MAIN_SLEEPS, 1);
   }
@@ -127,6 +147,7 @@ export class LaneSet {
   #startWorker(lane: LaneHandle, laneIndex: number): Promise<void> {
     const { shape, sessionCount, spinUs, cpus, controlFd, isZeroCopy } = this.#options;
     const { stallUs, isChecked, receiveBytes } = this.#options;
+    const { stagingBytes, gpuModule } = this.#options.staging;
     const workerData: LaneWorkerData = {
       sharedAddr: this.shared.addr,
       sharedBytes: this.shared.bytes,
@@ -139,6 +160,8 @@ export class LaneSet {
       spinUs,
       cpus: cpus[laneIndex] ?? [],
       isZeroCopy,
+      stagingBytes,
+      gpuModule,
       stallUs,
       isChecked,
       receiveBytes,
@@ -201,7 +224,14 @@ export class LaneSet {
 
   /** Without threads: moves what can be moved now. */
   progress(): number {
-    return this.#inline === undefined ? 0 : this.#inline.step();
+    let moved = 0;
+    for (let index = 0; index < this.inline.length; index++) moved += this.stepInline(index);
+    return moved;
+  }
+
+  /** Without threads: moves what one lane can move now. */
+  stepInline(laneIndex: number): number {
+    return this.inline[laneIndex]?.step() ?? 0;
   }
 
   /** Hands every waiting event to the owner. */
@@ -256,9 +286,9 @@ export class LaneSet {
       }),
     );
     onStopped();
-    this.#inline?.close();
+    for (const lane of this.inline) lane.close();
     this.#wakePipe?.close();
-    destroyFixedMemory(this.shared);
+    (this.#options.memory ?? mappedMemory).destroy(this.shared);
   }
 }
 

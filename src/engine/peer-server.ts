@@ -202,18 +202,7 @@ export class PeerServer {
       throw new TcpxError('ERR_WIRE_LIMIT', `${connection.where}: no channel ${channelIndex}`);
     }
     checkAttach(session.facts.key, connection, attach);
-    const { book } = session.recovery;
-    // Each epoch is used once: a recorded ATTACH cannot be played again.
-    if (epoch !== book.epoch(channelIndex) + 1) {
-      throw new TcpxError(
-        'ERR_WIRE_STATE',
-        `channel ${channelIndex} had epoch ${book.epoch(channelIndex)}, not ${epoch} − 1`,
-      );
-    }
-    await session.recovery.clear(channelIndex);
-    if (session.isEnding() || book.isUp(channelIndex)) {
-      throw new TcpxError('ERR_PEER_STALE_SESSION', `${session.peer}: the session has ended`);
-    }
+    await sessions.makeRoom(session, channelIndex, epoch);
     tuneSocket(connection.socket.fd, socketTuning(config));
     admitChannel(connection, session.facts.key, attach);
     connection.socket.release();

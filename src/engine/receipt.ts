@@ -10,8 +10,11 @@ export interface ChannelReceipt {
 
 export interface Receipt {
   readonly peer: string;
-  /** How the bytes went: `tcp host` is kernel TCP, memory in place. */
-  readonly path: 'tcp host';
+  /**
+   * How the bytes went: `tcp host` is kernel TCP, memory in place; `tcp staged` is kernel TCP with
+   * GPU memory at one end or both, copied through pinned memory there.
+   */
+  readonly path: TransferPath;
   readonly trust: string;
   readonly operation: 'write' | 'read' | 'notify';
   readonly bytes: number;
@@ -24,4 +27,20 @@ export interface Receipt {
   readonly channels: readonly ChannelReceipt[];
   /** Post to confirmation; to now while it is in flight. */
   readonly durationUs: number;
+  /** Of a staged transfer: what this end saw of each stage. */
+  readonly stages?: StageTimes;
+}
+
+export type TransferPath = 'tcp host' | 'tcp staged';
+
+/**
+ * Microseconds, summed over the chunks, so more than the duration where stages overlap. An end
+ * sees its own stages: the initiator of a write copies out and sends (until the target has
+ * confirmed, its copy included); that of a read receives (from the request on) and copies in.
+ */
+export interface StageTimes {
+  readonly copyOutUs: number;
+  readonly sendUs: number;
+  readonly receiveUs: number;
+  readonly copyInUs: number;
 }

@@ -73,10 +73,11 @@ export class Recovery {
 
   /** A connection was handed to its lane. */
   onAttached(channel: number, epoch: number): void {
-    this.book.setUp(channel, epoch);
+    if (this.book.setUp(channel, epoch).isToDrop) this.#drop(channel);
     if (epoch > 0)
       this.#host.log.warn('channel is back', { peer: this.#host.peer, channel, epoch });
     this.#weighLoss();
+    this.#judgeSoon();
   }
 
   /** The lane has closed its end of a channel. */
@@ -118,7 +119,13 @@ export class Recovery {
     }
     const order = this.book.onFence(fence);
     if (order.isToDrop) this.#drop(fence.channel);
+    if (order.isToAnswer) this.#answer(fence.channel, fence.epoch);
     if (order.settle !== undefined) this.#settle(order.settle);
+  }
+
+  // A connection that the peer had, and this end never: nothing has landed on it.
+  #answer(channel: number, epoch: number): void {
+    this.#host.postSignal(encodeFence({ channel, epoch, landed: 0, refusals: [] }));
   }
 
   #settle(fence: Fence): void {
@@ -139,13 +146,17 @@ export class Recovery {
   /** A channel stands still, or moves again. */
   onStalled(channel: number, epoch: number, isStalled: boolean): void {
     if (this.#isOver || !this.book.setStalled(channel, epoch, isStalled)) return;
-    if (isStalled && this.#cancelJudge === undefined) {
-      this.#cancelJudge = this.#after(GRACE_MS, () => {
-        this.#cancelJudge = undefined;
-        this.#judge();
-      });
-    }
     if (!isStalled) this.#weighLoss();
+    this.#judgeSoon();
+  }
+
+  // Also when one comes or moves again: those that still stand can be given up only now.
+  #judgeSoon(): void {
+    if (this.book.stalled.length === 0) return;
+    this.#cancelJudge ??= this.#after(GRACE_MS, () => {
+      this.#cancelJudge = undefined;
+      this.#judge();
+    });
   }
 
   // One that stands still while others move is given up. Where all do, there is nothing to gain by
@@ -163,7 +174,7 @@ export class Recovery {
       `${this.#host.peer}: nothing has moved on any channel`,
     );
     this.#weighLoss();
-    this.#redialSoon(first, RETRY_FIRST_MS);
+    this.#redialSoon(first, RETRY_LAST_MS);
   }
 
   /** The peer's end of the control connection was closed by its owner: the process has ended. */
@@ -220,9 +231,11 @@ export class Recovery {
       this.#dialing.delete(channel);
       return;
     }
-    const outcome = await redial(channel, this.book.epoch(channel) + 1);
+    const epoch = this.book.nextEpoch(channel);
+    const outcome = await redial(channel, epoch);
     this.#dialing.delete(channel);
     if (this.#hasStopped() || outcome === 'attached') return;
+    if (this.book.setFailed(channel, epoch).isToAnswer) this.#answer(channel, epoch);
     if (outcome === 'unknown' || (outcome === 'refused' && this.book.living.length === 0)) {
       this.#loseAtOnce(outcome);
       return;
@@ -252,7 +265,8 @@ export class Recovery {
 
   /** Closes this end of a channel, if it lives, so that its index can be attached anew. */
   async clear(channel: number): Promise<void> {
-    if (!this.book.isUp(channel)) return;
+    // Over: nobody would answer, and the session's index may have a new owner.
+    if (this.#isOver || !this.book.isUp(channel)) return;
     const down = new Promise<void>((resolve) => {
       this.#downWaiters.push({ channel, resolve });
     });

@@ -22,12 +22,14 @@ import {
   PAIR_REMOTE_OFFSET,
   REMOTE_GENERATION,
   REMOTE_KEY,
+  REMOTE_LOCAL_DEVICE,
   REMOTE_SLOT,
   REQUEST_ENTRY_BYTES,
   requestBytes,
 } from '../flow/request-layout.js';
 import type { FixedMemory } from '../memory/fixed-memory.js';
 import type { Region, RegionDescriptor } from '../memory/region.js';
+import { GPUS_MAX } from '../memory/staging-device.js';
 import { TABLE_ENTRIES_MAX } from '../wire/data-frame.js';
 
 /** One block: `bytes` from a place in local memory to a place in the peer's, or back. */
@@ -43,6 +45,8 @@ export interface RequestPlan {
   readonly pairs: PairColumns;
   readonly chunks: readonly Chunk[];
   readonly remotes: readonly RegionDescriptor[];
+  /** For each entry of `remotes`: the GPU + 1 that its local halves lie on, 0 host memory. */
+  readonly localDevices: readonly number[];
   /** Distinct local regions: each is held while the request is in flight. */
   readonly locals: readonly Region[];
   readonly totalBytes: number;
@@ -67,8 +71,9 @@ export function planRequest(
 ): RequestPlan {
   const rows = isColumns(blocks) ? blocks : columnsOf(blocks);
   if (rows.count === 0) throw new TcpxError('ERR_USAGE_ARGUMENT', 'a request needs a block');
-  const { locals, remotes } = rows;
-  for (const remote of remotes) checkKey(remote);
+  const { locals } = rows;
+  for (const remote of rows.remotes) checkKey(remote);
+  const groups = new RemoteGroups(rows);
   const columns = emptyColumns(rows.count);
   let totalBytes = 0;
   for (let index = 0; index < rows.count; index++) {
@@ -78,7 +83,7 @@ export function planRequest(
     const localOffset = rows.localOffsets[index] ?? 0;
     const remoteOffset = rows.remoteOffsets[index] ?? 0;
     const local = locals[localIndex];
-    const remote = remotes[remoteIndex];
+    const remote = rows.remotes[remoteIndex];
     if (local === undefined || remote === undefined) throw noRegion(index);
     if (!isInside(localOffset, bytes, local.bytes)) {
       throw outside(`block ${index} local`, localOffset, bytes, local.bytes);
@@ -89,12 +94,48 @@ export function planRequest(
     columns.localAddr[index] = local.addr + localOffset;
     columns.remoteOffset[index] = remoteOffset;
     columns.bytes[index] = bytes;
-    columns.remoteIndex[index] = remoteIndex;
+    columns.remoteIndex[index] = groups.indexOf(remoteIndex, (local.device ?? -1) + 1);
     totalBytes += bytes;
   }
   const pairs = mergePairs(columns);
   const chunks = planChunks(pairs, { ...limits, pairsMax: TABLE_ENTRIES_MAX });
-  return { pairs, chunks, remotes, locals, totalBytes };
+  const { remotes, localDevices } = groups;
+  return { pairs, chunks, remotes, localDevices, locals, totalBytes };
+}
+
+/**
+ * A chunk has one remote region, and its local half lies in one place: a remote region appears once
+ * for each place (host memory, GPU n) that is paired with it, almost always once.
+ */
+class RemoteGroups {
+  readonly remotes: RegionDescriptor[];
+  readonly localDevices: number[];
+  readonly #source: readonly RegionDescriptor[];
+  readonly #indexes = new Map<number, number>();
+  #lastKey = -1;
+  #lastIndex = -1;
+
+  constructor(rows: BlockColumns) {
+    this.#source = rows.remotes;
+    this.remotes = [];
+    this.localDevices = [];
+  }
+
+  indexOf(remoteIndex: number, localDevice: number): number {
+    const key = remoteIndex * (GPUS_MAX + 1) + localDevice;
+    if (key === this.#lastKey) return this.#lastIndex;
+    this.#lastKey = key;
+    this.#lastIndex = this.#indexes.get(key) ?? this.#add(key, remoteIndex, localDevice);
+    return this.#lastIndex;
+  }
+
+  #add(key: number, remoteIndex: number, localDevice: number): number {
+    const remote = this.#source[remoteIndex];
+    if (remote === undefined) throw noRegion(remoteIndex);
+    this.localDevices.push(localDevice);
+    this.#indexes.set(key, this.remotes.length);
+    return this.remotes.push(remote) - 1;
+  }
 }
 
 function isColumns(blocks: readonly Block[] | BlockColumns): blocks is BlockColumns {
@@ -178,7 +219,9 @@ export function writeRequest(
     chunksAt: at + (plan.remotes.length + plan.pairs.count) * REQUEST_ENTRY_BYTES,
   };
   for (const [index, remote] of plan.remotes.entries()) {
-    writeRemote(memory.uint32, (arenaAt + places.remotesAt) / 4 + index * ENTRY_WORDS, remote);
+    const word = (arenaAt + places.remotesAt) / 4 + index * ENTRY_WORDS;
+    writeRemote(memory.uint32, word, remote);
+    memory.uint32[word + REMOTE_LOCAL_DEVICE] = plan.localDevices[index] ?? 0;
   }
   writePairs(memory.float64, (arenaAt + places.pairsAt) / 8, plan.pairs);
   for (const [index, chunk] of plan.chunks.entries()) {

@@ -19,6 +19,7 @@ import { withCode } from '../testing/expect-error.js';
 import { mappedBytes, openDescriptors } from '../testing/process-resources.js';
 import { listenRaw, RawPeer } from '../testing/raw-peer.js';
 import { ControlKind } from '../wire/control-frame.js';
+import { ControlChannel } from './control-channel.js';
 import { proofOf } from './trust.js';
 
 after(closeEngines);
@@ -148,7 +149,9 @@ test('resources: closing is orderly when the peer has gone a moment ago', async 
   for (let round = 0; round < 5; round++) {
     const pair = await openPair({ 'lane.progress': 'caller' });
     // As after a reset that nobody has looked at yet: the goodbye cannot be sent.
-    shutdownSocket(pair.session.control.socket.fd);
+    const { control } = pair.session;
+    assert.ok(control instanceof ControlChannel);
+    shutdownSocket(control.socket.fd);
     await pair.drive(pair.session.close());
     await pair.close();
     assert.equal(pair.session.state, 'closed');

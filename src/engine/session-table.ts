@@ -1,6 +1,6 @@
 // Sessions by index: made by a handshake, spread over lanes, closed once every lane has let go.
 
-import { systemClock } from '../base/clock.js';
+import { type Clock, systemClock } from '../base/clock.js';
 import { TcpxError, toTcpxError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
 import type { Timers } from '../base/timers.js';
@@ -9,7 +9,6 @@ import { END_OF_STREAM } from '../transport/tcp/control-socket.js';
 import { closeSocket } from '../transport/tcp/dial.js';
 import type { Agreement } from '../wire/control-frame.js';
 import { ControlKind } from '../wire/control-frame.js';
-import type { ControlChannel } from './control-channel.js';
 import { laneOfChannel } from './lane-placement.js';
 import type { LaneSet } from './lane-set.js';
 import {
@@ -18,7 +17,7 @@ import {
   type RecoveryLimits,
   type RedialOutcome,
 } from './recovery.js';
-import { Session, type SessionHost } from './session.js';
+import { Session, type SessionControl, type SessionHost } from './session.js';
 
 /** What happens to the transfers of a session when its channels come and go. */
 export interface SessionTransfers {
@@ -38,7 +37,7 @@ export interface NewSession {
   readonly peerGeneration: Uint8Array;
   readonly agreement: Agreement;
   readonly key: Uint8Array;
-  readonly control: ControlChannel;
+  readonly control: SessionControl;
   /** The client's way to attach a channel anew. */
   readonly redial?: (session: Session, channel: number, epoch: number) => Promise<RedialOutcome>;
 }
@@ -51,10 +50,15 @@ export interface SessionTableOptions {
   readonly log: Log;
   readonly timers: Timers;
   readonly limits: RecoveryLimits;
+  /** The system's, and sockets, unless a simulation has its own. */
+  readonly clock?: Clock;
+  readonly closeConnection?: (fd: number) => void;
 }
 
 export class SessionTable {
   readonly #options: SessionTableOptions;
+  readonly #clock: Clock;
+  readonly #closeConnection: (fd: number) => void;
   readonly #byIndex: (Session | undefined)[] = [];
   /** Set once by the engine, before any session exists. */
   host: SessionHost | undefined;
@@ -62,6 +66,8 @@ export class SessionTable {
 
   constructor(options: SessionTableOptions) {
     this.#options = options;
+    this.#clock = options.clock ?? systemClock;
+    this.#closeConnection = options.closeConnection ?? closeSocket;
   }
 
   list(): Session[] {
@@ -107,7 +113,7 @@ export class SessionTable {
       log,
       timers,
       peer: session.peer,
-      nowUs: () => systemClock.nowUs(),
+      nowUs: () => this.#clock.nowUs(),
       command: (lane, kind, words) => this.#options.lanes.command(lane, kind, words),
       postSignal: (bytes) => this.#postSignal(session, bytes),
       onChannelsChanged: () => this.transfers?.onChannelsChanged(session),
@@ -138,13 +144,32 @@ export class SessionTable {
     );
   }
 
+  /** A peer attaches a channel anew: its old connection is closed at this end first. */
+  async makeRoom(session: Session, channel: number, epoch: number): Promise<void> {
+    const { book } = session.recovery;
+    do {
+      // Each epoch is used once: a recorded ATTACH cannot be played again.
+      if (epoch <= book.epoch(channel)) {
+        throw new TcpxError(
+          'ERR_WIRE_STATE',
+          `channel ${channel} has had epoch ${book.epoch(channel)}: ${epoch} is too late`,
+        );
+      }
+      await session.recovery.clear(channel);
+      if (session.isEnding()) {
+        throw new TcpxError('ERR_PEER_STALE_SESSION', `${session.peer}: the session has ended`);
+      }
+      // Another attempt may have come in meanwhile: the later one counts.
+    } while (epoch <= book.epoch(channel) || book.isUp(channel));
+  }
+
   /** Hands a connected data socket to its lane; true when it was the last that was lacking. */
   addChannel(session: Session, channel: number, epoch: number, fd: number, nic: string): boolean {
     const { index, agreement, nics } = session.facts;
     const { book } = session.recovery;
     // It may have ended while this connection proved itself; its index may have a new owner.
     if (session.isEnding() || book.isUp(channel)) {
-      closeSocket(fd);
+      this.#closeConnection(fd);
       throw new TcpxError('ERR_PEER_LOST', `${session.peer}: the session ended while attaching`);
     }
     nics[channel] = nic;

@@ -2,17 +2,19 @@
 
 import { TcpxError } from '../base/errors.js';
 import type { Agreement } from '../wire/control-frame.js';
-import { ControlKind } from '../wire/control-frame.js';
-import type { ControlChannel } from './control-channel.js';
+import { ControlKind, type ControlMessage } from '../wire/control-frame.js';
 import type { Recovery } from './recovery.js';
 import type { Block, BlockColumns, RequestPlan } from './request.js';
 import { SessionState, nextSessionState } from './session-state.js';
 import type { Transfer } from './transfer.js';
+import type { SourceEvent } from './transfer-table.js';
 
 export interface PostOptions {
   /** Delivered to the peer after every byte has landed. */
   readonly notify?: Uint8Array | string;
   readonly deadlineMs?: number;
+  /** CUDA event of this process after which the source may be read; for writes. */
+  readonly sourceReady?: SourceEvent;
   /** Cancels the transfer when aborted. */
   readonly signal?: AbortSignal;
 }
@@ -28,6 +30,19 @@ export interface SessionHost {
   closeSession(session: Session, error: TcpxError): void;
   /** Where callers drive: keeps data moving until the promise settles. */
   drive<T>(promise: Promise<T>): Promise<T>;
+}
+
+/** The control connection, as far as a session needs it. */
+export interface SessionControl {
+  /** Where the peer is, for messages to people. */
+  readonly where: string;
+  readonly isOpen: boolean;
+  send(message: ControlMessage): void;
+  handOver(
+    onMessage: (message: ControlMessage) => void,
+    onFailure: (error: TcpxError) => void,
+  ): void;
+  close(): void;
 }
 
 /** A prepared request: post it as often as you like, then release it. */
@@ -65,7 +80,7 @@ export interface StrandedChunk {
 
 export class Session {
   readonly facts: SessionFacts;
-  readonly control: ControlChannel;
+  readonly control: SessionControl;
   readonly #host: SessionHost;
   #state: SessionState = SessionState.Attaching;
   /** What lives of its channels; set when the session is made. */
@@ -81,7 +96,7 @@ export class Session {
   constructor(
     host: SessionHost,
     facts: SessionFacts,
-    control: ControlChannel,
+    control: SessionControl,
     recover: (session: Session) => Recovery,
   ) {
     this.#host = host;
@@ -155,7 +170,7 @@ export class Session {
 
   /** Says goodbye and gives up what is in flight. */
   async close(): Promise<void> {
-    if (this.#state === SessionState.Ready && this.control.socket.isOpen) this.#sayGoodbye();
+    if (this.#state === SessionState.Ready && this.control.isOpen) this.#sayGoodbye();
     this.#host.closeSession(this, new TcpxError('ERR_USAGE_STATE', `${this.peer}: session closed`));
     await this.#host.drive(this.#closed);
   }

@@ -9,6 +9,8 @@ import {
   TRANSFER_CHUNK_COUNT,
   TRANSFER_CHUNKS_AT,
   TRANSFER_CLAIM,
+  TRANSFER_COPY_IN_US,
+  TRANSFER_COPY_OUT_US,
   TRANSFER_DAMAGED,
   TRANSFER_DAMAGED_ON,
   TRANSFER_FAILURE,
@@ -19,16 +21,22 @@ import {
   TRANSFER_NOTIFY_FRAMED,
   TRANSFER_OPERATION,
   TRANSFER_PAIRS_AT,
+  TRANSFER_RECEIVE_US,
   TRANSFER_REMAINING,
   TRANSFER_REMOTES_AT,
   TRANSFER_RETRIES,
+  TRANSFER_SEND_US,
   TRANSFER_SESSION,
+  TRANSFER_SOURCE_DEVICE,
+  TRANSFER_SOURCE_EVENT,
+  TRANSFER_STAGED,
   TRANSFER_STATE,
   TransferState,
   transferFloat,
   transferWord,
 } from '../lane/layout.js';
 import type { FixedMemory } from '../memory/fixed-memory.js';
+import type { StageTimes } from './receipt.js';
 
 export interface TransferEntry {
   readonly operation: number;
@@ -42,6 +50,16 @@ export interface TransferEntry {
   readonly notifyAt: number;
   /** Lanes that will be told. */
   readonly holders: number;
+  /** GPU memory is at either end. */
+  readonly isStaged?: boolean;
+  /** Event that must have happened before the source is read. */
+  readonly source?: SourceEvent | undefined;
+}
+
+/** A CUDA event of this process. */
+export interface SourceEvent {
+  readonly device: number;
+  readonly handle: number;
 }
 
 /** Entries beyond what programs may use, for the engine's own signals. */
@@ -85,6 +103,10 @@ export class TransferTable {
     int32[word + TRANSFER_DAMAGED] = 0;
     int32[word + TRANSFER_DAMAGED_ON] = 0;
     int32[word + TRANSFER_NOTIFY_FRAMED] = 0;
+    int32[word + TRANSFER_STAGED] = entry.isStaged === true ? 1 : 0;
+    int32[word + TRANSFER_SOURCE_DEVICE] = (entry.source?.device ?? -1) + 1;
+    float64[float + TRANSFER_SOURCE_EVENT] = entry.source?.handle ?? 0;
+    int32.fill(0, word + TRANSFER_COPY_OUT_US, word + TRANSFER_COPY_IN_US + 1);
     float64[float + TRANSFER_REMOTES_AT] = entry.remotesAt;
     float64[float + TRANSFER_PAIRS_AT] = entry.pairsAt;
     float64[float + TRANSFER_CHUNKS_AT] = entry.chunksAt;
@@ -114,6 +136,12 @@ export class TransferTable {
   hasFree(): boolean {
     if (this.#freeCount <= SIGNAL_ENTRIES) this.#reclaim();
     return this.#freeCount > SIGNAL_ENTRIES;
+  }
+
+  /** Entries in flight, and finished ones that a lane may still look at. */
+  usedCount(): number {
+    this.#reclaim();
+    return this.#count - this.#freeCount;
   }
 
   #takeFree(): number {
@@ -159,6 +187,17 @@ export class TransferTable {
 
   channelChunks(slot: number, channel: number): number {
     return this.#memory.int32[this.#word(slot, TRANSFER_CHANNEL_CHUNKS) + channel] ?? 0;
+  }
+
+  /** Sums over the chunks, as far as this end saw them. */
+  stageTimes(slot: number): StageTimes {
+    const read = (word: number): number => (this.#memory.int32[this.#word(slot, word)] ?? 0) >>> 0;
+    return {
+      copyOutUs: read(TRANSFER_COPY_OUT_US),
+      sendUs: read(TRANSFER_SEND_US),
+      receiveUs: read(TRANSFER_RECEIVE_US),
+      copyInUs: read(TRANSFER_COPY_IN_US),
+    };
   }
 
   /** The owner has read what it wanted from a finished entry. */

@@ -7,11 +7,13 @@ import {
   FAIL_CANCELLED,
   FAIL_CHECKSUM,
   FAIL_EXPIRED,
+  FAIL_DEVICE,
   FAIL_KEY,
+  FAIL_PEER_DEVICE,
   FAIL_RIGHTS,
   FAIL_STALE,
 } from '../lane/layout.js';
-import type { ChannelReceipt, Receipt } from './receipt.js';
+import type { ChannelReceipt, Receipt, StageTimes, TransferPath } from './receipt.js';
 
 export type TransferStatus = 'active' | 'done' | 'failed';
 
@@ -27,6 +29,8 @@ export interface TransferHost {
   endAwait(): void;
   requestCancel(slot: number, generation: number): void;
   nowUs(): number;
+  /** Calls after this time; returns what takes it back. */
+  after(delayMs: number, act: () => void): () => void;
 }
 
 /** The facts that are fixed at post. */
@@ -39,12 +43,14 @@ export interface TransferFacts {
   readonly peer: string;
   readonly trust: string;
   readonly postedUs: number;
+  readonly path: TransferPath;
 }
 
 /** What the engine reads from the entry when the transfer finishes. */
 export interface TransferOutcome {
   readonly failure: number;
   readonly channels: readonly ChannelReceipt[];
+  readonly stages?: StageTimes | undefined;
   /** Chunks and notifications that had to be sent again. */
   readonly retries: number;
   /** Of them: those that had arrived with a wrong checksum, and where the last had. */
@@ -63,7 +69,7 @@ export class Transfer {
   #promise: Promise<Receipt> | undefined;
   #resolve: ((receipt: Receipt) => void) | undefined;
   #reject: ((error: TcpxError) => void) | undefined;
-  #deadline: NodeJS.Timeout | undefined;
+  #cancelDeadline: (() => void) | undefined;
   #releaseSignal: (() => void) | undefined;
   #cancelCode: ErrorCode = 'ERR_XFER_CANCELLED';
 
@@ -131,18 +137,19 @@ export class Transfer {
 
   /** Cancels by itself after this time. */
   setDeadline(deadlineMs: number): void {
-    this.#deadline = setTimeout(() => {
+    this.#cancelDeadline = this.#host.after(deadlineMs, () => {
       this.#cancelCode = 'ERR_XFER_DEADLINE';
       this.cancel();
-    }, deadlineMs);
+    });
   }
 
   receipt(): Receipt {
     const { facts } = this;
     const channels = this.#outcome?.channels ?? [];
+    const stages = this.#outcome?.stages;
     return {
       peer: facts.peer,
-      path: 'tcp host',
+      path: facts.path,
       trust: facts.trust,
       operation: facts.operation,
       bytes: facts.bytes,
@@ -152,6 +159,7 @@ export class Transfer {
       damaged: this.#outcome?.damaged ?? 0,
       channels,
       durationUs: (this.#finishedUs || this.#host.nowUs()) - facts.postedUs,
+      ...(stages === undefined ? {} : { stages }),
     };
   }
 
@@ -159,7 +167,7 @@ export class Transfer {
   settle(outcome: TransferOutcome): void {
     this.#outcome = outcome;
     this.#finishedUs = this.#host.nowUs();
-    clearTimeout(this.#deadline);
+    this.#cancelDeadline?.();
     this.#releaseSignal?.();
     if (outcome.failure !== 0) this.#error = this.#failureError(outcome);
     if (this.#resolve === undefined) return;
@@ -198,6 +206,10 @@ export class Transfer {
         return 'ERR_PEER_EXPIRED';
       case FAIL_CANCELLED:
         return this.#cancelCode;
+      case FAIL_DEVICE:
+        return 'ERR_XFER_DEVICE';
+      case FAIL_PEER_DEVICE:
+        return 'ERR_PEER_DEVICE';
       default:
         return 'ERR_XFER_FAILED';
     }
@@ -211,6 +223,8 @@ const FAILURE_TEXTS: Partial<Record<ErrorCode, string>> = {
   ERR_PEER_BOUNDS: 'the operation reaches beyond the region',
   ERR_XFER_CHECKSUM: 'arrived damaged again and again',
   ERR_PEER_EXPIRED: 'the time for which the peer granted the region is over',
+  ERR_PEER_DEVICE: 'a GPU copy failed at the peer',
+  ERR_XFER_DEVICE: 'a GPU copy failed here',
   ERR_XFER_CANCELLED: 'cancelled',
   ERR_XFER_DEADLINE: 'deadline passed',
   ERR_XFER_FAILED: 'the session is gone',

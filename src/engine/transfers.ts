@@ -1,6 +1,6 @@
 // Requests and transfers: prepared into the arena, posted to the lanes, settled from their events.
 
-import { systemClock } from '../base/clock.js';
+import { type Clock, systemClock } from '../base/clock.js';
 import { TcpxError } from '../base/errors.js';
 import {
   ENGINE_FINISHED,
@@ -16,7 +16,7 @@ import type { RegionRegistry } from '../memory/region.js';
 import { waitForChange } from '../memory/thread-wait.js';
 import { NOTIFICATION_BYTES_MAX } from '../wire/data-frame.js';
 import type { LaneSet } from './lane-set.js';
-import type { ChannelReceipt } from './receipt.js';
+import type { ChannelReceipt, TransferPath } from './receipt.js';
 import {
   type Block,
   type BlockColumns,
@@ -28,7 +28,7 @@ import {
 import type { PostOptions, Request, Session } from './session.js';
 import { Transfer, type TransferHost } from './transfer.js';
 import { type InFlight, TransferMoves } from './transfer-moves.js';
-import { SIGNAL_ENTRIES, TransferTable } from './transfer-table.js';
+import { SIGNAL_ENTRIES, type SourceEvent, TransferTable } from './transfer-table.js';
 
 export interface TransfersOptions {
   readonly lanes: LaneSet;
@@ -37,6 +37,12 @@ export interface TransfersOptions {
   readonly transfersMax: number;
   readonly trustName: string;
   readonly isCallerDriven: boolean;
+  /** What transfers are timed by; the system's unless a simulation has its own. */
+  readonly clock?: Clock;
+  /** Calls after this time; a timer of the event loop unless a simulation has its own. */
+  readonly after?: (delayMs: number, act: () => void) => () => void;
+  /** Makes the lanes know a GPU. */
+  openDevice(device: number): void;
   poll(): void;
 }
 
@@ -51,6 +57,7 @@ export class Transfers implements TransferHost {
   readonly #table: TransferTable;
   readonly #inFlight: (InFlight | undefined)[] = [];
   readonly #moves: TransferMoves;
+  readonly #clock: Clock;
   #awaiting = 0;
   #isClosed = false;
   #isPumping = false;
@@ -59,6 +66,7 @@ export class Transfers implements TransferHost {
 
   constructor(options: TransfersOptions) {
     this.#options = options;
+    this.#clock = options.clock ?? systemClock;
     const { shared, offsets } = options.lanes;
     const entries = options.transfersMax + SIGNAL_ENTRIES;
     this.#table = new TransferTable(shared, offsets.transfersAt, entries);
@@ -122,6 +130,8 @@ export class Transfers implements TransferHost {
     }
     for (const region of plan.locals) this.#options.regions.assertRegistered(region);
     this.#table.assertFree();
+    const source = checkSource(operation, options.sourceReady);
+    if (source !== undefined) this.#options.openDevice(source.device);
     const notify = this.#placeNotification(options.notify);
     for (const region of plan.locals) this.#options.regions.retain(region);
     const lanes = session.recovery.book.livingLanes;
@@ -136,6 +146,8 @@ export class Transfers implements TransferHost {
       notifyBytes: notify.notifyBytes,
       notifyAt: notify.notifyAt,
       holders,
+      isStaged: pathOf(plan) === 'tcp staged',
+      source,
     });
     const transfer = new Transfer(this, {
       slot,
@@ -145,7 +157,8 @@ export class Transfers implements TransferHost {
       chunks: plan.chunks.length,
       peer: session.peer,
       trust: this.#options.trustName,
-      postedUs: systemClock.nowUs(),
+      postedUs: this.nowUs(),
+      path: pathOf(plan),
     });
     const entry = { transfer, session, locals: plan.locals, ...notify, onSettled, laneBits: 0 };
     this.#inFlight[slot] = entry;
@@ -185,7 +198,8 @@ export class Transfers implements TransferHost {
       chunks: 0,
       peer: session.peer,
       trust: this.#options.trustName,
-      postedUs: systemClock.nowUs(),
+      postedUs: this.nowUs(),
+      path: 'tcp host',
     });
     const entry = { transfer, session, locals: [], ...notify, onSettled: undefined, laneBits: 0 };
     this.#inFlight[slot] = entry;
@@ -263,6 +277,8 @@ export class Transfers implements TransferHost {
     for (const region of entry.locals) this.#options.regions.release(region);
     if (entry.notifyAt >= 0) this.#options.arena.free(entry.notifyAt, entry.notifyBytes);
     entry.onSettled?.();
+    const isStaged = entry.transfer.facts.path === 'tcp staged';
+    const stages = isStaged ? this.#table.stageTimes(slot) : undefined;
     const sessionError = failure === FAIL_CHANNEL ? entry.session.error : undefined;
     const retries = this.#table.retries(slot);
     const damaged = this.#table.damaged(slot);
@@ -271,6 +287,7 @@ export class Transfers implements TransferHost {
     entry.transfer.settle({
       failure,
       channels,
+      stages,
       retries,
       damaged: damaged.count,
       damagedWhere: damaged.count > 0 ? where : '',
@@ -315,7 +332,18 @@ export class Transfers implements TransferHost {
   }
 
   nowUs(): number {
-    return systemClock.nowUs();
+    return this.#clock.nowUs();
+  }
+
+  after(delayMs: number, act: () => void): () => void {
+    if (this.#options.after !== undefined) return this.#options.after(delayMs, act);
+    const timer = setTimeout(act, delayMs);
+    return () => clearTimeout(timer);
+  }
+
+  /** Entries that a lane or a program still uses, signals included. */
+  get entriesUsed(): number {
+    return this.#table.usedCount();
   }
 
   requestCancel(slot: number, generation: number): void {
@@ -347,6 +375,20 @@ export class Transfers implements TransferHost {
     this.#pollCount = (this.#pollCount + 1) | 0;
     return this.#options.isCallerDriven && (this.#pollCount & CONTROL_POLL_MASK) === 0;
   }
+}
+
+function pathOf(plan: Request['plan']): TransferPath {
+  const isOnGpu = (place: { readonly device?: number }): boolean => place.device !== undefined;
+  return plan.locals.some(isOnGpu) || plan.remotes.some(isOnGpu) ? 'tcp staged' : 'tcp host';
+}
+
+function checkSource(operation: 'write' | 'read', event: SourceEvent | undefined) {
+  if (event === undefined) return undefined;
+  if (operation === 'read') {
+    throw new TcpxError('ERR_USAGE_ARGUMENT', 'post: sourceReady goes with a write');
+  }
+  if (Number.isSafeInteger(event.handle) && event.handle > 0) return event;
+  throw new TcpxError('ERR_USAGE_ARGUMENT', `post: ${event.handle} is not the handle of an event`);
 }
 
 function applyOptions(transfer: Transfer, options: PostOptions): void {

@@ -3,6 +3,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs';
 import { TcpxError } from '../base/errors.js';
+import type { Log } from '../base/log.js';
 import type { SettingValues } from '../base/settings.js';
 
 const LABEL = 'nixl-tcpx/1';
@@ -28,6 +29,12 @@ export function loadTrust(values: SettingValues): Trust {
     acceptsNetwork,
     name: acceptsNetwork ? 'network' : 'loopback',
   };
+}
+
+/** Said at every start, whether this end listens or calls. */
+export function warnOfTrust(trust: Trust, log: Log): void {
+  if (trust.name !== 'network') return;
+  log.warn('trust.mode is network: whoever is reached or reaches us is a peer, unproved');
 }
 
 function readSecret(values: SettingValues): Uint8Array | undefined {

@@ -14,6 +14,8 @@ export const ENTRY_FLOATS = REQUEST_ENTRY_BYTES / 8;
 export const REMOTE_SLOT = 0;
 export const REMOTE_GENERATION = 1;
 export const REMOTE_KEY = 2; // four words
+/** Where the local half of its pairs lies: 0 host memory, n + 1 GPU n. */
+export const REMOTE_LOCAL_DEVICE = 6;
 
 // Descriptor pair: Float64 indexes.
 export const PAIR_LOCAL_ADDR = 0;

@@ -4,17 +4,22 @@
 
 import { closeAccess } from '../memory/region-access.hot.js';
 import { assert } from '../base/assert.js';
-import { FRAME_SIGNAL } from '../wire/data-frame.js';
+import { RULE_UNASKED } from '../wire/data-frame-rules.js';
+import { FRAME_SIGNAL, REFUSE_CHECKSUM } from '../wire/data-frame.js';
 import { type Channel, FLIGHT_AGAIN, FLIGHT_HELD, FLIGHT_MASK } from './channel.js';
+import { onChunkConfirmed } from './chunk-confirmed.hot.js';
 import { grantCredit } from './credit.js';
-import { onAck, refuseFlight } from './frame-handlers.hot.js';
+import { refuseFlight } from './frame-handlers.hot.js';
+import { dropIn } from './landing.hot.js';
 import type { LaneHooks } from './lane-commands.js';
 import { type LaneCore, sessionLane } from './lane-core.js';
 import {
   EVENT_RESERVE_BYTES,
+  OPERATION_SIGNAL,
   TRANSFER_CHANNEL_CHUNKS,
   TRANSFER_FAILURE,
   TRANSFER_NOTIFY_FRAMED,
+  TRANSFER_OPERATION,
   TRANSFER_REMAINING,
   TRANSFER_RETRIES,
   transferWord,
@@ -29,6 +34,7 @@ import {
   SETTLE_COMMAND_WORDS,
 } from './messages.js';
 import { publishRecords, reserveRecord, ringFreeBytes } from './record-ring.hot.js';
+import { dropOut } from './staging-send.hot.js';
 import {
   confirmChunks,
   giveUp,
@@ -37,6 +43,9 @@ import {
   takeNotify,
 } from './transfer-progress.hot.js';
 import { TURN_DROPPED, TURN_RULE, TURN_SYSTEM } from './turn.js';
+
+/** In place of a transfer: a signal that has gone elsewhere. */
+const NO_TRANSFER = -1;
 
 /** A turn ended below zero, or main gave the channel up: close it, tell main, keep its flight. */
 export function endChannel(
@@ -48,7 +57,9 @@ export function endChannel(
   const frameKind =
     channel.stagingEnd >= 4 ? (channel.staging.uint8[channel.stagingStart] ?? 0) : 0;
   closeChannel(core, hooks, channel, true);
+  uncountFlight(core, channel);
   reportDown(core, channel, outcome, frameKind);
+  returnSignals(core, channel);
   const session = sessionLane(core, channel.sessionIndex);
   if (session.openChannels > 0) return;
   // Nobody here can send what waits for a channel; whole transfers stay for one that may come.
@@ -58,6 +69,37 @@ export function endChannel(
   while (session.retries.length > 0) {
     returnChunk(core, session.retries.shift() ?? 0, session.retries.shift() ?? 0);
   }
+}
+
+// A fence must not wait for another fence: two channels that are lost together would wait for each
+// other. It may come twice; the second one says nothing new.
+function returnSignals(core: LaneCore, channel: Channel): void {
+  for (let at = channel.writeAcked; at !== channel.writeNext; at = (at + 1) | 0) {
+    const flight = at & FLIGHT_MASK;
+    const slot = channel.writeTransfer[flight] ?? 0;
+    const operation = core.int32[transferWord(core.transfersAt, slot, TRANSFER_OPERATION)];
+    if (operation !== OPERATION_SIGNAL) continue;
+    channel.writeTransfer[flight] = NO_TRANSFER;
+    returnChunk(core, slot, -1);
+  }
+}
+
+// The next connection of this index must not take these chunks for some that it has sent itself.
+function uncountFlight(core: LaneCore, channel: Channel): void {
+  for (let at = channel.writeAcked; at !== channel.writeNext; at = (at + 1) | 0) {
+    const flight = at & FLIGHT_MASK;
+    if ((channel.writeChunk[flight] ?? 0) < 0) continue;
+    addCount(core, channel, channel.writeTransfer[flight] ?? 0, -1);
+  }
+  for (let at = channel.readDone; at !== channel.readNext; at = (at + 1) | 0) {
+    addCount(core, channel, channel.readTransfer[at & FLIGHT_MASK] ?? 0, -1);
+  }
+}
+
+// Chunks of the transfer that went by this channel: with all of them, the notification may follow.
+function addCount(core: LaneCore, channel: Channel, slot: number, count: number): void {
+  const word = transferWord(core.transfersAt, slot, TRANSFER_CHANNEL_CHUNKS) + channel.channelIndex;
+  core.int32[word] = (core.int32[word] ?? 0) + count;
 }
 
 function reportDown(core: LaneCore, channel: Channel, outcome: number, frameKind: number): void {
@@ -103,8 +145,9 @@ export function closeChannel(
   sessionLane(core, channel.sessionIndex).openChannels--;
   channel.isOpen = false;
   hooks.onChannelRemoved(channel);
-  // First of all: what is given up later goes back to its owner, and a socket that is sending from
-  // that memory must have let go of it.
+  dropStaged(core, channel);
+  // Before the rest: what is given up later goes back to its owner, and a socket that is sending
+  // from that memory must have let go of it.
   channel.destroy(isAborted);
   if (channel.frameRegion >= 0) closeAccess(core.regions, channel.frameRegion);
   for (; channel.serveDone !== channel.serveTail; channel.serveDone = (channel.serveDone + 1) | 0) {
@@ -113,6 +156,19 @@ export function closeChannel(
   }
   core.parked.push(channel);
   grantCredit(core);
+}
+
+// Device copies first: they use memory that is given back, and what they make land belongs into
+// the fence. Chunks that were not framed wait for another channel, or go with the session.
+function dropStaged(core: LaneCore, channel: Channel): void {
+  dropOut(channel);
+  dropIn(core, channel);
+  const { stage } = channel;
+  const { retries } = sessionLane(core, channel.sessionIndex);
+  for (; stage.outHead !== stage.outTail; stage.outHead = (stage.outHead + 1) | 0) {
+    const at = stage.outHead & FLIGHT_MASK;
+    retries.push(stage.outTransfer[at] ?? 0, stage.outChunk[at] ?? 0);
+  }
 }
 
 /** The peer's fence, as in COMMAND_SETTLE_CHANNEL at this word. */
@@ -130,9 +186,8 @@ export function settleChannel(core: LaneCore, word: number): void {
     const isLanded = ((landed - (words[at] ?? 0)) | 0) > 0;
     if (isLanded) failRefused(core, channel, words[at] ?? 0, words[at + 1] ?? 0);
   }
-  const acked = onAck(core, channel, landed);
-  if (acked < 0) {
-    reportDown(core, channel, acked, FRAME_SIGNAL);
+  if (!confirmLanded(core, channel, landed)) {
+    reportDown(core, channel, TURN_RULE - RULE_UNASKED, FRAME_SIGNAL);
     return;
   }
   holdNotifications(core, channel);
@@ -140,10 +195,36 @@ export function settleChannel(core: LaneCore, word: number): void {
   core.leaving.push(channel);
 }
 
+// As an acknowledgement; false when it is beyond what was sent.
+function confirmLanded(core: LaneCore, channel: Channel, landed: number): boolean {
+  const count = (landed - channel.writeAcked) | 0;
+  if (count < 0 || count > ((channel.writeNext - channel.writeAcked) | 0)) return false;
+  if (count > 0 && !channel.hasSent(landed - 1)) return false;
+  for (let index = 0; index < count; index++) {
+    const flight = channel.writeAcked & FLIGHT_MASK;
+    const chunk = channel.writeChunk[flight] ?? 0;
+    const slot = channel.writeTransfer[flight] ?? 0;
+    channel.writeAcked = (channel.writeAcked + 1) | 0;
+    if (slot === NO_TRANSFER || chunk === FLIGHT_AGAIN) continue;
+    if (chunk >= 0) {
+      addCount(core, channel, slot, 1);
+      const sentUs = channel.writeSentUs[flight] ?? 0;
+      onChunkConfirmed(core, channel, slot, chunk, sentUs, channel.writeDeliveredAt[flight] ?? 0);
+    }
+    confirmChunks(core, slot, 1);
+  }
+  return true;
+}
+
 function failRefused(core: LaneCore, channel: Channel, sequence: number, reason: number): void {
   const behind = (sequence - channel.writeAcked) | 0;
   if (behind < 0 || behind >= ((channel.writeNext - channel.writeAcked) | 0)) return;
-  refuseFlight(core, channel, sequence & FLIGHT_MASK, reason);
+  const flight = sequence & FLIGHT_MASK;
+  // It goes again, and is taken from the count once more there.
+  if (reason === REFUSE_CHECKSUM && (channel.writeChunk[flight] ?? -1) >= 0) {
+    addCount(core, channel, channel.writeTransfer[flight] ?? 0, 1);
+  }
+  refuseFlight(core, channel, flight, reason);
 }
 
 // A notification in flight behind chunks of its own transfer: all of them went this way. Whoever
@@ -152,6 +233,7 @@ function holdNotifications(core: LaneCore, channel: Channel): void {
   for (let at = channel.writeAcked; at !== channel.writeNext; at = (at + 1) | 0) {
     if (channel.writeChunk[at & FLIGHT_MASK] !== -1) continue;
     const slot = channel.writeTransfer[at & FLIGHT_MASK] ?? 0;
+    if (slot === NO_TRANSFER) continue;
     const remaining = transferWord(core.transfersAt, slot, TRANSFER_REMAINING);
     if (Atomics.load(core.int32, remaining) === 1) continue;
     core.int32[transferWord(core.transfersAt, slot, TRANSFER_NOTIFY_FRAMED)] = 0;
@@ -185,11 +267,6 @@ function returnOne(core: LaneCore, channel: Channel): void {
     return;
   }
   Atomics.add(int32, transferWord(core.transfersAt, slot, TRANSFER_RETRIES), 1);
-  if (chunk >= 0) {
-    // It did not go this way: all chunks on one channel allow the notification to follow at once.
-    const count = transferWord(core.transfersAt, slot, TRANSFER_CHANNEL_CHUNKS);
-    int32[count + channel.channelIndex] = (int32[count + channel.channelIndex] ?? 0) - 1;
-  }
   returnChunk(core, slot, chunk);
 }
 

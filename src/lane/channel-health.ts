@@ -12,15 +12,17 @@ import { publishRecords, reserveRecord } from './record-ring.hot.js';
 export const HEALTH_US = 50_000;
 /** A longer pause means that this thread did not run: the channels could not move. */
 const PAUSE_US = 4 * HEALTH_US;
+/** How much longer a peer may take whose kernel answers. */
+const SLOW_FACTOR = 3;
 
 export function checkHealth(core: LaneCore, nowUs: number): void {
   const hasSlept = nowUs - core.healthUs >= PAUSE_US;
   core.healthUs = nowUs;
   for (const channel of core.channels) {
-    if (hasSlept || hasMoved(channel, nowUs, core.stallUs)) {
+    if (hasSlept || hasMoved(channel)) {
       channel.progressUs = nowUs;
       if (channel.isStalled && !hasSlept) report(core, channel, false);
-    } else if (!channel.isStalled && nowUs - channel.progressUs >= core.stallUs) {
+    } else if (!channel.isStalled && isStuck(channel, nowUs - channel.progressUs, core.stallUs)) {
       report(core, channel, true);
     }
   }
@@ -29,21 +31,28 @@ export function checkHealth(core: LaneCore, nowUs: number): void {
   }
 }
 
-// Bytes came, the kernel took bytes, its queue shrank, or there is nothing to wait for.
-function hasMoved(channel: Channel, nowUs: number, stallUs: number): boolean {
+// Bytes came, the kernel took bytes, its queue shrank, or there is nothing to wait for. The end
+// that serves reads waits for its queue to empty: it sees a cut that the reader cannot see.
+function hasMoved(channel: Channel): boolean {
   const mark = channel.sentBytes + channel.receivedBytes;
-  const isIdle = channel.writeNext === channel.writeAcked && channel.readNext === channel.readDone;
-  if (mark !== channel.progressMark || isIdle) {
+  if (mark !== channel.progressMark) {
     channel.progressMark = mark;
     channel.queuedBytes = Number.POSITIVE_INFINITY;
     return true;
   }
-  // Asking the kernel costs a call: only when the suspicion is there.
-  if (nowUs - channel.progressUs < stallUs / 2) return false;
+  const isOwed = channel.writeNext !== channel.writeAcked || channel.readNext !== channel.readDone;
+  if (channel.queuedBytes === 0) return !isOwed;
   const queuedBytes = channel.port.queuedBytes();
-  const hasShrunk = queuedBytes < channel.queuedBytes && Number.isFinite(channel.queuedBytes);
+  const hasShrunk = queuedBytes < channel.queuedBytes;
   channel.queuedBytes = queuedBytes;
-  return hasShrunk;
+  return hasShrunk || (queuedBytes === 0 && !isOwed);
+}
+
+// Soon where the kernel says that nobody answers; later where the peer's kernel answers and only
+// its program does not, as under many senders or in a stopped process.
+function isStuck(channel: Channel, stillUs: number, stallUs: number): boolean {
+  if (stillUs < stallUs) return false;
+  return stillUs >= SLOW_FACTOR * stallUs || channel.port.isPathSilent();
 }
 
 function report(core: LaneCore, channel: Channel, isStalled: boolean): void {

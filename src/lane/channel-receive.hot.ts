@@ -3,7 +3,6 @@
 // staged and moved from there.
 
 import { copyMemory, crc32At } from '../memory/fixed-memory.js';
-import { closeAccess } from '../memory/region-access.hot.js';
 import { WOULD_BLOCK } from '../transport/stream-port.js';
 import { checkHead, checkTable } from '../wire/data-frame.hot.js';
 import {
@@ -21,16 +20,13 @@ import {
 import {
   ALIGNED_HEAD_AT,
   type Channel,
-  FLIGHT_MASK,
   PHASE_HEAD,
   PHASE_PAYLOAD,
   STAGING_BYTES,
 } from './channel.js';
-import { onChunkConfirmed } from './chunk-confirmed.hot.js';
-import { askAgain, refuseDamaged } from './damaged-chunk.hot.js';
-import { dispatchFrame, onAck, onLanded } from './frame-handlers.hot.js';
+import { dispatchFrame, onAck } from './frame-handlers.hot.js';
+import { onArrived } from './landing.hot.js';
 import type { LaneCore } from './lane-core.js';
-import { confirmChunks } from './transfer-progress.hot.js';
 import {
   FRAME_TAKEN,
   FRAME_WAITS,
@@ -209,29 +205,5 @@ function placeStaged(core: LaneCore, channel: Channel): void {
 
 function onPayloadComplete(core: LaneCore, channel: Channel): void {
   channel.phase = PHASE_HEAD;
-  if (channel.frameRegion >= 0) {
-    closeAccess(core.regions, channel.frameRegion);
-    channel.frameRegion = -1;
-  }
-  const isDamaged =
-    channel.frameChecksum >= 0 && channel.receivedChecksum !== channel.frameChecksum;
-  channel.frameChecksum = -1;
-  if (channel.frameKind === FRAME_WRITE) {
-    if (isDamaged) refuseDamaged(channel);
-    onLanded(core, channel);
-    return;
-  }
-  const flight = channel.readDone & FLIGHT_MASK;
-  channel.readDone = (channel.readDone + 1) | 0;
-  const slot = channel.readTransfer[flight]!;
-  onChunkConfirmed(
-    core,
-    channel,
-    slot,
-    channel.readChunk[flight]!,
-    channel.readSentUs[flight]!,
-    channel.readDeliveredAt[flight]!,
-  );
-  if (isDamaged) askAgain(core, channel, slot, channel.readChunk[flight]!);
-  else confirmChunks(core, slot, 1);
+  onArrived(core, channel);
 }

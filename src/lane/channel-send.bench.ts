@@ -46,6 +46,10 @@ class SwallowingPort implements StreamPort {
     return 0;
   }
 
+  isPathSilent(): boolean {
+    return false;
+  }
+
   close(): void {
     destroyIovTable(this.#table);
   }

@@ -8,47 +8,41 @@ import {
   CHUNK_REMOTE_INDEX,
   CHUNK_SKIP,
   ENTRY_FLOATS,
-  ENTRY_WORDS,
   PAIR_BYTES,
   PAIR_LOCAL_ADDR,
   PAIR_REMOTE_OFFSET,
-  REMOTE_GENERATION,
-  REMOTE_KEY,
-  REMOTE_SLOT,
 } from '../flow/request-layout.js';
 import { crc32At } from '../memory/fixed-memory.js';
 import { closeAccess } from '../memory/region-access.hot.js';
 import { VECTOR_ENTRIES_MAX, WOULD_BLOCK } from '../transport/stream-port.js';
 import { writeLong } from '../wire/data-frame.hot.js';
 import {
-  DATA_HEAD_BYTES,
-  FLAG_CHECKSUM,
-  FRAME_ACK,
   FRAME_NOTIFY,
   FRAME_READ_DATA,
   FRAME_READ_REQUEST,
-  FRAME_REFUSE,
   FRAME_SIGNAL,
   FRAME_WRITE,
   HEAD_AND_TABLE_BYTES_MAX,
   TABLE_ENTRIES_MAX,
   TABLE_ENTRY_BYTES,
   WORD_ACK,
-  WORD_KEY,
-  WORD_KIND,
   WORD_OFFSET_LOW,
   WORD_OPERATION_BYTES,
-  WORD_PAYLOAD_BYTES,
-  WORD_REGION_GENERATION,
-  WORD_REGION_SLOT,
-  WORD_SEQUENCE,
   WORD_TABLE_ENTRIES,
   WORD_TRANSFER_HIGH,
   WORD_TRANSFER_LOW,
 } from '../wire/data-frame.js';
 import { type Channel, FLIGHT_MASK, HEAD_MEMORY_BYTES } from './channel.js';
 import { chunkWordOf } from './chunk-confirmed.hot.js';
+import {
+  beginFrame,
+  frameAck,
+  frameRefusal,
+  pushVector,
+  writeChecksum,
+} from './frame-writer.hot.js';
 import type { LaneCore } from './lane-core.js';
+import { writeRemote } from './remote-region.hot.js';
 import {
   OPERATION_SIGNAL,
   OPERATION_WRITE,
@@ -61,10 +55,20 @@ import {
   TRANSFER_NOTIFY_FRAMED,
   TRANSFER_OPERATION,
   TRANSFER_PAIRS_AT,
-  TRANSFER_REMOTES_AT,
   transferFloat,
   transferWord,
 } from './layout.js';
+import {
+  freeSentSlots,
+  isServeReady,
+  isSourceReady,
+  servedAddr,
+  stageChunk,
+  stagedCount,
+  startChunks,
+  startServes,
+  takeCopied,
+} from './staging-send.hot.js';
 import { claimChunk, confirmChunks, takeNotify } from './transfer-progress.hot.js';
 
 /** One vectored call carries at most this much: the kernel takes what fits, the rest waits. */
@@ -80,7 +84,8 @@ export function sendTurn(core: LaneCore, channel: Channel): number {
   for (let tries = 0; tries < SENDS_PER_TURN && channel.isWritable; tries++) {
     if (channel.sendCount === 0 && !fillVector(core, channel)) return progress;
     // A region that is read for the peer is free once its vector was sent: it must be copied.
-    const isHeld = channel.serveDone === channel.serveFramed;
+    // So must staging slots, which are used again.
+    const isHeld = channel.serveDone === channel.serveFramed && channel.stage.vectorCount === 0;
     const sent = channel.port.send(channel.sendFirst, channel.sendCount, isHeld);
     if (sent < 0) {
       if (sent !== WOULD_BLOCK) return sent;
@@ -105,6 +110,7 @@ function onVectorSent(core: LaneCore, channel: Channel): void {
   channel.sendFirst = 0;
   channel.sendCount = 0;
   channel.headUsedBytes = 0;
+  freeSentSlots(channel);
   // The kernel holds a copy (isHeld above): regions that were read for the peer are free again.
   while (channel.serveDone !== channel.serveFramed) {
     const region = channel.serveRegion[channel.serveDone & FLIGHT_MASK]!;
@@ -124,24 +130,32 @@ function hasRoom(channel: Channel): boolean {
 // Gathers what is due; false when nothing is.
 function fillVector(core: LaneCore, channel: Channel): boolean {
   // A refused write counts as landed: its refusal goes first, acknowledging only what came before.
-  for (let index = 0; index < channel.refuseCount; index++) {
-    const sequence = channel.refuseSequence[index]!;
-    const word = frameRefusal(channel, FRAME_WRITE, sequence, channel.refuseReason[index]!);
-    channel.heads.uint32[word + WORD_ACK] = sequence;
-    channel.ackSent = sequence | 0;
+  if (channel.refuseCount > 0) frameRefusals(channel);
+  startServes(core, channel);
+  while (channel.serveFramed !== channel.serveTail && hasRoom(channel)) {
+    if (!isServeReady(core, channel)) break;
+    frameReadData(channel);
   }
-  channel.refuseCount = 0;
-  while (channel.serveFramed !== channel.serveTail && hasRoom(channel)) frameReadData(channel);
   fillOwn(core, channel);
   // Every head carries the acknowledgement; a frame of its own is needed only without one.
   if (isAckDue(core, channel)) frameAck(channel);
   return channel.sendCount > 0;
 }
 
-function frameAck(channel: Channel): void {
-  const word = beginFrame(channel, FRAME_ACK, 0, 0);
-  channel.heads.uint32[word + WORD_OPERATION_BYTES] = channel.granted;
-  channel.grantTold = channel.granted;
+// Those whose turn has not come wait for GPU copies of the frames before them.
+function frameRefusals(channel: Channel): void {
+  let count = 0;
+  while (count < channel.refuseCount) {
+    const sequence = channel.refuseSequence[count]!;
+    if (((channel.landed - sequence) | 0) < 0) break;
+    const word = frameRefusal(channel, FRAME_WRITE, sequence, channel.refuseReason[count]!);
+    channel.heads.uint32[word + WORD_ACK] = sequence;
+    channel.ackSent = sequence | 0;
+    count++;
+  }
+  channel.refuseSequence.copyWithin(0, count, channel.refuseCount);
+  channel.refuseReason.copyWithin(0, count, channel.refuseCount);
+  channel.refuseCount -= count;
 }
 
 function isAckDue(core: LaneCore, channel: Channel): boolean {
@@ -161,54 +175,35 @@ function fillOwn(core: LaneCore, channel: Channel): void {
   while (hasRoom(channel) && session.notifyHead >= 0 && hasWriteWindow(channel)) {
     frameNotify(core, channel, takeNotify(core, session));
   }
+  startChunks(core, channel);
+  frameCopied(core, channel);
   while (hasRoom(channel) && (session.activeHead >= 0 || session.retries.length > 0)) {
     if (!hasWriteWindow(channel) || !hasReadWindow(channel)) return;
     if (channel.flightBytes >= channel.flightLimitBytes) return;
+    if (!isSourceReady(core, channel, session)) return;
     const chunk = claimChunk(core, session);
     if (chunk < 0) return;
-    frameChunk(core, channel, core.claimedSlot, chunk);
+    if (stageChunk(core, channel, core.claimedSlot, chunk)) continue;
+    frameChunk(core, channel, core.claimedSlot, chunk, 0);
+  }
+}
+
+// Chunks from GPU memory that lie in their slots by now.
+function frameCopied(core: LaneCore, channel: Channel): void {
+  while (hasRoom(channel)) {
+    const addr = takeCopied(core, channel);
+    if (addr === 0) return;
+    frameChunk(core, channel, channel.stage.copiedTransfer, channel.stage.copiedChunk, addr);
   }
 }
 
 function hasWriteWindow(channel: Channel): boolean {
-  return ((channel.writeNext - channel.writeAcked) | 0) < channel.credit;
+  const framed = (channel.writeNext - channel.writeAcked) | 0;
+  return framed + stagedCount(channel) < channel.credit;
 }
 
 function hasReadWindow(channel: Channel): boolean {
   return ((channel.readNext - channel.readDone) | 0) < channel.granted;
-}
-
-/** Starts a frame: clears its head, puts it into the vector, returns its first word. */
-function beginFrame(
-  channel: Channel,
-  kind: number,
-  payloadBytes: number,
-  sequence: number,
-): number {
-  const words = channel.heads.uint32;
-  const word = channel.headUsedBytes >> 2;
-  words.fill(0, word, word + DATA_HEAD_BYTES / 4);
-  words[word + WORD_KIND] = kind;
-  words[word + WORD_PAYLOAD_BYTES] = payloadBytes;
-  words[word + WORD_ACK] = channel.landed;
-  channel.ackSent = channel.landed;
-  words[word + WORD_SEQUENCE] = sequence;
-  pushVector(channel, channel.heads.addr + channel.headUsedBytes, DATA_HEAD_BYTES);
-  channel.headUsedBytes += DATA_HEAD_BYTES;
-  return word;
-}
-
-function pushVector(channel: Channel, addr: number, bytes: number): void {
-  channel.port.setSend(channel.sendCount, addr, bytes);
-  channel.sendCount++;
-  channel.sendBytes += bytes;
-}
-
-function frameRefusal(channel: Channel, kind: number, sequence: number, reason: number): number {
-  const word = beginFrame(channel, FRAME_REFUSE, 0, sequence);
-  channel.heads.uint32[word + WORD_TRANSFER_LOW] = reason;
-  channel.heads.uint32[word + WORD_TRANSFER_HIGH] = kind;
-  return word;
 }
 
 function frameReadData(channel: Channel): void {
@@ -222,11 +217,16 @@ function frameReadData(channel: Channel): void {
   }
   const word = beginFrame(channel, FRAME_READ_DATA, bytes, channel.serveFramed);
   channel.heads.uint32[word + WORD_OPERATION_BYTES] = bytes;
+  const stagedAddr = servedAddr(channel, slot);
   const floats = channel.serveMemory.float64;
-  const count = channel.serveSegments[slot]!;
+  const count = stagedAddr !== 0 ? 0 : channel.serveSegments[slot]!;
   const base = slot * TABLE_ENTRIES_MAX * 2;
   const isChecked = channel.serveChecked[slot] !== 0;
   let sum = 0;
+  if (stagedAddr !== 0) {
+    pushVector(channel, stagedAddr, bytes);
+    if (isChecked) sum = crc32At(0, stagedAddr, bytes);
+  }
   for (let index = 0; index < count; index++) {
     const addr = floats[base + index * 2]!;
     const part = floats[base + index * 2 + 1]!;
@@ -235,11 +235,6 @@ function frameReadData(channel: Channel): void {
   }
   if (isChecked) writeChecksum(channel, word, FRAME_READ_DATA, sum);
   channel.serveFramed = (channel.serveFramed + 1) | 0;
-}
-
-function writeChecksum(channel: Channel, word: number, kind: number, sum: number): void {
-  channel.heads.uint32[word + WORD_KIND] = kind | FLAG_CHECKSUM;
-  channel.heads.uint32[word + WORD_OPERATION_BYTES] = sum;
 }
 
 function frameNotify(core: LaneCore, channel: Channel, slot: number): void {
@@ -272,7 +267,14 @@ function writeTransferId(core: LaneCore, channel: Channel, word: number, slot: n
     core.int32[transferWord(core.transfersAt, slot, TRANSFER_GENERATION)]!;
 }
 
-function frameChunk(core: LaneCore, channel: Channel, slot: number, chunk: number): void {
+// `stagedAddr`: where the bytes of a chunk from GPU memory lie; 0: where the pairs say.
+function frameChunk(
+  core: LaneCore,
+  channel: Channel,
+  slot: number,
+  chunk: number,
+  stagedAddr: number,
+): void {
   const int32 = core.int32;
   const transfersAt = core.transfersAt;
   if (int32[transferWord(transfersAt, slot, TRANSFER_FAILURE)] !== 0) {
@@ -288,8 +290,13 @@ function frameChunk(core: LaneCore, channel: Channel, slot: number, chunk: numbe
     : beginFrame(channel, FRAME_READ_REQUEST, 0, channel.readNext);
   writeTransferId(core, channel, word, slot);
   channel.heads.uint32[word + WORD_OPERATION_BYTES] = bytes;
-  writeRemote(core, channel, word, slot, core.uint32[chunkWord + CHUNK_REMOTE_INDEX]!);
-  const sum = framePairs(core, channel, word, slot, chunkWord, isWrite);
+  const remoteIndex = core.uint32[chunkWord + CHUNK_REMOTE_INDEX]!;
+  writeRemote(core, channel.heads.uint32, word, slot, remoteIndex);
+  let sum = framePairs(core, channel, word, slot, chunkWord, isWrite && stagedAddr === 0);
+  if (stagedAddr !== 0) {
+    pushVector(channel, stagedAddr, bytes);
+    if (core.isChecked) sum = crc32At(0, stagedAddr, bytes);
+  }
   if (core.isChecked) {
     const kind = isWrite ? FRAME_WRITE : FRAME_READ_REQUEST;
     writeChecksum(channel, word, kind, isWrite ? sum : bytes);
@@ -327,23 +334,6 @@ function frameChunk(core: LaneCore, channel: Channel, slot: number, chunk: numbe
   }
 }
 
-function writeRemote(
-  core: LaneCore,
-  channel: Channel,
-  word: number,
-  slot: number,
-  remoteIndex: number,
-): void {
-  const words = channel.heads.uint32;
-  const remotesAt = core.float64[transferFloat(core.transfersAt, slot, TRANSFER_REMOTES_AT)]!;
-  const remote = (core.arenaAt + remotesAt) / 4 + remoteIndex * ENTRY_WORDS;
-  words[word + WORD_REGION_SLOT] = core.uint32[remote + REMOTE_SLOT]!;
-  words[word + WORD_REGION_GENERATION] = core.uint32[remote + REMOTE_GENERATION]!;
-  for (let index = 0; index < 4; index++) {
-    words[word + WORD_KEY + index] = core.uint32[remote + REMOTE_KEY + index]!;
-  }
-}
-
 // Remote offsets go into the head, or into a table behind it; local memory into the vector.
 // Returns the checksum of what is sent, where one is wanted.
 function framePairs(
@@ -352,9 +342,9 @@ function framePairs(
   word: number,
   slot: number,
   chunkWord: number,
-  isWrite: boolean,
+  isInPlace: boolean,
 ): number {
-  const isSummed = isWrite && core.isChecked;
+  const isSummed = isInPlace && core.isChecked;
   let sum = 0;
   const floats = core.float64;
   const words = channel.heads.uint32;
@@ -367,7 +357,7 @@ function framePairs(
   if (pairCount === 1) {
     writeLong(words, word + WORD_OFFSET_LOW, floats[pair + PAIR_REMOTE_OFFSET]! + skip);
     const addr = floats[pair + PAIR_LOCAL_ADDR]! + skip;
-    if (isWrite) pushVector(channel, addr, left);
+    if (isInPlace) pushVector(channel, addr, left);
     return isSummed ? crc32At(0, addr, left) : 0;
   }
   words[word + WORD_TABLE_ENTRIES] = pairCount;
@@ -382,7 +372,7 @@ function framePairs(
     words[entry + 2] = bytes;
     words[entry + 3] = 0;
     const addr = floats[pair + PAIR_LOCAL_ADDR]! + skip;
-    if (isWrite) pushVector(channel, addr, bytes);
+    if (isInPlace) pushVector(channel, addr, bytes);
     if (isSummed) sum = crc32At(sum, addr, bytes);
     left -= bytes;
     skip = 0;

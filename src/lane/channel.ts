@@ -1,7 +1,7 @@
 // One ordered stream to a peer, as its lane sees it: what is being sent, what is in flight, what is
 // being received. All memory is taken when the channel is added; the .hot files only move indexes.
 
-import { createFixedMemory, destroyFixedMemory, type FixedMemory } from '../memory/fixed-memory.js';
+import { type FixedMemory, type MemorySource, mappedMemory } from '../memory/fixed-memory.js';
 import { assert } from '../base/assert.js';
 import { type StreamPort, ZERO_COPY_BYTES_MIN } from '../transport/stream-port.js';
 import {
@@ -10,16 +10,16 @@ import {
   TABLE_ENTRIES_MAX,
   TABLE_ENTRY_BYTES,
 } from '../wire/data-frame.js';
+import { ChannelStaging } from './channel-staging.js';
+import { FLIGHT_MASK, FLIGHT_SLOTS } from './flight.js';
 
-/** Operations in flight per direction: the largest window, and the reads of a vector being sent. */
-export const FLIGHT_SLOTS = 512;
-export const FLIGHT_MASK = FLIGHT_SLOTS - 1;
+export { FLIGHT_MASK, FLIGHT_SLOTS };
 
 /** In place of a chunk in flight: it was damaged and goes again, so nothing is confirmed by it. */
 export const FLIGHT_AGAIN = -3;
 /** In place of a chunk: a notification that waits for the chunks before it. */
 export const FLIGHT_HELD = -2;
-/** In place of a chunk: it was refused, and is not to be counted when it is confirmed. */
+/** In place of a chunk in flight: it was refused, and is not to be counted when it has landed. */
 export const FLIGHT_REFUSED = -4;
 
 /** Chunks that a striped channel may hold before its rate is known. */
@@ -53,6 +53,7 @@ export interface ChannelOptions {
   readonly chunkBytesMax: number;
   /** Whether other channels pull from the same transfers. */
   readonly isStriped: boolean;
+  readonly memory?: MemorySource;
 }
 
 export class Channel {
@@ -62,6 +63,7 @@ export class Channel {
   readonly epoch: number;
   readonly windowChunks: number;
   readonly chunkBytesMax: number;
+  readonly #memory: MemorySource;
   isOpen = true;
   /** From the last wake-up or a full read: worth trying. */
   isReadable = true;
@@ -88,8 +90,9 @@ export class Channel {
   /** Chunks that the peer may have in flight to this end, and what it was told. */
   granted: number;
   grantTold: number;
-  // Own READ_REQUEST frames in flight, oldest at readDone.
+  // Own READ_REQUEST frames in flight, oldest at readDone; those before readArrived are answered.
   readNext = 0;
+  readArrived = 0;
   readDone = 0;
   readonly readTransfer = new Int32Array(FLIGHT_SLOTS);
   readonly readChunk = new Int32Array(FLIGHT_SLOTS);
@@ -105,7 +108,9 @@ export class Channel {
   readonly readSentUs = new Float64Array(FLIGHT_SLOTS);
   readonly readDeliveredAt = new Float64Array(FLIGHT_SLOTS);
 
-  // The peer's WRITE and NOTIFY frames: how many have landed here, how many of them it knows of.
+  // The peer's WRITE and NOTIFY frames: how many have come, how many of them have landed here (less
+  // while GPU copies are under way), how many of those it knows of.
+  arrived = 0;
   landed = 0;
   ackSent = 0;
   /** Turns that an acknowledgement still waits for a frame to ride on. */
@@ -159,6 +164,9 @@ export class Channel {
   readonly segmentAddr = new Float64Array(TABLE_ENTRIES_MAX + 1);
   readonly segmentBytes = new Float64Array(TABLE_ENTRIES_MAX + 1);
 
+  /** What is between GPU memory and the socket. */
+  readonly stage = new ChannelStaging();
+
   // Health: when something was last seen to move, and what stood there then (see channel-health).
   progressUs = 0;
   progressMark = -1;
@@ -184,19 +192,28 @@ export class Channel {
     this.flightLimitBytes = options.isStriped
       ? FLIGHT_START_CHUNKS * options.chunkBytesMax
       : Number.POSITIVE_INFINITY;
-    this.heads = createFixedMemory(HEAD_MEMORY_BYTES);
-    this.staging = createFixedMemory(ALIGNED_HEAD_AT + HEAD_AND_TABLE_BYTES_MAX);
+    this.#memory = options.memory ?? mappedMemory;
+    this.heads = this.#memory.create(HEAD_MEMORY_BYTES);
+    this.staging = this.#memory.create(ALIGNED_HEAD_AT + HEAD_AND_TABLE_BYTES_MAX);
     // Two Float64 (address, bytes) per segment of each read that may wait.
-    this.serveMemory = createFixedMemory(FLIGHT_SLOTS * TABLE_ENTRIES_MAX * 16, {
+    this.serveMemory = this.#memory.create(FLIGHT_SLOTS * TABLE_ENTRIES_MAX * 16, {
       isReserveOnly: true,
     });
+  }
+
+  /**
+   * Whether all of an own WRITE, NOTIFY or SIGNAL has left. A peer that confirms it earlier lies:
+   * its memory would be let go, or it would go again elsewhere, while the vector points at it.
+   */
+  hasSent(sequence: number): boolean {
+    return (this.writeEndAt[sequence & FLIGHT_MASK] ?? 0) <= this.sentBytes;
   }
 
   /** Frees what the channel holds. With `isAborted` what was not sent yet is thrown away. */
   destroy(isAborted = false): void {
     this.port.close(isAborted);
-    destroyFixedMemory(this.heads);
-    destroyFixedMemory(this.staging);
-    destroyFixedMemory(this.serveMemory);
+    this.#memory.destroy(this.heads);
+    this.#memory.destroy(this.staging);
+    this.#memory.destroy(this.serveMemory);
   }
 }

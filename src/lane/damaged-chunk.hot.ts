@@ -1,7 +1,7 @@
 // Chunks that arrived with a wrong checksum. The receiver refuses them; their owner sends them
 // again, a bounded number of times.
 
-import { type Channel, FLIGHT_MASK } from './channel.js';
+import type { Channel } from './channel.js';
 import type { LaneCore } from './lane-core.js';
 import {
   FAIL_CHECKSUM,
@@ -13,22 +13,10 @@ import {
   TRANSFER_SESSION,
   transferWord,
 } from './layout.js';
-import { REFUSE_CHECKSUM } from '../wire/data-frame.js';
 import { confirmChunks, failTransfer, returnChunk } from './transfer-progress.hot.js';
 
 /** Damaged chunks of one transfer after which it is given up: this is no accident. */
 const DAMAGED_MAX = 16;
-
-/** The frame that has just arrived counts as landed, but its owner is told to send it again. */
-export function refuseDamaged(channel: Channel): void {
-  channel.refuseReason[channel.refuseCount] = REFUSE_CHECKSUM;
-  channel.refuseSequence[channel.refuseCount] = channel.frameSequence;
-  channel.refuseCount++;
-  const logged = channel.refusedCount & FLIGHT_MASK;
-  channel.refusedReason[logged] = REFUSE_CHECKSUM;
-  channel.refusedSequence[logged] = channel.frameSequence;
-  channel.refusedCount = (channel.refusedCount + 1) | 0;
-}
 
 /** This chunk of ours was damaged on this channel: once more, or the end. */
 export function askAgain(core: LaneCore, channel: Channel, slot: number, chunk: number): void {

@@ -18,7 +18,7 @@ import {
   isInBounds,
   openAccess,
 } from '../memory/region-access.hot.js';
-import { RIGHT_READ, RIGHT_WRITE, regionAddr } from '../memory/region-table.js';
+import { RIGHT_READ, RIGHT_WRITE, regionAddr, regionDevice } from '../memory/region-table.js';
 import { readLong } from '../wire/data-frame.hot.js';
 import {
   DATA_HEAD_BYTES,
@@ -31,6 +31,7 @@ import {
   FRAME_SIGNAL,
   FRAME_WRITE,
   REFUSE_CHECKSUM,
+  REFUSE_DEVICE,
   TABLE_ENTRIES_MAX,
   TABLE_ENTRY_BYTES,
   WORD_KEY,
@@ -51,12 +52,23 @@ import {
   RULE_WINDOW,
 } from '../wire/data-frame-rules.js';
 import { type Channel, FLIGHT_AGAIN, FLIGHT_MASK, FLIGHT_REFUSED } from './channel.js';
-import { chunkWordOf, onChunkConfirmed } from './chunk-confirmed.hot.js';
+import { chunkWordOf, giveBackFlight, onChunkConfirmed } from './chunk-confirmed.hot.js';
+import {
+  addRefusal,
+  aimAtSlot,
+  onLanded,
+  onReadRefused,
+  SLOT_FREE,
+  SLOT_NEVER,
+  SLOT_NONE_YET,
+  slotFor,
+} from './landing.hot.js';
 import { askAgain } from './damaged-chunk.hot.js';
 import { type LaneCore, SINK_BYTES } from './lane-core.js';
 import {
   ENGINE_NOTIFICATIONS,
   EVENT_RESERVE_BYTES,
+  FAIL_DEVICE,
   TRANSFER_FAILURE,
   TRANSFER_PAIRS_AT,
   transferFloat,
@@ -65,26 +77,16 @@ import {
 import { EVENT_NOTIFICATION, EVENT_REFUSED, EVENT_SIGNAL } from './messages.js';
 import { NOTIFICATION_EVENT_BYTES } from './record-ring.js';
 import { publishRecords, reserveRecord, ringFreeBytes } from './record-ring.hot.js';
+import { chunkDevice } from './staging-send.hot.js';
 import { confirmChunks, failTransfer } from './transfer-progress.hot.js';
 import { FRAME_TAKEN, FRAME_WAITS, TURN_RULE } from './turn.js';
-
-/** A write or a notification is complete at its place. */
-export function onLanded(core: LaneCore, channel: Channel): void {
-  channel.landed = (channel.landed + 1) | 0;
-  channel.ackDelayTurns = core.ackDelayTurns;
-}
 
 // Everything up to `acknowledged` has landed at the peer.
 export function onAck(core: LaneCore, channel: Channel, acknowledged: number): number {
   const count = (acknowledged - channel.writeAcked) | 0;
   if (count === 0) return FRAME_TAKEN;
-  if (count < 0 || count > ((channel.writeNext - channel.writeAcked) | 0)) {
-    return TURN_RULE - RULE_UNASKED;
-  }
-  // Acknowledged before it was sent: its memory would be let go while the vector points at it.
-  if (channel.writeEndAt[(acknowledged - 1) & FLIGHT_MASK]! > channel.sentBytes) {
-    return TURN_RULE - RULE_UNASKED;
-  }
+  const isMade = count > 0 && count <= ((channel.writeNext - channel.writeAcked) | 0);
+  if (!isMade || !channel.hasSent(acknowledged - 1)) return TURN_RULE - RULE_UNASKED;
   for (let index = 0; index < count; index++) {
     const flight = channel.writeAcked & FLIGHT_MASK;
     channel.writeAcked = (channel.writeAcked + 1) | 0;
@@ -172,25 +174,30 @@ function openSegments(
 
 function onWrite(core: LaneCore, channel: Channel, word: number, entries: number): number {
   const words = channel.staging.uint32;
-  if (words[word + WORD_SEQUENCE]! !== channel.landed >>> 0) return TURN_RULE - RULE_SEQUENCE;
+  if (words[word + WORD_SEQUENCE]! !== channel.arrived >>> 0) return TURN_RULE - RULE_SEQUENCE;
+  if (((channel.arrived - channel.landed) | 0) >= channel.windowChunks) {
+    return TURN_RULE - RULE_WINDOW;
+  }
+  const device = regionDevice(core.regions, words[word + WORD_REGION_SLOT]!);
+  const room = device === 0 ? SLOT_FREE : slotFor(channel, device);
+  if (room === SLOT_NONE_YET) return FRAME_WAITS;
   channel.frameKind = FRAME_WRITE;
   channel.frameSequence = words[word + WORD_SEQUENCE]!;
   channel.payloadLeft = words[word + WORD_PAYLOAD_BYTES]!;
-  const refusal = openSegments(core, channel, word, entries, RIGHT_WRITE);
+  const refusal =
+    room === SLOT_NEVER ? REFUSE_DEVICE : openSegments(core, channel, word, entries, RIGHT_WRITE);
   if (refusal === ACCESS_GRANTED) {
     channel.frameRegion = words[word + WORD_REGION_SLOT]!;
+    if (device !== 0) {
+      const low = words[word + WORD_TRANSFER_LOW]!;
+      aimAtSlot(channel, device, low, words[word + WORD_TRANSFER_HIGH]!);
+    }
     expectChecksum(channel, word);
     return channel.refuseCount < channel.windowChunks ? FRAME_TAKEN : TURN_RULE - RULE_WINDOW;
   }
   // More refusals wait than writes may be in flight: the peer ignores its window.
   if (channel.refuseCount >= channel.windowChunks) return TURN_RULE - RULE_WINDOW;
-  channel.refuseReason[channel.refuseCount] = refusal;
-  channel.refuseSequence[channel.refuseCount] = words[word + WORD_SEQUENCE]!;
-  channel.refuseCount++;
-  const logged = channel.refusedCount & FLIGHT_MASK;
-  channel.refusedReason[logged] = refusal;
-  channel.refusedSequence[logged] = words[word + WORD_SEQUENCE]!;
-  channel.refusedCount = (channel.refusedCount + 1) | 0;
+  addRefusal(channel, words[word + WORD_SEQUENCE]!, refusal);
   rememberRefusal(core, channel, word, refusal);
   drainPayload(core, channel);
   return FRAME_TAKEN;
@@ -275,13 +282,17 @@ function refuseRead(core: LaneCore, channel: Channel, word: number, reason: numb
 
 function onReadData(core: LaneCore, channel: Channel, word: number): number {
   const words = channel.staging.uint32;
-  if (channel.readNext === channel.readDone) return TURN_RULE - RULE_UNASKED;
-  if (words[word + WORD_SEQUENCE]! !== channel.readDone >>> 0) return TURN_RULE - RULE_SEQUENCE;
-  const flight = channel.readDone & FLIGHT_MASK;
+  if (channel.readNext === channel.readArrived) return TURN_RULE - RULE_UNASKED;
+  if (words[word + WORD_SEQUENCE]! !== channel.readArrived >>> 0) return TURN_RULE - RULE_SEQUENCE;
+  const flight = channel.readArrived & FLIGHT_MASK;
   const slot = channel.readTransfer[flight]!;
   const chunkWord = chunkWordOf(core, slot, channel.readChunk[flight]!);
   const bytes = core.uint32[chunkWord + CHUNK_BYTES]!;
   if (words[word + WORD_PAYLOAD_BYTES]! !== bytes) return TURN_RULE - RULE_ANSWER_BYTES;
+  const device = chunkDevice(core, slot, chunkWord);
+  const room = device === 0 ? SLOT_FREE : slotFor(channel, device);
+  if (room === SLOT_NONE_YET) return FRAME_WAITS;
+  if (room === SLOT_NEVER) failTransfer(core, slot, FAIL_DEVICE);
   channel.frameKind = FRAME_READ_DATA;
   channel.payloadLeft = bytes;
   channel.frameRegion = -1;
@@ -289,6 +300,7 @@ function onReadData(core: LaneCore, channel: Channel, word: number): number {
     drainPayload(core, channel);
   } else {
     aimAtPairs(core, channel, slot, chunkWord);
+    if (device !== 0) aimAtSlot(channel, device, 0, 0);
     expectChecksum(channel, word);
   }
   return FRAME_TAKEN;
@@ -318,7 +330,9 @@ function aimAtPairs(core: LaneCore, channel: Channel, slot: number, chunkWord: n
 
 function onNotify(core: LaneCore, channel: Channel, word: number, kind: number): number {
   const words = channel.staging.uint32;
-  if (words[word + WORD_SEQUENCE]! !== channel.landed >>> 0) return TURN_RULE - RULE_SEQUENCE;
+  if (words[word + WORD_SEQUENCE]! !== channel.arrived >>> 0) return TURN_RULE - RULE_SEQUENCE;
+  // What it speaks of may still be on its way into GPU memory.
+  if (channel.arrived !== channel.landed) return FRAME_WAITS;
   const bytes = words[word + WORD_PAYLOAD_BYTES]!;
   const isSignal = kind === FRAME_SIGNAL;
   const isRefused =
@@ -338,6 +352,7 @@ function onNotify(core: LaneCore, channel: Channel, word: number, kind: number):
     publishRecords(core.events);
     core.hasNews = true;
   }
+  channel.arrived = (channel.arrived + 1) | 0;
   onLanded(core, channel);
   return FRAME_TAKEN;
 }
@@ -349,23 +364,17 @@ function onRefuse(core: LaneCore, channel: Channel, word: number): number {
   const kind = words[word + WORD_TRANSFER_HIGH]!;
   const sequence = words[word + WORD_SEQUENCE]! | 0;
   if (kind === FRAME_READ_REQUEST) {
-    if (channel.readNext === channel.readDone || sequence !== channel.readDone) {
+    if (channel.readNext === channel.readArrived || sequence !== channel.readArrived) {
       return TURN_RULE - RULE_UNASKED;
     }
-    const slot = channel.readTransfer[channel.readDone & FLIGHT_MASK]!;
-    giveBackFlight(core, channel, slot, channel.readChunk[channel.readDone & FLIGHT_MASK]!);
-    channel.readDone = (channel.readDone + 1) | 0;
-    failTransfer(core, slot, reason);
-    confirmChunks(core, slot, 1);
+    onReadRefused(core, channel, reason);
     return FRAME_TAKEN;
   }
   const behind = (sequence - channel.writeAcked) | 0;
   if (behind < 0 || behind >= ((channel.writeNext - channel.writeAcked) | 0)) {
     return TURN_RULE - RULE_UNASKED;
   }
-  // Damage is known when all of it has come; one that was not sent must not go again elsewhere.
-  const isUnsent = channel.writeEndAt[sequence & FLIGHT_MASK]! > channel.sentBytes;
-  if (reason === REFUSE_CHECKSUM && isUnsent) return TURN_RULE - RULE_UNASKED;
+  if (reason === REFUSE_CHECKSUM && !channel.hasSent(sequence)) return TURN_RULE - RULE_UNASKED;
   refuseFlight(core, channel, sequence & FLIGHT_MASK, reason);
   return FRAME_TAKEN;
 }
@@ -388,9 +397,4 @@ export function refuseFlight(
   }
   channel.writeChunk[flight] = FLIGHT_REFUSED;
   failTransfer(core, slot, reason);
-}
-
-function giveBackFlight(core: LaneCore, channel: Channel, slot: number, chunk: number): void {
-  if (chunk < 0) return;
-  channel.flightBytes -= core.uint32[chunkWordOf(core, slot, chunk) + CHUNK_BYTES]!;
 }

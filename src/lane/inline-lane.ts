@@ -1,7 +1,7 @@
 // A lane without a thread: whoever polls moves it. It asks the sockets directly, because a poll
 // that finds nothing must cost as little as one call.
 
-import { systemClock } from '../base/clock.js';
+import { type Clock, systemClock } from '../base/clock.js';
 import type { StreamPort } from '../transport/stream-port.js';
 import { TcpPort } from '../transport/tcp/tcp-port.js';
 import type { LaneHooks } from './lane-commands.js';
@@ -13,20 +13,32 @@ export type PortOpener = (fd: number, counters: Float64Array | undefined) => Str
 
 const openTcpPort: PortOpener = (fd, counters) => new TcpPort(fd, counters);
 /** Health is looked at once in so many polls: asking for the time costs as much as a poll. */
-const HEALTH_MASK = 63;
+const HEALTH_STEPS = 64;
+
+/** Where ports and time come from: sockets and the system, unless a simulation gives them. */
+export interface InlineLaneOptions {
+  readonly openPort?: PortOpener;
+  readonly clock?: Clock;
+  /** How many steps go by between two looks at the time, where nothing else needs it. */
+  readonly healthSteps?: number;
+}
 
 export class InlineLane implements LaneHooks {
-  readonly #core: LaneCore;
+  readonly core: LaneCore;
   readonly #open: PortOpener;
+  readonly #clock: Clock;
+  readonly #healthSteps: number;
   #steps = 0;
 
-  constructor(core: LaneCore, open: PortOpener = openTcpPort) {
-    this.#core = core;
-    this.#open = open;
+  constructor(core: LaneCore, options: InlineLaneOptions = {}) {
+    this.core = core;
+    this.#open = options.openPort ?? openTcpPort;
+    this.#clock = options.clock ?? systemClock;
+    this.#healthSteps = options.healthSteps ?? HEALTH_STEPS;
   }
 
   openPort(fd: number, channelIndex: number): StreamPort {
-    return this.#open(fd, zeroCopyCounters(this.#core, channelIndex));
+    return this.#open(fd, zeroCopyCounters(this.core, channelIndex));
   }
 
   onChannelAdded(): void {
@@ -38,20 +50,21 @@ export class InlineLane implements LaneHooks {
   }
 
   step(): number {
-    for (const channel of this.#core.channels) {
+    for (const channel of this.core.channels) {
       channel.isReadable = true;
       channel.isWritable = true;
     }
-    this.#core.hasNews = false;
-    this.#core.hasFinished = false;
-    // Only a striped channel asks for the time, and health now and then.
-    this.#steps = (this.#steps + 1) & HEALTH_MASK;
-    const isTimed = this.#core.channels.length > 1 || this.#steps === 0;
-    const nowUs = isTimed ? systemClock.nowUs() : 0;
-    return stepLane(this.#core, this, nowUs);
+    this.core.hasNews = false;
+    this.core.hasFinished = false;
+    // Only striped channels and staged transfers ask for the time, and health now and then.
+    this.#steps = (this.#steps + 1) % this.#healthSteps;
+    const { channels, staging } = this.core;
+    const isTimed = channels.length > 1 || staging.stagers.length > 0 || this.#steps === 0;
+    const nowUs = isTimed ? this.#clock.nowUs() : 0;
+    return stepLane(this.core, this, nowUs);
   }
 
   close(): void {
-    destroyLaneCore(this.#core);
+    destroyLaneCore(this.core);
   }
 }

@@ -1,10 +1,12 @@
 // Commands from the main thread: channels and sessions come and go, transfers are handed over.
 
 import { assert } from '../base/assert.js';
+import type { TcpxError } from '../base/errors.js';
 import type { StreamPort } from '../transport/stream-port.js';
 import { Channel } from './channel.js';
 import { closeChannel, endChannel, giveUpParked, settleChannel } from './channel-end.js';
 import { sendTurn } from './channel-send.hot.js';
+import { finishLanding } from './landing.hot.js';
 import { grantCredit } from './credit.js';
 import { type LaneCore, sessionLane } from './lane-core.js';
 import {
@@ -21,9 +23,11 @@ import {
   COMMAND_CLOSE_SESSION,
   COMMAND_DROP_CHANNEL,
   COMMAND_GIVE_UP,
+  COMMAND_OPEN_DEVICE,
   COMMAND_RETRY,
   COMMAND_SETTLE_CHANNEL,
   COMMAND_SUBMIT,
+  EVENT_DEVICE_FAILED,
   EVENT_SESSION_CLOSED,
 } from './messages.js';
 import {
@@ -43,6 +47,9 @@ import {
 } from './transfer-progress.hot.js';
 import { TURN_DROPPED } from './turn.js';
 
+/** Bytes of an error's text that the owner's log is given. */
+const FAILURE_TEXT_MAX = 512;
+
 /** Where a lane gets its ports from, and who is told about channels that come and go. */
 export interface LaneHooks {
   openPort(fd: number, channelIndex: number): StreamPort;
@@ -53,6 +60,7 @@ export interface LaneHooks {
 /** Handles every waiting command; returns how many. */
 export function takeCommands(core: LaneCore, hooks: LaneHooks): number {
   let count = 0;
+  tellFailure(core, core.staging.takeFailure());
   for (let at = peekRecord(core.commands); at >= 0; at = peekRecord(core.commands)) {
     const word = at >> 2;
     const first = core.int32[word] ?? 0;
@@ -65,6 +73,9 @@ export function takeCommands(core: LaneCore, hooks: LaneHooks): number {
         break;
       case COMMAND_CLOSE_SESSION:
         closeSession(core, hooks, first);
+        break;
+      case COMMAND_OPEN_DEVICE:
+        tellFailure(core, core.staging.open(first, core.channels));
         break;
       case COMMAND_CANCEL:
         cancelTransfer(core, first, core.int32[word + 1] ?? 0);
@@ -100,13 +111,27 @@ function addChannel(core: LaneCore, hooks: LaneHooks, words: Int32Array): void {
     windowChunks: words[4] ?? 1,
     chunkBytesMax: words[5] ?? 0,
     isStriped: (words[6] ?? 1) > 1,
+    memory: core.memory,
   });
   core.channels.push(channel);
+  tellFailure(core, core.staging.attach(channel));
   const session = sessionLane(core, sessionIndex);
   session.isOpen = true;
   session.openChannels++;
   grantCredit(core);
   hooks.onChannelAdded(channel);
+}
+
+// Whatever needs that GPU fails in this lane from now on; the owner's log says why.
+function tellFailure(core: LaneCore, failure: TcpxError | undefined): void {
+  if (failure === undefined) return;
+  const text = new TextEncoder().encode(failure.message).subarray(0, FAILURE_TEXT_MAX);
+  const at = reserveRecord(core.events, EVENT_DEVICE_FAILED, 4 + text.length);
+  if (at < 0) return;
+  core.int32[at >> 2] = text.length;
+  core.uint8.set(text, at + 4);
+  publishRecords(core.events);
+  core.hasNews = true;
 }
 
 function cancelTransfer(core: LaneCore, slot: number, generation: number): void {
@@ -143,6 +168,7 @@ function retryChunk(core: LaneCore, words: Int32Array): void {
 function closeSession(core: LaneCore, hooks: LaneHooks, sessionIndex: number): void {
   for (const channel of core.channels.filter((one) => one.sessionIndex === sessionIndex)) {
     // What has landed is acknowledged before the end, as far as the socket takes it.
+    finishLanding(core, channel);
     channel.isReadable = false;
     channel.ackDelayTurns = 0;
     sendTurn(core, channel);

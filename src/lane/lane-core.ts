@@ -2,8 +2,7 @@
 // runs in a worker thread or, without threads, inside the caller.
 
 import { assert } from '../base/assert.js';
-import type { FixedMemory } from '../memory/fixed-memory.js';
-import { createFixedMemory, destroyFixedMemory } from '../memory/fixed-memory.js';
+import { type FixedMemory, type MemorySource, mappedMemory } from '../memory/fixed-memory.js';
 import { type RegionTable, regionTableOver } from '../memory/region-table.js';
 import type { Channel } from './channel.js';
 import {
@@ -17,6 +16,7 @@ import {
 } from './layout.js';
 import { ZERO_COPY_COUNTERS } from '../transport/stream-port.js';
 import { RecordRing } from './record-ring.js';
+import { LaneStaging, type LaneStagingOptions } from './stager.js';
 
 /** Bytes of a refused or cancelled payload go here. */
 export const SINK_BYTES = 256 * 1024;
@@ -30,13 +30,19 @@ export interface LaneCoreOptions {
   readonly ackDelayTurns: number;
   /** Whether large payload goes by MSG_ZEROCOPY. */
   readonly isZeroCopy: boolean;
+  /** Where GPUs come from, and how much memory is pinned for each; none without. */
+  readonly staging?: LaneStagingOptions;
   /** How long a channel with something in flight may stand still. */
   readonly stallUs: number;
   /** Whether chunks of this end go with a checksum. */
   readonly isChecked: boolean;
   /** What all channels of this lane together may receive at a time. */
   readonly receiveBytes: number;
+  /** Where the memory of channels comes from; mapped for each unless a simulation keeps it. */
+  readonly memory?: MemorySource;
 }
+
+const NO_STAGING: LaneStagingOptions = { provider: undefined, stagingBytes: 0 };
 
 /** Transfers of one session that wait in this lane, as intrusive lists. */
 export class SessionLane {
@@ -75,6 +81,8 @@ export class LaneCore {
   readonly nextActive: Int32Array;
   readonly nextNotify: Int32Array;
   readonly sink: FixedMemory;
+  readonly memory: MemorySource;
+  readonly staging: LaneStaging;
   readonly ackDelayTurns: number;
   readonly isZeroCopy: boolean;
   readonly stallUs: number;
@@ -108,7 +116,9 @@ export class LaneCore {
     this.sessions = Array.from({ length: options.sessionCount }, () => new SessionLane());
     this.nextActive = new Int32Array(shape.transferCount).fill(-1);
     this.nextNotify = new Int32Array(shape.transferCount).fill(-1);
-    this.sink = createFixedMemory(SINK_BYTES);
+    this.memory = options.memory ?? mappedMemory;
+    this.sink = this.memory.create(SINK_BYTES);
+    this.staging = new LaneStaging(options.staging ?? NO_STAGING);
     this.ackDelayTurns = options.ackDelayTurns;
     this.isZeroCopy = options.isZeroCopy;
     this.stallUs = options.stallUs;
@@ -126,7 +136,8 @@ export function sessionLane(core: LaneCore, sessionIndex: number): SessionLane {
 /** What a lane holds besides the shared memory; it must not step any more. */
 export function destroyLaneCore(core: LaneCore): void {
   for (const channel of core.channels.splice(0)) channel.destroy();
-  destroyFixedMemory(core.sink);
+  core.staging.close();
+  core.memory.destroy(core.sink);
 }
 
 /** Where the port of a channel counts its zero-copy sends; undefined where it makes none. */

@@ -25,6 +25,9 @@ import { EVENT_CONTROL_READY } from './messages.js';
 import { peekRecord, publishRecords, reserveRecord } from './record-ring.hot.js';
 
 const SLEEP_MS = 100;
+/** No descriptor tells that a GPU copy is done: the lane looks again for this long, then naps. */
+const COPY_SPIN_US = 500;
+const COPY_SLEEP_MS = 1;
 
 export interface LaneLoopOptions {
   readonly core: LaneCore;
@@ -101,18 +104,20 @@ export class LaneLoop implements LaneHooks {
         continue;
       }
       if (idleSinceUs === 0) idleSinceUs = nowUs;
-      if (nowUs - idleSinceUs < this.#spinUs && !isAmidBulk(core)) {
+      const { isPending } = core.staging;
+      const spinUs = isPending && this.#spinUs < COPY_SPIN_US ? COPY_SPIN_US : this.#spinUs;
+      if (nowUs - idleSinceUs < spinUs && (isPending || !isAmidBulk(core))) {
         yieldCpu();
         this.#readiness.wait(0, this);
         this.#tellNews();
         continue;
       }
-      this.#sleep();
+      this.#sleep(isPending ? COPY_SLEEP_MS : SLEEP_MS);
     }
     this.#readiness.close();
   }
 
-  #sleep(): void {
+  #sleep(timeoutMs: number): void {
     const core = this.#core;
     const sleeps = core.controlAt / 4 + LANE_SLEEPS;
     Atomics.store(core.int32, sleeps, 1);
@@ -121,7 +126,7 @@ export class LaneLoop implements LaneHooks {
       const counter = core.controlAt / 8 + LANE_SLEEP_COUNT;
       core.float64[counter] = (core.float64[counter] ?? 0) + 1;
       this.#noteCpu();
-      this.#readiness.wait(SLEEP_MS, this);
+      this.#readiness.wait(timeoutMs, this);
     }
     Atomics.store(core.int32, sleeps, 0);
     this.#tellNews();

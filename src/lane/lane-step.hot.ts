@@ -3,7 +3,9 @@
 
 import { receiveTurn } from './channel-receive.hot.js';
 import { sendTurn } from './channel-send.hot.js';
+import { landFrames } from './landing.hot.js';
 import type { LaneCore } from './lane-core.js';
+import { beginStaging, startStaging } from './staging-turn.hot.js';
 import { TURN_SYSTEM } from './turn.js';
 import { checkHealth, HEALTH_US } from './channel-health.js';
 import { endChannel, returnLeft } from './channel-end.js';
@@ -15,9 +17,11 @@ export function stepLane(core: LaneCore, hooks: LaneHooks, nowUs: number): numbe
   let moved = takeCommands(core, hooks);
   if (core.leaving.length > 0) returnLeft(core);
   if (nowUs - core.healthUs >= HEALTH_US) checkHealth(core, nowUs);
+  beginStaging(core);
   // Backwards, because a lost channel leaves the list.
   for (let index = core.channels.length - 1; index >= 0; index--) {
     const channel = core.channels[index]!;
+    moved += landFrames(core, channel);
     const received = receiveTurn(core, channel);
     if (received < 0) {
       endChannel(core, hooks, channel, received);
@@ -32,5 +36,6 @@ export function stepLane(core: LaneCore, hooks: LaneHooks, nowUs: number): numbe
     }
     moved += received | sent;
   }
+  startStaging(core);
   return moved;
 }

@@ -2,6 +2,8 @@
 
 import { parentPort, workerData } from 'node:worker_threads';
 import { openFixedMemory } from '../memory/fixed-memory.js';
+import { openGpuProvider } from '../memory/gpu-staging.js';
+import type { GpuModule } from '../memory/staging-device.js';
 import { endThread, pinThread, wakeThread } from '../transport/tcp/thread.js';
 import { destroyLaneCore, LaneCore } from './lane-core.js';
 import { LaneLoop } from './lane-loop.js';
@@ -19,6 +21,9 @@ export interface LaneWorkerData {
   readonly spinUs: number;
   readonly cpus: readonly number[];
   readonly isZeroCopy: boolean;
+  readonly stagingBytes: number;
+  /** Address of a module that stands in for CUDA; empty: CUDA. */
+  readonly gpuModule: string;
   readonly stallUs: number;
   readonly isChecked: boolean;
   readonly receiveBytes: number;
@@ -26,6 +31,10 @@ export interface LaneWorkerData {
 
 const data = workerData as LaneWorkerData;
 const shared = openFixedMemory(data.sharedAddr, data.sharedBytes);
+const provider =
+  data.gpuModule === ''
+    ? openGpuProvider()
+    : ((await import(data.gpuModule)) as GpuModule).openGpuProvider();
 const core = new LaneCore({
   shared,
   shape: data.shape,
@@ -33,6 +42,7 @@ const core = new LaneCore({
   sessionCount: data.sessionCount,
   ackDelayTurns: 0,
   isZeroCopy: data.isZeroCopy,
+  staging: { provider, stagingBytes: data.stagingBytes },
   stallUs: data.stallUs,
   isChecked: data.isChecked,
   receiveBytes: data.receiveBytes,

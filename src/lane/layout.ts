@@ -33,16 +33,22 @@ export const TRANSFER_NOTIFY_BYTES = 5;
 export const TRANSFER_FAILURE = 6;
 /** Atomic: chunks and notifications that had to be sent again. */
 export const TRANSFER_RETRIES = 7;
+/** GPU + 1 of an event that must have happened before the source is read; 0 once it has. */
+export const TRANSFER_SOURCE_DEVICE = 12;
 /** 1 once the notification is on its way or given up. */
 export const TRANSFER_NOTIFY_FRAMED = 8;
 /** Atomic: chunks that arrived damaged, and 1 + the channel on which the last did. */
 export const TRANSFER_DAMAGED = 9;
 export const TRANSFER_DAMAGED_ON = 10;
+/** 1 when GPU memory is at either end: stage times are kept. */
+export const TRANSFER_STAGED = 11;
 // Float64 indexes, same line: byte offsets into the arena.
 export const TRANSFER_REMOTES_AT = 8;
 export const TRANSFER_PAIRS_AT = 9;
 export const TRANSFER_CHUNKS_AT = 10;
 export const TRANSFER_NOTIFY_AT = 11;
+/** Float64: handle of the event. */
+export const TRANSFER_SOURCE_EVENT = 12;
 // Second and third line, atomic: shared by the lanes.
 /** Next chunk that nobody has claimed. */
 export const TRANSFER_CLAIM = 32;
@@ -54,6 +60,11 @@ export const TRANSFER_REMAINING = 48;
 export const TRANSFER_CHANNEL_BYTES = 32;
 export const TRANSFER_CHANNEL_CHUNKS = 96;
 export const CHANNELS_MAX = 16;
+// Stage times of a staged transfer in µs, sums over its chunks. Atomic: all lanes add.
+export const TRANSFER_COPY_OUT_US = 112;
+export const TRANSFER_SEND_US = 113;
+export const TRANSFER_RECEIVE_US = 114;
+export const TRANSFER_COPY_IN_US = 115;
 
 export const TRANSFER_LAYOUT = [
   {
@@ -98,11 +109,24 @@ export const TRANSFER_LAYOUT = [
   },
   { name: 'damagedOn', offset: 40, writer: 'lanes', meaning: '1 + the channel of the last one' },
   {
+    name: 'staged',
+    offset: 44,
+    writer: 'main',
+    meaning: '1 when GPU memory is at either end',
+  },
+  {
+    name: 'sourceDevice',
+    offset: 48,
+    writer: 'main, then lanes (atomic)',
+    meaning: 'GPU + 1 of the event to wait for, 0 without one or once it has happened',
+  },
+  {
     name: 'remotesAt … notifyAt',
     offset: 64,
     writer: 'main',
     meaning: 'four float64 offsets into the arena',
   },
+  { name: 'sourceEvent', offset: 96, writer: 'main', meaning: 'float64, handle of the event' },
   { name: 'claim', offset: 128, writer: 'lanes (atomic add)', meaning: 'next unclaimed chunk' },
   {
     name: 'holders',
@@ -118,6 +142,10 @@ export const TRANSFER_LAYOUT = [
   },
   { name: 'channelBytes', offset: 256, writer: 'lane of the channel', meaning: '16 float64' },
   { name: 'channelChunks', offset: 384, writer: 'lane of the channel', meaning: '16 int32' },
+  { name: 'copyOutUs', offset: 448, writer: 'lanes (atomic add)', meaning: 'GPU → staging' },
+  { name: 'sendUs', offset: 452, writer: 'lanes (atomic add)', meaning: 'framed → confirmed' },
+  { name: 'receiveUs', offset: 456, writer: 'lanes (atomic add)', meaning: 'asked → received' },
+  { name: 'copyInUs', offset: 460, writer: 'lanes (atomic add)', meaning: 'staging → GPU' },
 ] as const;
 
 export const TransferState = { Free: 0, Active: 1, Done: 2, Failed: 3 } as const;
@@ -135,8 +163,12 @@ export const FAIL_BOUNDS = 4;
 /** REFUSE_CHECKSUM is 5: it fails a transfer only when it comes again and again. */
 export const FAIL_CHECKSUM = 5;
 export const FAIL_EXPIRED = 6;
-export const FAIL_CHANNEL = 16;
-export const FAIL_CANCELLED = 17;
+/** The GPU of the peer failed; equals the REFUSE reason of the wire. */
+export const FAIL_PEER_DEVICE = 16;
+/** Our own GPU failed. */
+export const FAIL_DEVICE = 17;
+export const FAIL_CHANNEL = 32;
+export const FAIL_CANCELLED = 33;
 
 export const LANE_CONTROL_BYTES = 4096;
 /** 1 while the lane sleeps in epoll and wants its doorbell rung. */

@@ -17,6 +17,8 @@ export const COMMAND_SETTLE_CHANNEL = 6;
 export const COMMAND_RETRY = 7;
 /** [slot, generation] One chunk, or the notification, has nowhere to go. */
 export const COMMAND_GIVE_UP = 8;
+/** [GPU] Memory of it will be named from now on. */
+export const COMMAND_OPEN_DEVICE = 16;
 
 // lane → main
 /** [slot, generation] */
@@ -37,6 +39,8 @@ export const EVENT_RETRY = 7;
 export const EVENT_STALLED = 8;
 /** [session, bytes, 0, 0] then the bytes */
 export const EVENT_SIGNAL = 9;
+/** [bytes] then the text: this lane cannot use a GPU. */
+export const EVENT_DEVICE_FAILED = 16;
 
 /** Words of EVENT_CHANNEL_DOWN and of COMMAND_SETTLE_CHANNEL before the refusals. */
 export const DOWN_EVENT_WORDS = 8;

@@ -39,6 +39,17 @@ export function destroyFixedMemory(memory: FixedMemory): void {
   unmapMemory({ addr: memory.addr, bytes: memory.bytes });
 }
 
+/** Where memory with a fixed address comes from, and goes. */
+export interface MemorySource {
+  create(bytes: number, options?: MapOptions): FixedMemory;
+  destroy(memory: FixedMemory): void;
+}
+
+export const mappedMemory: MemorySource = {
+  create: createFixedMemory,
+  destroy: destroyFixedMemory,
+};
+
 function viewsOver(addr: number, bytes: number, buffer: ArrayBuffer): FixedMemory {
   return {
     addr,

@@ -16,6 +16,8 @@ export const REGION_GENERATION = 0;
 /** Accesses in progress. Added to by lanes and main. */
 export const REGION_USERS = 1;
 export const REGION_RIGHTS = 2;
+/** 0 host memory, n + 1 memory of GPU n. */
+export const REGION_DEVICE = 3;
 export const REGION_KEY = 4;
 // Float64 index within an entry.
 const REGION_ADDR = 4;
@@ -34,6 +36,12 @@ export const REGION_ENTRY_LAYOUT = [
     meaning: 'accesses in progress',
   },
   { name: 'rights', offset: 8, writer: 'main', meaning: '1 read, 2 write' },
+  {
+    name: 'device',
+    offset: 12,
+    writer: 'main',
+    meaning: '0 host memory, n + 1 memory of GPU n',
+  },
   { name: 'key', offset: 16, writer: 'main', meaning: '16 random bytes' },
   { name: 'addr', offset: 32, writer: 'main', meaning: 'first byte, as float64' },
   { name: 'bytes', offset: 40, writer: 'main', meaning: 'length, as float64' },
@@ -73,6 +81,11 @@ export function regionWord(slot: number, word: number): number {
 
 export function regionAddr(table: RegionTable, slot: number): number {
   return table.float64[slot * ENTRY_FLOATS + REGION_ADDR] ?? 0;
+}
+
+/** 0 for host memory and for slots that do not exist, n + 1 for GPU n. */
+export function regionDevice(table: RegionTable, slot: number): number {
+  return slot < table.count ? (table.int32[regionWord(slot, REGION_DEVICE)] ?? 0) : 0;
 }
 
 export function regionBytes(table: RegionTable, slot: number): number {

@@ -5,6 +5,7 @@ import { randomFillSync, randomInt } from 'node:crypto';
 import { TcpxError } from '../base/errors.js';
 import { addressOf } from '../ffi/libc/library.js';
 import {
+  REGION_DEVICE,
   REGION_GENERATION,
   REGION_KEY,
   REGION_RIGHTS,
@@ -27,7 +28,15 @@ export type RegionSource =
   | ArrayBufferView
   | ArrayBuffer
   | SharedArrayBuffer
-  | { readonly addr: number; readonly bytes: number };
+  | { readonly addr: number; readonly bytes: number }
+  | DeviceRange;
+
+/** Memory of a GPU, by its ordinal and the driver's address. */
+export interface DeviceRange {
+  readonly device: number;
+  readonly addr: number;
+  readonly bytes: number;
+}
 
 /** What a peer needs to reach a region; made by the owner, opaque to the peer. */
 export interface RegionDescriptor {
@@ -36,6 +45,8 @@ export interface RegionDescriptor {
   readonly bytes: number;
   /** 32 hexadecimal digits. */
   readonly key: string;
+  /** GPU of the owner that the memory lies on; absent for host memory. */
+  readonly device?: number;
 }
 
 export interface RegionTerms {
@@ -48,6 +59,8 @@ export interface Region {
   readonly generation: number;
   readonly addr: number;
   readonly bytes: number;
+  /** GPU that the memory lies on; absent for host memory. */
+  readonly device?: number;
   readonly rights: RegionRights;
   readonly descriptor: RegionDescriptor;
   /** The registered memory itself; held here so that it lives as long as the registration. */
@@ -72,6 +85,7 @@ export class RegionRegistry {
   register(source: RegionSource, rights: RegionRights, terms: RegionTerms = {}): Region {
     const { addr, bytes } = memoryRange(source);
     const expiryUs = expiryOf(this.#table, terms.expiresMs);
+    const place = isDeviceRange(source) ? { device: source.device } : {};
     const slot = this.#freeSlot();
     const generation = nextGeneration(this.#generations[slot] ?? this.#firstGeneration);
     const key = randomFillSync(new Uint8Array(16));
@@ -80,9 +94,10 @@ export class RegionRegistry {
       generation,
       addr,
       bytes,
+      ...place,
       rights,
       source,
-      descriptor: { slot, generation, bytes, key: Buffer.from(key).toString('hex') },
+      descriptor: { slot, generation, bytes, key: Buffer.from(key).toString('hex'), ...place },
     };
     this.#regions[slot] = region;
     this.#generations[slot] = generation;
@@ -107,6 +122,7 @@ export class RegionRegistry {
     writeRegionRange(this.#table, slot, region.addr, region.bytes);
     int32[regionWord(slot, REGION_RIGHTS)] =
       (region.rights.read ? RIGHT_READ : 0) | (region.rights.write ? RIGHT_WRITE : 0);
+    int32[regionWord(slot, REGION_DEVICE)] = (region.device ?? -1) + 1;
     const keyView = new DataView(key.buffer);
     for (let index = 0; index < 4; index++) {
       int32[regionWord(slot, REGION_KEY) + index] = keyView.getInt32(index * 4, true);
@@ -182,6 +198,10 @@ function staleUse(region: Region): TcpxError {
 
 function nextGeneration(generation: number): number {
   return generation >= GENERATION_MAX ? 1 : generation + 1;
+}
+
+export function isDeviceRange(source: RegionSource): source is DeviceRange {
+  return 'device' in source;
 }
 
 /** Where it lies; refuses what may move. */

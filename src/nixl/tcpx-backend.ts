@@ -7,7 +7,7 @@ import { TcpxError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
 import { SETTING_NAMES, type SettingValues } from '../base/settings.js';
 import { type ConnInfo, formatConnInfo, parseConnInfo } from '../engine/conn-info.js';
-import { Engine } from '../engine/engine.js';
+import { Engine, type EngineOptions } from '../engine/engine.js';
 import { formatRegion, parseRegion } from '../engine/region-text.js';
 import {
   BACKEND_API_VERSION,
@@ -21,6 +21,7 @@ import {
   type XferHandle,
   type XferPreparation,
 } from './backend.js';
+import type { RegionSource } from '../memory/region.js';
 import type { BlobDesc } from './descriptors.js';
 import { MemType, memTypeName, XferOp } from './memory-type.js';
 import type { Notification } from './notif-codec.js';
@@ -30,7 +31,7 @@ import { TcpxInbox } from './tcpx-inbox.js';
 import { TcpxPeer } from './tcpx-peer.js';
 import { TcpxXfer } from './tcpx-xfer.js';
 
-const MEM_TYPES: readonly MemType[] = [MemType.DRAM];
+const MEM_TYPES: readonly MemType[] = [MemType.DRAM, MemType.VRAM];
 /** How long deregisterMem waits for a peer that is just writing. */
 const DEREGISTER_WAIT_MS = 500;
 
@@ -42,6 +43,9 @@ export const tcpxPlugin: BackendPlugin = {
   memTypes: MEM_TYPES,
   create: (init) => TcpxBackend.open(init),
 };
+
+/** What stands in for CUDA, for tests. */
+export type GpuChoice = Pick<EngineOptions, 'gpuModule'>;
 
 export class TcpxBackend implements Backend {
   readonly supportsRemote = true;
@@ -70,7 +74,7 @@ export class TcpxBackend implements Backend {
     }
   }
 
-  static async open(init: BackendInit): Promise<TcpxBackend> {
+  static async open(init: BackendInit, gpus: GpuChoice = {}): Promise<TcpxBackend> {
     const relay = new ActivityRelay();
     const inbox = new TcpxInbox(init.log);
     const config = loadConfig({
@@ -84,6 +88,7 @@ export class TcpxBackend implements Backend {
       onSession: (session) => inbox.admit(session),
       onNotification: (notification) => inbox.receive(notification),
       onActivity: relay.onActivity,
+      ...gpus,
     });
     try {
       // Metadata tells the port, so by default the kernel may choose it.
@@ -125,8 +130,7 @@ export class TcpxBackend implements Backend {
   }
 
   registerMem(desc: BlobDesc, memType: MemType): RegionMd {
-    if (memType !== MemType.DRAM) throw notMoved(memType, 'registerMem');
-    const region = this.engine.register({ addr: desc.addr, bytes: desc.len });
+    const region = this.engine.register(rangeOf(desc, memType));
     return new TcpxRegionMd(region, desc);
   }
 
@@ -144,7 +148,7 @@ export class TcpxBackend implements Backend {
   }
 
   loadRemoteMD(desc: BlobDesc, memType: MemType, agent: string): TargetMd {
-    if (memType !== MemType.DRAM) throw notMoved(memType, `loadRemoteMD of ${agent}`);
+    if (!MEM_TYPES.includes(memType)) throw notMoved(memType, `loadRemoteMD of ${agent}`);
     const text = Buffer.from(desc.metaInfo ?? []).toString('latin1');
     return new TcpxTargetMd(agent, desc.addr, parseRegion(text, desc.len));
   }
@@ -248,9 +252,17 @@ function own(md: RegionMd): TcpxRegionMd {
   throw new TcpxError('ERR_USAGE_ARGUMENT', 'the region is not of this backend');
 }
 
+/** VRAM descriptors name the GPU as device, by its CUDA ordinal. */
+function rangeOf(desc: BlobDesc, memType: MemType): RegionSource {
+  const range = { addr: desc.addr, bytes: desc.len };
+  if (memType === MemType.DRAM) return range;
+  if (memType === MemType.VRAM) return { ...range, device: desc.devId };
+  throw notMoved(memType, 'registerMem');
+}
+
 function notMoved(memType: MemType, attempted: string): TcpxError {
   return new TcpxError(
     'ERR_USAGE_NOT_SUPPORTED',
-    `${attempted}: TCPX moves DRAM_SEG, not ${memTypeName(memType)}`,
+    `${attempted}: TCPX moves DRAM_SEG and VRAM_SEG, not ${memTypeName(memType)}`,
   );
 }

@@ -67,6 +67,8 @@ export async function openPair(
   serverSettings: Settings = {},
   clientSettings: Settings = serverSettings,
   where: { readonly listen?: string; readonly connect?: string } = {},
+  /** Both engines have simulated GPUs, or none. */
+  gpus: Pick<EngineOptions, 'gpuModule'> = {},
 ): Promise<EnginePair> {
   const notifications: Notification[] = [];
   const serverLog = new KeptLog();
@@ -77,8 +79,9 @@ export async function openPair(
     log: serverLog.log,
     onSession: (session) => arrived(session),
     onNotification: (notification) => notifications.push(notification),
+    ...gpus,
   });
-  const client = await openEngine(clientSettings, { name: 'client' });
+  const client = await openEngine(clientSettings, { name: 'client', ...gpus });
   const drive = <T>(promise: Promise<T>): Promise<T> => client.drive(server.drive(promise));
   try {
     const listen = where.listen ?? '127.0.0.1';

@@ -2,7 +2,7 @@
 // regions, transfers and rings, stepped by the test. No thread, no socket, no clock.
 
 import { planBytes, planRequest, writeRequest, type Block } from '../engine/request.js';
-import { SIGNAL_ENTRIES, TransferTable } from '../engine/transfer-table.js';
+import { SIGNAL_ENTRIES, type SourceEvent, TransferTable } from '../engine/transfer-table.js';
 import type { LaneHooks } from '../lane/lane-commands.js';
 import { destroyLaneCore, LaneCore, laneRings } from '../lane/lane-core.js';
 import { stepLane } from '../lane/lane-step.hot.js';
@@ -21,6 +21,7 @@ import { createFixedMemory, destroyFixedMemory, type FixedMemory } from '../memo
 import { RegionRegistry } from '../memory/region.js';
 import { regionTableOver } from '../memory/region-table.js';
 import type { StreamPort } from '../transport/stream-port.js';
+import { openGpuProvider } from './simulated-gpu.js';
 
 /** Steps count 10 µs each. */
 const STALL_US = 600_000;
@@ -31,6 +32,9 @@ const SHAPE = {
   laneCount: 1,
   arenaBytes: 4 * 1024 * 1024,
 };
+
+/** Few slots, so that they run out. */
+const STAGING_BYTES = 2 * 1024 * 1024;
 
 export interface LaneAgreement {
   readonly channels: number;
@@ -44,6 +48,10 @@ export interface LaneEvent {
   readonly kind: number;
   readonly words: readonly number[];
   readonly bytes: Uint8Array;
+}
+
+function simulatedStaging(seed: number) {
+  return { provider: openGpuProvider(seed), stagingBytes: STAGING_BYTES };
 }
 
 export class LaneEnd implements LaneHooks {
@@ -61,7 +69,8 @@ export class LaneEnd implements LaneHooks {
   /** False: the main thread does not look, and events pile up in their ring. */
   isDraining = true;
 
-  constructor(agreement: LaneAgreement) {
+  /** With a seed, the lane has simulated GPUs that are slow by it. */
+  constructor(agreement: LaneAgreement, gpuSeed?: number) {
     this.#agreement = agreement;
     this.shared = createFixedMemory(this.#offsets.totalBytes, { isReserveOnly: true });
     this.core = new LaneCore({
@@ -71,6 +80,7 @@ export class LaneEnd implements LaneHooks {
       sessionCount: 4,
       ackDelayTurns: 0,
       isZeroCopy: false,
+      ...(gpuSeed === undefined ? {} : { staging: simulatedStaging(gpuSeed) }),
       stallUs: STALL_US,
       isChecked: agreement.isChecked ?? false,
       receiveBytes: agreement.receiveBytes ?? Number.POSITIVE_INFINITY,
@@ -97,7 +107,12 @@ export class LaneEnd implements LaneHooks {
   }
 
   /** Prepares and hands over; returns the slot. */
-  post(operation: 'write' | 'read', blocks: readonly Block[], notify?: Uint8Array): number {
+  post(
+    operation: 'write' | 'read',
+    blocks: readonly Block[],
+    notify?: Uint8Array,
+    source?: SourceEvent,
+  ): number {
     const plan = planRequest(blocks, this.#agreement);
     const at = this.#arena.allocate(planBytes(plan));
     const places = writeRequest(this.shared, this.#offsets.arenaAt, at, plan);
@@ -106,6 +121,8 @@ export class LaneEnd implements LaneHooks {
       chunkCount: plan.chunks.length,
       ...places,
       notify,
+      source,
+      isStaged: true,
     });
   }
 
@@ -121,6 +138,8 @@ export class LaneEnd implements LaneHooks {
     readonly pairsAt: number;
     readonly chunksAt: number;
     readonly notify: Uint8Array | undefined;
+    readonly source?: SourceEvent | undefined;
+    readonly isStaged?: boolean;
   }): number {
     const { notify, ...rest } = entry;
     let notifyAt = -1;

@@ -2,8 +2,10 @@
 
 import type { Block } from '../engine/request.js';
 import { type Random, seededRandom } from '../base/random.js';
-import type { Region } from '../memory/region.js';
+import { COMMAND_OPEN_DEVICE } from '../lane/messages.js';
+import { memoryRange, type Region } from '../memory/region.js';
 import { LaneEnd } from './lane-end.js';
+import { SimulatedGpus, toDeviceAddr } from './simulated-gpu.js';
 import {
   createVirtualLink,
   destroyVirtualLink,
@@ -19,6 +21,8 @@ export interface LanePairOptions {
   readonly isChecked?: boolean;
   readonly receiveBytes?: number;
   readonly link?: Omit<LinkOptions, 'random'>;
+  /** Both ends have simulated GPUs. */
+  readonly hasGpus?: boolean;
 }
 
 const STEPS_MAX = 2_000_000;
@@ -38,8 +42,9 @@ export class LanePair {
       isChecked: options.isChecked ?? false,
       receiveBytes: options.receiveBytes ?? Number.POSITIVE_INFINITY,
     };
-    this.a = new LaneEnd(agreement);
-    this.b = new LaneEnd(agreement);
+    const seed = options.hasGpus === true ? (options.seed ?? 1) : undefined;
+    this.a = new LaneEnd(agreement, seed);
+    this.b = new LaneEnd(agreement, seed === undefined ? undefined : seed + 500);
     for (let channel = 0; channel < agreement.channels; channel++) {
       const link = createVirtualLink({ random: this.random, ...options.link });
       this.links.push(link);
@@ -94,4 +99,19 @@ export function block(
   remoteOffset = 0,
 ): Block {
   return { local, localOffset, remote: remote.descriptor, remoteOffset, bytes };
+}
+
+/** A region of this end in memory of a simulated GPU; `memory` is what lies there. */
+export function addGpuRegion(
+  end: LaneEnd,
+  bytes: number,
+  device: number = SimulatedGpus.Healthy,
+  rights = { read: true, write: true },
+) {
+  const memory = new Uint8Array(new ArrayBuffer(bytes));
+  const addr = toDeviceAddr(memoryRange(memory).addr);
+  end.command(COMMAND_OPEN_DEVICE, [device]);
+  // The region keeps what it was registered with, and by that the memory.
+  const source = { device, addr, bytes, memory };
+  return { memory, region: end.regions.register(source, rights) };
 }

@@ -180,6 +180,10 @@ export class VirtualPort implements StreamPort {
     return this.#out.sentBytes - this.#out.receivedBytes;
   }
 
+  isPathSilent(): boolean {
+    return this.queuedBytes() > 0;
+  }
+
   close(): void {
     this.isClosed = true;
     this.#out.isEnded = true;

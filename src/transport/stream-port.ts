@@ -37,6 +37,8 @@ export interface StreamPort {
   receive(count: number): number;
   /** Bytes that were sent and that the peer's kernel has not confirmed. */
   queuedBytes(): number;
+  /** Whether what was sent stays without any answer of the peer's kernel: the path is cut. */
+  isPathSilent(): boolean;
   /** `isAborted`: what the kernel has not sent yet is thrown away. */
   close(isAborted: boolean): void;
 }

@@ -3,7 +3,7 @@
 
 import { TcpxError } from '../base/errors.js';
 import { ByteReader, ByteWriter } from './byte-cursor.js';
-import { REFUSE_EXPIRED, REFUSE_STALE } from './data-frame.js';
+import { isRefuseReason } from './data-frame.js';
 import { declareFrame, type FrameField } from './frame-fields.js';
 
 const SIGNAL_FENCE = 1;
@@ -74,6 +74,6 @@ export function decodeFence(bytes: Uint8Array): Fence {
 // It becomes the failure of a transfer: 0 would be none.
 function readReason(reader: ByteReader): number {
   const reason = reader.uint32();
-  if (reason >= REFUSE_STALE && reason <= REFUSE_EXPIRED) return reason;
+  if (isRefuseReason(reason)) return reason;
   throw new TcpxError('ERR_WIRE_FRAME', `a fence with a refusal for reason ${reason}`);
 }

@@ -1,10 +1,12 @@
 // The contract suite on TCPX over loopback, once with lanes and once driven by the caller. Peers
-// live in one process; ending one says goodbye. A peer that is killed is in test/e2e.
+// live in one process; ending one says goodbye. A peer that is killed is in test/e2e. GPUs are
+// simulated; real ones are in test/gpu.
 
 import { silentLog } from '../../src/base/log.js';
 import { allocateRegionMemory } from '../../src/memory/region-memory.js';
 import { MemType } from '../../src/nixl/memory-type.js';
 import { TcpxBackend } from '../../src/nixl/tcpx-backend.js';
+import { SIMULATED_GPU_MODULE, toDeviceAddr } from '../../src/testing/simulated-gpu.js';
 import { backendContract } from './backend.js';
 import type { ContractMemory, ContractPeer, ContractWorld } from './backend-world.js';
 
@@ -12,12 +14,12 @@ function tcpxWorld(params: Readonly<Record<string, string>>): ContractWorld {
   const open = new Set<TcpxBackend>();
   const backends = new Map<ContractPeer, TcpxBackend>();
   return {
-    memTypes: [MemType.DRAM],
+    memTypes: [MemType.DRAM, MemType.VRAM],
     openPeer: async (agent) => {
       const init = { localAgent: agent, type: 'TCPX', params, log: silentLog };
-      const backend = await TcpxBackend.open(init);
+      const backend = await TcpxBackend.open(init, { gpuModule: SIMULATED_GPU_MODULE });
       open.add(backend);
-      const peer = { agent, backend, allocate: hostMemory };
+      const peer = { agent, backend, allocate };
       backends.set(peer, backend);
       return peer;
     },
@@ -33,12 +35,13 @@ function tcpxWorld(params: Readonly<Record<string, string>>): ContractWorld {
   };
 }
 
-function hostMemory(memType: MemType, byteCount: number): ContractMemory {
+/** What stands for GPU memory lies out of reach of everything but device copies. */
+function allocate(memType: MemType, byteCount: number): ContractMemory {
   const { addr, buffer } = allocateRegionMemory(byteCount, 'normal');
   const bytes = new Uint8Array(buffer);
   return {
     memType,
-    addr,
+    addr: memType === MemType.VRAM ? toDeviceAddr(addr) : addr,
     len: byteCount,
     devId: 0,
     write: (offset, source) => bytes.set(source, offset),

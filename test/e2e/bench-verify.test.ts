@@ -30,6 +30,7 @@ async function openTarget(t: TestContext, tamper: Tamper) {
     engine: () => keepingMemory,
     host: readHostFacts(''),
     log,
+    gpu: 0,
     onFinished: () => undefined,
   });
   const engine = await Engine.open({

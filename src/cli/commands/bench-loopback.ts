@@ -22,6 +22,8 @@ export const BENCH_SETTINGS: readonly SettingName[] = [
   'bench.verify',
   'bench.deadlineMs',
   'bench.memory',
+  'bench.gpu',
+  'gpu.stagingBytes',
   'bench.provider',
   'flow.chunkBytes',
   'flow.windowChunks',

@@ -23,6 +23,8 @@ export const benchServerCommand: Command = {
     'session.handshakeTimeoutMs',
     'trust.mode',
     'trust.secretFile',
+    'bench.gpu',
+    'gpu.stagingBytes',
     'flow.chunkBytes',
     'flow.windowChunks',
     'flow.channels',

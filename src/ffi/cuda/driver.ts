@@ -11,6 +11,8 @@ export const CUDA_LIBRARY = 'libcuda.so.1';
 /** Results that are answers, not failures. */
 export const CudaResult = {
   Success: 0,
+  /** An address that the driver does not know, among others. */
+  InvalidValue: 1,
   PeerAccessAlreadyEnabled: 704,
   /** A query found work that is still running. */
   NotReady: 600,

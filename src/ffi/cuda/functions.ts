@@ -35,6 +35,7 @@ const REQUIRED = {
   cuMemAlloc_v2: [PTR, SIZE],
   cuMemFree_v2: [PTR],
   cuMemGetAddressRange_v2: [PTR, PTR, PTR],
+  cuPointerGetAttribute: [PTR, I32, PTR],
   cuMemHostAlloc: [PTR, SIZE, U32],
   cuMemFreeHost: [PTR],
   cuMemHostRegister_v2: [PTR, SIZE, U32],

@@ -8,6 +8,9 @@ const INFO_BYTES_MAX = 320;
 
 export interface TcpInfo {
   readonly state: number;
+  /** Retransmissions and window probes since the peer's kernel last answered. */
+  readonly unansweredRetransmits: number;
+  readonly unansweredProbes: number;
   readonly rttUs: number;
   readonly rttVarUs: number;
   readonly congestionWindow: number;
@@ -37,6 +40,8 @@ export function decodeTcpInfo(bytes: Uint8Array): TcpInfo {
     offset + 8 <= bytes.byteLength ? word(offset) + word(offset + 4) * 2 ** 32 : undefined;
   return {
     state: view.getUint8(0),
+    unansweredRetransmits: view.getUint8(2),
+    unansweredProbes: view.getUint8(3),
     unackedSegments: word(24),
     rttUs: word(68),
     rttVarUs: word(72),

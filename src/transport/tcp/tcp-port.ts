@@ -10,6 +10,7 @@ import {
 } from '../../ffi/libc/message.hot.js';
 import { createIovTable, destroyIovTable, type IovTable } from '../../ffi/libc/message.js';
 import { abortOnClose, unconfirmedBytes } from '../../ffi/libc/socket.js';
+import { readTcpInfo } from '../../ffi/libc/tcp-info.js';
 import type { StreamPort } from '../stream-port.js';
 import { sendZeroCopy } from './zero-copy-send.hot.js';
 import { ZeroCopyState } from './zero-copy-state.js';
@@ -62,6 +63,12 @@ export class TcpPort implements StreamPort {
 
   queuedBytes(): number {
     return unconfirmedBytes(this.fd);
+  }
+
+  // A peer that is only slow closes its window and answers the probes of it.
+  isPathSilent(): boolean {
+    const { unansweredRetransmits, unansweredProbes } = readTcpInfo(this.fd);
+    return unansweredRetransmits > 0 || unansweredProbes > 0;
   }
 
   close(isAborted: boolean): void {

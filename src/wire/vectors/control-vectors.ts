@@ -138,8 +138,8 @@ export const CONTROL_VECTORS: readonly ControlVector[] = [
       `${NONCE_HEX} ${PROOF_HEX}`,
     body: [
       { name: 'sessionId', bytes: 4, meaning: 'as accepted' },
-      { name: 'channelIndex', bytes: 4, meaning: 'below channels; each attaches once' },
-      { name: 'epoch', bytes: 4, meaning: '0' },
+      { name: 'channelIndex', bytes: 4, meaning: 'below channels' },
+      { name: 'epoch', bytes: 4, meaning: 'counts the connections of the index from 0' },
       { name: 'nonce', bytes: 32, meaning: 'random' },
       PROOF_FIELD,
     ],

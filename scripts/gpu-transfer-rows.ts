@@ -1,0 +1,155 @@
+// The rows of the GPU benchmark that move GPU memory between two processes over loopback TCP: our
+// engine against NCCL's socket transport, in turn, in one run. Medians over the rounds.
+
+import { type BenchResult } from '../src/results/bench-result.js';
+import { percentiles } from './gpu-measure.js';
+import type { Row } from './gpu-rows.js';
+import { NCCL_SETTINGS, type NcclFigure, runNccl } from './nccl-peer.js';
+import { ownBench } from './perf/own-bench.js';
+
+const ROUNDS = 2;
+const BLOCKS = 10_000;
+const BLOCK_BYTES = 16 * 1024;
+const LARGE = ['--size', '64MiB', '--iters', '40', '--warmup', '5', '--verify', 'sample'];
+const MANY = ['--size', String(BLOCKS * BLOCK_BYTES), '--iters', '20', '--verify', 'sample'];
+
+/** Our own runs, by name. */
+const RUNS = {
+  write1: [...LARGE, '--op', 'write', '--channels', '1', '--lanes', '1'],
+  write4: [...LARGE, '--op', 'write', '--channels', '4', '--lanes', '4'],
+  read1: [...LARGE, '--op', 'read', '--channels', '1', '--lanes', '1'],
+  read4: [...LARGE, '--op', 'read', '--channels', '4', '--lanes', '4'],
+  oneBlock: [...MANY, '--channels', '4', '--lanes', '4'],
+  manyBlocks: [...MANY, '--channels', '4', '--lanes', '4', '--block', '16KiB'],
+  pingPong: ['--op', 'pingpong', '--size', '4KiB', '--iters', '5000', '--progress', 'caller'],
+  pingPongLanes: ['--op', 'pingpong', '--size', '4KiB', '--iters', '5000'],
+} as const;
+type RunName = keyof typeof RUNS;
+
+interface Figures {
+  readonly own: ReadonlyMap<RunName, readonly BenchResult[]>;
+  readonly nccl: readonly (readonly NcclFigure[])[];
+}
+
+export async function transferRows(hasNccl: boolean): Promise<Row[]> {
+  const figures = await measure(hasNccl);
+  const rate = (name: RunName) => ownFigure(figures, name, (one) => one.bandwidthGBps.p50);
+  const time = (name: RunName) => ownFigure(figures, name, (one) => one.latencyUs.p50);
+  const rows = ncclRows(figures);
+  const best = Math.max(
+    ...figures.nccl.map((runs) => median(runs.map((one) => one.bandwidthGBps))),
+  );
+  const least = Math.min(
+    ...figures.nccl.map((runs) => median(runs.map((one) => one.halfRoundTripUs))),
+  );
+  const against = (ratio: number) => (Number.isFinite(ratio) ? ratio : undefined);
+  const named = 'VRAM to VRAM over TCP, 64 MiB';
+  rows.push(rateRow(`${named}, write, 1 channel`, rate('write1'), against(best), 1.2));
+  rows.push(rateRow(`${named}, write, 4 channels`, rate('write4'), against(best), 3));
+  rows.push(rateRow(`${named}, read, 1 channel`, rate('read1'), against(best)));
+  rows.push(rateRow(`${named}, read, 4 channels`, rate('read4'), against(best)));
+  rows.push(rateRow('one block of 160 MB', rate('oneBlock')));
+  const one = median(rate('oneBlock'));
+  rows.push(rateRow('10,000 blocks × 16 KiB', rate('manyBlocks'), one, 0.7));
+  rows.push(timeRow('4 KiB half round trip, caller', time('pingPong'), against(least), 0.6));
+  rows.push(timeRow('4 KiB half round trip, lanes', time('pingPongLanes'), against(least)));
+  return [...rows, ...stageRows(figures)];
+}
+
+async function measure(hasNccl: boolean): Promise<Figures> {
+  const own = new Map<RunName, BenchResult[]>();
+  const nccl: NcclFigure[][] = hasNccl ? NCCL_SETTINGS.map(() => []) : [];
+  for (let round = 0; round < ROUNDS; round++) {
+    for (const [name, flags] of Object.entries(RUNS) as [RunName, readonly string[]][]) {
+      const runs = own.get(name) ?? [];
+      runs.push(await ownBench(['--memory', 'vram', ...flags]));
+      own.set(name, runs);
+    }
+    for (const [index, setting] of NCCL_SETTINGS.entries()) nccl[index]?.push(runNccl(setting));
+  }
+  return { own, nccl };
+}
+
+function ownFigure(
+  figures: Figures,
+  name: RunName,
+  read: (result: BenchResult) => number,
+): number[] {
+  return (figures.own.get(name) ?? []).map(read);
+}
+
+function ncclRows(figures: Figures): Row[] {
+  return NCCL_SETTINGS.flatMap(({ name }, index) => {
+    const runs = figures.nccl[index];
+    if (runs === undefined) return [];
+    const title = `NCCL ${runs[0]?.nccl ?? ''} socket, ${name}`;
+    return [
+      rateRow(
+        `${title}, 64 MiB`,
+        runs.map((one) => one.bandwidthGBps),
+      ),
+      timeRow(
+        `${title}, 4 KiB half round trip`,
+        runs.map((one) => one.halfRoundTripUs),
+      ),
+    ];
+  });
+}
+
+interface Staged {
+  readonly chunks: number;
+  readonly stages?: Readonly<Record<string, number>>;
+}
+
+/** Where the time of a chunk goes, as this end saw it. */
+function stageRows(figures: Figures): Row[] {
+  const stagesOf = (name: RunName, stage: string): number[] =>
+    ownFigure(figures, name, (result) => {
+      const { chunks, stages } = result.receipt as Staged;
+      return (stages?.[stage] ?? 0) / chunks;
+    });
+  return [
+    timeRow('write, 1 channel: copy out, per chunk', stagesOf('write1', 'copyOutUs')),
+    timeRow('write, 1 channel: send to confirmed, per chunk', stagesOf('write1', 'sendUs')),
+    timeRow('read, 1 channel: asked to received, per chunk', stagesOf('read1', 'receiveUs')),
+    timeRow('read, 1 channel: copy in, per chunk', stagesOf('read1', 'copyInUs')),
+  ];
+}
+
+/** Sizes of chunks against numbers of channels, to choose defaults by. */
+export async function sweepRows(): Promise<Row[]> {
+  const rows: Row[] = [];
+  for (const channels of ['1', '4', '8']) {
+    for (const chunk of ['256KiB', '512KiB', '1MiB', '2MiB', '4MiB']) {
+      const shape = ['--channels', channels, '--lanes', channels, '--chunk', chunk];
+      const result = await ownBench(['--memory', 'vram', '--staging', '64MiB', ...LARGE, ...shape]);
+      const name = `write 64 MiB, ${channels} channels, chunks of ${chunk}`;
+      rows.push(rateRow(name, [result.bandwidthGBps.p50]));
+    }
+  }
+  return rows;
+}
+
+function median(values: readonly number[]): number {
+  return percentiles(values).p50;
+}
+
+function rateRow(name: string, rates: readonly number[], against?: number, bar?: number): Row {
+  const row: Row = { name, value: median(rates), unit: 'GB/s', spread: spreadOf(rates) };
+  if (against === undefined) return bar === undefined ? row : { ...row, bar: `≥ ${bar}` };
+  const ratio = row.value / against;
+  if (bar === undefined) return { ...row, ratio };
+  return { ...row, ratio, bar: `≥ ${bar}`, isMet: ratio >= bar };
+}
+
+function timeRow(name: string, times: readonly number[], against?: number, bar?: number): Row {
+  const row: Row = { name, value: median(times), unit: 'µs', spread: spreadOf(times) };
+  if (against === undefined) return bar === undefined ? row : { ...row, bar: `≤ ${bar}` };
+  const ratio = row.value / against;
+  if (bar === undefined) return { ...row, ratio };
+  return { ...row, ratio, bar: `≤ ${bar}`, isMet: ratio <= bar };
+}
+
+function spreadOf(values: readonly number[]): string {
+  return `${Math.min(...values).toFixed(1)} … ${Math.max(...values).toFixed(1)}`;
+}

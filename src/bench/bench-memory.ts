@@ -1,0 +1,63 @@
+// What a benchmark moves: host memory, or memory of a GPU that is filled and verified there, so
+// that checking costs no copy. Both ends of a run have the same kind.
+
+import { type Engine, GpuBuffer, type RegionSource } from '../engine/internal.js';
+import { fillPattern, findMismatch } from './pattern.js';
+
+export type MemoryKind = 'dram' | 'vram';
+
+export interface BenchMemory {
+  readonly kind: MemoryKind;
+  readonly bytes: number;
+  /** What the engine registers. */
+  readonly source: RegionSource;
+  /** The bytes themselves; GPU memory has none here. */
+  readonly view: Uint8Array | undefined;
+  fill(offset: number, bytes: number, position: number, seed: number): void;
+  /** Waits until what was filled is there. */
+  settle(): void;
+  /** Index from `offset` of the first byte that differs, or −1. */
+  findMismatch(offset: number, bytes: number, position: number, seed: number): number;
+  /** After it was deregistered. */
+  free(): void;
+}
+
+export function allocateBenchMemory(
+  engine: Engine,
+  kind: MemoryKind,
+  bytes: number,
+  gpu: number,
+): BenchMemory {
+  return kind === 'vram' ? gpuMemory(gpu, bytes) : hostMemory(engine, bytes);
+}
+
+function hostMemory(engine: Engine, bytes: number): BenchMemory {
+  const view = new Uint8Array(engine.allocate(bytes, 'prefer-huge').buffer);
+  return {
+    kind: 'dram',
+    bytes,
+    source: view,
+    view,
+    fill: (offset, count, position, seed) =>
+      fillPattern(view.subarray(offset, offset + count), position, seed),
+    settle: () => undefined,
+    findMismatch: (offset, count, position, seed) =>
+      findMismatch(view.subarray(offset, offset + count), position, seed),
+    free: () => undefined,
+  };
+}
+
+function gpuMemory(gpu: number, bytes: number): BenchMemory {
+  const buffer = new GpuBuffer(gpu, bytes);
+  return {
+    kind: 'vram',
+    bytes,
+    source: { device: gpu, addr: buffer.addr, bytes },
+    view: undefined,
+    fill: (offset, count, position, seed) => buffer.fill(offset, count, seed, position),
+    settle: () => buffer.settle(),
+    findMismatch: (offset, count, position, seed) =>
+      buffer.findMismatch(offset, count, seed, position),
+    free: () => buffer.free(),
+  };
+}

@@ -1,0 +1,43 @@
+// What the settings say about lanes: how many, how large their tables, how they wait, where they
+// run.
+
+import type { Config } from '../base/config.js';
+import { cpusOfLanes, parseLaneBindings } from './lane-placement.js';
+import type { LaneSetOptions } from './lane-set.js';
+import { listNics } from './peer-client.js';
+import { SIGNAL_ENTRIES } from './transfer-table.js';
+
+type Chosen =
+  | 'shape'
+  | 'sessionCount'
+  | 'progress'
+  | 'spinUs'
+  | 'cpus'
+  | 'isZeroCopy'
+  | 'stallUs'
+  | 'isChecked'
+  | 'receiveBytes';
+
+export function laneChoice(config: Config): Pick<LaneSetOptions, Chosen> {
+  const { values } = config;
+  return {
+    shape: {
+      regionCount: values['memory.regionsMax'],
+      transferCount: values['memory.transfersMax'] + SIGNAL_ENTRIES,
+      laneCount: values['lane.count'],
+      arenaBytes: values['memory.arenaBytes'],
+    },
+    sessionCount: values['session.peersMax'],
+    progress: values['lane.progress'],
+    spinUs: values['lane.spinUs'],
+    cpus: cpusOfLanes(
+      parseLaneBindings(values['lane.bindings']),
+      listNics(config),
+      values['lane.count'],
+    ),
+    isZeroCopy: values['socket.zeroCopy'],
+    stallUs: values['session.stallMs'] * 1000,
+    isChecked: values['flow.checksum'],
+    receiveBytes: values['flow.receiveBytes'],
+  };
+}

@@ -1,0 +1,192 @@
+// One direction of staging on a GPU: the gather or the scatter kernel between device memory and
+// mapped pinned memory, on a stream of its own. A batch is one launch, whatever the number of
+// chunks and blocks in it; its last block writes the batch's number into mapped host memory.
+// No object is made per batch.
+//
+//   table, pinned:  │ … done │ launched: batch n │ open: batch n + 1 → │ free … │
+//   An open batch that would not fit before the end is launched, and the next one starts at 0.
+
+import { assert } from '../base/assert.js';
+import { TcpxError } from '../base/errors.js';
+import { DeviceMemory } from '../ffi/cuda/device-memory.js';
+import { CudaResult, cudaError } from '../ffi/cuda/driver.js';
+import type { PreparedLaunch } from '../ffi/cuda/module.js';
+import { PinnedMemory } from '../ffi/cuda/pinned-memory.js';
+import { GpuStream } from '../ffi/cuda/stream.js';
+import { BLOCK_ENTRY_BYTES, BLOCK_ENTRY_PARTS } from './block-table.js';
+import { GpuCompletion } from './gpu-completion.hot.js';
+import type { GpuKernels } from './gpu-kernels.js';
+import {
+  BLOCK_THREADS,
+  BlocksLayout,
+  OutcomeLayout,
+  TALLY_BYTES,
+  WARPS_PER_BLOCK,
+} from './gpu-params.js';
+import { PART_BYTES } from './kernel-queue.js';
+import { COPY_DONE, COPY_FAILED, COPY_PENDING, type CopyQueue } from './staging-device.js';
+import type { StagingShape } from './staging-device.js';
+
+/** Enough warps to fill PCIe; the rest of the GPU stays with whoever computes there. */
+const GRID_BLOCKS_MAX = 64;
+/** Looks at the flag between two questions to the driver whether the stream has failed. */
+const POLLS_PER_QUERY = 4096;
+const STUCK_MS = 10_000;
+const TWO_32 = 2 ** 32;
+
+export class GpuCopyQueue implements CopyQueue {
+  readonly stagingAddr: number;
+  isFailed = false;
+  /** Why, once it has failed. */
+  error: TcpxError | undefined;
+  private readonly kernels: GpuKernels;
+  private readonly direction: 'gather' | 'scatter';
+  private readonly stream: GpuStream;
+  private readonly staging: PinnedMemory;
+  private readonly table: PinnedMemory;
+  private readonly words: Uint32Array;
+  private readonly entriesMax: number;
+  private readonly tally: DeviceMemory;
+  private readonly outcome: PinnedMemory;
+  private readonly completion: GpuCompletion;
+  private readonly launch: PreparedLaunch;
+  /** The open batch: its entries in the table, and the longest of them. */
+  private first = 0;
+  private count = 0;
+  private longestBytes = 0;
+  private polls = 0;
+  private startedMs = 0;
+
+  constructor(kernels: GpuKernels, direction: 'gather' | 'scatter', shape: StagingShape) {
+    const { context } = kernels;
+    this.kernels = kernels;
+    this.direction = direction;
+    this.stream = new GpuStream(context);
+    this.staging = new PinnedMemory(context, shape.slotBytes * shape.slotCount);
+    this.stagingAddr = this.staging.addr;
+    assert(this.staging.bytes < TWO_32, 'staging offsets have 32 bits');
+    // At most slotCount chunks are under way, so an entry is done long before it is written anew.
+    this.entriesMax = (2 * shape.slotCount + 1) * shape.blocksMax;
+    this.table = new PinnedMemory(context, this.entriesMax * BLOCK_ENTRY_BYTES);
+    this.words = new Uint32Array(this.table.buffer);
+    this.tally = new DeviceMemory(context, TALLY_BYTES);
+    this.tally.clear();
+    this.outcome = new PinnedMemory(context, OutcomeLayout.bytes);
+    new Uint8Array(this.outcome.buffer).fill(0);
+    this.completion = new GpuCompletion(new Int32Array(this.outcome.buffer, 0, 1));
+    this.launch = kernels.prepare(direction);
+    const { parameters } = this.launch;
+    parameters.setUint64(BlocksLayout.base, 0);
+    parameters.setUint64(BlocksLayout.staging, this.staging.deviceAddr);
+    parameters.setUint32(BlocksLayout.partBytes, PART_BYTES);
+    parameters.setUint64(BlocksLayout.tally, this.tally.addr);
+    parameters.setUint64(BlocksLayout.outcome, this.outcome.deviceAddr);
+  }
+
+  begin(blockCount: number): number {
+    if (this.first + this.count + blockCount > this.entriesMax) {
+      this.start();
+      this.first = 0;
+    }
+    return (this.completion.lastIssued + 1) | 0;
+  }
+
+  add(deviceAddr: number, stagingOffset: number, bytes: number): void {
+    const at = (this.first + this.count) * BLOCK_ENTRY_PARTS;
+    this.words[at] = deviceAddr;
+    this.words[at + 1] = deviceAddr / TWO_32;
+    this.words[at + 2] = stagingOffset;
+    this.words[at + 3] = bytes;
+    this.count++;
+    if (bytes > this.longestBytes) this.longestBytes = bytes;
+  }
+
+  start(): boolean {
+    if (this.count === 0) return false;
+    const sequence = this.completion.take();
+    if (!this.isFailed) this.launchBatch(sequence);
+    this.first += this.count;
+    this.count = 0;
+    this.longestBytes = 0;
+    return true;
+  }
+
+  poll(batch: number): number {
+    if (this.completion.isDone(batch)) return COPY_DONE;
+    if (this.isFailed) return COPY_FAILED;
+    this.polls++;
+    // A failure is seen at the next look.
+    if (this.polls >= POLLS_PER_QUERY) this.askDriver();
+    return COPY_PENDING;
+  }
+
+  isIdle(): boolean {
+    return this.poll(this.completion.lastIssued) !== COPY_PENDING;
+  }
+
+  finish(): void {
+    while (!this.isIdle());
+  }
+
+  /** The first failure stays; a faulted context fails every call, so what is left is not freed. */
+  close(): void {
+    if (this.isFailed) return;
+    this.stream.synchronize();
+    this.launch.free();
+    this.stream.destroy();
+    this.outcome.free();
+    this.tally.free();
+    this.table.free();
+    this.staging.free();
+  }
+
+  private launchBatch(sequence: number): void {
+    const parts = Math.max(1, Math.ceil(this.longestBytes / PART_BYTES));
+    const { parameters } = this.launch;
+    parameters.setUint64(
+      BlocksLayout.entries,
+      this.table.deviceAddr + this.first * BLOCK_ENTRY_BYTES,
+    );
+    parameters.setUint32(BlocksLayout.count, this.count);
+    parameters.setUint32(BlocksLayout.parts, parts);
+    parameters.setUint32(BlocksLayout.sequence, sequence);
+    const blocks = Math.ceil((this.count * parts) / WARPS_PER_BLOCK);
+    const { context } = this.kernels;
+    const grid = Math.min(GRID_BLOCKS_MAX, this.kernels.blocksMax, blocks);
+    this.polls = 0;
+    this.startedMs = performance.now();
+    try {
+      context.makeCurrent();
+    } catch (error) {
+      this.fail(error);
+      return;
+    }
+    const result = this.stream.queue.launch(this.launch, grid, BLOCK_THREADS);
+    if (result === CudaResult.Success) return;
+    this.fail(cudaError(context.driver, result, 'cuLaunchKernel', this.subject));
+  }
+
+  // A stream that has faulted never writes the flag.
+  private askDriver(): void {
+    this.polls = 0;
+    const { context } = this.kernels;
+    context.makeCurrent();
+    const result = this.stream.queue.query();
+    if (result === CudaResult.Success) return;
+    if (result !== CudaResult.NotReady) {
+      this.fail(cudaError(context.driver, result, 'cuStreamQuery', this.subject));
+    } else if (performance.now() - this.startedMs > STUCK_MS) {
+      this.fail(new TcpxError('ERR_CUDA_CALL', `${this.subject}: not done in ${STUCK_MS} ms`));
+    }
+  }
+
+  private fail(error: unknown): void {
+    this.isFailed = true;
+    this.error ??=
+      error instanceof TcpxError ? error : new TcpxError('ERR_CUDA_CALL', String(error));
+  }
+
+  private get subject(): string {
+    return `tcpx_${this.direction} ${this.kernels.context.subject}`;
+  }
+}

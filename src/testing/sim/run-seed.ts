@@ -1,0 +1,199 @@
+// One run: machines connect, programs post, accidents happen, everything heals and ends. Throws
+// what was violated; the same seed does the same again.
+
+import { SimFaults } from './sim-faults.js';
+import { whatIsLeft } from './sim-invariants.js';
+import type { Machine } from './sim-job.js';
+import { planOf, type SimPlan } from './sim-plan.js';
+import { type SimLink, SimWorld } from './sim-world.js';
+import { Violation } from './violation.js';
+
+export interface RunOptions {
+  /** Changes a machine on purpose: the run must notice. */
+  readonly mutate?: (machine: Machine) => void;
+  readonly trace?: (line: string) => void;
+  readonly plan?: (plan: SimPlan) => SimPlan;
+}
+
+export interface RunFigures {
+  readonly rounds: number;
+  readonly transfers: number;
+  readonly done: number;
+  readonly failovers: number;
+  readonly lostSessions: number;
+  readonly virtualMs: number;
+}
+
+const SET_UP_MS = 10_000;
+/** What a transfer may take when every accident of a run hits it. */
+const TRANSFER_MS = 60_000;
+const CLOSE_MS = 15_000;
+
+export async function runSeed(seed: number, options: RunOptions = {}): Promise<RunFigures> {
+  const plan = (options.plan ?? ((same: SimPlan) => same))(planOf(seed));
+  const world = new SimWorld(plan, options.mutate, options.trace);
+  const startUs = world.time.nowUs;
+  try {
+    await setUp(world);
+    await playFaults(world);
+    await heal(world);
+    checkSessions(world);
+    const failovers = failoversOf(world.links);
+    const lostSessions = world.links.filter(hasEnded).length;
+    await closeAll(world);
+    world.work.checkEnd();
+    for (const { memory } of world.machines) memory.checkFree();
+    return {
+      rounds: world.rounds,
+      transfers: world.work.jobs.length,
+      done: world.work.jobs.filter((job) => job.outcome === 'done').length,
+      failovers,
+      lostSessions,
+      virtualMs: (world.time.nowUs - startUs) / 1000,
+    };
+  } finally {
+    await world.destroy();
+  }
+}
+
+/** All others connect to the first machine; some also the other way. */
+async function setUp(world: SimWorld): Promise<void> {
+  const [hub, ...others] = world.machines;
+  if (hub === undefined) throw new Error('no machine');
+  for (const other of others) world.connect(other, hub);
+  const [first] = others;
+  if (first !== undefined && world.random.nextChance(0.2)) world.connect(hub, first);
+  const isReady = ({ pair }: SimLink): boolean => pair.atClient.isReady && pair.atServer.isReady;
+  await world.until(
+    () => world.links.every(isReady),
+    SET_UP_MS,
+    () => 'sessions ready',
+  );
+}
+
+async function playFaults(world: SimWorld): Promise<void> {
+  const { plan, work, random } = world;
+  const faults = new SimFaults(world);
+  let idleRounds = 0;
+  while ((work.jobs.length < plan.transfers && idleRounds < 3000) || work.active.size > 0) {
+    await world.round();
+    faults.tick();
+    if (random.nextChance(0.05)) reconnect(world);
+    if (work.active.size >= plan.activeMax || work.jobs.length >= plan.transfers) {
+      work.cancelSome();
+      checkAges(world);
+      continue;
+    }
+    const places = world.places().filter(({ own, session }) => session.isReady && own.node.isAlive);
+    const place = places[random.nextBetween(0, places.length - 1)];
+    if (place === undefined || !work.post(place)) idleRounds++;
+    work.cancelSome();
+  }
+}
+
+// A client whose session is gone makes a new one, now and then.
+function reconnect(world: SimWorld): void {
+  if (world.links.length > 8) return;
+  for (const { pair, client, server } of world.links) {
+    const own = world.machine(client.name);
+    const peer = world.machine(server.name);
+    if (own === undefined || peer === undefined) continue;
+    const isOpen = world.links.some(
+      (link) => link.client.name === own.name && link.server.name === peer.name && !isGone(link),
+    );
+    if (isOpen || pair.atServer.state === 'attaching') continue;
+    world.connect(own, peer, true);
+    return;
+  }
+}
+
+function isGone({ pair, client, server }: SimLink): boolean {
+  const isClientGone = !client.node.isAlive || pair.atClient.state === 'closed';
+  const isServerGone = !server.node.isAlive || pair.atServer.state === 'closed';
+  return isClientGone && isServerGone;
+}
+
+function checkAges(world: SimWorld): void {
+  for (const job of world.work.active) {
+    if (world.time.nowUs - job.postedUs < TRANSFER_MS * 1000) continue;
+    throw new Violation(`transfer ${job.id} has not ended within ${TRANSFER_MS} ms`);
+  }
+}
+
+/** No more accidents; paths carry, machines run. */
+async function heal(world: SimWorld): Promise<void> {
+  for (const { path } of world.network.wires) path.frozenUs = 0;
+  for (const { node } of world.machines) {
+    node.mainPausedUs = 0;
+    node.lanePausedUs.fill(0);
+  }
+  await world.until(
+    () => world.work.active.size === 0,
+    world.plan.limits.reconnectMs + CLOSE_MS,
+    () => `transfers ${[...world.work.active].map(({ id }) => id).join(' ')}`,
+  );
+  const broken = (): SimLink[] => world.links.filter((link) => !hasEnded(link) && !isWhole(link));
+  await world.until(
+    () => broken().length === 0,
+    CLOSE_MS,
+    () => `every channel of session ${broken()[0]?.pair.id ?? 0} is back`,
+  );
+}
+
+// Both ends, or the one that lives: a silent crash is noticed only by whoever sends.
+function isWhole({ pair, client, server }: SimLink): boolean {
+  if (!client.node.isAlive || !server.node.isAlive) return true;
+  return pair.atClient.recovery.book.isWhole && pair.atServer.recovery.book.isWhole;
+}
+
+function hasEnded({ pair, client, server }: SimLink): boolean {
+  return (
+    (client.node.isAlive && pair.atClient.isEnding()) ||
+    (server.node.isAlive && pair.atServer.isEnding())
+  );
+}
+
+function failoversOf(links: readonly SimLink[]): number {
+  return links.reduce(
+    (sum, { pair }) => sum + pair.atClient.recovery.failovers + pair.atServer.recovery.failovers,
+    0,
+  );
+}
+
+function checkSessions(world: SimWorld): void {
+  for (const link of world.links) {
+    const { id, atClient, atServer } = link.pair;
+    for (const error of [atClient.error, atServer.error]) {
+      if (error?.code.startsWith('ERR_WIRE') === true) {
+        throw new Violation(`session ${id}: ${error.code}: ${error.message}`);
+      }
+    }
+    if (!link.mayBeLost && hasEnded(link)) {
+      const error = atClient.error ?? atServer.error;
+      throw new Violation(`session ${id} was lost without need: ${error?.message ?? ''}`);
+    }
+    if (!link.isDisturbed && failoversOf([link]) > 0) {
+      throw new Violation(`session ${id} gave up a channel without need`);
+    }
+  }
+}
+
+async function closeAll(world: SimWorld): Promise<void> {
+  for (const { pair, client, server } of world.links) {
+    if (client.node.isAlive) void pair.atClient.close();
+    for (let round = world.random.nextBetween(0, 20); round > 0; round--) await world.round();
+    if (server.node.isAlive) void pair.atServer.close();
+  }
+  const left = (): string | undefined => {
+    for (const machine of world.machines) {
+      const what = whatIsLeft(machine, world.network);
+      if (what !== undefined) return `${machine.name} has ${what}`;
+    }
+    return undefined;
+  };
+  await world.until(
+    () => left() === undefined,
+    CLOSE_MS,
+    () => left() ?? '',
+  );
+}

@@ -1,0 +1,246 @@
+// Both ends of a session: how it is made, how its channels attach, in the order and with the calls
+// of peer-client.ts and peer-server.ts. The bytes of the handshake are not simulated.
+
+import { isTcpxError, TcpxError } from '../../base/errors.js';
+import type { Random } from '../../base/random.js';
+import type { RedialOutcome } from '../../engine/recovery.js';
+import type { Session } from '../../engine/session.js';
+import type { Agreement } from '../../wire/control-frame.js';
+import type { SimPort } from './sim-connection.js';
+import { SimControl } from './sim-control.js';
+import type { SimNetwork } from './sim-network.js';
+import type { SimNode } from './sim-node.js';
+import type { SimTime } from './sim-time.js';
+import { Violation } from './violation.js';
+
+const REDIAL_US = 1_000_000;
+const ATTACH_US = 2_000_000;
+
+interface AttachMessage {
+  readonly sessionId: number;
+  readonly channel: number;
+  readonly epoch: number;
+  readonly answer: (code: string | undefined) => void;
+}
+
+interface Recorded {
+  readonly client: string;
+  readonly server: string;
+  readonly sessionId: number;
+  readonly channel: number;
+  readonly epoch: number;
+}
+
+/** Both ends of one session. The server's exists only at the machine that made it. */
+export interface SessionPair {
+  readonly id: number;
+  readonly client: SimNode;
+  readonly server: SimNode;
+  readonly atClient: Session;
+  readonly atServer: Session;
+  readonly clientControl: SimControl;
+  readonly serverControl: SimControl;
+}
+
+export class SessionMaker {
+  readonly #time: SimTime;
+  readonly #network: SimNetwork;
+  readonly #isDuplicated: () => boolean;
+  /** First messages of connections that have come in, until the main thread looks. */
+  readonly #attaches = new Map<SimPort, AttachMessage>();
+  /** Asynchronous steps that have not ended. */
+  pending = 0;
+  /** What one of them threw although it should not. */
+  failure: Error | undefined;
+  readonly #recorded: Recorded[] = [];
+  #nextId = 1;
+
+  constructor(time: SimTime, network: SimNetwork, isDuplicated: () => boolean) {
+    this.#time = time;
+    this.#network = network;
+    this.#isDuplicated = isDuplicated;
+  }
+
+  /** Both ends at once, then a channel after the other. */
+  connect(client: SimNode, server: SimNode, agreement: Agreement): SessionPair {
+    const id = this.#nextId++;
+    const [clientControl, serverControl] = this.#controls(client, server);
+    client.controls.add(clientControl);
+    server.controls.add(serverControl);
+    const generation = new Uint8Array(8);
+    const common = { id, agreement, key: new Uint8Array(32), peerGeneration: generation };
+    const atServer = server.sessions.create({
+      ...common,
+      role: 'server',
+      peerName: client.name,
+      control: serverControl,
+    });
+    const atClient = client.sessions.create({
+      ...common,
+      role: 'client',
+      peerName: server.name,
+      control: clientControl,
+      redial: (session, channel, epoch) => this.#redial(client, server, session, channel, epoch),
+    });
+    this.#attachAll(client, server, atClient).catch((error: unknown) => this.#fail(error));
+    this.#time.after(2 * ATTACH_US, () => {
+      if (atServer.state !== 'attaching' || !server.isAlive) return;
+      server.sessions.close(atServer, new TcpxError('ERR_PEER_TIMEOUT', 'channels not attached'));
+    });
+    return { id, client, server, atClient, atServer, clientControl, serverControl };
+  }
+
+  #fail(error: unknown): void {
+    this.failure ??= error instanceof Error ? error : new Error('not an error was thrown');
+  }
+
+  #controls(client: SimNode, server: SimNode): [SimControl, SimControl] {
+    const path = this.#network.path(client.name, server.name, 0);
+    const rules = {
+      isDuplicated: this.#isDuplicated,
+      travel: (act: () => void) => {
+        const arrive = (): void => {
+          if (path.frozenUs > this.#time.nowUs) this.#time.at(path.frozenUs, arrive);
+          else act();
+        };
+        this.#time.after(this.#network.delayUs(), arrive);
+      },
+    };
+    const clientControl = new SimControl(`${server.name}:1`, rules);
+    const serverControl = new SimControl(`${client.name}:2`, rules);
+    clientControl.peer = serverControl;
+    serverControl.peer = clientControl;
+    return [clientControl, serverControl];
+  }
+
+  async #attachAll(client: SimNode, server: SimNode, session: Session): Promise<void> {
+    this.pending++;
+    try {
+      for (let channel = 0; channel < session.facts.agreement.channels; channel++) {
+        await this.#attach(client, server, session, channel, 0);
+      }
+    } catch (error) {
+      if (!isTcpxError(error)) throw error;
+      if (client.isAlive) client.sessions.close(session, error);
+    } finally {
+      this.pending--;
+    }
+  }
+
+  async #redial(
+    client: SimNode,
+    server: SimNode,
+    session: Session,
+    channel: number,
+    epoch: number,
+  ): Promise<RedialOutcome> {
+    this.pending++;
+    try {
+      await this.#attach(client, server, session, channel, epoch);
+      return 'attached';
+    } catch (error) {
+      if (!isTcpxError(error)) this.#fail(error);
+      if (!isTcpxError(error)) return 'failed';
+      if (error.facts['isRefused'] === true) return 'refused';
+      return error.facts['code'] === 'ERR_PEER_STALE_SESSION' ? 'unknown' : 'failed';
+    } finally {
+      this.pending--;
+    }
+  }
+
+  async #attach(
+    client: SimNode,
+    server: SimNode,
+    session: Session,
+    channel: number,
+    epoch: number,
+  ): Promise<void> {
+    const dialled = await this.#network.dial(client.name, server.name, channel, REDIAL_US);
+    if (dialled === 'timeout') throw new TcpxError('ERR_PEER_TIMEOUT', 'dial');
+    if (dialled === 'refused') {
+      throw new TcpxError('ERR_PEER_UNREACHABLE', 'dial', { facts: { isRefused: true } });
+    }
+    const { port } = dialled;
+    if (isDead(client)) {
+      port.close(true);
+      throw new TcpxError('ERR_PEER_LOST', 'crashed');
+    }
+    if (epoch > 0) await session.recovery.clear(channel);
+    const sessionId = session.facts.id;
+    const code = await this.#prove(port, { sessionId, channel, epoch });
+    if (code !== undefined || isDead(client)) {
+      port.close(false);
+      throw new TcpxError('ERR_PEER_REFUSED', 'attach', { facts: { code: code ?? '' } });
+    }
+    client.sessions.addChannel(session, channel, epoch, port.fd, '');
+    this.#recorded.push({ client: client.name, server: server.name, sessionId, channel, epoch });
+  }
+
+  /** Somebody plays a recorded ATTACH again: it must be refused. */
+  replayAttach(random: Random): boolean {
+    const recorded = this.#recorded[random.nextBetween(0, this.#recorded.length - 1)];
+    if (recorded === undefined) return false;
+    this.#replay(recorded).catch((error: unknown) => this.#fail(error));
+    return true;
+  }
+
+  async #replay(recorded: Recorded): Promise<void> {
+    const { client, server, channel } = recorded;
+    this.pending++;
+    const dialled = await this.#network.dial(client, server, channel, REDIAL_US);
+    if (typeof dialled === 'object') {
+      const code = await this.#prove(dialled.port, recorded);
+      if (code === undefined) this.#fail(new Violation('a recorded ATTACH was taken'));
+      dialled.port.close(false);
+    }
+    this.pending--;
+  }
+
+  // ATTACH and its answer; the code of a refusal, or nothing.
+  #prove(
+    port: SimPort,
+    name: { sessionId: number; channel: number; epoch: number },
+  ): Promise<string | undefined> {
+    const { connection } = port;
+    return new Promise((resolve) => {
+      const answer = (code: string | undefined): void => {
+        connection.travel(connection.b, () => resolve(code));
+      };
+      connection.travel(port, () => this.#attaches.set(connection.b, { ...name, answer }));
+      this.#time.after(ATTACH_US, () => resolve('ERR_PEER_TIMEOUT'));
+    });
+  }
+
+  /** The server's main thread looks at a connection whose first message may have come. */
+  serve(server: SimNode, port: SimPort): boolean {
+    const attach = this.#attaches.get(port);
+    if (attach === undefined) return false;
+    this.#attaches.delete(port);
+    this.#admit(server, port, attach).catch((error: unknown) => this.#fail(error));
+    return true;
+  }
+
+  async #admit(server: SimNode, port: SimPort, attach: AttachMessage): Promise<void> {
+    this.pending++;
+    try {
+      const session = server.sessions.byId(attach.sessionId);
+      if (session === undefined || session.isEnding()) {
+        throw new TcpxError('ERR_PEER_STALE_SESSION', 'ATTACH to no open session');
+      }
+      await server.sessions.makeRoom(session, attach.channel, attach.epoch);
+      if (!server.isAlive) return;
+      attach.answer(undefined);
+      server.sessions.addChannel(session, attach.channel, attach.epoch, port.fd, '');
+    } catch (error) {
+      if (!isTcpxError(error)) throw error;
+      attach.answer(error.code);
+      port.close(false);
+    } finally {
+      this.pending--;
+    }
+  }
+}
+
+function isDead(node: SimNode): boolean {
+  return !node.isAlive;
+}

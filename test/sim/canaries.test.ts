@@ -1,0 +1,54 @@
+// A simulation that finds nothing proves nothing: the engine is broken on purpose, and some seed
+// must notice.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { MUTATIONS } from '../../src/testing/sim/mutations.js';
+import { runSeed } from '../../src/testing/sim/run-seed.js';
+import type { SimPlan } from '../../src/testing/sim/sim-plan.js';
+
+const SEEDS_MAX = 400;
+
+const CANARIES = [
+  {
+    name: 'chunks sent again without a fence land in memory that is used again',
+    mutate: MUTATIONS.resendUnfenced,
+    seen: /although no transfer owns it/,
+    plan: (plan: SimPlan): SimPlan => ({ ...plan, channels: Math.max(2, plan.channels) }),
+  },
+  {
+    name: 'a notification sent again although it had landed comes twice',
+    mutate: MUTATIONS.resendLanded,
+    seen: /its notification came twice/,
+    plan: (plan: SimPlan): SimPlan => plan,
+  },
+  {
+    name: 'a refusal that dies with its channel leaves a transfer done that is not',
+    mutate: MUTATIONS.loseRefusals,
+    seen: /done, but it is not allowed/,
+    plan: (plan: SimPlan): SimPlan => ({ ...plan, work: { ...plan.work, badChance: 0.5 } }),
+  },
+];
+
+for (const { name, mutate, seen, plan } of CANARIES) {
+  test(`simulation: ${name}`, async (t) => {
+    for (let seed = 1; seed <= SEEDS_MAX; seed++) {
+      const reason = await violationOf(() => runSeed(seed, { mutate, plan }));
+      if (!seen.test(reason)) continue;
+      t.diagnostic(`seen by seed ${seed}: ${reason}`);
+      assert.equal(await violationOf(() => runSeed(seed, { mutate, plan })), reason, 'replays');
+      assert.equal(await violationOf(() => runSeed(seed, { plan })), '', 'good without it');
+      return;
+    }
+    assert.fail(`not noticed by ${SEEDS_MAX} seeds`);
+  });
+}
+
+async function violationOf(run: () => Promise<unknown>): Promise<string> {
+  try {
+    await run();
+    return '';
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+}
