@@ -11,7 +11,8 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
   memory: { purpose: 'regions, arenas, region table', mayImport: ['base', 'ffi'] },
   wire: { purpose: 'frames: encode, decode; pure', mayImport: ['base'] },
   flow: { purpose: 'chunk plan, windows, scheduling; pure', mayImport: ['base'] },
-  transport: { purpose: 'providers: tcp, tcpx', mayImport: ['base', 'ffi', 'memory'] },
+  // flow: the plugin host is a process of its own, not a lane, and applies the windows itself.
+  transport: { purpose: 'providers: tcp, tcpx', mayImport: ['base', 'ffi', 'memory', 'flow'] },
   lane: {
     purpose: 'the data plane: shared layout, rings, lane loop, worker thread',
     mayImport: ['base', 'wire', 'flow', 'transport', 'memory'],

@@ -39,6 +39,11 @@ export function processEnvironment(): Environment {
   return process.env;
 }
 
+/** Variables for child processes, where the user has not set them. */
+export function setDefaultVariables(variables: Readonly<Record<string, string>>): void {
+  for (const [name, value] of Object.entries(variables)) process.env[name] ??= value;
+}
+
 export function loadConfig(sources: ConfigSources = {}): Config {
   const effective = SETTING_NAMES.map((name) => resolveSetting(name, sources));
   const values: Partial<Record<SettingName, SettingValue>> = {};

@@ -101,6 +101,15 @@ export const ERROR_CODES = {
     'a named interface is not among the plugin’s devices',
     'Correct the interface list; tcpx devices without it shows what the plugin finds.',
   ),
+  ERR_CAP_SOCKET_BUDGET: entry(
+    'the data sockets that a NIC allows are held by other channels or processes',
+    'Use fewer channels or sockets, end the named holder, or set tcpx.socketBudget.',
+  ),
+  ERR_NCCLNET_HUNG: entry(
+    'a call into the NCCL net plugin did not return; its process was ended',
+    'The message names the call and the channel; see the plugin’s last lines and the NIC.',
+    true,
+  ),
   ERR_CAP_CHECKSUM: entry(
     'flow.checksum is on and no CRC-32 code was found',
     'Use an ordinary build of Node, or install zlib; the message lists what was probed.',
@@ -268,6 +277,10 @@ export const ERROR_CODES = {
   ERR_XFER_OVERSIZE: entry(
     'a send is longer than the receive of its turn',
     'Post both with the same size.',
+  ),
+  ERR_XFER_PATH: entry(
+    'the data did not take the path that was asked for: the NICs’ counters say otherwise',
+    'Read docs/tcpx-provider.md, “rx no cmsg”; compare with --host-recv.',
   ),
   ERR_XFER_VERIFY: entry(
     'bytes at the target differ from those sent',

@@ -5,12 +5,14 @@ import { BENCH_SETTINGS } from './bench-settings.js';
 import { ENGINE_SETTINGS } from './engine-settings.js';
 import { NIXL_SETTINGS } from './nixl-settings.js';
 import { PLUGIN_SETTINGS } from './plugin-settings.js';
+import { TCPX_SETTINGS } from './tcpx-settings.js';
 import type { BooleanSetting, NumberSetting, Setting } from './setting.js';
 
 export const SETTINGS = {
   ...ENGINE_SETTINGS,
   ...NIXL_SETTINGS,
   ...PLUGIN_SETTINGS,
+  ...TCPX_SETTINGS,
   ...BENCH_SETTINGS,
 } as const;
 

@@ -17,10 +17,16 @@ export type BenchMessage =
   | { readonly kind: 'ready'; readonly region: RegionDescriptor; readonly host: HostFacts }
   /** Before a timed window: fill for a read, note the CPU time. */
   | { readonly kind: 'prepare'; readonly seed: number; readonly isFill: boolean }
-  | { readonly kind: 'prepared'; readonly cpuUs: number }
+  | { readonly kind: 'prepared'; readonly cpuUs: number; readonly devmemPackets?: number }
   /** After it: note the CPU time, check what landed. */
   | { readonly kind: 'check'; readonly seed: number; readonly isVerify: boolean }
-  | { readonly kind: 'checked'; readonly cpuUs: number; readonly mismatchAt: number }
+  | {
+      readonly kind: 'checked';
+      readonly cpuUs: number;
+      readonly mismatchAt: number;
+      /** Of the target's NICs; −1 or absent where there is no such counter. */
+      readonly devmemPackets?: number;
+    }
   /** Answer pings in the given region of the initiator until `count` have come. */
   | {
       readonly kind: 'pong';

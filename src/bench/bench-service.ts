@@ -5,6 +5,7 @@ import type { Log } from '../base/log.js';
 import { Engine } from '../engine/internal.js';
 import { BenchTarget } from './bench-target.js';
 import { readHostFacts } from './host-facts.js';
+import { openTcpxBenchService } from './tcpx-service.js';
 
 export interface BenchService {
   readonly port: number;
@@ -21,6 +22,7 @@ export interface BenchServiceOptions {
 
 export async function openBenchService(options: BenchServiceOptions): Promise<BenchService> {
   const { config, log } = options;
+  if (config.values['bench.provider'] === 'tcpx') return await openTcpxBenchService(options);
   let resolveFinished: () => void = () => undefined;
   const finished = new Promise<void>((resolve) => {
     resolveFinished = resolve;

@@ -10,6 +10,7 @@ import { BenchInitiator, type BenchRun } from './bench-initiator.js';
 import { BenchDialogue, decodeBenchMessage, encodeBenchMessage } from './bench-message.js';
 import { readHostFacts } from './host-facts.js';
 import { MarkCounter } from './ping-pong.js';
+import { runTcpxBench } from './tcpx-bench.js';
 
 export interface BenchSessionOptions {
   readonly config: Config;
@@ -21,7 +22,7 @@ export interface BenchSessionOptions {
 
 export async function runBench(options: BenchSessionOptions): Promise<BenchResult> {
   const { config, log } = options;
-  assertSupported(config);
+  if (config.values['bench.provider'] === 'tcpx') return await runTcpxBench(options);
   let dialogue: BenchDialogue | undefined;
   let initiator: BenchInitiator | undefined;
   const marks = new MarkCounter();
@@ -56,15 +57,6 @@ export async function runBench(options: BenchSessionOptions): Promise<BenchResul
   } finally {
     await engine.close();
     initiator?.freeMemory();
-  }
-}
-
-function assertSupported(config: Config): void {
-  if (config.values['bench.provider'] === 'tcpx') {
-    throw new TcpxError(
-      'ERR_CAP_PLATFORM',
-      'provider tcpx: this version has the tcp provider only',
-    );
   }
 }
 
@@ -105,7 +97,7 @@ function toResult(
   };
 }
 
-function visibleConfig(config: Config): BenchResult['config'] {
+export function visibleConfig(config: Config): BenchResult['config'] {
   const shown = config.effective.filter((setting) => setting.name !== 'trust.secret');
   return Object.fromEntries(shown.map((setting) => [setting.name, setting.value]));
 }

@@ -3,13 +3,22 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { type Config, loadConfig, processEnvironment } from '../base/config.js';
-import { TcpxError } from '../base/errors.js';
+import {
+  type Config,
+  loadConfig,
+  processEnvironment,
+  setDefaultVariables,
+} from '../base/config.js';
+import { ERROR_CODES, type ErrorCode, TcpxError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
 import { environmentName, SETTING_NAMES } from '../base/settings.js';
 import type { BenchResult } from '../results/bench-result.js';
 import { runBench } from './bench-session.js';
+import { STATE_FOLDER_VARIABLE } from './devmem-counters.js';
 
 export interface LoopbackOptions {
   readonly config: Config;
@@ -24,6 +33,7 @@ const EXIT_TIMEOUT_MS = 2000;
 
 export async function runLoopback(options: LoopbackOptions): Promise<BenchResult> {
   const config = withOneTimeSecret(options.config);
+  const leaveEmulator = prepareEmulator(config);
   const target = startTarget(config);
   try {
     const port = await awaitPort(target);
@@ -37,7 +47,17 @@ export async function runLoopback(options: LoopbackOptions): Promise<BenchResult
     });
   } finally {
     await endTarget(target);
+    leaveEmulator();
   }
+}
+
+// Both ends are on this host, which the emulator refuses as the plugin does, unless told; and its
+// counters need a folder that both share. A real plugin does not look at either.
+function prepareEmulator(config: Config): () => void {
+  if (config.values['bench.provider'] !== 'tcpx') return () => undefined;
+  const folder = mkdtempSync(join(tmpdir(), 'tcpx-counters-'));
+  setDefaultVariables({ TCPX_EMU_SAME_HOST: '1', [STATE_FOLDER_VARIABLE]: folder });
+  return () => rmSync(folder, { recursive: true, force: true });
 }
 
 // The two processes trust each other and nobody else.
@@ -68,8 +88,11 @@ async function awaitPort(target: ChildProcess): Promise<number> {
     throw new TcpxError('ERR_PEER_LOST', `bench target ended at start: ${String(code ?? signal)}`);
   });
   const started = once(target, 'message', { signal: limit }).then(([message]) => {
-    const { port } = message as { port?: unknown };
+    const { port, code, message: reason } = message as Partial<Record<string, unknown>>;
     if (typeof port === 'number') return port;
+    if (typeof code === 'string' && code in ERROR_CODES) {
+      throw new TcpxError(code as ErrorCode, `bench target: ${String(reason)}`);
+    }
     throw new TcpxError('ERR_PEER_REFUSED', 'bench target did not name its port');
   });
   failed.catch(() => undefined);

@@ -3,6 +3,7 @@
 import { formatCpuList } from '../base/cpu-set.js';
 import { formatBytes, formatUs } from '../base/units.js';
 import type { Receipt } from '../engine/internal.js';
+import type { TcpxReceipt } from '../engine/tcpx/tcpx-receipt.js';
 import type { BenchResult } from '../results/bench-result.js';
 import { formatTable } from './print.js';
 
@@ -20,7 +21,7 @@ export function formatBenchResult(result: BenchResult): string {
     `${result.op} of ${formatBytes(result.sizeBytes)}${describeBlocks(result)}, ` +
       `${result.iterations} iterations, ${result.provider}, ` +
       `${plural(result.channels, 'channel')}, ` +
-      (result.progress === 'caller' ? 'caller-driven' : plural(result.lanes, 'lane')),
+      describeProgress(result),
     '',
     formatTable(rows),
     `latency         ${latencies} (${what})`,
@@ -32,10 +33,32 @@ export function formatBenchResult(result: BenchResult): string {
     ...(result.config['socket.zeroCopy'] === true
       ? [`zero-copy       ${describeZeroCopy(result)}`]
       : []),
+    ...describePlugin(result),
     `measured on     ${result.host.cpu}, ${result.host.cores} cores, ` +
       `Linux ${result.host.kernel}, Node ${result.host.node}, ${result.host.congestion}`,
   ];
   return `${lines.join('\n')}\n`;
+}
+
+function describeProgress(result: BenchResult): string {
+  if (result.provider === 'tcpx') return `plugin ${result.progress}`;
+  return result.progress === 'caller' ? 'caller-driven' : plural(result.lanes, 'lane');
+}
+
+function describePlugin(result: BenchResult): string[] {
+  if (result.provider !== 'tcpx') return [];
+  const { devmem, receipt } = result;
+  const { plugin, unpack } = receipt as TcpxReceipt;
+  const packets =
+    devmem === undefined || devmem.verdict === 'unknown'
+      ? 'not counted'
+      : `${devmem.packets} packets${devmem.reason === '' ? '' : `: ${devmem.reason}`}`;
+  return [
+    `plugin          ${plugin.name} ${plugin.version}, ${plugin.pointerType} pointers, ` +
+      `unpack ${unpack}`,
+    `device memory   ${packets}`,
+    `evidence        ${result.evidence}`,
+  ];
 }
 
 function describeBlocks(result: BenchResult): string {
@@ -61,6 +84,7 @@ function describeChannels(result: BenchResult): string {
 }
 
 function describeLanes(result: BenchResult): string {
+  if (result.provider === 'tcpx') return `plugin ${result.progress}`;
   if (result.laneCpus.length === 0) return 'none: the caller drives';
   return result.laneCpus
     .map(({ cpu, pinnedTo }, index) => {

@@ -18,6 +18,7 @@ import { irqRunCommand } from './commands/irq-run.js';
 import { irqShowCommand } from './commands/irq-show.js';
 import { irqThreadsCommand } from './commands/irq-threads.js';
 import { irqVerifyCommand } from './commands/irq-verify.js';
+import { traceDiffCommand, traceSummaryCommand } from './commands/trace.js';
 import { topoCommand } from './commands/topo.js';
 import { watchCommand } from './commands/watch.js';
 
@@ -40,5 +41,7 @@ export const COMMANDS: readonly Command[] = [
   envDiffCommand,
   doctorCommand,
   watchCommand,
+  traceDiffCommand,
+  traceSummaryCommand,
   configCommand,
 ];

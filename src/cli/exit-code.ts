@@ -24,6 +24,6 @@ function exitCodeOfErrorCode(code: ErrorCode): ExitCode {
     return code === 'ERR_CONFIG_MISMATCH' ? ExitCode.RunTime : ExitCode.Usage;
   }
   if (code.startsWith('ERR_CAP_')) return ExitCode.Environment;
-  if (code === 'ERR_XFER_VERIFY') return ExitCode.AnswerIsNo;
+  if (code === 'ERR_XFER_VERIFY' || code === 'ERR_XFER_PATH') return ExitCode.AnswerIsNo;
   return ExitCode.RunTime;
 }

@@ -253,3 +253,10 @@ function writePairs(floats: Float64Array, first: number, pairs: PairColumns): vo
     floats[at + PAIR_REMOTE_INDEX] = pairs.remoteIndex[index] ?? 0;
   }
 }
+
+export function arenaFull(bytes: number): TcpxError {
+  return new TcpxError(
+    'ERR_CONFIG_VALUE',
+    `no ${bytes} bytes left for descriptors: release requests or raise memory.arenaBytes`,
+  );
+}

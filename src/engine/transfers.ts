@@ -16,10 +16,11 @@ import type { RegionRegistry } from '../memory/region.js';
 import { waitForChange } from '../memory/thread-wait.js';
 import { NOTIFICATION_BYTES_MAX } from '../wire/data-frame.js';
 import type { LaneSet } from './lane-set.js';
-import type { ChannelReceipt, TransferPath } from './receipt.js';
+import type { TransferPath } from './receipt.js';
 import {
   type Block,
   type BlockColumns,
+  arenaFull,
   planBytes,
   planRequest,
   type RequestPlaces,
@@ -28,6 +29,7 @@ import {
 import type { PostOptions, Request, Session } from './session.js';
 import { Transfer, type TransferHost } from './transfer.js';
 import { type InFlight, TransferMoves } from './transfer-moves.js';
+import { outcomeOf } from './transfer-outcome.js';
 import { SIGNAL_ENTRIES, type SourceEvent, TransferTable } from './transfer-table.js';
 
 export interface TransfersOptions {
@@ -266,33 +268,10 @@ export class Transfers implements TransferHost {
 
   #settle(slot: number, entry: InFlight, failure: number): void {
     this.#inFlight[slot] = undefined;
-    const { nics, agreement } = entry.session.facts;
-    const channels: ChannelReceipt[] = [];
-    for (let channel = 0; channel < agreement.channels; channel++) {
-      const chunks = this.#table.channelChunks(slot, channel);
-      if (chunks === 0) continue;
-      const bytes = this.#table.channelBytes(slot, channel);
-      channels.push({ channel, nic: nics[channel] ?? '', bytes, chunks });
-    }
     for (const region of entry.locals) this.#options.regions.release(region);
     if (entry.notifyAt >= 0) this.#options.arena.free(entry.notifyAt, entry.notifyBytes);
     entry.onSettled?.();
-    const isStaged = entry.transfer.facts.path === 'tcp staged';
-    const stages = isStaged ? this.#table.stageTimes(slot) : undefined;
-    const sessionError = failure === FAIL_CHANNEL ? entry.session.error : undefined;
-    const retries = this.#table.retries(slot);
-    const damaged = this.#table.damaged(slot);
-    const nic = nics[damaged.channel] ?? '';
-    const where = `channel ${damaged.channel}, NIC ${nic === '' ? 'by routing' : nic}`;
-    entry.transfer.settle({
-      failure,
-      channels,
-      stages,
-      retries,
-      damaged: damaged.count,
-      damagedWhere: damaged.count > 0 ? where : '',
-      sessionError,
-    });
+    entry.transfer.settle(outcomeOf(this.#table, entry, failure));
   }
 
   /** The lanes of this session are gone: nothing of it will finish by itself. */
@@ -396,11 +375,4 @@ function applyOptions(transfer: Transfer, options: PostOptions): void {
   if (options.signal === undefined) return;
   if (options.signal.aborted) transfer.cancel();
   else transfer.cancelOn(options.signal);
-}
-
-function arenaFull(bytes: number): TcpxError {
-  return new TcpxError(
-    'ERR_CONFIG_VALUE',
-    `no ${bytes} bytes left for descriptors: release requests or raise memory.arenaBytes`,
-  );
 }

@@ -40,7 +40,11 @@ function hasMoved(channel: Channel): boolean {
     channel.queuedBytes = Number.POSITIVE_INFINITY;
     return true;
   }
-  const isOwed = channel.writeNext !== channel.writeAcked || channel.readNext !== channel.readDone;
+  // A vector that the kernel does not take counts too: others may wait behind it.
+  const isOwed =
+    channel.sendCount !== 0 ||
+    channel.writeNext !== channel.writeAcked ||
+    channel.readNext !== channel.readDone;
   if (channel.queuedBytes === 0) return !isOwed;
   const queuedBytes = channel.port.queuedBytes();
   const hasShrunk = queuedBytes < channel.queuedBytes;

@@ -215,16 +215,15 @@ function onReadLanded(core: LaneCore, channel: Channel, isDamaged: boolean): voi
   const flight = channel.readDone & FLIGHT_MASK;
   channel.readDone = (channel.readDone + 1) | 0;
   const slot = channel.readTransfer[flight]!;
-  onChunkConfirmed(
-    core,
-    channel,
-    slot,
-    channel.readChunk[flight]!,
-    channel.readSentUs[flight]!,
-    channel.readDeliveredAt[flight]!,
-  );
-  if (isDamaged) askAgain(core, channel, slot, channel.readChunk[flight]!);
-  else confirmChunks(core, slot, 1);
+  const chunk = channel.readChunk[flight]!;
+  if (isDamaged) {
+    giveBackFlight(core, channel, slot, chunk);
+    askAgain(core, channel, slot, chunk);
+    return;
+  }
+  const sentUs = channel.readSentUs[flight]!;
+  onChunkConfirmed(core, channel, slot, chunk, sentUs, channel.readDeliveredAt[flight]!);
+  confirmChunks(core, slot, 1);
 }
 
 function failRead(core: LaneCore, channel: Channel, reason: number): void {

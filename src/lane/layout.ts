@@ -6,6 +6,7 @@
 //   │            │               │ × 512        │                           │ (requests)│
 //   └────────────┴───────────────┴──────────────┴───────────────────────────┴───────────┘
 
+import { RING_HEADER_BYTES } from '../memory/record-ring.js';
 import { REGION_ENTRY_BYTES } from '../memory/region-table.js';
 
 export const ENGINE_BLOCK_BYTES = 4096;
@@ -186,7 +187,7 @@ export const COMMAND_RING_BYTES = 512 * 1024;
 export const EVENT_RING_BYTES = 2 * 1024 * 1024;
 /** Space in the event ring that is left for what must never wait: events of transfers, channels. */
 export const EVENT_RESERVE_BYTES = 1024 * 1024;
-export const RING_HEADER_BYTES = 256;
+export { RING_HEADER_BYTES };
 
 export interface SharedShape {
   readonly regionCount: number;

@@ -24,6 +24,8 @@ export interface BenchResult {
   /** CPU time of the whole process during the timed windows, per 10^9 bytes. */
   readonly cpuSecondsPerGB: { readonly initiator: number; readonly target: number };
   readonly verified: { readonly iterations: number; readonly mismatches: number };
+  /** Through the plugin: whether the data came through device memory. */
+  readonly devmem?: DevmemVerdict;
   readonly receipt: unknown;
   /** Where the initiator's lanes ran; empty where callers drive. */
   readonly laneCpus: readonly { readonly cpu: number; readonly pinnedTo: readonly number[] }[];
@@ -32,6 +34,14 @@ export interface BenchResult {
   readonly config: Readonly<Record<string, string | number | boolean>>;
   readonly host: HostFacts;
   readonly peer: HostFacts;
+}
+
+export interface DevmemVerdict {
+  /** `failed`: data arrived without device-memory packets, or host receives had some. */
+  readonly verdict: 'good' | 'failed' | 'unknown';
+  /** Packets during the run; −1 where they are not counted. */
+  readonly packets: number;
+  readonly reason: string;
 }
 
 export interface ZeroCopyResult {

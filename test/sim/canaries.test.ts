@@ -14,7 +14,15 @@ const CANARIES = [
     name: 'chunks sent again without a fence land in memory that is used again',
     mutate: MUTATIONS.resendUnfenced,
     seen: /although no transfer owns it/,
-    plan: (plan: SimPlan): SimPlan => ({ ...plan, channels: Math.max(2, plan.channels) }),
+    plan: (plan: SimPlan): SimPlan => ({
+      ...plan,
+      isCalm: false,
+      channels: Math.max(2, plan.channels),
+      paths: 3,
+      transfers: 40,
+      faults: 6,
+      faultRounds: 60,
+    }),
   },
   {
     name: 'a notification sent again although it had landed comes twice',

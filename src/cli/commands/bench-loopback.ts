@@ -10,6 +10,25 @@ import type { Command, Invocation } from '../command.js';
 import { ExitCode } from '../exit-code.js';
 import { clearProgress, printJson, printText, showProgress } from '../print.js';
 
+/** Of the tcpx provider, at both ends. */
+export const TCPX_BENCH_SETTINGS: readonly SettingName[] = [
+  'plugin.path',
+  'tcpx.processes',
+  'tcpx.hostRecv',
+  'tcpx.unpack',
+  'tcpx.pacing',
+  'tcpx.sendWindow',
+  'tcpx.recvWindow',
+  'tcpx.sendFrom',
+  'tcpx.sockets',
+  'tcpx.socketBudget',
+  'tcpx.railGpus',
+  'tcpx.weights',
+  'tcpx.setupTimeoutMs',
+  'tcpx.hangMs',
+  'tcpx.traceDir',
+];
+
 /** What every benchmark command takes. */
 export const BENCH_SETTINGS: readonly SettingName[] = [
   'bench.op',
@@ -41,6 +60,7 @@ export const BENCH_SETTINGS: readonly SettingName[] = [
   'socket.bufferBytes',
   'socket.congestion',
   'socket.zeroCopy',
+  ...TCPX_BENCH_SETTINGS,
 ];
 
 export const benchLoopbackCommand: Command = {
@@ -78,6 +98,9 @@ export function reportBench(invocation: Invocation, result: BenchResult): ExitCo
   else printText(formatBenchResult(result));
   if (result.ok) return ExitCode.Good;
   const { mismatches, iterations } = result.verified;
+  if (mismatches === 0 && result.devmem?.verdict === 'failed') {
+    throw new TcpxError('ERR_XFER_PATH', `${result.devmem.reason} (rx_devmem_pkts)`);
+  }
   throw new TcpxError(
     'ERR_XFER_VERIFY',
     `${mismatches} of ${iterations} verified iterations differ at the target`,

@@ -6,6 +6,7 @@ import { type Config, loadConfig } from '../../base/config.js';
 import { environmentName } from '../../base/settings.js';
 import { openBenchService } from '../../bench/bench-service.js';
 import type { Command, Invocation } from '../command.js';
+import { TCPX_BENCH_SETTINGS } from './bench-loopback.js';
 import { ExitCode } from '../exit-code.js';
 import { printJson, printText } from '../print.js';
 
@@ -40,6 +41,8 @@ export const benchServerCommand: Command = {
     'socket.congestion',
     'socket.userTimeoutMs',
     'socket.zeroCopy',
+    'bench.provider',
+    ...TCPX_BENCH_SETTINGS,
   ],
   flags: [{ name: 'once', kind: 'boolean', summary: 'End after one client has finished.' }],
   async run(invocation) {

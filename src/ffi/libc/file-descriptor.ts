@@ -20,6 +20,16 @@ const writeC = bindFunction<(fd: number, addr: number, bytes: number) => number>
   'int64_t write(int fd, uintptr_t addr, size_t bytes)',
 );
 
+const flockC = bindFunction<(fd: number, operation: number) => number>(
+  'int flock(int fd, int operation)',
+);
+const LOCK_EXCLUSIVE = 2;
+
+/** Waits for the lock of a file; it goes with the descriptor. 0 or −errno. */
+export function lockFile(fd: number): number {
+  return resultOrErrno(flockC(fd, LOCK_EXCLUSIVE));
+}
+
 /** Closes; 0 or −errno. Close is never retried: the descriptor is gone even after EINTR. */
 export function closeFd(fd: number): number {
   return resultOrErrno(closeC(fd));

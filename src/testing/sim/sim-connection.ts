@@ -15,6 +15,8 @@ export interface IoRules {
   /** How often a call takes all that it can. */
   readonly wholeChance: number;
   readonly blockChance: number;
+  /** Whether a byte of what is sent from there is damaged on its way. */
+  isDamaged(addr: number): boolean;
 }
 
 export class SimPort implements StreamPort {
@@ -51,7 +53,9 @@ export class SimPort implements StreamPort {
     let left = bytes;
     for (let index = first; left > 0; index++) {
       const part = Math.min(left, this.#sendBytes[index] ?? 0);
-      this.out.push(this.#sendAddr[index] ?? 0, part);
+      const addr = this.#sendAddr[index] ?? 0;
+      this.out.push(addr, part);
+      if (this.#io.isDamaged(addr)) this.out.damage(this.#io.random.nextBetween(1, part));
       left -= part;
     }
     this.out.flush();

@@ -52,6 +52,10 @@ export class SimMemory {
     this.#regions[index] = this.#registry.register({ addr, bytes }, rights);
   }
 
+  includes(addr: number): boolean {
+    return addr >= this.#memory.addr && addr < this.#memory.addr + this.#memory.bytes;
+  }
+
   get regions(): readonly Region[] {
     return this.#regions;
   }

@@ -26,6 +26,10 @@ export interface NodeOptions {
   readonly network: SimNetwork;
   readonly log: Log;
   readonly random: Random;
+  /** Whether chunks go with a checksum. */
+  readonly isChecked: boolean;
+  /** What a lane takes at a time from all its peers. */
+  readonly receiveBytes: number;
   readonly limits: { readonly stallMs: number; readonly reconnectMs: number };
   onNotification(notification: Notification): void;
   /** A connection has come in; called by the main thread. */
@@ -86,7 +90,7 @@ export class SimNode {
   }
 
   #createLanes(): LaneSet {
-    const { network, limits, lanes } = this.#options;
+    const { network, limits, lanes, isChecked, receiveBytes } = this.#options;
     const shape = {
       regionCount: REGIONS,
       transferCount: TRANSFERS_MAX + SIGNAL_ENTRIES,
@@ -102,9 +106,9 @@ export class SimNode {
       controlFd: -1,
       isZeroCopy: false,
       stallUs: limits.stallMs * 1000,
-      isChecked: false,
+      isChecked,
+      receiveBytes,
       staging: { stagingBytes: 0, gpuModule: '', openProvider: () => undefined },
-      receiveBytes: Number.POSITIVE_INFINITY,
       memory: new KeptMemory(shape),
       inline: { openPort: (fd) => network.port(fd), clock: this.clock, healthSteps: 1 },
       onEvent: (lane, kind, at) => {

@@ -64,6 +64,12 @@ export class SimPipe {
     this.sent += bytes;
   }
 
+  /** Inverts a bit, so many bytes before the end of what was pushed. */
+  damage(back: number): void {
+    const at = (this.sent - back) % PIPE_BYTES_MAX;
+    this.#memory.uint8[at] = (this.#memory.uint8[at] ?? 0) ^ 0x10;
+  }
+
   /** What was pushed leaves together. */
   flush(): void {
     this.#segments.push({ end: this.sent, atUs: this.arrivalUs() });

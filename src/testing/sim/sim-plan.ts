@@ -27,6 +27,10 @@ export interface SimPlan {
   readonly faultRounds: number;
   readonly limits: { readonly stallMs: number; readonly reconnectMs: number };
   readonly duplicateChance: number;
+  readonly isChecked: boolean;
+  readonly receiveBytes: number;
+  /** How often a byte of payload is damaged on its way. */
+  readonly flipChance: number;
 }
 
 export function planOf(seed: number): SimPlan {
@@ -34,6 +38,8 @@ export function planOf(seed: number): SimPlan {
   const isCalm = random.nextChance(0.2);
   const isTiny = random.nextChance(0.1);
   const isFlood = random.nextChance(0.03);
+  const isChecked = random.nextChance(0.4);
+  const flipChance = isChecked && random.nextChance(0.5) ? 0.02 : 0;
   return {
     seed,
     machines: random.nextChance(0.6) ? 2 : random.nextBetween(3, 4),
@@ -48,18 +54,21 @@ export function planOf(seed: number): SimPlan {
     wholeChance: isTiny ? 0.3 : pick(random, [0.3, 0.7, 1]),
     blockChance: pick(random, [0, 0.05, 0.3]),
     pipeBytes: pick(random, [1500, 4096, 16384]),
-    transfers: random.nextBetween(6, isTiny ? 8 : 24),
+    transfers: random.nextBetween(6, isTiny ? 8 : 40),
     activeMax: random.nextBetween(1, 6),
-    work: workOf(random, isCalm, isFlood),
+    work: { ...workOf(random, isCalm, isFlood), hasDamage: flipChance > 0 },
     isCalm,
-    faults: isCalm ? random.nextBetween(0, 3) : random.nextBetween(1, 6),
-    faultRounds: pick(random, [10, 40, 120]),
+    faults: isCalm ? random.nextBetween(0, 3) : random.nextBetween(1, 9),
+    faultRounds: pick(random, [4, 15, 60, 150]),
     limits: { stallMs: 600, reconnectMs: pick(random, [2000, 5000]) },
     duplicateChance: 0.3,
+    isChecked,
+    receiveBytes: pick(random, [1024, 8192, 1e9]),
+    flipChance,
   };
 }
 
-function workOf(random: Random, isCalm: boolean, isFlood: boolean): WorkRules {
+function workOf(random: Random, isCalm: boolean, isFlood: boolean): Omit<WorkRules, 'hasDamage'> {
   return {
     cellsMax: random.nextBetween(1, 10),
     notifyBytesMax: isFlood ? 64_000 : 2000,

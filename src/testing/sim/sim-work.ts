@@ -27,6 +27,8 @@ export interface WorkRules {
   readonly badChance: number;
   readonly cancelChance: number;
   readonly deadlineChance: number;
+  /** Bytes are damaged on their way: what failed may have left some of them. */
+  readonly hasDamage: boolean;
 }
 
 export interface Place {
@@ -238,7 +240,7 @@ export class SimWork {
       this.#quarantine(job);
       return;
     }
-    checkPartial(job);
+    if (!this.#rules.hasDamage) checkPartial(job);
     this.#giveBack(job);
   }
 
@@ -254,7 +256,8 @@ export class SimWork {
     for (const entry of [...this.#quarantines]) {
       if (entry.machine.node.isAlive && entry.session.state !== 'closed') continue;
       this.#quarantines.splice(this.#quarantines.indexOf(entry), 1);
-      if (entry.machine.node.isAlive && entry.job.own.node.isAlive) checkPartial(entry.job);
+      const isWhole = entry.machine.node.isAlive && entry.job.own.node.isAlive;
+      if (isWhole && !this.#rules.hasDamage) checkPartial(entry.job);
       this.#giveBack(entry.job);
     }
   }
@@ -299,6 +302,7 @@ export class SimWork {
 
   /** Everything has ended: nothing may be missing. */
   checkEnd(): void {
+    this.releaseQuarantines();
     for (const job of this.active) throw new Violation(`transfer ${job.id} never ended`);
     if (this.#quarantines.length > 0) throw new Violation('a session has not closed at both ends');
     for (const job of this.jobs) {

@@ -59,7 +59,10 @@ export class SimWorld {
     this.#trace = trace;
     this.random = seededRandom(plan.seed);
     const { random } = this;
-    this.network = new SimNetwork(this.time, random, { ...plan, io: { ...plan, random } });
+    const isDamaged = (addr: number): boolean =>
+      plan.flipChance > 0 && random.nextChance(plan.flipChance) && this.#isPayload(addr);
+    const io = { ...plan, random, isDamaged };
+    this.network = new SimNetwork(this.time, random, { ...plan, io });
     const isDuplicated = (): boolean => random.nextChance(plan.duplicateChance);
     this.maker = new SessionMaker(this.time, this.network, isDuplicated);
     this.work = new SimWork(random, plan.work, () => this.time.nowUs);
@@ -80,6 +83,8 @@ export class SimWorld {
       network,
       random,
       limits: plan.limits,
+      isChecked: plan.isChecked,
+      receiveBytes: plan.receiveBytes,
       log: this.#logOf(name),
       onNotification: (notification) => this.work.onNotification(machine, notification),
       onAccepted: (port) => this.#waiting.push({ machine, port, sinceUs: time.nowUs }),
@@ -105,6 +110,10 @@ export class SimWorld {
       debug: at('debug'),
       trace: at('trace'),
     };
+  }
+
+  #isPayload(addr: number): boolean {
+    return this.machines.some(({ memory }) => memory.includes(addr));
   }
 
   machine(name: string): Machine | undefined {

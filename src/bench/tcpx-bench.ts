@@ -1,0 +1,219 @@
+// A benchmark of the tcpx provider from connect to result: posts, measures, has the target check
+// what landed, and compares the NICs' device-memory counters with what is claimed.
+
+import { systemClock } from '../base/clock.js';
+import { TcpxError } from '../base/errors.js';
+import type { SettingValues } from '../base/settings.js';
+import type { Block } from '../engine/internal.js';
+import { TcpxProvider } from '../engine/tcpx/tcpx-provider.js';
+import type { TcpxReceipt } from '../engine/tcpx/tcpx-receipt.js';
+import type { TcpxPeerSession } from '../engine/tcpx/tcpx-session.js';
+import type { BenchResult, HostFacts } from '../results/bench-result.js';
+import { percentilesOf, spreadOf } from '../results/statistics.js';
+import { BenchDialogue, decodeBenchMessage, encodeBenchMessage } from './bench-message.js';
+import { type BenchSessionOptions, visibleConfig } from './bench-session.js';
+import { layOutBlocks } from './block-layout.js';
+import { judgeDevmem, readDevmemPackets } from './devmem-counters.js';
+import { readHostFacts } from './host-facts.js';
+import { fillPattern, findMismatch } from './pattern.js';
+import { cpuWithChildrenUs } from './process-cpu.js';
+
+const SAMPLE_EVERY = 10;
+
+export async function runTcpxBench(options: BenchSessionOptions): Promise<BenchResult> {
+  const { config, log } = options;
+  assertSupported(config.values);
+  let dialogue: BenchDialogue | undefined;
+  const provider = await TcpxProvider.open({
+    name: 'bench-initiator',
+    config,
+    log,
+    onNotification: (_, bytes) => dialogue?.receive(decodeBenchMessage(bytes)),
+  });
+  try {
+    const session = await provider.connect(options.host, options.port);
+    dialogue = new BenchDialogue((message) => session.notify(encodeBenchMessage(message)));
+    const bench = new TcpxBench(provider, session, dialogue, config.values);
+    await bench.run((fraction, rate) => options.onProgress(fraction, rate));
+    session.notify(encodeBenchMessage({ kind: 'finish' }));
+    return bench.result(visibleConfig(config));
+  } finally {
+    await provider.close();
+  }
+}
+
+function assertSupported(values: SettingValues): void {
+  if (values['bench.memory'] === 'vram') {
+    throw new TcpxError(
+      'ERR_USAGE_NOT_SUPPORTED',
+      'memory vram: regions of the tcpx provider are host memory in this version',
+    );
+  }
+  if (values['bench.op'] === 'pingpong') {
+    throw new TcpxError('ERR_USAGE_NOT_SUPPORTED', 'op pingpong: tcpx offers write and read');
+  }
+}
+
+interface Scene {
+  readonly memory: Uint8Array;
+  readonly blocks: readonly Block[];
+  readonly peer: HostFacts;
+}
+
+class TcpxBench {
+  readonly #provider: TcpxProvider;
+  readonly #session: TcpxPeerSession;
+  readonly #dialogue: BenchDialogue;
+  readonly #values: SettingValues;
+  readonly #rates: number[] = [];
+  readonly #latencies: number[] = [];
+  readonly #cpuUs = { initiator: 0, target: 0 };
+  readonly #verified = { iterations: 0, mismatches: 0 };
+  readonly #devmem = { before: -1, after: -1 };
+  #receipt: TcpxReceipt | undefined;
+  #peer: HostFacts | undefined;
+
+  constructor(
+    provider: TcpxProvider,
+    session: TcpxPeerSession,
+    dialogue: BenchDialogue,
+    values: SettingValues,
+  ) {
+    this.#provider = provider;
+    this.#session = session;
+    this.#dialogue = dialogue;
+    this.#values = values;
+  }
+
+  async run(onProgress: (fraction: number, bytesPerSecond: number) => void): Promise<void> {
+    const scene = await this.#setUp();
+    this.#peer = scene.peer;
+    const warmup = this.#values['bench.warmup'];
+    const limitUs = this.#values['bench.seconds'] * 1e6;
+    const end =
+      warmup + (limitUs > 0 ? Number.POSITIVE_INFINITY : this.#values['bench.iterations']);
+    let startUs = systemClock.nowUs();
+    for (let index = 0; index < end; index++) {
+      if (index === warmup) startUs = systemClock.nowUs();
+      await this.#iterate(scene, index, index >= warmup);
+      const elapsedUs = systemClock.nowUs() - startUs;
+      if (index < warmup) continue;
+      if (limitUs > 0 && elapsedUs >= limitUs) return;
+      const done = limitUs > 0 ? elapsedUs / limitUs : (index - warmup + 1) / (end - warmup);
+      onProgress(done, this.#rates.at(-1) ?? 0);
+    }
+  }
+
+  result(config: BenchResult['config']): BenchResult {
+    const values = this.#values;
+    const bytesMoved = this.#latencies.length * values['bench.sizeBytes'];
+    const gigabytes = bytesMoved / 1e9;
+    const { before, after } = this.#devmem;
+    const devmem = judgeDevmem(before, after, bytesMoved, values['tcpx.hostRecv']);
+    const host = readHostFacts(values['socket.congestion']);
+    return {
+      schema: 'tcpx.bench/1',
+      ok: this.#verified.mismatches === 0 && devmem.verdict !== 'failed',
+      evidence: this.#receipt?.evidence ?? 'emulated',
+      provider: 'tcpx',
+      op: values['bench.op'],
+      memory: values['bench.memory'],
+      progress: `processes ${values['tcpx.processes']}`,
+      sizeBytes: values['bench.sizeBytes'],
+      blockBytes: values['bench.blockBytes'] || values['bench.sizeBytes'],
+      chunkBytes: values['flow.chunkBytes'],
+      channels: this.#receipt?.channels.length ?? 0,
+      lanes: this.#provider.rails.starts,
+      iterations: this.#rates.length,
+      bandwidthGBps: spreadOf(this.#rates.map((rate) => rate / 1e9)),
+      latencyUs: percentilesOf(this.#latencies),
+      cpuSecondsPerGB: {
+        initiator: this.#cpuUs.initiator / 1e6 / gigabytes,
+        target: this.#cpuUs.target / 1e6 / gigabytes,
+      },
+      verified: this.#verified,
+      devmem,
+      receipt: this.#receipt,
+      laneCpus: [],
+      zeroCopy: [],
+      config,
+      host,
+      peer: this.#peer ?? host,
+    };
+  }
+
+  async #setUp(): Promise<Scene> {
+    const sizeBytes = this.#values['bench.sizeBytes'];
+    const blockBytes = this.#values['bench.blockBytes'];
+    const question = { kind: 'setup', sizeBytes, blockBytes, memory: 'dram' } as const;
+    const ready = await this.#dialogue.ask(question, 'ready', this.#timeoutMs);
+    const memory = this.#provider.allocate(sizeBytes);
+    const region = await this.#provider.register(memory, { read: false, write: true });
+    const blocks = layOutBlocks(sizeBytes, blockBytes).map((block) => ({
+      ...block,
+      local: region,
+      remote: ready.region,
+    }));
+    return { memory: new Uint8Array(memory.buffer), blocks, peer: ready.host };
+  }
+
+  get #timeoutMs(): number {
+    return this.#values['bench.deadlineMs'];
+  }
+
+  // Fill and check lie outside the timed and CPU-counted window.
+  async #iterate(scene: Scene, index: number, isMeasured: boolean): Promise<void> {
+    const isRead = this.#values['bench.op'] === 'read';
+    const isVerified = this.#isVerified(index);
+    const seed = index + 1;
+    if (!isRead && isVerified) fillPattern(scene.memory, 0, seed);
+    const prepare = { kind: 'prepare', seed, isFill: isRead && isVerified } as const;
+    const prepared = await this.#dialogue.ask(prepare, 'prepared', this.#timeoutMs);
+    const pids = await this.#provider.rails.pids();
+    const cpuUs = cpuWithChildrenUs(pids);
+    const ownBefore = this.#ownPackets();
+    await this.#transfer(scene.blocks, isMeasured);
+    const ownCpuUs = cpuWithChildrenUs(pids) - cpuUs;
+    const check = { kind: 'check', seed, isVerify: !isRead && isVerified } as const;
+    const checked = await this.#dialogue.ask(check, 'checked', this.#timeoutMs);
+    if (isVerified) {
+      const at = isRead ? findMismatch(scene.memory, 0, seed) : checked.mismatchAt;
+      this.#verified.iterations++;
+      if (at >= 0) this.#verified.mismatches++;
+    }
+    if (this.#devmem.before < 0) {
+      this.#devmem.before = isRead ? ownBefore : (prepared.devmemPackets ?? -1);
+    }
+    this.#devmem.after = isRead ? this.#ownPackets() : (checked.devmemPackets ?? -1);
+    if (!isMeasured) return;
+    this.#cpuUs.initiator += ownCpuUs;
+    this.#cpuUs.target += checked.cpuUs - prepared.cpuUs;
+  }
+
+  #ownPackets(): number {
+    const { rails } = this.#provider;
+    return readDevmemPackets(rails.nics, rails.facts.isEmulated);
+  }
+
+  #isVerified(index: number): boolean {
+    const mode = this.#values['bench.verify'];
+    return mode === 'all' || (mode === 'sample' && index % SAMPLE_EVERY === SAMPLE_EVERY - 1);
+  }
+
+  async #transfer(blocks: readonly Block[], isMeasured: boolean): Promise<void> {
+    const count = this.#values['bench.batch'];
+    const options = { deadlineMs: this.#timeoutMs };
+    const startUs = systemClock.nowUs();
+    const transfers = Array.from({ length: count }, () =>
+      this.#values['bench.op'] === 'read'
+        ? this.#session.read(blocks, options)
+        : this.#session.write(blocks, options),
+    );
+    const receipts = await Promise.all(transfers.map(({ done }) => done));
+    const durationUs = systemClock.nowUs() - startUs;
+    this.#receipt = receipts[0];
+    if (!isMeasured) return;
+    this.#rates.push((this.#values['bench.sizeBytes'] * count * 1e6) / durationUs);
+    for (const receipt of receipts) this.#latencies.push(receipt.durationUs);
+  }
+}

@@ -1,0 +1,135 @@
+// A tcpx provider that plays the target of a benchmark for whoever connects.
+
+import { isTcpxError } from '../base/errors.js';
+import type { Log } from '../base/log.js';
+import { TcpxProvider } from '../engine/tcpx/tcpx-provider.js';
+import type { TcpxPeerSession } from '../engine/tcpx/tcpx-session.js';
+import { type BenchMessage, decodeBenchMessage, encodeBenchMessage } from './bench-message.js';
+import type { BenchService, BenchServiceOptions } from './bench-service.js';
+import { type BenchBlock, layOutBlocks } from './block-layout.js';
+import { readDevmemPackets } from './devmem-counters.js';
+import { readHostFacts } from './host-facts.js';
+import { fillPattern, findMismatch } from './pattern.js';
+import { cpuWithChildrenUs } from './process-cpu.js';
+
+interface Stage {
+  readonly memory: Uint8Array;
+  readonly blocks: readonly BenchBlock[];
+}
+
+export async function openTcpxBenchService(options: BenchServiceOptions): Promise<BenchService> {
+  const { config, log } = options;
+  let finish: () => void = () => undefined;
+  const finished = new Promise<void>((resolve) => (finish = resolve));
+  const provider: TcpxProvider = await TcpxProvider.open({
+    name: 'bench-target',
+    config,
+    log,
+    onNotification: (session, bytes) => void target.onMessage(session, decodeBenchMessage(bytes)),
+  });
+  const target = new TcpxBenchTarget(provider, log, () => finish());
+  try {
+    const port = provider.listen(options.port === undefined ? {} : { port: options.port });
+    return { port, finished, close: () => provider.close() };
+  } catch (error) {
+    await provider.close();
+    throw error;
+  }
+}
+
+class TcpxBenchTarget {
+  readonly #provider: TcpxProvider;
+  readonly #log: Log;
+  readonly #onFinished: () => void;
+  readonly #stages = new Map<TcpxPeerSession, Stage>();
+
+  constructor(provider: TcpxProvider, log: Log, onFinished: () => void) {
+    this.#provider = provider;
+    this.#log = log;
+    this.#onFinished = onFinished;
+  }
+
+  async onMessage(session: TcpxPeerSession, message: BenchMessage): Promise<void> {
+    try {
+      const answer = await this.#answer(session, message);
+      if (answer !== undefined) session.notify(encodeBenchMessage(answer));
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      const code = isTcpxError(error) ? error.code : 'internal';
+      this.#log.error('benchmark target failed', { peer: session.peer, code, reason });
+      session.notify(encodeBenchMessage({ kind: 'failed', reason }));
+    }
+  }
+
+  async #answer(
+    session: TcpxPeerSession,
+    message: BenchMessage,
+  ): Promise<BenchMessage | undefined> {
+    switch (message.kind) {
+      case 'setup':
+        return await this.#setUp(session, message.sizeBytes, message.blockBytes);
+      case 'prepare':
+        if (message.isFill) this.#fill(session, message.seed);
+        return { kind: 'prepared', ...(await this.#usage()) };
+      case 'check': {
+        const usage = await this.#usage();
+        const mismatchAt = message.isVerify ? this.#verify(session, message.seed) : -1;
+        return { kind: 'checked', mismatchAt, ...usage };
+      }
+      case 'finish':
+        this.#onFinished();
+        return undefined;
+      case 'ready':
+      case 'prepared':
+      case 'checked':
+      case 'pong':
+      case 'ponging':
+      case 'failed':
+        throw new Error(`${message.kind} is not for a tcpx target`);
+    }
+  }
+
+  async #usage() {
+    const { rails } = this.#provider;
+    return {
+      cpuUs: cpuWithChildrenUs(await rails.pids()),
+      devmemPackets: readDevmemPackets(rails.nics, rails.facts.isEmulated),
+    };
+  }
+
+  async #setUp(
+    session: TcpxPeerSession,
+    sizeBytes: number,
+    blockBytes: number,
+  ): Promise<BenchMessage> {
+    const memory = this.#provider.allocate(sizeBytes);
+    const region = await this.#provider.register(memory);
+    const blocks = layOutBlocks(sizeBytes, blockBytes);
+    this.#stages.set(session, { memory: new Uint8Array(memory.buffer), blocks });
+    const host = readHostFacts(this.#provider.config.values['socket.congestion']);
+    return { kind: 'ready', region: region.descriptor, host };
+  }
+
+  #stage(session: TcpxPeerSession): Stage {
+    const stage = this.#stages.get(session);
+    if (stage === undefined) throw new Error('no setup came before');
+    return stage;
+  }
+
+  #fill(session: TcpxPeerSession, seed: number): void {
+    const { memory, blocks } = this.#stage(session);
+    for (const { remoteOffset, localOffset, bytes } of blocks) {
+      fillPattern(memory.subarray(remoteOffset, remoteOffset + bytes), localOffset, seed);
+    }
+  }
+
+  #verify(session: TcpxPeerSession, seed: number): number {
+    const { memory, blocks } = this.#stage(session);
+    for (const { remoteOffset, localOffset, bytes } of blocks) {
+      const landed = memory.subarray(remoteOffset, remoteOffset + bytes);
+      const at = findMismatch(landed, localOffset, seed);
+      if (at >= 0) return remoteOffset + at;
+    }
+    return -1;
+  }
+}

@@ -1,0 +1,85 @@
+// What a transfer through the plugin did, from counters that the plugin processes keep anyway.
+
+import type { ChannelCounters } from '../../transport/tcpx/channel-counters.js';
+import type { SettingValues } from '../../base/settings.js';
+import { RECEIVE, SEND } from '../../transport/tcpx/host-layout.js';
+import type { PluginIdentity } from './control-message.js';
+import type { Flight } from './flight.js';
+import type { SessionChannels } from './session-channels.js';
+
+export interface TcpxChannelReceipt {
+  readonly channel: number;
+  readonly nic: string;
+  readonly bytes: number;
+  readonly chunks: number;
+  /** Since the channel was opened, of this end's direction. */
+  readonly counters: ChannelCounters;
+}
+
+export interface TcpxReceipt {
+  readonly peer: string;
+  readonly path: 'tcpx' | 'tcpx host-recv';
+  readonly evidence: 'measured' | 'emulated';
+  readonly trust: string;
+  readonly operation: 'write' | 'read';
+  readonly bytes: number;
+  readonly bytesConfirmed: number;
+  readonly chunks: number;
+  readonly channels: readonly TcpxChannelReceipt[];
+  readonly durationUs: number;
+  /** The processor unpacks where regions are host memory; `none` where nothing does. */
+  readonly unpack: string;
+  readonly plugin: PluginIdentity;
+  readonly peerPlugin: PluginIdentity;
+  /** `known` for the versions that this was written for; others are untested. */
+  readonly pluginStanding: 'known' | 'untested';
+}
+
+const KNOWN_VERSIONS: readonly RegExp[] = [/^3\.1\.9(\.|$)/];
+
+export function pluginStanding(...plugins: readonly PluginIdentity[]): 'known' | 'untested' {
+  const isKnown = (version: string): boolean => KNOWN_VERSIONS.some((known) => known.test(version));
+  return plugins.every(({ version }) => isKnown(version)) ? 'known' : 'untested';
+}
+
+export interface ReceiptParts {
+  readonly peer: string;
+  readonly trustName: string;
+  readonly values: SettingValues;
+  readonly channels: SessionChannels;
+  readonly flight: Flight;
+  readonly operation: 'write' | 'read';
+  readonly durationUs: number;
+}
+
+export function makeReceipt(parts: ReceiptParts): TcpxReceipt {
+  const { channels, flight, values } = parts;
+  const { plan, kind } = flight;
+  const plugin = channels.ownPlugin;
+  const peerPlugin = channels.peerPlugin ?? plugin;
+  const { set } = channels;
+  const counters = set.counters(kind.role === 'send' ? SEND : RECEIVE);
+  const isHostRecv = values['tcpx.hostRecv'];
+  return {
+    peer: parts.peer,
+    path: isHostRecv ? 'tcpx host-recv' : 'tcpx',
+    evidence: plugin.isEmulated || peerPlugin.isEmulated ? 'emulated' : 'measured',
+    trust: parts.trustName,
+    operation: parts.operation,
+    bytes: plan.totalBytes,
+    bytesConfirmed: plan.totalBytes,
+    chunks: plan.chunkCount,
+    channels: counters.map((counter, channel) => ({
+      channel,
+      nic: set.nics[channel] ?? '',
+      bytes: plan.channelBytes[channel] ?? 0,
+      chunks: plan.channelChunks[channel] ?? 0,
+      counters: counter,
+    })),
+    durationUs: parts.durationUs,
+    unpack: isHostRecv ? 'none' : `${values['tcpx.unpack']} (${channels.unpackedBy})`,
+    plugin,
+    peerPlugin,
+    pluginStanding: pluginStanding(plugin, peerPlugin),
+  };
+}

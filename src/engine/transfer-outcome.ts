@@ -1,0 +1,32 @@
+// What a finished transfer came to, read from its entry before that is used again.
+
+import { FAIL_CHANNEL } from '../lane/layout.js';
+import type { ChannelReceipt } from './receipt.js';
+import type { TransferOutcome } from './transfer.js';
+import type { InFlight } from './transfer-moves.js';
+import type { TransferTable } from './transfer-table.js';
+
+export function outcomeOf(table: TransferTable, entry: InFlight, failure: number): TransferOutcome {
+  const { facts } = entry.transfer;
+  const { slot } = facts;
+  const { nics, agreement } = entry.session.facts;
+  const channels: ChannelReceipt[] = [];
+  for (let channel = 0; channel < agreement.channels; channel++) {
+    const chunks = table.channelChunks(slot, channel);
+    if (chunks === 0) continue;
+    const bytes = table.channelBytes(slot, channel);
+    channels.push({ channel, nic: nics[channel] ?? '', bytes, chunks });
+  }
+  const damaged = table.damaged(slot);
+  const nic = nics[damaged.channel] ?? '';
+  const where = `channel ${damaged.channel}, NIC ${nic === '' ? 'by routing' : nic}`;
+  return {
+    failure,
+    channels,
+    stages: facts.path === 'tcp staged' ? table.stageTimes(slot) : undefined,
+    retries: table.retries(slot),
+    damaged: damaged.count,
+    damagedWhere: damaged.count > 0 ? where : '',
+    sessionError: failure === FAIL_CHANNEL ? entry.session.error : undefined,
+  };
+}

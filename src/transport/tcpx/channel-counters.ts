@@ -1,0 +1,77 @@
+// The counters of one direction of a channel, and what they say about a stall. Pure.
+
+import {
+  COUNTER_BYTES,
+  COUNTER_CONSUMED,
+  COUNTER_DONE,
+  COUNTER_FRAGMENTS,
+  COUNTER_HEAD_BYTES,
+  COUNTER_HEAD_CHUNK,
+  COUNTER_HEAD_OFFSET,
+  COUNTER_HEAD_TAG,
+  COUNTER_HEAD_TRANSFER,
+  COUNTER_HIGH_WATER,
+  COUNTER_POSTED,
+  COUNTER_UNPACKED,
+} from './host-layout.js';
+
+export interface ChannelCounters {
+  readonly posted: number;
+  readonly done: number;
+  readonly unpacked: number;
+  readonly consumed: number;
+  readonly highWater: number;
+  readonly bytes: number;
+  readonly fragments: number;
+  /** The oldest chunk that is posted and not finished; undefined without one. */
+  readonly head: HeadChunk | undefined;
+}
+
+export interface HeadChunk {
+  readonly transfer: number;
+  readonly chunkIndex: number;
+  readonly tag: number;
+  readonly offset: number;
+  readonly bytes: number;
+}
+
+export function readCounters(values: Float64Array): ChannelCounters {
+  const at = (index: number): number => values[index] ?? 0;
+  const transfer = at(COUNTER_HEAD_TRANSFER);
+  return {
+    posted: at(COUNTER_POSTED),
+    done: at(COUNTER_DONE),
+    unpacked: at(COUNTER_UNPACKED),
+    consumed: at(COUNTER_CONSUMED),
+    highWater: at(COUNTER_HIGH_WATER),
+    bytes: at(COUNTER_BYTES),
+    fragments: at(COUNTER_FRAGMENTS),
+    head:
+      transfer === 0
+        ? undefined
+        : {
+            transfer,
+            chunkIndex: at(COUNTER_HEAD_CHUNK),
+            tag: at(COUNTER_HEAD_TAG),
+            offset: at(COUNTER_HEAD_OFFSET),
+            bytes: at(COUNTER_HEAD_BYTES),
+          },
+  };
+}
+
+/** `receive, channel 1 (eth2): chunk 37, tag 38, offset 19398656; posted 53, done 37, …`. */
+export function describeStall(
+  role: 'send' | 'receive',
+  channel: number,
+  nic: string,
+  counters: ChannelCounters,
+): string {
+  const { head, posted, done, unpacked, consumed } = counters;
+  const where = `${role}, channel ${channel} (${nic})`;
+  if (head === undefined) return `${where}: nothing posted`;
+  const chunk = `chunk ${head.chunkIndex}, tag ${head.tag}, offset ${head.offset}`;
+  if (role === 'send') return `${where}: ${chunk}; posted ${posted}, done ${done}`;
+  const full = done === posted && posted - consumed >= 16 ? '; the pool of 16 is full' : '';
+  const steps = `posted ${posted}, done ${done}, unpacked ${unpacked}, consumed ${consumed}`;
+  return `${where}: ${chunk}; ${steps}${full}`;
+}

@@ -1,0 +1,54 @@
+// The environment of a plugin host: what the plugin needs to be told, over what the user has set.
+// Pure. The plugin's own default for the chunk size stalls every transfer, so it is always given.
+
+import { dirname } from 'node:path';
+
+export interface HostEnvironmentFacts {
+  readonly nics: readonly string[];
+  readonly gpu: number;
+  readonly chunkBytes: number;
+  readonly sockets: number;
+  readonly threads: number;
+  readonly steeringWaitUs: number;
+  readonly ctrlInterface: string;
+  readonly pluginPath: string;
+  /** For the emulator alone: peers of the same host are let through. */
+  readonly isSameHostAllowed: boolean;
+}
+
+type Variables = Readonly<Record<string, string | undefined>>;
+
+/** Folders that the plugin's own installer uses, behind the plugin's folder. */
+const LIBRARY_FOLDERS = ['/usr/local/tcpx/lib64', '/usr/local/nvidia/lib64'];
+
+/** Fixed order: the plugin's folder, the installer's, then what was inherited. */
+export function libraryPath(pluginPath: string, inherited: string): string {
+  const own = pluginPath.includes('/') ? [dirname(pluginPath)] : [];
+  const all = [...own, ...LIBRARY_FOLDERS, ...inherited.split(':')].filter((path) => path !== '');
+  return [...new Set(all)].join(':');
+}
+
+export function hostVariables(facts: HostEnvironmentFacts, inherited: Variables): Variables {
+  const variables: Record<string, string> = {
+    LD_LIBRARY_PATH: libraryPath(facts.pluginPath, inherited['LD_LIBRARY_PATH'] ?? ''),
+    NCCL_DYNAMIC_CHUNK_SIZE: String(facts.chunkBytes),
+    NCCL_NSOCKS_PERTHREAD: String(facts.sockets),
+    NCCL_SOCKET_NTHREADS: String(facts.threads),
+    NCCL_GPUDIRECTTCPX_PROGRAM_FLOW_STEERING_WAIT_MICROS: String(facts.steeringWaitUs),
+    // Steering rules for IPv6 come out truncated.
+    NCCL_GPUDIRECTTCPX_SOCKET_FAMILY: 'AF_INET',
+    TCPX_EMU_GPU: String(facts.gpu),
+    // Regions are host memory; on a GPU machine the emulator would take the GPU's.
+    TCPX_EMU_MEMORY: inherited['TCPX_EMU_MEMORY'] ?? 'host',
+  };
+  if (facts.nics.length > 0) {
+    variables['NCCL_GPUDIRECTTCPX_SOCKET_IFNAME'] = `=${facts.nics.join(',')}`;
+  }
+  if (facts.ctrlInterface !== '') {
+    variables['NCCL_GPUDIRECTTCPX_CTRL_DEV'] = facts.ctrlInterface;
+  }
+  if (facts.isSameHostAllowed) {
+    variables['TCPX_EMU_SAME_HOST'] = inherited['TCPX_EMU_SAME_HOST'] ?? '1';
+  }
+  return { ...inherited, ...variables };
+}

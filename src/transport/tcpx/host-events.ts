@@ -1,0 +1,140 @@
+// Events from a plugin host, drained when its byte comes through the pipe.
+
+import { TcpxError } from '../../base/errors.js';
+import {
+  PART_CHANNEL,
+  PART_DIRECTION,
+  PART_DURATION_US,
+  PART_LAST_TAG,
+  PART_TRANSFER,
+  RECORD_TEXT,
+  WORD_APP_SLEEPS,
+} from './host-layout.js';
+import type { HostEvent, HostFacts, HostFailure, PageCount } from './host-message.js';
+import { peekRecord, recordKind, releaseRecord, type SharedLink, textAt } from './shared-link.js';
+
+export interface FinishedPart {
+  readonly channel: number;
+  readonly direction: number;
+  readonly transfer: number;
+  readonly lastTag: number;
+  readonly durationUs: number;
+}
+
+export interface HostListener {
+  onPart(part: FinishedPart): void;
+  onBroken(channel: number, direction: number, error: TcpxError): void;
+}
+
+interface Answer {
+  readonly handle?: string;
+  readonly pages?: PageCount;
+}
+
+interface Waiter {
+  readonly resolve: (answer: Answer) => void;
+  readonly reject: (error: TcpxError) => void;
+}
+
+export class HostEvents {
+  readonly started: Promise<HostFacts>;
+  readonly #link: SharedLink;
+  readonly #listener: HostListener;
+  readonly #waiters = new Map<number, Waiter>();
+  #nextId = 1;
+  #isClosed = false;
+  #resolveStarted: (facts: HostFacts) => void = () => undefined;
+  #rejectStarted: (error: TcpxError) => void = () => undefined;
+
+  constructor(link: SharedLink, listener: HostListener) {
+    this.#link = link;
+    this.#listener = listener;
+    this.started = new Promise((resolve, reject) => {
+      this.#resolveStarted = resolve;
+      this.#rejectStarted = reject;
+    });
+    this.started.catch(() => undefined);
+  }
+
+  get isClosed(): boolean {
+    return this.#isClosed;
+  }
+
+  expect(): { readonly id: number; readonly answer: Promise<Answer> } {
+    const id = this.#nextId++;
+    const answer = new Promise<Answer>((resolve, reject) => {
+      this.#waiters.set(id, { resolve, reject });
+    });
+    return { id, answer };
+  }
+
+  /** Takes everything that is there, then asks to be woken for more. */
+  drain(): void {
+    if (this.#isClosed) return;
+    const { events, memory } = this.#link;
+    do {
+      Atomics.store(memory.int32, WORD_APP_SLEEPS, 0);
+      for (let at = peekRecord(events); at >= 0; at = peekRecord(events)) {
+        const tell = this.#read(at);
+        releaseRecord(events, at);
+        tell();
+        // Whoever was told may have ended the host: the memory is gone then.
+        if (this.isClosed) return;
+      }
+      Atomics.store(memory.int32, WORD_APP_SLEEPS, 1);
+    } while (peekRecord(events) >= 0);
+  }
+
+  fail(error: TcpxError): void {
+    this.#isClosed = true;
+    this.#rejectStarted(error);
+    for (const waiter of this.#waiters.values()) waiter.reject(error);
+    this.#waiters.clear();
+  }
+
+  #read(at: number): () => void {
+    const { events, memory } = this.#link;
+    if (recordKind(events, at) === RECORD_TEXT) {
+      // checked: written by plugin-host-loop.ts, of the same build
+      const event = JSON.parse(textAt(events, at)) as HostEvent;
+      return () => this.#onEvent(event);
+    }
+    const float64 = memory.float64;
+    const field = (index: number): number => float64[at / 8 + index] ?? 0;
+    const part = {
+      channel: field(PART_CHANNEL),
+      direction: field(PART_DIRECTION),
+      transfer: field(PART_TRANSFER),
+      lastTag: field(PART_LAST_TAG),
+      durationUs: field(PART_DURATION_US),
+    };
+    return () => this.#listener.onPart(part);
+  }
+
+  #onEvent(event: HostEvent): void {
+    switch (event.kind) {
+      case 'started':
+        this.#resolveStarted(event.facts);
+        return;
+      case 'answer':
+        this.#takeWaiter(event.id)?.resolve(event);
+        return;
+      case 'refused':
+        if (event.id === 0) this.#rejectStarted(toError(event.failure));
+        this.#takeWaiter(event.id)?.reject(toError(event.failure));
+        return;
+      case 'broken':
+        this.#listener.onBroken(event.channel, event.direction, toError(event.failure));
+    }
+  }
+
+  #takeWaiter(id: number): Waiter | undefined {
+    const waiter = this.#waiters.get(id);
+    this.#waiters.delete(id);
+    return waiter;
+  }
+}
+
+function toError(failure: HostFailure): TcpxError {
+  return new TcpxError(failure.code, failure.message, { facts: failure.facts });
+}

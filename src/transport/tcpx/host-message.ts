@@ -1,0 +1,86 @@
+// What application and plugin host say to each other in text records: set-up, ends and failures.
+// Both are the same build on the same machine; the plugin sees none of it.
+
+import type { ErrorCode, ErrorFacts } from '../../base/errors.js';
+import type { DeviceProperties } from '../../ffi/nccl-net/properties.js';
+import type { Direction } from './host-layout.js';
+
+/** How a host is started; one argument, as JSON. */
+export interface HostOptions {
+  readonly pluginPath: string;
+  readonly pluginName: string;
+  readonly gpu: number;
+  readonly chunkBytes: number;
+  readonly recvWindow: number;
+  readonly sendWindow: number;
+  readonly isHostRecv: boolean;
+  readonly unpack: 'kernel' | 'd2d' | 'host' | 'none';
+  readonly sendFrom: 'auto' | 'ring' | 'region';
+  /** 0 when not known. */
+  readonly bounceBytes: number;
+  /** For tests of what follows: received chunks are never given back. */
+  readonly isConsumeSkipped?: boolean;
+  /** Empty: traces go to stderr; undefined: no trace. */
+  readonly tracePath?: string;
+}
+
+export interface HostFacts {
+  readonly path: string;
+  readonly name: string;
+  readonly tableVersion: number;
+  readonly isEmulated: boolean;
+  /** Of the emulator; a real plugin says it in its log. */
+  readonly emulatorVersion: string;
+  readonly isLogSilent: boolean;
+  readonly devices: readonly DeviceProperties[];
+  /** `host` or `cuda`: the pointer type of registrations. */
+  readonly pointerType: 'host' | 'cuda';
+  /** The rail GPU whose primary context is current; empty with the emulator on host memory. */
+  readonly gpuContext: string;
+  /** Who unpacks: the GPU, or the processor where there is none. */
+  readonly unpackedBy: 'cpu' | 'none';
+}
+
+export type HostCommand =
+  | { readonly op: 'listen'; readonly id: number; readonly channel: number; readonly nic: string }
+  /** Connects to the peer's handle and accepts on the own one; answers when both are there. */
+  | { readonly op: 'join'; readonly id: number; readonly channel: number; readonly handle: string }
+  | { readonly op: 'close'; readonly id: number; readonly channel: number }
+  | {
+      readonly op: 'map';
+      readonly id: number;
+      readonly region: number;
+      readonly path: string;
+      readonly bytes: number;
+    }
+  | { readonly op: 'unmap'; readonly id: number; readonly region: number }
+  | { readonly op: 'pages'; readonly id: number }
+  | { readonly op: 'stop'; readonly id: number };
+
+export interface HostFailure {
+  readonly code: ErrorCode;
+  readonly message: string;
+  readonly facts: ErrorFacts;
+}
+
+export type HostEvent =
+  | { readonly kind: 'started'; readonly facts: HostFacts }
+  | {
+      readonly kind: 'answer';
+      readonly id: number;
+      readonly handle?: string;
+      readonly pages?: PageCount;
+    }
+  | { readonly kind: 'refused'; readonly id: number; readonly failure: HostFailure }
+  /** The channel is dead in this direction: every chunk of it fails. */
+  | {
+      readonly kind: 'broken';
+      readonly channel: number;
+      readonly direction: Direction;
+      readonly failure: HostFailure;
+    };
+
+export interface PageCount {
+  readonly pages: number;
+  readonly freePages: number;
+}

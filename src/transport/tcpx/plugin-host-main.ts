@@ -1,0 +1,127 @@
+// The process that owns a plugin: its comms, its registered buffers, its threads. Started by
+// plugin-host.ts with one argument (HostOptions as JSON) and these descriptors; it ends when told,
+// when its parent has gone, or when the plugin ends it.
+
+import { closeSync, openSync } from 'node:fs';
+import { isTcpxError, TcpxError, toTcpxError } from '../../base/errors.js';
+import { GpuContext } from '../../ffi/cuda/context.js';
+import { deviceByOrdinal } from '../../ffi/cuda/device.js';
+import { gpuAbsence, openCudaDriver } from '../../ffi/cuda/driver.js';
+import { mapMemory, unmapMemory } from '../../ffi/libc/mapping.js';
+import { emulatorFacts } from '../../ffi/nccl-net/emulator-facts.js';
+import { NetPlugin, POINTER_CUDA, POINTER_HOST } from '../../ffi/nccl-net/net-plugin.js';
+import { openPluginLogger } from '../../ffi/nccl-net/plugin-logger.js';
+import type { DeviceProperties } from '../../ffi/nccl-net/properties.js';
+import { CallTrace } from './call-trace.js';
+import { GuardedPlugin } from './guarded-plugin.js';
+import { PLUGIN_CALLS, WORD_CALL } from './host-layout.js';
+import type { HostEvent, HostFacts, HostOptions } from './host-message.js';
+import { PluginHostLoop } from './plugin-host-loop.js';
+import { putText, SharedLink } from './shared-link.js';
+import { writeByte } from '../../ffi/libc/file-descriptor.js';
+
+export const LOG_FD = 3;
+export const WAKE_FD = 4;
+export const SHARED_FD = 5;
+
+const PAGE_BYTES = 4096;
+const BOUNCE_BYTES_MAX = 2 ** 32;
+
+function runHost(options: HostOptions, link: SharedLink): void {
+  link.memory.int32[WORD_CALL] = PLUGIN_CALLS.indexOf('load');
+  const plugin = NetPlugin.load({ path: options.pluginPath, name: options.pluginName });
+  const context = plugin.library.isEmulated ? undefined : makeContextCurrent(options.gpu);
+  const trace = options.tracePath === undefined ? undefined : new CallTrace(options.tracePath);
+  const guarded = new GuardedPlugin(plugin, link.memory.int32, trace);
+  const logger = openPluginLogger({ fd: LOG_FD });
+  const devices = guarded.init(logger);
+  const emulator = emulatorFacts(plugin.library);
+  requireDeviceMemory(options, emulator !== undefined);
+  const parentPid = process.ppid;
+  const loop = new PluginHostLoop({
+    link,
+    wakeFd: WAKE_FD,
+    surroundings: {
+      plugin: guarded,
+      options,
+      float64: link.memory.float64,
+      pointerType: options.isHostRecv ? POINTER_HOST : POINTER_CUDA,
+      bounceBytes: () => {
+        const pages = emulator?.pages(options.gpu) ?? 0;
+        return options.bounceBytes || pages * PAGE_BYTES || BOUNCE_BYTES_MAX;
+      },
+    },
+    deviceOf: (nic) => deviceOf(devices, nic, plugin.library.path),
+    mapRegion: mapFile,
+    unmapRegion: unmapMemory,
+    pages: () => ({
+      pages: emulator?.pages(options.gpu) ?? 0,
+      freePages: emulator?.freePages(options.gpu) ?? 0,
+    }),
+    hasParent: () => process.ppid === parentPid,
+  });
+  const facts: HostFacts = {
+    path: plugin.library.path,
+    name: plugin.name,
+    tableVersion: plugin.tableVersion,
+    isEmulated: plugin.library.isEmulated,
+    emulatorVersion: emulator?.version ?? '',
+    isLogSilent: logger.isSilent,
+    devices,
+    pointerType: options.isHostRecv ? 'host' : 'cuda',
+    gpuContext: context?.subject ?? '',
+    unpackedBy: options.isHostRecv || options.unpack === 'none' ? 'none' : 'cpu',
+  };
+  loop.emit({ kind: 'started', facts });
+  loop.run();
+  trace?.close();
+}
+
+// Regions are host memory in this version; the emulator takes it for device memory, a plugin not.
+function requireDeviceMemory(options: HostOptions, isEmulated: boolean): void {
+  if (isEmulated || options.isHostRecv) return;
+  throw new TcpxError(
+    'ERR_USAGE_NOT_SUPPORTED',
+    'the plugin receives into device memory and regions are host memory: use --host-recv',
+  );
+}
+
+// The plugin takes the device of the calling thread at listen, connect, accept and registration;
+// one thread makes all calls, so the rail GPU stays current.
+function makeContextCurrent(gpu: number): GpuContext | undefined {
+  if (gpuAbsence() !== undefined) return undefined;
+  const driver = openCudaDriver();
+  return new GpuContext(driver, deviceByOrdinal(driver, gpu));
+}
+
+function deviceOf(devices: readonly DeviceProperties[], nic: string, path: string): number {
+  const dev = devices.findIndex((device) => device['name'] === nic);
+  if (dev >= 0) return dev;
+  const present = devices.map((device) => String(device['name'])).join(', ');
+  throw new TcpxError(
+    'ERR_CAP_NET_DEVICE',
+    `interface ${nic}: not among the devices of ${path} (${present})`,
+    { facts: { nic, present } },
+  );
+}
+
+function mapFile(path: string, bytes: number) {
+  const fd = openSync(path, 'r+');
+  try {
+    return mapMemory(bytes, { fd });
+  } finally {
+    closeSync(fd);
+  }
+}
+
+const link = SharedLink.open(SHARED_FD);
+try {
+  // checked: written by plugin-host.ts, of the same build
+  runHost(JSON.parse(process.argv[2] ?? '{}') as HostOptions, link);
+} catch (error) {
+  if (!isTcpxError(error)) throw error;
+  const { code, message, facts } = toTcpxError(error, 'ERR_NCCLNET_CALL', 'plugin host');
+  const event: HostEvent = { kind: 'refused', id: 0, failure: { code, message, facts } };
+  putText(link.events, JSON.stringify(event));
+  writeByte(WAKE_FD);
+}

@@ -1,0 +1,105 @@
+// One channel as the application sees it: a slot in a plugin process.
+
+import type { TcpxError } from '../../base/errors.js';
+import { type ChannelCounters, readCounters } from './channel-counters.js';
+import type { Direction } from './host-layout.js';
+import {
+  CHUNK_BYTES,
+  CHUNK_CHANNEL,
+  CHUNK_DIRECTION,
+  CHUNK_FIELDS,
+  CHUNK_INDEX,
+  CHUNK_IS_LAST,
+  CHUNK_OFFSET,
+  CHUNK_REGION,
+  CHUNK_TAG,
+  CHUNK_TRANSFER,
+} from './host-layout.js';
+import type { PluginHost } from './plugin-host.js';
+
+export interface RailChannelParts {
+  readonly host: PluginHost;
+  readonly slot: number;
+  readonly nic: string;
+  readonly handle: string;
+  readonly timeoutMs: number;
+  /** Gives slot and sockets back. */
+  free(): void;
+}
+
+export interface ChunkOrder {
+  readonly direction: Direction;
+  readonly transfer: number;
+  readonly index: number;
+  readonly tag: number;
+  readonly region: number;
+  readonly offset: number;
+  readonly bytes: number;
+  readonly isLast: boolean;
+}
+
+export class RailChannel {
+  readonly #parts: RailChannelParts;
+  readonly #fields = new Float64Array(CHUNK_FIELDS);
+  #isClosed = false;
+
+  constructor(parts: RailChannelParts) {
+    this.#parts = parts;
+  }
+
+  get nic(): string {
+    return this.#parts.nic;
+  }
+
+  get handle(): string {
+    return this.#parts.handle;
+  }
+
+  /** Why the channel's process is gone; empty while it lives. */
+  get hostFailure(): string {
+    return this.#parts.host.error?.message ?? '';
+  }
+
+  /** Connects to the peer's handle and accepts on the own one. */
+  async join(peerHandle: string): Promise<void> {
+    const { host, slot, timeoutMs } = this.#parts;
+    await host.request({ op: 'join', channel: slot, handle: peerHandle }, timeoutMs);
+  }
+
+  put(order: ChunkOrder): void {
+    const fields = this.#fields;
+    fields[CHUNK_CHANNEL] = this.#parts.slot;
+    fields[CHUNK_DIRECTION] = order.direction;
+    fields[CHUNK_TRANSFER] = order.transfer;
+    fields[CHUNK_INDEX] = order.index;
+    fields[CHUNK_TAG] = order.tag;
+    fields[CHUNK_REGION] = order.region;
+    fields[CHUNK_OFFSET] = order.offset;
+    fields[CHUNK_BYTES] = order.bytes;
+    fields[CHUNK_IS_LAST] = order.isLast ? 1 : 0;
+    this.#parts.host.commands.putChunk(fields);
+  }
+
+  /** Makes what was put visible to the process. */
+  flush(): void {
+    this.#parts.host.commands.flush();
+  }
+
+  counters(direction: Direction): ChannelCounters {
+    return readCounters(this.#parts.host.counters(this.#parts.slot, direction));
+  }
+
+  /** Afterwards no byte moves on it: it is closed, or its process is gone. */
+  async close(timeoutMs: number): Promise<void> {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    const { host, slot } = this.#parts;
+    // A refusal or no answer: the channel cannot be closed alone, its process is ended.
+    if (host.isAlive) {
+      await host
+        .request({ op: 'close', channel: slot }, timeoutMs)
+        .catch((error: unknown) => host.fail(error as TcpxError));
+    }
+    this.#parts.free();
+  }
+}

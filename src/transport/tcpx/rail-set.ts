@@ -1,0 +1,307 @@
+// The plugin processes of a provider, started when first needed and again after they have died,
+// and the channels that live in them. Regions are mapped in every process.
+
+import { join } from 'node:path';
+import { processEnvironment } from '../../base/config.js';
+import { TcpxError } from '../../base/errors.js';
+import type { Log } from '../../base/log.js';
+import type { SettingValues } from '../../base/settings.js';
+import { parseSocketBudget } from '../../flow/socket-budget.js';
+import { HOST_CHANNELS_MAX } from './host-layout.js';
+import { hostVariables } from './host-environment.js';
+import type { FinishedPart } from './host-events.js';
+import type { HostFacts, HostOptions } from './host-message.js';
+import { PluginHost } from './plugin-host.js';
+import { RailChannel } from './rail-channel.js';
+import { groupRails, namedNics, type Rail, type RailGroup, railsOf } from './rail-plan.js';
+import type { SharedMemory } from './shared-region.js';
+import { takeSockets } from './socket-registry.js';
+
+export interface RailSetOptions {
+  readonly values: SettingValues;
+  readonly log: Log;
+  /** For traces: which end this is. */
+  readonly role: string;
+  readonly isSameHostAllowed: boolean;
+  /** Added to the environment of the plugin processes. */
+  readonly environment?: Readonly<Record<string, string>>;
+  /** For tests: changes what the processes are told. */
+  readonly hostOverrides?: Partial<HostOptions>;
+}
+
+export interface ChannelListener {
+  onPart(part: FinishedPart): void;
+  /** The channel is dead, with its process or alone. */
+  onBroken(error: TcpxError): void;
+}
+
+interface Group {
+  readonly plan: RailGroup;
+  host: Promise<PluginHost> | undefined;
+  readonly listeners: Map<number, ChannelListener>;
+}
+
+export class RailSet {
+  readonly #options: RailSetOptions;
+  readonly #regions = new Map<number, SharedMemory>();
+  #groups: Group[] = [];
+  #rails: Rail[] = [];
+  #starts = 0;
+  #facts: HostFacts | undefined;
+  #pluginVersion = '';
+
+  constructor(options: RailSetOptions) {
+    checkSockets(options.values);
+    this.#options = options;
+  }
+
+  /** Finds the rails, asking the plugin where none are named, and starts their processes. */
+  async open(): Promise<void> {
+    const { values } = this.#options;
+    let nics = namedNics(values['session.nics']);
+    if (nics.length === 0) nics = await this.#askPlugin();
+    this.#rails = railsOf(nics, values['tcpx.railGpus']);
+    const plans = groupRails(this.#rails, values['tcpx.processes']);
+    this.#groups = plans.map((plan) => ({ plan, host: undefined, listeners: new Map() }));
+    const hosts = await settleAll(this.#groups.map((group) => this.#hostOf(group)));
+    this.#checkNics(hosts);
+  }
+
+  get nics(): string[] {
+    return this.#rails.map(({ nic }) => nic);
+  }
+
+  get facts(): HostFacts {
+    if (this.#facts === undefined) throw new TcpxError('ERR_USAGE_STATE', 'rails are not open');
+    return this.#facts;
+  }
+
+  /** As the plugin's log says it; empty when no line came. */
+  get pluginVersion(): string {
+    return this.#pluginVersion;
+  }
+
+  /** Processes started so far, restarts included. */
+  get starts(): number {
+    return this.#starts;
+  }
+
+  /** Process ids of the living hosts. */
+  async pids(): Promise<number[]> {
+    const pids: number[] = [];
+    for (const { host } of this.#groups) {
+      const living = await host?.catch(() => undefined);
+      if (living?.isAlive === true) pids.push(living.pid);
+    }
+    return pids;
+  }
+
+  /** Pages of the emulator's bounce buffers, summed over processes. */
+  async pages(): Promise<{ pages: number; freePages: number }> {
+    const sum = { pages: 0, freePages: 0 };
+    for (const group of this.#groups) {
+      const host = await this.#hostOf(group);
+      const { pages } = await host.request({ op: 'pages' }, this.#timeoutMs);
+      sum.pages += pages?.pages ?? 0;
+      sum.freePages += pages?.freePages ?? 0;
+    }
+    return sum;
+  }
+
+  async addRegion(id: number, memory: SharedMemory): Promise<void> {
+    this.#regions.set(id, memory);
+    await settleAll(
+      this.#groups.map(async (group) =>
+        mapRegion(await this.#hostOf(group), id, memory, this.#timeoutMs),
+      ),
+    );
+  }
+
+  async removeRegion(id: number): Promise<void> {
+    this.#regions.delete(id);
+    for (const { host } of this.#groups) {
+      const living = await host?.catch(() => undefined);
+      if (living?.isAlive !== true) continue;
+      await living.request({ op: 'unmap', region: id }, this.#timeoutMs);
+    }
+  }
+
+  /** Opens a channel up to its handle; the budget of the NIC is claimed first. */
+  async openChannel(nic: string, listener: ChannelListener): Promise<RailChannel> {
+    const group = this.#groups.find(({ plan }) => plan.nics.includes(nic));
+    if (group === undefined) throw new TcpxError('ERR_CAP_NET_DEVICE', `no rail on ${nic}`);
+    const { values } = this.#options;
+    const sockets = values['tcpx.sockets'] * values['tcpx.threads'];
+    const budget = parseSocketBudget(values['tcpx.socketBudget']);
+    const host = await this.#hostOf(group);
+    const claim = takeSockets(values['tcpx.stateDir'], nic, sockets, budget);
+    const slot = freeSlot(group);
+    group.listeners.set(slot, listener);
+    const free = (): void => {
+      if (group.listeners.get(slot) === listener) group.listeners.delete(slot);
+      claim.release();
+    };
+    try {
+      const timeoutMs = this.#timeoutMs;
+      const { handle } = await host.request({ op: 'listen', channel: slot, nic }, timeoutMs);
+      return new RailChannel({ host, slot, nic, handle: handle ?? '', timeoutMs, free });
+    } catch (error) {
+      free();
+      throw error;
+    }
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(
+      this.#groups.map(async ({ host }) => {
+        const living = await host?.catch(() => undefined);
+        await living?.stop();
+      }),
+    );
+  }
+
+  get #timeoutMs(): number {
+    return this.#options.values['tcpx.setupTimeoutMs'];
+  }
+
+  async #hostOf(group: Group): Promise<PluginHost> {
+    for (;;) {
+      const current = group.host;
+      const known = await current?.catch(() => undefined);
+      if (known?.isAlive === true) return known;
+      // Somebody else may have started the next one while we looked.
+      if (group.host !== current) continue;
+      group.host = this.#startMapped(group);
+      return await group.host;
+    }
+  }
+
+  async #startMapped(group: Group): Promise<PluginHost> {
+    const host = await this.#start(group.plan, group);
+    this.#facts = host.facts;
+    this.#pluginVersion = host.pluginVersion || this.#pluginVersion;
+    for (const [id, memory] of this.#regions) await mapRegion(host, id, memory, this.#timeoutMs);
+    return host;
+  }
+
+  #start(plan: RailGroup, group: Group | undefined): Promise<PluginHost> {
+    const { values, log } = this.#options;
+    this.#starts++;
+    const tell = (use: (listener: ChannelListener) => void, slot?: number): void => {
+      if (group === undefined) return;
+      if (slot === undefined) for (const listener of [...group.listeners.values()]) use(listener);
+      else if (group.listeners.has(slot)) use(group.listeners.get(slot) as ChannelListener);
+    };
+    return PluginHost.start({
+      name: plan.name,
+      options: this.#hostOptions(plan),
+      environment: this.#environment(plan),
+      log,
+      setupTimeoutMs: values['tcpx.setupTimeoutMs'],
+      hangMs: values['tcpx.hangMs'],
+      listener: {
+        onPart: (part) => tell((listener) => listener.onPart(part), part.channel),
+        onBroken: (slot, _, error) => tell((listener) => listener.onBroken(error), slot),
+      },
+      onDead: (error) => {
+        log.error('plugin process died', {
+          nic: plan.name,
+          code: error.code,
+          reason: error.message,
+        });
+        tell((listener) => listener.onBroken(error));
+      },
+    });
+  }
+
+  #hostOptions(plan: RailGroup): HostOptions {
+    const { values, role } = this.#options;
+    const options: HostOptions = {
+      pluginPath: values['plugin.path'],
+      pluginName: values['plugin.name'],
+      gpu: plan.gpu,
+      chunkBytes: values['flow.chunkBytes'],
+      recvWindow: values['tcpx.recvWindow'],
+      sendWindow: values['tcpx.sendWindow'],
+      isHostRecv: values['tcpx.hostRecv'],
+      unpack: values['tcpx.unpack'],
+      sendFrom: values['tcpx.sendFrom'],
+      bounceBytes: values['tcpx.bounceBytes'],
+      ...this.#options.hostOverrides,
+    };
+    const folder = values['tcpx.traceDir'];
+    if (!values['tcpx.debug'] && folder === '') return options;
+    const name = `trace-${role}-${plan.name || 'all'}-${process.pid}-${this.#starts}.log`;
+    return { ...options, tracePath: folder === '' ? '' : join(folder, name) };
+  }
+
+  #environment(plan: RailGroup) {
+    const { values, isSameHostAllowed } = this.#options;
+    const facts = {
+      nics: plan.nics,
+      gpu: plan.gpu,
+      chunkBytes: values['flow.chunkBytes'],
+      sockets: values['tcpx.sockets'],
+      threads: values['tcpx.threads'],
+      steeringWaitUs: values['tcpx.steeringWaitUs'],
+      ctrlInterface: values['session.ctrlInterface'],
+      pluginPath: values['plugin.path'],
+      isSameHostAllowed,
+    };
+    const inherited = { ...processEnvironment(), ...this.#options.environment };
+    const variables = hostVariables(facts, inherited);
+    const { log } = this.#options;
+    log.info('plugin process', { nic: plan.name, libraryPath: variables['LD_LIBRARY_PATH'] });
+    return variables;
+  }
+
+  async #askPlugin(): Promise<string[]> {
+    const host = await this.#start({ name: '', gpu: 0, nics: [] }, undefined);
+    const nics = host.facts.devices.map((device) => String(device['name']));
+    await host.stop();
+    return nics;
+  }
+
+  #checkNics(hosts: readonly PluginHost[]): void {
+    const found = new Set(hosts.flatMap(({ facts }) => facts.devices.map((d) => d['name'])));
+    const missing = this.nics.filter((nic) => !found.has(nic));
+    if (missing.length === 0) return;
+    throw new TcpxError(
+      'ERR_CAP_NET_DEVICE',
+      `interface ${missing.join(', ')}: not among the plugin’s devices`,
+    );
+  }
+}
+
+async function mapRegion(host: PluginHost, id: number, memory: SharedMemory, timeoutMs: number) {
+  const { path, bytes } = memory;
+  await host.request({ op: 'map', region: id, path, bytes }, timeoutMs);
+}
+
+function freeSlot(group: Group): number {
+  for (let slot = 0; slot < HOST_CHANNELS_MAX; slot++) {
+    if (!group.listeners.has(slot)) return slot;
+  }
+  throw new TcpxError(
+    'ERR_CONFIG_VALUE',
+    `${group.plan.name}: ${HOST_CHANNELS_MAX} channels are open in its plugin process`,
+  );
+}
+
+function checkSockets(values: SettingValues): void {
+  const sockets = values['tcpx.sockets'] * values['tcpx.threads'];
+  if (sockets <= 8) return;
+  throw new TcpxError(
+    'ERR_CONFIG_CONFLICT',
+    `tcpx.sockets × tcpx.threads: ${sockets} data sockets per channel, the plugin takes 8`,
+  );
+}
+
+/** All of them, then the first failure: nothing is left running unseen. */
+async function settleAll<T>(promises: readonly Promise<T>[]): Promise<T[]> {
+  const settled = await Promise.allSettled(promises);
+  return settled.map((one) => {
+    if (one.status === 'fulfilled') return one.value;
+    throw one.reason;
+  });
+}

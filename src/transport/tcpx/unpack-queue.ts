@@ -1,0 +1,62 @@
+// The plugin's unpack queue of one receive comm: where the scatter list of the j-th finished
+// receive lies, found the public way: device handle → unpack handle → slot j mod 16.
+
+import { viewMemory } from '../../ffi/libc/library.js';
+import { DEVICE_HANDLE_BYTES } from '../../ffi/nccl-net/net-plugin.js';
+import { CHUNKS_MAX, ENTRY_BYTES, FRAGMENTS_MAX } from '../../memory/scatter-entry.js';
+import type { ScatterEntries } from '../../memory/scatter-list.js';
+
+const UNPACK_HANDLE_BYTES = 24;
+const SLOT_BYTES = FRAGMENTS_MAX * ENTRY_BYTES;
+const COUNTS_AT = CHUNKS_MAX * SLOT_BYTES;
+const META_BYTES = COUNTS_AT + CHUNKS_MAX * 8;
+const REQUEST_BYTES = 128;
+const REQUEST_OP = 16;
+const REQUEST_SIZE = 36;
+const OP_RECEIVE = 1;
+
+export class UnpackQueue {
+  readonly bounceAddr: number;
+  readonly slots: readonly ScatterEntries[];
+  readonly #counts: Uint32Array;
+
+  /** `deviceAddr` is the struct that accept filled. Host memory only: the CPU reads the handle. */
+  constructor(deviceAddr: number) {
+    const device = new DataView(viewMemory(deviceAddr, DEVICE_HANDLE_BYTES));
+    const handleAddr = Number(device.getBigUint64(8, true));
+    const handle = new DataView(viewMemory(handleAddr, UNPACK_HANDLE_BYTES));
+    const metaAddr = Number(handle.getBigUint64(0, true));
+    this.bounceAddr = Number(handle.getBigUint64(8, true));
+    const meta = viewMemory(metaAddr, META_BYTES);
+    this.slots = Array.from(
+      { length: CHUNKS_MAX },
+      (_, slot) => new Uint32Array(meta, slot * SLOT_BYTES, SLOT_BYTES / 4),
+    );
+    this.#counts = new Uint32Array(meta, COUNTS_AT, CHUNKS_MAX * 2);
+  }
+
+  /** Fragments of a slot; more than 32 bits of them is as wrong as too many. */
+  count(slot: number): number {
+    const high = this.#counts[slot * 2 + 1] ?? 0;
+    return high === 0 ? (this.#counts[slot * 2] ?? 0) : Number.MAX_SAFE_INTEGER;
+  }
+}
+
+/** The plugin's private request struct, where it is laid out as known. */
+export class RequestSizes {
+  readonly #requests = new Map<number, DataView>();
+
+  /**
+   * Length of a finished receive as the request has it, or −1 where the private struct is not laid
+   * out as known. Only ever compared: the scatter list and our own protocol say what is true.
+   */
+  privateBytes(request: number): number {
+    let view = this.#requests.get(request);
+    if (view === undefined) {
+      view = new DataView(viewMemory(request, REQUEST_BYTES));
+      this.#requests.set(request, view);
+    }
+    if (view.getInt32(REQUEST_OP, true) !== OP_RECEIVE) return -1;
+    return view.getInt32(REQUEST_SIZE, true);
+  }
+}

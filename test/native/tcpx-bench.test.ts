@@ -1,0 +1,123 @@
+// `tcpx bench loopback --provider tcpx` and `tcpx trace` as a user runs them, over the emulator.
+
+import assert from 'node:assert/strict';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, describe, test } from 'node:test';
+import type { BenchResult } from '../../src/results/bench-result.js';
+import { runTcpx } from '../e2e/child.js';
+import { emulatorPath, emulatorVariables, requireNative } from './plugin-environment.js';
+
+const folder = mkdtempSync(join(tmpdir(), 'tcpx-bench-'));
+after(() => rmSync(folder, { recursive: true, force: true }));
+
+// Without the override: the benchmark of one host sets it by itself.
+const variables = Object.fromEntries(
+  Object.entries(emulatorVariables).filter(([name]) => name !== 'TCPX_EMU_SAME_HOST'),
+);
+
+function bench(words: readonly string[], more: Record<string, string> = {}) {
+  requireNative();
+  const common = ['--plugin', emulatorPath, '--iters', '2', '--warmup', '1', '--size', '4MiB'];
+  const env = { ...variables, NIXL_TCPX_TCPX_STATE_DIR: folder, ...more };
+  return runTcpx(['bench', 'loopback', '--provider', 'tcpx', ...common, ...words], env);
+}
+
+async function benchWell(words: readonly string[]): Promise<BenchResult> {
+  const run = await bench([...words, '--json']);
+  assert.equal(run.exitCode, 0, run.stderr);
+  const result = JSON.parse(run.stdout) as BenchResult;
+  assert.equal(result.evidence, 'emulated');
+  assert.equal(result.provider, 'tcpx');
+  assert.deepEqual(result.verified, { iterations: 3, mismatches: 0 });
+  return result;
+}
+
+describe('tcpx bench --provider tcpx', () => {
+  test('tcpx bench: write says emulated, verifies, counts device-memory packets', async () => {
+    const result = await benchWell(['--nics', 'eth1']);
+    assert.equal(result.devmem?.verdict, 'good');
+    assert.ok(result.devmem.packets >= (3 * 4 * 1024 * 1024) / 4096);
+  });
+
+  test('tcpx bench: read over two NICs, blocks in any order', async () => {
+    const result = await benchWell(['--nics', 'eth1,eth2', '--op', 'read', '--block', '300KiB']);
+    assert.equal(result.channels, 2);
+    assert.equal(result.devmem?.verdict, 'good');
+  });
+
+  test('tcpx bench: host receives leave the counter at 0', async () => {
+    const result = await benchWell(['--nics', 'eth1', '--host-recv']);
+    assert.deepEqual(result.devmem, { verdict: 'good', packets: 0, reason: '' });
+    assert.equal((result.receipt as { path: string }).path, 'tcpx host-recv');
+  });
+
+  test('tcpx bench: without unpacking the answer is no', async () => {
+    const run = await bench(['--nics', 'eth1', '--unpack', 'none']);
+    assert.equal(run.exitCode, 1);
+    assert.match(run.stderr, /ERR_XFER_VERIFY: 3 of 3/);
+  });
+
+  test('tcpx bench: the same host without the override is "rx no cmsg", and no stack', async () => {
+    const run = await bench(['--nics', 'eth1'], { TCPX_EMU_SAME_HOST: '0' });
+    assert.equal(run.exitCode, 4);
+    assert.match(run.stderr, /rx no cmsg/);
+    assert.doesNotMatch(run.stderr, /\n {4}at /);
+  });
+
+  test('tcpx bench: a missing plugin is an environment that lacks something', async () => {
+    const run = await bench(['--plugin', '/nowhere.so']);
+    assert.equal(run.exitCode, 3, run.stderr);
+    assert.match(run.stderr, /ERR_CAP_NET_PLUGIN/);
+  });
+
+  test('tcpx bench: two processes over the budget; the refusal names the holder', async () => {
+    const over = ['--nics', 'eth1', '--sockets', '2', '--socket-budget', '3'];
+    const run = await bench(over);
+    assert.notEqual(run.exitCode, 0);
+    assert.match(
+      run.stderr,
+      /eth1: 2 data sockets more exceed the budget of 3; process \d+ holds 2/,
+    );
+    await benchWell([...over.slice(0, -1), '4']);
+  });
+
+  test('tcpx trace: diff of two runs, of both ends, and a summary', async () => {
+    await benchWell(['--nics', 'eth1', '--trace-dir', folder]);
+    await benchWell(['--nics', 'eth2', '--trace-dir', folder]);
+    const named = (role: string, nic: string): string =>
+      join(
+        folder,
+        readdirSync(folder).find((file) => file.startsWith(`trace-${role}-${nic}`)) ?? '',
+      );
+    const ours = named('bench-target', 'eth1');
+    const same = await runTcpx(['trace', 'diff', ours, named('bench-target', 'eth2')]);
+    assert.equal(same.exitCode, 0, same.stderr);
+    assert.match(same.stderr, /no difference/);
+    const other = await runTcpx([
+      'trace',
+      'diff',
+      ours,
+      named('bench-initiator', 'eth1'),
+      '--json',
+    ]);
+    assert.equal(other.exitCode, 1);
+    const { difference } = JSON.parse(other.stdout) as { difference: { field: string } };
+    assert.equal(difference.field, 'call');
+    const summary = await runTcpx(['trace', 'summary', ours]);
+    assert.equal(summary.exitCode, 0, summary.stderr);
+    assert.match(summary.stderr, /every chunk went through its steps in order/);
+    assert.equal((await runTcpx(['trace', 'diff', ours])).exitCode, 2);
+    assert.equal((await runTcpx(['trace', 'summary', '/nowhere'])).exitCode, 2);
+  });
+
+  test('tcpx bench: UCCL_TCPX_DEBUG=1 writes every call into the log', async () => {
+    const run = await bench(['--nics', 'eth1'], { UCCL_TCPX_DEBUG: '1' });
+    assert.equal(run.exitCode, 0, run.stderr);
+    for (const call of ['init', 'listen', 'accept', 'regMr', 'irecv', 'isend', 'irecvConsumed']) {
+      assert.match(run.stderr, new RegExp(`plugin call nic=eth1 call="\\d+ [\\d.]+ ${call}[ "]`));
+    }
+    assert.match(run.stderr, /irecv channel=0 chunk=3 tag=4 bytes=524288 offset=1572864 result=0/);
+  });
+});

@@ -1,0 +1,332 @@
+// What the plugin does to its caller, seen from the application: a typed error on the transfers
+// concerned, within the deadline, and a session that works again afterwards.
+
+import assert from 'node:assert/strict';
+import { after, describe, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type ErrorCode, isTcpxError, TcpxError } from '../../src/base/errors.js';
+import { fillPattern, verifyPattern } from '../../src/memory/pattern.js';
+import {
+  closeProviders,
+  makeMemory,
+  openPair,
+  openProvider,
+  type SideOptions,
+  type TcpxPair,
+  wholeBlock,
+} from './tcpx-pair.js';
+import type { Variables } from './plugin-environment.js';
+
+after(closeProviders);
+
+const MIB = 1024 * 1024;
+const FAST = { 'tcpx.hangMs': 400, 'tcpx.setupTimeoutMs': 4000 } as const;
+
+async function failure(promise: Promise<unknown>): Promise<TcpxError> {
+  try {
+    await promise;
+  } catch (error) {
+    assert.ok(error instanceof TcpxError, String(error));
+    return error;
+  }
+  return assert.fail('it did not fail');
+}
+
+async function prepare(pair: TcpxPair, bytes = 16 * MIB) {
+  const local = await makeMemory(pair.initiator, bytes);
+  const remote = await makeMemory(pair.target, bytes);
+  fillPattern(local.bytes, 3, 0);
+  return { local, remote, blocks: wholeBlock(local, remote) };
+}
+
+/** A pair whose target's plugin has a fault. */
+function openFaulty(
+  fault: string,
+  side: 'target' | 'initiator' = 'target',
+  more: SideOptions = {},
+) {
+  return openPair(
+    {
+      settings: { ...FAST, ...more.settings },
+      ...(more.plugin === undefined ? {} : { plugin: more.plugin }),
+    },
+    { [side]: { plugin: { TCPX_EMU_FAULT: fault } } },
+  );
+}
+
+describe('tcpx: the plugin ends its process', () => {
+  const fatal: readonly (readonly [string, RegExp])[] = [
+    ['no-cmsg:3', /exited with 1.*rx no cmsg/],
+    ['header-landing:3', /exited with 1.*data landed on host memory/],
+    ['cmsg-truncated:3', /exited with 1.*cmsg truncated/],
+    ['bytes-mismatch:3', /exited with 1.*cmsg total bytes/],
+    ['too-many-fragments:3', /exited with 1.*too many pages/],
+    ['crash:3', /was ended by SIGSEGV/],
+  ];
+  for (const [fault, pattern] of fatal) {
+    test(`tcpx: ${fault} at the target is an error that names it`, async () => {
+      const pair = await openFaulty(fault);
+      const { blocks } = await prepare(pair);
+      const error = await failure(pair.session.write(blocks, { deadlineMs: 8000 }).done);
+      // Told by the peer, or seen first on the sockets that went with its process.
+      assert.ok(['ERR_XFER_FAILED', 'ERR_PEER_LOST'].includes(error.code), error.code);
+      assert.match(error.message, pattern);
+      await pair.close();
+    });
+  }
+
+  test('tcpx: a crash at the initiator is its own error, and the session works again', async () => {
+    const pair = await openFaulty('crash:3', 'initiator');
+    const { local, remote, blocks } = await prepare(pair);
+    const error = await failure(pair.session.write(blocks, { deadlineMs: 8000 }).done);
+    assert.equal(error.code, 'ERR_NCCLNET_EXIT');
+    assert.equal(error.facts['isFenced'], true, 'the target confirmed that nothing more lands');
+    // Three messages pass before the fault strikes again.
+    const block = { ...blocks[0]!, bytes: MIB };
+    await pair.session.write([block]).done;
+    assert.equal(verifyPattern(remote.bytes.subarray(0, MIB), 3, 0).count, 0);
+    assert.equal(local.bytes.length, 16 * MIB);
+    await pair.close();
+  });
+
+  test('tcpx: a crash costs one rail: the process of the other lives on', async () => {
+    const pair = await openFaulty('crash@eth2:3', 'target', {
+      settings: { 'session.nics': 'eth1,eth2' },
+    });
+    const { blocks } = await prepare(pair);
+    const before = await pair.target.rails.pids();
+    await failure(pair.session.write(blocks, { deadlineMs: 8000 }).done);
+    const left = await pair.target.rails.pids();
+    assert.equal(left.length, 1);
+    assert.ok(before.includes(left[0]!));
+    await pair.close();
+  });
+});
+
+describe('tcpx: the plugin is silent', () => {
+  for (const side of ['target', 'initiator'] as const) {
+    test(`tcpx: a hang inside test at the ${side} ends the process by its heart-beat`, async () => {
+      const pair = await openFaulty('hang:3', side);
+      const { blocks } = await prepare(pair);
+      const began = performance.now();
+      const error = await failure(pair.session.write(blocks, { deadlineMs: 8000 }).done);
+      assert.ok(performance.now() - began < 4000, 'before the deadline');
+      assert.match(error.message, /no heart-beat for \d+ ms, inside test, channel 0/);
+      assert.equal(
+        side === 'initiator' ? error.code : error.facts['peerCode'],
+        'ERR_NCCLNET_HUNG' satisfies ErrorCode,
+      );
+      await pair.close();
+    });
+
+    test(`tcpx: a dead data socket at the ${side} is a deadline that names the chunk`, async () => {
+      const pair = await openFaulty('socket-death:3', side);
+      const { blocks } = await prepare(pair);
+      const error = await failure(pair.session.write(blocks, { deadlineMs: 1000 }).done);
+      assert.equal(error.code, 'ERR_XFER_DEADLINE');
+      const named = /(send|receive), channel 0 \(eth1\): chunk \d+, tag \d+, offset \d+; posted/;
+      assert.match(error.message, named);
+      assert.equal(error.facts['isFenced'], true);
+      await pair.close();
+    });
+
+    test(`tcpx: a peer that closes, at the ${side}, is an error of the call`, async () => {
+      const pair = await openFaulty('peer-closed:3', side);
+      const { blocks } = await prepare(pair);
+      const error = await failure(pair.session.write(blocks, { deadlineMs: 5000 }).done);
+      const code = error.facts['peerCode'] ?? error.code;
+      assert.ok(['ERR_PEER_LOST', 'ERR_NCCLNET_CALL'].includes(String(code)), String(code));
+      assert.match(error.message, /channel 0 \(eth1\): test of chunk \d+, tag \d+, offset \d+/);
+      await pair.close();
+    });
+  }
+
+  test('tcpx: a stuck accept is an error when the set-up time is over', async () => {
+    const began = performance.now();
+    const error = await failure(
+      openPair(
+        { settings: { 'tcpx.setupTimeoutMs': 1500 } },
+        { target: { plugin: { TCPX_EMU_FAULT: 'accept-stuck' } } },
+      ),
+    );
+    assert.ok(performance.now() - began < 8000);
+    assert.match(error.message, /join on eth1.*no answer in 1500 ms|not joined in 1500 ms/);
+  });
+});
+
+describe('tcpx: the peer goes between any two calls', () => {
+  const delaysMs = [0, 2, 5, 10, 20, 40];
+
+  test('tcpx: its plugin process is killed', async () => {
+    const pair = await openPair({ settings: FAST });
+    const { blocks } = await prepare(pair);
+    for (const delayMs of delaysMs) {
+      await pair.session.ready();
+      const [pid] = await pair.target.rails.pids();
+      assert.ok(pid !== undefined && pid > 1, 'the target has a plugin process');
+      const transfer = pair.session.write(blocks, { deadlineMs: 10_000 });
+      await sleep(delayMs);
+      process.kill(pid, 'SIGKILL');
+      // Late ones may find the transfer finished.
+      const outcome = await transfer.done.catch((error: unknown) => error);
+      const isGood = !(outcome instanceof Error) || isTcpxError(outcome);
+      assert.ok(isGood, String(outcome));
+      if (isTcpxError(outcome)) assert.ok(outcome.isRetryable, outcome.message);
+    }
+    await pair.session.write(blocks, { deadlineMs: 10_000 }).done;
+    await pair.close();
+  });
+
+  test('tcpx: it closes its provider', async () => {
+    for (const delayMs of delaysMs.slice(0, 4)) {
+      const pair = await openPair({ settings: FAST });
+      const { blocks } = await prepare(pair);
+      const transfer = pair.session.write(blocks, { deadlineMs: 10_000 });
+      await sleep(delayMs);
+      const closing = pair.target.close();
+      const outcome = await transfer.done.catch((error: unknown) => error);
+      assert.ok(!(outcome instanceof Error) || isTcpxError(outcome), String(outcome));
+      await closing;
+      const after = await failure(pair.session.write(blocks, { deadlineMs: 8000 }).done);
+      assert.match(after.code, /^ERR_(PEER|XFER|USAGE_STATE)/);
+      await pair.initiator.close();
+    }
+  });
+});
+
+describe('tcpx: the plugin refuses', () => {
+  async function openFailure(side: SideOptions): Promise<TcpxError> {
+    return failure(openProvider('alone', side));
+  }
+
+  test('tcpx: a missing library, a wrong library and a wrong table', async () => {
+    const missing = await openFailure({ settings: { 'plugin.path': '/nowhere/libx.so' } });
+    assert.equal(missing.code, 'ERR_CAP_NET_PLUGIN');
+    const wrong = await openFailure({ settings: { 'plugin.path': 'libc.so.6' } });
+    assert.equal(wrong.code, 'ERR_CAP_NET_PLUGIN_TABLE');
+  });
+
+  test('tcpx: init that fails', async () => {
+    const error = await openFailure({ plugin: { TCPX_EMU_FAULT: 'init' } });
+    assert.equal(error.code, 'ERR_NCCLNET_CALL');
+    assert.match(error.message, /init.*internal error/);
+  });
+
+  test('tcpx: an absent NIC is named', async () => {
+    const error = await openFailure({ settings: { 'session.nics': 'eth1,eth9' } });
+    assert.ok(['ERR_CAP_NET_DEVICE', 'ERR_NCCLNET_CALL'].includes(error.code), error.message);
+    assert.match(error.message, /eth9|no interface found|init/);
+  });
+
+  for (const fault of ['rxdm-absent', 'rxdm-refused']) {
+    test(`tcpx: ${fault}`, async () => {
+      const error = await failure(
+        openPair({ settings: FAST }, { target: { plugin: { TCPX_EMU_FAULT: fault } } }),
+      );
+      assert.match(error.message, /accept|connect/);
+    });
+  }
+
+  test('tcpx: the socket budget over two processes names the holder', async () => {
+    const pair = await openPair({ settings: { 'tcpx.socketBudget': '3', 'tcpx.sockets': 2 } });
+    const stateDir = pair.target.config.values['tcpx.stateDir'];
+    await pair.close();
+    const shared = { 'tcpx.stateDir': stateDir, 'tcpx.socketBudget': '3', 'tcpx.sockets': 2 };
+    const error = await failure(openPair({ settings: shared }));
+    const text = `${error.code} ${String(error.facts['peerCode'])} ${error.message}`;
+    assert.match(text, /ERR_CAP_SOCKET_BUDGET/);
+    assert.match(text, new RegExp(`budget of 3; process ${process.pid} holds 2`));
+    const off = await openPair({ settings: { ...shared, 'tcpx.socketBudget': 'off' } });
+    await off.close();
+  });
+
+  test('tcpx: chunk sizes and channel counts that differ are refused', async () => {
+    const chunk = await failure(
+      openPair({}, { target: { settings: { 'flow.chunkBytes': 65_536 } } }),
+    );
+    assert.match(chunk.message, /flow.chunkBytes: 524288 at the client, 65536 at the server/);
+    const count = await failure(openPair({}, { target: { settings: { 'flow.channels': 2 } } }));
+    assert.match(count.message, /differs in channels \((2 here, 1|1 here, 2) there\)/);
+  });
+
+  test('tcpx: the same host without the override is "rx no cmsg" 10 of 10', async () => {
+    const pair = await openPair({ settings: FAST, plugin: { TCPX_EMU_SAME_HOST: '0' } });
+    const { blocks } = await prepare(pair, MIB);
+    for (let run = 0; run < 10; run++) {
+      const error = await failure(pair.session.write(blocks, { deadlineMs: 8000 }).done);
+      assert.match(error.message, /rx no cmsg/, `run ${run}`);
+    }
+    await pair.close();
+  });
+
+  test('tcpx: a GPU that is not behind the NIC; the rail GPU is', async () => {
+    const plugin: Variables = { TCPX_EMU_GPU_NICS: '0=eth2,1=eth1' };
+    const wrong = await openPair({ settings: FAST, plugin });
+    const set = await prepare(wrong, MIB);
+    assert.match((await failure(wrong.session.write(set.blocks).done)).message, /rx no cmsg/);
+    await wrong.close();
+    const right = await openPair({ settings: { 'tcpx.railGpus': 'eth1=1' }, plugin });
+    const { blocks } = await prepare(right, MIB);
+    await right.session.write(blocks).done;
+    await right.close();
+  });
+});
+
+describe('tcpx: peers that ask for too much', () => {
+  test('tcpx: stale, foreign and out-of-bounds blocks are refused, no more', async () => {
+    const pair = await openPair();
+    const { local, remote, blocks } = await prepare(pair, MIB);
+    const good = blocks[0]!;
+    const cases: readonly (readonly [ErrorCode, typeof good])[] = [
+      ['ERR_PEER_BOUNDS', { ...good, remoteOffset: 1 }],
+      ['ERR_PEER_KEY', { ...good, remote: { ...good.remote, key: '0'.repeat(32) } }],
+      ['ERR_PEER_STALE_REGION', { ...good, remote: { ...good.remote, generation: 99 } }],
+    ];
+    for (const [code, block] of cases) {
+      assert.equal((await failure(pair.session.write([block]).done)).code, code);
+      assert.equal((await failure(pair.session.read([block]).done)).code, code);
+    }
+    assert.ok(
+      remote.bytes.every((byte) => byte === 0),
+      'nothing was written',
+    );
+    await pair.session.write(blocks, { notify: 'after the data' }).done;
+    assert.equal(verifyPattern(remote.bytes, 3, 0).count, 0);
+    assert.deepEqual(pair.notifications, ['after the data']);
+    assert.throws(
+      () => pair.session.write([{ ...good, localOffset: 1 }]),
+      (error) => isTcpxError(error, 'ERR_USAGE_ARGUMENT'),
+    );
+    assert.equal(local.bytes.length, MIB);
+    await pair.close();
+  });
+
+  test('tcpx: a region in use is not deregistered; afterwards peers are refused', async () => {
+    const pair = await openPair();
+    const { local, remote, blocks } = await prepare(pair);
+    const transfer = pair.session.write(blocks);
+    assert.equal(
+      (await failure(pair.initiator.deregister(local.region, 0))).code,
+      'ERR_USAGE_REGION_BUSY',
+    );
+    await transfer.done;
+    await pair.target.deregister(remote.region);
+    const refused = await failure(pair.session.write(blocks).done);
+    assert.equal(refused.code, 'ERR_PEER_STALE_REGION');
+    await pair.close();
+  });
+
+  test('tcpx: cancel fails the transfer after the fence, and the next one works', async () => {
+    const pair = await openFaulty('socket-death:3', 'target');
+    const { blocks } = await prepare(pair);
+    const controller = new AbortController();
+    const transfer = pair.session.write(blocks, { signal: controller.signal });
+    await sleep(300);
+    controller.abort();
+    const error = await failure(transfer.done);
+    assert.equal(error.code, 'ERR_XFER_CANCELLED');
+    assert.equal(error.facts['isFenced'], true);
+    await pair.session.write([{ ...blocks[0]!, bytes: 1000 }]).done;
+    await pair.close();
+  });
+});

@@ -1,0 +1,133 @@
+// Two tcpx providers of one process with emulated plugins in processes of their own, connected over
+// loopback: the target listens, the initiator connects.
+
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { loadConfig } from '../../src/base/config.js';
+import { createLog } from '../../src/base/log.js';
+import type { SettingValues } from '../../src/base/settings.js';
+import { TcpxProvider } from '../../src/engine/tcpx/tcpx-provider.js';
+import type { TcpxPeerSession } from '../../src/engine/tcpx/tcpx-session.js';
+import type { Region } from '../../src/memory/region.js';
+import type { HostOptions } from '../../src/transport/tcpx/host-message.js';
+import {
+  emulatorPath,
+  emulatorVariables,
+  requireNative,
+  type Variables,
+} from './plugin-environment.js';
+
+export type Settings = Partial<SettingValues>;
+
+export interface SideOptions {
+  readonly settings?: Settings;
+  readonly plugin?: Variables;
+  readonly host?: Partial<HostOptions>;
+}
+
+const SMALL: Settings = {
+  'plugin.path': emulatorPath,
+  'session.nics': 'eth1',
+  'tcpx.steeringWaitUs': 1000,
+  'tcpx.sockets': 1,
+  'tcpx.setupTimeoutMs': 10_000,
+  'memory.regionsMax': 64,
+  'memory.transfersMax': 256,
+  'memory.arenaBytes': 4 * 1024 * 1024,
+  'session.connectTimeoutMs': 5000,
+};
+
+const opened: TcpxProvider[] = [];
+const folders: string[] = [];
+export const logLines: string[] = [];
+
+/** For after hooks: what a failed test left open would keep the process. */
+export async function closeProviders(): Promise<void> {
+  await Promise.all(opened.splice(0).map((provider) => provider.close()));
+  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
+}
+
+export function temporaryFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'tcpx-test-'));
+  folders.push(folder);
+  return folder;
+}
+
+export async function openProvider(
+  name: string,
+  side: SideOptions = {},
+  handlers: {
+    onSession?: (session: TcpxPeerSession) => void;
+    onNotification?: (session: TcpxPeerSession, bytes: Uint8Array) => void;
+  } = {},
+): Promise<TcpxProvider> {
+  requireNative();
+  const stateDir = temporaryFolder();
+  const options = { ...SMALL, 'tcpx.stateDir': stateDir, ...side.settings };
+  const provider = await TcpxProvider.open({
+    name,
+    config: loadConfig({ options, environment: {} }),
+    log: createLog({ level: 'info', format: 'text', write: (line) => logLines.push(line) }),
+    pluginEnvironment: { ...emulatorVariables, ...side.plugin },
+    hostOverrides: side.host ?? {},
+    ...handlers,
+  });
+  opened.push(provider);
+  return provider;
+}
+
+export interface TcpxPair {
+  readonly initiator: TcpxProvider;
+  readonly target: TcpxProvider;
+  readonly session: TcpxPeerSession;
+  readonly targetSession: TcpxPeerSession;
+  /** What the target was told. */
+  readonly notifications: string[];
+  close(): Promise<void>;
+}
+
+export async function openPair(
+  both: SideOptions = {},
+  sides: { readonly initiator?: SideOptions; readonly target?: SideOptions } = {},
+): Promise<TcpxPair> {
+  const notifications: string[] = [];
+  let targetSession: TcpxPeerSession | undefined;
+  const merge = (side: SideOptions = {}): SideOptions => ({
+    settings: { ...both.settings, ...side.settings },
+    plugin: { ...both.plugin, ...side.plugin },
+    host: { ...both.host, ...side.host },
+  });
+  const [target, initiator] = await Promise.all([
+    openProvider('target', merge(sides.target), {
+      onSession: (session) => (targetSession = session),
+      onNotification: (_, bytes) => notifications.push(Buffer.from(bytes).toString()),
+    }),
+    openProvider('initiator', merge(sides.initiator)),
+  ]);
+  const port = target.listen({ host: '127.0.0.1', port: 0 });
+  const session = await initiator.connect('127.0.0.1', port);
+  if (targetSession === undefined) throw new Error('the target has no session');
+  const close = async (): Promise<void> => {
+    await initiator.close();
+    await target.close();
+  };
+  return { initiator, target, session, targetSession, notifications, close };
+}
+
+export interface Memory {
+  readonly bytes: Uint8Array;
+  readonly region: Region;
+}
+
+export async function makeMemory(provider: TcpxProvider, bytes: number): Promise<Memory> {
+  const memory = provider.allocate(bytes);
+  return { bytes: new Uint8Array(memory.buffer), region: await provider.register(memory) };
+}
+
+/** The whole of two memories of one length, as one block. */
+export function wholeBlock(local: Memory, remote: Memory) {
+  const bytes = local.bytes.length;
+  const descriptor = remote.region.descriptor;
+  return [{ local: local.region, localOffset: 0, remote: descriptor, remoteOffset: 0, bytes }];
+}
