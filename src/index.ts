@@ -18,6 +18,7 @@ export type {
   RegionDescriptor,
   RegionRights,
   RegionSource,
+  RegionTerms,
 } from './memory/region.js';
 export {
   allocateRegionMemory as allocateMemory,

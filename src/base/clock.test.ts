@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { test } from 'node:test';
+import { Worker } from 'node:worker_threads';
 import { sleepMs, systemClock, withinMs } from './clock.js';
 
 test('clock: never goes back', () => {
@@ -18,6 +20,19 @@ test('clock: counts microseconds, and a sleep lasts at least its time', async ()
   // A timer may fire up to a millisecond early; the upper bound only catches a wrong unit.
   assert.ok(elapsedUs >= 19_000, `${elapsedUs} µs`);
   assert.ok(elapsedUs < 10_000_000, `${elapsedUs} µs`);
+});
+
+test('clock: another thread sees the same time', async () => {
+  const url = new URL('./clock.js', import.meta.url).href;
+  const code = `import('${url}').then(({ systemClock }) => {
+    require('node:worker_threads').parentPort.postMessage(systemClock.nowUs());
+  });`;
+  await sleepMs(20);
+  const beforeUs = systemClock.nowUs();
+  const worker = new Worker(code, { eval: true });
+  const [thereUs] = (await once(worker, 'message')) as [number];
+  assert.ok(thereUs > beforeUs && thereUs < systemClock.nowUs(), `${thereUs - beforeUs} µs`);
+  await worker.terminate();
 });
 
 test('clock: a promise within its time wins, and its timer does not stay', async () => {

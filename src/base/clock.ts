@@ -5,8 +5,12 @@ export interface Clock {
   nowUs(): number;
 }
 
+// Each thread may have an origin of its own; the clock below is the same for all.
+const ORIGIN_US = Number(process.hrtime.bigint()) / 1000 - performance.now() * 1000;
+
+/** Comparable between the threads of a process. */
 export const systemClock: Clock = {
-  nowUs: () => performance.now() * 1000,
+  nowUs: () => ORIGIN_US + performance.now() * 1000,
 };
 
 export function sleepMs(durationMs: number): Promise<void> {

@@ -239,6 +239,10 @@ export const ERROR_CODES = {
     'the operation reaches beyond the region',
     'Keep offset + length within the region.',
   ),
+  ERR_PEER_EXPIRED: entry(
+    'the time for which the region was granted is over',
+    'Ask its owner to register it again; it set expiresMs.',
+  ),
   ERR_PEER_DEVICE: entry(
     'the peer could not copy between its GPU memory and its staging memory',
     'See the peer’s log for the CUDA error; restart that process, its GPU context may be lost.',

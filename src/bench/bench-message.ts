@@ -38,18 +38,29 @@ export type BenchMessage =
   | { readonly kind: 'failed'; readonly reason: string }
   | { readonly kind: 'finish' };
 
-const KINDS: readonly string[] = [
-  'setup',
-  'ready',
-  'prepare',
-  'prepared',
-  'check',
-  'checked',
-  'pong',
-  'ponging',
-  'failed',
-  'finish',
-];
+type Check = (field: unknown) => boolean;
+const isCount: Check = (field) => Number.isSafeInteger(field) && (field as number) >= 0;
+const isSize: Check = (field) => isCount(field) && field !== 0;
+const isIndex: Check = (field) => isCount(field) || field === -1;
+const isTime: Check = (field) => typeof field === 'number' && field >= 0;
+const isFlag: Check = (field) => typeof field === 'boolean';
+const isText: Check = (field) => typeof field === 'string';
+const isMemory: Check = (field) => field === 'dram' || field === 'vram';
+const isObject: Check = (field) => typeof field === 'object' && field !== null;
+
+/** What each kind must carry; nothing else may come along. */
+const FIELDS: Readonly<Record<BenchMessage['kind'], Readonly<Record<string, Check>>>> = {
+  setup: { sizeBytes: isSize, blockBytes: isCount, memory: isMemory },
+  ready: { region: isDescriptor, host: isObject },
+  prepare: { seed: isCount, isFill: isFlag },
+  prepared: { cpuUs: isTime },
+  check: { seed: isCount, isVerify: isFlag },
+  checked: { cpuUs: isTime, mismatchAt: isIndex },
+  pong: { region: isDescriptor, count: isCount, bytes: isSize },
+  ponging: {},
+  failed: { reason: isText },
+  finish: {},
+};
 
 export function encodeBenchMessage(message: BenchMessage): string {
   return JSON.stringify(message);
@@ -63,25 +74,27 @@ export function decodeBenchMessage(bytes: Uint8Array): BenchMessage {
     throw new TcpxError('ERR_WIRE_FRAME', 'benchmark message is not JSON', { cause: error });
   }
   if (typeof value !== 'object' || value === null || !('kind' in value)) throw malformed('object');
-  if (!KINDS.includes(String(value.kind))) throw malformed(String(value.kind));
-  for (const [name, field] of Object.entries(value)) {
-    if (!isPlausible(name, field)) throw malformed(`${String(value.kind)}.${name}`);
+  const kind = String(value.kind);
+  if (!isKind(kind)) throw malformed(kind);
+  const fields = value as Record<string, unknown>;
+  for (const [name, check] of Object.entries(FIELDS[kind])) {
+    if (!check(fields[name])) throw malformed(`${kind}.${name}`);
   }
+  const stranger = Object.keys(fields).find(
+    (name) => name !== 'kind' && !Object.hasOwn(FIELDS[kind], name),
+  );
+  if (stranger !== undefined) throw malformed(`${kind}.${stranger}`);
   return value as BenchMessage;
 }
 
-function isPlausible(name: string, field: unknown): boolean {
-  if (typeof field === 'number') return Number.isSafeInteger(field) || name === 'cpuUs';
-  if (name === 'region') return isDescriptor(field);
-  if (name === 'memory') return field === 'dram' || field === 'vram';
-  if (name === 'host') return typeof field === 'object' && field !== null;
-  return typeof field === 'string' || typeof field === 'boolean';
+function isKind(kind: string): kind is BenchMessage['kind'] {
+  return Object.hasOwn(FIELDS, kind);
 }
 
-function isDescriptor(field: unknown): field is RegionDescriptor {
+function isDescriptor(field: unknown): boolean {
   if (typeof field !== 'object' || field === null) return false;
   const { slot, generation, bytes, key } = field as Partial<Record<string, unknown>>;
-  const isNumeric = [slot, generation, bytes].every((part) => Number.isSafeInteger(part));
+  const isNumeric = [slot, generation, bytes].every(isCount);
   return isNumeric && typeof key === 'string' && /^[0-9a-f]{32}$/.test(key);
 }
 

@@ -1,7 +1,8 @@
 // The target's role in a benchmark: holds the memory, answers questions, checks what landed.
 
-import { isTcpxError } from '../base/errors.js';
+import { isTcpxError, TcpxError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
+import { SETTINGS } from '../base/settings.js';
 import type { Engine, Region, Session } from '../engine/internal.js';
 import type { HostFacts } from '../results/bench-result.js';
 import { type BenchMessage, decodeBenchMessage, encodeBenchMessage } from './bench-message.js';
@@ -26,6 +27,7 @@ interface Stage {
 }
 
 const PONG_TIMEOUT_MS = 60_000;
+const BLOCKS_MAX = 1 << 22;
 
 export class BenchTarget {
   readonly #options: BenchTargetOptions;
@@ -93,10 +95,23 @@ export class BenchTarget {
   #setUp(session: Session, message: Extract<BenchMessage, { kind: 'setup' }>): BenchMessage {
     const { sizeBytes, blockBytes } = message;
     const engine = this.#options.engine();
+    this.#checkSetUp(session, sizeBytes, blockBytes);
     const memory = allocateBenchMemory(engine, message.memory, sizeBytes, this.#options.gpu);
     const region = engine.register(memory.source);
     this.#stages.set(session, { memory, region, blocks: layOutBlocks(sizeBytes, blockBytes) });
     return { kind: 'ready', region: region.descriptor, host: this.#options.host };
+  }
+
+  // A peer asks for memory here: once, and not without end.
+  #checkSetUp(session: Session, sizeBytes: number, blockBytes: number): void {
+    const refuse = (rule: string): never => {
+      throw new TcpxError('ERR_WIRE_LIMIT', `setup from ${session.peer}: ${rule}`);
+    };
+    if (this.#stages.has(session)) refuse('it came before');
+    const { maximum } = SETTINGS['bench.sizeBytes'];
+    if (sizeBytes > maximum) refuse(`${sizeBytes} bytes, at most ${maximum}`);
+    const blocks = blockBytes === 0 ? 1 : sizeBytes / blockBytes;
+    if (blocks > BLOCKS_MAX) refuse(`${Math.ceil(blocks)} blocks, at most ${BLOCKS_MAX}`);
   }
 
   #stage(session: Session): Stage {

@@ -67,6 +67,11 @@ export class ChannelBook {
     return this.#entry(channel).isUp;
   }
 
+  /** Connections whose flight is kept until the peer says how much of it landed. */
+  get unanswered(): number {
+    return this.#own.size;
+  }
+
   /** Whether every index has a connection. */
   get isWhole(): boolean {
     return this.#entries.every((entry) => entry.isUp);

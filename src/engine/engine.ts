@@ -17,17 +17,18 @@ import {
   RegionRegistry,
   type RegionRights,
   type RegionSource,
+  type RegionTerms,
 } from '../memory/region.js';
 import { allocateRegionMemory, type PageKind, type RegionMemory } from '../memory/region-memory.js';
 import { loadCrc32 } from '../memory/fixed-memory.js';
 import { regionTableOver } from '../memory/region-table.js';
 import type { GpuProvider } from '../memory/staging-device.js';
 import { ControlSet } from '../transport/tcp/control-set.js';
-import { NAME_BYTES_MAX } from '../wire/control-frame.js';
 import { wishOf } from './agreement.js';
 import { type ConnInfo, offeredHosts } from './conn-info.js';
 import { gpuSource, GpuUse } from './gpu-use.js';
 import type { Identity } from './handshake.js';
+import { checkEngineName } from './engine-name.js';
 import { LaneEvents } from './lane-events.js';
 import { laneChoice } from './lane-choice.js';
 import { LaneSet, type LaneStats } from './lane-set.js';
@@ -38,7 +39,7 @@ import { connectPeer, listNics } from './peer-client.js';
 import type { Session } from './session.js';
 import { SessionTable } from './session-table.js';
 import { Transfers } from './transfers.js';
-import { loadTrust, type Trust } from './trust.js';
+import { loadTrust, type Trust, warnOfTrust } from './trust.js';
 
 export interface EngineOptions {
   /** How peers see this agent; host name and process id by default. */
@@ -94,7 +95,7 @@ export class Engine {
       options.config ??
       loadConfig({ options: options.settings ?? {}, environment: processEnvironment() });
     const values = this.config.values;
-    this.name = checkName(options.name ?? `${hostname()}:${process.pid}`);
+    this.name = checkEngineName(options.name ?? `${hostname()}:${process.pid}`);
     this.log =
       options.log ?? createLog({ level: values['log.level'], format: values['log.format'] });
     this.trust = loadTrust(values);
@@ -176,6 +177,7 @@ export class Engine {
       throw error;
     }
     engine.#isOpen = true;
+    warnOfTrust(engine.trust, engine.log);
     engine.#heartbeat = setInterval(() => engine.#onWake(), HEARTBEAT_MS).unref();
     return engine;
   }
@@ -199,11 +201,15 @@ export class Engine {
     return this.#sessions.list();
   }
 
-  /** Makes memory reachable for peers that are given its descriptor. */
-  register(source: RegionSource, rights: RegionRights = FULL_RIGHTS): Region {
+  /** Makes memory reachable for peers that are given its descriptor, for ever or for a time. */
+  register(
+    source: RegionSource,
+    rights: RegionRights = FULL_RIGHTS,
+    terms: RegionTerms = {},
+  ): Region {
     this.#assertOpen();
     if (isDeviceRange(source)) this.#gpus.admit(source);
-    return this.#regions.register(source, rights);
+    return this.#regions.register(source, rights, terms);
   }
 
   #tellDevice(device: number): void {
@@ -261,8 +267,8 @@ export class Engine {
       log: this.log,
       onSession: (session) => this.#options.onSession?.(session),
     });
-    if (this.trust.name !== 'secret') {
-      this.log.warn('no shared secret', { accepts: this.trust.name, port: this.port });
+    if (this.trust.name === 'loopback') {
+      this.log.warn('no shared secret: peers on loopback alone are accepted', { port: this.port });
     }
     return this.port;
   }
@@ -386,13 +392,4 @@ export class Engine {
     }
     if (!this.#isOpen) throw new TcpxError('ERR_USAGE_STATE', 'the engine is closed');
   }
-}
-
-function checkName(name: string): string {
-  const bytes = Buffer.byteLength(name);
-  if (bytes > 0 && bytes <= NAME_BYTES_MAX) return name;
-  throw new TcpxError(
-    'ERR_USAGE_ARGUMENT',
-    `name of ${bytes} bytes: an agent's name has 1 to ${NAME_BYTES_MAX}`,
-  );
 }

@@ -73,7 +73,10 @@ export async function greetServer(self: Identity, control: ControlChannel): Prom
     serverNonce: challenge.nonce,
   };
   if (!isSameProof(challenge.proof, proofOf(self.trust.secret, 'server', transcript))) {
-    throw authError(control, 'the server');
+    // Told before we go, so that the server's log says why and from where.
+    const error = authError(control, 'the server');
+    refusePeer(control, error);
+    throw error;
   }
   const proof = proofOf(self.trust.secret, 'client', transcript);
   control.send({ kind: ControlKind.Propose, proof, ...self.wish });
@@ -114,7 +117,7 @@ export async function greetClient(
     name: self.name,
     proof: proofOf(self.trust.secret, 'server', transcript),
   });
-  const propose = await control.next([ControlKind.Propose], self.timeoutMs);
+  const propose = await control.next([ControlKind.Propose], self.timeoutMs).catch(asAuthError);
   if (!isSameProof(propose.proof, proofOf(self.trust.secret, 'client', transcript))) {
     throw authError(control, 'the client');
   }
@@ -198,7 +201,8 @@ function checkFeatures(
   );
 }
 
-function assertTrusted(self: Identity, control: ControlChannel): void {
+/** Without a secret nobody beyond loopback, in either direction and on every connection. */
+export function assertTrusted(self: Identity, control: ControlChannel): void {
   if (self.trust.acceptsNetwork || control.socket.isLoopback) return;
   throw new TcpxError(
     'ERR_PEER_UNTRUSTED',
@@ -206,6 +210,17 @@ function assertTrusted(self: Identity, control: ControlChannel): void {
       '(give both ends --secret-file, or --trust network)',
     { facts: { peer: control.where } },
   );
+}
+
+// A client that finds our proof wrong has another secret than we have.
+function asAuthError(error: unknown): never {
+  const hasRefused = isTcpxError(error, 'ERR_PEER_REFUSED');
+  if (!hasRefused || error.facts['code'] !== 'ERR_WIRE_AUTH') throw error;
+  const where = error.facts['peer'];
+  throw new TcpxError('ERR_WIRE_AUTH', `${where}: the client has another secret, or none`, {
+    facts: { peer: where },
+    cause: error,
+  });
 }
 
 function authError(control: ControlChannel, who: string): TcpxError {

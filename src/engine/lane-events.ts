@@ -1,7 +1,8 @@
 // Events that lanes report, turned into what they mean for sessions and transfers.
 
-import { TcpxError } from '../base/errors.js';
+import { type ErrorCode, TcpxError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
+import { LimitedLog } from '../base/limited-log.js';
 import {
   DOWN_EVENT_WORDS,
   EVENT_CHANNEL_DOWN,
@@ -36,12 +37,15 @@ export interface LaneEventsOptions {
   pollControl(): void;
 }
 
-const REFUSALS: Readonly<Record<number, string>> = {
-  1: 'stale region',
-  2: 'wrong key',
-  3: 'no right',
-  4: 'out of bounds',
-  16: 'GPU copy failed',
+/** By the reason on the wire: what the peer is told, and what the log says. */
+const REFUSALS: Readonly<Record<number, readonly [ErrorCode, string]>> = {
+  1: ['ERR_PEER_STALE_REGION', 'stale region'],
+  2: ['ERR_PEER_KEY', 'wrong key'],
+  3: ['ERR_PEER_RIGHTS', 'no right'],
+  4: ['ERR_PEER_BOUNDS', 'out of bounds'],
+  5: ['ERR_XFER_CHECKSUM', 'damaged'],
+  6: ['ERR_PEER_EXPIRED', 'expired'],
+  16: ['ERR_PEER_DEVICE', 'GPU copy failed'],
 };
 
 export class LaneEvents {
@@ -49,9 +53,11 @@ export class LaneEvents {
   /** By their number among all notifications: lanes report them in any order. */
   readonly #notifications = new Map<number, Notification | undefined>();
   #nextNumber = 0;
+  readonly #refusals: LimitedLog;
 
   constructor(options: LaneEventsOptions) {
     this.#options = options;
+    this.#refusals = new LimitedLog(options.log);
   }
 
   /** `at` is the byte index of the event's payload in shared memory. */
@@ -164,12 +170,9 @@ export class LaneEvents {
   #onRefused(sessionIndex: number, words: Int32Array): void {
     const [channel = 0, reason = 0, regionSlot = 0] = words;
     const peer = this.#options.sessions.at(sessionIndex)?.peer ?? 'unknown';
-    this.#options.log.warn('operation refused', {
-      peer,
-      channel,
-      reason: REFUSALS[reason] ?? String(reason),
-      region: regionSlot,
-    });
+    const [code, text] = REFUSALS[reason] ?? ['ERR_WIRE_FRAME', String(reason)];
+    const fields = { peer, channel, code, reason: text, region: regionSlot };
+    this.#refusals.warn('operation refused', fields);
   }
 }
 

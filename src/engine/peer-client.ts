@@ -8,7 +8,14 @@ import type { ControlSet } from '../transport/tcp/control-set.js';
 import { createShm, isAnswered, type ShmLink, unlinkShm } from '../transport/shm/shm-file.js';
 import { closeSocket, dial, nicAddress, resolveHost } from '../transport/tcp/dial.js';
 import { ControlChannel } from './control-channel.js';
-import { attachChannel, freshNonce, greetServer, type Identity, pathOf } from './handshake.js';
+import {
+  assertTrusted,
+  attachChannel,
+  freshNonce,
+  greetServer,
+  type Identity,
+  pathOf,
+} from './handshake.js';
 import { type ChannelRoute, type LocalNic, routeChannels } from './nic-map.js';
 import type { RedialOutcome } from './recovery.js';
 import type { Session } from './session.js';
@@ -147,6 +154,8 @@ async function attach(
   const name = { sessionId: id, channelIndex: channel, epoch, nonce: freshNonce() };
   let link: ShmLink | undefined;
   try {
+    // The server names the address: it may lie elsewhere than the server itself.
+    assertTrusted(options.identity, connection);
     if (isSharedMemory) link = createShm(name.nonce);
     await attachChannel(connection, key, name, timeoutMs);
     if (link !== undefined) checkShared(connection, link, attachProof(key, 'attached', name));

@@ -5,6 +5,7 @@ import { randomInt } from 'node:crypto';
 import { networkInterfaces } from 'node:os';
 import type { Config } from '../base/config.js';
 import { TcpxError, toTcpxError } from '../base/errors.js';
+import { LimitedLog } from '../base/limited-log.js';
 import type { Log } from '../base/log.js';
 import { openShm } from '../transport/shm/shm-file.js';
 import { closeSocket, nicAddress, type SocketAddress, tuneSocket } from '../transport/tcp/dial.js';
@@ -14,6 +15,7 @@ import { type Attach, ControlKind } from '../wire/control-frame.js';
 import { ControlChannel } from './control-channel.js';
 import {
   admitChannel,
+  assertTrusted,
   checkAttach,
   greetClient,
   type Identity,
@@ -37,17 +39,20 @@ export interface PeerServerOptions {
   onSession(session: Session): void;
 }
 
-/** Connections that have not proved themselves yet; more are closed at once. */
-const HANDSHAKES_MAX = 256;
+/** Connections that have not proved themselves; one more costs the oldest of the busiest host. */
+export const HANDSHAKES_MAX = 256;
 
 export class PeerServer {
   readonly #options: PeerServerOptions;
   readonly #listener: Listener;
+  /** In order of arrival. */
   readonly #handshakes = new Set<ControlChannel>();
+  readonly #refusals: LimitedLog;
   #isClosed = false;
 
   constructor(options: PeerServerOptions) {
     this.#options = options;
+    this.#refusals = new LimitedLog(options.log);
     // A NIC that is absent shows here, not at the first peer that comes.
     this.#dataAddresses();
     this.#listener = new Listener(options.set, options.address, (fd) => this.#onAccepted(fd));
@@ -77,17 +82,43 @@ export class PeerServer {
       this.#options.log.info('connection lost', { reason: String(error) });
       return;
     }
-    if (this.#handshakes.size >= HANDSHAKES_MAX) {
-      this.#refuse(
-        connection,
-        new TcpxError('ERR_WIRE_LIMIT', `${HANDSHAKES_MAX} handshakes wait`),
-      );
-      return;
-    }
+    if (this.#handshakes.size >= HANDSHAKES_MAX) this.#makeRoom();
     this.#handshakes.add(connection);
     this.#greet(connection)
-      .catch((error: unknown) => this.#refuse(connection, error))
+      .catch((error: unknown) => {
+        // Not if it had to make room: that was said already.
+        if (this.#handshakes.has(connection)) this.#refuse(connection, error);
+      })
       .finally(() => this.#handshakes.delete(connection));
+  }
+
+  // An honest handshake is over in milliseconds: whoever has waited longest, from the host that
+  // holds most, is the least likely to be one. So that many who dawdle do not keep others out.
+  #makeRoom(): void {
+    const held = new Map<string, ControlChannel[]>();
+    for (const connection of this.#handshakes) {
+      // Gone already, but nobody has come to say so yet.
+      if (!connection.socket.isOpen) {
+        this.#handshakes.delete(connection);
+        continue;
+      }
+      const host = connection.socket.peerHost;
+      const others = held.get(host);
+      if (others === undefined) held.set(host, [connection]);
+      else others.push(connection);
+    }
+    if (this.#handshakes.size < HANDSHAKES_MAX) return;
+    const [busiest] = [...held.values()].sort((a, b) => b.length - a.length);
+    const oldest = busiest?.[0];
+    if (oldest === undefined) return;
+    this.#handshakes.delete(oldest);
+    this.#refuse(
+      oldest,
+      new TcpxError(
+        'ERR_WIRE_LIMIT',
+        `${oldest.where}: ${HANDSHAKES_MAX} handshakes wait, this one longest`,
+      ),
+    );
   }
 
   #refuse(connection: ControlChannel, error: unknown): void {
@@ -96,7 +127,7 @@ export class PeerServer {
       return;
     }
     const typed = toTcpxError(error, 'ERR_SYS_CALL', 'handshake');
-    this.#options.log.warn('peer refused', {
+    this.#refusals.warn('peer refused', {
       peer: connection.where,
       code: typed.code,
       reason: typed.message,
@@ -162,6 +193,7 @@ export class PeerServer {
 
   async #attach(connection: ControlChannel, attach: Attach): Promise<void> {
     const { sessions, config, identity } = this.#options;
+    assertTrusted(identity, connection);
     const session = sessions.byId(attach.sessionId);
     if (session === undefined || session.isEnding()) {
       throw new TcpxError(

@@ -39,6 +39,8 @@ export interface RecoveryLimits {
 
 /** Others get this long to stand still as well before one that does is given up. */
 const GRACE_MS = 100;
+/** A peer that attaches, drops and never says what landed keeps memory here for each time. */
+export const FENCES_UNANSWERED_MAX = 128;
 const RETRY_FIRST_MS = 100;
 const RETRY_LAST_MS = 2000;
 
@@ -91,6 +93,11 @@ export class Recovery {
     const reason = loss.error.message;
     this.#host.log.info('channel down', { peer: this.#host.peer, channel, epoch, reason });
     const { settle } = this.book.setDown(channel, epoch);
+    if (this.book.unanswered > FENCES_UNANSWERED_MAX) {
+      const rule = `${this.book.unanswered} fences are not answered`;
+      this.#host.lose(new TcpxError('ERR_WIRE_LIMIT', `${this.#host.peer}: ${rule}`));
+      return;
+    }
     this.#host.postSignal(encodeFence(fence));
     if (settle !== undefined) this.#settle(settle);
     this.#host.onChannelsChanged();

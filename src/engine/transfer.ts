@@ -6,6 +6,7 @@ import {
   FAIL_BOUNDS,
   FAIL_CANCELLED,
   FAIL_CHECKSUM,
+  FAIL_EXPIRED,
   FAIL_DEVICE,
   FAIL_KEY,
   FAIL_PEER_DEVICE,
@@ -201,6 +202,8 @@ export class Transfer {
         return 'ERR_PEER_BOUNDS';
       case FAIL_CHECKSUM:
         return 'ERR_XFER_CHECKSUM';
+      case FAIL_EXPIRED:
+        return 'ERR_PEER_EXPIRED';
       case FAIL_CANCELLED:
         return this.#cancelCode;
       case FAIL_DEVICE:
@@ -219,6 +222,7 @@ const FAILURE_TEXTS: Partial<Record<ErrorCode, string>> = {
   ERR_PEER_RIGHTS: 'the region does not grant this operation',
   ERR_PEER_BOUNDS: 'the operation reaches beyond the region',
   ERR_XFER_CHECKSUM: 'arrived damaged again and again',
+  ERR_PEER_EXPIRED: 'the time for which the peer granted the region is over',
   ERR_PEER_DEVICE: 'a GPU copy failed at the peer',
   ERR_XFER_DEVICE: 'a GPU copy failed here',
   ERR_XFER_CANCELLED: 'cancelled',

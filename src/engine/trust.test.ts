@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, chownSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
@@ -45,11 +45,27 @@ test('trust: a secret file must be private, readable and long enough', () => {
     [secretFile('0123456789abcdef', 0o644), /chmod 600/],
     [secretFile('short', 0o600), /16 bytes/],
     [join(folder, 'missing'), /not readable/],
+    // Whoever names a file wants proofs: an empty one must not mean "no secret".
+    [secretFile('', 0o600), /16 bytes/],
+    [secretFile(' \n', 0o600), /16 bytes/],
+    [secretFile('x'.repeat(5000), 0o600), /at most 4096/],
+    [folder, /not a regular file/],
   ];
   for (const [path, text] of cases) {
     const load = () => trustOf({ 'trust.secretFile': path });
     assert.throws(load, withCode('ERR_CONFIG_VALUE', text));
   }
+});
+
+test('trust: a secret file of another user is refused', (t) => {
+  if (process.getuid?.() !== 0) {
+    t.skip('needs root, to give a file away');
+    return;
+  }
+  const path = secretFile('0123456789abcdef0', 0o600);
+  chownSync(path, 65534, 65534);
+  const load = () => trustOf({ 'trust.secretFile': path });
+  assert.throws(load, withCode('ERR_CONFIG_VALUE', /belongs to user 65534/));
 });
 
 test('trust: a proof depends on the secret, the role and every part of the transcript', () => {

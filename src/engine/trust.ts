@@ -1,12 +1,15 @@
 // Who is trusted: the shared secret, and the proofs that both ends give each other from it.
 
 import { createHmac, timingSafeEqual } from 'node:crypto';
-import { readFileSync, statSync } from 'node:fs';
+import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs';
 import { TcpxError } from '../base/errors.js';
+import type { Log } from '../base/log.js';
 import type { SettingValues } from '../base/settings.js';
 
 const LABEL = 'nixl-tcpx/1';
 const SECRET_BYTES_MIN = 16;
+const SECRET_FILE_BYTES_MAX = 4096;
+const { S_IFMT, S_IFREG } = constants;
 
 export interface Trust {
   /** Empty without a secret. */
@@ -28,10 +31,17 @@ export function loadTrust(values: SettingValues): Trust {
   };
 }
 
+/** Said at every start, whether this end listens or calls. */
+export function warnOfTrust(trust: Trust, log: Log): void {
+  if (trust.name !== 'network') return;
+  log.warn('trust.mode is network: whoever is reached or reaches us is a peer, unproved');
+}
+
 function readSecret(values: SettingValues): Uint8Array | undefined {
   const path = values['trust.secretFile'];
   const text = path === '' ? values['trust.secret'] : readSecretFile(path);
-  if (text === '') return undefined;
+  // An empty file is not "no secret": whoever names one wants proofs.
+  if (path === '' && text === '') return undefined;
   const secret = new TextEncoder().encode(text);
   if (secret.length < SECRET_BYTES_MIN) {
     throw new TcpxError(
@@ -43,21 +53,31 @@ function readSecret(values: SettingValues): Uint8Array | undefined {
 }
 
 function readSecretFile(path: string): string {
+  let fd = -1;
   try {
-    const mode = statSync(path).mode & 0o077;
-    if (mode !== 0) {
-      throw new TcpxError(
-        'ERR_CONFIG_VALUE',
-        `trust.secretFile ${path}: others may read it; run chmod 600 ${path}`,
-      );
-    }
-    return readFileSync(path, 'utf8').trim();
+    // One descriptor for the checks and the bytes: the file cannot be exchanged between them.
+    fd = openSync(path, 'r');
+    checkSecretFile(path, fd);
+    return readFileSync(fd, 'utf8').trim();
   } catch (error) {
     if (error instanceof TcpxError) throw error;
     throw new TcpxError('ERR_CONFIG_VALUE', `trust.secretFile ${path}: not readable`, {
       cause: error,
     });
+  } finally {
+    if (fd >= 0) closeSync(fd);
   }
+}
+
+function checkSecretFile(path: string, fd: number): void {
+  const { mode, uid, size } = fstatSync(fd);
+  const refuse = (rule: string): never => {
+    throw new TcpxError('ERR_CONFIG_VALUE', `trust.secretFile ${path}: ${rule}`);
+  };
+  if ((mode & S_IFMT) !== S_IFREG) refuse('not a regular file');
+  if ((mode & 0o077) !== 0) refuse(`others may read it; run chmod 600 ${path}`);
+  if (uid !== 0 && uid !== process.getuid?.()) refuse(`it belongs to user ${uid}, not to us`);
+  if (size > SECRET_FILE_BYTES_MAX) refuse(`${size} bytes, at most ${SECRET_FILE_BYTES_MAX}`);
 }
 
 /** Everything said before the proofs: a proof is worth nothing in another conversation. */

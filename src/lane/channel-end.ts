@@ -185,7 +185,9 @@ export function settleChannel(core: LaneCore, word: number): void {
   );
   if (channel === undefined) return;
   for (let at = SETTLE_COMMAND_WORDS; at + 1 < words.length; at += 2) {
-    failRefused(core, channel, words[at] ?? 0, words[at + 1] ?? 0);
+    // A refused frame counts as landed. One that did not land was not refused either: it goes on.
+    const isLanded = ((landed - (words[at] ?? 0)) | 0) > 0;
+    if (isLanded) failRefused(core, channel, words[at] ?? 0, words[at + 1] ?? 0);
   }
   if (!confirmLanded(core, channel, landed)) {
     reportDown(core, channel, TURN_RULE - RULE_UNASKED, FRAME_SIGNAL);
@@ -200,6 +202,7 @@ export function settleChannel(core: LaneCore, word: number): void {
 function confirmLanded(core: LaneCore, channel: Channel, landed: number): boolean {
   const count = (landed - channel.writeAcked) | 0;
   if (count < 0 || count > ((channel.writeNext - channel.writeAcked) | 0)) return false;
+  if (count > 0 && !channel.hasSent(landed - 1)) return false;
   for (let index = 0; index < count; index++) {
     const flight = channel.writeAcked & FLIGHT_MASK;
     const chunk = channel.writeChunk[flight] ?? 0;

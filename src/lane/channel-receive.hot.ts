@@ -59,7 +59,7 @@ export function receiveTurn(core: LaneCore, channel: Channel): number {
     outcome = TURN_MOVED;
     channel.receivedBytes += received;
     // Less than asked for: the socket is empty, and readiness will tell when it is not.
-    if (received < channel.askedBytes) channel.isReadable = false;
+    if (received < channel.askedBytes && !channel.isEnding) channel.isReadable = false;
     const parsed = onReceived(core, channel, received);
     if (parsed < 0) return parsed;
   }

@@ -256,6 +256,7 @@ function frameNotify(core: LaneCore, channel: Channel, slot: number): void {
   const flight = channel.writeNext & FLIGHT_MASK;
   channel.writeTransfer[flight] = slot;
   channel.writeChunk[flight] = -1;
+  channel.writeEndAt[flight] = channel.sentBytes + channel.sendBytes;
   channel.writeNext = (channel.writeNext + 1) | 0;
 }
 
@@ -309,6 +310,7 @@ function frameChunk(
     channel.writeDeliveredAt[flight] = channel.deliveredBytes;
     channel.writeTransfer[flight] = slot;
     channel.writeChunk[flight] = chunk;
+    channel.writeEndAt[flight] = channel.sentBytes + channel.sendBytes;
     channel.writeNext = (channel.writeNext + 1) | 0;
     // All chunks went this way, in order: the notification may follow at once, unless a chunk may
     // have to go again.

@@ -68,6 +68,8 @@ export class Channel {
   /** From the last wake-up or a full read: worth trying. */
   isReadable = true;
   isWritable = true;
+  /** The peer has closed its end: the end lies behind the bytes that are there, unannounced. */
+  isEnding = false;
 
   // Sending. Entries sendFirst … sendCount − 1 of the port's vector are still to go.
   readonly heads: FixedMemory;
@@ -81,6 +83,8 @@ export class Channel {
   writeAcked = 0;
   readonly writeTransfer = new Int32Array(FLIGHT_SLOTS);
   readonly writeChunk = new Int32Array(FLIGHT_SLOTS);
+  /** Where the frame ends in the stream: nobody can have received it before that was sent. */
+  readonly writeEndAt = new Float64Array(FLIGHT_SLOTS);
   /** Chunks that the peer lets this end have in flight at the moment. */
   credit: number;
   /** Chunks that the peer may have in flight to this end, and what it was told. */
@@ -195,6 +199,14 @@ export class Channel {
     this.serveMemory = this.#memory.create(FLIGHT_SLOTS * TABLE_ENTRIES_MAX * 16, {
       isReserveOnly: true,
     });
+  }
+
+  /**
+   * Whether all of an own WRITE, NOTIFY or SIGNAL has left. A peer that confirms it earlier lies:
+   * its memory would be let go, or it would go again elsewhere, while the vector points at it.
+   */
+  hasSent(sequence: number): boolean {
+    return (this.writeEndAt[sequence & FLIGHT_MASK] ?? 0) <= this.sentBytes;
   }
 
   /** Frees what the channel holds. With `isAborted` what was not sent yet is thrown away. */

@@ -85,9 +85,8 @@ import { FRAME_TAKEN, FRAME_WAITS, TURN_RULE } from './turn.js';
 export function onAck(core: LaneCore, channel: Channel, acknowledged: number): number {
   const count = (acknowledged - channel.writeAcked) | 0;
   if (count === 0) return FRAME_TAKEN;
-  if (count < 0 || count > ((channel.writeNext - channel.writeAcked) | 0)) {
-    return TURN_RULE - RULE_UNASKED;
-  }
+  const isMade = count > 0 && count <= ((channel.writeNext - channel.writeAcked) | 0);
+  if (!isMade || !channel.hasSent(acknowledged - 1)) return TURN_RULE - RULE_UNASKED;
   for (let index = 0; index < count; index++) {
     const flight = channel.writeAcked & FLIGHT_MASK;
     channel.writeAcked = (channel.writeAcked + 1) | 0;
@@ -375,6 +374,7 @@ function onRefuse(core: LaneCore, channel: Channel, word: number): number {
   if (behind < 0 || behind >= ((channel.writeNext - channel.writeAcked) | 0)) {
     return TURN_RULE - RULE_UNASKED;
   }
+  if (reason === REFUSE_CHECKSUM && !channel.hasSent(sequence)) return TURN_RULE - RULE_UNASKED;
   refuseFlight(core, channel, sequence & FLIGHT_MASK, reason);
   return FRAME_TAKEN;
 }

@@ -78,9 +78,11 @@ export class LaneLoop implements LaneHooks {
     this.#polled.remove(channel);
   }
 
-  onReadable(tag: number): void {
+  onReadable(tag: number, isLast: boolean): void {
     const channel = this.#byTag[tag];
-    if (channel !== undefined) this.#polled.onReadable(channel);
+    if (channel === undefined) return;
+    this.#polled.onReadable(channel);
+    if (isLast) channel.isEnding = true;
   }
 
   onWritable(tag: number): void {

@@ -147,6 +147,43 @@ for (const [rule, name, make] of CASES) {
   });
 }
 
+test('violation: an acknowledgement of bytes that were not sent is rule 10', () => {
+  const pair = new LanePair({ link: { pipeBytes: 1000 } });
+  const a = addRegion(pair.a, 4000);
+  const b = addRegion(pair.b, 4000);
+  const slot = pair.b.post('write', [block(b.region, a.region, 4000)]);
+  pair.b.step();
+  assert.equal(pair.links[0]!.toA.sentBytes, 1000, 'the rest waits in the vector');
+  inject(pair, bytesOf({ words: { ...ACK_0, [ACK]: 1 } }));
+  assert.equal(lossOf(pair), 10);
+  pair.b.command(COMMAND_CLOSE_SESSION, [0]);
+  pair.b.step();
+  assert.notEqual(pair.b.transfers.failure(slot), 0, 'not done: its memory was still needed');
+});
+
+test('violation: a frame that was not sent cannot have arrived damaged: rule 10', () => {
+  const pair = new LanePair({ link: { pipeBytes: 1000 } });
+  const a = addRegion(pair.a, 4000);
+  const b = addRegion(pair.b, 4000);
+  pair.b.post('write', [block(b.region, a.region, 4000)]);
+  pair.b.step();
+  const words = { [KIND]: frame.FRAME_REFUSE, 4: frame.REFUSE_CHECKSUM, 5: frame.FRAME_WRITE };
+  inject(pair, bytesOf({ words }));
+  assert.equal(lossOf(pair), 10);
+});
+
+test('violation: a region may be refused before all of a frame was sent', () => {
+  const pair = new LanePair({ link: { pipeBytes: 1000 } });
+  const a = addRegion(pair.a, 4000);
+  const b = addRegion(pair.b, 4000);
+  const slot = pair.b.post('write', [block(b.region, a.region, 4000)]);
+  pair.b.step();
+  const words = { [KIND]: frame.FRAME_REFUSE, 4: frame.REFUSE_EXPIRED, 5: frame.FRAME_WRITE };
+  inject(pair, bytesOf({ words }));
+  assert.equal(lossOf(pair), undefined);
+  assert.ok(!pair.b.isFinished(slot), 'its memory is needed until the rest was sent');
+});
+
 test('violation: a read answer of other length than asked for is rule 11', () => {
   const pair = new LanePair();
   const a = addRegion(pair.a, 1000);

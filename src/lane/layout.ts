@@ -156,19 +156,20 @@ export const OPERATION_READ = 2;
 /** A message between the engines: no chunks, its notification goes as a SIGNAL. */
 export const OPERATION_SIGNAL = 3;
 
-// Why a transfer failed. 1–4 equal the REFUSE reasons of the wire.
+// Why a transfer failed. Those below 16 are the REFUSE reasons of the wire.
 export const FAIL_STALE = 1;
 export const FAIL_KEY = 2;
 export const FAIL_RIGHTS = 3;
 export const FAIL_BOUNDS = 4;
 /** REFUSE_CHECKSUM is 5: it fails a transfer only when it comes again and again. */
 export const FAIL_CHECKSUM = 5;
-export const FAIL_CHANNEL = 6;
-export const FAIL_CANCELLED = 7;
+export const FAIL_EXPIRED = 6;
 /** The GPU of the peer failed; equals the REFUSE reason of the wire. */
 export const FAIL_PEER_DEVICE = 16;
 /** Our own GPU failed. */
 export const FAIL_DEVICE = 17;
+export const FAIL_CHANNEL = 32;
+export const FAIL_CANCELLED = 33;
 
 export const LANE_CONTROL_BYTES = 4096;
 /** 1 while the lane sleeps in epoll and wants its doorbell rung. */

@@ -1,4 +1,5 @@
-// A peer's access to a region, checked by the owner: registration, key, rights, bounds.
+// A peer's access to a region, checked by the owner: registration, key, expiry, rights,
+// bounds.
 
 import {
   REGION_GENERATION,
@@ -7,6 +8,7 @@ import {
   REGION_USERS,
   type RegionTable,
   regionBytes,
+  regionExpiry,
   regionWord,
 } from './region-table.js';
 
@@ -15,6 +17,8 @@ export const ACCESS_STALE = 1;
 export const ACCESS_KEY = 2;
 export const ACCESS_RIGHTS = 3;
 export const ACCESS_BOUNDS = 4;
+/** The numbers are those of the REFUSE reasons; 5 is about damage, not access. */
+export const ACCESS_EXPIRED = 6;
 
 /**
  * Opens an access. When granted, the region counts one user more until closeAccess.
@@ -42,10 +46,17 @@ export function openAccess(
       difference |= int32[regionWord(slot, REGION_KEY) + index]! ^ keyWords[keyWord + index]!;
     }
     if (difference !== 0) outcome = ACCESS_KEY;
+    else if (isExpired(table, slot)) outcome = ACCESS_EXPIRED;
     else if ((int32[regionWord(slot, REGION_RIGHTS)]! & right) === 0) outcome = ACCESS_RIGHTS;
   }
   if (outcome !== ACCESS_GRANTED) closeAccess(table, slot);
   return outcome;
+}
+
+// A region without an expiry costs a load and a comparison; the clock is asked for others alone.
+function isExpired(table: RegionTable, slot: number): boolean {
+  const expiryUs = regionExpiry(table, slot);
+  return expiryUs !== 0 && table.clock.nowUs() >= expiryUs;
 }
 
 export function isInBounds(table: RegionTable, slot: number, offset: number, bytes: number) {

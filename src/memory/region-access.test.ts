@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { withCode } from '../testing/expect-error.js';
 import { createFixedMemory } from './fixed-memory.js';
 import { type Region, RegionRegistry, type RegionRights } from './region.js';
 import {
+  ACCESS_EXPIRED,
   ACCESS_GRANTED,
   ACCESS_KEY,
   ACCESS_RIGHTS,
@@ -92,4 +94,57 @@ test('access: bounds hold at the last byte and with offsets near 2^53', () => {
   assert.ok(!isInBounds(table, region.id, 1, 100));
   assert.ok(!isInBounds(table, region.id, 2 ** 53 - 1, 1));
   assert.ok(!isInBounds(table, region.id, 2 ** 53 - 1, 2 ** 32 - 1));
+});
+
+test('access: granted until the time is over, refused from then on', () => {
+  let nowUs = 1000;
+  const clock = { nowUs: () => nowUs };
+  const table = regionTableOver(createFixedMemory(4096), 0, 4, clock);
+  const registry = new RegionRegistry(table);
+  const rights = { read: true, write: true };
+  const brief = registry.register(Buffer.alloc(10), rights, { expiresMs: 5 });
+  const open = (region: Region) =>
+    openAccess(table, region.id, region.generation, keyOf(region), 0, RIGHT_READ);
+  nowUs = 5999;
+  assert.equal(open(brief), ACCESS_GRANTED);
+  nowUs = 6000;
+  assert.equal(open(brief), ACCESS_EXPIRED);
+  assert.equal(
+    registry.users(brief),
+    1,
+    'what began before goes on; what is refused holds nothing',
+  );
+  // The wrong key learns nothing about the time.
+  const wrong = openAccess(table, brief.id, brief.generation, new Uint32Array(4), 0, RIGHT_READ);
+  assert.equal(wrong, ACCESS_KEY);
+  closeAccess(table, brief.id);
+  registry.beginClose(brief);
+  registry.finishClose(brief);
+  // The slot's next owner does not inherit the time.
+  const next = registry.register(Buffer.alloc(10), rights);
+  assert.equal(next.id, brief.id);
+  nowUs = 1e15;
+  assert.equal(open(next), ACCESS_GRANTED);
+});
+
+test('access: a region without an expiry never asks for the time', () => {
+  const clock = { nowUs: () => assert.fail('asked') };
+  const table = regionTableOver(createFixedMemory(4096), 0, 4, clock);
+  const region = new RegionRegistry(table).register(Buffer.alloc(10), { read: true, write: true });
+  const outcome = openAccess(table, region.id, region.generation, keyOf(region), 0, RIGHT_READ);
+  assert.equal(outcome, ACCESS_GRANTED);
+});
+
+test('access: a time that is none is refused when it is set', () => {
+  const { registry } = setUp();
+  for (const expiresMs of [0, -1, Number.NaN, Number.POSITIVE_INFINITY]) {
+    const register = () =>
+      registry.register(Buffer.alloc(1), { read: true, write: true }, { expiresMs });
+    assert.throws(register, withCode('ERR_USAGE_ARGUMENT', /expiresMs/));
+  }
+});
+
+test('region: another process starts from another generation', () => {
+  const seen = new Set(Array.from({ length: 20 }, () => setUp().region.generation));
+  assert.ok(seen.size > 10, 'a descriptor from before a restart is stale, whatever its key');
 });

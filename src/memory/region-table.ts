@@ -4,6 +4,8 @@
 // remote access against it. `users` counts accesses in progress, by lanes and by transfers that
 // were posted here: memory is let go only when it is 0.
 
+import { type Clock, systemClock } from '../base/clock.js';
+
 export const REGION_ENTRY_BYTES = 64;
 const ENTRY_WORDS = REGION_ENTRY_BYTES / 4;
 const ENTRY_FLOATS = REGION_ENTRY_BYTES / 8;
@@ -20,6 +22,7 @@ export const REGION_KEY = 4;
 // Float64 index within an entry.
 const REGION_ADDR = 4;
 const REGION_BYTES = 5;
+const REGION_EXPIRY = 6;
 
 export const RIGHT_READ = 1;
 export const RIGHT_WRITE = 2;
@@ -42,21 +45,31 @@ export const REGION_ENTRY_LAYOUT = [
   { name: 'key', offset: 16, writer: 'main', meaning: '16 random bytes' },
   { name: 'addr', offset: 32, writer: 'main', meaning: 'first byte, as float64' },
   { name: 'bytes', offset: 40, writer: 'main', meaning: 'length, as float64' },
+  {
+    name: 'expiry',
+    offset: 48,
+    writer: 'main',
+    meaning: 'microseconds of the process clock, as float64; 0 never',
+  },
 ] as const;
 
 export interface RegionTable {
   readonly count: number;
   readonly int32: Int32Array;
   readonly float64: Float64Array;
+  /** Asked only about regions that expire. */
+  readonly clock: Clock;
 }
 
 export function regionTableOver(
   memory: { readonly int32: Int32Array; readonly float64: Float64Array },
   byteOffset: number,
   count: number,
+  clock: Clock = systemClock,
 ): RegionTable {
   return {
     count,
+    clock,
     int32: memory.int32.subarray(byteOffset / 4, byteOffset / 4 + count * ENTRY_WORDS),
     float64: memory.float64.subarray(byteOffset / 8, byteOffset / 8 + count * ENTRY_FLOATS),
   };
@@ -82,4 +95,13 @@ export function regionBytes(table: RegionTable, slot: number): number {
 export function writeRegionRange(table: RegionTable, slot: number, addr: number, bytes: number) {
   table.float64[slot * ENTRY_FLOATS + REGION_ADDR] = addr;
   table.float64[slot * ENTRY_FLOATS + REGION_BYTES] = bytes;
+}
+
+/** When peers are no longer let in; 0 never. */
+export function regionExpiry(table: RegionTable, slot: number): number {
+  return table.float64[slot * ENTRY_FLOATS + REGION_EXPIRY] ?? 0;
+}
+
+export function writeRegionExpiry(table: RegionTable, slot: number, expiryUs: number): void {
+  table.float64[slot * ENTRY_FLOATS + REGION_EXPIRY] = expiryUs;
 }

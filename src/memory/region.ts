@@ -1,7 +1,7 @@
 // Registered memory: what peers may reach. The registry owns the table entries; a region keeps
 // its memory alive while it is registered.
 
-import { randomFillSync } from 'node:crypto';
+import { randomFillSync, randomInt } from 'node:crypto';
 import { TcpxError } from '../base/errors.js';
 import { addressOf } from '../ffi/libc/library.js';
 import {
@@ -14,6 +14,7 @@ import {
   RIGHT_WRITE,
   type RegionTable,
   regionWord,
+  writeRegionExpiry,
   writeRegionRange,
 } from './region-table.js';
 
@@ -48,6 +49,11 @@ export interface RegionDescriptor {
   readonly device?: number;
 }
 
+export interface RegionTerms {
+  /** After this time peers are refused (ERR_PEER_EXPIRED); the region stays registered. */
+  readonly expiresMs?: number;
+}
+
 export interface Region {
   readonly id: number;
   readonly generation: number;
@@ -67,6 +73,8 @@ export class RegionRegistry {
   readonly #table: RegionTable;
   readonly #regions: (Region | undefined)[] = [];
   readonly #generations: number[] = [];
+  /** Drawn anew by every process: a descriptor from before a restart is stale, not a wrong key. */
+  readonly #firstGeneration = randomInt(GENERATION_MAX);
   /** How many wait to deregister it: it opens again only when all have given up. */
   readonly #closers = new Map<Region, number>();
 
@@ -74,11 +82,12 @@ export class RegionRegistry {
     this.#table = table;
   }
 
-  register(source: RegionSource, rights: RegionRights): Region {
+  register(source: RegionSource, rights: RegionRights, terms: RegionTerms = {}): Region {
     const { addr, bytes } = memoryRange(source);
+    const expiryUs = expiryOf(this.#table, terms.expiresMs);
     const place = isDeviceRange(source) ? { device: source.device } : {};
     const slot = this.#freeSlot();
-    const generation = nextGeneration(this.#generations[slot] ?? 0);
+    const generation = nextGeneration(this.#generations[slot] ?? this.#firstGeneration);
     const key = randomFillSync(new Uint8Array(16));
     const region: Region = {
       id: slot,
@@ -92,6 +101,7 @@ export class RegionRegistry {
     };
     this.#regions[slot] = region;
     this.#generations[slot] = generation;
+    writeRegionExpiry(this.#table, slot, expiryUs);
     this.#publish(region, key);
     return region;
   }
@@ -166,6 +176,17 @@ export class RegionRegistry {
     this.#regions[region.id] = undefined;
     this.#closers.delete(region);
   }
+}
+
+function expiryOf(table: RegionTable, expiresMs: number | undefined): number {
+  if (expiresMs === undefined) return 0;
+  if (!(expiresMs > 0) || !Number.isFinite(expiresMs)) {
+    throw new TcpxError(
+      'ERR_USAGE_ARGUMENT',
+      `register: expiresMs is a time above 0, not ${expiresMs}`,
+    );
+  }
+  return table.clock.nowUs() + expiresMs * 1000;
 }
 
 function staleUse(region: Region): TcpxError {

@@ -13,16 +13,28 @@ export interface EtcdRequestOptions {
   readonly timeoutMs: number;
 }
 
+/** A metadata blob of the largest size, in base64, with room to spare. */
+const ANSWER_BYTES_MAX = 256 * 1024 * 1024;
+
 type Json = Readonly<Record<string, unknown>>;
+
+interface CallLimits {
+  readonly timeoutMs: number;
+  readonly answerBytesMax: number;
+}
 
 export class EtcdClient {
   readonly #endpoints: readonly string[];
-  readonly #timeoutMs: number;
+  readonly #limits: CallLimits;
   #preferred = 0;
 
-  constructor(endpoints: readonly string[], timeoutMs: number) {
+  constructor(
+    endpoints: readonly string[],
+    timeoutMs: number,
+    answerBytesMax: number = ANSWER_BYTES_MAX,
+  ) {
     this.#endpoints = endpoints;
-    this.#timeoutMs = timeoutMs;
+    this.#limits = { timeoutMs, answerBytesMax };
   }
 
   async put(key: string, value: Uint8Array, lease: string | undefined): Promise<void> {
@@ -32,8 +44,7 @@ export class EtcdClient {
 
   async get(key: string): Promise<EtcdValue> {
     const answer = await this.#call('kv/range', { key: toBase64(key) });
-    const kvs = answer['kvs'];
-    const first = Array.isArray(kvs) ? (kvs[0] as Json | undefined) : undefined;
+    const [first] = entriesOf(answer, 'kvs');
     const revision = revisionOf(answer);
     if (first === undefined) return { value: undefined, revision };
     // An empty value has no field of its own.
@@ -43,8 +54,9 @@ export class EtcdClient {
   async keys(prefix: string): Promise<string[]> {
     const range = { key: toBase64(prefix), range_end: toBase64(prefixEnd(prefix)) };
     const answer = await this.#call('kv/range', { ...range, keys_only: true });
-    const kvs = Array.isArray(answer['kvs']) ? (answer['kvs'] as Json[]) : [];
-    return kvs.map((kv) => Buffer.from(textOf(kv, 'key') ?? '', 'base64').toString());
+    return entriesOf(answer, 'kvs').map((kv) =>
+      Buffer.from(textOf(kv, 'key') ?? '', 'base64').toString(),
+    );
   }
 
   async deletePrefix(prefix: string): Promise<void> {
@@ -64,8 +76,7 @@ export class EtcdClient {
   /** False when the lease has expired and its keys are gone. */
   async keepAlive(lease: string): Promise<boolean> {
     const answer = await this.#call('lease/keepalive', { ID: lease });
-    const result = answer['result'] as Json | undefined;
-    const ttl = result === undefined ? undefined : textOf(result, 'TTL');
+    const ttl = textOf(objectOf(answer['result']) ?? {}, 'TTL');
     return ttl !== undefined && Number(ttl) > 0;
   }
 
@@ -90,7 +101,7 @@ export class EtcdClient {
     for (let attempt = 0; attempt < this.#endpoints.length; attempt++) {
       const endpoint = this.#endpoints[this.#preferred] ?? '';
       try {
-        return await callOnce(endpoint, path, request, this.#timeoutMs);
+        return await callOnce(endpoint, path, request, this.#limits);
       } catch (error) {
         failure = toTcpxError(error, 'ERR_PEER_UNREACHABLE', `etcd ${path} at ${endpoint}`);
         if (!failure.isRetryable) throw failure;
@@ -105,13 +116,14 @@ export class EtcdClient {
   }
 }
 
-async function callOnce(endpoint: string, path: string, request: Json, timeoutMs: number) {
+async function callOnce(endpoint: string, path: string, request: Json, limits: CallLimits) {
+  const { timeoutMs, answerBytesMax } = limits;
   let response: Response;
   let body: string;
   try {
     response = await post(endpoint, path, request, AbortSignal.timeout(timeoutMs));
     if (!response.ok) throw await refusedBy(endpoint, path, response);
-    body = await response.text();
+    body = await boundedText(response, path, answerBytesMax);
   } catch (error) {
     if (error instanceof TcpxError) throw error;
     const isLate = error instanceof Error && error.name === 'TimeoutError';
@@ -119,11 +131,32 @@ async function callOnce(endpoint: string, path: string, request: Json, timeoutMs
     const code = isLate ? 'ERR_PEER_TIMEOUT' : 'ERR_PEER_UNREACHABLE';
     throw new TcpxError(code, `etcd ${path} at ${endpoint}: ${reason}`, { cause: error });
   }
+  return parseEtcdAnswer(path, body);
+}
+
+/** An answer is an object; whoever reads a field checks that. */
+export function parseEtcdAnswer(path: string, body: string): Json {
+  let value: unknown;
   try {
-    return JSON.parse(body) as Json; // checked: by whoever reads a field
+    value = JSON.parse(body); // checked: below, and field by field
   } catch (error) {
-    throw malformed(path, `not JSON (${String(error)})`);
+    throw malformed(path, `a body that is not JSON (${String(error)})`);
   }
+  const answer = objectOf(value);
+  if (answer === undefined) throw malformed(path, 'a body that is not an object');
+  return answer;
+}
+
+// fetch would take as much as the server sends.
+async function boundedText(response: Response, path: string, bytesMax: number) {
+  const pieces: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const piece of (response.body ?? []) as AsyncIterable<Uint8Array>) {
+    bytes += piece.length;
+    if (bytes > bytesMax) throw malformed(path, `over ${bytesMax} bytes`);
+    pieces.push(piece);
+  }
+  return Buffer.concat(pieces).toString();
 }
 
 function post(endpoint: string, path: string, request: Json, signal: AbortSignal) {
@@ -155,9 +188,19 @@ function reasonOf(error: unknown): string {
 }
 
 function revisionOf(answer: Json): bigint {
-  const header = answer['header'] as Json | undefined;
-  const text = header === undefined ? undefined : textOf(header, 'revision');
+  const text = textOf(objectOf(answer['header']) ?? {}, 'revision');
   return /^\d+$/.test(text ?? '') ? BigInt(text ?? '') : 0n;
+}
+
+function objectOf(value: unknown): Json | undefined {
+  return typeof value === 'object' && value !== null ? (value as Json) : undefined;
+}
+
+/** The objects in a list; what is none is passed over. */
+function entriesOf(answer: Json, name: string): Json[] {
+  const list = answer[name];
+  if (!Array.isArray(list)) return [];
+  return list.map(objectOf).filter((entry) => entry !== undefined);
 }
 
 function textOf(json: Json, name: string): string | undefined {

@@ -58,3 +58,24 @@ test('envelope: random bytes give a message or a typed refusal', () => {
     { numRuns: 2000 },
   );
 });
+
+test('envelope: beginnings and early messages are bounded in bytes, not in number alone', () => {
+  const long = sealParts(new Uint8Array(16 * 1024 * 1024), 1, true)[0] ?? new Uint8Array(0);
+  const { unsealer } = collector();
+  const beginning = (number: number) => {
+    const part = long.slice();
+    new DataView(part.buffer).setUint32(1, number, true);
+    unsealer.take(part);
+  };
+  for (let number = 1; number <= 4; number++) beginning(number);
+  assert.throws(() => beginning(5), isBroken);
+  const early = collector();
+  const message = bytes(64_000, 1);
+  const take = (number: number) =>
+    sealOrdered(message, number).forEach((one) => early.unsealer.take(one));
+  for (let number = 2; number < 1050; number++) take(number);
+  assert.throws(() => take(1050), isBroken);
+  take(1);
+  assert.equal(early.seen.length, 1049, 'what waited is delivered, and counts no more');
+  for (let number = 1051; number < 1500; number++) take(number);
+});

@@ -23,6 +23,8 @@ const PART_BYTES = CARRIER_BYTES - PART_HEAD_BYTES;
 /** Messages of one sender that may be incomplete, and that may wait for an earlier one. */
 const PARTIAL_MAX = 16;
 const EARLY_MAX = 65_536;
+/** Bytes of both together, so that a sender cannot fill our memory with beginnings. */
+const WAITING_BYTES_MAX = 64 * 1024 * 1024;
 
 /** Whether a message can travel with its transfer. */
 export function fitsOne(message: Uint8Array): boolean {
@@ -83,6 +85,7 @@ export class Unsealer {
   /** Ordered messages that came before their turn, by number. */
   readonly #early = new Map<number, Uint8Array>();
   #nextNumber = 1;
+  #waitingBytes = 0;
 
   constructor(deliver: (message: Uint8Array) => void) {
     this.#deliver = deliver;
@@ -106,13 +109,31 @@ export class Unsealer {
       throw broken(`message ${number} comes twice`);
     }
     if (this.#early.size >= EARLY_MAX) throw broken(`over ${EARLY_MAX} messages before their turn`);
-    this.#early.set(number, message);
+    if (number !== this.#nextNumber) {
+      this.#wait(message.length);
+      this.#early.set(number, message);
+      return;
+    }
+    this.#nextNumber++;
+    this.#deliver(message);
+    this.#deliverEarly();
+  }
+
+  #deliverEarly(): void {
     for (;;) {
       const next = this.#early.get(this.#nextNumber);
       if (next === undefined) return;
       this.#early.delete(this.#nextNumber++);
+      this.#waitingBytes -= next.length;
       this.#deliver(next);
     }
+  }
+
+  #wait(bytes: number): void {
+    if (this.#waitingBytes + bytes > WAITING_BYTES_MAX) {
+      throw broken(`over ${WAITING_BYTES_MAX} bytes wait for their turn or their rest`);
+    }
+    this.#waitingBytes += bytes;
   }
 
   #onPart(view: DataView, part: Uint8Array): void {
@@ -130,6 +151,7 @@ export class Unsealer {
     incomplete.message.set(part, at);
     if (incomplete.seen.size * PART_BYTES < incomplete.message.length) return;
     this.#incomplete.delete(name);
+    this.#waitingBytes -= incomplete.message.length;
     if (isOrdered) this.#onOrdered(number, incomplete.message);
     else this.#deliver(incomplete.message);
   }
@@ -142,6 +164,7 @@ export class Unsealer {
     }
     if (totalBytes > NOTIF_BYTES_MAX) throw broken(`a message of ${totalBytes} bytes`);
     if (this.#incomplete.size >= PARTIAL_MAX) throw broken(`over ${PARTIAL_MAX} in parts`);
+    this.#wait(totalBytes);
     const incomplete = { message: new Uint8Array(totalBytes), seen: new Set<number>() };
     this.#incomplete.set(name, incomplete);
     return incomplete;

@@ -2,6 +2,9 @@
 
 import { TcpxError } from '../base/errors.js';
 
+/** C0, DEL and C1, and the two separators that some terminals take for a new line. */
+const CONTROL_CHARACTERS = /[\p{Cc}\u2028\u2029]/gu;
+
 export class ByteWriter {
   readonly #view: DataView;
   readonly #bytes: Uint8Array;
@@ -30,8 +33,9 @@ export class ByteWriter {
     return this;
   }
 
+  /** Control characters become spaces: a decoder refuses them. */
   text(value: string): this {
-    const encoded = new TextEncoder().encode(value);
+    const encoded = new TextEncoder().encode(value.replaceAll(CONTROL_CHARACTERS, ' '));
     return this.uint16(encoded.length).bytes(encoded);
   }
 
@@ -69,8 +73,17 @@ export class ByteReader {
   text(bytesMax: number): string {
     const count = this.uint16();
     if (count > bytesMax) throw this.#broken(`a text of ${count} bytes, at most ${bytesMax}`);
+    const text = this.#decode(count);
+    // Texts reach logs and terminals, where such characters are commands.
+    if (text.search(CONTROL_CHARACTERS) >= 0) {
+      throw this.#broken('a text with control characters');
+    }
+    return text;
+  }
+
+  #decode(count: number): string {
     try {
-      return new TextDecoder('utf-8', { fatal: true }).decode(this.bytes(count));
+      return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(this.bytes(count));
     } catch (error) {
       if (error instanceof TcpxError) throw error;
       throw this.#broken('a text that is not UTF-8');

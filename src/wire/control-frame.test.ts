@@ -194,3 +194,15 @@ test('control frame: a long reason is cut to what every decoder takes', () => {
     }
   }
 });
+
+test('control frame: texts with control characters are refused, and never written', () => {
+  for (const sly of ['a\nb', '\u001b[2J', 'x\u0000', '\u009b1m', '\u2028']) {
+    const message = { kind: ControlKind.Goodbye, reason: `a${sly}z` };
+    const written = decode(encodeControl(message));
+    assert.ok('reason' in written && /^[^\p{Cc}\u2028]+$/u.test(written.reason));
+    const text = new TextEncoder().encode(sly);
+    const body = Uint8Array.from([text.length, 0, ...text]);
+    const read = () => decodeControlBody(ControlKind.Goodbye, body);
+    assert.throws(read, withCode('ERR_WIRE_FRAME', /control characters/));
+  }
+});

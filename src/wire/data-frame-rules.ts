@@ -14,7 +14,7 @@ export const FRAME_RULES: Readonly<Record<number, string>> = {
   9: 'no more operations are in flight than the agreed window',
   10: 'an answer names an operation that is in flight',
   11: 'a read answer has exactly the bytes asked for',
-  12: 'a refusal has a reason of 1 … 5 or 16 and names a WRITE or a READ_REQUEST',
+  12: 'a refusal has a reason of 1 … 6 or 16 and names a WRITE or a READ_REQUEST',
   13: 'positions in shared memory move forward, within the ring',
 };
 

@@ -11,9 +11,7 @@ import {
   FRAME_SIGNAL,
   FRAME_WRITE,
   NOTIFICATION_BYTES_MAX,
-  REFUSE_CHECKSUM,
-  REFUSE_DEVICE,
-  REFUSE_STALE,
+  isRefuseReason,
   TABLE_ENTRIES_MAX,
   TABLE_ENTRY_BYTES,
   WORD_KIND,
@@ -84,8 +82,7 @@ export function checkHead(words: Uint32Array, word: number, chunkBytesMax: numbe
 function isRefusal(words: Uint32Array, word: number): boolean {
   const reason = words[word + WORD_TRANSFER_LOW]!;
   const kind = words[word + WORD_TRANSFER_HIGH]!;
-  const isKnown = (reason >= REFUSE_STALE && reason <= REFUSE_CHECKSUM) || reason === REFUSE_DEVICE;
-  if (!isKnown) return false;
+  if (!isRefuseReason(reason)) return false;
   return kind === FRAME_WRITE || kind === FRAME_READ_REQUEST;
 }
 

@@ -132,7 +132,7 @@ const BROKEN: readonly (readonly [string, DataVector | undefined, Change, number
   ['an ACK with a table', ack, { 6: 2 }, RULE_TABLE_ENTRIES],
   ['a refusal with payload', refuse, { 1: 8 }, RULE_PAYLOAD_BYTES],
   ['a refusal without a reason', refuse, { 4: 0 }, RULE_REFUSAL],
-  ['a refusal with reason 6', refuse, { 4: 6 }, RULE_REFUSAL],
+  ['a refusal with reason 7', refuse, { 4: 7 }, RULE_REFUSAL],
   ['a refusal of an ACK', refuse, { 5: 5 }, RULE_REFUSAL],
 ];
 

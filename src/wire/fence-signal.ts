@@ -3,6 +3,7 @@
 
 import { TcpxError } from '../base/errors.js';
 import { ByteReader, ByteWriter } from './byte-cursor.js';
+import { isRefuseReason } from './data-frame.js';
 import { declareFrame, type FrameField } from './frame-fields.js';
 
 const SIGNAL_FENCE = 1;
@@ -64,8 +65,15 @@ export function decodeFence(bytes: Uint8Array): Fence {
   }
   const refusals = Array.from({ length: count }, () => ({
     sequence: reader.uint32() | 0,
-    reason: reader.uint32(),
+    reason: readReason(reader),
   }));
   reader.finish();
   return { ...fence, refusals };
+}
+
+// It becomes the failure of a transfer: 0 would be none.
+function readReason(reader: ByteReader): number {
+  const reason = reader.uint32();
+  if (isRefuseReason(reason)) return reason;
+  throw new TcpxError('ERR_WIRE_FRAME', `a fence with a refusal for reason ${reason}`);
 }

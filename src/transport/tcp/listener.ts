@@ -7,11 +7,17 @@ import type { SocketAddress } from '../../ffi/libc/socket-address.js';
 import type { ControlHandler, ControlSet } from './control-set.js';
 
 const BACKLOG = 512;
+/** Accepted in one go: then those that came before, and everybody else, get a turn. */
+const ACCEPTS_MAX = 32;
+const TURN_MS = 1;
+/** Pause after accept failed for want of descriptors or memory: asking again at once would spin. */
+const WANT_MS = 50;
 
 export class Listener implements ControlHandler {
   readonly #fd: number;
   readonly #set: ControlSet;
   readonly #onAccepted: (fd: number) => void;
+  #resume: NodeJS.Timeout | undefined;
   readonly address: SocketAddress;
 
   constructor(set: ControlSet, address: SocketAddress, onAccepted: (fd: number) => void) {
@@ -23,16 +29,26 @@ export class Listener implements ControlHandler {
   }
 
   onReady(): void {
-    for (;;) {
+    for (let count = 0; count < ACCEPTS_MAX; count++) {
       const fd = acceptSocket(this.#fd);
       if (fd === -EAGAIN) return;
-      // A connection that died in the queue, or no descriptors left: look again when told.
-      if (fd < 0) return;
+      if (fd < 0) {
+        this.#pause(WANT_MS);
+        return;
+      }
       this.#onAccepted(fd);
     }
+    this.#pause(TURN_MS);
+  }
+
+  // Whoever waits stays in the kernel's queue meanwhile.
+  #pause(delayMs: number): void {
+    this.#set.want(this.#fd, false, false);
+    this.#resume = setTimeout(() => this.#set.want(this.#fd, true, false), delayMs).unref();
   }
 
   close(): void {
+    clearTimeout(this.#resume);
     this.#set.remove(this.#fd);
     closeFd(this.#fd);
   }

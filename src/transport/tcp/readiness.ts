@@ -27,7 +27,8 @@ const TAG_DOORBELL = 0xffffffff;
 const TAG_NESTED = 0xfffffffe;
 
 export interface Ready {
-  onReadable(tag: number): void;
+  /** `isLast`: the peer has closed or broken its end. No event will follow: read to the end. */
+  onReadable(tag: number, isLast: boolean): void;
   onWritable(tag: number): void;
   /** The nested set has something. */
   onNested(): void;
@@ -62,7 +63,8 @@ export class Readiness {
         ready.onNested();
       } else {
         const bits = epollEventBits(this.#epoll, index);
-        if ((bits & (EPOLLIN | EPOLLRDHUP | EPOLLHUP | EPOLLERR)) !== 0) ready.onReadable(tag);
+        const isLast = (bits & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) !== 0;
+        if (isLast || (bits & EPOLLIN) !== 0) ready.onReadable(tag, isLast);
         if ((bits & (EPOLLOUT | EPOLLHUP | EPOLLERR)) !== 0) ready.onWritable(tag);
       }
     }

@@ -1,0 +1,38 @@
+// Messages between the ends of a benchmark: any text is one with all its fields, or a wire error.
+
+import assert from 'node:assert/strict';
+import fc from 'fast-check';
+import { decodesOrRefuses, fuzzTarget } from '../testing/fuzz-target.js';
+import { mutatedText } from '../testing/mutated-bytes.js';
+import { decodeBenchMessage } from './bench-message.js';
+
+const region = { slot: 0, generation: 1, bytes: 64, key: '0123456789abcdef'.repeat(2) };
+const examples = [
+  { kind: 'setup', sizeBytes: 65536, blockBytes: 4096, memory: 'dram' },
+  { kind: 'pong', region, count: 3, bytes: 64 },
+  { kind: 'check', seed: 1, isVerify: true },
+  { kind: 'finish' },
+].map((message) => JSON.stringify(message));
+const object = fc
+  .record({ kind: fc.constantFrom('setup', 'pong', 'check', 'failed') }, { noNullPrototype: true })
+  .chain((kind) => fc.object().map((fields) => JSON.stringify({ ...fields, ...kind })));
+
+export const FUZZ_TARGETS = [
+  fuzzTarget(
+    'benchmark message: complete, or a wire error',
+    { runs: 2000 },
+    fc.oneof(mutatedText(examples), fc.json(), object),
+    (text) => {
+      const decode = (given: string) => decodeBenchMessage(Buffer.from(given));
+      const message = decodesOrRefuses(decode, text, /^ERR_WIRE_FRAME$/);
+      if (message?.kind === 'setup') {
+        assert.ok(Number.isSafeInteger(message.sizeBytes) && message.sizeBytes > 0, text);
+        assert.ok(Number.isSafeInteger(message.blockBytes) && message.blockBytes >= 0, text);
+      }
+      if (message?.kind === 'pong') {
+        assert.ok(message.count >= 0 && message.bytes > 0, text);
+        assert.match(message.region.key, /^[0-9a-f]{32}$/);
+      }
+    },
+  ),
+];
