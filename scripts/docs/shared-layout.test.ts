@@ -17,6 +17,7 @@ function rowsBelow(heading: string): string[] {
 test('shared layout: names every record of the rings with its number', () => {
   const page = renderSharedLayout();
   for (const [name, value] of Object.entries(messages)) {
+    if (name.endsWith('_WORDS')) continue; // lengths of records, not kinds
     assert.ok(page.includes(`| ${value} | \`${name}\` |`), name);
   }
 });

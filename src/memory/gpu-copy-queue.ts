@@ -29,6 +29,8 @@ import type { StagingShape } from './staging-device.js';
 
 /** Enough warps to fill PCIe; the rest of the GPU stays with whoever computes there. */
 const GRID_BLOCKS_MAX = 64;
+/** Blocks of a batch that go one by one to the copy engine; more are one launch of the kernel. */
+const COPIES_MAX = 16;
 /** Looks at the flag between two questions to the driver whether the stream has failed. */
 const POLLS_PER_QUERY = 4096;
 const STUCK_MS = 10_000;
@@ -50,6 +52,8 @@ export class GpuCopyQueue implements CopyQueue {
   private readonly outcome: PinnedMemory;
   private readonly completion: GpuCompletion;
   private readonly launch: PreparedLaunch;
+  /** Whether the driver can write the flag behind copies. */
+  private readonly hasCopyEngine: boolean;
   /** The open batch: its entries in the table, and the longest of them. */
   private first = 0;
   private count = 0;
@@ -74,6 +78,7 @@ export class GpuCopyQueue implements CopyQueue {
     this.outcome = new PinnedMemory(context, OutcomeLayout.bytes);
     new Uint8Array(this.outcome.buffer).fill(0);
     this.completion = new GpuCompletion(new Int32Array(this.outcome.buffer, 0, 1));
+    this.hasCopyEngine = canWriteWords(this.stream, this.outcome.deviceAddr);
     this.launch = kernels.prepare(direction);
     const { parameters } = this.launch;
     parameters.setUint64(BlocksLayout.base, 0);
@@ -161,9 +166,36 @@ export class GpuCopyQueue implements CopyQueue {
       this.fail(error);
       return;
     }
+    if (this.isForCopyEngine()) {
+      this.copyBatch(sequence);
+      return;
+    }
     const result = this.stream.queue.launch(this.launch, grid, BLOCK_THREADS);
     if (result === CudaResult.Success) return;
     this.fail(cudaError(context.driver, result, 'cuLaunchKernel', this.subject));
+  }
+
+  // Few blocks: the copy engine needs no multiprocessor, and no turn among other processes' kernels.
+  private isForCopyEngine(): boolean {
+    return this.hasCopyEngine && this.count <= COPIES_MAX;
+  }
+
+  private copyBatch(sequence: number): void {
+    const { queue } = this.stream;
+    let result: number = CudaResult.Success;
+    for (let index = this.first; index < this.first + this.count; index++) {
+      const at = index * BLOCK_ENTRY_PARTS;
+      const deviceAddr = (this.words[at] ?? 0) + (this.words[at + 1] ?? 0) * TWO_32;
+      const hostAddr = this.staging.addr + (this.words[at + 2] ?? 0);
+      const bytes = this.words[at + 3] ?? 0;
+      result ||=
+        this.direction === 'gather'
+          ? queue.copyDeviceToHost(hostAddr, deviceAddr, bytes)
+          : queue.copyHostToDevice(deviceAddr, hostAddr, bytes);
+    }
+    result ||= queue.writeWord(this.outcome.deviceAddr, sequence);
+    if (result === CudaResult.Success) return;
+    this.fail(cudaError(this.kernels.context.driver, result, this.copyCall, this.subject));
   }
 
   // A stream that has faulted never writes the flag.
@@ -186,7 +218,20 @@ export class GpuCopyQueue implements CopyQueue {
       error instanceof TcpxError ? error : new TcpxError('ERR_CUDA_CALL', String(error));
   }
 
+  private get copyCall(): 'cuMemcpyDtoHAsync_v2' | 'cuMemcpyHtoDAsync_v2' {
+    return this.direction === 'gather' ? 'cuMemcpyDtoHAsync_v2' : 'cuMemcpyHtoDAsync_v2';
+  }
+
   private get subject(): string {
     return `tcpx_${this.direction} ${this.kernels.context.subject}`;
+  }
+}
+
+// Tried rather than asked: an older driver lacks the call, or refuses it.
+function canWriteWords(stream: GpuStream, addr: number): boolean {
+  try {
+    return stream.queue.writeWord(addr, 0) === CudaResult.Success;
+  } catch {
+    return false;
   }
 }

@@ -69,6 +69,7 @@ const REQUIRED = {
 
 /** Absent on some drivers; calling an absent one is a CapabilityError. */
 const OPTIONAL = {
+  cuStreamWriteValue32_v2: [PTR, PTR, U32, U32],
   cuLaunchKernelEx: [PTR, PTR, PTR, PTR],
   cuGraphCreate: [PTR, U32],
   cuGraphAddKernelNode: [PTR, PTR, PTR, SIZE, PTR],
