@@ -42,6 +42,7 @@ type Check = (field: unknown) => boolean;
 const isCount: Check = (field) => Number.isSafeInteger(field) && (field as number) >= 0;
 const isSize: Check = (field) => isCount(field) && field !== 0;
 const isIndex: Check = (field) => isCount(field) || field === -1;
+const isOptionalIndex: Check = (field) => field === undefined || isIndex(field);
 const isTime: Check = (field) => typeof field === 'number' && field >= 0;
 const isFlag: Check = (field) => typeof field === 'boolean';
 const isText: Check = (field) => typeof field === 'string';
@@ -53,9 +54,9 @@ const FIELDS: Readonly<Record<BenchMessage['kind'], Readonly<Record<string, Chec
   setup: { sizeBytes: isSize, blockBytes: isCount, memory: isMemory },
   ready: { region: isDescriptor, host: isObject },
   prepare: { seed: isCount, isFill: isFlag },
-  prepared: { cpuUs: isTime },
+  prepared: { cpuUs: isTime, devmemPackets: isOptionalIndex },
   check: { seed: isCount, isVerify: isFlag },
-  checked: { cpuUs: isTime, mismatchAt: isIndex },
+  checked: { cpuUs: isTime, mismatchAt: isIndex, devmemPackets: isOptionalIndex },
   pong: { region: isDescriptor, count: isCount, bytes: isSize },
   ponging: {},
   failed: { reason: isText },
