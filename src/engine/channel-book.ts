@@ -30,6 +30,7 @@ const FAILED_MAX = 64;
 
 export class ChannelBook {
   readonly #entries: Entry[];
+  #livingLanes: readonly number[] = [];
   /** Fences of the peer for connections that still live here, and those of ours not answered. */
   readonly #peers = new Map<string, Fence>();
   readonly #own = new Set<string>();
@@ -86,8 +87,13 @@ export class ChannelBook {
     return this.living.filter((channel) => this.#entry(channel).isStalled);
   }
 
-  get livingLanes(): number[] {
-    return [...new Set(this.living.map((channel) => this.lane(channel)))];
+  /** Lanes with a living channel; every post asks, so it is kept. */
+  get livingLanes(): readonly number[] {
+    return this.#livingLanes;
+  }
+
+  #countLanes(): void {
+    this.#livingLanes = [...new Set(this.living.map((channel) => this.lane(channel)))];
   }
 
   /** Number of the next attempt: the peer may have taken one that came to nothing here. */
@@ -100,6 +106,7 @@ export class ChannelBook {
   /** A new connection of the index; its predecessor is closed. */
   setUp(channel: number, epoch: number): FenceOrder {
     Object.assign(this.#entry(channel), { epoch, isUp: true, isStalled: false });
+    this.#countLanes();
     // The peer may have closed it before this end knew that it was open.
     return { ...NOTHING, isToDrop: this.#peers.has(`${channel}.${epoch}`) };
   }
@@ -124,6 +131,7 @@ export class ChannelBook {
   setDown(channel: number, epoch: number): FenceOrder {
     const entry = this.#entry(channel);
     if (entry.epoch === epoch) Object.assign(entry, { isUp: false, isStalled: false });
+    this.#countLanes();
     const key = `${channel}.${epoch}`;
     const fence = this.#peers.get(key);
     if (fence === undefined) this.#own.add(key);

@@ -19,15 +19,18 @@ export function outcomeOf(table: TransferTable, entry: InFlight, failure: number
     channels.push({ channel, nic: nics[channel] ?? '', bytes, chunks });
   }
   const damaged = table.damaged(slot);
-  const nic = nics[damaged.channel] ?? '';
-  const where = `channel ${damaged.channel}, NIC ${nic === '' ? 'by routing' : nic}`;
   return {
     failure,
     channels,
     stages: isStagedPath(facts.path) ? table.stageTimes(slot) : undefined,
     retries: table.retries(slot),
     damaged: damaged.count,
-    damagedWhere: damaged.count > 0 ? where : '',
+    damagedWhere: damaged.count === 0 ? '' : placeOf(damaged.channel, nics),
     sessionError: failure === FAIL_CHANNEL ? entry.session.error : undefined,
   };
+}
+
+function placeOf(channel: number, nics: readonly string[]): string {
+  const nic = nics[channel] ?? '';
+  return `channel ${channel}, NIC ${nic === '' ? 'by routing' : nic}`;
 }

@@ -16,6 +16,7 @@ import type { RegionRegistry } from '../memory/region.js';
 import { waitForChange } from '../memory/thread-wait.js';
 import { NOTIFICATION_BYTES_MAX } from '../wire/data-frame.js';
 import type { LaneSet } from './lane-set.js';
+import type { TransferPath } from './receipt.js';
 import { isStagedPath, pathOf } from './transfer-path.js';
 import {
   type Block,
@@ -46,6 +47,13 @@ export interface TransfersOptions {
   /** Makes the lanes know a GPU. */
   openDevice(device: number): void;
   poll(): void;
+}
+
+/** What is known of a request once and for all its posts. */
+interface Prepared {
+  readonly plan: Request['plan'];
+  readonly places: RequestPlaces;
+  readonly path: TransferPath;
 }
 
 const NO_NOTIFICATION = { notifyBytes: -1, notifyAt: -1 };
@@ -85,7 +93,11 @@ export class Transfers implements TransferHost {
     const bytes = planBytes(plan);
     const at = arena.allocate(bytes);
     if (at < 0) throw arenaFull(bytes);
-    const places = writeRequest(lanes.shared, lanes.offsets.arenaAt, at, plan);
+    const prepared: Prepared = {
+      plan,
+      places: writeRequest(lanes.shared, lanes.offsets.arenaAt, at, plan),
+      path: pathOf(session, plan),
+    };
     let inFlight = 0;
     let isReleased = false;
     return {
@@ -96,7 +108,7 @@ export class Transfers implements TransferHost {
         if (isReleased) throw new TcpxError('ERR_USAGE_STATE', 'post: the request was released');
         inFlight++;
         try {
-          return this.#post(session, operation, plan, places, options, () => inFlight--);
+          return this.#post(session, operation, prepared, options, () => inFlight--);
         } catch (error) {
           inFlight--;
           throw error;
@@ -116,8 +128,7 @@ export class Transfers implements TransferHost {
   #post(
     session: Session,
     operation: 'write' | 'read',
-    plan: Request['plan'],
-    places: RequestPlaces,
+    { plan, places, path }: Prepared,
     options: PostOptions,
     onSettled: () => void,
   ): Transfer {
@@ -148,7 +159,7 @@ export class Transfers implements TransferHost {
       notifyBytes: notify.notifyBytes,
       notifyAt: notify.notifyAt,
       holders,
-      isStaged: isStagedPath(pathOf(session, plan)),
+      isStaged: isStagedPath(path),
       source,
     });
     const transfer = new Transfer(this, {
@@ -160,9 +171,11 @@ export class Transfers implements TransferHost {
       peer: session.peer,
       trust: this.#options.trustName,
       postedUs: this.nowUs(),
-      path: pathOf(session, plan),
+      path,
     });
-    const entry = { transfer, session, locals: plan.locals, ...notify, onSettled, laneBits: 0 };
+    const { notifyAt, notifyBytes } = notify;
+    const { locals } = plan;
+    const entry = { transfer, session, locals, notifyAt, notifyBytes, onSettled, laneBits: 0 };
     this.#inFlight[slot] = entry;
     this.#submit(entry, lanes, holders);
     applyOptions(transfer, options);

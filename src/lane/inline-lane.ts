@@ -53,15 +53,15 @@ export class InlineLane implements LaneHooks {
   }
 
   step(): number {
-    for (const channel of this.core.channels) {
+    const { channels, staging } = this.core;
+    for (const channel of channels) {
       channel.isReadable = true;
       channel.isWritable = true;
     }
     this.core.hasNews = false;
     this.core.hasFinished = false;
     // Only striped channels and staged transfers ask for the time, and health now and then.
-    this.#steps = (this.#steps + 1) % this.#healthSteps;
-    const { channels, staging } = this.core;
+    this.#steps = this.#steps > 0 ? this.#steps - 1 : this.#healthSteps - 1;
     const isTimed = channels.length > 1 || staging.stagers.length > 0 || this.#steps === 0;
     const nowUs = isTimed ? this.#clock.nowUs() : 0;
     return stepLane(this.core, this, nowUs);

@@ -17,11 +17,12 @@ export function stepLane(core: LaneCore, hooks: LaneHooks, nowUs: number): numbe
   let moved = takeCommands(core, hooks);
   if (core.leaving.length > 0) returnLeft(core);
   if (nowUs - core.healthUs >= HEALTH_US) checkHealth(core, nowUs);
-  beginStaging(core);
+  const isStaged = core.staging.stagers.length > 0;
+  if (isStaged) beginStaging(core);
   // Backwards, because a lost channel leaves the list.
   for (let index = core.channels.length - 1; index >= 0; index--) {
     const channel = core.channels[index]!;
-    moved += landFrames(core, channel);
+    if (isStaged) moved += landFrames(core, channel);
     const received = receiveTurn(core, channel);
     if (received < 0) {
       endChannel(core, hooks, channel, received);
@@ -36,6 +37,6 @@ export function stepLane(core: LaneCore, hooks: LaneHooks, nowUs: number): numbe
     }
     moved += received | sent;
   }
-  startStaging(core);
+  if (isStaged) startStaging(core);
   return moved;
 }
