@@ -113,10 +113,11 @@ export class ChannelBook {
 
   /** An attempt came to nothing here; the peer may have taken it, and closed it again. */
   setFailed(channel: number, epoch: number): FenceOrder {
+    if (this.#peers.delete(`${channel}.${epoch}`)) return { ...NOTHING, isToAnswer: true };
     const { failed } = this.#entry(channel);
     failed.push(epoch);
     if (failed.length > FAILED_MAX) failed.shift();
-    return { ...NOTHING, isToAnswer: this.#peers.delete(`${channel}.${epoch}`) };
+    return NOTHING;
   }
 
   /** True when something is learnt by it: the connection still lives. */
@@ -145,7 +146,12 @@ export class ChannelBook {
     const key = `${fence.channel}.${fence.epoch}`;
     if (this.#own.delete(key)) return { ...NOTHING, settle: fence };
     const entry = this.#entry(fence.channel);
-    if (entry.failed.includes(fence.epoch)) return { ...NOTHING, isToAnswer: true };
+    const failed = entry.failed.indexOf(fence.epoch);
+    if (failed >= 0) {
+      // Once: the answer is delivered, so that a second question is none.
+      entry.failed.splice(failed, 1);
+      return { ...NOTHING, isToAnswer: true };
+    }
     const isComing = fence.epoch > entry.epoch && fence.epoch === entry.tried;
     if (!isComing && (!entry.isUp || entry.epoch !== fence.epoch)) return NOTHING;
     this.#peers.set(key, fence);

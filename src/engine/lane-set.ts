@@ -192,7 +192,7 @@ export class LaneSet {
   command(laneIndex: number, kind: number, words: readonly number[]): void {
     const lane = this.#lane(laneIndex);
     const at = reserveRecord(lane.commands, kind, words.length * 4);
-    // The ring holds a record per transfer entry and then some.
+    // The ring holds a record per transfer entry and chunk in flight, and then some.
     assert(at >= 0, 'command ring has room');
     for (const [index, word] of words.entries()) lane.commands.int32[(at >> 2) + index] = word;
     publishRecords(lane.commands);
@@ -240,8 +240,12 @@ export class LaneSet {
     for (let laneIndex = 0; laneIndex < this.#lanes.length; laneIndex++) {
       const lane = this.#lane(laneIndex);
       for (let at = peekRecord(lane.events); at >= 0; at = peekRecord(lane.events)) {
-        this.#options.onEvent(laneIndex, recordKind(lane.events, at), at);
-        releaseRecord(lane.events, at);
+        try {
+          this.#options.onEvent(laneIndex, recordKind(lane.events, at), at);
+        } finally {
+          // Also after an error: the same event must not come again.
+          releaseRecord(lane.events, at);
+        }
         count++;
       }
     }

@@ -2,7 +2,7 @@
 // elsewhere, the client attaches anew, and a session that nothing moves any more is lost. All
 // effects are the host's, all time comes from its timers, so that a simulation can drive it.
 
-import { isTcpxError, TcpxError } from '../base/errors.js';
+import { isTcpxError, TcpxError, toTcpxError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
 import type { Timers } from '../base/timers.js';
 import { COMMAND_DROP_CHANNEL, COMMAND_SETTLE_CHANNEL, LOSS_PROTOCOL } from '../lane/messages.js';
@@ -54,6 +54,8 @@ export class Recovery {
   #cancelJudge: (() => void) | undefined;
   #cancelLoss: (() => void) | undefined;
   #lastError: TcpxError | undefined;
+  /** Why each channel went down last. */
+  readonly #reasons: string[] = [];
   #ended: TcpxError | undefined;
   #isOver = false;
   /** Channels given up so far, for receipts and logs. */
@@ -89,6 +91,7 @@ export class Recovery {
     }
     this.failovers++;
     this.#lastError = loss.error;
+    this.#reasons[fence.channel] = loss.error.message;
     const { channel, epoch } = fence;
     const reason = loss.error.message;
     this.#host.log.info('channel down', { peer: this.#host.peer, channel, epoch, reason });
@@ -134,7 +137,7 @@ export class Recovery {
     for (const { sequence, reason } of refusals) words.push(sequence, reason);
     this.#host.command(this.book.lane(channel), COMMAND_SETTLE_CHANNEL, words);
     // Only now: a peer that ended takes all its channels with it, and that is another message.
-    const reason = this.#lastError?.message ?? '';
+    const reason = this.#reasons[channel] ?? '';
     this.#host.log.warn('channel failed over', { peer: this.#host.peer, channel, epoch, reason });
   }
 
@@ -169,7 +172,7 @@ export class Recovery {
     }
     const [first] = stalled;
     if (first === undefined) return;
-    this.#lastError ??= new TcpxError(
+    this.#lastError = new TcpxError(
       'ERR_PEER_TIMEOUT',
       `${this.#host.peer}: nothing has moved on any channel`,
     );
@@ -220,7 +223,11 @@ export class Recovery {
   #redialSoon(channel: number, delayMs: number): void {
     if (this.#host.redial === undefined || this.#dialing.has(channel)) return;
     this.#dialing.add(channel);
-    this.#after(delayMs, () => void this.#redial(channel, delayMs));
+    this.#after(delayMs, () => {
+      this.#redial(channel, delayMs).catch((error: unknown) => {
+        this.#host.lose(toTcpxError(error, 'ERR_SYS_CALL', `${this.#host.peer}: attach anew`));
+      });
+    });
   }
 
   async #redial(channel: number, delayMs: number): Promise<void> {

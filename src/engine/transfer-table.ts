@@ -176,7 +176,10 @@ export class TransferTable {
     return state === TransferState.Done || state === TransferState.Failed;
   }
 
+  /** Why it failed; one that is done stays so, whatever came after. */
   failure(slot: number): number {
+    const state = Atomics.load(this.#memory.int32, this.#word(slot, TRANSFER_STATE));
+    if (state === TransferState.Done) return 0;
     return Atomics.load(this.#memory.int32, this.#word(slot, TRANSFER_FAILURE));
   }
 

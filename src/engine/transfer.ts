@@ -184,7 +184,10 @@ export class Transfer {
     const code = this.#failureCode(outcome.failure);
     const cause = outcome.sessionError;
     const reason = cause === undefined ? FAILURE_TEXTS[code] : `${cause.code}: ${cause.message}`;
-    const where = code === 'ERR_XFER_CHECKSUM' ? ` on ${outcome.damagedWhere}` : '';
+    const where =
+      outcome.damagedWhere !== '' && code === 'ERR_XFER_CHECKSUM'
+        ? ` on ${outcome.damagedWhere}`
+        : '';
     const message = `${what}: ${reason ?? 'failed'}${where} (${formatBytes(confirmed)} confirmed)`;
     const facts = { transfer: `${slot}.${generation}`, peer, bytes, bytesConfirmed: confirmed };
     return new TcpxError(code, message, cause === undefined ? { facts } : { facts, cause });

@@ -342,6 +342,7 @@ export class Transfers implements TransferHost {
     const session = this.#inFlight[slot]?.session;
     const lane = session?.facts.lanes.find((one) => this.#options.lanes.isAlive(one));
     if (session === undefined || lane === undefined || this.#isClosed) return;
+    this.#table.addHolder(slot);
     this.#options.lanes.command(lane, COMMAND_CANCEL, [slot, generation]);
     this.#moves.onCancelled(session, slot);
   }

@@ -7,7 +7,7 @@ import { assert } from '../base/assert.js';
 import { EPROTO } from '../transport/shm/shm-ring.hot.js';
 import { RULE_RING, RULE_UNASKED } from '../wire/data-frame-rules.js';
 import { FRAME_SIGNAL, REFUSE_CHECKSUM } from '../wire/data-frame.js';
-import { type Channel, FLIGHT_AGAIN, FLIGHT_HELD, FLIGHT_MASK } from './channel.js';
+import { type Channel, FLIGHT_AGAIN, FLIGHT_HELD, FLIGHT_MASK, FLIGHT_SLOTS } from './channel.js';
 import { onChunkConfirmed } from './chunk-confirmed.hot.js';
 import { grantCredit } from './credit.js';
 import { refuseFlight } from './frame-handlers.hot.js';
@@ -77,6 +77,7 @@ export function endChannel(
 function returnSignals(core: LaneCore, channel: Channel): void {
   for (let at = channel.writeAcked; at !== channel.writeNext; at = (at + 1) | 0) {
     const flight = at & FLIGHT_MASK;
+    if (channel.writeChunk[flight] !== -1) continue;
     const slot = channel.writeTransfer[flight] ?? 0;
     const operation = core.int32[transferWord(core.transfersAt, slot, TRANSFER_OPERATION)];
     if (operation !== OPERATION_SIGNAL) continue;
@@ -128,10 +129,12 @@ function lossOf(outcome: number): [number, number] {
 // Sequence and reason of each refusal that the peer may not have heard of.
 function recentRefusals(channel: Channel): number[] {
   const pairs: number[] = [];
-  for (let back = 1; back <= Math.min(channel.refusedCount, channel.windowChunks); back++) {
+  // Not in order of sequence: a frame of GPU memory is refused when it lands, others on arrival.
+  for (let back = 1; back <= Math.min(channel.refusedCount, FLIGHT_SLOTS); back++) {
     const index = (channel.refusedCount - back) & FLIGHT_MASK;
     const sequence = channel.refusedSequence[index] ?? 0;
-    if (((channel.landed - sequence) | 0) > channel.windowChunks) break;
+    const age = (channel.landed - sequence) | 0;
+    if (age <= 0 || age > channel.windowChunks) continue;
     pairs.push(sequence, channel.refusedReason[index] ?? 0);
   }
   return pairs;
@@ -185,6 +188,10 @@ export function settleChannel(core: LaneCore, word: number): void {
   );
   if (channel === undefined) return;
   for (let at = SETTLE_COMMAND_WORDS; at + 1 < words.length; at += 2) {
+    if (words[at + 1] === REFUSE_CHECKSUM && !core.isChecked) {
+      reportDown(core, channel, TURN_RULE - RULE_UNASKED, FRAME_SIGNAL);
+      return;
+    }
     // A refused frame counts as landed. One that did not land was not refused either: it goes on.
     const isLanded = ((landed - (words[at] ?? 0)) | 0) > 0;
     if (isLanded) failRefused(core, channel, words[at] ?? 0, words[at + 1] ?? 0);

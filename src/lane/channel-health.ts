@@ -27,7 +27,8 @@ export function checkHealth(core: LaneCore, nowUs: number): void {
     }
   }
   for (const session of core.sessions) {
-    if (session.openChannels === 0 && session.activeHead >= 0) popExhausted(core, session);
+    // A channel that is blocked claims nothing, and would hold what others have finished.
+    if (session.activeHead >= 0) popExhausted(core, session);
   }
 }
 

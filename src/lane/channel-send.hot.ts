@@ -318,6 +318,7 @@ function frameChunk(
     const notifyBytes = int32[transferWord(transfersAt, slot, TRANSFER_NOTIFY_BYTES)]!;
     if (
       isAll &&
+      int32[transferWord(transfersAt, slot, TRANSFER_NOTIFY_FRAMED)] === 0 &&
       !core.isChecked &&
       notifyBytes >= 0 &&
       hasWriteWindow(channel) &&

@@ -363,6 +363,10 @@ function onRefuse(core: LaneCore, channel: Channel, word: number): number {
   const reason = words[word + WORD_TRANSFER_LOW]!;
   const kind = words[word + WORD_TRANSFER_HIGH]!;
   const sequence = words[word + WORD_SEQUENCE]! | 0;
+  // A checksum that was not sent, or not asked for, cannot be wrong.
+  if (reason === REFUSE_CHECKSUM && (!core.isChecked || kind === FRAME_READ_REQUEST)) {
+    return TURN_RULE - RULE_UNASKED;
+  }
   if (kind === FRAME_READ_REQUEST) {
     if (channel.readNext === channel.readArrived || sequence !== channel.readArrived) {
       return TURN_RULE - RULE_UNASKED;

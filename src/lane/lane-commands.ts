@@ -44,6 +44,7 @@ import {
   failTransfer,
   giveUp,
   pushNotify,
+  releaseHolder,
   returnChunk,
   submitTransfer,
 } from './transfer-progress.hot.js';
@@ -138,6 +139,8 @@ function tellFailure(core: LaneCore, failure: TcpxError | undefined): void {
 
 function cancelTransfer(core: LaneCore, slot: number, generation: number): void {
   if (isCurrent(core, slot, generation)) failTransfer(core, slot, FAIL_CANCELLED);
+  // Whoever asked holds the entry for this command, so that it is not another's by now.
+  releaseHolder(core, slot);
 }
 
 function isCurrent(core: LaneCore, slot: number, generation: number): boolean {

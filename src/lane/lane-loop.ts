@@ -18,6 +18,7 @@ import {
   ENGINE_FINISHED,
   ENGINE_MAIN_SLEEPS,
   ENGINE_WAITERS,
+  EVENT_RESERVE_BYTES,
   LANE_LAST_CPU,
   LANE_SLEEP_COUNT,
   LANE_SLEEPS,
@@ -26,7 +27,7 @@ import {
 } from './layout.js';
 import { EVENT_CONTROL_READY } from './messages.js';
 import { PolledChannels } from './polled-channels.js';
-import { peekRecord, publishRecords, reserveRecord } from './record-ring.hot.js';
+import { peekRecord, publishRecords, reserveRecord, ringFreeBytes } from './record-ring.hot.js';
 
 const SLEEP_MS = 100;
 /** No descriptor tells that a GPU copy is done: the lane looks again for this long, then naps. */
@@ -91,9 +92,11 @@ export class LaneLoop implements LaneHooks {
   }
 
   onNested(): void {
-    if (reserveRecord(this.#core.events, EVENT_CONTROL_READY, 4) < 0) return;
-    publishRecords(this.#core.events);
+    const { events } = this.#core;
     this.#core.hasNews = true;
+    // Peers cause these: the reserve is not theirs, and main looks at its sockets when it wakes.
+    if (ringFreeBytes(events) < EVENT_RESERVE_BYTES) return;
+    if (reserveRecord(events, EVENT_CONTROL_READY, 4) >= 0) publishRecords(events);
   }
 
   /** Runs until the main thread sets LANE_STOP. */

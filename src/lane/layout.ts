@@ -183,10 +183,11 @@ export const LANE_LAST_CPU = 66;
 /** Zero-copy counters of the channels with index 0 … 15, four Float64 each. */
 export const LANE_ZERO_COPY = 128;
 
-export const COMMAND_RING_BYTES = 512 * 1024;
-export const EVENT_RING_BYTES = 2 * 1024 * 1024;
+// Address space; pages come when they are used. What may wait in a ring at most is far less.
+export const COMMAND_RING_BYTES = 8 * 1024 * 1024;
+export const EVENT_RING_BYTES = 8 * 1024 * 1024;
 /** Space in the event ring that is left for what must never wait: events of transfers, channels. */
-export const EVENT_RESERVE_BYTES = 1024 * 1024;
+export const EVENT_RESERVE_BYTES = 7 * 1024 * 1024;
 export { RING_HEADER_BYTES };
 
 export interface SharedShape {

@@ -85,7 +85,7 @@ export function popExhausted(core: LaneCore, session: SessionLane): void {
   }
 }
 
-function releaseHolder(core: LaneCore, slot: number): void {
+export function releaseHolder(core: LaneCore, slot: number): void {
   Atomics.sub(core.int32, word(core, slot, TRANSFER_HOLDERS), 1);
 }
 

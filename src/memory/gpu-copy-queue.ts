@@ -175,7 +175,7 @@ export class GpuCopyQueue implements CopyQueue {
     this.fail(cudaError(context.driver, result, 'cuLaunchKernel', this.subject));
   }
 
-  // Few blocks: the copy engine needs no multiprocessor, and no turn among other processes' kernels.
+  // Few blocks: the copy engine needs no multiprocessor, and no turn among others' kernels.
   private isForCopyEngine(): boolean {
     return this.hasCopyEngine && this.count <= COPIES_MAX;
   }

@@ -138,3 +138,15 @@ test('region table: the documented layout lies inside an entry and in order', ()
   );
   assert.ok(offsets.every((offset) => offset < REGION_ENTRY_BYTES));
 });
+
+test('region: two that deregister it at a time: one that gives up does not open it again', () => {
+  const { registry, table } = makeRegistry();
+  const region = registry.register(new Uint8Array(8), { read: true, write: true });
+  const generation = (): number => table.int32[regionWord(region.id, REGION_GENERATION)] ?? 0;
+  registry.beginClose(region);
+  registry.beginClose(region);
+  registry.cancelClose(region);
+  assert.equal(generation(), -region.generation, 'still closed for the other');
+  registry.cancelClose(region);
+  assert.equal(generation(), region.generation, 'open when both have given up');
+});

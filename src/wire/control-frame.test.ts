@@ -167,7 +167,7 @@ const anyMessage: fc.Arbitrary<ControlMessage> = fc.oneof(
     kind: fc.constant(ControlKind.Attach),
     sessionId: word,
     channelIndex: word,
-    epoch: word,
+    epoch: fc.nat({ max: 0x7fffffff }),
     nonce: bytes32,
     proof: bytes32,
   }),

@@ -20,6 +20,7 @@ export const GENERATION_BYTES = 8;
 const ADDRESSES_MAX = 16;
 const ADDRESS_BYTES_MAX = 64;
 const REASON_BYTES_MAX = 512;
+const EPOCH_MAX = 0x7fffffff;
 
 export const ControlKind = {
   Hello: 1,
@@ -222,7 +223,7 @@ function readBody(kind: ControlKind, reader: ByteReader): ControlMessage {
         kind,
         sessionId: reader.uint32(),
         channelIndex: reader.uint32(),
-        epoch: reader.uint32(),
+        epoch: readEpoch(reader),
         nonce: reader.bytes(NONCE_BYTES),
         proof: reader.bytes(PROOF_BYTES),
       };
@@ -231,6 +232,13 @@ function readBody(kind: ControlKind, reader: ByteReader): ControlMessage {
     case ControlKind.Goodbye:
       return { kind, reason: reader.text(REASON_BYTES_MAX) };
   }
+}
+
+/** Counts connections of an index, and travels through signed words. */
+function readEpoch(reader: ByteReader): number {
+  const epoch = reader.uint32();
+  if (epoch > EPOCH_MAX) throw wireError('ERR_WIRE_LIMIT', `epoch ${epoch}, at most ${EPOCH_MAX}`);
+  return epoch;
 }
 
 function readHello(reader: ByteReader): Hello {

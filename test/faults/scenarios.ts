@@ -183,6 +183,30 @@ function pause(who: 'target' | 'initiator', pauseMs: number): Scenario {
   };
 }
 
+const stoppedForGood: Scenario = {
+  name: 'target stopped for good, transfer with a deadline of 1 s',
+  promise: 'a typed error; at most 5 s after the deadline, because nobody confirms',
+  links: 4,
+  bytes: GIB,
+  run: (lab, bytes) =>
+    started(
+      lab,
+      bytes,
+      'write',
+      async (run) => {
+        await run.initiator.next('samples', (fact) => fact.nics !== undefined);
+        const stopMs = Date.now();
+        run.target.child.kill('SIGSTOP');
+        const fact = await run.initiator.next('error', (one) => one.code !== undefined);
+        assert.equal(fact.code, 'ERR_XFER_DEADLINE');
+        const recoveredMs = fact.atMs - stopMs;
+        assert.ok(recoveredMs < 7500, `error after ${recoveredMs} ms`);
+        return { recoveredMs };
+      },
+      { deadlineMs: 1000 },
+    ),
+};
+
 const killTarget: Scenario = {
   name: 'kill -9 of the target',
   promise: 'a typed error at once: the peer is lost',
@@ -267,6 +291,7 @@ export const SCENARIOS: readonly Scenario[] = [
   pause('initiator', 400),
   pause('target', 2000),
   pause('initiator', 2000),
+  stoppedForGood,
   killTarget,
   killInitiator,
   reset('one', 'write'),
