@@ -10,7 +10,7 @@ import { FRAME_SIGNAL, REFUSE_CHECKSUM } from '../wire/data-frame.js';
 import { type Channel, FLIGHT_AGAIN, FLIGHT_HELD, FLIGHT_MASK, FLIGHT_SLOTS } from './channel.js';
 import { onChunkConfirmed } from './chunk-confirmed.hot.js';
 import { grantCredit } from './credit.js';
-import { refuseFlight } from './frame-handlers.hot.js';
+import { refuseFlight } from './refused-flight.hot.js';
 import { dropIn } from './landing.hot.js';
 import type { LaneHooks } from './lane-commands.js';
 import { type LaneCore, sessionLane } from './lane-core.js';

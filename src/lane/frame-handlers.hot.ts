@@ -51,8 +51,8 @@ import {
   RULE_UNASKED,
   RULE_WINDOW,
 } from '../wire/data-frame-rules.js';
-import { type Channel, FLIGHT_AGAIN, FLIGHT_MASK, FLIGHT_REFUSED } from './channel.js';
-import { chunkWordOf, giveBackFlight, onChunkConfirmed } from './chunk-confirmed.hot.js';
+import { type Channel, FLIGHT_AGAIN, FLIGHT_MASK } from './channel.js';
+import { chunkWordOf, onChunkConfirmed } from './chunk-confirmed.hot.js';
 import {
   addRefusal,
   aimAtSlot,
@@ -63,7 +63,7 @@ import {
   SLOT_NONE_YET,
   slotFor,
 } from './landing.hot.js';
-import { askAgain } from './damaged-chunk.hot.js';
+import { refuseFlight } from './refused-flight.hot.js';
 import { type LaneCore, SINK_BYTES } from './lane-core.js';
 import {
   ENGINE_NOTIFICATIONS,
@@ -381,24 +381,4 @@ function onRefuse(core: LaneCore, channel: Channel, word: number): number {
   if (reason === REFUSE_CHECKSUM && !channel.hasSent(sequence)) return TURN_RULE - RULE_UNASKED;
   refuseFlight(core, channel, sequence & FLIGHT_MASK, reason);
   return FRAME_TAKEN;
-}
-
-/** An own WRITE in flight was refused; its acknowledgement follows. */
-export function refuseFlight(
-  core: LaneCore,
-  channel: Channel,
-  flight: number,
-  reason: number,
-): void {
-  const slot = channel.writeTransfer[flight]!;
-  const chunk = channel.writeChunk[flight]!;
-  if (chunk < 0) return;
-  giveBackFlight(core, channel, slot, chunk);
-  if (reason === REFUSE_CHECKSUM) {
-    channel.writeChunk[flight] = FLIGHT_AGAIN;
-    askAgain(core, channel, slot, chunk);
-    return;
-  }
-  channel.writeChunk[flight] = FLIGHT_REFUSED;
-  failTransfer(core, slot, reason);
 }
