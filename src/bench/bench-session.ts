@@ -9,6 +9,7 @@ import { percentilesOf, spreadOf } from '../results/statistics.js';
 import { BenchInitiator, type BenchRun } from './bench-initiator.js';
 import { BenchDialogue, decodeBenchMessage, encodeBenchMessage } from './bench-message.js';
 import { readHostFacts } from './host-facts.js';
+import { kernelDelta, readKernelCounters } from './kernel-delta.js';
 import { MarkCounter } from './ping-pong.js';
 import { runTcpxBench } from './tcpx-bench.js';
 
@@ -49,12 +50,14 @@ export async function runBench(options: BenchSessionOptions): Promise<BenchResul
       marks,
       onProgress: (fraction, rate) => options.onProgress(fraction, rate),
     });
+    const before = readKernelCounters();
     const run = await engine.drive(initiator.run());
+    const kernel = kernelDelta(before, readKernelCounters());
     await session.notify(encodeBenchMessage({ kind: 'finish' })).done;
     const laneCpus = config.values['lane.progress'] === 'caller' ? [] : engine.laneStats();
     const zeroCopy = engine.zeroCopyStats();
     const { path, agreement } = session.facts;
-    return { ...toResult(config, agreement, run, laneCpus), path, zeroCopy };
+    return { ...toResult(config, agreement, run, laneCpus), path, zeroCopy, kernel };
   } finally {
     await engine.close();
     initiator?.freeMemory();

@@ -35,6 +35,7 @@ export function checkHealth(core: LaneCore, nowUs: number): void {
 // Bytes came, the kernel took bytes, its queue shrank, or there is nothing to wait for. The end
 // that serves reads waits for its queue to empty: it sees a cut that the reader cannot see.
 function hasMoved(channel: Channel): boolean {
+  if (channel.isStalled) return hasAnswered(channel);
   const mark = channel.sentBytes + channel.receivedBytes;
   if (mark !== channel.progressMark) {
     channel.progressMark = mark;
@@ -53,6 +54,17 @@ function hasMoved(channel: Channel): boolean {
   return hasShrunk || (queuedBytes === 0 && !isOwed);
 }
 
+// One that stood still moves again when the peer's program is heard of: its kernel also takes the
+// fences that are sent meanwhile.
+function hasAnswered(channel: Channel): boolean {
+  if (channel.receivedBytes !== channel.stalledAtBytes) return true;
+  const isOwed =
+    channel.sendCount !== 0 ||
+    channel.writeNext !== channel.writeAcked ||
+    channel.readNext !== channel.readDone;
+  return !isOwed && channel.port.queuedBytes() === 0;
+}
+
 // Soon where the kernel says that nobody answers; later where the peer's kernel answers and only
 // its program does not, as under many senders or in a stopped process.
 function isStuck(channel: Channel, stillUs: number, stallUs: number): boolean {
@@ -62,6 +74,7 @@ function isStuck(channel: Channel, stillUs: number, stallUs: number): boolean {
 
 function report(core: LaneCore, channel: Channel, isStalled: boolean): void {
   channel.isStalled = isStalled;
+  channel.stalledAtBytes = channel.receivedBytes;
   const at = reserveRecord(core.events, EVENT_STALLED, 16) >> 2;
   assert(at >= 0, 'the event ring has room for the health of a channel');
   const { sessionIndex, channelIndex, epoch } = channel;

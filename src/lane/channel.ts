@@ -172,6 +172,8 @@ export class Channel {
   progressMark = -1;
   queuedBytes = 0;
   isStalled = false;
+  /** Bytes received when it was found to stand still. */
+  stalledAtBytes = 0;
 
   // Totals since the channel was added.
   sentBytes = 0;

@@ -29,6 +29,8 @@ export interface BenchResult {
   /** Through the plugin: whether the data came through device memory. */
   readonly devmem?: DevmemVerdict;
   readonly receipt: unknown;
+  /** What the initiator's kernel counted meanwhile, for the whole host. */
+  readonly kernel?: KernelDelta;
   /** Where the initiator's lanes ran; empty where callers drive. */
   readonly laneCpus: readonly { readonly cpu: number; readonly pinnedTo: readonly number[] }[];
   /** The initiator's sends by reference, by channel; empty without --zero-copy. */
@@ -36,6 +38,11 @@ export interface BenchResult {
   readonly config: Readonly<Record<string, string | number | boolean>>;
   readonly host: HostFacts;
   readonly peer: HostFacts;
+}
+
+export interface KernelDelta {
+  readonly tcp: Readonly<Record<string, number>>;
+  readonly nics: Readonly<Record<string, Readonly<Record<string, number>>>>;
 }
 
 export interface DevmemVerdict {

@@ -185,7 +185,7 @@ function pause(who: 'target' | 'initiator', pauseMs: number): Scenario {
 
 const stoppedForGood: Scenario = {
   name: 'target stopped for good, transfer with a deadline of 1 s',
-  promise: 'a typed error; at most 5 s after the deadline, because nobody confirms',
+  promise: 'a typed error within 10 s: nobody confirms, so the session has to be lost first',
   links: 4,
   bytes: GIB,
   run: (lab, bytes) =>
@@ -200,7 +200,7 @@ const stoppedForGood: Scenario = {
         const fact = await run.initiator.next('error', (one) => one.code !== undefined);
         assert.equal(fact.code, 'ERR_XFER_DEADLINE');
         const recoveredMs = fact.atMs - stopMs;
-        assert.ok(recoveredMs < 7500, `error after ${recoveredMs} ms`);
+        assert.ok(recoveredMs < 10_000, `error after ${recoveredMs} ms`);
         return { recoveredMs };
       },
       { deadlineMs: 1000 },
