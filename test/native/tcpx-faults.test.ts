@@ -181,7 +181,8 @@ describe('tcpx: the peer goes between any two calls', () => {
         (reason: unknown) => reason,
       );
       if (error === undefined) break;
-      assert.ok(isTcpxError(error) && error.isRetryable && tries < 2, String(error));
+      assert.ok(isTcpxError(error), 'a typed error');
+      assert.ok(error.isRetryable && tries < 2, error.message);
     }
     await pair.close();
   });
