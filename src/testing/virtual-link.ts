@@ -6,7 +6,8 @@
 import type { Random } from '../base/random.js';
 import { copyMemory, createFixedMemory, type FixedMemory } from '../memory/fixed-memory.js';
 import { destroyFixedMemory } from '../memory/fixed-memory.js';
-import { type StreamPort, VECTOR_ENTRIES_MAX, WOULD_BLOCK } from '../transport/stream-port.js';
+import { type StreamPort, WOULD_BLOCK } from '../transport/stream-port.js';
+import { PortVector } from './port-vector.js';
 
 const ECONNRESET = 104;
 
@@ -100,10 +101,8 @@ export class VirtualPort implements StreamPort {
   readonly fd = -1;
   readonly #out: VirtualPipe;
   readonly #in: VirtualPipe;
-  readonly #sendAddr = new Float64Array(VECTOR_ENTRIES_MAX);
-  readonly #sendBytes = new Float64Array(VECTOR_ENTRIES_MAX);
-  readonly #receiveAddr = new Float64Array(VECTOR_ENTRIES_MAX);
-  readonly #receiveBytes = new Float64Array(VECTOR_ENTRIES_MAX);
+  readonly #sends = new PortVector();
+  readonly #receives = new PortVector();
   isClosed = false;
   /** From now on every call fails as after a reset. */
   isReset = false;
@@ -117,62 +116,35 @@ export class VirtualPort implements StreamPort {
   }
 
   setSend(index: number, addr: number, bytes: number): void {
-    this.#sendAddr[index] = addr;
-    this.#sendBytes[index] = bytes;
+    this.#sends.set(index, addr, bytes);
   }
 
   send(first: number, count: number, isHeld: boolean): number {
     if (this.isReset) return -ECONNRESET;
-    let wanted = 0;
-    for (let index = first; index < count; index++) wanted += this.#sendBytes[index] ?? 0;
+    const wanted = this.#sends.total(first, count);
     const bytes = this.#out.allowance(Math.min(wanted, this.#out.roomBytes));
     if (bytes === 0) return WOULD_BLOCK;
     if (isHeld) this.heldBytes += bytes;
     else this.unheldBytes += bytes;
-    let left = bytes;
-    for (let index = first; left > 0; index++) {
-      const part = Math.min(left, this.#sendBytes[index] ?? 0);
-      this.#out.push(this.#sendAddr[index] ?? 0, part);
-      left -= part;
-    }
+    this.#sends.each(first, bytes, (addr, part) => this.#out.push(addr, part));
     return bytes;
   }
 
   advanceSend(first: number, bytes: number): number {
-    let index = first;
-    let left = bytes;
-    while (left > 0) {
-      const part = this.#sendBytes[index] ?? 0;
-      if (left < part) {
-        this.#sendAddr[index] = (this.#sendAddr[index] ?? 0) + left;
-        this.#sendBytes[index] = part - left;
-        break;
-      }
-      left -= part;
-      index++;
-    }
-    return index;
+    return this.#sends.advance(first, bytes);
   }
 
   setReceive(index: number, addr: number, bytes: number): void {
-    this.#receiveAddr[index] = addr;
-    this.#receiveBytes[index] = bytes;
+    this.#receives.set(index, addr, bytes);
   }
 
   receive(count: number): number {
     if (this.isReset) return -ECONNRESET;
-    let wanted = 0;
-    for (let index = 0; index < count; index++) wanted += this.#receiveBytes[index] ?? 0;
     const there = this.#in.sentBytes - this.#in.receivedBytes;
     if (there === 0 && this.#in.isEnded) return 0;
-    const bytes = this.#in.allowance(Math.min(wanted, there));
+    const bytes = this.#in.allowance(Math.min(this.#receives.total(0, count), there));
     if (bytes === 0) return WOULD_BLOCK;
-    let left = bytes;
-    for (let index = 0; left > 0; index++) {
-      const part = Math.min(left, this.#receiveBytes[index] ?? 0);
-      this.#in.pull(this.#receiveAddr[index] ?? 0, part);
-      left -= part;
-    }
+    this.#receives.each(0, bytes, (addr, part) => this.#in.pull(addr, part));
     return bytes;
   }
 

@@ -2,7 +2,8 @@
 // by FIN or RST; bytes for a closed end are thrown away and answered by RST.
 
 import type { Random } from '../../base/random.js';
-import { type StreamPort, VECTOR_ENTRIES_MAX, WOULD_BLOCK } from '../../transport/stream-port.js';
+import { type StreamPort, WOULD_BLOCK } from '../../transport/stream-port.js';
+import { PortVector } from '../port-vector.js';
 import { type PipeRules, SimPipe } from './sim-pipe.js';
 import type { SimTime } from './sim-time.js';
 
@@ -25,10 +26,8 @@ export class SimPort implements StreamPort {
   readonly out: SimPipe;
   readonly into: SimPipe;
   readonly #io: IoRules;
-  readonly #sendAddr = new Float64Array(VECTOR_ENTRIES_MAX);
-  readonly #sendBytes = new Float64Array(VECTOR_ENTRIES_MAX);
-  readonly #receiveAddr: number[] = [];
-  readonly #receiveBytes: number[] = [];
+  readonly #sends = new PortVector();
+  readonly #receives = new PortVector();
   isClosed = false;
   #confirmed = 0;
 
@@ -40,64 +39,38 @@ export class SimPort implements StreamPort {
   }
 
   setSend(index: number, addr: number, bytes: number): void {
-    this.#sendAddr[index] = addr;
-    this.#sendBytes[index] = bytes;
+    this.#sends.set(index, addr, bytes);
   }
 
   send(first: number, count: number): number {
     if (this.into.isReset) return -ECONNRESET;
-    let wanted = 0;
-    for (let index = first; index < count; index++) wanted += this.#sendBytes[index] ?? 0;
+    const wanted = this.#sends.total(first, count);
     const bytes = this.#allowance(Math.min(wanted, this.out.roomBytes));
     if (bytes <= 0) return WOULD_BLOCK;
-    let left = bytes;
-    for (let index = first; left > 0; index++) {
-      const part = Math.min(left, this.#sendBytes[index] ?? 0);
-      const addr = this.#sendAddr[index] ?? 0;
+    this.#sends.each(first, bytes, (addr, part) => {
       this.out.push(addr, part);
       if (this.#io.isDamaged(addr)) this.out.damage(this.#io.random.nextBetween(1, part));
-      left -= part;
-    }
+    });
     this.out.flush();
     this.connection.onSent(this);
     return bytes;
   }
 
   advanceSend(first: number, bytes: number): number {
-    let index = first;
-    let left = bytes;
-    while (left > 0) {
-      const part = this.#sendBytes[index] ?? 0;
-      if (left < part) {
-        this.#sendAddr[index] = (this.#sendAddr[index] ?? 0) + left;
-        this.#sendBytes[index] = part - left;
-        break;
-      }
-      left -= part;
-      index++;
-    }
-    return index;
+    return this.#sends.advance(first, bytes);
   }
 
   setReceive(index: number, addr: number, bytes: number): void {
-    this.#receiveAddr[index] = addr;
-    this.#receiveBytes[index] = bytes;
+    this.#receives.set(index, addr, bytes);
   }
 
   receive(count: number): number {
     const there = this.into.isLost ? 0 : this.into.arrived - this.into.received;
     if (there === 0 && this.into.isReset) return -ECONNRESET;
-    let wanted = 0;
-    for (let index = 0; index < count; index++) wanted += this.#receiveBytes[index] ?? 0;
     if (there === 0) return this.into.hasEnded ? 0 : WOULD_BLOCK;
-    const bytes = this.#allowance(Math.min(wanted, there));
+    const bytes = this.#allowance(Math.min(this.#receives.total(0, count), there));
     if (bytes === 0) return WOULD_BLOCK;
-    let left = bytes;
-    for (let index = 0; left > 0; index++) {
-      const part = Math.min(left, this.#receiveBytes[index] ?? 0);
-      this.into.pull(this.#receiveAddr[index] ?? 0, part);
-      left -= part;
-    }
+    this.#receives.each(0, bytes, (addr, part) => this.into.pull(addr, part));
     return bytes;
   }
 

@@ -1,0 +1,47 @@
+// The list of ranges that a port made of memory sends from or receives into, as readv and writev
+// take one.
+
+import { VECTOR_ENTRIES_MAX } from '../transport/stream-port.js';
+
+export class PortVector {
+  readonly #addr = new Float64Array(VECTOR_ENTRIES_MAX);
+  readonly #bytes = new Float64Array(VECTOR_ENTRIES_MAX);
+
+  set(index: number, addr: number, bytes: number): void {
+    this.#addr[index] = addr;
+    this.#bytes[index] = bytes;
+  }
+
+  /** Bytes of entries `first` … `count` − 1. */
+  total(first: number, count: number): number {
+    let total = 0;
+    for (let index = first; index < count; index++) total += this.#bytes[index] ?? 0;
+    return total;
+  }
+
+  /** Hands the first `bytes` from entry `first` on to `move`, range by range. */
+  each(first: number, bytes: number, move: (addr: number, bytes: number) => void): void {
+    let left = bytes;
+    for (let index = first; left > 0; index++) {
+      const part = Math.min(left, this.#bytes[index] ?? 0);
+      move(this.#addr[index] ?? 0, part);
+      left -= part;
+    }
+  }
+
+  /** Forgets `bytes` from entry `first` on; returns the first entry with bytes left. */
+  advance(first: number, bytes: number): number {
+    let index = first;
+    let left = bytes;
+    while (left > 0) {
+      const part = this.#bytes[index] ?? 0;
+      if (left < part) {
+        this.set(index, (this.#addr[index] ?? 0) + left, part - left);
+        break;
+      }
+      left -= part;
+      index++;
+    }
+    return index;
+  }
+}
