@@ -10,6 +10,8 @@ const { values, positionals } = parseArgs({
   options: { rounds: { type: 'string', default: '5' } },
 });
 
+const GIB = 1024 ** 3;
+
 function spread(samples: readonly number[]): string {
   if (samples.length === 0) return '–';
   const sorted = [...samples].sort((a, b) => a - b);
@@ -26,7 +28,7 @@ async function repeat(scenario: Scenario, rounds: number): Promise<number> {
   const broken: string[] = [];
   for (let round = 0; round < rounds; round++) {
     try {
-      outcomes.push(await runScenario(scenario, scenario.bytes));
+      outcomes.push(await runScenario(scenario, GIB));
     } catch (error) {
       broken.push(error instanceof Error ? error.message : String(error));
     }

@@ -1,5 +1,5 @@
-// Two processes with a transfer between them, and somebody who breaks things meanwhile. Both may
-// live in network namespaces of a lab; what they print is kept with its time.
+// Two processes with a transfer between them, and somebody who breaks things meanwhile. Each lives
+// in a network namespace of the lab; what they print is kept with its time.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
@@ -73,8 +73,7 @@ export class FaultPeer {
 }
 
 export interface FaultRunOptions {
-  /** Both ends in one network, where absent. */
-  readonly lab?: NetLab;
+  readonly lab: NetLab;
   readonly bytes: number;
   readonly operation: 'write' | 'read';
   readonly settings?: Partial<SettingValues>;
@@ -93,9 +92,9 @@ export class FaultRun {
   /** Starts both; returns when the transfer has been posted. */
   static async start(options: FaultRunOptions): Promise<FaultRun> {
     const { lab } = options;
-    const host = lab?.links[0]?.rightHost ?? '127.0.0.1';
+    const host = lab.links[0]?.rightHost ?? '';
     const make = (role: 'target' | 'initiator', extra: Partial<FaultPeerOptions>): FaultPeer => {
-      const nics = lab?.links.map((link) => (role === 'target' ? link.rightNic : link.leftNic));
+      const nics = lab.links.map((link) => (role === 'target' ? link.rightNic : link.leftNic));
       const peer: FaultPeerOptions = {
         host,
         port: PORT,
@@ -104,7 +103,7 @@ export class FaultRun {
         settings: {
           'trust.secret': SECRET,
           'flow.channels': 4,
-          'session.nics': (nics ?? []).join(','),
+          'session.nics': nics.join(','),
           ...options.settings,
         },
         ...(options.deadlineMs === undefined ? {} : { deadlineMs: options.deadlineMs }),
@@ -112,7 +111,7 @@ export class FaultRun {
       };
       const words = [process.execPath, MAIN, role, JSON.stringify(peer)];
       const end = role === 'target' ? 'right' : 'left';
-      return new FaultPeer(lab === undefined ? words : lab.inside(end, words));
+      return new FaultPeer(lab.inside(end, words));
     };
     const target = make('target', {});
     const { descriptor } = await target.next('port', (fact) => fact.port !== undefined);
