@@ -132,6 +132,12 @@ const LANE_WORDS: readonly Word[] = [
     writer: 'lane',
     meaning: 'float64: CPU on which the lane started',
   },
+  {
+    name: 'drained',
+    offset: layout.LANE_DRAINED * FLOAT,
+    writer: 'lane',
+    meaning: 'float64, bytes that came and were thrown away',
+  },
 ];
 
 const RING_WORDS: readonly Word[] = [

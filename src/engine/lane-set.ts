@@ -8,6 +8,7 @@ import { LaneCore, laneRings } from '../lane/lane-core.js';
 import type { LaneWorkerData } from '../lane/lane-worker.js';
 import {
   ENGINE_MAIN_SLEEPS,
+  LANE_DRAINED,
   LANE_LAST_CPU,
   LANE_SLEEP_COUNT,
   LANE_SLEEPS,
@@ -80,6 +81,8 @@ export interface LaneStats {
   readonly sleeps: number;
   /** CPU on which it was seen last. */
   readonly cpu: number;
+  /** Bytes that came and were thrown away: of refused writes, and of reads given up meanwhile. */
+  readonly drainedBytes: number;
   /** CPUs to which it was pinned; empty when it was not. */
   readonly pinnedTo: readonly number[];
 }
@@ -264,6 +267,7 @@ export class LaneSet {
       turns: read(lane, LANE_TURNS),
       sleeps: read(lane, LANE_SLEEP_COUNT),
       cpu: read(lane, LANE_LAST_CPU),
+      drainedBytes: read(lane, LANE_DRAINED),
       pinnedTo: this.#options.cpus[index] ?? [],
     }));
   }

@@ -178,7 +178,6 @@ export class Channel {
   // Totals since the channel was added.
   sentBytes = 0;
   receivedBytes = 0;
-  drainedBytes = 0;
 
   constructor(options: ChannelOptions) {
     this.port = options.port;

@@ -68,6 +68,7 @@ import { type LaneCore, SINK_BYTES } from './lane-core.js';
 import {
   ENGINE_NOTIFICATIONS,
   EVENT_RESERVE_BYTES,
+  LANE_DRAINED,
   FAIL_DEVICE,
   TRANSFER_FAILURE,
   TRANSFER_PAIRS_AT,
@@ -213,7 +214,8 @@ function expectChecksum(channel: Channel, word: number): void {
 // Refused bytes are read and dropped: the stream goes on behind them.
 function drainPayload(core: LaneCore, channel: Channel): void {
   let left = channel.payloadLeft;
-  channel.drainedBytes += left;
+  const drained = core.controlAt / 8 + LANE_DRAINED;
+  core.float64[drained] = core.float64[drained]! + left;
   channel.frameRegion = -1;
   channel.segmentIndex = 0;
   channel.segmentCount = 0;

@@ -6,9 +6,18 @@ import { test } from 'node:test';
 import { seededRandom } from '../base/random.js';
 import { addRegion, block, LanePair } from '../testing/lane-pair.js';
 import { fillPattern, findMismatch } from '../testing/pattern.js';
-import { FAIL_BOUNDS, FAIL_CANCELLED, FAIL_KEY, FAIL_RIGHTS, FAIL_STALE } from './layout.js';
+import {
+  FAIL_BOUNDS,
+  FAIL_CANCELLED,
+  FAIL_KEY,
+  FAIL_RIGHTS,
+  FAIL_STALE,
+  LANE_DRAINED,
+  TRANSFER_CLAIM,
+  TRANSFER_REMAINING,
+  transferWord,
+} from './layout.js';
 import { COMMAND_CANCEL, EVENT_FINISHED, EVENT_NOTIFICATION, EVENT_REFUSED } from './messages.js';
-import { TRANSFER_CLAIM, TRANSFER_REMAINING, transferWord } from './layout.js';
 
 const LINKS = {
   'calls that take all': {},
@@ -246,6 +255,23 @@ test('lane: after a cancel finished no further byte lands, and the session goes 
   assert.equal(remote.memory.filter((byte) => byte === 1).length, landed);
   assert.equal(pair.b.regions.users(remote.region), 0);
   assert.equal(pair.finish(pair.a.post('write', [block(local.region, remote.region, 4096)])), 0);
+});
+
+test('lane: what comes of a read that was cancelled is thrown away and counted', () => {
+  const link = { pipeBytes: 8192 };
+  const pair = new LanePair({ seed: 10, chunkBytes: 4096, windowChunks: 4, link });
+  const local = addRegion(pair.a, 400_000);
+  const remote = addRegion(pair.b, 400_000);
+  remote.memory.fill(1);
+  const drained = (): number => {
+    return pair.a.core.float64[pair.a.core.controlAt / 8 + LANE_DRAINED] ?? 0;
+  };
+  const slot = pair.a.post('read', [block(local.region, remote.region, 400_000)]);
+  pair.run(() => local.memory[20_000] === 1);
+  assert.equal(drained(), 0);
+  pair.a.command(COMMAND_CANCEL, [slot, pair.a.transfers.generation(slot)]);
+  assert.equal(pair.finish(slot), FAIL_CANCELLED);
+  assert.ok(drained() > 0 && drained() <= 4 * 4096, 'at most a window was under way');
 });
 
 test('lane: sequence numbers beyond 2^31 go on counting', () => {

@@ -180,6 +180,8 @@ export const LANE_STOP = 32;
 export const LANE_TURNS = 64;
 export const LANE_SLEEP_COUNT = 65;
 export const LANE_LAST_CPU = 66;
+/** Bytes that came and were thrown away: of refused writes, and of reads given up meanwhile. */
+export const LANE_DRAINED = 67;
 /** Zero-copy counters of the channels with index 0 … 15, four Float64 each. */
 export const LANE_ZERO_COPY = 128;
 
