@@ -123,10 +123,10 @@ function checkConflicts(values: SettingValues): void {
       `lane.count: ${values['lane.count']} lanes need threads, but lane.progress is caller`,
     );
   }
-  if (values['session.local'] === 'shm' && values['socket.zeroCopy']) {
+  if (values['session.local'] === 'shm' && values['socket.sendBy'] === 'zerocopy') {
     throw new TcpxError(
       'ERR_CONFIG_CONFLICT',
-      'socket.zeroCopy: session.local is shm, where no payload goes through a socket',
+      'socket.sendBy: zerocopy, but session.local is shm, where no payload goes through a socket',
     );
   }
   if (values['bench.blockBytes'] > values['bench.sizeBytes']) {

@@ -280,13 +280,17 @@ export const ENGINE_SETTINGS = {
     summary: 'TCP_USER_TIMEOUT: how long sent data may stay unacknowledged; 0 leaves the default.',
     cost: 'Too low breaks connections on short outages.',
   },
-  'socket.zeroCopy': {
-    kind: 'boolean',
-    fallback: false,
-    flag: 'zero-copy',
-    summary: 'MSG_ZEROCOPY for written payload of 16 KiB and more: sent from where it lies.',
+  'socket.sendBy': {
+    kind: 'choice',
+    fallback: 'splice',
+    choices: ['splice', 'copy', 'zerocopy'],
+    flag: 'send-by',
+    summary:
+      'How written payload leaves: as references to its pages (`splice`, for runs of 64 KiB and ' +
+      'more), with MSG_ZEROCOPY (`zerocopy`, from 16 KiB on), or copied by the kernel.',
     cost:
-      'A system call per chunk instead of one per batch; over loopback the kernel copies anyway. ' +
-      'Needs a locked-memory limit (ulimit -l) of the bytes in flight, else falls back.',
+      'By reference, the source must not change before the transfer is confirmed. `splice` has a ' +
+      'pipe per channel. `zerocopy` is copied over loopback anyway, and needs a locked-memory ' +
+      'limit (ulimit -l) of the bytes in flight, else falls back.',
   },
 } as const satisfies Readonly<Record<string, Setting>>;

@@ -30,7 +30,7 @@ export function formatBenchResult(result: BenchResult): string {
     `verified        ${describeVerified(result)}`,
     `channels        ${describeChannels(result)}`,
     `lanes           ${describeLanes(result)}`,
-    ...(result.config['socket.zeroCopy'] === true
+    ...(result.config['socket.sendBy'] === 'zerocopy'
       ? [`zero-copy       ${describeZeroCopy(result)}`]
       : []),
     ...describePlugin(result),

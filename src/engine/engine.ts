@@ -331,7 +331,7 @@ export class Engine {
     return systemClock.nowUs();
   }
 
-  /** What zero-copy sends came to, by channel; empty where socket.zeroCopy is off. */
+  /** What sends by reference came to, by channel; empty where socket.sendBy is copy. */
   zeroCopyStats(): ZeroCopyStats[] {
     this.#assertOpen();
     return this.#lanes.zeroCopy();

@@ -13,7 +13,7 @@ type Chosen =
   | 'progress'
   | 'spinUs'
   | 'cpus'
-  | 'isZeroCopy'
+  | 'sendBy'
   | 'stallUs'
   | 'isChecked'
   | 'receiveBytes';
@@ -35,7 +35,7 @@ export function laneChoice(config: Config): Pick<LaneSetOptions, Chosen> {
       listNics(config),
       values['lane.count'],
     ),
-    isZeroCopy: values['socket.zeroCopy'],
+    sendBy: values['socket.sendBy'],
     stallUs: values['session.stallMs'] * 1000,
     isChecked: values['flow.checksum'],
     receiveBytes: values['flow.receiveBytes'],

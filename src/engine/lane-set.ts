@@ -31,6 +31,7 @@ import {
 import { type FixedMemory, type MemorySource, mappedMemory } from '../memory/fixed-memory.js';
 import type { GpuProvider } from '../memory/staging-device.js';
 import { closeDoorbell, createDoorbell, ringDoorbell } from '../transport/tcp/readiness.js';
+import type { SendBy } from '../transport/stream-port.js';
 import { readZeroCopy, type ZeroCopyStats } from './zero-copy-stats.js';
 import { WakePipe } from '../transport/tcp/wake-pipe.js';
 
@@ -42,7 +43,7 @@ export interface LaneSetOptions {
   /** CPUs per lane; an empty list leaves the lane unpinned. */
   readonly cpus: readonly (readonly number[])[];
   readonly controlFd: number;
-  readonly isZeroCopy: boolean;
+  readonly sendBy: SendBy;
   readonly staging: StagingChoice;
   readonly stallUs: number;
   readonly isChecked: boolean;
@@ -113,7 +114,7 @@ export class LaneSet {
   }
 
   #inlineLane(laneIndex: number): InlineLane {
-    const { shape, sessionCount, isZeroCopy, stallUs, inline, memory } = this.#options;
+    const { shape, sessionCount, sendBy, stallUs, inline, memory } = this.#options;
     const { isChecked, receiveBytes, staging } = this.#options;
     const core = new LaneCore({
       shared: this.shared,
@@ -121,7 +122,7 @@ export class LaneSet {
       laneIndex,
       sessionCount,
       ackDelayTurns: 1,
-      isZeroCopy,
+      sendBy,
       staging: { provider: staging.openProvider(), stagingBytes: staging.stagingBytes },
       stallUs,
       isChecked,
@@ -148,7 +149,7 @@ export class LaneSet {
   }
 
   #startWorker(lane: LaneHandle, laneIndex: number): Promise<void> {
-    const { shape, sessionCount, spinUs, cpus, controlFd, isZeroCopy } = this.#options;
+    const { shape, sessionCount, spinUs, cpus, controlFd, sendBy } = this.#options;
     const { stallUs, isChecked, receiveBytes } = this.#options;
     const { stagingBytes, gpuModule } = this.#options.staging;
     const workerData: LaneWorkerData = {
@@ -162,7 +163,7 @@ export class LaneSet {
       wakeFd: this.#wakePipe?.writeFd ?? -1,
       spinUs,
       cpus: cpus[laneIndex] ?? [],
-      isZeroCopy,
+      sendBy,
       stagingBytes,
       gpuModule,
       stallUs,
@@ -274,7 +275,7 @@ export class LaneSet {
 
   /** Zero-copy sends by channel index, all sessions and lanes together; empty where it is off. */
   zeroCopy(): ZeroCopyStats[] {
-    if (!this.#options.isZeroCopy) return [];
+    if (this.#options.sendBy === 'copy') return [];
     const controlsAt = this.#lanes.map((lane) => lane.controlAt);
     return readZeroCopy(this.shared.float64, controlsAt);
   }

@@ -8,6 +8,6 @@ export function socketTuning(config: Config): SocketTuning {
     bufferBytes: config.values['socket.bufferBytes'],
     congestion: config.values['socket.congestion'],
     userTimeoutMs: config.values['socket.userTimeoutMs'],
-    isZeroCopy: config.values['socket.zeroCopy'],
+    isZeroCopy: config.values['socket.sendBy'] === 'zerocopy',
   };
 }

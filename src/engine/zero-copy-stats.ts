@@ -1,4 +1,4 @@
-// What the zero-copy sends of each channel came to, read from the lanes' counters.
+// What the sends by reference of each channel came to, read from the lanes' counters.
 
 import { CHANNELS_MAX, LANE_ZERO_COPY } from '../lane/layout.js';
 import {
@@ -11,13 +11,13 @@ import {
 
 export interface ZeroCopyStats {
   readonly channel: number;
-  /** Calls that the kernel took with MSG_ZEROCOPY; their reports may still be under way. */
+  /** Calls that the kernel took by reference; reports of MSG_ZEROCOPY may still be under way. */
   readonly sends: number;
   /** Of them: sent from where the bytes lay. */
   readonly zeroCopied: number;
   /** Of them: copied by the kernel after all. */
   readonly copied: number;
-  /** Calls that went the ordinary way for want of room to note the pages. */
+  /** Calls that went the ordinary way because the kernel could not note the pages. */
   readonly fallbacks: number;
 }
 

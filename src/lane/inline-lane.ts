@@ -4,16 +4,16 @@
 import { type Clock, systemClock } from '../base/clock.js';
 import type { ShmLink } from '../transport/shm/shm-file.js';
 import { ShmPort } from '../transport/shm/shm-port.js';
-import type { StreamPort } from '../transport/stream-port.js';
+import type { SendBy, StreamPort } from '../transport/stream-port.js';
 import { TcpPort } from '../transport/tcp/tcp-port.js';
 import type { LaneHooks } from './lane-commands.js';
 import { destroyLaneCore, type LaneCore, zeroCopyCounters } from './lane-core.js';
 import { stepLane } from './lane-step.hot.js';
 
 /** Makes a port of the descriptor that came with a channel. */
-export type PortOpener = (fd: number, counters: Float64Array | undefined) => StreamPort;
+export type PortOpener = (fd: number, sendBy: SendBy, counters: Float64Array) => StreamPort;
 
-const openTcpPort: PortOpener = (fd, counters) => new TcpPort(fd, counters);
+const openTcpPort: PortOpener = (fd, sendBy, counters) => new TcpPort(fd, sendBy, counters);
 /** Health is looked at once in so many polls: asking for the time costs as much as a poll. */
 const HEALTH_STEPS = 64;
 
@@ -41,7 +41,7 @@ export class InlineLane implements LaneHooks {
 
   openPort(fd: number, channelIndex: number, link: ShmLink | undefined): StreamPort {
     if (link !== undefined) return new ShmPort(fd, link);
-    return this.#open(fd, zeroCopyCounters(this.core, channelIndex));
+    return this.#open(fd, this.core.sendBy, zeroCopyCounters(this.core, channelIndex));
   }
 
   onChannelAdded(): void {

@@ -14,7 +14,7 @@ import {
   type SharedShape,
   sharedOffsets,
 } from './layout.js';
-import { ZERO_COPY_COUNTERS } from '../transport/stream-port.js';
+import { type SendBy, ZERO_COPY_COUNTERS } from '../transport/stream-port.js';
 import { RecordRing } from './record-ring.js';
 import { LaneStaging, type LaneStagingOptions } from './stager.js';
 
@@ -29,7 +29,7 @@ export interface LaneCoreOptions {
   /** Turns for which an acknowledgement waits for a frame to ride on: 1 when callers drive. */
   readonly ackDelayTurns: number;
   /** Whether large payload goes by MSG_ZEROCOPY. */
-  readonly isZeroCopy: boolean;
+  readonly sendBy: SendBy;
   /** Where GPUs come from, and how much memory is pinned for each; none without. */
   readonly staging?: LaneStagingOptions;
   /** How long a channel with something in flight may stand still. */
@@ -84,7 +84,7 @@ export class LaneCore {
   readonly memory: MemorySource;
   readonly staging: LaneStaging;
   readonly ackDelayTurns: number;
-  readonly isZeroCopy: boolean;
+  readonly sendBy: SendBy;
   readonly stallUs: number;
   readonly isChecked: boolean;
   readonly receiveBytes: number;
@@ -120,7 +120,7 @@ export class LaneCore {
     this.sink = this.memory.create(SINK_BYTES);
     this.staging = new LaneStaging(options.staging ?? NO_STAGING);
     this.ackDelayTurns = options.ackDelayTurns;
-    this.isZeroCopy = options.isZeroCopy;
+    this.sendBy = options.sendBy;
     this.stallUs = options.stallUs;
     this.isChecked = options.isChecked;
     this.receiveBytes = options.receiveBytes;
@@ -140,9 +140,8 @@ export function destroyLaneCore(core: LaneCore): void {
   core.memory.destroy(core.sink);
 }
 
-/** Where the port of a channel counts its zero-copy sends; undefined where it makes none. */
-export function zeroCopyCounters(core: LaneCore, channelIndex: number): Float64Array | undefined {
-  if (!core.isZeroCopy) return undefined;
+/** Where the port of a channel counts its sends by reference. */
+export function zeroCopyCounters(core: LaneCore, channelIndex: number): Float64Array {
   const first = core.controlAt / 8 + LANE_ZERO_COPY + channelIndex * ZERO_COPY_COUNTERS;
   return core.float64.subarray(first, first + ZERO_COPY_COUNTERS);
 }

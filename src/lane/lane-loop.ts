@@ -62,7 +62,7 @@ export class LaneLoop implements LaneHooks {
 
   openPort(fd: number, channelIndex: number, link: ShmLink | undefined): StreamPort {
     if (link !== undefined) return new ShmPort(fd, link);
-    return new TcpPort(fd, zeroCopyCounters(this.#core, channelIndex));
+    return new TcpPort(fd, this.#core.sendBy, zeroCopyCounters(this.#core, channelIndex));
   }
 
   onChannelAdded(channel: Channel): void {

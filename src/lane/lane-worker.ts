@@ -1,5 +1,6 @@
 // Entry of a lane's worker thread: opens the shared memory, pins itself, runs the loop.
 
+import type { SendBy } from '../transport/stream-port.js';
 import { parentPort, workerData } from 'node:worker_threads';
 import { openFixedMemory } from '../memory/fixed-memory.js';
 import { openGpuProvider } from '../memory/gpu-staging.js';
@@ -20,7 +21,7 @@ export interface LaneWorkerData {
   readonly wakeFd: number;
   readonly spinUs: number;
   readonly cpus: readonly number[];
-  readonly isZeroCopy: boolean;
+  readonly sendBy: SendBy;
   readonly stagingBytes: number;
   /** Address of a module that stands in for CUDA; empty: CUDA. */
   readonly gpuModule: string;
@@ -41,7 +42,7 @@ const core = new LaneCore({
   laneIndex: data.laneIndex,
   sessionCount: data.sessionCount,
   ackDelayTurns: 0,
-  isZeroCopy: data.isZeroCopy,
+  sendBy: data.sendBy,
   staging: { provider, stagingBytes: data.stagingBytes },
   stallUs: data.stallUs,
   isChecked: data.isChecked,

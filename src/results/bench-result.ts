@@ -33,7 +33,7 @@ export interface BenchResult {
   readonly kernel?: KernelDelta;
   /** Where the initiator's lanes ran; empty where callers drive. */
   readonly laneCpus: readonly { readonly cpu: number; readonly pinnedTo: readonly number[] }[];
-  /** The initiator's sends by reference, by channel; empty without --zero-copy. */
+  /** The initiator's sends by reference, by channel; empty with --send-by copy. */
   readonly zeroCopy: readonly ZeroCopyResult[];
   readonly config: Readonly<Record<string, string | number | boolean>>;
   readonly host: HostFacts;

@@ -79,7 +79,7 @@ export class LaneEnd implements LaneHooks {
       laneIndex: 0,
       sessionCount: 4,
       ackDelayTurns: 0,
-      isZeroCopy: false,
+      sendBy: 'copy',
       ...(gpuSeed === undefined ? {} : { staging: simulatedStaging(gpuSeed) }),
       stallUs: STALL_US,
       isChecked: agreement.isChecked ?? false,

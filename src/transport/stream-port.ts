@@ -6,18 +6,24 @@ export const WOULD_BLOCK = -11;
 /** Entries of a vector. */
 export const VECTOR_ENTRIES_MAX = 1024;
 
+/**
+ * How large ranges leave: copied by the kernel; as references to their pages through a pipe; or
+ * with MSG_ZEROCOPY, where the kernel reports what came of it.
+ */
+export type SendBy = 'copy' | 'splice' | 'zerocopy';
+
 /** Shorter ranges are always copied: heads and tables, whose memory is reused after a send. */
 export const ZERO_COPY_BYTES_MIN = 16 * 1024;
 
-// What a port counts of its zero-copy sends, by position.
+// What a port counts of its sends by reference, by position.
 export const ZERO_COPY_COUNTERS = 4;
-/** Calls that the kernel took with MSG_ZEROCOPY. */
+/** Calls that the kernel took by reference. */
 export const ZERO_COPY_SENDS = 0;
-/** Of them: reported as sent from where the bytes lay. */
+/** Of them: sent from where the bytes lay, as the kernel reports it; all that were spliced. */
 export const ZERO_COPY_DONE = 1;
 /** Of them: reported as copied after all (loopback, a NIC that cannot gather). */
 export const ZERO_COPY_COPIED = 2;
-/** Calls for which the kernel had no room to note the pages; sent the ordinary way. */
+/** Calls for which the kernel could not note the pages; sent the ordinary way. */
 export const ZERO_COPY_FALLBACKS = 3;
 
 export interface StreamPort {

@@ -133,8 +133,8 @@ test('shm: asked for by one end alone is refused at both, naming the setting', a
 });
 
 test('shm: with zero-copy sends it is a contradiction', async () => {
-  const both = openEngine({ ...SHM, 'socket.zeroCopy': true });
-  await assert.rejects(both, withCode('ERR_CONFIG_CONFLICT', /socket\.zeroCopy/));
+  const both = openEngine({ ...SHM, 'socket.sendBy': 'zerocopy' });
+  await assert.rejects(both, withCode('ERR_CONFIG_CONFLICT', /socket\.sendBy/));
 });
 
 const canUnshare = spawnSync('unshare', ['--mount', 'true']).status === 0;

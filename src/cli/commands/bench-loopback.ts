@@ -60,7 +60,7 @@ export const BENCH_SETTINGS: readonly SettingName[] = [
   'session.ctrlInterface',
   'socket.bufferBytes',
   'socket.congestion',
-  'socket.zeroCopy',
+  'socket.sendBy',
   ...TCPX_BENCH_SETTINGS,
 ];
 

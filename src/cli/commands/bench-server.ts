@@ -41,7 +41,7 @@ export const benchServerCommand: Command = {
     'socket.bufferBytes',
     'socket.congestion',
     'socket.userTimeoutMs',
-    'socket.zeroCopy',
+    'socket.sendBy',
     'bench.provider',
     ...TCPX_BENCH_SETTINGS,
   ],

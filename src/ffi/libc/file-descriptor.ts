@@ -20,6 +20,11 @@ const writeC = bindFunction<(fd: number, addr: number, bytes: number) => number>
   'int64_t write(int fd, uintptr_t addr, size_t bytes)',
 );
 
+const fcntlC = bindFunction<(fd: number, command: number, value: number) => number>(
+  'int fcntl(int fd, int command, int value)',
+);
+const F_SETPIPE_SZ = 1031;
+
 const flockC = bindFunction<(fd: number, operation: number) => number>(
   'int flock(int fd, int operation)',
 );
@@ -43,6 +48,11 @@ export interface Pipe {
 export function createPipe(): Pipe {
   checkCall('pipe2', '', resultOrErrno(pipe2C(scratchAddr, O_NONBLOCK | O_CLOEXEC)));
   return { readFd: scratchView.getInt32(0, true), writeFd: scratchView.getInt32(4, true) };
+}
+
+/** Asks for room for so many bytes of whole pages; what it has then, or −errno. */
+export function growPipe(fd: number, bytes: number): number {
+  return resultOrErrno(fcntlC(fd, F_SETPIPE_SZ, bytes));
 }
 
 export function createEventFd(): number {

@@ -36,6 +36,11 @@ export function setIov(table: IovTable, index: number, addr: number, bytes: numb
   words[word + 3] = bytes / TWO_32;
 }
 
+export function iovAddr(table: IovTable, index: number): number {
+  const word = IOV_WORD + index * WORDS_PER_IOV;
+  return table.words[word + 1]! * TWO_32 + table.words[word]!;
+}
+
 export function iovBytes(table: IovTable, index: number): number {
   const word = IOV_WORD + index * WORDS_PER_IOV;
   return table.words[word + 3]! * TWO_32 + table.words[word + 2]!;

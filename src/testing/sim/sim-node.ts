@@ -104,7 +104,7 @@ export class SimNode {
       spinUs: 0,
       cpus: [],
       controlFd: -1,
-      isZeroCopy: false,
+      sendBy: 'copy',
       stallUs: limits.stallMs * 1000,
       isChecked,
       receiveBytes,

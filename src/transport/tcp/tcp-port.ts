@@ -11,7 +11,9 @@ import {
 import { createIovTable, destroyIovTable, type IovTable } from '../../ffi/libc/message.js';
 import { abortOnClose, unconfirmedBytes } from '../../ffi/libc/socket.js';
 import { readTcpInfo } from '../../ffi/libc/tcp-info.js';
-import type { StreamPort } from '../stream-port.js';
+import type { SendBy, StreamPort } from '../stream-port.js';
+import { sendSpliced } from './splice-send.hot.js';
+import { SpliceState } from './splice-state.js';
 import { sendZeroCopy } from './zero-copy-send.hot.js';
 import { ZeroCopyState } from './zero-copy-state.js';
 
@@ -20,18 +22,18 @@ export class TcpPort implements StreamPort {
   readonly #sendTable: IovTable;
   readonly #receiveTable: IovTable;
   readonly #zeroCopy: ZeroCopyState | undefined;
+  readonly #splice: SpliceState | undefined;
   #firstAddr = 0;
   #firstBytes = 0;
 
-  /** With counters, held ranges go by MSG_ZEROCOPY; the socket has SO_ZEROCOPY set. */
-  constructor(fd: number, zeroCopyCounters?: Float64Array) {
+  /** How held ranges go; for `zerocopy` the socket has SO_ZEROCOPY set. */
+  constructor(fd: number, sendBy: SendBy, counters: Float64Array) {
     this.fd = fd;
     this.#sendTable = createIovTable();
     this.#receiveTable = createIovTable();
-    this.#zeroCopy =
-      zeroCopyCounters === undefined
-        ? undefined
-        : new ZeroCopyState(fd, this.#sendTable, zeroCopyCounters);
+    const table = this.#sendTable;
+    this.#zeroCopy = sendBy === 'zerocopy' ? new ZeroCopyState(fd, table, counters) : undefined;
+    this.#splice = sendBy === 'splice' ? new SpliceState(fd, table, counters) : undefined;
   }
 
   setSend(index: number, addr: number, bytes: number): void {
@@ -40,7 +42,12 @@ export class TcpPort implements StreamPort {
 
   send(first: number, count: number, isHeld: boolean): number {
     if (isHeld && this.#zeroCopy !== undefined) return sendZeroCopy(this.#zeroCopy, first, count);
-    return sendVector(this.fd, this.#sendTable, first, count - first, 0);
+    const splice = this.#splice;
+    if (splice === undefined) return sendVector(this.fd, this.#sendTable, first, count - first, 0);
+    if (isHeld || splice.pipeBytes > 0) return sendSpliced(splice, first, count);
+    const sent = sendVector(this.fd, this.#sendTable, first, count - first, 0);
+    if (sent > 0) splice.sentBytes += sent;
+    return sent;
   }
 
   advanceSend(first: number, bytes: number): number {
@@ -72,8 +79,9 @@ export class TcpPort implements StreamPort {
   }
 
   close(isAborted: boolean): void {
-    if (isAborted) abortOnClose(this.fd);
+    if (isAborted || this.#splice?.isReferring(this.queuedBytes()) === true) abortOnClose(this.fd);
     this.#zeroCopy?.close();
+    this.#splice?.close();
     closeFd(this.fd);
     destroyIovTable(this.#sendTable);
     destroyIovTable(this.#receiveTable);

@@ -1,10 +1,11 @@
-// `tcpx bench loopback --zero-copy`: what went by reference is counted, and every byte is right.
+// `tcpx bench loopback --send-by`: what went by reference is counted, and every byte is right.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { BenchResult } from '../../src/results/bench-result.js';
 import { runChild, runTcpx } from './child.js';
 
+const ZERO_COPY = ['--send-by', 'zerocopy'];
 const BENCH = ['bench', 'loopback', '--size', '4MiB', '--iters', '4', '--warmup', '1'];
 
 async function bench(words: readonly string[]): Promise<BenchResult> {
@@ -15,11 +16,11 @@ async function bench(words: readonly string[]): Promise<BenchResult> {
   return result;
 }
 
-describe('bench --zero-copy', () => {
+describe('bench --send-by', () => {
   for (const words of [[], ['--channels', '2', '--lanes', '2'], ['--progress', 'caller']]) {
     test(`zero-copy: writes are sent and verified, ${words.join(' ') || 'one lane'}`, async () => {
-      const result = await bench(['--zero-copy', ...words]);
-      assert.equal(result.config['socket.zeroCopy'], true);
+      const result = await bench([...ZERO_COPY, ...words]);
+      assert.equal(result.config['socket.sendBy'], 'zerocopy');
       assert.equal(result.zeroCopy.length, result.channels);
       for (const { sends, zeroCopied, copied, fallbacks } of result.zeroCopy) {
         assert.ok(sends > 0, `${sends} sends`);
@@ -29,16 +30,32 @@ describe('bench --zero-copy', () => {
   }
 
   test('zero-copy: an initiator that reads sends nothing by reference', async () => {
-    const result = await bench(['--zero-copy', '--op', 'read']);
+    const result = await bench([...ZERO_COPY, '--op', 'read']);
     assert.deepEqual(result.zeroCopy, []);
   });
 
-  test('zero-copy: without the flag nothing is counted', async () => {
-    assert.deepEqual((await bench([])).zeroCopy, []);
+  test('copy: nothing is counted', async () => {
+    assert.deepEqual((await bench(['--send-by', 'copy'])).zeroCopy, []);
+  });
+
+  for (const words of [[], ['--channels', '2', '--lanes', '2'], ['--chunk', '4MiB']]) {
+    test(`splice: writes go by reference and verify, ${words.join(' ') || 'default'}`, async () => {
+      const result = await bench(words);
+      assert.equal(result.config['socket.sendBy'], 'splice');
+      assert.equal(result.zeroCopy.length, result.channels);
+      for (const { sends, zeroCopied, copied, fallbacks } of result.zeroCopy) {
+        assert.ok(sends > 0, `${sends} sends`);
+        assert.deepEqual([zeroCopied, copied, fallbacks], [sends, 0, 0]);
+      }
+    });
+  }
+
+  test('splice: short blocks are copied', async () => {
+    assert.deepEqual((await bench(['--block', '8KiB'])).zeroCopy, []);
   });
 
   test('zero-copy: the report says that the kernel copied', async () => {
-    const { exitCode, stderr } = await runTcpx([...BENCH, '--zero-copy']);
+    const { exitCode, stderr } = await runTcpx([...BENCH, ...ZERO_COPY]);
     assert.equal(exitCode, 0, stderr);
     assert.match(stderr, /^zero-copy +0 of \d+ sends, the kernel copied all/m);
   });
@@ -51,7 +68,7 @@ describe('bench --zero-copy', () => {
       t.skip('needs setpriv and prlimit, and the right to drop CAP_IPC_LOCK');
       return;
     }
-    const words = [process.execPath, 'bin/tcpx.js', ...BENCH, '--json', '--zero-copy'];
+    const words = [process.execPath, 'bin/tcpx.js', ...BENCH, '--json', ...ZERO_COPY];
     const { exitCode, stdout, stderr } = await runChild('setpriv', [...probe, ...words]);
     assert.equal(exitCode, 0, stderr);
     const result = JSON.parse(stdout) as BenchResult;

@@ -1,0 +1,50 @@
+// What a port needs to send by splice: its vector, a pipe, and how far into the stream the kernel
+// refers to memory that is not its own.
+
+import { closeFd, createPipe, growPipe } from '../../ffi/libc/file-descriptor.js';
+import { createIovTable, destroyIovTable, type IovTable } from '../../ffi/libc/message.js';
+
+/** Room for the pages of one chunk, up to what every user may ask for. */
+const PIPE_BYTES = 1024 * 1024;
+
+export class SpliceState {
+  readonly fd: number;
+  readonly table: IovTable;
+  /** ZERO_COPY_SENDS … of stream-port; other ports may count in the same place. */
+  readonly counters: Float64Array;
+  readonly #pipe = createPipe();
+  readonly readFd = this.#pipe.readFd;
+  readonly writeFd = this.#pipe.writeFd;
+  /** What goes into the pipe next: a run of the vector, its first entry perhaps shortened. */
+  readonly part: IovTable = createIovTable();
+  /** Bytes in the pipe: the first ones of what is left of the vector. */
+  pipeBytes = 0;
+  /** Whether others follow those at once. */
+  isMore = false;
+  /** Within one call: the entry that is next, its bytes that went, bytes of the run. */
+  index = 0;
+  doneBytes = 0;
+  runBytes = 0;
+  /** Bytes sent so far, and the end of the last ones that went by reference. */
+  sentBytes = 0;
+  referredBytes = 0;
+
+  constructor(fd: number, table: IovTable, counters: Float64Array) {
+    this.fd = fd;
+    this.table = table;
+    this.counters = counters;
+    // Refused to a user with many pipes: then a chunk takes more calls.
+    growPipe(this.writeFd, PIPE_BYTES);
+  }
+
+  /** Whether the kernel may still send from memory that its owner is about to have back. */
+  isReferring(unconfirmedBytes: number): boolean {
+    return this.sentBytes - unconfirmedBytes < this.referredBytes || this.pipeBytes > 0;
+  }
+
+  close(): void {
+    closeFd(this.readFd);
+    closeFd(this.writeFd);
+    destroyIovTable(this.part);
+  }
+}
