@@ -63,6 +63,16 @@ test('irq run: SETUP_IRQ_AFFINITY=1 binds before and puts back after', () => {
   assert.equal(allAffinities(), before);
 });
 
+test('irq run --setup: a state folder that cannot be made is exit 3 before anything is bound', () => {
+  const before = allAffinities();
+  const state = join(root, 'proc/interrupts/state');
+  const { stderr, status } = irqRun(['--setup', '--no-baseline', '--state', state]);
+  assert.equal(status, 3, stderr);
+  assert.match(stderr, /ERR_CAP_PERMISSION/);
+  assert.doesNotMatch(stderr, /^irq=/m, 'the command did not run');
+  assert.equal(allAffinities(), before);
+});
+
 for (const name of ['VERBOSE', 'UCCL_TCPX_VERBOSE']) {
   test(`irq run: ${name}=1 prints variables, ranges, NIC to channel and GPU, affinity`, () => {
     const { stderr } = irqRun(['--channels', '8'], { [name]: '1' });
