@@ -1,13 +1,13 @@
 // Binding interrupts by a plan and putting them back, as the irq commands do both: checked first,
 // written all or none, recorded in a journal below the state folder.
 
-import { mkdirSync } from 'node:fs';
 import { toTcpxError } from '../base/errors.js';
 import { affinityFolder } from '../host/irq/affinity-store.js';
 import { type ApplyReport, applyPlan } from '../host/irq/apply.js';
 import { type IrqJournal, saveJournal, timeStamp } from '../host/irq/journal.js';
 import type { IrqPlan } from '../host/irq/plan.js';
 import { type RollbackLine, rollBack } from '../host/irq/rollback.js';
+import { makeFolder } from '../host/make-folder.js';
 import type { Invocation, OwnFlag } from './command.js';
 import { checkBeforeApply } from './irq-checks.js';
 import type { IrqHost } from './irq-host.js';
@@ -51,7 +51,7 @@ export function bindByPlan(
 
 function makeStateFolder(folder: string): void {
   try {
-    mkdirSync(folder, { recursive: true });
+    makeFolder(folder);
   } catch (error) {
     throw toTcpxError(error, 'ERR_CAP_PERMISSION', `make state folder ${folder}`);
   }

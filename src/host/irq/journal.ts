@@ -4,7 +4,6 @@
 import {
   closeSync,
   fsyncSync,
-  mkdirSync,
   openSync,
   readdirSync,
   readFileSync,
@@ -13,6 +12,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { TcpxError, toTcpxError } from '../../base/errors.js';
+import { makeFolder } from '../make-folder.js';
 
 export const IRQ_JOURNAL_SCHEMA = 'tcpx.irq-journal/1';
 
@@ -72,7 +72,7 @@ export function saveJournal(folder: string, journal: IrqJournal): void {
 
 export function saveDocument(path: string, folder: string, document: unknown): void {
   try {
-    mkdirSync(folder, { recursive: true });
+    makeFolder(folder);
     writeSynced(`${path}.new`, `${JSON.stringify(document, null, 2)}\n`);
     renameSync(`${path}.new`, path);
   } catch (error) {
