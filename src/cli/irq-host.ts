@@ -1,6 +1,6 @@
 // What the irq commands share: flags, the host below --root, and the request that a policy gets.
 
-import { isAbsolute, join } from 'node:path';
+import { join } from 'node:path';
 import { processEnvironment } from '../base/config.js';
 import { TcpxError } from '../base/errors.js';
 import { type NicBinding, parseBindings } from '../host/bindings.js';
@@ -151,13 +151,25 @@ function loadByIrq(observation: Observation): ReadonlyMap<number, number> {
   return new Map(totals);
 }
 
-export function countFlag(invocation: Invocation, flag: string, fallback: number): number {
+export function countFlag(
+  invocation: Invocation,
+  flag: string,
+  fallback: number,
+  countMin = 0,
+): number {
+  const text = invocation.text(flag);
+  if (text === undefined) return fallback;
+  if (/^\d+$/.test(text) && Number(text) >= countMin) return Number(text);
+  throw numberError(flag, text, `a whole number from ${countMin} on`);
+}
+
+export function secondsFlag(invocation: Invocation, flag: string, fallback: number): number {
   const text = invocation.text(flag);
   if (text === undefined) return fallback;
   if (/^\d+(\.\d+)?$/.test(text)) return Number(text);
-  throw new TcpxError('ERR_USAGE_ARGUMENT', `--${flag}: ${JSON.stringify(text)} is not a number`);
+  throw numberError(flag, text, 'a number of seconds');
 }
 
-export function absolutePath(path: string): string {
-  return isAbsolute(path) ? path : join(process.cwd(), path);
+function numberError(flag: string, text: string, wanted: string): TcpxError {
+  return new TcpxError('ERR_USAGE_ARGUMENT', `--${flag}: ${JSON.stringify(text)} is not ${wanted}`);
 }

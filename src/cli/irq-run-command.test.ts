@@ -90,6 +90,11 @@ test('irq mask: both directions, and a CPU that the host lacks is a usage error'
   assert.match(tcpx(['irq', 'mask', '--mask', mask]).stderr, /list {4}8-21,112-125/);
   assert.equal(tcpx(['irq', 'mask', '208']).status, 2);
   assert.equal(tcpx(['irq', 'mask', '--mask', '0x10']).status, 2);
+  for (const cpus of ['0', '1.5', 'x']) {
+    const { stderr, status } = tcpx(['irq', 'mask', '0', '--cpus', cpus]);
+    assert.equal(status, 2);
+    assert.match(stderr, /^ERR_USAGE_ARGUMENT: --cpus: .* whole number from 1 on/);
+  }
 });
 
 test('irq threads: this very process, its threads and allowed CPUs', () => {

@@ -11,7 +11,7 @@ import { openHost } from '../host/open-host.js';
 import type { HostProbes } from '../host/probes.js';
 import type { Invocation } from './command.js';
 import { ExitCode } from './exit-code.js';
-import { countFlag, rootOf } from './irq-host.js';
+import { rootOf, secondsFlag } from './irq-host.js';
 import { printText } from './print.js';
 
 // irqbalance looks about every ten seconds: a lost binding shows within two readings.
@@ -29,8 +29,8 @@ export interface WatchEvent {
 export async function watchPlan(invocation: Invocation, plan: IrqPlan): Promise<ExitCode> {
   const { files, probes } = openHost(rootOf(invocation));
   const endMs =
-    performance.now() + countFlag(invocation, 'seconds', Number.MAX_SAFE_INTEGER) * 1000;
-  const intervalMs = countFlag(invocation, 'interval', INTERVAL_SECONDS) * 1000;
+    performance.now() + secondsFlag(invocation, 'seconds', Number.MAX_SAFE_INTEGER) * 1000;
+  const intervalMs = secondsFlag(invocation, 'interval', INTERVAL_SECONDS) * 1000;
   const watch = new PlanWatch(plan, files, probes);
   let lossCount = 0;
   for (;;) {

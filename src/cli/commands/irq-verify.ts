@@ -18,10 +18,10 @@ import { openHost } from '../../host/open-host.js';
 import type { Command, Invocation } from '../command.js';
 import { ExitCode } from '../exit-code.js';
 import {
-  countFlag,
   openIrqHost,
   ROOT_FLAG,
   rootOf,
+  secondsFlag,
   STATE_FLAG,
   type IrqHost,
 } from '../irq-host.js';
@@ -87,7 +87,7 @@ async function takeVerdicts(
 ): Promise<readonly LineVerdict[]> {
   const { files } = openHost(rootOf(invocation));
   const earlier = readIrqs(files);
-  await sleepMs(countFlag(invocation, 'seconds', 2) * 1000);
+  await sleepMs(secondsFlag(invocation, 'seconds', 2) * 1000);
   return verifyLines(plan.lines, readIrqs(files), earlier);
 }
 
