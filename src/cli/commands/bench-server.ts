@@ -15,6 +15,7 @@ export const benchServerCommand: Command = {
   summary: 'The target of a two-node benchmark; prints the command line for the client.',
   positionals: '[GPU]',
   positionalsMax: 1,
+  positionalSetting: { index: 0, name: 'bench.gpu' },
   settings: [
     'session.port',
     'session.portIndex',
