@@ -1,7 +1,7 @@
 // A benchmark result as a newcomer reads it.
 
 import { formatCpuList } from '../base/cpu-set.js';
-import { formatBytes, formatUs } from '../base/units.js';
+import { formatBytes, formatUs, plural } from '../base/units.js';
 import type { Receipt } from '../engine/internal.js';
 import type { TcpxReceipt } from '../engine/tcpx/tcpx-receipt.js';
 import type { BenchResult } from '../results/bench-result.js';
@@ -19,7 +19,7 @@ export function formatBenchResult(result: BenchResult): string {
   const what = result.op === 'pingpong' ? 'half round trip' : 'post to confirmed';
   const lines = [
     `${result.op} of ${formatBytes(result.sizeBytes)}${describeBlocks(result)}, ` +
-      `${result.iterations} iterations, ${pathName(result)}, ` +
+      `${plural(result.iterations, 'iteration')}, ${pathName(result)}, ` +
       `${plural(result.channels, 'channel')}, ` +
       describeProgress(result),
     '',
@@ -112,10 +112,6 @@ function describeZeroCopy(result: BenchResult): string {
   if (open > 0) parts.push(`${open} not reported on`);
   if (fallbacks > 0) parts.push(`${fallbacks} fell back to ordinary sends (ulimit -l, optmem_max)`);
   return parts.join(', ');
-}
-
-function plural(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }
 
 /** TCP is what is measured unless somebody asked for shared memory: then it must be said. */
