@@ -3,12 +3,13 @@
 import { statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { TcpxError, toTcpxError } from '../../base/errors.js';
+import { parseLaneBindings } from '../../base/lane-bindings.js';
 import { captureFileName, captureHost, packCapture } from '../../host/capture.js';
 import type { HostModel } from '../../host/model.js';
 import { openHost } from '../../host/open-host.js';
 import { type HostSource, readHost } from '../../host/read-host.js';
 import { drawTopology } from '../../host/topo-svg.js';
-import { describeTopology, parseLaneBindings, type Topology } from '../../host/topology.js';
+import { describeTopology, type Topology } from '../../host/topology.js';
 import type { Command, Invocation } from '../command.js';
 import { ExitCode } from '../exit-code.js';
 import { printJson, printText } from '../print.js';
@@ -31,7 +32,8 @@ export const topoCommand: Command = {
   run(invocation) {
     const source = openHost(invocation.text('root') ?? '/');
     const model = readAndCapture(source, invocation.text('capture'));
-    const topology = describeTopology(model, laneBindings(invocation), dataNics(invocation, model));
+    const bindings = parseLaneBindings(invocation.config.values['lane.bindings']);
+    const topology = describeTopology(model, bindings, dataNics(invocation, model));
     const svgPath = invocation.text('svg');
     if (svgPath !== undefined) {
       writeOutput(svgPath, drawTopology(topology));
@@ -74,14 +76,4 @@ function dataNics(invocation: Invocation, model: HostModel): string[] {
   if (missing === undefined) return names;
   const known = model.nics.map((nic) => nic.name).join(', ');
   throw new TcpxError('ERR_USAGE_ARGUMENT', `no interface ${missing}; there are: ${known}`);
-}
-
-function laneBindings(invocation: Invocation) {
-  const text = invocation.config.values['lane.bindings'];
-  const bindings = parseLaneBindings(text);
-  if (bindings !== undefined) return bindings;
-  throw new TcpxError(
-    'ERR_CONFIG_VALUE',
-    `lane.bindings: ${JSON.stringify(text)} is not of the form eth1:8-21,112-125;eth2:8-21`,
-  );
 }
