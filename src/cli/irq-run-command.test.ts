@@ -105,6 +105,16 @@ test('irq threads: this very process, its threads and allowed CPUs', () => {
   assert.ok(main !== undefined && main.allowed.length > 0);
 });
 
+test('env diff: a file that holds no variable is a usage error, an empty one is not', () => {
+  const file = join(root, 'notes.txt');
+  writeFileSync(file, 'not an environment\n');
+  const { stderr, status } = tcpx(['env', 'diff', file, file]);
+  assert.equal(status, 2);
+  assert.match(stderr, /^ERR_USAGE_ARGUMENT: .*notes\.txt: holds no line NAME=value/);
+  writeFileSync(file, '');
+  assert.equal(tcpx(['env', 'diff', file, file]).status, 0);
+});
+
 test('env: export lines for the policy; env diff finds what a process has otherwise', () => {
   const { stdout, status } = tcpx(['env', '--policy', 'nccl']);
   assert.equal(status, 0);

@@ -13,6 +13,7 @@ import type { IrqPlan } from '../../host/irq/plan.js';
 import { readThreads } from '../../host/irq/threads.js';
 import { openHost } from '../../host/open-host.js';
 import { type Command, type Invocation, usageError } from '../command.js';
+import { ownEnvironment } from '../environment-source.js';
 import { ExitCode } from '../exit-code.js';
 import { formatRunDump, formatThreads } from '../irq-dump.js';
 import {
@@ -77,8 +78,7 @@ function childEnvironment(plan: IrqPlan, invocation: Invocation): EnvironmentVal
     NCCL_GPUDIRECTTCPX_SOCKET_IFNAME: plan.allocations.map(({ nic }) => nic).join(','),
     UCCL_TCPX_NUM_CHANNELS: String(invocation.config.values['flow.channels']),
   };
-  const own = Object.entries(processEnvironment()).filter(([, value]) => value !== undefined);
-  return { ...(Object.fromEntries(own) as EnvironmentValues), ...planned };
+  return { ...ownEnvironment(), ...planned };
 }
 
 function bind(invocation: Invocation, host: IrqHost, plan: IrqPlan): string {
