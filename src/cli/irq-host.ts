@@ -15,6 +15,7 @@ import { readBootId } from '../host/irq/boot-id.js';
 import { openHost } from '../host/open-host.js';
 import { readHost } from '../host/read-host.js';
 import type { Invocation, OwnFlag } from './command.js';
+import { namedNic } from './named-nic.js';
 
 export const ROOT_FLAG: OwnFlag = {
   name: 'root',
@@ -77,12 +78,7 @@ export function stateFolderOf(invocation: Invocation): string {
 export function chooseNics(invocation: Invocation, model: HostModel): readonly Nic[] {
   const named = invocation.text('nic') ?? invocation.config.values['session.nics'];
   if (named === '') return model.nics.filter((nic) => nic.vectors.length > 0);
-  return named.split(',').map((name) => {
-    const nic = model.nics.find((candidate) => candidate.name === name);
-    if (nic !== undefined) return nic;
-    const known = model.nics.map((candidate) => candidate.name).join(', ');
-    throw new TcpxError('ERR_USAGE_ARGUMENT', `no NIC ${name} on this host; there are: ${known}`);
-  });
+  return named.split(',').map((name) => namedNic(model, name));
 }
 
 export function bindingsFlag(invocation: Invocation, flag: string): readonly NicBinding[] {

@@ -2,7 +2,7 @@
 
 import { statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { TcpxError, toTcpxError } from '../../base/errors.js';
+import { toTcpxError } from '../../base/errors.js';
 import { parseLaneBindings } from '../../base/lane-bindings.js';
 import { captureFileName, captureHost, packCapture } from '../../host/capture.js';
 import type { HostModel } from '../../host/model.js';
@@ -12,6 +12,7 @@ import { drawTopology } from '../../host/topo-svg.js';
 import { describeTopology, type Topology } from '../../host/topology.js';
 import type { Command, Invocation } from '../command.js';
 import { ExitCode } from '../exit-code.js';
+import { namedNic } from '../named-nic.js';
 import { printJson, printText } from '../print.js';
 import { formatTopoMatrix, formatTopoTree } from '../topo-text.js';
 
@@ -69,11 +70,8 @@ function writeOutput(path: string, content: string | Buffer): void {
   }
 }
 
-/** Interfaces among which GPUs choose; a name that is not there is an error, not a silence. */
+/** Interfaces among which GPUs choose. */
 function dataNics(invocation: Invocation, model: HostModel): string[] {
   const names = invocation.config.values['session.nics'].split(',').filter((name) => name !== '');
-  const missing = names.find((name) => !model.nics.some((nic) => nic.name === name));
-  if (missing === undefined) return names;
-  const known = model.nics.map((nic) => nic.name).join(', ');
-  throw new TcpxError('ERR_USAGE_ARGUMENT', `no interface ${missing}; there are: ${known}`);
+  return names.map((name) => namedNic(model, name).name);
 }
