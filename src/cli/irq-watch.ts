@@ -12,6 +12,7 @@ import type { HostProbes } from '../host/probes.js';
 import type { Invocation } from './command.js';
 import { ExitCode } from './exit-code.js';
 import { rootOf, secondsFlag } from './irq-host.js';
+import { outputLost } from './output-loss.js';
 import { printText } from './print.js';
 
 // irqbalance looks about every ten seconds: a lost binding shows within two readings.
@@ -39,7 +40,7 @@ export async function watchPlan(invocation: Invocation, plan: IrqPlan): Promise<
       if (invocation.isJson) process.stdout.write(`${JSON.stringify(event)}\n`);
       else printText(`${event.time} ${event.event}: ${event.text}`);
     }
-    if (performance.now() + intervalMs > endMs) break;
+    if (performance.now() + intervalMs > endMs || outputLost.aborted) break;
     await sleepMs(intervalMs);
   }
   return lossCount === 0 ? ExitCode.Good : ExitCode.AnswerIsNo;

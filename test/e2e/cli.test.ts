@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, test } from 'node:test';
 import { SETTING_NAMES } from '../../src/base/settings.js';
-import { packageRoot, runTcpx } from './child.js';
+import { packageRoot, runChild, runTcpx } from './child.js';
 
 interface ConfigDocument {
   readonly schema: string;
@@ -74,6 +74,36 @@ describe('tcpx: help and version', () => {
     const { exitCode, stderr } = await runTcpx(['config', '--size', '0', '--stack']);
     assert.equal(exitCode, 2);
     assert.match(stderr, /\n\s+at /);
+  });
+});
+
+/** A shell script in which $TCPX stands for the program. */
+function runShell(script: string) {
+  const tcpx = `${process.execPath} bin/tcpx.js`;
+  return runChild('bash', ['-c', script.replaceAll('$TCPX', tcpx)]);
+}
+
+describe('tcpx: output that nobody takes', () => {
+  test('tcpx watch: ends in silence when its reader has gone', async () => {
+    const script =
+      '$TCPX watch --json --interval-ms 50 | head -n 1; echo "status ${PIPESTATUS[0]}"';
+    const { stdout, stderr } = await runShell(script);
+    assert.match(stdout, /status 0\n$/);
+    assert.equal(stderr, '');
+  });
+
+  test('tcpx: a full disk below stdout is exit 4 and one line, not a stack', async () => {
+    const { exitCode, stderr } = await runShell('$TCPX config --json > /dev/full');
+    assert.equal(exitCode, 4);
+    assert.equal(stderr, 'ERR_SYS_CALL: write to stdout: ENOSPC\n');
+  });
+
+  test('tcpx: a full disk below a file that was asked for is exit 4', async () => {
+    for (const words of ['topo --svg /dev/full', 'irq plan --output /dev/full']) {
+      const { exitCode, stderr } = await runShell(`$TCPX ${words}`);
+      assert.equal(exitCode, 4, stderr);
+      assert.match(stderr, /^ERR_SYS_CALL: .*\/dev\/full: ENOSPC/m);
+    }
   });
 });
 

@@ -66,7 +66,7 @@ function writeOutput(path: string, content: string | Buffer): void {
   try {
     writeFileSync(path, content);
   } catch (error) {
-    throw toTcpxError(error, 'ERR_USAGE_ARGUMENT', `write ${path}`);
+    throw toTcpxError(error, 'ERR_SYS_CALL', `write ${path}`);
   }
 }
 

@@ -10,6 +10,7 @@ import { WatchSampler, type WatchWish } from '../../host/watch-sample.js';
 import { type Command, type Invocation, usageError } from '../command.js';
 import { ExitCode } from '../exit-code.js';
 import { namedNic } from '../named-nic.js';
+import { outputLost } from '../output-loss.js';
 import { printText } from '../print.js';
 import { formatWatch } from '../watch-text.js';
 
@@ -96,7 +97,7 @@ async function watchLoop(
     // Against a fixed grid, so that reading time does not stretch the interval.
     dueMs = Math.max(dueMs + intervalMs, performance.now());
     await sleepMs(dueMs - performance.now());
-    if (interrupt.signal.aborted) break;
+    if (interrupt.signal.aborted || outputLost.aborted) break;
     const after = sampler.read(systemClock.nowUs());
     report(ratesBetween(before, after, new Date()));
     before = after;
