@@ -51,7 +51,7 @@ const COMMON_FLAGS: readonly OwnFlag[] = [
 ];
 const FLAG_ALIASES: Readonly<Record<string, string>> = { ifaces: 'nics' };
 
-export function commandSettings(command: Command): readonly SettingName[] {
+function commandSettings(command: Command): readonly SettingName[] {
   return [...command.settings, ...COMMON_SETTINGS];
 }
 

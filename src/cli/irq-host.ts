@@ -81,7 +81,7 @@ export function chooseNics(invocation: Invocation, model: HostModel): readonly N
   return named.split(',').map((name) => namedNic(model, name));
 }
 
-export function bindingsFlag(invocation: Invocation, flag: string): readonly NicBinding[] {
+function bindingsFlag(invocation: Invocation, flag: string): readonly NicBinding[] {
   const text = invocation.text(flag);
   if (text === undefined) return [];
   const { bindings, pitfalls } = parseBindings(text);

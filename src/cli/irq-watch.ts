@@ -47,7 +47,7 @@ export async function watchPlan(invocation: Invocation, plan: IrqPlan): Promise<
 }
 
 /** Remembers the last reading; each `next` returns what has changed since. */
-export class PlanWatch {
+class PlanWatch {
   private readonly plan: IrqPlan;
   private readonly files: HostFiles;
   private readonly probes: HostProbes;

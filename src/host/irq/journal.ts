@@ -50,7 +50,7 @@ export interface IrqJournal {
 
 const NAME = /^irq-journal-(.+)\.json$/;
 
-export function journalPath(folder: string, id: string): string {
+function journalPath(folder: string, id: string): string {
   return join(folder, `irq-journal-${id}.json`);
 }
 
