@@ -27,17 +27,12 @@ const SO_ERROR = 4;
 export const SO_SNDBUF = 7;
 export const SO_RCVBUF = 8;
 export const SO_LINGER = 13;
-export const SO_RCVLOWAT = 18;
 export const SO_BINDTODEVICE = 25;
-export const SO_BUSY_POLL = 46;
 export const SO_ZEROCOPY = 60;
 const IPV6_V6ONLY = 26;
 export const TCP_NODELAY = 1;
-export const TCP_CORK = 3;
-export const TCP_QUICKACK = 12;
 export const TCP_CONGESTION = 13;
 export const TCP_USER_TIMEOUT = 18;
-export const TCP_NOTSENT_LOWAT = 25;
 
 const LENGTH_OFFSET = 1024;
 
