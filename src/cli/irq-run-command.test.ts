@@ -63,7 +63,7 @@ test('irq run: SETUP_IRQ_AFFINITY=1 binds before and puts back after', () => {
   assert.equal(allAffinities(), before);
 });
 
-test('irq run --setup: a state folder that cannot be made is exit 3 before anything is bound', () => {
+test('irq run --setup: a state folder that cannot be made, exit 3 and nothing is bound', () => {
   const before = allAffinities();
   const state = join(root, 'proc/interrupts/state');
   const { stderr, status } = irqRun(['--setup', '--no-baseline', '--state', state]);

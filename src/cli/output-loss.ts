@@ -10,7 +10,7 @@ const loss = new AbortController();
 /** Aborted once stdout or stderr is lost: nobody looks any more. */
 export const outputLost: AbortSignal = loss.signal;
 
-/** For the whole life of the process: an error of a stream without listener ends it with a stack. */
+/** A stream's error that nobody listens to would end the process with a stack trace. */
 export function watchOutput(): void {
   const streams = [process.stdout, process.stderr] as const;
   for (const stream of streams) {
