@@ -13,6 +13,7 @@ import {
 import { join } from 'node:path';
 import { TcpxError, toTcpxError } from '../../base/errors.js';
 import { makeFolder } from '../make-folder.js';
+import type { KnownVector } from './known-vector.js';
 
 export const IRQ_JOURNAL_SCHEMA = 'tcpx.irq-journal/1';
 
@@ -23,13 +24,7 @@ export const IRQ_JOURNAL_SCHEMA = 'tcpx.irq-journal/1';
  */
 export type JournalState = 'applying' | 'applied' | 'restored' | 'restore-failed' | 'rolled-back';
 
-export interface JournalEntry {
-  readonly irq: number;
-  readonly nic: string;
-  readonly pciAddress: string | undefined;
-  readonly vectorIndex: number;
-  readonly vectorName: string | undefined;
-  readonly queue: string;
+export interface JournalEntry extends KnownVector {
   /** Requested CPUs as the kernel printed them. */
   readonly before: string;
   readonly wanted: string;
