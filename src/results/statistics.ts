@@ -15,7 +15,7 @@ export interface Percentiles {
 }
 
 /** The smallest sample that at least `fraction` of the samples do not exceed (nearest rank). */
-function percentile(sorted: readonly number[], fraction: number): number {
+export function percentile(sorted: readonly number[], fraction: number): number {
   const rank = Math.max(1, Math.ceil(fraction * sorted.length));
   return sorted[rank - 1] ?? Number.NaN;
 }
