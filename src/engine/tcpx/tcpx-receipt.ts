@@ -37,7 +37,7 @@ export interface TcpxReceipt {
 
 const KNOWN_VERSIONS: readonly RegExp[] = [/^3\.1\.9(\.|$)/];
 
-function pluginStanding(...plugins: readonly PluginIdentity[]): 'known' | 'untested' {
+export function pluginStanding(...plugins: readonly PluginIdentity[]): 'known' | 'untested' {
   const isKnown = (version: string): boolean => KNOWN_VERSIONS.some((known) => known.test(version));
   return plugins.every(({ version }) => isKnown(version)) ? 'known' : 'untested';
 }
