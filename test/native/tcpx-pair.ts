@@ -40,7 +40,7 @@ const SMALL: Settings = {
 
 const opened: TcpxProvider[] = [];
 const folders: string[] = [];
-const logLines: string[] = [];
+export const logLines: string[] = [];
 
 /** For after hooks: what a failed test left open would keep the process. */
 export async function closeProviders(): Promise<void> {
