@@ -8,11 +8,17 @@ export interface Layer {
 export const LAYERS: Readonly<Record<string, Layer>> = {
   base: { purpose: 'assert, errors, settings, units, log, clock, seeded random', mayImport: [] },
   ffi: { purpose: 'the only home of FFI: libc, cuda, nccl-net', mayImport: ['base'] },
-  memory: { purpose: 'regions, arenas, region table', mayImport: ['base', 'ffi'] },
+  memory: {
+    purpose: 'regions, arenas, region table, GPU memory and kernels',
+    mayImport: ['base', 'ffi'],
+  },
   wire: { purpose: 'frames: encode, decode; pure', mayImport: ['base'] },
   flow: { purpose: 'chunk plan, windows, scheduling; pure', mayImport: ['base'] },
   // flow: the plugin host is a process of its own, not a lane, and applies the windows itself.
-  transport: { purpose: 'providers: tcp, tcpx', mayImport: ['base', 'ffi', 'memory', 'flow'] },
+  transport: {
+    purpose: 'providers: tcp, tcpx; shared memory for tcp',
+    mayImport: ['base', 'ffi', 'memory', 'flow'],
+  },
   lane: {
     purpose: 'the data plane: shared layout, rings, lane loop, worker thread',
     mayImport: ['base', 'wire', 'flow', 'transport', 'memory'],

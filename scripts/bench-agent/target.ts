@@ -5,7 +5,7 @@ import { describeMemory } from '../../src/nixl/host-memory.js';
 import { MemType } from '../../src/nixl/memory-type.js';
 import { allocateRegionMemory } from '../../src/memory/region-memory.js';
 
-export const TARGET_BYTES = 10_000 * 16 * 1024;
+const TARGET_BYTES = 10_000 * 16 * 1024;
 
 export async function serveTarget(progress: string): Promise<void> {
   const agent = await Agent.create('target');

@@ -70,7 +70,7 @@ export function renderRecords(headerBytes: number): string {
     'Events, lane → main:',
     '',
     table('payload', EVENTS),
-    'How a channel was lost (`loss` of `EVENT_CHANNEL_LOST`):',
+    'How a channel was lost (`loss` of `EVENT_CHANNEL_DOWN`):',
     '',
     table('detail', LOSSES),
   ].join('\n');

@@ -9,7 +9,7 @@ export interface Skip {
 }
 
 /** How a reason must begin for its skip to pass in continuous integration. */
-export const NEVER_IN_CI: readonly string[] = ['needs a GPU', 'needs PyTorch'];
+const NEVER_IN_CI: readonly string[] = ['needs a GPU', 'needs PyTorch'];
 
 export function forbiddenSkips(skips: readonly Skip[], isCi: boolean): Skip[] {
   if (!isCi) return [];

@@ -5,7 +5,7 @@ import { applyGenerator, type Generator } from '../docs/generator.js';
 import { anchorsOf, linksOf } from './markdown.js';
 import { isMarkdown, type TextFile, type Violation } from './violation.js';
 
-export const INDEX_PATH = 'docs/README.md';
+const INDEX_PATH = 'docs/README.md';
 
 export function checkDocsIndex(files: readonly TextFile[]): Violation[] {
   const pages = files

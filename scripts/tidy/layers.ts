@@ -42,7 +42,7 @@ export function checkLayers(files: readonly TextFile[], rules: LayerRules): Viol
 }
 
 /** `src/flow/window.ts` → `flow`; undefined for entry points and anything outside src/. */
-export function layerOf(path: string): string | undefined {
+function layerOf(path: string): string | undefined {
   const parts = path.split('/');
   return parts[0] === 'src' && parts.length > 2 ? parts[1] : undefined;
 }

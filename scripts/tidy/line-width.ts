@@ -2,7 +2,7 @@
 
 import { isTypeScript, type TextFile, type Violation } from './violation.js';
 
-export const COLUMNS_MAX = 100;
+const COLUMNS_MAX = 100;
 
 export function checkLineWidth(files: readonly TextFile[]): Violation[] {
   const violations: Violation[] = [];

@@ -8,7 +8,7 @@ export interface MarkdownLink {
 const FENCE = /^\s*(```+|~~~+)/;
 
 /** The lines with fenced code and inline code blanked, so that numbers stay right. */
-export function proseLines(text: string): string[] {
+function proseLines(text: string): string[] {
   let fence: string | undefined;
   return text.split('\n').map((line) => {
     const mark = FENCE.exec(line)?.[1];

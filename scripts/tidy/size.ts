@@ -5,8 +5,8 @@ import type { Ratchet } from './ratchet.js';
 import { lineOf, parse, visit } from './syntax.js';
 import { isTypeScript, type TextFile, type Violation } from './violation.js';
 
-export const FILE_LINES_MAX = 400;
-export const FUNCTION_LINES_MAX = 70;
+const FILE_LINES_MAX = 400;
+const FUNCTION_LINES_MAX = 70;
 
 interface Measure {
   readonly key: string;

@@ -14,7 +14,7 @@ const FOLDER = 0o040755;
 const FILE = 0o100000;
 const LINK = 0o120777;
 
-export function folderEntry(path: string): ArchiveEntry {
+function folderEntry(path: string): ArchiveEntry {
   return { path, mode: FOLDER, data: Buffer.alloc(0) };
 }
 

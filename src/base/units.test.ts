@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { formatBytes, formatGBps, formatUs, parseBytes } from './units.js';
+import { formatBytes, formatGBps, formatUs, parseBytes, plural } from './units.js';
 
 test('units: sizes are read as people write them', () => {
   const cases: readonly (readonly [string, number])[] = [
@@ -59,4 +59,8 @@ test('units: quantities are written with a unit that suits them', () => {
   assert.equal(formatUs(5), '5.0 µs');
   assert.equal(formatUs(1500), '1.50 ms');
   assert.equal(formatUs(2.5e6), '2.50 s');
+  assert.deepEqual(
+    [0, 1, 2].map((count) => plural(count, 'lane')),
+    ['0 lanes', '1 lane', '2 lanes'],
+  );
 });

@@ -47,3 +47,8 @@ export function formatUs(durationUs: number): string {
   if (durationUs < 1e6) return `${(durationUs / 1000).toFixed(2)} ms`;
   return `${(durationUs / 1e6).toFixed(2)} s`;
 }
+
+/** `1 lane`, `2 lanes`. */
+export function plural(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`;
+}

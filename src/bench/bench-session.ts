@@ -56,7 +56,9 @@ export async function runBench(options: BenchSessionOptions): Promise<BenchResul
     await session.notify(encodeBenchMessage({ kind: 'finish' })).done;
     const laneCpus = config.values['lane.progress'] === 'caller' ? [] : engine.laneStats();
     const zeroCopy = engine.zeroCopyStats();
-    const { path, agreement } = session.facts;
+    const { agreement } = session.facts;
+    // The session's path says nothing of GPU memory, which is staged; a latency run has no receipt.
+    const path = run.receipt?.path ?? session.facts.path;
     return { ...toResult(config, agreement, run, laneCpus), path, zeroCopy, kernel };
   } finally {
     await engine.close();

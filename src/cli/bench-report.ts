@@ -1,7 +1,7 @@
 // A benchmark result as a newcomer reads it.
 
 import { formatCpuList } from '../base/cpu-set.js';
-import { formatBytes, formatUs } from '../base/units.js';
+import { formatBytes, formatUs, plural } from '../base/units.js';
 import type { Receipt } from '../engine/internal.js';
 import type { TcpxReceipt } from '../engine/tcpx/tcpx-receipt.js';
 import type { BenchResult } from '../results/bench-result.js';
@@ -19,7 +19,7 @@ export function formatBenchResult(result: BenchResult): string {
   const what = result.op === 'pingpong' ? 'half round trip' : 'post to confirmed';
   const lines = [
     `${result.op} of ${formatBytes(result.sizeBytes)}${describeBlocks(result)}, ` +
-      `${result.iterations} iterations, ${pathName(result)}, ` +
+      `${plural(result.iterations, 'iteration')}, ${pathName(result)}, ` +
       `${plural(result.channels, 'channel')}, ` +
       describeProgress(result),
     '',
@@ -114,11 +114,7 @@ function describeZeroCopy(result: BenchResult): string {
   return parts.join(', ');
 }
 
-function plural(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? '' : 's'}`;
-}
-
 /** TCP is what is measured unless somebody asked for shared memory: then it must be said. */
 function pathName({ provider, path }: BenchResult): string {
-  return path === 'shm' ? 'shared memory, no network' : provider;
+  return path.startsWith('shm') ? 'shared memory, no network' : provider;
 }

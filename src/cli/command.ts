@@ -23,6 +23,8 @@ export interface Command {
   /** Positional arguments as shown in the usage line, for example `HOST`. */
   readonly positionals?: string;
   readonly positionalsMax?: number;
+  /** A positional that is the value of a setting: instead of the setting's flag. */
+  readonly positionalSetting?: { readonly index: number; readonly name: SettingName };
   readonly settings: readonly SettingName[];
   readonly flags?: readonly OwnFlag[];
   /** Whether everything after `--` is handed to the command untouched. */
@@ -49,7 +51,7 @@ const COMMON_FLAGS: readonly OwnFlag[] = [
 ];
 const FLAG_ALIASES: Readonly<Record<string, string>> = { ifaces: 'nics' };
 
-export function commandSettings(command: Command): readonly SettingName[] {
+function commandSettings(command: Command): readonly SettingName[] {
   return [...command.settings, ...COMMON_SETTINGS];
 }
 
@@ -65,7 +67,7 @@ export function parseInvocation(command: Command, words: readonly string[]): Inv
     throw usageError(command, `unexpected argument ${JSON.stringify(parsed.positionals.at(-1))}`);
   }
   const config = loadConfig({
-    flags: settingTexts(command, parsed.values),
+    flags: settingTexts(command, parsed),
     environment: processEnvironment(),
   });
   const text = (flag: string): string | undefined => {
@@ -136,14 +138,22 @@ function joinNegativeValues(
   return joined;
 }
 
-function settingTexts(command: Command, values: ParsedFlags['values']) {
+function settingTexts(command: Command, { values, positionals }: ParsedFlags) {
   const texts: Partial<Record<SettingName, string>> = {};
   for (const name of commandSettings(command)) {
     const flag = settingOf(name).flag;
     const value = flag === undefined ? undefined : values[flag];
     if (value !== undefined) texts[name] = String(value);
   }
-  return texts;
+  if (command.positionalSetting === undefined) return texts;
+  const { index, name } = command.positionalSetting;
+  const text = positionals[index];
+  if (text === undefined) return texts;
+  if (texts[name] !== undefined && texts[name] !== text) {
+    const flag = `--${settingOf(name).flag} ${texts[name]}`;
+    throw usageError(command, `${JSON.stringify(text)} and ${flag} contradict each other`);
+  }
+  return { ...texts, [name]: text };
 }
 
 export function usageError(command: Command, reason: string): TcpxError {

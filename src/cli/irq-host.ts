@@ -1,6 +1,6 @@
 // What the irq commands share: flags, the host below --root, and the request that a policy gets.
 
-import { isAbsolute, join } from 'node:path';
+import { join } from 'node:path';
 import { processEnvironment } from '../base/config.js';
 import { TcpxError } from '../base/errors.js';
 import { type NicBinding, parseBindings } from '../host/bindings.js';
@@ -15,6 +15,7 @@ import { readBootId } from '../host/irq/boot-id.js';
 import { openHost } from '../host/open-host.js';
 import { readHost } from '../host/read-host.js';
 import type { Invocation, OwnFlag } from './command.js';
+import { namedNic } from './named-nic.js';
 
 export const ROOT_FLAG: OwnFlag = {
   name: 'root',
@@ -77,15 +78,10 @@ export function stateFolderOf(invocation: Invocation): string {
 export function chooseNics(invocation: Invocation, model: HostModel): readonly Nic[] {
   const named = invocation.text('nic') ?? invocation.config.values['session.nics'];
   if (named === '') return model.nics.filter((nic) => nic.vectors.length > 0);
-  return named.split(',').map((name) => {
-    const nic = model.nics.find((candidate) => candidate.name === name);
-    if (nic !== undefined) return nic;
-    const known = model.nics.map((candidate) => candidate.name).join(', ');
-    throw new TcpxError('ERR_USAGE_ARGUMENT', `no NIC ${name} on this host; there are: ${known}`);
-  });
+  return named.split(',').map((name) => namedNic(model, name));
 }
 
-export function bindingsFlag(invocation: Invocation, flag: string): readonly NicBinding[] {
+function bindingsFlag(invocation: Invocation, flag: string): readonly NicBinding[] {
   const text = invocation.text(flag);
   if (text === undefined) return [];
   const { bindings, pitfalls } = parseBindings(text);
@@ -151,13 +147,25 @@ function loadByIrq(observation: Observation): ReadonlyMap<number, number> {
   return new Map(totals);
 }
 
-export function countFlag(invocation: Invocation, flag: string, fallback: number): number {
+export function countFlag(
+  invocation: Invocation,
+  flag: string,
+  fallback: number,
+  countMin = 0,
+): number {
+  const text = invocation.text(flag);
+  if (text === undefined) return fallback;
+  if (/^\d+$/.test(text) && Number(text) >= countMin) return Number(text);
+  throw numberError(flag, text, `a whole number from ${countMin} on`);
+}
+
+export function secondsFlag(invocation: Invocation, flag: string, fallback: number): number {
   const text = invocation.text(flag);
   if (text === undefined) return fallback;
   if (/^\d+(\.\d+)?$/.test(text)) return Number(text);
-  throw new TcpxError('ERR_USAGE_ARGUMENT', `--${flag}: ${JSON.stringify(text)} is not a number`);
+  throw numberError(flag, text, 'a number of seconds');
 }
 
-export function absolutePath(path: string): string {
-  return isAbsolute(path) ? path : join(process.cwd(), path);
+function numberError(flag: string, text: string, wanted: string): TcpxError {
+  return new TcpxError('ERR_USAGE_ARGUMENT', `--${flag}: ${JSON.stringify(text)} is not ${wanted}`);
 }

@@ -63,6 +63,16 @@ test('irq run: SETUP_IRQ_AFFINITY=1 binds before and puts back after', () => {
   assert.equal(allAffinities(), before);
 });
 
+test('irq run --setup: a state folder that cannot be made, exit 3 and nothing is bound', () => {
+  const before = allAffinities();
+  const state = join(root, 'proc/interrupts/state');
+  const { stderr, status } = irqRun(['--setup', '--no-baseline', '--state', state]);
+  assert.equal(status, 3, stderr);
+  assert.match(stderr, /ERR_CAP_PERMISSION/);
+  assert.doesNotMatch(stderr, /^irq=/m, 'the command did not run');
+  assert.equal(allAffinities(), before);
+});
+
 for (const name of ['VERBOSE', 'UCCL_TCPX_VERBOSE']) {
   test(`irq run: ${name}=1 prints variables, ranges, NIC to channel and GPU, affinity`, () => {
     const { stderr } = irqRun(['--channels', '8'], { [name]: '1' });
@@ -80,6 +90,11 @@ test('irq mask: both directions, and a CPU that the host lacks is a usage error'
   assert.match(tcpx(['irq', 'mask', '--mask', mask]).stderr, /list {4}8-21,112-125/);
   assert.equal(tcpx(['irq', 'mask', '208']).status, 2);
   assert.equal(tcpx(['irq', 'mask', '--mask', '0x10']).status, 2);
+  for (const cpus of ['0', '1.5', 'x']) {
+    const { stderr, status } = tcpx(['irq', 'mask', '0', '--cpus', cpus]);
+    assert.equal(status, 2);
+    assert.match(stderr, /^ERR_USAGE_ARGUMENT: --cpus: .* whole number from 1 on/);
+  }
 });
 
 test('irq threads: this very process, its threads and allowed CPUs', () => {
@@ -88,6 +103,16 @@ test('irq threads: this very process, its threads and allowed CPUs', () => {
   const { threads } = JSON.parse(stdout) as { threads: { tid: number; allowed: number[] }[] };
   const main = threads.find((thread) => thread.tid === process.pid);
   assert.ok(main !== undefined && main.allowed.length > 0);
+});
+
+test('env diff: a file that holds no variable is a usage error, an empty one is not', () => {
+  const file = join(root, 'notes.txt');
+  writeFileSync(file, 'not an environment\n');
+  const { stderr, status } = tcpx(['env', 'diff', file, file]);
+  assert.equal(status, 2);
+  assert.match(stderr, /^ERR_USAGE_ARGUMENT: .*notes\.txt: holds no line NAME=value/);
+  writeFileSync(file, '');
+  assert.equal(tcpx(['env', 'diff', file, file]).status, 0);
 });
 
 test('env: export lines for the policy; env diff finds what a process has otherwise', () => {

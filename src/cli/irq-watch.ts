@@ -11,7 +11,8 @@ import { openHost } from '../host/open-host.js';
 import type { HostProbes } from '../host/probes.js';
 import type { Invocation } from './command.js';
 import { ExitCode } from './exit-code.js';
-import { countFlag, rootOf } from './irq-host.js';
+import { rootOf, secondsFlag } from './irq-host.js';
+import { outputLost } from './output-loss.js';
 import { printText } from './print.js';
 
 // irqbalance looks about every ten seconds: a lost binding shows within two readings.
@@ -29,8 +30,8 @@ export interface WatchEvent {
 export async function watchPlan(invocation: Invocation, plan: IrqPlan): Promise<ExitCode> {
   const { files, probes } = openHost(rootOf(invocation));
   const endMs =
-    performance.now() + countFlag(invocation, 'seconds', Number.MAX_SAFE_INTEGER) * 1000;
-  const intervalMs = countFlag(invocation, 'interval', INTERVAL_SECONDS) * 1000;
+    performance.now() + secondsFlag(invocation, 'seconds', Number.MAX_SAFE_INTEGER) * 1000;
+  const intervalMs = secondsFlag(invocation, 'interval', INTERVAL_SECONDS) * 1000;
   const watch = new PlanWatch(plan, files, probes);
   let lossCount = 0;
   for (;;) {
@@ -39,14 +40,14 @@ export async function watchPlan(invocation: Invocation, plan: IrqPlan): Promise<
       if (invocation.isJson) process.stdout.write(`${JSON.stringify(event)}\n`);
       else printText(`${event.time} ${event.event}: ${event.text}`);
     }
-    if (performance.now() + intervalMs > endMs) break;
+    if (performance.now() + intervalMs > endMs || outputLost.aborted) break;
     await sleepMs(intervalMs);
   }
   return lossCount === 0 ? ExitCode.Good : ExitCode.AnswerIsNo;
 }
 
 /** Remembers the last reading; each `next` returns what has changed since. */
-export class PlanWatch {
+class PlanWatch {
   private readonly plan: IrqPlan;
   private readonly files: HostFiles;
   private readonly probes: HostProbes;

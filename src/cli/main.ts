@@ -5,9 +5,13 @@ import { isTcpxError, TcpxError } from '../base/errors.js';
 import { type Command, formatHelp, parseInvocation } from './command.js';
 import { COMMANDS } from './commands.js';
 import { ExitCode, exitCodeOf } from './exit-code.js';
+import { watchOutput } from './output-loss.js';
 import { printError } from './print.js';
 
-process.exitCode = await main(process.argv.slice(2));
+watchOutput();
+const exitCode = await main(process.argv.slice(2));
+// Lost output may have been noticed already, or will be after this.
+process.exitCode ??= exitCode;
 
 async function main(words: readonly string[]): Promise<ExitCode> {
   try {

@@ -5,7 +5,7 @@ import type { DoctorFacts } from './facts.js';
 import type { Finding, Rule, RuleStatus } from './rule.js';
 import { RULES } from './rules.js';
 
-export const DOCTOR_SCHEMA = 'tcpx.doctor/1';
+const DOCTOR_SCHEMA = 'tcpx.doctor/1';
 
 export interface Diagnosis {
   readonly schema: typeof DOCTOR_SCHEMA;

@@ -9,9 +9,9 @@ import { isIP } from 'node:net';
 import type { NetworkInterfaceInfo } from 'node:os';
 import { TcpxError } from '../base/errors.js';
 
-export const CONN_INFO_VERSION = 'tcpx-conn/1';
+const CONN_INFO_VERSION = 'tcpx-conn/1';
 export const CONN_INFO_BYTES_MAX = 4096;
-export const CONN_INFO_HOSTS_MAX = 16;
+const CONN_INFO_HOSTS_MAX = 16;
 
 export interface ConnInfo {
   /** 16 hexadecimal digits, new at every start of the engine. */

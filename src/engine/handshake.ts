@@ -24,7 +24,7 @@ import type { ControlChannel } from './control-channel.js';
 import { attachProof, isSameProof, proofOf, type Transcript, type Trust } from './trust.js';
 
 /** Feature bits; unknown ones of a peer are ignored. This one: data over shared memory. */
-export const FEATURE_SHARED_MEMORY = 1;
+const FEATURE_SHARED_MEMORY = 1;
 
 export interface Identity {
   readonly name: string;

@@ -2,7 +2,8 @@
 // run.
 
 import type { Config } from '../base/config.js';
-import { cpusOfLanes, parseLaneBindings } from './lane-placement.js';
+import { parseLaneBindings } from '../base/lane-bindings.js';
+import { cpusOfLanes } from './lane-placement.js';
 import type { LaneSetOptions } from './lane-set.js';
 import { listNics } from './peer-client.js';
 import { SIGNAL_ENTRIES } from './transfer-table.js';

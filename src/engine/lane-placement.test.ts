@@ -1,23 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { isTcpxError } from '../base/errors.js';
-import { cpusOfLanes, laneOfChannel, parseLaneBindings } from './lane-placement.js';
-
-test('lane bindings: the grammar of NIC:CORES;… gives cores by NIC', () => {
-  const bindings = parseLaneBindings('eth1:8-10,112;eth2:60-61');
-  assert.deepEqual(bindings.get('eth1'), [8, 9, 10, 112]);
-  assert.deepEqual(bindings.get('eth2'), [60, 61]);
-});
-
-test('lane bindings: no cores, no NIC twice, no other grammar', () => {
-  for (const text of ['eth1', 'eth1:', 'eth1:x', 'eth1:3-1', 'eth1:1;eth1:2', 'eth1:1:2']) {
-    assert.throws(
-      () => parseLaneBindings(text),
-      (error) => isTcpxError(error, 'ERR_CONFIG_VALUE'),
-      text,
-    );
-  }
-});
+import { parseLaneBindings } from '../base/lane-bindings.js';
+import { cpusOfLanes, laneOfChannel } from './lane-placement.js';
 
 test('lane placement: channels of a NIC share a lane, whatever the session', () => {
   for (const session of [0, 1, 5]) {

@@ -3,8 +3,7 @@
 // With NICs named, every channel of a NIC goes to the same lane, so that the lane can live on that
 // NIC's cores. Without, channels are spread evenly, sessions starting at different lanes.
 
-import { parseCpuList } from '../base/cpu-set.js';
-import { TcpxError } from '../base/errors.js';
+import type { LaneBindings } from '../base/lane-bindings.js';
 
 export function laneOfChannel(
   sessionIndex: number,
@@ -16,27 +15,9 @@ export function laneOfChannel(
   return (channelIndex % nicCount) % laneCount;
 }
 
-/** `eth1:8-21,112-125;eth2:60-73` → cores by NIC. Nothing is skipped: what is wrong is an error. */
-export function parseLaneBindings(text: string): Map<string, readonly number[]> {
-  const bindings = new Map<string, readonly number[]>();
-  for (const part of text.split(';').filter((candidate) => candidate.trim() !== '')) {
-    const [nic = '', list, ...rest] = part.split(':');
-    const cpus = list === undefined ? undefined : parseCpuList(list);
-    if (rest.length > 0 || cpus === undefined || cpus.length === 0 || bindings.has(nic.trim())) {
-      throw new TcpxError(
-        'ERR_CONFIG_VALUE',
-        `lane.bindings: ${JSON.stringify(part)} is not NIC:CORES, as in eth1:8-21,112-125`,
-        { facts: { name: 'lane.bindings', value: text } },
-      );
-    }
-    bindings.set(nic.trim(), cpus);
-  }
-  return bindings;
-}
-
 /** Cores of each lane: those of the NICs whose channels it serves; empty leaves it unpinned. */
 export function cpusOfLanes(
-  bindings: ReadonlyMap<string, readonly number[]>,
+  bindings: LaneBindings,
   nics: readonly string[],
   laneCount: number,
 ): number[][] {

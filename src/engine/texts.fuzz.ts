@@ -6,11 +6,11 @@ import fc from 'fast-check';
 import { parseCpuList, parseCpuMask } from '../base/cpu-set.js';
 import { loadConfig } from '../base/config.js';
 import { environmentName, SETTING_NAMES, settingOf } from '../base/settings.js';
+import { parseLaneBindings } from '../base/lane-bindings.js';
 import { parseBytes } from '../base/units.js';
 import { decodesOrRefuses, fuzzTarget } from '../testing/fuzz-target.js';
 import { mutatedText } from '../testing/mutated-bytes.js';
 import { formatConnInfo, parseConnInfo } from './conn-info.js';
-import { parseLaneBindings } from './lane-placement.js';
 import { formatRegion, parseRegion } from './region-text.js';
 
 const CONN_INFOS = [

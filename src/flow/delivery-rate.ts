@@ -5,9 +5,9 @@
 // and all links finish together.
 
 /** What a channel may hold in flight, as a time at its own rate. */
-export const FLIGHT_TARGET_US = 20_000;
+const FLIGHT_TARGET_US = 20_000;
 /** Chunks that any channel may hold: one on the wire and one behind it. */
-export const FLIGHT_CHUNKS_MIN = 2;
+const FLIGHT_CHUNKS_MIN = 2;
 
 /**
  * The rate after a sample. Rises at once, falls slowly: a sample from a pause between transfers

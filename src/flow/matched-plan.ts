@@ -4,7 +4,7 @@
 
 import { TcpxError } from '../base/errors.js';
 
-export const MATCHED_CHANNELS_MAX = 16;
+const MATCHED_CHANNELS_MAX = 16;
 export const MATCHED_WEIGHT_MAX = 1000;
 /** Chunks of one announcement; a bound on what a peer can make us plan. */
 export const MATCHED_CHUNKS_MAX = 1 << 20;

@@ -38,7 +38,7 @@ function readCpu(files: HostFiles, id: number, isOnline: boolean, node: number |
   };
 }
 
-export function parseModelName(cpuinfo: string): string | undefined {
+function parseModelName(cpuinfo: string): string | undefined {
   return /^model name\s*:\s*(.+)$/m.exec(cpuinfo)?.[1];
 }
 
@@ -57,7 +57,7 @@ export function readNodes(files: HostFiles): NumaNode[] {
   });
 }
 
-export function parseNodeMemory(meminfo: string): number | undefined {
+function parseNodeMemory(meminfo: string): number | undefined {
   const kib = /MemTotal:\s+(\d+) kB/.exec(meminfo)?.[1];
   return kib === undefined ? undefined : Number(kib) * 1024;
 }

@@ -75,7 +75,7 @@ function containedPath(realRoot: string, file: string): string {
 }
 
 /** Refusals are always worth telling; absence only where the file was needed. */
-export function noteGap(gaps: ReadGap[], path: string, error: unknown, isNeeded: boolean): void {
+function noteGap(gaps: ReadGap[], path: string, error: unknown, isNeeded: boolean): void {
   const code = (error as NodeJS.ErrnoException).code;
   const reason = code ?? (error instanceof Error ? error.message : String(error));
   const isRefusal = reason === 'EACCES' || reason === 'EPERM' || code === undefined;

@@ -66,7 +66,7 @@ export function readNetdevQueues(socket: NetlinkSocket): NetdevQueues | undefine
   };
 }
 
-export function decodeQueue({ attributes }: Reply): NetdevQueue | undefined {
+function decodeQueue({ attributes }: Reply): NetdevQueue | undefined {
   const id = attributeNumber(attributes, 1);
   const ifindex = attributeNumber(attributes, 2);
   const type = attributeNumber(attributes, 3);
@@ -80,7 +80,7 @@ export function decodeQueue({ attributes }: Reply): NetdevQueue | undefined {
   };
 }
 
-export function decodeNapi({ attributes }: Reply): NetdevNapi | undefined {
+function decodeNapi({ attributes }: Reply): NetdevNapi | undefined {
   const ifindex = attributeNumber(attributes, 1);
   const id = attributeNumber(attributes, 2);
   if (id === undefined || ifindex === undefined) return undefined;
@@ -108,7 +108,7 @@ export function readQueueBytes(socket: NetlinkSocket, family: number): QueueByte
   return replies.map(decodeQueueBytes).filter((stats) => stats !== undefined);
 }
 
-export function decodeQueueBytes({ attributes }: Reply): QueueBytes | undefined {
+function decodeQueueBytes({ attributes }: Reply): QueueBytes | undefined {
   const ifindex = attributeNumber(attributes, 1);
   const type = attributeNumber(attributes, 2) === 1 ? 'tx' : 'rx';
   const queue = attributeNumber(attributes, 3);

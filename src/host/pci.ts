@@ -45,7 +45,7 @@ export function pciPath(folder: string): string[] {
 }
 
 /** Numeric order of the names is vector order; the folder's own order is not. */
-export function readMsiIrqs(files: HostFiles, folder: string): number[] {
+function readMsiIrqs(files: HostFiles, folder: string): number[] {
   const names = files.list(`${folder}/msi_irqs`).filter((name) => /^\d+$/.test(name));
   return names.map(Number).sort((a, b) => a - b);
 }

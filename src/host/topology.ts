@@ -1,7 +1,8 @@
 // The topology of a host as one document: devices, their distances, their cores. What `tcpx topo`
 // prints in every form.
 
-import { formatCpuList, parseCpuList } from '../base/cpu-set.js';
+import { formatCpuList } from '../base/cpu-set.js';
+import type { LaneBindings } from '../base/lane-bindings.js';
 import { physicalCores } from './cpus.js';
 import { chooseNics, type GpuNicChoice, placeOf } from './gpu-nic-choice.js';
 import type { HostModel, Nic, PciDistance } from './model.js';
@@ -81,8 +82,6 @@ export interface DistanceMatrix {
   readonly names: readonly string[];
   readonly distances: readonly (readonly PciDistance[])[];
 }
-
-export type LaneBindings = ReadonlyMap<string, readonly number[]>;
 
 export function describeTopology(
   model: HostModel,
@@ -191,17 +190,4 @@ function distanceMatrix(model: HostModel): DistanceMatrix {
     names: devices.map(({ name }) => name),
     distances: places.map((a) => places.map((b) => pciDistance(a, b, model.nodes.length))),
   };
-}
-
-/** `eth1:8-21,112-125;eth2:8-21` → cores per NIC; undefined when the text is not of that form. */
-export function parseLaneBindings(text: string): LaneBindings | undefined {
-  const bindings = new Map<string, readonly number[]>();
-  for (const part of text.split(';')) {
-    if (part.trim() === '') continue;
-    const colon = part.indexOf(':');
-    const cpus = parseCpuList(part.slice(colon + 1));
-    if (colon < 1 || cpus === undefined) return undefined;
-    bindings.set(part.slice(0, colon).trim(), cpus);
-  }
-  return bindings;
 }

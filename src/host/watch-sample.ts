@@ -47,7 +47,7 @@ export interface NicSample {
 const TOTALS = ['rx_bytes', 'tx_bytes', 'rx_packets', 'tx_packets', 'rx_dropped', 'tx_dropped'];
 const TCP_NAMES = ['RetransSegs', 'InSegs', 'OutSegs', 'InErrs'];
 /** The interrupt table of a large host is re-read at most this often. */
-export const TABLE_INTERVAL_US = 1_000_000;
+const TABLE_INTERVAL_US = 1_000_000;
 
 export class WatchSampler {
   private readonly files: HostFiles;

@@ -5,6 +5,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { seededRandom } from '../base/random.js';
 import { addRegion, block, LanePair } from '../testing/lane-pair.js';
+import { assertMovesMiddle, middleMoveBytes } from '../testing/middle-move.js';
 import { fillPattern, findMismatch } from '../testing/pattern.js';
 import {
   FAIL_BOUNDS,
@@ -31,24 +32,10 @@ for (const [name, link] of Object.entries(LINKS)) {
     test(`lane: a ${operation} of odd length lands whole, over ${name}`, () => {
       const pair = new LanePair({ seed: 11, chunkBytes: 4096, link });
       const bytes = 50_003;
-      const local = addRegion(pair.a, bytes + 20);
-      const remote = addRegion(pair.b, bytes + 20);
-      const [source, target] =
-        operation === 'write' ? [local.memory, remote.memory] : [remote.memory, local.memory];
-      fillPattern(source, 0, 5);
-      const slot = pair.a.post(operation, [block(local.region, remote.region, bytes, 3, 3)]);
-      assert.equal(pair.finish(slot), 0);
-      assert.equal(findMismatch(target.subarray(3, bytes + 3), 3, 5), -1);
-      assert.deepEqual([...target.subarray(0, 3)], [0, 0, 0], 'nothing before');
-      assert.ok(
-        target.subarray(bytes + 3).every((byte) => byte === 0),
-        'nothing behind',
-      );
-      assert.equal(findMismatch(source, 0, 5), -1, 'the source is untouched');
-      pair.settle();
-      assert.equal(pair.b.regions.users(remote.region), 0);
+      const local = addRegion(pair.a, middleMoveBytes(bytes));
+      const remote = addRegion(pair.b, middleMoveBytes(bytes));
+      assertMovesMiddle(pair, operation, local, remote, bytes);
       assert.equal(pair.a.eventsOf(EVENT_FINISHED).length, 1);
-      assert.equal(pair.a.transfers.channelBytes(slot, 0), bytes);
     });
   }
 }

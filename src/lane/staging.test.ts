@@ -5,9 +5,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { seededRandom } from '../base/random.js';
 import type { Block } from '../engine/request.js';
-import type { Region } from '../memory/region.js';
 import type { LaneEnd } from '../testing/lane-end.js';
 import { addGpuRegion, addRegion, block, LanePair } from '../testing/lane-pair.js';
+import { assertMovesMiddle, middleMoveBytes, type MovePlace } from '../testing/middle-move.js';
 import { fillPattern, findMismatch } from '../testing/pattern.js';
 import { SimulatedGpus } from '../testing/simulated-gpu.js';
 import { EVENT_NOTIFICATION } from './messages.js';
@@ -41,25 +41,9 @@ for (const [here, there] of COMBINATIONS) {
       test(`staging: ${what}, lands whole, over ${name}`, () => {
         const pair = new LanePair({ seed: 3, chunkBytes: 4096, link, hasGpus: true });
         const bytes = 90_001;
-        const local = KINDS[here](pair.a, bytes + 20);
-        const remote = KINDS[there](pair.b, bytes + 20);
-        const isWrite = operation === 'write';
-        const source = isWrite ? local.memory : remote.memory;
-        const target = isWrite ? remote.memory : local.memory;
-        fillPattern(source, 0, 5);
-        const slot = pair.a.post(operation, [block(local.region, remote.region, bytes, 3, 3)]);
-        assert.equal(pair.finish(slot), 0);
-        // At this very moment, not a poll later: done means landed.
-        assert.equal(findMismatch(target.subarray(3, bytes + 3), 3, 5), -1);
-        assert.deepEqual([...target.subarray(0, 3)], [0, 0, 0], 'nothing before');
-        assert.ok(
-          target.subarray(bytes + 3).every((byte) => byte === 0),
-          'nothing behind',
-        );
-        assert.equal(findMismatch(source, 0, 5), -1, 'the source is untouched');
-        pair.settle();
-        assert.equal(pair.b.regions.users(remote.region), 0);
-        assert.equal(pair.a.transfers.channelBytes(slot, 0), bytes);
+        const local = KINDS[here](pair.a, middleMoveBytes(bytes));
+        const remote = KINDS[there](pair.b, middleMoveBytes(bytes));
+        assertMovesMiddle(pair, operation, local, remote, bytes);
         assertSlotsFree(pair.a);
         assertSlotsFree(pair.b);
         pair.destroy();
@@ -68,17 +52,12 @@ for (const [here, there] of COMBINATIONS) {
   }
 }
 
-interface Place {
-  readonly memory: Uint8Array;
-  readonly region: Region;
-}
-
 /** Host memory and two GPUs at each end; blocks of any size between any of them. */
 function scatter(pair: LanePair, seed: number) {
   const random = seededRandom(seed);
   const count = random.nextBetween(1, 400);
   const slotBytes = 300;
-  const places = (end: LaneEnd): Place[] => [
+  const places = (end: LaneEnd): MovePlace[] => [
     addRegion(end, count * slotBytes),
     addGpuRegion(end, count * slotBytes, SimulatedGpus.Healthy),
     addGpuRegion(end, count * slotBytes, SimulatedGpus.Second),

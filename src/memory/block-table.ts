@@ -7,8 +7,6 @@ import { TcpxError } from '../base/errors.js';
 
 export const BLOCK_ENTRY_BYTES = 16;
 export const BLOCK_ENTRY_PARTS = 4;
-/** Staging offsets are 32 bits. */
-export const STAGING_BYTES_MAX = 2 ** 32;
 
 export interface Block {
   readonly offset: number;
@@ -28,15 +26,6 @@ export function writeBlock(table: Uint32Array, index: number, block: Block): voi
   table[at + 1] = Math.floor(block.offset / 2 ** 32);
   table[at + 2] = block.stagingOffset;
   table[at + 3] = block.bytes;
-}
-
-export function readBlock(table: Uint32Array, index: number): Block {
-  const at = index * BLOCK_ENTRY_PARTS;
-  return {
-    offset: (table[at + 1] ?? 0) * 2 ** 32 + (table[at] ?? 0),
-    stagingOffset: table[at + 2] ?? 0,
-    bytes: table[at + 3] ?? 0,
-  };
 }
 
 /** Throws unless every block lies in both buffers; gives the longest block's length. */

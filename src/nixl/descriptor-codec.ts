@@ -18,9 +18,9 @@ import {
 } from './serdes.js';
 import { XferDlist } from './xfer-dlist.js';
 
-export const DESC_BYTES = 24;
+const DESC_BYTES = 24;
 /** A region's key is a backend's own affair; this bounds what a peer can make us keep. */
-export const REGION_KEY_BYTES_MAX = 64 * 1024;
+const REGION_KEY_BYTES_MAX = 64 * 1024;
 
 const LIST_TAG = 'nixlDList';
 const BASIC_LIST = 'nixlBDList';

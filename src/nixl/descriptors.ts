@@ -29,18 +29,6 @@ export function compareDescs(a: BasicDesc, b: BasicDesc): number {
   return a.len === b.len ? 0 : a.len - b.len;
 }
 
-export function coversDesc(outer: BasicDesc, inner: BasicDesc): boolean {
-  return (
-    outer.devId === inner.devId &&
-    outer.addr <= inner.addr &&
-    inner.addr + inner.len <= outer.addr + outer.len
-  );
-}
-
-export function overlapsDesc(a: BasicDesc, b: BasicDesc): boolean {
-  return a.devId === b.devId && a.addr < b.addr + b.len && b.addr < a.addr + a.len;
-}
-
 export function formatDesc(memType: number, desc: BasicDesc): string {
   return `${memTypeName(memType)} 0x${desc.addr.toString(16)}+${desc.len} dev ${desc.devId}`;
 }

@@ -9,10 +9,6 @@ export interface EtcdValue {
   readonly revision: bigint;
 }
 
-export interface EtcdRequestOptions {
-  readonly timeoutMs: number;
-}
-
 /** A metadata blob of the largest size, in base64, with room to spare. */
 const ANSWER_BYTES_MAX = 256 * 1024 * 1024;
 

@@ -7,10 +7,10 @@ import { measureMetadata } from './metadata.js';
 import { AGENT_NAME_BYTES_MAX, agentNameProblem } from './names.js';
 import { readU64, refuseMetadata, writeU64 } from './serdes.js';
 
-export const LISTENER_MARKER = 'NIXLCOMM:';
+const LISTENER_MARKER = 'NIXLCOMM:';
 export const FRAME_HEAD_BYTES = 8;
 /** Pieces in one frame; senders put one, so this is generous. */
-export const PIECES_MAX = 64;
+const PIECES_MAX = 64;
 
 const VERB_BYTES = 4;
 const MARKER = Buffer.from(LISTENER_MARKER);

@@ -16,7 +16,7 @@ export type XferOp = (typeof XferOp)[keyof typeof XferOp];
 
 const MEM_TYPE_NAMES = ['DRAM_SEG', 'VRAM_SEG', 'BLK_SEG', 'OBJ_SEG', 'FILE_SEG'] as const;
 
-export const MEM_TYPE_COUNT = MEM_TYPE_NAMES.length;
+const MEM_TYPE_COUNT = MEM_TYPE_NAMES.length;
 
 export function isMemType(value: number): value is MemType {
   return Number.isInteger(value) && value >= 0 && value < MEM_TYPE_COUNT;

@@ -5,33 +5,14 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { isTcpxError, TcpxError } from '../base/errors.js';
-import {
-  decodeRegDlist,
-  decodeXferDlist,
-  encodeRegDlist,
-  encodeXferDlist,
-} from './descriptor-codec.js';
+import { decodesOrRefuses } from '../testing/fuzz-target.js';
+import { METADATA_EXAMPLES } from '../testing/metadata-examples.js';
+import { decodeRegDlist, decodeXferDlist, encodeRegDlist } from './descriptor-codec.js';
 import { decodeFrameHead, decodeListenerBody, encodeListenerFrame } from './listener-message.js';
 import { MemType } from './memory-type.js';
 import { type AgentMetadata, decodeMetadata, encodeMetadata } from './metadata.js';
-import { decodeNotification, encodeNotification } from './notif-codec.js';
+import { decodeNotification } from './notif-codec.js';
 import { SerdesWriter } from './serdes.js';
-import { XferDlist } from './xfer-dlist.js';
-
-const blob = encodeMetadata({
-  agent: 'peer',
-  connections: [{ type: 'TCPX', info: Buffer.from('tcpx1 host=10.0.0.1 port=20000') }],
-  sections: [
-    {
-      type: 'TCPX',
-      memType: MemType.DRAM,
-      descs: [
-        { addr: 4096, len: 64, devId: 0, metaInfo: Buffer.from('k1') },
-        { addr: 8192, len: 64, devId: 0, metaInfo: Buffer.from('k2') },
-      ],
-    },
-  ],
-});
 
 /** Pieces shorter than a verb are skipped by rule; a body with nothing else counts as refused. */
 function decodeSomeMessage(bytes: Uint8Array): unknown {
@@ -40,32 +21,18 @@ function decodeSomeMessage(bytes: Uint8Array): unknown {
   return messages;
 }
 
+const { blob, xferDlist, regDlist, notification, listenerBodies } = METADATA_EXAMPLES;
 const DECODERS: Record<string, readonly [(bytes: Uint8Array) => unknown, Uint8Array]> = {
   decodeMetadata: [decodeMetadata, blob],
-  decodeXferDlist: [
-    decodeXferDlist,
-    encodeXferDlist(new XferDlist(MemType.VRAM).add(1, 2, 3).add(4, 5, 6)),
-  ],
-  decodeRegDlist: [
-    decodeRegDlist,
-    encodeRegDlist({ memType: MemType.DRAM, descs: [{ addr: 1, len: 2, devId: 3 }] }),
-  ],
-  decodeNotification: [
-    decodeNotification,
-    encodeNotification({ agent: 'a', message: Buffer.from('hello') }),
-  ],
-  decodeListenerBody: [decodeSomeMessage, encodeListenerFrame({ verb: 'LOAD', blob }).subarray(8)],
+  decodeXferDlist: [decodeXferDlist, xferDlist],
+  decodeRegDlist: [decodeRegDlist, regDlist],
+  decodeNotification: [decodeNotification, notification],
+  decodeListenerBody: [decodeSomeMessage, listenerBodies[0]],
 };
 
-function decodesOrRefuses(decode: (bytes: Uint8Array) => unknown, bytes: Uint8Array): boolean {
-  try {
-    decode(bytes);
-    return true;
-  } catch (error) {
-    if (!(error instanceof TcpxError)) throw error;
-    assert.match(error.code, /^ERR_WIRE_/);
-    return false;
-  }
+/** Whether it decodes; what it throws must be a wire error. */
+function decodes(decode: (bytes: Uint8Array) => unknown, bytes: Uint8Array): boolean {
+  return decodesOrRefuses(decode, bytes, /^ERR_WIRE_/) !== undefined;
 }
 
 for (const [name, [decode, valid]] of Object.entries(DECODERS)) {
@@ -74,9 +41,9 @@ for (const [name, [decode, valid]] of Object.entries(DECODERS)) {
   test(`${name}: random bytes are refused with a wire error`, () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 300 }), (bytes) => {
-        decodesOrRefuses(decode, bytes);
+        decodes(decode, bytes);
         // Behind a good beginning the reader gets further than the first comparison.
-        decodesOrRefuses(decode, Buffer.concat([valid.subarray(0, goodStart), bytes]));
+        decodes(decode, Buffer.concat([valid.subarray(0, goodStart), bytes]));
       }),
       { numRuns: 500 },
     );
@@ -84,9 +51,9 @@ for (const [name, [decode, valid]] of Object.entries(DECODERS)) {
 
   test(`${name}: every truncation is refused`, () => {
     for (let bytes = 0; bytes < valid.length; bytes++) {
-      assert.equal(decodesOrRefuses(decode, valid.subarray(0, bytes)), false, `${bytes} bytes`);
+      assert.equal(decodes(decode, valid.subarray(0, bytes)), false, `${bytes} bytes`);
     }
-    assert.equal(decodesOrRefuses(decode, valid), true);
+    assert.equal(decodes(decode, valid), true);
   });
 
   test(`${name}: mutations end in a value or a wire error`, () => {
@@ -95,7 +62,7 @@ for (const [name, [decode, valid]] of Object.entries(DECODERS)) {
       fc.property(fc.array(mutation, { minLength: 1, maxLength: 8 }), (mutations) => {
         const mutated = Uint8Array.from(valid);
         for (const [at, value] of mutations) mutated[at] = value;
-        decodesOrRefuses(decode, mutated);
+        decodes(decode, mutated);
       }),
       { numRuns: 2000 },
     );
@@ -103,7 +70,7 @@ for (const [name, [decode, valid]] of Object.entries(DECODERS)) {
 
   test(`${name}: bytes after the end are refused`, () => {
     if (name === 'decodeListenerBody') return; // the blob in it is checked when it is loaded
-    assert.equal(decodesOrRefuses(decode, Buffer.concat([valid, Buffer.from([0])])), false);
+    assert.equal(decodes(decode, Buffer.concat([valid, Buffer.from([0])])), false);
   });
 }
 

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { isTcpxError } from '../base/errors.js';
 import { decodesOrRefuses, fuzzTarget } from '../testing/fuzz-target.js';
+import { METADATA_EXAMPLES } from '../testing/metadata-examples.js';
 import { mutatedBytes } from '../testing/mutated-bytes.js';
 import {
   decodeRegDlist,
@@ -11,45 +12,18 @@ import {
   encodeRegDlist,
   encodeXferDlist,
 } from './descriptor-codec.js';
-import { decodeFrameHead, decodeListenerBody, encodeListenerFrame } from './listener-message.js';
-import { MemType } from './memory-type.js';
+import { decodeFrameHead, decodeListenerBody } from './listener-message.js';
 import { decodeMetadata, encodeMetadata } from './metadata.js';
 import { decodeNotification, encodeNotification } from './notif-codec.js';
 import { sealOrdered, sealParts, sealWhole, Unsealer } from './notif-envelope.js';
-import { XferDlist } from './xfer-dlist.js';
-
-const blob = encodeMetadata({
-  agent: 'peer',
-  connections: [{ type: 'TCPX', info: Buffer.from('tcpx-conn/1 instance=0 port=1 hosts=::1') }],
-  sections: [
-    {
-      type: 'TCPX',
-      memType: MemType.DRAM,
-      descs: [
-        { addr: 4096, len: 64, devId: 0, metaInfo: Buffer.from('key') },
-        { addr: 8192, len: 64, devId: 0 },
-      ],
-    },
-  ],
-});
-const listenerBodies = [
-  encodeListenerFrame({ verb: 'LOAD', blob }),
-  encodeListenerFrame({ verb: 'SEND' }),
-  encodeListenerFrame({ verb: 'INVL', agent: 'peer' }),
-].map((frame) => frame.subarray(8));
 
 type Decoder = readonly [string, (bytes: Uint8Array) => unknown, readonly Uint8Array[]];
-const xferDlist = encodeXferDlist(new XferDlist(MemType.VRAM).add(1, 2, 3).add(4, 5, 6));
-const regDlist = encodeRegDlist({ memType: MemType.DRAM, descs: [{ addr: 1, len: 2, devId: 3 }] });
+const { blob, xferDlist, regDlist, notification, listenerBodies } = METADATA_EXAMPLES;
 const DECODERS: readonly Decoder[] = [
   ['metadata blob', (bytes) => encodeMetadata(decodeMetadata(bytes)), [blob]],
   ['transfer descriptor list', (bytes) => encodeXferDlist(decodeXferDlist(bytes)), [xferDlist]],
   ['registration descriptor list', (bytes) => encodeRegDlist(decodeRegDlist(bytes)), [regDlist]],
-  [
-    'notification',
-    (bytes) => encodeNotification(decodeNotification(bytes)),
-    [encodeNotification({ agent: 'a', message: Buffer.from('hello') })],
-  ],
+  ['notification', (bytes) => encodeNotification(decodeNotification(bytes)), [notification]],
   ['listener message', decodeListenerBody, listenerBodies],
   ['listener frame head', (bytes) => headOf(bytes), [Buffer.alloc(8, 1), Buffer.alloc(8)]],
 ];

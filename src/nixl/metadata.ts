@@ -17,7 +17,7 @@ import { ELEMENT_OVERHEAD_BYTES, refuseMetadata, SerdesReader, SerdesWriter } fr
 export const CONN_INFO_BYTES_MAX = 1024 * 1024;
 /** One per backend, and one per memory type and backend: far above any real agent. */
 export const CONNECTIONS_MAX = 64;
-export const SECTIONS_MAX = 320;
+const SECTIONS_MAX = 320;
 
 const SECTION_MARK = 'MemSection';
 

@@ -4,7 +4,6 @@ import { TcpxError } from '../base/errors.js';
 
 export const AGENT_NAME_BYTES_MAX = 255;
 export const BACKEND_TYPE_BYTES_MAX = 64;
-export const LABEL_BYTES_MAX = 255;
 
 /** Why `name` cannot name an agent, or undefined when it can. */
 export function agentNameProblem(name: string): string | undefined {

@@ -12,7 +12,7 @@ import { isMemType } from './memory-type.js';
 import { backendTypeProblem, checkBackendType } from './names.js';
 import { resolvePackage } from './package-resolution.js';
 
-export const PLUGIN_EXPORT = 'nixlBackendPlugin';
+const PLUGIN_EXPORT = 'nixlBackendPlugin';
 
 export class PluginManager {
   readonly #plugins = new Map<string, BackendPlugin>();
@@ -104,7 +104,7 @@ async function resolveFile(path: string, specifier: string): Promise<string> {
 }
 
 /** The first rule that a supposed plugin breaks. */
-export function pluginProblem(value: unknown): string | undefined {
+function pluginProblem(value: unknown): string | undefined {
   if (typeof value !== 'object' || value === null) return `it exports no ${PLUGIN_EXPORT} object`;
   const plugin = value as Partial<Record<keyof BackendPlugin, unknown>>;
   if (plugin.apiVersion !== BACKEND_API_VERSION) {

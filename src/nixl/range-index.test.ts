@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { compareDescs, coversDesc, overlapsDesc } from './descriptors.js';
+import { type BasicDesc, compareDescs } from './descriptors.js';
 import { RangeIndex } from './range-index.js';
 
 const desc = fc.record({
@@ -9,6 +9,18 @@ const desc = fc.record({
   len: fc.integer({ min: 1, max: 60 }),
   devId: fc.nat(2),
 });
+
+function coversDesc(outer: BasicDesc, inner: BasicDesc): boolean {
+  return (
+    outer.devId === inner.devId &&
+    outer.addr <= inner.addr &&
+    inner.addr + inner.len <= outer.addr + outer.len
+  );
+}
+
+function overlapsDesc(a: BasicDesc, b: BasicDesc): boolean {
+  return a.devId === b.devId && a.addr < b.addr + b.len && b.addr < a.addr + a.len;
+}
 
 test('range index: finds a covering range exactly when one exists, overlaps included', () => {
   fc.assert(

@@ -23,9 +23,9 @@ import {
   sectionOf,
 } from './remote-peer.js';
 
-export const PEERS_MAX = 4096;
+const PEERS_MAX = 4096;
 /** Over all peers together: pushes add up, and each region costs an object here. */
-export const REMOTE_REGIONS_MAX = 1 << 20;
+const REMOTE_REGIONS_MAX = 1 << 20;
 /** Where a load comes from when the program itself hands over the bytes. */
 export const APPLICATION_ORIGIN = 'application';
 

@@ -6,7 +6,7 @@
 import { assert } from '../base/assert.js';
 import { TcpxError } from '../base/errors.js';
 
-export const SERDES_HEADER = 'nixlSerDes|';
+const SERDES_HEADER = 'nixlSerDes|';
 /** Length field and closing bar: what an element costs beyond tag and payload. */
 export const ELEMENT_OVERHEAD_BYTES = 9;
 

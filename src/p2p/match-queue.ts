@@ -6,7 +6,7 @@ import type { Misfit, Offer } from './match-message.js';
 import type { Receive, Send } from './operation.js';
 
 /** Receives that a peer may have offered and that wait for a send here. */
-export const OFFERS_MAX = 65_536;
+const OFFERS_MAX = 65_536;
 
 export interface Pair {
   readonly number: number;

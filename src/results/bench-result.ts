@@ -8,7 +8,7 @@ export interface BenchResult {
   /** Where the figures come from: run here, through an emulator, or somebody else's. */
   readonly evidence: 'measured' | 'emulated' | 'reference';
   readonly provider: string;
-  /** How the bytes went: `tcp host`, or `shm` where no network was used at all. */
+  /** How the bytes went: `tcp host`, `tcp staged`, `tcpx`; `shm` where no network was used. */
   readonly path: string;
   readonly op: string;
   readonly memory: string;

@@ -14,7 +14,7 @@ import {
 } from './host-spec.js';
 import { buildHostTree } from './host-tree.js';
 
-export const A3_HIGH_NODE_CPUS = ['0-51,104-155', '52-103,156-207'] as const;
+const A3_HIGH_NODE_CPUS = ['0-51,104-155', '52-103,156-207'] as const;
 const QUEUES = 16;
 const BLOCKS = 2 * QUEUES;
 
@@ -132,7 +132,7 @@ function nicSpec(facts: A3Nic, index: number): NicSpec {
   };
 }
 
-export function gveVectors(facts: A3Nic): IrqSpec[] {
+function gveVectors(facts: A3Nic): IrqSpec[] {
   const vectors: IrqSpec[] = [];
   for (let index = 0; index <= BLOCKS; index++) {
     const isManagement = index === BLOCKS;

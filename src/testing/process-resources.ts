@@ -7,14 +7,28 @@ export function openDescriptors(): number {
   return readdirSync('/proc/self/fd').length - 1;
 }
 
+interface MappedRange {
+  readonly start: number;
+  readonly end: number;
+  readonly isOwn: boolean;
+}
+
+/** The address ranges of this process; `isOwn` marks anonymous memory that can be written. */
+function mappedRanges(): readonly MappedRange[] {
+  const lines = readFileSync('/proc/self/maps', 'utf8').split('\n');
+  return lines.map((line) => {
+    const [range = '', mode = '', , , inode = '', path = ''] = line.split(/\s+/);
+    const [start = 0, end = 0] = range.split('-').map((text) => Number.parseInt(text, 16));
+    return { start, end, isOwn: inode === '0' && path === '' && mode.startsWith('rw') };
+  });
+}
+
+export function isMapped(addr: number): boolean {
+  return mappedRanges().some(({ start, end }) => start <= addr && addr < end);
+}
+
 /** Bytes of anonymous mappings; adjacent ones merge, so that only the sum tells. */
 export function mappedBytes(): number {
-  let bytes = 0;
-  for (const line of readFileSync('/proc/self/maps', 'utf8').split('\n')) {
-    const [range = '', mode = '', , , inode = '', path = ''] = line.split(/\s+/);
-    if (inode !== '0' || path !== '' || !mode.startsWith('rw')) continue;
-    const [start = '0', end = '0'] = range.split('-');
-    bytes += Number.parseInt(end, 16) - Number.parseInt(start, 16);
-  }
-  return bytes;
+  const own = mappedRanges().filter(({ isOwn }) => isOwn);
+  return own.reduce((sum, { start, end }) => sum + end - start, 0);
 }

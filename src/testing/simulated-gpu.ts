@@ -46,7 +46,7 @@ export function toDeviceAddr(hostAddr: number): number {
   return hostAddr + OUT_OF_REACH;
 }
 
-export function toHostAddr(deviceAddr: number): number {
+function toHostAddr(deviceAddr: number): number {
   return deviceAddr - OUT_OF_REACH;
 }
 

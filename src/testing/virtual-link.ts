@@ -22,7 +22,7 @@ export interface LinkOptions {
 }
 
 /** One direction. Bytes lie at their stream offset modulo the size of the memory. */
-export class VirtualPipe {
+class VirtualPipe {
   readonly #options: LinkOptions;
   readonly #memory: FixedMemory;
   readonly #bytes: number;
@@ -97,7 +97,7 @@ export class VirtualPipe {
   }
 }
 
-export class VirtualPort implements StreamPort {
+class VirtualPort implements StreamPort {
   readonly fd = -1;
   readonly #out: VirtualPipe;
   readonly #in: VirtualPipe;

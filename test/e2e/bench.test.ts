@@ -214,6 +214,20 @@ describe('bench client and server: bad peers', () => {
     assertOneLine(server.stderr, new RegExp(`^ERR_SYS_ADDRESS_IN_USE: .*:${port}`));
   });
 
+  for (const [caller, program] of [
+    ['exec', 'npx tcpx'],
+    ['', 'tcpx'],
+  ] as const) {
+    test(`bench server: the printed line calls ${program} as the server was called`, async (t) => {
+      const words = ['bench', 'server', '--bind', '127.0.0.1', '--port', '0', '--json'];
+      const server = new RunningTcpx(words, { npm_command: caller });
+      t.after(() => server.kill());
+      await until('it listens', 5000 + startMs, () => server.stdout.trimEnd().endsWith('}'));
+      const { client } = JSON.parse(server.stdout) as { client: string };
+      assert.match(client, new RegExp(`^NIXL_TCPX_TRUST_SECRET=\\S+ ${program} bench client `));
+    });
+  }
+
   test('bench server: the printed secret admits one client, both ends end', async (t) => {
     const words = ['bench', 'server', '--bind', '127.0.0.1', '--port', '0', '--once', '--json'];
     const server = new RunningTcpx(words);

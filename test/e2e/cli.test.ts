@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, test } from 'node:test';
 import { SETTING_NAMES } from '../../src/base/settings.js';
-import { packageRoot, runTcpx } from './child.js';
+import { packageRoot, runChild, runTcpx } from './child.js';
 
 interface ConfigDocument {
   readonly schema: string;
@@ -29,6 +29,10 @@ describe('tcpx: usage errors exit with 2, one line on stderr, nothing on stdout'
     ['size empty', ['config', '--size', ''], /^ERR_CONFIG_VALUE: .*"" from flag --size/],
     ['port beyond range', ['config', '--port', '65536'], /^ERR_CONFIG_VALUE: .*0 … 65535/],
     ['choice unknown', ['config', '--op', 'append'], /^ERR_CONFIG_VALUE: .*write, read, pingpong/],
+    ['GPU that is no number', ['bench', 'server', 'x'], /^ERR_CONFIG_VALUE: bench\.gpu: "x"/],
+    ['GPU of a client', ['bench', 'client', '::1', '64'], /^ERR_CONFIG_VALUE: bench\.gpu: "64"/],
+    ['GPU twice', ['bench', 'server', '1', '--gpu', '2'], /^ERR_USAGE_ARGUMENT: .*"1" and --gpu 2/],
+    ['empty HOST', ['bench', 'client', ''], /^ERR_USAGE_ARGUMENT: .*which HOST/],
     ['settings that conflict', ['config', '--progress', 'caller', '--lanes', '2'], /_CONFLICT: /],
   ];
   for (const [name, words, pattern] of cases) {
@@ -70,6 +74,36 @@ describe('tcpx: help and version', () => {
     const { exitCode, stderr } = await runTcpx(['config', '--size', '0', '--stack']);
     assert.equal(exitCode, 2);
     assert.match(stderr, /\n\s+at /);
+  });
+});
+
+/** A shell script in which $TCPX stands for the program. */
+function runShell(script: string) {
+  const tcpx = `${process.execPath} bin/tcpx.js`;
+  return runChild('bash', ['-c', script.replaceAll('$TCPX', tcpx)]);
+}
+
+describe('tcpx: output that nobody takes', () => {
+  test('tcpx watch: ends in silence when its reader has gone', async () => {
+    const script =
+      '$TCPX watch --json --interval-ms 50 | head -n 1; echo "status ${PIPESTATUS[0]}"';
+    const { stdout, stderr } = await runShell(script);
+    assert.match(stdout, /status 0\n$/);
+    assert.equal(stderr, '');
+  });
+
+  test('tcpx: a full disk below stdout is exit 4 and one line, not a stack', async () => {
+    const { exitCode, stderr } = await runShell('$TCPX config --json > /dev/full');
+    assert.equal(exitCode, 4);
+    assert.equal(stderr, 'ERR_SYS_CALL: write to stdout: ENOSPC\n');
+  });
+
+  test('tcpx: a full disk below a file that was asked for is exit 4', async () => {
+    for (const words of ['topo --svg /dev/full', 'irq plan --output /dev/full']) {
+      const { exitCode, stderr } = await runShell(`$TCPX ${words}`);
+      assert.equal(exitCode, 4, stderr);
+      assert.match(stderr, /^ERR_SYS_CALL: .*\/dev\/full: ENOSPC/m);
+    }
   });
 });
 

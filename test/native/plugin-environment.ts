@@ -5,7 +5,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { packageRoot } from '../e2e/child.js';
 
-export const nativeFolder = join(packageRoot, 'build/native');
+const nativeFolder = join(packageRoot, 'build/native');
 export const emulatorPath = join(nativeFolder, 'libnccl-net-tcpx-emulator.so');
 export const driverPath = join(nativeFolder, 'nccl-net-driver');
 export const fakeCudaPath = join(nativeFolder, 'libfake-cuda.so');

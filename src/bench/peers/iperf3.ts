@@ -38,7 +38,7 @@ export async function runIperf3(options: Iperf3Options): Promise<PeerFigure> {
 }
 
 /** Pure. */
-export function parseIperf3(output: string): PeerFigure {
+function parseIperf3(output: string): PeerFigure {
   const document: unknown = JSON.parse(output); // checked: field by field below
   const end = field(document, 'end');
   const received = field(end, 'sum_received');

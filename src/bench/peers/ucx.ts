@@ -31,7 +31,7 @@ export async function runUcx(options: UcxOptions): Promise<PeerFigure> {
 }
 
 /** Pure. The `Final:` row: iterations, median, average, overall µs, average and overall MB/s. */
-export function parseUcx(output: string, options: UcxOptions): PeerFigure {
+function parseUcx(output: string, options: UcxOptions): PeerFigure {
   const row = /^Final:\s+(.*)$/m.exec(output)?.[1]?.trim().split(/\s+/).map(Number);
   // With -f alone numbers are printed: the last line that consists of numbers.
   const numbers = row ?? lastNumbers(output);

@@ -9,6 +9,7 @@ export const benchClientCommand: Command = {
   summary: 'The initiator of a two-node benchmark: connects to HOST and measures.',
   positionals: 'HOST [GPU]',
   positionalsMax: 2,
+  positionalSetting: { index: 1, name: 'bench.gpu' },
   settings: [
     ...BENCH_SETTINGS,
     'session.port',
@@ -20,8 +21,8 @@ export const benchClientCommand: Command = {
     'socket.userTimeoutMs',
   ],
   async run(invocation) {
-    const [host] = invocation.positionals;
-    if (host === undefined) throw usageError(benchClientCommand, 'which HOST?');
+    const [host = ''] = invocation.positionals;
+    if (host === '') throw usageError(benchClientCommand, 'which HOST?');
     const { config, log } = invocation;
     announce(invocation);
     const port = config.values['session.port'] + config.values['session.portIndex'];

@@ -2,7 +2,7 @@
 
 import { TcpxError } from '../../base/errors.js';
 import type { SettingName } from '../../base/settings.js';
-import { formatBytes, formatGBps } from '../../base/units.js';
+import { formatBytes, formatGBps, plural } from '../../base/units.js';
 import { runLoopback } from '../../bench/loopback.js';
 import type { BenchResult } from '../../results/bench-result.js';
 import { formatBenchResult } from '../bench-report.js';
@@ -82,7 +82,7 @@ export function announce({ config, isJson }: Invocation): void {
   const limit =
     values['bench.seconds'] > 0
       ? `${values['bench.seconds']} s`
-      : `${values['bench.iterations']} iterations`;
+      : plural(values['bench.iterations'], 'iteration');
   printText(
     `moving ${formatBytes(values['bench.sizeBytes'])} per iteration (${values['bench.op']}), ` +
       `${limit}, after ${values['bench.warmup']} for warm-up`,

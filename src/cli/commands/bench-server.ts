@@ -2,7 +2,7 @@
 
 import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
-import { type Config, loadConfig } from '../../base/config.js';
+import { type Config, loadConfig, processEnvironment } from '../../base/config.js';
 import { environmentName } from '../../base/settings.js';
 import { openBenchService } from '../../bench/bench-service.js';
 import type { Command, Invocation } from '../command.js';
@@ -15,6 +15,7 @@ export const benchServerCommand: Command = {
   summary: 'The target of a two-node benchmark; prints the command line for the client.',
   positionals: '[GPU]',
   positionalsMax: 1,
+  positionalSetting: { index: 0, name: 'bench.gpu' },
   settings: [
     'session.port',
     'session.portIndex',
@@ -72,9 +73,15 @@ function announceServer(invocation: Invocation, port: number, secret: string | u
   const prefix = secret === undefined ? '' : `${variable}=${secret} `;
   const { values } = invocation.config;
   const local = values['session.local'] === 'tcp' ? '' : ` --local ${values['session.local']}`;
-  const client = `${prefix}tcpx bench client ${hostname()} --port ${port}${local}`;
+  const program = isUnderNpx() ? 'npx tcpx' : 'tcpx';
+  const client = `${prefix}${program} bench client ${hostname()} --port ${port}${local}`;
   if (invocation.isJson) printJson({ schema: 'tcpx.bench-server/1', port, client, secret });
   else printText(`listening on port ${port}; on the other node run\n\n  ${client}\n`);
+}
+
+// In a clone there is no tcpx on the search path: whoever came by npx here does so there.
+function isUnderNpx(): boolean {
+  return processEnvironment()['npm_command'] === 'exec';
 }
 
 function untilSignal(): Promise<void> {

@@ -55,7 +55,7 @@ function interfaceVariables(invocation: Invocation): Record<string, string> {
 }
 
 /** Names in the interface list that no device answers to; exclusions name none. */
-export function missingNics(list: string, devices: readonly DeviceProperties[]): string[] {
+function missingNics(list: string, devices: readonly DeviceProperties[]): string[] {
   if (list === '' || list.startsWith('^')) return [];
   const isExact = list.startsWith('=');
   const names = devices.map((device) => String(device['name']));
@@ -90,7 +90,7 @@ function evidenceOf(facts: PluginFacts): 'emulated' | 'measured' {
   return facts.isEmulated ? 'emulated' : 'measured';
 }
 
-export function formatDevices(facts: PluginFacts): string {
+function formatDevices(facts: PluginFacts): string {
   const properties = Object.keys(facts.devices[0] ?? {});
   const rows = properties.map((property) => [
     property,

@@ -1,14 +1,13 @@
 // `tcpx doctor`: everything a run needs, each finding with evidence, remedy and proof.
 
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { processEnvironment } from '../../base/config.js';
-import { TcpxError } from '../../base/errors.js';
 import { collectFacts } from '../../diag/collect.js';
 import { type Diagnosis, diagnose } from '../../diag/doctor.js';
-import { type EnvironmentValues, parseEnvironmentText } from '../../host/environment/preset.js';
+import type { EnvironmentValues } from '../../host/environment/preset.js';
 import { openHost } from '../../host/open-host.js';
 import type { Command, Invocation } from '../command.js';
+import { environmentOfFile, environmentOfProcess, ownEnvironment } from '../environment-source.js';
 import { ExitCode } from '../exit-code.js';
 import { countFlag, ROOT_FLAG, rootOf, STATE_FLAG, stateFolderOf } from '../irq-host.js';
 import { printJson, printText } from '../print.js';
@@ -73,18 +72,9 @@ function newestReference(): string | undefined {
 
 function environmentOf(invocation: Invocation): EnvironmentValues {
   const pid = invocation.text('pid');
-  const file =
-    pid === undefined ? invocation.text('env') : join(rootOf(invocation), 'proc', pid, 'environ');
-  if (file === undefined) {
-    const own = Object.entries(processEnvironment()).filter(([, value]) => value !== undefined);
-    return Object.fromEntries(own) as EnvironmentValues;
-  }
-  try {
-    return parseEnvironmentText(readFileSync(file, 'utf8'));
-  } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new TcpxError('ERR_USAGE_ARGUMENT', `environment ${file}: ${reason}`, { cause: error });
-  }
+  if (pid !== undefined) return environmentOfProcess(rootOf(invocation), pid);
+  const file = invocation.text('env');
+  return file === undefined ? ownEnvironment() : environmentOfFile(file);
 }
 
 function formatDiagnosis(diagnosis: Diagnosis, isLong: boolean): string {

@@ -1,13 +1,10 @@
 // `tcpx env diff A B`: two environments compared, each difference with its meaning. A side is a
 // file of NAME=value lines, `pid:N` for a running process, or `self` for this one.
 
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { processEnvironment } from '../../base/config.js';
-import { TcpxError } from '../../base/errors.js';
 import { diffEnvironments, type EnvironmentDifference } from '../../host/environment/difference.js';
-import { type EnvironmentValues, parseEnvironmentText } from '../../host/environment/preset.js';
+import type { EnvironmentValues } from '../../host/environment/preset.js';
 import { type Command, usageError } from '../command.js';
+import { environmentOfFile, environmentOfProcess, ownEnvironment } from '../environment-source.js';
 import { ExitCode } from '../exit-code.js';
 import { ROOT_FLAG, rootOf } from '../irq-host.js';
 import { printJson, printText } from '../print.js';
@@ -33,18 +30,9 @@ export const envDiffCommand: Command = {
 };
 
 function readSide(side: string, root: string): EnvironmentValues {
-  if (side === 'self') {
-    const own = Object.entries(processEnvironment()).filter(([, value]) => value !== undefined);
-    return Object.fromEntries(own) as EnvironmentValues;
-  }
+  if (side === 'self') return ownEnvironment();
   const pid = /^pid:(\d+)$/.exec(side)?.[1];
-  const path = pid === undefined ? side : join(root, 'proc', pid, 'environ');
-  try {
-    return parseEnvironmentText(readFileSync(path, 'utf8'));
-  } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new TcpxError('ERR_USAGE_ARGUMENT', `environment ${side}: ${reason}`, { cause: error });
-  }
+  return pid === undefined ? environmentOfFile(side) : environmentOfProcess(root, pid);
 }
 
 function formatDifferences(

@@ -1,12 +1,10 @@
 // `tcpx irq apply`: writes a plan as one transaction. Wants root and a recorded baseline, refuses
 // while irqbalance would undo it, keeps a journal for rollback and a log with before and after.
 
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { toTcpxError } from '../../base/errors.js';
-import { type AffinityStore, affinityFolder } from '../../host/irq/affinity-store.js';
-import { type ApplyReport, applyPlan, isPermission } from '../../host/irq/apply.js';
-import { appliedPlanPath, saveDocument, saveJournal, timeStamp } from '../../host/irq/journal.js';
+import { type ApplyReport, isPermission } from '../../host/irq/apply.js';
+import { appliedPlanPath, saveDocument } from '../../host/irq/journal.js';
 import type { IrqPlan } from '../../host/irq/plan.js';
 import type { Command, Invocation } from '../command.js';
 import { ExitCode } from '../exit-code.js';
@@ -18,8 +16,8 @@ import {
   ROOT_FLAG,
   STATE_FLAG,
 } from '../irq-host.js';
-import { checkBeforeApply } from '../irq-checks.js';
 import { formatApplyLog, formatProblems } from '../irq-text.js';
+import { BIND_FLAGS, bindByPlan } from '../irq-transaction.js';
 import { printJson, printText } from '../print.js';
 
 export const irqApplyCommand: Command = {
@@ -30,38 +28,19 @@ export const irqApplyCommand: Command = {
     ROOT_FLAG,
     STATE_FLAG,
     ...PLAN_FLAGS,
-    { name: 'no-baseline', kind: 'boolean', summary: 'Do not ask for a recorded baseline.' },
+    ...BIND_FLAGS,
     { name: 'skip-refused', kind: 'boolean', summary: 'Leave out interrupts that cannot move.' },
-    {
-      name: 'ignore-irqbalance',
-      kind: 'boolean',
-      summary: 'Apply although irqbalance runs and will undo it.',
-    },
   ],
   run(invocation) {
     const host = openIrqHost(invocation);
     const plan = planFor(invocation, host.model);
-    const store = affinityFolder(host.root);
-    checkBeforeApply(invocation, host, plan, store);
-    return Promise.resolve(transact(invocation, host, plan, store));
+    return Promise.resolve(transact(invocation, host, plan));
   },
 };
 
-function transact(
-  invocation: Invocation,
-  host: IrqHost,
-  plan: IrqPlan,
-  store: AffinityStore,
-): ExitCode {
-  const time = new Date();
-  const id = timeStamp(time);
-  makeStateFolder(host.stateFolder);
-  const report = applyPlan(plan, store, {
-    id,
-    bootId: host.bootId,
-    skipRefused: invocation.has('skip-refused'),
-    save: (journal) => saveJournal(host.stateFolder, journal),
-  });
+function transact(invocation: Invocation, host: IrqHost, plan: IrqPlan): ExitCode {
+  const skipRefused = invocation.has('skip-refused');
+  const { time, id, report } = bindByPlan(invocation, host, plan, skipRefused);
   const name = `irq-apply_${plan.hostname ?? 'host'}_${id.slice(0, 15)}.log`;
   const logPath = join(host.stateFolder, name);
   writeLog(logPath, formatApplyLog(report, plan, time.toISOString()));
@@ -81,14 +60,6 @@ function writeLog(path: string, text: string): void {
     writeFileSync(path, text);
   } catch (error) {
     printText(`log ${path} could not be written: ${String(error)}`);
-  }
-}
-
-function makeStateFolder(folder: string): void {
-  try {
-    mkdirSync(folder, { recursive: true });
-  } catch (error) {
-    throw toTcpxError(error, 'ERR_CAP_PERMISSION', `make state folder ${folder}`);
   }
 }
 

@@ -28,7 +28,7 @@ export const irqMaskCommand: Command = {
     const { files } = openHost(rootOf(invocation));
     const nodes = readNodes(files);
     const cores = coreMapOf({ cpus: readCpus(files, nodes), nodes });
-    const possibleCount = countFlag(invocation, 'cpus', cores.possibleCount);
+    const possibleCount = countFlag(invocation, 'cpus', cores.possibleCount, 1);
     const cpus = invocation.has('mask')
       ? requireCpuMask(text)
       : requireCpuList(text, { possibleCount });

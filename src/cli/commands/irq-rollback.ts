@@ -2,12 +2,12 @@
 
 import { affinityFolder, errnoOf } from '../../host/irq/affinity-store.js';
 import { TcpxError } from '../../base/errors.js';
-import { type IrqJournal, openJournals, saveJournal } from '../../host/irq/journal.js';
-import { type RollbackLine, rollBack } from '../../host/irq/rollback.js';
+import { type IrqJournal, openJournals } from '../../host/irq/journal.js';
 import type { Command } from '../command.js';
 import { ExitCode } from '../exit-code.js';
 import { checkRoot } from '../irq-checks.js';
 import { type IrqHost, openIrqHost, ROOT_FLAG, STATE_FLAG } from '../irq-host.js';
+import { type Undoing, undoJournal } from '../irq-transaction.js';
 import { formatTable, printJson, printText } from '../print.js';
 
 export const irqRollbackCommand: Command = {
@@ -38,13 +38,7 @@ export const irqRollbackCommand: Command = {
   },
 };
 
-interface UndoResult {
-  readonly id: string;
-  readonly state: IrqJournal['state'];
-  readonly lines: readonly RollbackLine[];
-}
-
-function undo(journal: IrqJournal, host: IrqHost): UndoResult {
+function undo(journal: IrqJournal, host: IrqHost): Undoing {
   const store = affinityFolder(host.root);
   for (const { irq } of journal.entries) {
     try {
@@ -58,14 +52,10 @@ function undo(journal: IrqJournal, host: IrqHost): UndoResult {
       );
     }
   }
-  const lines = rollBack(journal, host.model.nics, store);
-  const isDone = lines.every(({ outcome }) => outcome !== 'failed');
-  const state = isDone ? 'rolled-back' : 'restore-failed';
-  saveJournal(host.stateFolder, { ...journal, state });
-  return { id: journal.id, state, lines };
+  return undoJournal(journal, host);
 }
 
-function formatResult({ id, state, lines }: UndoResult): string {
+function formatResult({ id, state, lines }: Undoing): string {
   const rows = lines.map((line) => [
     String(line.irq),
     line.nic,

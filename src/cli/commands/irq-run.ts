@@ -6,18 +6,15 @@ import { processEnvironment } from '../../base/config.js';
 import { sleepMs } from '../../base/clock.js';
 import { TcpxError } from '../../base/errors.js';
 import type { EnvironmentValues } from '../../host/environment/preset.js';
-import { affinityFolder } from '../../host/irq/affinity-store.js';
-import { applyPlan } from '../../host/irq/apply.js';
-import { saveJournal, timeStamp, openJournals } from '../../host/irq/journal.js';
+import { openJournals } from '../../host/irq/journal.js';
 import { mappingTable } from '../../host/irq/mapping-table.js';
 import { interruptDelta } from '../../host/irq/observation.js';
 import type { IrqPlan } from '../../host/irq/plan.js';
-import { rollBack } from '../../host/irq/rollback.js';
 import { readThreads } from '../../host/irq/threads.js';
 import { openHost } from '../../host/open-host.js';
 import { type Command, type Invocation, usageError } from '../command.js';
+import { ownEnvironment } from '../environment-source.js';
 import { ExitCode } from '../exit-code.js';
-import { checkBeforeApply } from '../irq-checks.js';
 import { formatRunDump, formatThreads } from '../irq-dump.js';
 import {
   type IrqHost,
@@ -28,6 +25,7 @@ import {
   STATE_FLAG,
 } from '../irq-host.js';
 import { formatMapping, formatProblems } from '../irq-text.js';
+import { BIND_FLAGS, bindByPlan, undoJournal } from '../irq-transaction.js';
 import { printJson, printText } from '../print.js';
 
 export const irqRunCommand: Command = {
@@ -40,8 +38,7 @@ export const irqRunCommand: Command = {
     STATE_FLAG,
     ...PLAN_FLAGS,
     { name: 'setup', kind: 'boolean', summary: 'Bind interrupts (also SETUP_IRQ_AFFINITY=1).' },
-    { name: 'no-baseline', kind: 'boolean', summary: 'Do not ask for a recorded baseline.' },
-    { name: 'ignore-irqbalance', kind: 'boolean', summary: 'Bind although irqbalance runs.' },
+    ...BIND_FLAGS,
     {
       name: 'verbose',
       kind: 'boolean',
@@ -81,20 +78,11 @@ function childEnvironment(plan: IrqPlan, invocation: Invocation): EnvironmentVal
     NCCL_GPUDIRECTTCPX_SOCKET_IFNAME: plan.allocations.map(({ nic }) => nic).join(','),
     UCCL_TCPX_NUM_CHANNELS: String(invocation.config.values['flow.channels']),
   };
-  const own = Object.entries(processEnvironment()).filter(([, value]) => value !== undefined);
-  return { ...(Object.fromEntries(own) as EnvironmentValues), ...planned };
+  return { ...ownEnvironment(), ...planned };
 }
 
 function bind(invocation: Invocation, host: IrqHost, plan: IrqPlan): string {
-  const id = timeStamp(new Date());
-  const store = affinityFolder(host.root);
-  checkBeforeApply(invocation, host, plan, store);
-  const report = applyPlan(plan, store, {
-    id,
-    bootId: host.bootId,
-    skipRefused: false,
-    save: (journal) => saveJournal(host.stateFolder, journal),
-  });
+  const { id, report } = bindByPlan(invocation, host, plan, false);
   if (report.outcome === 'applied') {
     printText(`bound ${report.entries.length} interrupts for this run`);
     return id;
@@ -111,9 +99,8 @@ function unbind(host: IrqHost, id: string): void {
     (candidate) => candidate.id === id,
   );
   if (journal === undefined) return;
-  const lines = rollBack(journal, host.model.nics, affinityFolder(host.root));
-  const isDone = lines.every(({ outcome }) => outcome !== 'failed');
-  saveJournal(host.stateFolder, { ...journal, state: isDone ? 'rolled-back' : 'restore-failed' });
+  const { state, lines } = undoJournal(journal, host);
+  const isDone = state === 'rolled-back';
   printText(isDone ? `put back ${lines.length} interrupts` : 'some interrupts are NOT as before');
 }
 

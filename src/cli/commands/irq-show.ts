@@ -1,6 +1,6 @@
 // `tcpx irq show`: which interrupts each NIC has, where they go, and which cores the threads get.
 
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { toTcpxError } from '../../base/errors.js';
 import { formatCpuList } from '../../base/cpu-set.js';
@@ -9,6 +9,7 @@ import { timeStamp } from '../../host/irq/journal.js';
 import { mappingTable } from '../../host/irq/mapping-table.js';
 import { analyseOverlap } from '../../host/irq/overlap.js';
 import { describeVector } from '../../host/irq/policy.js';
+import { makeFolder } from '../../host/make-folder.js';
 import type { HostModel, Nic } from '../../host/model.js';
 import { openHost } from '../../host/open-host.js';
 import type { Command, Invocation } from '../command.js';
@@ -109,7 +110,7 @@ function saveSnapshots(invocation: Invocation, model: HostModel, nics: readonly 
     [join(folder, `irq_affinity_${name}`), affinity.join('')],
   ] as const;
   try {
-    mkdirSync(folder, { recursive: true });
+    makeFolder(folder);
     for (const [path, text] of files) writeFileSync(path, text);
   } catch (error) {
     throw toTcpxError(error, 'ERR_SYS_CALL', `save snapshots in ${folder}`);

@@ -1,12 +1,10 @@
 // `tcpx irq verify`: does the host do what the plan says? Masks, counters, variables, inherited
 // affinity; `--watch` stays and tells when a binding is lost.
 
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { processEnvironment } from '../../base/config.js';
 import { sleepMs } from '../../base/clock.js';
 import { TcpxError } from '../../base/errors.js';
-import { type EnvironmentValues, parseEnvironmentText } from '../../host/environment/preset.js';
+import type { EnvironmentValues } from '../../host/environment/preset.js';
 import { currentPlanPath } from '../../host/irq/journal.js';
 import type { IrqPlan } from '../../host/irq/plan.js';
 import { checkInherited, checkVariables, type PreflightCheck } from '../../host/irq/preflight.js';
@@ -16,12 +14,18 @@ import { isFailure, type LineVerdict, verifyLines } from '../../host/irq/verify.
 import { readIrqs } from '../../host/irqs.js';
 import { openHost } from '../../host/open-host.js';
 import type { Command, Invocation } from '../command.js';
+import {
+  environmentOfFile,
+  environmentOfProcess,
+  ownEnvironment,
+  readTextFile,
+} from '../environment-source.js';
 import { ExitCode } from '../exit-code.js';
 import {
-  countFlag,
   openIrqHost,
   ROOT_FLAG,
   rootOf,
+  secondsFlag,
   STATE_FLAG,
   type IrqHost,
 } from '../irq-host.js';
@@ -87,7 +91,7 @@ async function takeVerdicts(
 ): Promise<readonly LineVerdict[]> {
   const { files } = openHost(rootOf(invocation));
   const earlier = readIrqs(files);
-  await sleepMs(countFlag(invocation, 'seconds', 2) * 1000);
+  await sleepMs(secondsFlag(invocation, 'seconds', 2) * 1000);
   return verifyLines(plan.lines, readIrqs(files), earlier);
 }
 
@@ -98,28 +102,15 @@ function preflight(invocation: Invocation, plan: IrqPlan): readonly PreflightChe
   const hasVariables = isOwn || pid !== undefined || invocation.text('env') !== undefined;
   const checks = hasVariables ? [...checkVariables(plan, environmentOf(invocation, pid))] : [];
   if (pid !== undefined) {
-    checks.push(checkInherited(plan, allowedCpus(readProcess(invocation, pid, 'status'))));
+    const path = join(rootOf(invocation), 'proc', pid, 'status');
+    const status = readTextFile(path, `status of process ${pid}`);
+    checks.push(checkInherited(plan, allowedCpus(status)));
   } else if (isOwn) checks.push(checkInherited(plan, ownAllowedCpus()));
   return checks;
 }
 
 function environmentOf(invocation: Invocation, pid: string | undefined): EnvironmentValues {
   const file = invocation.text('env');
-  if (file !== undefined) return parseEnvironmentText(readText(file));
-  if (pid !== undefined) return parseEnvironmentText(readProcess(invocation, pid, 'environ'));
-  const own = Object.entries(processEnvironment()).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(own) as EnvironmentValues;
-}
-
-function readText(path: string): string {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new TcpxError('ERR_USAGE_ARGUMENT', `read ${path}: ${reason}`, { cause: error });
-  }
-}
-
-function readProcess(invocation: Invocation, pid: string, name: string): string {
-  return readText(join(rootOf(invocation), 'proc', pid, name));
+  if (file !== undefined) return environmentOfFile(file);
+  return pid === undefined ? ownEnvironment() : environmentOfProcess(rootOf(invocation), pid);
 }

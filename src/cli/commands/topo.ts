@@ -2,15 +2,17 @@
 
 import { statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { TcpxError, toTcpxError } from '../../base/errors.js';
+import { toTcpxError } from '../../base/errors.js';
+import { parseLaneBindings } from '../../base/lane-bindings.js';
 import { captureFileName, captureHost, packCapture } from '../../host/capture.js';
 import type { HostModel } from '../../host/model.js';
 import { openHost } from '../../host/open-host.js';
 import { type HostSource, readHost } from '../../host/read-host.js';
 import { drawTopology } from '../../host/topo-svg.js';
-import { describeTopology, parseLaneBindings, type Topology } from '../../host/topology.js';
+import { describeTopology, type Topology } from '../../host/topology.js';
 import type { Command, Invocation } from '../command.js';
 import { ExitCode } from '../exit-code.js';
+import { namedNic } from '../named-nic.js';
 import { printJson, printText } from '../print.js';
 import { formatTopoMatrix, formatTopoTree } from '../topo-text.js';
 
@@ -31,7 +33,8 @@ export const topoCommand: Command = {
   run(invocation) {
     const source = openHost(invocation.text('root') ?? '/');
     const model = readAndCapture(source, invocation.text('capture'));
-    const topology = describeTopology(model, laneBindings(invocation), dataNics(invocation, model));
+    const bindings = parseLaneBindings(invocation.config.values['lane.bindings']);
+    const topology = describeTopology(model, bindings, dataNics(invocation, model));
     const svgPath = invocation.text('svg');
     if (svgPath !== undefined) {
       writeOutput(svgPath, drawTopology(topology));
@@ -63,25 +66,12 @@ function writeOutput(path: string, content: string | Buffer): void {
   try {
     writeFileSync(path, content);
   } catch (error) {
-    throw toTcpxError(error, 'ERR_USAGE_ARGUMENT', `write ${path}`);
+    throw toTcpxError(error, 'ERR_SYS_CALL', `write ${path}`);
   }
 }
 
-/** Interfaces among which GPUs choose; a name that is not there is an error, not a silence. */
+/** Interfaces among which GPUs choose. */
 function dataNics(invocation: Invocation, model: HostModel): string[] {
   const names = invocation.config.values['session.nics'].split(',').filter((name) => name !== '');
-  const missing = names.find((name) => !model.nics.some((nic) => nic.name === name));
-  if (missing === undefined) return names;
-  const known = model.nics.map((nic) => nic.name).join(', ');
-  throw new TcpxError('ERR_USAGE_ARGUMENT', `no interface ${missing}; there are: ${known}`);
-}
-
-function laneBindings(invocation: Invocation) {
-  const text = invocation.config.values['lane.bindings'];
-  const bindings = parseLaneBindings(text);
-  if (bindings !== undefined) return bindings;
-  throw new TcpxError(
-    'ERR_CONFIG_VALUE',
-    `lane.bindings: ${JSON.stringify(text)} is not of the form eth1:8-21,112-125;eth2:8-21`,
-  );
+  return names.map((name) => namedNic(model, name).name);
 }

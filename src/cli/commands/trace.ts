@@ -61,7 +61,7 @@ function readTrace(path: string): TraceLine[] {
   throw new TcpxError('ERR_USAGE_ARGUMENT', `trace ${path}: holds no line of a call trace`);
 }
 
-export function formatDifference(
+function formatDifference(
   difference: TraceDifference | undefined,
   pathA: string,
   pathB: string,
@@ -78,7 +78,7 @@ export function formatDifference(
   ].join('\n');
 }
 
-export function formatSummary(summary: TraceSummary): string {
+function formatSummary(summary: TraceSummary): string {
   const calls = Object.entries(summary.calls).map(([call, count]) => [call, String(count)]);
   const channels = summary.channels.map((one) => [
     ...[one.channel, one.role, String(one.chunks), formatBytes(one.bytes), String(one.highWater)],

@@ -1,7 +1,6 @@
 // `tcpx watch`: counters as rates, twice a second by default, as tables or JSON lines.
 
 import { sleepMs, systemClock } from '../../base/clock.js';
-import { TcpxError } from '../../base/errors.js';
 import type { HostModel, Nic } from '../../host/model.js';
 import { openStatistics } from '../../host/nic-statistics.js';
 import { openHost } from '../../host/open-host.js';
@@ -10,6 +9,8 @@ import { ratesBetween, type WatchRates } from '../../host/watch-rates.js';
 import { WatchSampler, type WatchWish } from '../../host/watch-sample.js';
 import { type Command, type Invocation, usageError } from '../command.js';
 import { ExitCode } from '../exit-code.js';
+import { namedNic } from '../named-nic.js';
+import { outputLost } from '../output-loss.js';
 import { printText } from '../print.js';
 import { formatWatch } from '../watch-text.js';
 
@@ -78,12 +79,7 @@ function chooseWatched(names: string, model: HostModel): Nic[] {
   if (wanted.length === 0) {
     return model.nics.filter((nic) => !nic.isVirtual && nic.operState !== 'down');
   }
-  return wanted.map((name) => {
-    const nic = model.nics.find((candidate) => candidate.name === name);
-    if (nic !== undefined) return nic;
-    const known = model.nics.map((candidate) => candidate.name).join(', ');
-    throw new TcpxError('ERR_USAGE_ARGUMENT', `no interface ${name}; there are: ${known}`);
-  });
+  return wanted.map((name) => namedNic(model, name));
 }
 
 async function watchLoop(
@@ -101,7 +97,7 @@ async function watchLoop(
     // Against a fixed grid, so that reading time does not stretch the interval.
     dueMs = Math.max(dueMs + intervalMs, performance.now());
     await sleepMs(dueMs - performance.now());
-    if (interrupt.signal.aborted) break;
+    if (interrupt.signal.aborted || outputLost.aborted) break;
     const after = sampler.read(systemClock.nowUs());
     report(ratesBetween(before, after, new Date()));
     before = after;

@@ -79,7 +79,7 @@ export class FixedMemory {
   }
 }
 
-export function toAddress(value: bigint): number {
+function toAddress(value: bigint): number {
   const addr = Number(value);
   assert(Number.isSafeInteger(addr), 'an address fits a Number');
   return addr;

@@ -13,7 +13,6 @@ export const EADDRINUSE = 98;
 export const ENETUNREACH = 101;
 export const ECONNRESET = 104;
 export const ENOBUFS = 105;
-export const EISCONN = 106;
 export const ENOTCONN = 107;
 export const ETIMEDOUT = 110;
 export const ECONNREFUSED = 111;

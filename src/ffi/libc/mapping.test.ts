@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { withCode } from '../../testing/expect-error.js';
+import { isMapped } from '../../testing/process-resources.js';
 import { errnoName } from './errno.js';
 import { closeFd } from './file-descriptor.js';
 import {
@@ -15,15 +15,6 @@ import {
 } from './mapping.js';
 
 const MIB = 1024 * 1024;
-
-function isMapped(addr: number): boolean {
-  return readFileSync('/proc/self/maps', 'utf8')
-    .split('\n')
-    .some((line) => {
-      const [start = '0', end = '0'] = (line.split(' ')[0] ?? '').split('-');
-      return Number.parseInt(start, 16) <= addr && addr < Number.parseInt(end, 16);
-    });
-}
 
 test('mapping: fresh memory is zero, aligned, and gone after unmap', () => {
   const mapping = mapMemory(3 * 4096);

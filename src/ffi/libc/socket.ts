@@ -21,23 +21,18 @@ const SHUT_RDWR = 2;
 
 export const SOL_SOCKET = 1;
 export const IPPROTO_TCP = 6;
-export const IPPROTO_IPV6 = 41;
-export const SO_REUSEADDR = 2;
-export const SO_ERROR = 4;
+const IPPROTO_IPV6 = 41;
+const SO_REUSEADDR = 2;
+const SO_ERROR = 4;
 export const SO_SNDBUF = 7;
 export const SO_RCVBUF = 8;
 export const SO_LINGER = 13;
-export const SO_RCVLOWAT = 18;
 export const SO_BINDTODEVICE = 25;
-export const SO_BUSY_POLL = 46;
 export const SO_ZEROCOPY = 60;
-export const IPV6_V6ONLY = 26;
+const IPV6_V6ONLY = 26;
 export const TCP_NODELAY = 1;
-export const TCP_CORK = 3;
-export const TCP_QUICKACK = 12;
 export const TCP_CONGESTION = 13;
 export const TCP_USER_TIMEOUT = 18;
-export const TCP_NOTSENT_LOWAT = 25;
 
 const LENGTH_OFFSET = 1024;
 

@@ -41,7 +41,7 @@ interface NodeGroup {
   readonly nics: readonly Nic[];
 }
 
-export function groupByNode(nics: readonly Nic[]): readonly NodeGroup[] {
+function groupByNode(nics: readonly Nic[]): readonly NodeGroup[] {
   const groups = new Map<number | undefined, Nic[]>();
   for (const nic of nics) groups.set(nic.node, [...(groups.get(nic.node) ?? []), nic]);
   return [...groups].map(([node, members]) => ({ node, nics: members }));
@@ -123,7 +123,7 @@ function freeCores(all: CpuSet, application: CpuSet, map: CoreMap): CpuSet {
   return withoutZero.length > 0 ? withoutZero : free.length > 0 ? free : all;
 }
 
-export function queueCount(nic: Nic | undefined): number {
+function queueCount(nic: Nic | undefined): number {
   const queues = (nic?.vectors ?? []).map((vector) => vector.queue ?? -1);
   return Math.max(0, ...queues.map((queue) => queue + 1));
 }

@@ -141,7 +141,7 @@ function writeLines(entries: readonly JournalEntry[], store: AffinityStore) {
 }
 
 /** Puts the earlier values back, last written first; returns the lines that did not come back. */
-export function restoreLines(
+function restoreLines(
   entries: readonly JournalEntry[],
   store: AffinityStore,
 ): readonly LineProblem[] {

@@ -4,7 +4,6 @@
 import {
   closeSync,
   fsyncSync,
-  mkdirSync,
   openSync,
   readdirSync,
   readFileSync,
@@ -13,6 +12,8 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { TcpxError, toTcpxError } from '../../base/errors.js';
+import { makeFolder } from '../make-folder.js';
+import type { KnownVector } from './known-vector.js';
 
 export const IRQ_JOURNAL_SCHEMA = 'tcpx.irq-journal/1';
 
@@ -23,13 +24,7 @@ export const IRQ_JOURNAL_SCHEMA = 'tcpx.irq-journal/1';
  */
 export type JournalState = 'applying' | 'applied' | 'restored' | 'restore-failed' | 'rolled-back';
 
-export interface JournalEntry {
-  readonly irq: number;
-  readonly nic: string;
-  readonly pciAddress: string | undefined;
-  readonly vectorIndex: number;
-  readonly vectorName: string | undefined;
-  readonly queue: string;
+export interface JournalEntry extends KnownVector {
   /** Requested CPUs as the kernel printed them. */
   readonly before: string;
   readonly wanted: string;
@@ -50,7 +45,7 @@ export interface IrqJournal {
 
 const NAME = /^irq-journal-(.+)\.json$/;
 
-export function journalPath(folder: string, id: string): string {
+function journalPath(folder: string, id: string): string {
   return join(folder, `irq-journal-${id}.json`);
 }
 
@@ -72,7 +67,7 @@ export function saveJournal(folder: string, journal: IrqJournal): void {
 
 export function saveDocument(path: string, folder: string, document: unknown): void {
   try {
-    mkdirSync(folder, { recursive: true });
+    makeFolder(folder);
     writeSynced(`${path}.new`, `${JSON.stringify(document, null, 2)}\n`);
     renameSync(`${path}.new`, path);
   } catch (error) {

@@ -8,18 +8,13 @@ import type { NicAllocation } from './allocation.js';
 import { requireFormattedMask } from './cpu-mask.js';
 import { formatCpuList } from '../../base/cpu-set.js';
 import { type CpuSet, cpuSet, unionOf } from './cpu-choice.js';
+import type { KnownVector } from './known-vector.js';
 import { type PlanWarning, type WarningContext, warningsFor } from './plan-warning.js';
 import { POLICIES, type PolicyName, type PolicyRequest, describeVector } from './policy.js';
 
 export const IRQ_PLAN_SCHEMA = 'tcpx.irq-plan/1';
 
-export interface PlanLine {
-  readonly irq: number;
-  readonly nic: string;
-  readonly pciAddress: string | undefined;
-  readonly vectorIndex: number;
-  readonly vectorName: string | undefined;
-  readonly queue: string;
+export interface PlanLine extends KnownVector {
   readonly cpus: CpuSet;
   /** Exactly what is written, and where. */
   readonly value: string;

@@ -17,14 +17,7 @@ import { cutEvenly, physicalCores } from './core-map.js';
 import { formatCpuList } from '../../base/cpu-set.js';
 import { type CpuSet, cpuSet, requireCpuList } from './cpu-choice.js';
 
-export const POLICY_NAMES = [
-  'nccl',
-  'numa-local',
-  'physical',
-  'split',
-  'channels',
-  'manual',
-] as const;
+const POLICY_NAMES = ['nccl', 'numa-local', 'physical', 'split', 'channels', 'manual'] as const;
 export type PolicyName = (typeof POLICY_NAMES)[number];
 
 export interface PolicyRequest extends AllocationRequest {
@@ -51,7 +44,7 @@ export const A3_HIGH_TX_BINDINGS =
   'eth1:8-21,112-125;eth2:8-21,112-125;eth3:60-73,164-177;eth4:60-73,164-177';
 export const A3_HIGH_RX_BINDINGS =
   'eth1:22-35,126-139;eth2:22-35,126-139;eth3:74-87,178-191;eth4:74-87,178-191';
-export const A3_HIGH_APPLICATION = '0-7,52-59,104-111,156-163';
+const A3_HIGH_APPLICATION = '0-7,52-59,104-111,156-163';
 
 export const POLICIES: Readonly<Record<PolicyName, Policy>> = {
   nccl: {
@@ -114,7 +107,7 @@ export function parsePolicyName(text: string): PolicyName {
 }
 
 /** Given ranges win; otherwise those of A3-high, if this host has such NICs and cores. */
-export function withReferenceRanges(request: PolicyRequest): PolicyRequest {
+function withReferenceRanges(request: PolicyRequest): PolicyRequest {
   if (request.txBindings.length > 0 || request.rxBindings.length > 0) return onlyNamed(request);
   const filled: PolicyRequest = {
     ...request,

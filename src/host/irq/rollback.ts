@@ -6,6 +6,7 @@ import type { Nic } from '../model.js';
 import { type AffinityStore, errnoOf, explainErrno } from './affinity-store.js';
 import { isSameSet } from './cpu-choice.js';
 import type { IrqJournal, JournalEntry } from './journal.js';
+import { currentIrq } from './known-vector.js';
 
 export interface RollbackLine {
   readonly irq: number;
@@ -50,13 +51,6 @@ function rollBackEntry(
     const outcome = errno === 'ENOENT' ? 'vanished' : 'failed';
     return { ...base, ...none, outcome, text: `${errno}: ${explainErrno(errno)}` };
   }
-}
-
-/** The number that the vector has now: by PCI address and index, else the recorded one. */
-function currentIrq(entry: JournalEntry, nics: readonly Nic[]): number | undefined {
-  if (entry.pciAddress === undefined) return entry.irq;
-  const nic = nics.find((candidate) => candidate.pciAddress === entry.pciAddress);
-  return nic?.vectors.find((vector) => vector.index === entry.vectorIndex)?.irq;
 }
 
 function rollbackText(entry: JournalEntry, irq: number, found: string, isBack: boolean): string {

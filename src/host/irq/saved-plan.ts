@@ -5,6 +5,7 @@ import { readFileSync } from 'node:fs';
 import { TcpxError } from '../../base/errors.js';
 import { formatCpuList } from '../../base/cpu-set.js';
 import type { Nic } from '../model.js';
+import { currentIrq } from './known-vector.js';
 import { affinityPath, IRQ_PLAN_SCHEMA, type IrqPlan, type PlanLine } from './plan.js';
 
 export function loadPlan(path: string): IrqPlan {
@@ -60,12 +61,6 @@ export function rebasePlan(
     return { ...line, irq, path: affinityPath(irq) };
   });
   return { plan: { ...plan, lines }, moved };
-}
-
-function currentIrq(line: PlanLine, nics: readonly Nic[]): number | undefined {
-  if (line.pciAddress === undefined) return line.irq;
-  const nic = nics.find((candidate) => candidate.pciAddress === line.pciAddress);
-  return nic?.vectors.find((vector) => vector.index === line.vectorIndex)?.irq;
 }
 
 function missing(line: PlanLine, onMissing: 'refuse' | 'keep'): number {

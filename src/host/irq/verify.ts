@@ -63,7 +63,7 @@ export function verifyLines(
 }
 
 /** Interrupts per CPU between two readings of one line; a reset counter counts from zero. */
-export function countDelta(before: Irq, after: Irq): ReadonlyMap<number, number> {
+function countDelta(before: Irq, after: Irq): ReadonlyMap<number, number> {
   const delta = new Map<number, number>();
   for (const [cpu, count] of Object.entries(after.countByCpu)) {
     const earlier = before.countByCpu[Number(cpu)] ?? 0;

@@ -10,7 +10,7 @@ export const CELL_BYTES = 1024;
 /** Cells per region; between regions lies one cell that nobody registers. */
 const REGION_CELLS = 15;
 const REGIONS = 4;
-export const CELLS = REGIONS * (REGION_CELLS + 1);
+const CELLS = REGIONS * (REGION_CELLS + 1);
 
 const spare: { readonly memory: FixedMemory; readonly shadow: Uint8Array }[] = [];
 

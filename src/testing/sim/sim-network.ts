@@ -6,7 +6,7 @@ import { PIPE_BYTES_MAX } from './sim-pipe.js';
 import type { SimTime } from './sim-time.js';
 
 /** One way between two machines, as over one NIC. */
-export class SimPath {
+class SimPath {
   /** Nothing passes before this time. */
   frozenUs = 0;
 }

@@ -23,7 +23,7 @@ export const WORD_CALL = 128;
 export const WORD_CALL_CHANNEL = 129;
 
 export const HOST_CHANNELS_MAX = 64;
-export const COUNTERS_AT = 4096;
+const COUNTERS_AT = 4096;
 /** Float64 per channel and direction. */
 export const COUNTER_FLOATS = 16;
 export const COUNTER_POSTED = 0;

@@ -21,8 +21,8 @@ import { putText, SharedLink } from './shared-link.js';
 import { writeByte } from '../../ffi/libc/file-descriptor.js';
 
 export const LOG_FD = 3;
-export const WAKE_FD = 4;
-export const SHARED_FD = 5;
+const WAKE_FD = 4;
+const SHARED_FD = 5;
 
 const PAGE_BYTES = 4096;
 const BOUNCE_BYTES_MAX = 2 ** 32;

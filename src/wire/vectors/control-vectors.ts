@@ -28,7 +28,7 @@ const PROOF_HEX = 'c3'.repeat(32);
 const TEXT = 'u16 length in bytes, then UTF-8';
 const HELLO_BODY: readonly BodyField[] = [
   { name: 'features', bytes: 4, meaning: 'bits; 1: shared memory; unknown ones are ignored' },
-  { name: 'generation', bytes: 8, meaning: 'random, new whenever the agent starts' },
+  { name: 'generation', bytes: 8, meaning: 'random, new whenever the engine opens' },
   { name: 'nonce', bytes: 32, meaning: 'random, goes into both proofs' },
   { name: 'name', bytes: 4, meaning: `${TEXT}, at most 255` },
 ];
