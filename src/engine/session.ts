@@ -2,7 +2,8 @@
 
 import { TcpxError } from '../base/errors.js';
 import type { Agreement } from '../wire/control-frame.js';
-import { ControlKind, type ControlMessage } from '../wire/control-frame.js';
+import { ControlKind } from '../wire/control-frame.js';
+import type { ControlKeeper, SessionControl } from './control-keeper.js';
 import type { DataPath } from './handshake.js';
 import type { Recovery } from './recovery.js';
 import type { Block, BlockColumns, RequestPlan } from './request.js';
@@ -31,19 +32,6 @@ export interface SessionHost {
   closeSession(session: Session, error: TcpxError): void;
   /** Where callers drive: keeps data moving until the promise settles. */
   drive<T>(promise: Promise<T>): Promise<T>;
-}
-
-/** The control connection, as far as a session needs it. */
-export interface SessionControl {
-  /** Where the peer is, for messages to people. */
-  readonly where: string;
-  readonly isOpen: boolean;
-  send(message: ControlMessage): void;
-  handOver(
-    onMessage: (message: ControlMessage) => void,
-    onFailure: (error: TcpxError) => void,
-  ): void;
-  close(): void;
 }
 
 /** A prepared request: post it as often as you like, then release it. */
@@ -82,11 +70,11 @@ export interface StrandedChunk {
 
 export class Session {
   readonly facts: SessionFacts;
-  readonly control: SessionControl;
   readonly #host: SessionHost;
   #state: SessionState = SessionState.Attaching;
   /** What lives of its channels; set when the session is made. */
   readonly recovery: Recovery;
+  readonly keeper: ControlKeeper;
   /** Chunks (−1: the notification) that wait for a channel. */
   readonly stranded: StrandedChunk[] = [];
   /** Lanes that still hold channels of this session. */
@@ -98,16 +86,21 @@ export class Session {
   constructor(
     host: SessionHost,
     facts: SessionFacts,
-    control: SessionControl,
     recover: (session: Session) => Recovery,
+    keep: (session: Session) => ControlKeeper,
   ) {
     this.#host = host;
     this.facts = facts;
-    this.control = control;
     this.#closed = new Promise((resolve) => {
       this.#resolveClosed = resolve;
     });
     this.recovery = recover(this);
+    this.keeper = keep(this);
+  }
+
+  /** The control connection, as it is now. */
+  get control(): SessionControl {
+    return this.keeper.current;
   }
 
   /** Name and address, for people. */
