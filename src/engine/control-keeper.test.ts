@@ -47,7 +47,7 @@ async function openThroughProxy() {
   return { proxy, session, atServer, kept, heard, close };
 }
 
-test('redial: the last channel dies at the server alone, the client dials and all goes on', async () => {
+test('redial: the last channel dies at the server alone, and the client dials', async () => {
   const { proxy, atServer, session, kept, heard, close } = await openThroughProxy();
   proxy.cut(1, 'server');
   await until(() => kept.client.has(/peer asks for a new connection/), 'the client is asked');
@@ -87,7 +87,7 @@ test('control: a server that has forgotten the session ends it at once', async (
   await close();
 });
 
-test('control: a later connection proves itself; recorded, foreign and early ones are refused', async () => {
+test('control: a later one proves itself; recorded, foreign, early ones are refused', async () => {
   const kept = new KeptLog();
   const server = await openEngine({}, { log: kept.log });
   const port = server.listen({ host: '127.0.0.1', port: 0 });

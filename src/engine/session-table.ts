@@ -288,8 +288,13 @@ export class SessionTable {
   /** A thread has died: what it served ends, once the other lanes have let go as well. */
   onLaneFailed(laneIndex: number, error: TcpxError): void {
     for (const session of this.list()) {
-      if (!session.isEnding()) this.close(session, error);
-      else if (session.facts.lanes.includes(laneIndex)) this.onLaneClosed(session.facts.index);
+      if (!session.isEnding()) {
+        // The sockets of a dead thread stay open: the peer has no other way to know.
+        session.sayGoodbye('a lane has failed');
+        this.close(session, error);
+      } else if (session.facts.lanes.includes(laneIndex)) {
+        this.onLaneClosed(session.facts.index);
+      }
     }
   }
 

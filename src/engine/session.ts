@@ -165,15 +165,16 @@ export class Session {
 
   /** Says goodbye and gives up what is in flight. */
   async close(): Promise<void> {
-    if (this.#state === SessionState.Ready && this.control.isOpen) this.#sayGoodbye();
+    this.sayGoodbye('closed by its owner');
     this.#host.closeSession(this, new TcpxError('ERR_USAGE_STATE', `${this.peer}: session closed`));
     await this.#host.drive(this.#closed);
   }
 
-  // A peer that has gone meanwhile needs no goodbye: the session is closed all the same.
-  #sayGoodbye(): void {
+  /** A peer that has gone meanwhile needs none: the session is closed all the same. */
+  sayGoodbye(reason: string): void {
+    if (this.#state !== SessionState.Ready || !this.control.isOpen) return;
     try {
-      this.control.send({ kind: ControlKind.Goodbye, reason: 'closed by its owner' });
+      this.control.send({ kind: ControlKind.Goodbye, reason });
     } catch {
       // The failure of the connection has been told to its owner.
     }
