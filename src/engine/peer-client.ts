@@ -6,6 +6,7 @@ import type { Config } from '../base/config.js';
 import { isTcpxError, TcpxError, toTcpxError } from '../base/errors.js';
 import type { ControlSet } from '../transport/tcp/control-set.js';
 import { createShm, isAnswered, type ShmLink, unlinkShm } from '../transport/shm/shm-file.js';
+import { identifySocket } from '../transport/tcp/connection-counters.js';
 import { closeSocket, dial, nicAddress, resolveHost } from '../transport/tcp/dial.js';
 import { CONTROL_INDEX } from '../wire/control-frame.js';
 import { ControlChannel } from './control-channel.js';
@@ -202,7 +203,8 @@ async function attach(
     if (isSharedMemory) unlinkShm(name.nonce);
   }
   connection.socket.release();
-  options.sessions.addChannel(session, { channel, epoch, fd, nic: place.nic, link });
+  const socket = identifySocket(fd);
+  options.sessions.addChannel(session, { channel, epoch, fd, nic: place.nic, link, socket });
 }
 
 /** The server has said that it mapped the memory: its word must stand there too. */

@@ -8,6 +8,7 @@ import { TcpxError, toTcpxError } from '../base/errors.js';
 import { LimitedLog } from '../base/limited-log.js';
 import type { Log } from '../base/log.js';
 import { openShm } from '../transport/shm/shm-file.js';
+import { identifySocket } from '../transport/tcp/connection-counters.js';
 import { closeSocket, nicAddress, type SocketAddress, tuneSocket } from '../transport/tcp/dial.js';
 import type { ControlSet } from '../transport/tcp/control-set.js';
 import { Listener } from '../transport/tcp/listener.js';
@@ -227,7 +228,8 @@ export class PeerServer {
     }
     connection.socket.release();
     const nic = nicOfAddress(connection.localHost);
-    const place = { channel: channelIndex, epoch, fd, nic, link };
+    const socket = identifySocket(fd);
+    const place = { channel: channelIndex, epoch, fd, nic, link, socket };
     if (sessions.addChannel(session, place)) this.#options.onSession(session);
   }
 }

@@ -6,6 +6,7 @@ import type { Log } from '../base/log.js';
 import type { Timers } from '../base/timers.js';
 import { COMMAND_ADD_CHANNEL, COMMAND_CLOSE_SESSION } from '../lane/messages.js';
 import type { ShmLink } from '../transport/shm/shm-file.js';
+import type { SocketIdentity } from '../transport/tcp/connection-counters.js';
 import { closeSocket } from '../transport/tcp/dial.js';
 import type { Agreement } from '../wire/control-frame.js';
 import { ControlKind } from '../wire/control-frame.js';
@@ -55,6 +56,7 @@ export interface NewChannel {
   readonly nic: string;
   /** Where its bytes go instead of through the socket. */
   readonly link?: ShmLink | undefined;
+  readonly socket?: SocketIdentity;
 }
 
 /** What the table needs from the engine. */
@@ -234,7 +236,7 @@ export class SessionTable {
   }
 
   /** Hands a connected data socket to its lane; true when it was the last that was lacking. */
-  addChannel(session: Session, { channel, epoch, fd, nic, link }: NewChannel): boolean {
+  addChannel(session: Session, { channel, epoch, fd, nic, link, socket }: NewChannel): boolean {
     const { index, agreement, nics } = session.facts;
     const { book } = session.recovery;
     // It may have ended while this connection proved itself; its index may have a new owner.
@@ -244,6 +246,7 @@ export class SessionTable {
       throw new TcpxError('ERR_PEER_LOST', `${session.peer}: the session ended while attaching`);
     }
     nics[channel] = link === undefined ? nic : 'shm';
+    session.sockets[channel] = link === undefined ? socket : undefined;
     const { windowChunks, chunkBytes, channels } = agreement;
     const place = link?.toWords() ?? [0, 0, 0];
     const words = [fd, index, channel, epoch, windowChunks, chunkBytes, channels, ...place];

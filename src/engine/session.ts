@@ -1,6 +1,11 @@
 // An agent and one peer: the channels between them and what may be posted on them.
 
 import { TcpxError } from '../base/errors.js';
+import {
+  type ConnectionCounters,
+  readConnection,
+  type SocketIdentity,
+} from '../transport/tcp/connection-counters.js';
 import type { Agreement } from '../wire/control-frame.js';
 import { ControlKind } from '../wire/control-frame.js';
 import type { ControlKeeper, SessionControl } from './control-keeper.js';
@@ -62,6 +67,14 @@ export interface SessionFacts {
   readonly lanes: readonly number[];
 }
 
+/** What the kernel counted on the connection of a channel. */
+export interface ChannelCounters extends ConnectionCounters {
+  readonly channel: number;
+  readonly nic: string;
+  /** Which connection of the channel: another one has counted anew. */
+  readonly epoch: number;
+}
+
 export interface StrandedChunk {
   readonly slot: number;
   readonly generation: number;
@@ -77,6 +90,8 @@ export class Session {
   readonly keeper: ControlKeeper;
   /** Chunks (−1: the notification) that wait for a channel. */
   readonly stranded: StrandedChunk[] = [];
+  /** By channel; absent where no socket carries the data. */
+  readonly sockets: (SocketIdentity | undefined)[] = [];
   /** Lanes that still hold channels of this session. */
   lanesOpen = 0;
   #error: TcpxError | undefined;
@@ -161,6 +176,19 @@ export class Session {
   notify(message: Uint8Array | string): Transfer {
     this.#assertReady();
     return this.#host.postNotification(this, message);
+  }
+
+  /** TCP_INFO of every living channel: a system call for each. Empty over shared memory. */
+  kernelCounters(): ChannelCounters[] {
+    const { book } = this.recovery;
+    return book.living.flatMap((channel) => {
+      const socket = this.sockets[channel];
+      const counters = socket === undefined ? undefined : readConnection(socket);
+      const nic = this.facts.nics[channel] ?? '';
+      return counters === undefined
+        ? []
+        : [{ channel, nic, epoch: book.epoch(channel), ...counters }];
+    });
   }
 
   /** Says goodbye and gives up what is in flight. */
