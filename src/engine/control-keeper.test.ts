@@ -75,6 +75,19 @@ for (const side of ['client', 'server'] as const) {
   });
 }
 
+test('restart: a peer that returns with a new generation is lost at once, by name', async () => {
+  const { proxy, session, close } = await openThroughProxy();
+  const successor = await openEngine({ 'trust.secret': 'a secret for lost connections' });
+  proxy.serverPort = successor.listen({ host: '127.0.0.1', port: 0 });
+  const startMs = performance.now();
+  proxy.cut(1, 'client');
+  await until(() => session.isEnding(), 'the session ends');
+  assert.ok(performance.now() - startMs < 1000);
+  assert.equal(session.error?.code, 'ERR_PEER_STALE_SESSION');
+  await successor.close();
+  await close();
+});
+
 test('control: a server that has forgotten the session ends it at once', async () => {
   const { proxy, session, atServer, close } = await openThroughProxy();
   // The goodbye gets lost, and so does the end of the channel.

@@ -13,10 +13,13 @@ export class CuttingProxy {
   /** In order of arrival: the first is the control connection. */
   readonly #relays: Relay[] = [];
   port = 0;
+  /** Where new connections go. */
+  serverPort: number;
 
   private constructor(serverPort: number) {
+    this.serverPort = serverPort;
     this.#server = createServer((toClient) => {
-      const toServer = connect(serverPort, '127.0.0.1');
+      const toServer = connect(this.serverPort, '127.0.0.1');
       this.#relays.push({ toClient, toServer });
       pass(toClient, toServer);
       pass(toServer, toClient);
