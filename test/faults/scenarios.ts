@@ -301,6 +301,8 @@ function reset(how: 'one' | 'all', operation: 'write' | 'read'): Scenario {
         const back = run.initiator.logged('channel is back');
         const last = back.at(-1);
         assert.ok(last !== undefined, 'a channel came back');
+        const control = run.initiator.logged('control connection is back');
+        assert.equal(control.length, how === 'all' ? 1 : 0, 'control connections attached anew');
         return { recoveredMs: last.atMs - resetMs };
       }),
   };
