@@ -27,6 +27,8 @@ const CUT_LINK = 2;
 const LINK_BYTES_PER_MS = 125_000;
 /** Share of the transfer that is over when the fault comes. */
 const BEFORE = 0.3;
+/** Buffers have filled up by then, and no channel has been found to stand still. */
+const FULL_AFTER_MS = 500;
 
 async function inMid(run: FaultRun, bytes: number): Promise<void> {
   const afterMs = (bytes / (LINKS * LINK_BYTES_PER_MS)) * BEFORE;
@@ -203,9 +205,9 @@ function fullBuffers(holdMs: number): Scenario {
         async (run) => {
           await inMid(run, bytes);
           run.target.child.stdin?.write(`hold ${holdMs}\n`);
-          await sleep(holdMs / 2);
+          await sleep(FULL_AFTER_MS);
           const { received, unsent } = queued(lab);
-          await sleep(holdMs / 2);
+          await sleep(holdMs - FULL_AFTER_MS);
           const onMs = Date.now();
           assert.equal(received.length, LINKS, 'every receive buffer has bytes');
           assert.equal(unsent.length, LINKS, 'every send buffer has bytes');
