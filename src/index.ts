@@ -9,7 +9,7 @@ export type { Notification } from './engine/notification.js';
 export type { ChannelReceipt, Receipt, StageTimes } from './engine/receipt.js';
 export { type ConnInfo, formatConnInfo, parseConnInfo } from './engine/conn-info.js';
 export type { Block, BlockColumns } from './engine/request.js';
-export type { PostOptions, Request, Session } from './engine/session.js';
+export type { ChannelCounters, PostOptions, Request, Session } from './engine/session.js';
 export type { Transfer, TransferStatus } from './engine/transfer.js';
 export type { SourceEvent } from './engine/transfer-table.js';
 export type {

@@ -9,7 +9,7 @@ import { percentilesOf, rateSpreadOf } from '../results/statistics.js';
 import { BenchInitiator, type BenchRun } from './bench-initiator.js';
 import { BenchDialogue, decodeBenchMessage, encodeBenchMessage } from './bench-message.js';
 import { readHostFacts } from './host-facts.js';
-import { kernelDelta, readKernelCounters } from './kernel-delta.js';
+import { channelDelta, kernelDelta, readKernelCounters } from './kernel-delta.js';
 import { MarkCounter } from './ping-pong.js';
 import { runTcpxBench } from './tcpx-bench.js';
 
@@ -51,8 +51,10 @@ export async function runBench(options: BenchSessionOptions): Promise<BenchResul
       onProgress: (fraction, rate) => options.onProgress(fraction, rate),
     });
     const before = readKernelCounters();
+    const channelsBefore = session.kernelCounters();
     const run = await engine.drive(initiator.run());
-    const kernel = kernelDelta(before, readKernelCounters());
+    const channels = channelDelta(channelsBefore, session.kernelCounters());
+    const kernel = { ...kernelDelta(before, readKernelCounters()), channels };
     await session.notify(encodeBenchMessage({ kind: 'finish' })).done;
     const laneCpus = config.values['lane.progress'] === 'caller' ? [] : engine.laneStats();
     const zeroCopy = engine.zeroCopyStats();

@@ -1,6 +1,38 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { kernelDelta, readKernelCounters } from './kernel-delta.js';
+import { channelDelta, kernelDelta, readKernelCounters } from './kernel-delta.js';
+
+const STANDING = {
+  channel: 0,
+  nic: 'eth0',
+  epoch: 0,
+  retransmits: 3,
+  bytesAcked: 100,
+  bytesReceived: 10,
+  busyUs: 50,
+  receiveLimitedUs: 5,
+  sendBufferLimitedUs: -1,
+  rttUs: 80,
+  rttMinUs: 20,
+  congestionWindow: 10,
+  deliveryBytesPerSecond: 1000,
+};
+
+test('channel delta: counters are what grew, the rest is as it stands', () => {
+  const after = { ...STANDING, retransmits: 4, bytesAcked: 350, busyUs: 90, rttUs: 70 };
+  const [delta] = channelDelta([STANDING], [after]);
+  assert.ok(delta !== undefined);
+  assert.equal(delta.retransmits, 1);
+  assert.equal(delta.bytesAcked, 250);
+  assert.equal(delta.busyUs, 40);
+  assert.equal(delta.sendBufferLimitedUs, -1, 'not counted by an old kernel');
+  assert.deepEqual([delta.rttUs, delta.congestionWindow], [70, 10]);
+});
+
+test('channel delta: a connection that came during the run has counted from 0', () => {
+  const after = { ...STANDING, epoch: 1, bytesAcked: 40 };
+  assert.equal(channelDelta([STANDING], [after])[0]?.bytesAcked, 40);
+});
 
 test('kernel delta: what grew, by name; an interface that stood still is left out', () => {
   const before = {

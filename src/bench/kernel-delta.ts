@@ -1,8 +1,10 @@
-// What the kernel counted on this host while a benchmark ran: TCP's troubles, and each interface.
+// What the kernel counted while a benchmark ran: TCP's troubles and each interface, of the whole
+// host, and the connection of each channel.
 
 import { parseNetDev, readTcpCounters } from '../host/kernel-counters.js';
 import { openFolderFiles } from '../host/host-files.js';
-import type { KernelDelta } from '../results/bench-result.js';
+import type { ChannelCounters } from '../engine/internal.js';
+import type { ChannelKernel, KernelDelta } from '../results/bench-result.js';
 
 /** Counters that grow when something goes wrong on the way. */
 const TCP_COUNTERS = [
@@ -25,8 +27,39 @@ export function readKernelCounters(): KernelCounters {
   return { tcp: readTcpCounters(files), nics: parseNetDev(files.read('/proc/net/dev') ?? '') };
 }
 
+/** Counters that grow; the others are as they stand. */
+const GROWING = [
+  'retransmits',
+  'bytesAcked',
+  'bytesReceived',
+  'busyUs',
+  'receiveLimitedUs',
+  'sendBufferLimitedUs',
+] as const;
+
+/** A connection that came during the run has counted from 0. */
+export function channelDelta(
+  before: readonly ChannelCounters[],
+  after: readonly ChannelCounters[],
+): ChannelKernel[] {
+  return after.map(({ epoch, ...now }) => {
+    const old = before.find((one) => one.channel === now.channel && one.epoch === epoch);
+    const grown = GROWING.map((name) => [
+      name,
+      now[name] < 0 ? -1 : now[name] - (old?.[name] ?? 0),
+    ]);
+    return {
+      ...now,
+      ...(Object.fromEntries(grown) as Pick<ChannelKernel, (typeof GROWING)[number]>),
+    };
+  });
+}
+
 /** Interfaces on which nothing moved are left out. */
-export function kernelDelta(before: KernelCounters, after: KernelCounters): KernelDelta {
+export function kernelDelta(
+  before: KernelCounters,
+  after: KernelCounters,
+): Omit<KernelDelta, 'channels'> {
   const tcp = TCP_COUNTERS.map((name) => [name, (after.tcp[name] ?? 0) - (before.tcp[name] ?? 0)]);
   const nics: Record<string, Record<string, number>> = {};
   for (const [nic, counters] of after.nics) {

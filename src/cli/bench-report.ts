@@ -29,6 +29,7 @@ export function formatBenchResult(result: BenchResult): string {
       `${result.cpuSecondsPerGB.target.toFixed(2)} s target`,
     `verified        ${describeVerified(result)}`,
     `channels        ${describeChannels(result)}`,
+    ...describeTcp(result),
     `lanes           ${describeLanes(result)}`,
     ...(result.config['socket.sendBy'] === 'zerocopy'
       ? [`zero-copy       ${describeZeroCopy(result)}`]
@@ -81,6 +82,16 @@ function describeChannels(result: BenchResult): string {
       (one) => `${one.channel}${one.nic === '' ? '' : ` on ${one.nic}`}: ${formatBytes(one.bytes)}`,
     )
     .join(', ');
+}
+
+// Only what explains a figure: a clean run needs no line.
+function describeTcp({ kernel }: BenchResult): string[] {
+  const lossy = (kernel?.channels ?? []).filter(({ retransmits }) => retransmits > 0);
+  if (lossy.length === 0) return [];
+  const each = lossy.map(({ channel, retransmits, rttUs }) => {
+    return `${channel}: ${retransmits} (round trip ${formatUs(rttUs)})`;
+  });
+  return [`retransmitted   ${each.join(', ')}`];
 }
 
 function describeLanes(result: BenchResult): string {

@@ -10,6 +10,8 @@ interface Entry {
   /** The last one that was dialled, and those of them that came to nothing here. */
   tried: number;
   readonly failed: number[];
+  /** The one that the peer has asked to be replaced. */
+  doubted: number;
   isUp: boolean;
   isStalled: boolean;
 }
@@ -41,6 +43,7 @@ export class ChannelBook {
       epoch: -1,
       tried: -1,
       failed: [],
+      doubted: -1,
       isUp: false,
       isStalled: false,
     }));
@@ -118,6 +121,22 @@ export class ChannelBook {
     failed.push(epoch);
     if (failed.length > FAILED_MAX) failed.shift();
     return NOTHING;
+  }
+
+  /** The peer wants another connection in place of this one; false where there is one already. */
+  setDoubted(channel: number, epoch: number): boolean {
+    const entry = this.#entries[channel];
+    if (entry === undefined) return false;
+    const isComing = epoch > entry.epoch && epoch === entry.tried;
+    if (!isComing && (!entry.isUp || entry.epoch !== epoch)) return false;
+    entry.doubted = epoch;
+    return true;
+  }
+
+  /** It lives here, but not at the peer, or nothing moves on it there. */
+  isDoubted(channel: number): boolean {
+    const { isUp, epoch, doubted } = this.#entry(channel);
+    return isUp && epoch === doubted;
   }
 
   /** True when something is learnt by it: the connection still lives. */

@@ -333,3 +333,42 @@ test('engine: everything but reading state is refused after close', async () => 
   pair.client.poll();
   assert.deepEqual(pair.client.sessions, []);
 });
+
+test('engine: a cancel that comes too late stops nothing, and says so', async () => {
+  const pair = await openPair({ 'lane.progress': 'caller' });
+  const local = pair.client.register(new Uint8Array(1000).fill(5));
+  const memory = new Uint8Array(1000);
+  const remote = pair.server.register(memory);
+  const inFlight = [
+    pair.session.notify('alone'),
+    pair.session.write(whole(local, remote, 1000), { notify: 'with data' }),
+  ];
+  const read = pair.session.read(whole(local, remote, 1000));
+  // On its way: the lane has sent it before the cancel comes, and the server has not looked yet.
+  pair.client.poll();
+  for (const transfer of [...inFlight, read]) transfer.cancel();
+  const [, written] = await pair.drive(Promise.all(inFlight.map((transfer) => transfer.done)));
+  assert.equal(written?.bytesConfirmed, 1000);
+  const heard = pair.notifications.map(({ bytes }) => new TextDecoder().decode(bytes));
+  assert.deepEqual(heard, ['alone', 'with data']);
+  assert.ok(memory.every((byte) => byte === 5));
+  // The answer to a read can still be thrown away, and is: none of it is counted as landed.
+  await assert.rejects(pair.drive(read.done), withCode('ERR_XFER_CANCELLED'));
+  assert.equal(read.receipt().bytesConfirmed, 0);
+  assert.equal(pair.client.laneStats()[0]?.drainedBytes, 1000);
+  await pair.close();
+});
+
+test('engine: a cancel in time stops a notification, and says so', async () => {
+  const pair = await openPair({ 'lane.progress': 'caller', 'flow.windowChunks': 1 });
+  const first = pair.session.notify('first');
+  const second = pair.session.notify('second');
+  pair.client.poll();
+  second.cancel();
+  await pair.drive(first.done);
+  await assert.rejects(pair.drive(second.done), withCode('ERR_XFER_CANCELLED'));
+  await pair.drive(pair.session.notify('third').done);
+  const heard = pair.notifications.map(({ bytes }) => new TextDecoder().decode(bytes));
+  assert.deepEqual(heard, ['first', 'third']);
+  await pair.close();
+});

@@ -4,7 +4,7 @@ export { Engine, type EngineOptions } from './engine.js';
 export type { Notification } from './notification.js';
 export type { Receipt } from './receipt.js';
 export type { Block } from './request.js';
-export type { Request, Session } from './session.js';
+export type { ChannelCounters, Request, Session } from './session.js';
 export type { Transfer } from './transfer.js';
 export { GpuBuffer } from '../memory/gpu-buffer.js';
 export type { Region, RegionDescriptor, RegionSource } from '../memory/region.js';

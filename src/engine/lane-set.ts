@@ -96,6 +96,7 @@ export class LaneSet {
   /** The lanes themselves where no threads run them. */
   readonly inline: readonly InlineLane[];
   readonly #wakePipe: WakePipe | undefined;
+  #isClosing = false;
 
   constructor(options: LaneSetOptions) {
     this.#options = options;
@@ -181,14 +182,17 @@ export class LaneSet {
         worker.unref();
         resolve();
       });
-      worker.once('exit', () => {
-        lane.worker = undefined;
-      });
-      worker.on('error', (error) => {
+      const onFailed = (error: Error): void => {
         lane.isDead = true;
         reject(error);
         this.#options.onLaneFailed(laneIndex, error);
+      };
+      worker.once('exit', (code) => {
+        lane.worker = undefined;
+        const isStopped = this.#isClosing || lane.isDead;
+        if (!isStopped) onFailed(new TcpxError('ERR_SYS_CALL', `the thread ended with ${code}`));
       });
+      worker.on('error', onFailed);
     });
   }
 
@@ -282,6 +286,7 @@ export class LaneSet {
 
   /** Ends the threads, tells so, and frees the memory; nothing may touch it afterwards. */
   async close(onStopped: () => void = () => undefined): Promise<void> {
+    this.#isClosing = true;
     await Promise.all(
       this.#lanes.map(async (lane) => {
         if (lane.worker !== undefined) {

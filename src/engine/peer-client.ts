@@ -6,7 +6,9 @@ import type { Config } from '../base/config.js';
 import { isTcpxError, TcpxError, toTcpxError } from '../base/errors.js';
 import type { ControlSet } from '../transport/tcp/control-set.js';
 import { createShm, isAnswered, type ShmLink, unlinkShm } from '../transport/shm/shm-file.js';
+import { identifySocket } from '../transport/tcp/connection-counters.js';
 import { closeSocket, dial, nicAddress, resolveHost } from '../transport/tcp/dial.js';
+import { CONTROL_INDEX } from '../wire/control-frame.js';
 import { ControlChannel } from './control-channel.js';
 import {
   assertTrusted,
@@ -46,6 +48,7 @@ export async function connectPeer(options: ConnectOptions): Promise<Session> {
   try {
     const greeted = await greetServer(options.identity, control);
     const { accept } = greeted;
+    const { peerHost } = control.socket;
     session = options.sessions.create({
       id: accept.sessionId,
       role: 'client',
@@ -56,9 +59,9 @@ export async function connectPeer(options: ConnectOptions): Promise<Session> {
       control,
       path: pathOf(options.identity),
       redial: (made, channel, epoch) => redial(options, made, routes[channel], channel, epoch),
+      attachControl: (made, epoch) => attachControl(options, made, peerHost, epoch),
     });
     const nics = listNics(options.config).map(localNic);
-    const { peerHost } = control.socket;
     routes.push(...routeChannels(accept.channels, nics, accept.addresses, peerHost));
     for (const [channel, route] of routes.entries()) {
       const fd = await dialChannel(options, route, options.identity.timeoutMs);
@@ -98,9 +101,42 @@ async function redial(
     await attach(options, session, fd, { channel, epoch, nic: route.nic });
     return 'attached';
   } catch (error) {
-    if (!isTcpxError(error)) throw error;
-    if (error.facts['isRefused'] === true) return 'refused';
-    return error.facts['code'] === 'ERR_PEER_STALE_SESSION' ? 'unknown' : 'failed';
+    return failureOf(error);
+  }
+}
+
+function failureOf(error: unknown): RedialOutcome {
+  if (!isTcpxError(error)) throw error;
+  if (error.facts['isRefused'] === true) return 'refused';
+  return error.facts['code'] === 'ERR_PEER_STALE_SESSION' ? 'unknown' : 'failed';
+}
+
+/** A control connection in place of one that was lost. */
+async function attachControl(
+  options: ConnectOptions,
+  session: Session,
+  host: string,
+  epoch: number,
+): Promise<RedialOutcome> {
+  const { config, set, identity, port } = options;
+  let connection: ControlChannel | undefined;
+  try {
+    const fd = await dial(set, {
+      address: { host, port },
+      nic: config.values['session.ctrlInterface'],
+      tuning: socketTuning(config),
+      timeoutMs: REDIAL_MS,
+    });
+    connection = openControl(set, fd);
+    assertTrusted(identity, connection);
+    const { id, key } = session.facts;
+    const name = { sessionId: id, channelIndex: CONTROL_INDEX, epoch, nonce: freshNonce() };
+    await attachChannel(connection, key, name, identity.timeoutMs);
+    options.sessions.attachControl(session, connection, epoch);
+    return 'attached';
+  } catch (error) {
+    connection?.close();
+    return failureOf(error);
   }
 }
 
@@ -167,7 +203,8 @@ async function attach(
     if (isSharedMemory) unlinkShm(name.nonce);
   }
   connection.socket.release();
-  options.sessions.addChannel(session, { channel, epoch, fd, nic: place.nic, link });
+  const socket = identifySocket(fd);
+  options.sessions.addChannel(session, { channel, epoch, fd, nic: place.nic, link, socket });
 }
 
 /** The server has said that it mapped the memory: its word must stand there too. */

@@ -8,10 +8,11 @@ import { TcpxError, toTcpxError } from '../base/errors.js';
 import { LimitedLog } from '../base/limited-log.js';
 import type { Log } from '../base/log.js';
 import { openShm } from '../transport/shm/shm-file.js';
+import { identifySocket } from '../transport/tcp/connection-counters.js';
 import { closeSocket, nicAddress, type SocketAddress, tuneSocket } from '../transport/tcp/dial.js';
 import type { ControlSet } from '../transport/tcp/control-set.js';
 import { Listener } from '../transport/tcp/listener.js';
-import { type Attach, ControlKind } from '../wire/control-frame.js';
+import { type Attach, CONTROL_INDEX, ControlKind } from '../wire/control-frame.js';
 import { ControlChannel } from './control-channel.js';
 import {
   admitChannel,
@@ -202,10 +203,16 @@ export class PeerServer {
       );
     }
     const { channelIndex, epoch } = attach;
-    if (channelIndex >= session.facts.agreement.channels) {
+    if (channelIndex !== CONTROL_INDEX && channelIndex >= session.facts.agreement.channels) {
       throw new TcpxError('ERR_WIRE_LIMIT', `${connection.where}: no channel ${channelIndex}`);
     }
     checkAttach(session.facts.key, connection, attach);
+    if (channelIndex === CONTROL_INDEX) {
+      sessions.assertControl(session, epoch);
+      admitChannel(connection, session.facts.key, attach);
+      sessions.attachControl(session, connection, epoch);
+      return;
+    }
     await sessions.makeRoom(session, channelIndex, epoch);
     const { fd } = connection.socket;
     tuneSocket(fd, socketTuning(config));
@@ -221,7 +228,8 @@ export class PeerServer {
     }
     connection.socket.release();
     const nic = nicOfAddress(connection.localHost);
-    const place = { channel: channelIndex, epoch, fd, nic, link };
+    const socket = identifySocket(fd);
+    const place = { channel: channelIndex, epoch, fd, nic, link, socket };
     if (sessions.addChannel(session, place)) this.#options.onSession(session);
   }
 }

@@ -6,7 +6,13 @@ import { isTcpxError, TcpxError, toTcpxError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
 import type { Timers } from '../base/timers.js';
 import { COMMAND_DROP_CHANNEL, COMMAND_SETTLE_CHANNEL, LOSS_PROTOCOL } from '../lane/messages.js';
-import { decodeFence, encodeFence, type Fence } from '../wire/fence-signal.js';
+import {
+  decodeSignal,
+  encodeFence,
+  type Fence,
+  isFence,
+  type Signal,
+} from '../wire/fence-signal.js';
 import { ChannelBook } from './channel-book.js';
 
 /** How an attempt to attach a channel anew ended. */
@@ -30,6 +36,10 @@ export interface RecoveryHost {
   lose(error: TcpxError): void;
   /** The client's: a new connection for the index. Absent where the peer has to come. */
   redial: ((channel: number, epoch: number) => Promise<RedialOutcome>) | undefined;
+  /** The server's: asks the client for it, over the control connection. */
+  askRedial(channel: number, epoch: number): void;
+  /** The peer has lost its end of this control connection. */
+  onControlLost(epoch: number): void;
 }
 
 export interface RecoveryLimits {
@@ -53,6 +63,7 @@ export class Recovery {
   readonly #dialing = new Set<number>();
   #cancelJudge: (() => void) | undefined;
   #cancelLoss: (() => void) | undefined;
+  #cancelAsk: (() => void) | undefined;
   #lastError: TcpxError | undefined;
   /** Why each channel went down last. */
   readonly #reasons: string[] = [];
@@ -112,14 +123,19 @@ export class Recovery {
   /** A signal of the peer's engine. */
   onSignal(bytes: Uint8Array): void {
     if (this.#isOver) return;
-    let fence: Fence;
+    let signal: Signal;
     try {
-      fence = decodeFence(bytes);
+      signal = decodeSignal(bytes);
     } catch (error) {
       const rule = isTcpxError(error) ? error.message : String(error);
       this.#host.lose(new TcpxError('ERR_WIRE_FRAME', `${this.#host.peer}: ${rule}`));
       return;
     }
+    if (isFence(signal)) this.#onFence(signal);
+    else this.#host.onControlLost(signal.controlEpoch);
+  }
+
+  #onFence(fence: Fence): void {
     const order = this.book.onFence(fence);
     if (order.isToDrop) this.#drop(fence.channel);
     if (order.isToAnswer) this.#answer(fence.channel, fence.epoch);
@@ -177,7 +193,13 @@ export class Recovery {
       `${this.#host.peer}: nothing has moved on any channel`,
     );
     this.#weighLoss();
-    this.#redialSoon(first, RETRY_LAST_MS);
+    this.#redialSoon(first, this.#patienceMs());
+  }
+
+  // The peer may only be slow; but a new connection is worth nothing once the session is lost.
+  #patienceMs(): number {
+    const { reconnectMs, stallMs } = this.#limits;
+    return Math.max(0, Math.min(RETRY_LAST_MS, (reconnectMs - stallMs - GRACE_MS) / 2));
   }
 
   /** The peer's end of the control connection was closed by its owner: the process has ended. */
@@ -186,14 +208,31 @@ export class Recovery {
     this.#weighLoss();
   }
 
+  /** It has not: there is another control connection. */
+  onPeerBack(): void {
+    this.#ended = undefined;
+  }
+
+  /** The peer cannot dial: a connection is lost there, or nothing moves on it. */
+  onRedialAsked(channel: number, epoch: number): void {
+    if (this.#isOver || !this.book.setDoubted(channel, epoch)) return;
+    const { peer, log } = this.#host;
+    log.info('peer asks for a new connection', { peer, channel, epoch });
+    this.#redialSoon(channel, 0);
+  }
+
+  get #isMoving(): boolean {
+    return this.book.living.length > this.book.stalled.length;
+  }
+
   // Counts down to the loss of the session while nothing moves.
   #weighLoss(): void {
-    const { stalled, living } = this.book;
+    const { living } = this.book;
     if (this.#ended !== undefined && living.length === 0) {
       this.#host.lose(this.#ended);
       return;
     }
-    if (living.length > stalled.length) {
+    if (this.#isMoving) {
       this.#cancelLoss?.();
       this.#cancelLoss = undefined;
       return;
@@ -220,8 +259,22 @@ export class Recovery {
     return this.#host.timers.at(this.#host.nowUs() + delayMs * 1000, act);
   }
 
+  // The client, with nothing in flight, may not know that its last connection is gone.
+  #askSoon(channel: number, delayMs: number): void {
+    this.#cancelAsk ??= this.#after(delayMs, () => {
+      this.#cancelAsk = undefined;
+      if (this.#isOver || this.#isMoving) return;
+      this.#host.askRedial(channel, this.book.epoch(channel));
+      this.#askSoon(channel, RETRY_LAST_MS);
+    });
+  }
+
   #redialSoon(channel: number, delayMs: number): void {
-    if (this.#host.redial === undefined || this.#dialing.has(channel)) return;
+    if (this.#host.redial === undefined) {
+      this.#askSoon(channel, delayMs);
+      return;
+    }
+    if (this.#dialing.has(channel)) return;
     this.#dialing.add(channel);
     this.#after(delayMs, () => {
       this.#redial(channel, delayMs).catch((error: unknown) => {
@@ -232,8 +285,7 @@ export class Recovery {
 
   async #redial(channel: number, delayMs: number): Promise<void> {
     const { redial } = this.#host;
-    const isNeeded =
-      !this.book.isUp(channel) || this.book.stalled.length === this.book.living.length;
+    const isNeeded = !this.book.isUp(channel) || this.book.isDoubted(channel) || !this.#isMoving;
     if (this.#isOver || redial === undefined || !isNeeded) {
       this.#dialing.delete(channel);
       return;
@@ -241,7 +293,11 @@ export class Recovery {
     const epoch = this.book.nextEpoch(channel);
     const outcome = await redial(channel, epoch);
     this.#dialing.delete(channel);
-    if (this.#hasStopped() || outcome === 'attached') return;
+    if (this.#hasStopped()) return;
+    if (outcome === 'attached') {
+      if (this.book.isDoubted(channel)) this.#redialSoon(channel, RETRY_FIRST_MS);
+      return;
+    }
     if (this.book.setFailed(channel, epoch).isToAnswer) this.#answer(channel, epoch);
     if (outcome === 'unknown' || (outcome === 'refused' && this.book.living.length === 0)) {
       this.#loseAtOnce(outcome);
@@ -293,6 +349,7 @@ export class Recovery {
     this.#isOver = true;
     this.#cancelJudge?.();
     this.#cancelLoss?.();
+    this.#cancelAsk?.();
     for (const { resolve } of this.#downWaiters.splice(0)) resolve();
   }
 }

@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { sleepMs } from '../base/clock.js';
-import type { ErrorCode } from '../base/errors.js';
+import { type ErrorCode, isTcpxError } from '../base/errors.js';
 import type { RegionDescriptor } from '../memory/region.js';
 import { closeEngines, type EnginePair, openPair } from '../testing/engine-pair.js';
 import { withCode } from '../testing/expect-error.js';
@@ -90,6 +90,26 @@ for (const progress of ['lanes', 'caller'] as const) {
     });
   }
 }
+
+test('refusal: a descriptor of before a restart reaches nothing in its slot', async () => {
+  const before = await openPair({ 'lane.progress': 'lanes' });
+  const old = Array.from({ length: 8 }, () => grant(before).descriptor);
+  await before.close();
+  const pair = await openPair({ 'lane.progress': 'lanes' });
+  const memories = old.map(() => new Uint8Array(BYTES));
+  const slots = memories.map((memory) => pair.server.register(memory).descriptor.slot);
+  const local = pair.client.register(new Uint8Array(BYTES).fill(9));
+  for (const remote of old) {
+    assert.ok(slots.includes(remote.slot), 'the slot is in use again');
+    const blocks = [{ local, localOffset: 0, remote, remoteOffset: 0, bytes: BYTES }];
+    const isRefused = (error: unknown): boolean =>
+      isTcpxError(error) && ['ERR_PEER_STALE_REGION', 'ERR_PEER_KEY'].includes(error.code);
+    await assert.rejects(pair.session.write(blocks).done, isRefused);
+    await assert.rejects(pair.session.read(blocks).done, isRefused);
+  }
+  assert.ok(memories.every((memory) => memory.every((byte) => byte === 0)));
+  await pair.close();
+});
 
 test('refusal: a region that expires is granted until then, and then renewed', async () => {
   const pair = await openPair({ 'lane.progress': 'lanes' });

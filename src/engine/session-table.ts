@@ -5,11 +5,12 @@ import { TcpxError, toTcpxError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
 import type { Timers } from '../base/timers.js';
 import { COMMAND_ADD_CHANNEL, COMMAND_CLOSE_SESSION } from '../lane/messages.js';
-import { END_OF_STREAM } from '../transport/tcp/control-socket.js';
 import type { ShmLink } from '../transport/shm/shm-file.js';
+import type { SocketIdentity } from '../transport/tcp/connection-counters.js';
 import { closeSocket } from '../transport/tcp/dial.js';
 import type { Agreement } from '../wire/control-frame.js';
 import { ControlKind } from '../wire/control-frame.js';
+import { ControlKeeper, type SessionControl } from './control-keeper.js';
 import type { DataPath } from './handshake.js';
 import { laneOfChannel } from './lane-placement.js';
 import type { LaneSet } from './lane-set.js';
@@ -19,7 +20,7 @@ import {
   type RecoveryLimits,
   type RedialOutcome,
 } from './recovery.js';
-import { Session, type SessionControl, type SessionHost } from './session.js';
+import { Session, type SessionHost } from './session.js';
 
 /** What happens to the transfers of a session when its channels come and go. */
 export interface SessionTransfers {
@@ -43,6 +44,8 @@ export interface NewSession {
   readonly path: DataPath;
   /** The client's way to attach a channel anew. */
   readonly redial?: (session: Session, channel: number, epoch: number) => Promise<RedialOutcome>;
+  /** The client's way to a control connection that follows a lost one. */
+  readonly attachControl?: (session: Session, epoch: number) => Promise<RedialOutcome>;
 }
 
 /** A data connection that has proved itself. */
@@ -53,6 +56,7 @@ export interface NewChannel {
   readonly nic: string;
   /** Where its bytes go instead of through the socket. */
   readonly link?: ShmLink | undefined;
+  readonly socket?: SocketIdentity;
 }
 
 /** What the table needs from the engine. */
@@ -100,7 +104,7 @@ export class SessionTable {
     const index = this.#freeIndex();
     const { lanes, nicCount } = this.#options;
     if (this.host === undefined) throw new TcpxError('ERR_USAGE_STATE', 'engine is not open');
-    const { control, peerGeneration, redial, ...given } = options;
+    const { control, peerGeneration, redial, attachControl, ...given } = options;
     const channelLanes = Array.from({ length: given.agreement.channels }, (_, channel) =>
       laneOfChannel(index, channel, lanes.count, nicCount),
     );
@@ -112,8 +116,11 @@ export class SessionTable {
       nics: channelLanes.map(() => ''),
       lanes: [...new Set(channelLanes)],
     };
-    const session = new Session(this.host, facts, control, (made) =>
-      this.#recoveryOf(made, channelLanes, redial),
+    const session = new Session(
+      this.host,
+      facts,
+      (made) => this.#recoveryOf(made, channelLanes, redial),
+      (made) => this.#keeperOf(made, control, attachControl),
     );
     session.lanesOpen = facts.lanes.length;
     this.#byIndex[index] = session;
@@ -133,8 +140,60 @@ export class SessionTable {
       lose: (error) => this.close(session, error),
       redial:
         redial === undefined ? undefined : (channel, epoch) => redial(session, channel, epoch),
+      askRedial: (channel, epoch) => this.#askRedial(session, channel, epoch),
+      onControlLost: (epoch) => session.keeper.onMissed(epoch),
     };
     return new Recovery(host, session.facts.index, lanes, limits);
+  }
+
+  #keeperOf(
+    session: Session,
+    first: SessionControl,
+    attach: NewSession['attachControl'],
+  ): ControlKeeper {
+    const { log, timers } = this.#options;
+    const { recovery, peer } = session;
+    return new ControlKeeper(
+      {
+        log,
+        timers,
+        peer,
+        nowUs: () => this.#clock.nowUs(),
+        attach: attach === undefined ? undefined : (epoch) => attach(session, epoch),
+        postSignal: (bytes) => this.#postSignal(session, bytes),
+        onRedial: (channel, epoch) => recovery.onRedialAsked(channel, epoch),
+        onPeerEnded: (error) => recovery.onPeerEnded(error),
+        onPeerBack: () => recovery.onPeerBack(),
+        lose: (error) => this.close(session, error),
+      },
+      first,
+    );
+  }
+
+  // Without a control connection nobody can be asked now: it is asked for again later.
+  #askRedial(session: Session, channelIndex: number, epoch: number): void {
+    if (!session.control.isOpen) return;
+    try {
+      session.control.send({ kind: ControlKind.Redial, channelIndex, epoch });
+    } catch {
+      // The failure of the connection has been told to its keeper.
+    }
+  }
+
+  /** The server's: whether a control connection with this number may follow. */
+  assertControl(session: Session, epoch: number): void {
+    if (!session.isReady) {
+      throw new TcpxError('ERR_PEER_STALE_SESSION', `${session.peer}: the session is not open`);
+    }
+    session.keeper.assertNext(epoch);
+  }
+
+  /** A control connection that follows a lost one has proved itself. */
+  attachControl(session: Session, control: SessionControl, epoch: number): void {
+    if (session.isEnding()) {
+      throw new TcpxError('ERR_PEER_LOST', `${session.peer}: the session ended while attaching`);
+    }
+    session.keeper.replace(control, epoch);
   }
 
   // Without room for a fence nothing can be settled: better no session than one that hangs.
@@ -177,7 +236,7 @@ export class SessionTable {
   }
 
   /** Hands a connected data socket to its lane; true when it was the last that was lacking. */
-  addChannel(session: Session, { channel, epoch, fd, nic, link }: NewChannel): boolean {
+  addChannel(session: Session, { channel, epoch, fd, nic, link, socket }: NewChannel): boolean {
     const { index, agreement, nics } = session.facts;
     const { book } = session.recovery;
     // It may have ended while this connection proved itself; its index may have a new owner.
@@ -187,6 +246,7 @@ export class SessionTable {
       throw new TcpxError('ERR_PEER_LOST', `${session.peer}: the session ended while attaching`);
     }
     nics[channel] = link === undefined ? nic : 'shm';
+    session.sockets[channel] = link === undefined ? socket : undefined;
     const { windowChunks, chunkBytes, channels } = agreement;
     const place = link?.toWords() ?? [0, 0, 0];
     const words = [fd, index, channel, epoch, windowChunks, chunkBytes, channels, ...place];
@@ -205,29 +265,7 @@ export class SessionTable {
       channels: session.facts.agreement.channels,
       chunkBytes: session.facts.agreement.chunkBytes,
     });
-    session.control.handOver(
-      (message) => {
-        const isGoodbye = message.kind === ControlKind.Goodbye;
-        const reason = isGoodbye ? `said goodbye: ${message.reason}` : 'sent an unexpected frame';
-        const code = isGoodbye ? 'ERR_PEER_GOODBYE' : 'ERR_WIRE_STATE';
-        this.close(session, new TcpxError(code, `${session.peer} ${reason}`));
-      },
-      (error) => this.#onControlLost(session, error),
-    );
-  }
-
-  // Data and fences go without it: the session lives as long as its channels do.
-  #onControlLost(session: Session, error: TcpxError): void {
-    const reason = error.message.replace(`${session.control.where}: `, '');
-    if (error.code !== 'ERR_PEER_LOST') {
-      const message = `${session.peer}: control connection: ${reason}`;
-      this.close(session, new TcpxError(error.code, message, { cause: error }));
-      return;
-    }
-    this.#options.log.info('control connection lost', { peer: session.peer, reason });
-    if (reason !== END_OF_STREAM) return;
-    const message = `${session.peer}: the peer has ended without a goodbye`;
-    session.recovery.onPeerEnded(new TcpxError('ERR_PEER_LOST', message, { cause: error }));
+    session.keeper.watch();
   }
 
   /** Begins the end: lanes give up what is in flight and answer. */
@@ -239,7 +277,7 @@ export class SessionTable {
       reason: error.message,
     });
     session.recovery.stop();
-    session.control.close();
+    session.keeper.stop();
     this.transfers?.giveUpStranded(session);
     for (const lane of session.facts.lanes) {
       if (this.#options.lanes.isAlive(lane)) {
@@ -253,8 +291,13 @@ export class SessionTable {
   /** A thread has died: what it served ends, once the other lanes have let go as well. */
   onLaneFailed(laneIndex: number, error: TcpxError): void {
     for (const session of this.list()) {
-      if (!session.isEnding()) this.close(session, error);
-      else if (session.facts.lanes.includes(laneIndex)) this.onLaneClosed(session.facts.index);
+      if (!session.isEnding()) {
+        // The sockets of a dead thread stay open: the peer has no other way to know.
+        session.sayGoodbye('a lane has failed');
+        this.close(session, error);
+      } else if (session.facts.lanes.includes(laneIndex)) {
+        this.onLaneClosed(session.facts.index);
+      }
     }
   }
 

@@ -1,8 +1,14 @@
 // An agent and one peer: the channels between them and what may be posted on them.
 
 import { TcpxError } from '../base/errors.js';
+import {
+  type ConnectionCounters,
+  readConnection,
+  type SocketIdentity,
+} from '../transport/tcp/connection-counters.js';
 import type { Agreement } from '../wire/control-frame.js';
-import { ControlKind, type ControlMessage } from '../wire/control-frame.js';
+import { ControlKind } from '../wire/control-frame.js';
+import type { ControlKeeper, SessionControl } from './control-keeper.js';
 import type { DataPath } from './handshake.js';
 import type { Recovery } from './recovery.js';
 import type { Block, BlockColumns, RequestPlan } from './request.js';
@@ -33,19 +39,6 @@ export interface SessionHost {
   drive<T>(promise: Promise<T>): Promise<T>;
 }
 
-/** The control connection, as far as a session needs it. */
-export interface SessionControl {
-  /** Where the peer is, for messages to people. */
-  readonly where: string;
-  readonly isOpen: boolean;
-  send(message: ControlMessage): void;
-  handOver(
-    onMessage: (message: ControlMessage) => void,
-    onFailure: (error: TcpxError) => void,
-  ): void;
-  close(): void;
-}
-
 /** A prepared request: post it as often as you like, then release it. */
 export interface Request {
   readonly session: Session;
@@ -74,6 +67,14 @@ export interface SessionFacts {
   readonly lanes: readonly number[];
 }
 
+/** What the kernel counted on the connection of a channel. */
+export interface ChannelCounters extends ConnectionCounters {
+  readonly channel: number;
+  readonly nic: string;
+  /** Which connection of the channel: another one has counted anew. */
+  readonly epoch: number;
+}
+
 export interface StrandedChunk {
   readonly slot: number;
   readonly generation: number;
@@ -82,13 +83,15 @@ export interface StrandedChunk {
 
 export class Session {
   readonly facts: SessionFacts;
-  readonly control: SessionControl;
   readonly #host: SessionHost;
   #state: SessionState = SessionState.Attaching;
   /** What lives of its channels; set when the session is made. */
   readonly recovery: Recovery;
+  readonly keeper: ControlKeeper;
   /** Chunks (−1: the notification) that wait for a channel. */
   readonly stranded: StrandedChunk[] = [];
+  /** By channel; absent where no socket carries the data. */
+  readonly sockets: (SocketIdentity | undefined)[] = [];
   /** Lanes that still hold channels of this session. */
   lanesOpen = 0;
   #error: TcpxError | undefined;
@@ -98,16 +101,21 @@ export class Session {
   constructor(
     host: SessionHost,
     facts: SessionFacts,
-    control: SessionControl,
     recover: (session: Session) => Recovery,
+    keep: (session: Session) => ControlKeeper,
   ) {
     this.#host = host;
     this.facts = facts;
-    this.control = control;
     this.#closed = new Promise((resolve) => {
       this.#resolveClosed = resolve;
     });
     this.recovery = recover(this);
+    this.keeper = keep(this);
+  }
+
+  /** The control connection, as it is now. */
+  get control(): SessionControl {
+    return this.keeper.current;
   }
 
   /** Name and address, for people. */
@@ -170,17 +178,31 @@ export class Session {
     return this.#host.postNotification(this, message);
   }
 
+  /** TCP_INFO of every living channel: a system call for each. Empty over shared memory. */
+  kernelCounters(): ChannelCounters[] {
+    const { book } = this.recovery;
+    return book.living.flatMap((channel) => {
+      const socket = this.sockets[channel];
+      const counters = socket === undefined ? undefined : readConnection(socket);
+      const nic = this.facts.nics[channel] ?? '';
+      return counters === undefined
+        ? []
+        : [{ channel, nic, epoch: book.epoch(channel), ...counters }];
+    });
+  }
+
   /** Says goodbye and gives up what is in flight. */
   async close(): Promise<void> {
-    if (this.#state === SessionState.Ready && this.control.isOpen) this.#sayGoodbye();
+    this.sayGoodbye('closed by its owner');
     this.#host.closeSession(this, new TcpxError('ERR_USAGE_STATE', `${this.peer}: session closed`));
     await this.#host.drive(this.#closed);
   }
 
-  // A peer that has gone meanwhile needs no goodbye: the session is closed all the same.
-  #sayGoodbye(): void {
+  /** A peer that has gone meanwhile needs none: the session is closed all the same. */
+  sayGoodbye(reason: string): void {
+    if (this.#state !== SessionState.Ready || !this.control.isOpen) return;
     try {
-      this.control.send({ kind: ControlKind.Goodbye, reason: 'closed by its owner' });
+      this.control.send({ kind: ControlKind.Goodbye, reason });
     } catch {
       // The failure of the connection has been told to its owner.
     }

@@ -1,6 +1,6 @@
 // What a finished transfer came to, read from its entry before that is used again.
 
-import { FAIL_CHANNEL } from '../lane/layout.js';
+import { FAIL_CANCELLED, FAIL_CHANNEL } from '../lane/layout.js';
 import type { ChannelReceipt } from './receipt.js';
 import type { TransferOutcome } from './transfer.js';
 import type { InFlight } from './transfer-moves.js';
@@ -20,7 +20,7 @@ export function outcomeOf(table: TransferTable, entry: InFlight, failure: number
   }
   const damaged = table.damaged(slot);
   return {
-    failure,
+    failure: isTooLate(table, entry, failure, channels) ? 0 : failure,
     channels,
     stages: isStagedPath(facts.path) ? table.stageTimes(slot) : undefined,
     retries: table.retries(slot),
@@ -28,6 +28,20 @@ export function outcomeOf(table: TransferTable, entry: InFlight, failure: number
     damagedWhere: damaged.count === 0 ? '' : placeOf(damaged.channel, nics),
     sessionError: failure === FAIL_CHANNEL ? entry.session.error : undefined,
   };
+}
+
+// Everything had landed, and was confirmed, before the cancel could stop anything.
+function isTooLate(
+  table: TransferTable,
+  { transfer, notifyBytes }: InFlight,
+  failure: number,
+  channels: readonly ChannelReceipt[],
+): boolean {
+  if (failure !== FAIL_CANCELLED) return false;
+  const { slot, chunks, bytes } = transfer.facts;
+  const confirmed = channels.reduce((sum, channel) => sum + channel.bytes, 0);
+  if (chunks > 0 && confirmed !== bytes) return false;
+  return notifyBytes < 0 || table.isNotified(slot);
 }
 
 function placeOf(channel: number, nics: readonly string[]): string {

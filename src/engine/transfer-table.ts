@@ -18,6 +18,7 @@ import {
   TRANSFER_HOLDERS,
   TRANSFER_NOTIFY_AT,
   TRANSFER_NOTIFY_BYTES,
+  TRANSFER_NOTIFIED,
   TRANSFER_NOTIFY_FRAMED,
   TRANSFER_OPERATION,
   TRANSFER_PAIRS_AT,
@@ -103,6 +104,7 @@ export class TransferTable {
     int32[word + TRANSFER_DAMAGED] = 0;
     int32[word + TRANSFER_DAMAGED_ON] = 0;
     int32[word + TRANSFER_NOTIFY_FRAMED] = 0;
+    int32[word + TRANSFER_NOTIFIED] = 0;
     int32[word + TRANSFER_STAGED] = entry.isStaged === true ? 1 : 0;
     int32[word + TRANSFER_SOURCE_DEVICE] = (entry.source?.device ?? -1) + 1;
     float64[float + TRANSFER_SOURCE_EVENT] = entry.source?.handle ?? 0;
@@ -181,6 +183,11 @@ export class TransferTable {
     const state = Atomics.load(this.#memory.int32, this.#word(slot, TRANSFER_STATE));
     if (state === TransferState.Done) return 0;
     return Atomics.load(this.#memory.int32, this.#word(slot, TRANSFER_FAILURE));
+  }
+
+  /** Whether the peer has confirmed the notification. */
+  isNotified(slot: number): boolean {
+    return this.#memory.int32[this.#word(slot, TRANSFER_NOTIFIED)] === 1;
   }
 
   channelBytes(slot: number, channel: number): number {

@@ -38,6 +38,7 @@ import { publishRecords, reserveRecord, ringFreeBytes } from './record-ring.hot.
 import { dropOut } from './staging-send.hot.js';
 import {
   confirmChunks,
+  confirmNotify,
   giveUp,
   pushNotify,
   returnChunk,
@@ -220,7 +221,7 @@ function confirmLanded(core: LaneCore, channel: Channel, landed: number): boolea
       addCount(core, channel, slot, 1);
       const sentUs = channel.writeSentUs[flight] ?? 0;
       onChunkConfirmed(core, channel, slot, chunk, sentUs, channel.writeDeliveredAt[flight] ?? 0);
-    }
+    } else if (chunk === -1) confirmNotify(core, slot);
     confirmChunks(core, slot, 1);
   }
   return true;

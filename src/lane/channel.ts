@@ -22,6 +22,9 @@ export const FLIGHT_HELD = -2;
 /** In place of a chunk in flight: it was refused, and is not to be counted when it has landed. */
 export const FLIGHT_REFUSED = -4;
 
+/** In place of a chunk that was asked for: its transfer has failed, and its bytes are dropped. */
+export const FLIGHT_DRAINED = -5;
+
 /** Chunks that a striped channel may hold before its rate is known. */
 const FLIGHT_START_CHUNKS = 4;
 

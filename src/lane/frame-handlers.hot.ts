@@ -51,8 +51,8 @@ import {
   RULE_UNASKED,
   RULE_WINDOW,
 } from '../wire/data-frame-rules.js';
-import { type Channel, FLIGHT_AGAIN, FLIGHT_MASK } from './channel.js';
-import { chunkWordOf, onChunkConfirmed } from './chunk-confirmed.hot.js';
+import { type Channel, FLIGHT_AGAIN, FLIGHT_DRAINED, FLIGHT_MASK } from './channel.js';
+import { chunkWordOf, giveBackFlight, onChunkConfirmed } from './chunk-confirmed.hot.js';
 import {
   addRefusal,
   aimAtSlot,
@@ -79,7 +79,7 @@ import { EVENT_NOTIFICATION, EVENT_REFUSED, EVENT_SIGNAL } from './messages.js';
 import { NOTIFICATION_EVENT_BYTES } from './record-ring.js';
 import { publishRecords, reserveRecord, ringFreeBytes } from './record-ring.hot.js';
 import { chunkDevice } from './staging-send.hot.js';
-import { confirmChunks, failTransfer } from './transfer-progress.hot.js';
+import { confirmChunks, confirmNotify, failTransfer } from './transfer-progress.hot.js';
 import { FRAME_TAKEN, FRAME_WAITS, TURN_RULE } from './turn.js';
 
 // Everything up to `acknowledged` has landed at the peer.
@@ -97,7 +97,7 @@ export function onAck(core: LaneCore, channel: Channel, acknowledged: number): n
     if (chunk >= 0) {
       const sentUs = channel.writeSentUs[flight]!;
       onChunkConfirmed(core, channel, slot, chunk, sentUs, channel.writeDeliveredAt[flight]!);
-    }
+    } else if (chunk === -1) confirmNotify(core, slot);
     confirmChunks(core, slot, 1);
   }
   return FRAME_TAKEN;
@@ -299,6 +299,8 @@ function onReadData(core: LaneCore, channel: Channel, word: number): number {
   channel.payloadLeft = bytes;
   channel.frameRegion = -1;
   if (core.int32[transferWord(core.transfersAt, slot, TRANSFER_FAILURE)] !== 0) {
+    giveBackFlight(core, channel, slot, channel.readChunk[flight]!);
+    channel.readChunk[flight] = FLIGHT_DRAINED;
     drainPayload(core, channel);
   } else {
     aimAtPairs(core, channel, slot, chunkWord);

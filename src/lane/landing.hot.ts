@@ -221,6 +221,10 @@ function onReadLanded(core: LaneCore, channel: Channel, isDamaged: boolean): voi
     askAgain(core, channel, slot, chunk);
     return;
   }
+  if (chunk < 0) {
+    confirmChunks(core, slot, 1);
+    return;
+  }
   const sentUs = channel.readSentUs[flight]!;
   onChunkConfirmed(core, channel, slot, chunk, sentUs, channel.readDeliveredAt[flight]!);
   confirmChunks(core, slot, 1);

@@ -40,6 +40,34 @@ for (const [name, link] of Object.entries(LINKS)) {
   }
 }
 
+test('lane: writes, reads and notifications land whole over calls of every size', () => {
+  let callBytes = 0;
+  const link = { callBytes: () => callBytes };
+  const pair = new LanePair({ seed: 4, chunkBytes: 512, windowChunks: 4, channels: 2, link });
+  const bytes = 1603;
+  const local = addRegion(pair.a, bytes);
+  const remote = addRegion(pair.b, bytes);
+  const back = addRegion(pair.a, bytes);
+  // Every way to cut heads (64 bytes), tables and a chunk with what follows it.
+  for (callBytes = 1; callBytes <= 700; callBytes++) {
+    fillPattern(local.memory, 0, callBytes);
+    back.memory.fill(0);
+    const blocks = [
+      block(local.region, remote.region, 900),
+      block(local.region, remote.region, 703, 900, 900),
+    ];
+    const write = pair.a.post('write', blocks, new Uint8Array(callBytes & 63).fill(7));
+    assert.equal(pair.finish(write), 0, `write in calls of ${callBytes}`);
+    assert.equal(findMismatch(remote.memory, 0, callBytes), -1, `write in calls of ${callBytes}`);
+    const read = pair.a.post('read', [block(back.region, remote.region, bytes)]);
+    assert.equal(pair.finish(read), 0, `read in calls of ${callBytes}`);
+    assert.equal(findMismatch(back.memory, 0, callBytes), -1, `read in calls of ${callBytes}`);
+    for (const slot of [write, read]) pair.a.transfers.free(slot);
+  }
+  pair.settle();
+  assert.equal(pair.b.eventsOf(EVENT_NOTIFICATION).length, 700);
+});
+
 test('lane: sizes 1, 23, 4095, 4096 and 4097 in both directions at once', () => {
   for (const bytes of [1, 23, 4095, 4096, 4097]) {
     const pair = new LanePair({ seed: bytes, chunkBytes: 4096, link: { callBytesMax: 500 } });

@@ -43,6 +43,8 @@ export const TRANSFER_DAMAGED = 9;
 export const TRANSFER_DAMAGED_ON = 10;
 /** 1 when GPU memory is at either end: stage times are kept. */
 export const TRANSFER_STAGED = 11;
+/** 1 once the peer has confirmed the notification. */
+export const TRANSFER_NOTIFIED = 13;
 // Float64 indexes, same line: byte offsets into the arena.
 export const TRANSFER_REMOTES_AT = 8;
 export const TRANSFER_PAIRS_AT = 9;
@@ -121,6 +123,7 @@ export const TRANSFER_LAYOUT = [
     writer: 'main, then lanes (atomic)',
     meaning: 'GPU + 1 of the event to wait for, 0 without one or once it has happened',
   },
+  { name: 'notified', offset: 52, writer: 'lanes', meaning: '1 once the notification has landed' },
   {
     name: 'remotesAt … notifyAt',
     offset: 64,

@@ -10,6 +10,7 @@ import {
   TRANSFER_FAILURE,
   TRANSFER_GENERATION,
   TRANSFER_HOLDERS,
+  TRANSFER_NOTIFIED,
   TRANSFER_NOTIFY_BYTES,
   TRANSFER_NOTIFY_FRAMED,
   TRANSFER_REMAINING,
@@ -107,6 +108,11 @@ export function takeNotify(core: LaneCore, session: SessionLane): number {
   session.notifyHead = core.nextNotify[slot]!;
   if (session.notifyHead < 0) session.notifyTail = -1;
   return slot;
+}
+
+/** The peer has confirmed the notification: a cancel that comes now comes too late. */
+export function confirmNotify(core: LaneCore, slot: number): void {
+  core.int32[word(core, slot, TRANSFER_NOTIFIED)] = 1;
 }
 
 /** `count` chunks, or the notification, are confirmed or given up. */

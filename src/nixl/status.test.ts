@@ -37,6 +37,10 @@ test('status: a failed transfer has the number of its cause', () => {
   const cause = new TcpxError('ERR_PEER_LOST', 'gone');
   const failed = new TcpxError('ERR_XFER_FAILED', 'x', { cause });
   assert.equal(nixlStatusOf(failed), NixlStatus.ERR_REMOTE_DISCONNECT);
+  for (const code of ['ERR_PEER_GOODBYE', 'ERR_PEER_STALE_SESSION', 'ERR_PEER_TIMEOUT'] as const) {
+    const ended = new TcpxError('ERR_XFER_FAILED', 'x', { cause: new TcpxError(code, 'y') });
+    assert.equal(nixlStatusOf(ended), NixlStatus.ERR_REMOTE_DISCONNECT, code);
+  }
   const foreign = new TcpxError('ERR_XFER_FAILED', 'x', { cause: new Error('y') });
   assert.equal(nixlStatusOf(foreign), NixlStatus.ERR_BACKEND);
 });

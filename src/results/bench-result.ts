@@ -43,6 +43,25 @@ export interface BenchResult {
 export interface KernelDelta {
   readonly tcp: Readonly<Record<string, number>>;
   readonly nics: Readonly<Record<string, Readonly<Record<string, number>>>>;
+  /** TCP_INFO of each channel's connection at the initiator; empty where no socket carried data. */
+  readonly channels: readonly ChannelKernel[];
+}
+
+/** What grew during the run, and how the connection stood at its end. */
+export interface ChannelKernel {
+  readonly channel: number;
+  readonly nic: string;
+  /** −1 where the kernel does not count it. */
+  readonly retransmits: number;
+  readonly bytesAcked: number;
+  readonly bytesReceived: number;
+  readonly busyUs: number;
+  readonly receiveLimitedUs: number;
+  readonly sendBufferLimitedUs: number;
+  readonly rttUs: number;
+  readonly rttMinUs: number;
+  readonly congestionWindow: number;
+  readonly deliveryBytesPerSecond: number;
 }
 
 export interface DevmemVerdict {

@@ -15,6 +15,8 @@ export interface LinkOptions {
   readonly random: Random;
   /** Most bytes per call, so that sends and receives are partial; unlimited without. */
   readonly callBytesMax?: number;
+  /** Bytes that every call moves, where there are as many. */
+  readonly callBytes?: () => number;
   /** How often a call finds the link stalled. */
   readonly stallChance?: number;
   /** What fits in flight. */
@@ -42,8 +44,9 @@ class VirtualPipe {
 
   /** How much one call may move now; 0 while stalled. */
   allowance(wanted: number): number {
-    const { random, callBytesMax, stallChance } = this.#options;
+    const { random, callBytesMax, stallChance, callBytes } = this.#options;
     if (stallChance !== undefined && random.nextChance(stallChance)) return 0;
+    if (callBytes !== undefined) return Math.min(wanted, callBytes());
     if (callBytesMax === undefined) return wanted;
     return Math.min(wanted, random.nextBetween(1, callBytesMax));
   }

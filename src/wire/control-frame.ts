@@ -21,6 +21,8 @@ const ADDRESSES_MAX = 16;
 const ADDRESS_BYTES_MAX = 64;
 const REASON_BYTES_MAX = 512;
 const EPOCH_MAX = 0x7fffffff;
+/** In place of a channel in ATTACH: this connection follows the lost control connection. */
+export const CONTROL_INDEX = 0xffffffff;
 
 export const ControlKind = {
   Hello: 1,
@@ -31,13 +33,14 @@ export const ControlKind = {
   Attach: 6,
   Attached: 7,
   Goodbye: 8,
+  Redial: 9,
 } as const;
 export type ControlKind = (typeof ControlKind)[keyof typeof ControlKind];
 
 export const CONTROL_HEAD_FIELDS: readonly FrameField[] = declareFrame(CONTROL_HEAD_BYTES, [
   { name: 'magic', offset: 0, bytes: 4, meaning: '"NXTP"' },
   { name: 'version', offset: 4, bytes: 2, meaning: 'protocol version of the sender' },
-  { name: 'kind', offset: 6, bytes: 2, meaning: '1 HELLO … 8 GOODBYE' },
+  { name: 'kind', offset: 6, bytes: 2, meaning: '1 HELLO … 9 REDIAL' },
   { name: 'bodyBytes', offset: 8, bytes: 4, meaning: 'at most 4,096' },
   { name: 'reserved', offset: 12, bytes: 4, meaning: 'zero' },
 ]);
@@ -80,7 +83,7 @@ export interface Refuse {
   readonly reason: string;
 }
 
-/** Client → server, first frame of a data connection. */
+/** Client → server, first frame of a data connection, or of a later control connection. */
 export interface Attach {
   readonly sessionId: number;
   readonly channelIndex: number;
@@ -97,6 +100,12 @@ export interface Goodbye {
   readonly reason: string;
 }
 
+/** Server → client: this connection is lost or stands still here, and only the client can dial. */
+export interface Redial {
+  readonly channelIndex: number;
+  readonly epoch: number;
+}
+
 export type ControlMessage =
   | ({ readonly kind: typeof ControlKind.Hello } & Hello)
   | ({ readonly kind: typeof ControlKind.Challenge } & Challenge)
@@ -105,7 +114,8 @@ export type ControlMessage =
   | ({ readonly kind: typeof ControlKind.Refuse } & Refuse)
   | ({ readonly kind: typeof ControlKind.Attach } & Attach)
   | ({ readonly kind: typeof ControlKind.Attached } & Attached)
-  | ({ readonly kind: typeof ControlKind.Goodbye } & Goodbye);
+  | ({ readonly kind: typeof ControlKind.Goodbye } & Goodbye)
+  | ({ readonly kind: typeof ControlKind.Redial } & Redial);
 
 export function encodeControl(message: ControlMessage): Uint8Array {
   const body = encodeBody(message, new ByteWriter(CONTROL_BODY_BYTES_MAX)).finish();
@@ -139,6 +149,8 @@ function encodeBody(message: ControlMessage, body: ByteWriter): ByteWriter {
       return body.bytes(message.proof);
     case ControlKind.Goodbye:
       return body.text(message.reason.slice(0, REASON_BYTES_MAX / 4));
+    case ControlKind.Redial:
+      return body.uint32(message.channelIndex).uint32(message.epoch);
   }
 }
 
@@ -231,6 +243,8 @@ function readBody(kind: ControlKind, reader: ByteReader): ControlMessage {
       return { kind, proof: reader.bytes(PROOF_BYTES) };
     case ControlKind.Goodbye:
       return { kind, reason: reader.text(REASON_BYTES_MAX) };
+    case ControlKind.Redial:
+      return { kind, channelIndex: reader.uint32(), epoch: readEpoch(reader) };
   }
 }
 

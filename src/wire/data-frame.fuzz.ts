@@ -6,7 +6,7 @@ import { mutatedBytes } from '../testing/mutated-bytes.js';
 import { checkHead, checkTable, readLong, RULE_NONE } from './data-frame.hot.js';
 import * as frame from './data-frame.js';
 import { FRAME_RULES } from './data-frame-rules.js';
-import { decodeFence, encodeFence } from './fence-signal.js';
+import { decodeSignal, encodeControlLost, encodeFence, isFence } from './fence-signal.js';
 import { bytesOfHex, DATA_VECTORS } from './vectors/data-vectors.js';
 
 const CHUNK_BYTES_MAX = 524288;
@@ -42,21 +42,26 @@ function checkWords(words: Uint32Array): void {
   assert.equal(sum, operationBytes);
 }
 
-const fences = [
+const signals = [
+  encodeControlLost({ controlEpoch: 7 }),
   encodeFence({ channel: 1, epoch: 2, landed: 3, refusals: [] }),
   encodeFence({ channel: 0, epoch: 0, landed: 9, refusals: [{ sequence: 8, reason: 2 }] }),
 ];
 
 export const FUZZ_TARGETS = [
   fuzzTarget(
-    'fence: itself again, or a wire error',
+    'signal: itself again, or a wire error',
     { runs: 3000 },
-    mutatedBytes(fences),
+    mutatedBytes(signals),
     (bytes) => {
-      const fence = decodesOrRefuses(decodeFence, bytes, /^ERR_WIRE_/);
-      if (fence === undefined) return;
-      assert.ok(fence.refusals.every(({ reason }) => frame.isRefuseReason(reason)));
-      assert.deepEqual(encodeFence(fence), Uint8Array.from(bytes));
+      const signal = decodesOrRefuses(decodeSignal, bytes, /^ERR_WIRE_/);
+      if (signal === undefined) return;
+      if (!isFence(signal)) {
+        assert.deepEqual(encodeControlLost(signal), Uint8Array.from(bytes));
+        return;
+      }
+      assert.ok(signal.refusals.every(({ reason }) => frame.isRefuseReason(reason)));
+      assert.deepEqual(encodeFence(signal), Uint8Array.from(bytes));
     },
   ),
   fuzzTarget(

@@ -1,5 +1,5 @@
-// The one signal between engines: a channel's epoch is closed at this end, and so much has landed.
-// It travels as the payload of a SIGNAL frame on any living channel of the session.
+// Signals between engines: a channel's epoch is closed at this end, and so much has landed; or the
+// control connection is lost. They travel as the payload of a SIGNAL frame on any living channel.
 
 import { TcpxError } from '../base/errors.js';
 import { ByteReader, ByteWriter } from './byte-cursor.js';
@@ -7,7 +7,9 @@ import { isRefuseReason } from './data-frame.js';
 import { declareFrame, type FrameField } from './frame-fields.js';
 
 const SIGNAL_FENCE = 1;
+const SIGNAL_CONTROL_LOST = 2;
 const FENCE_BYTES = 20;
+const CONTROL_LOST_BYTES = 8;
 const REFUSAL_BYTES = 8;
 /** The largest window: older refusals were acknowledged behind their REFUSE frame. */
 export const FENCE_REFUSALS_MAX = 256;
@@ -24,6 +26,18 @@ export interface Fence {
   readonly landed: number;
   readonly refusals: readonly Refusal[];
 }
+
+/** Server → client: the control connection of this epoch is gone, and only the client can dial. */
+export interface ControlLost {
+  readonly controlEpoch: number;
+}
+
+export type Signal = Fence | ControlLost;
+
+export const CONTROL_LOST_FIELDS: readonly FrameField[] = declareFrame(CONTROL_LOST_BYTES, [
+  { name: 'kind', offset: 0, bytes: 4, meaning: '2 CONTROL_LOST' },
+  { name: 'epoch', offset: 4, bytes: 4, meaning: 'which control connection; 0 the first' },
+]);
 
 export const FENCE_FIELDS: readonly FrameField[] = declareFrame(FENCE_BYTES, [
   { name: 'kind', offset: 0, bytes: 4, meaning: '1 FENCE' },
@@ -54,10 +68,27 @@ export function encodeFence(fence: Fence): Uint8Array {
   return writer.finish();
 }
 
-export function decodeFence(bytes: Uint8Array): Fence {
+export function encodeControlLost({ controlEpoch }: ControlLost): Uint8Array {
+  const writer = new ByteWriter(CONTROL_LOST_BYTES);
+  return writer.uint32(SIGNAL_CONTROL_LOST).uint32(controlEpoch).finish();
+}
+
+export function isFence(signal: Signal): signal is Fence {
+  return 'landed' in signal;
+}
+
+export function decodeSignal(bytes: Uint8Array): Signal {
   const reader = new ByteReader(bytes, 'SIGNAL');
   const kind = reader.uint32();
-  if (kind !== SIGNAL_FENCE) throw new TcpxError('ERR_WIRE_FRAME', `signal ${kind} is unknown`);
+  if (kind === SIGNAL_FENCE) return readFence(reader);
+  if (kind !== SIGNAL_CONTROL_LOST)
+    throw new TcpxError('ERR_WIRE_FRAME', `signal ${kind} is unknown`);
+  const controlEpoch = reader.uint32();
+  reader.finish();
+  return { controlEpoch };
+}
+
+function readFence(reader: ByteReader): Fence {
   const fence = { channel: reader.uint32(), epoch: reader.uint32(), landed: reader.uint32() | 0 };
   const count = reader.uint32();
   if (count > FENCE_REFUSALS_MAX) {

@@ -71,6 +71,21 @@ describe('bench loopback: results', () => {
     }
   });
 
+  test('bench: the kernel’s view of each channel’s connection is in the document', async () => {
+    const result = await loopback(['--size', '4MiB', '--channels', '2', ...FEW]);
+    const channels = result.kernel?.channels ?? [];
+    assert.deepEqual(
+      channels.map(({ channel }) => channel),
+      [0, 1],
+    );
+    const acked = channels.reduce((sum, { bytesAcked }) => sum + bytesAcked, 0);
+    assert.ok(acked >= 4 * result.sizeBytes, `${acked} bytes acknowledged by the peer's kernel`);
+    for (const one of channels) {
+      assert.ok(one.rttUs > 0 && one.congestionWindow > 0 && one.busyUs >= 0, JSON.stringify(one));
+      assert.ok(one.retransmits >= 0);
+    }
+  });
+
   for (const size of ['1', '23', '100000007']) {
     for (const op of ['write', 'read']) {
       test(`bench: ${op} of ${size} bytes lands whole`, async () => {

@@ -1,7 +1,8 @@
 // One end of a transfer that a fault will hit, in a process of its own. Arguments: a role and a
 // JSON object. It prints one JSON line per fact; every fact carries the wall clock in milliseconds.
 //
-//   target     registers memory; answers "check SEED" with the index of the first wrong byte
+//   target     registers memory; answers "check SEED" with the index of the first wrong byte. Where
+//              callers drive, "hold N" on its input stops it from reading for N milliseconds
 //   initiator  connects, posts one transfer, prints what happened to it, then asks for a check
 
 import { readFileSync } from 'node:fs';
@@ -27,9 +28,15 @@ export interface FaultPeerOptions {
 const SEED = 17;
 const SAMPLE_MS = 20;
 
+/** The program does not move data before this time. */
+let heldUntilMs = 0;
+
 const role = process.argv[2];
 const options = JSON.parse(process.argv[3] ?? '{}') as FaultPeerOptions;
-process.stdin.on('end', () => process.exit(0)).resume();
+process.stdin.setEncoding('utf8').on('end', () => process.exit(0));
+process.stdin.on('data', (text) => {
+  heldUntilMs = Date.now() + Number(String(text).split(' ')[1]);
+});
 
 function print(fact: object): void {
   process.stdout.write(`${JSON.stringify({ atMs: Date.now(), ...fact })}\n`);
@@ -59,6 +66,12 @@ async function runTarget(): Promise<void> {
   if (isSource) fillPattern(memory, 0, SEED);
   const { descriptor } = engine.register(memory);
   print({ port: engine.listen({ host: '0.0.0.0', port }), descriptor });
+  if (options.settings['lane.progress'] === 'caller') pump(engine);
+}
+
+function pump(engine: Engine): void {
+  if (Date.now() >= heldUntilMs) engine.poll();
+  setImmediate(pump, engine);
 }
 
 // What the interfaces have sent and received so far, for the rate before and after a fault.

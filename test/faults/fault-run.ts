@@ -77,6 +77,8 @@ export interface FaultRunOptions {
   readonly bytes: number;
   readonly operation: 'write' | 'read';
   readonly settings?: Partial<SettingValues>;
+  /** The target's alone. */
+  readonly targetSettings?: Partial<SettingValues>;
   readonly deadlineMs?: number;
 }
 
@@ -105,6 +107,7 @@ export class FaultRun {
           'flow.channels': 4,
           'session.nics': nics.join(','),
           ...options.settings,
+          ...(role === 'target' ? options.targetSettings : {}),
         },
         ...(options.deadlineMs === undefined ? {} : { deadlineMs: options.deadlineMs }),
         ...extra,

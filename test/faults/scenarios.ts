@@ -27,6 +27,8 @@ const CUT_LINK = 2;
 const LINK_BYTES_PER_MS = 125_000;
 /** Share of the transfer that is over when the fault comes. */
 const BEFORE = 0.3;
+/** Buffers have filled up by then, and no channel has been found to stand still. */
+const FULL_AFTER_MS = 500;
 
 async function inMid(run: FaultRun, bytes: number): Promise<void> {
   const afterMs = (bytes / (LINKS * LINK_BYTES_PER_MS)) * BEFORE;
@@ -175,6 +177,54 @@ function pause(who: 'target' | 'initiator', pauseMs: number): Scenario {
   };
 }
 
+// Bytes that wait in the buffers of the data connections, at both ends; the control connection
+// has none.
+function queued(lab: NetLab): { readonly received: number[]; readonly unsent: number[] } {
+  const columns = (space: string, filter: string, column: number): number[] => {
+    const words = ['netns', 'exec', space, 'ss', '-Htn', filter, '=', ':20300'];
+    const text = execFileSync('ip', words, { encoding: 'utf8' }).trim();
+    return text.split('\n').map((line) => Number(line.split(/\s+/)[column]));
+  };
+  const busy = (sizes: number[]): number[] => sizes.filter((size) => size > 0);
+  return {
+    received: busy(columns(lab.right, 'sport', 1)),
+    unsent: busy(columns(lab.left, 'dport', 2)),
+  };
+}
+
+/** The process runs, but nobody reads: receive and send buffers fill up, windows close. */
+function fullBuffers(holdMs: number): Scenario {
+  return {
+    name: `socket buffers full for ${holdMs} ms, the target does not read`,
+    promise: holdMs < 2000 ? 'no failover, all bytes land' : 'all bytes land',
+    run: (lab, bytes) =>
+      started(
+        lab,
+        bytes,
+        'write',
+        async (run) => {
+          await inMid(run, bytes);
+          run.target.child.stdin?.write(`hold ${holdMs}\n`);
+          await sleep(FULL_AFTER_MS);
+          const { received, unsent } = queued(lab);
+          await sleep(holdMs - FULL_AFTER_MS);
+          const onMs = Date.now();
+          assert.equal(received.length, LINKS, 'every receive buffer has bytes');
+          assert.equal(unsent.length, LINKS, 'every send buffer has bytes');
+          await assertWhole(run, bytes);
+          const alarms = [run.initiator, run.target].flatMap((peer) => peer.logged('channel down'));
+          if (holdMs < 2000) assert.deepEqual(alarms, [], 'a channel was given up');
+          const nics = lab.links.map((link) => link.leftNic);
+          return { recoveredMs: rateBackMs(run.initiator, nics, onMs, LINK_BYTES_PER_MS) };
+        },
+        {
+          settings: { 'socket.bufferBytes': 65536 },
+          targetSettings: { 'lane.progress': 'caller' },
+        },
+      ),
+  };
+}
+
 const stoppedForGood: Scenario = {
   name: 'target stopped for good, transfer with a deadline of 1 s',
   promise: 'a typed error within 10 s: nobody confirms, so the session has to be lost first',
@@ -253,6 +303,8 @@ function reset(how: 'one' | 'all', operation: 'write' | 'read'): Scenario {
         const back = run.initiator.logged('channel is back');
         const last = back.at(-1);
         assert.ok(last !== undefined, 'a channel came back');
+        const control = run.initiator.logged('control connection is back');
+        assert.equal(control.length, how === 'all' ? 1 : 0, 'control connections attached anew');
         return { recoveredMs: last.atMs - resetMs };
       }),
   };
@@ -268,6 +320,8 @@ export const SCENARIOS: readonly Scenario[] = [
   pause('initiator', 400),
   pause('target', 2000),
   pause('initiator', 2000),
+  fullBuffers(1500),
+  fullBuffers(3500),
   stoppedForGood,
   killTarget,
   killInitiator,

@@ -36,6 +36,12 @@ const CANARIES = [
     seen: /done, but it is not allowed/,
     plan: (plan: SimPlan): SimPlan => ({ ...plan, work: { ...plan.work, badChance: 0.5 } }),
   },
+  {
+    name: 'a server that asks for no new connection loses a session without need',
+    mutate: MUTATIONS.askNobody,
+    seen: /was lost without need/,
+    plan: (plan: SimPlan): SimPlan => ({ ...plan, isCalm: false, channels: 1, faults: 2 }),
+  },
 ];
 
 for (const { name, mutate, seen, plan } of CANARIES) {

@@ -1,8 +1,10 @@
 // Faults in the engine itself, made on purpose: each breaks one promise, and the simulation must
-// notice. They change what a machine's main thread tells its lanes, never the product's code.
+// notice. They change what a machine's main thread tells its lanes or its peer, never the product's
+// code.
 
 import type { Channel } from '../../lane/channel.js';
 import { COMMAND_SETTLE_CHANNEL, EVENT_CHANNEL_DOWN } from '../../lane/messages.js';
+import { ControlKind } from '../../wire/control-frame.js';
 import type { Machine } from './sim-job.js';
 
 type Mutation = (machine: Machine) => void;
@@ -39,7 +41,19 @@ const loseRefusals: Mutation = ({ node }) => {
   onSettle(node, (_, words) => [...words.slice(0, 4), 0]);
 };
 
-export const MUTATIONS = { resendUnfenced, resendLanded, loseRefusals } as const;
+/** A server whose last connection is gone does not ask for another. */
+const askNobody: Mutation = ({ node }) => {
+  const add = node.controls.add.bind(node.controls);
+  node.controls.add = (control) => {
+    const send = control.send.bind(control);
+    control.send = (message) => {
+      if (message.kind !== ControlKind.Redial) send(message);
+    };
+    return add(control);
+  };
+};
+
+export const MUTATIONS = { resendUnfenced, resendLanded, loseRefusals, askNobody } as const;
 
 function onSettle(
   node: Machine['node'],

@@ -5,6 +5,7 @@ import { SimFaults } from './sim-faults.js';
 import { whatIsLeft } from './sim-invariants.js';
 import type { Machine } from './sim-job.js';
 import { planOf, type SimPlan } from './sim-plan.js';
+import { controlOf } from './sim-session.js';
 import { type SimLink, SimWorld } from './sim-world.js';
 import { Violation } from './violation.js';
 
@@ -136,14 +137,17 @@ async function heal(world: SimWorld): Promise<void> {
   await world.until(
     () => broken().length === 0,
     CLOSE_MS,
-    () => `every channel of session ${broken()[0]?.pair.id ?? 0} is back`,
+    () => `every connection of session ${broken()[0]?.pair.id ?? 0} is back`,
   );
 }
 
 // Both ends, or the one that lives: a silent crash is noticed only by whoever sends.
 function isWhole({ pair, client, server }: SimLink): boolean {
   if (!client.node.isAlive || !server.node.isAlive) return true;
-  return pair.atClient.recovery.book.isWhole && pair.atServer.recovery.book.isWhole;
+  const { atClient, atServer } = pair;
+  const [own, theirs] = [controlOf(atClient), controlOf(atServer)];
+  const isControlled = own.isOpen && theirs.isOpen && own.peer === theirs;
+  return isControlled && atClient.recovery.book.isWhole && atServer.recovery.book.isWhole;
 }
 
 function hasEnded({ pair, client, server }: SimLink): boolean {

@@ -2,7 +2,7 @@
 // may be lost. Both ends look at what has come when their main thread runs.
 
 import { TcpxError } from '../../base/errors.js';
-import type { SessionControl } from '../../engine/session.js';
+import type { SessionControl } from '../../engine/control-keeper.js';
 import { END_OF_STREAM } from '../../transport/tcp/control-socket.js';
 import type { ControlMessage } from '../../wire/control-frame.js';
 

@@ -6,6 +6,7 @@ import { END_OF_STREAM } from '../../transport/tcp/control-socket.js';
 import type { Machine } from './sim-job.js';
 import type { Wire } from './sim-network.js';
 import { pick } from './sim-plan.js';
+import { controlOf } from './sim-session.js';
 import type { SimLink, SimWorld } from './sim-world.js';
 
 /** Two accidents within this time may cost a session although one alone would not. */
@@ -131,18 +132,11 @@ function cut(faults: SimFaults, wire: Wire, how: (typeof CUTS)[number]): void {
   }
 }
 
-// A client with nothing in flight does not notice, and a server cannot dial.
-function isOneSided(how: (typeof CUTS)[number]): boolean {
-  return how === 'silent' || how === 'one end reset';
-}
-
 const cutOne: Fault = (faults) => {
   const wire = faults.anyWire();
   if (wire === undefined) return false;
-  const how = pick(faults.random, CUTS);
-  cut(faults, wire, how);
-  const isOnly = faults.world.plan.channels === 1;
-  faults.disturb(faults.linksOfWire(wire), isOnly && isOneSided(how));
+  cut(faults, wire, pick(faults.random, CUTS));
+  faults.disturb(faults.linksOfWire(wire), false);
   return true;
 };
 
@@ -153,7 +147,7 @@ const cutAll: Fault = (faults) => {
   for (const other of faults.world.network.wires) {
     if (other.a === wire.a && other.b === wire.b) cut(faults, other, how);
   }
-  faults.disturb(faults.linksOfWire(wire), isOneSided(how));
+  faults.disturb(faults.linksOfWire(wire), false);
   return true;
 };
 
@@ -173,15 +167,17 @@ const crash: Fault = (faults) => {
   return true;
 };
 
+// The client attaches another; where only the server knows, it asks for one over a channel.
 const loseControl: Fault = (faults) => {
   const { world, random } = faults;
   const link = pick(random, world.links);
-  const how = world.plan.isCalm ? 'ECONNRESET' : pick(random, [END_OF_STREAM, 'ECONNRESET']);
-  world.note(`control connection of session ${link.pair.id}: ${how}`);
+  const how = pick(random, [END_OF_STREAM, 'ECONNRESET']);
   const ends = pick(random, [1, 2, 3]);
-  if ((ends & 1) !== 0) link.pair.clientControl.lose(how);
-  if ((ends & 2) !== 0) link.pair.serverControl.lose(how);
-  if (how === END_OF_STREAM) faults.disturb([link], true);
+  world.note(`control connection of session ${link.pair.id}: ${how}, ends ${ends}`);
+  const { atClient, atServer } = link.pair;
+  if ((ends & 1) !== 0) controlOf(atClient).lose(how);
+  if ((ends & 2) !== 0) controlOf(atServer).lose(how);
+  if (!world.plan.isCalm) faults.disturb([link], false);
   return true;
 };
 

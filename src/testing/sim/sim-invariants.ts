@@ -24,6 +24,22 @@ export function checkWindows(machine: string, core: LaneCore): void {
   }
 }
 
+/** What a lane lets its peers have on their way: never more than it takes, or a chunk of each. */
+export function checkCredits(machine: string, core: LaneCore): void {
+  let grantedBytes = 0;
+  let leastBytes = 0;
+  for (const channel of core.channels) {
+    const { granted, credit, windowChunks, chunkBytesMax } = channel;
+    grantedBytes += granted * chunkBytesMax;
+    leastBytes += chunkBytesMax;
+    if (Math.min(granted, credit) >= 1 && Math.max(granted, credit) <= windowChunks) continue;
+    throw new Violation(`${machine}: credit of ${granted} given, ${credit} had`);
+  }
+  if (grantedBytes > Math.max(core.receiveBytes, leastBytes)) {
+    throw new Violation(`${machine}: ${grantedBytes} bytes granted of ${core.receiveBytes}`);
+  }
+}
+
 /** Whether anything of a machine is still in use, in words. */
 export function whatIsLeft(machine: Machine, network: SimNetwork): string | undefined {
   const { node, memory, name } = machine;

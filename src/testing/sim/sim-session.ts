@@ -5,7 +5,7 @@ import { isTcpxError, TcpxError } from '../../base/errors.js';
 import type { Random } from '../../base/random.js';
 import type { RedialOutcome } from '../../engine/recovery.js';
 import type { Session } from '../../engine/session.js';
-import type { Agreement } from '../../wire/control-frame.js';
+import { type Agreement, CONTROL_INDEX } from '../../wire/control-frame.js';
 import type { SimPort } from './sim-connection.js';
 import { SimControl } from './sim-control.js';
 import type { SimNetwork } from './sim-network.js';
@@ -20,6 +20,8 @@ interface AttachMessage {
   readonly sessionId: number;
   readonly channel: number;
   readonly epoch: number;
+  /** Where the channel is CONTROL_INDEX: the server's end of what follows. */
+  readonly control: SimControl | undefined;
   readonly answer: (code: string | undefined) => void;
 }
 
@@ -38,8 +40,14 @@ export interface SessionPair {
   readonly server: SimNode;
   readonly atClient: Session;
   readonly atServer: Session;
-  readonly clientControl: SimControl;
-  readonly serverControl: SimControl;
+}
+
+/** What a connection says first. */
+interface AttachName {
+  readonly sessionId: number;
+  readonly channel: number;
+  readonly epoch: number;
+  readonly control?: SimControl;
 }
 
 export class SessionMaker {
@@ -81,14 +89,17 @@ export class SessionMaker {
       role: 'client',
       peerName: server.name,
       control: clientControl,
-      redial: (session, channel, epoch) => this.#redial(client, server, session, channel, epoch),
+      redial: (session, channel, epoch) =>
+        this.#outcome(() => this.#attach(client, server, session, channel, epoch)),
+      attachControl: (session, epoch) =>
+        this.#outcome(() => this.#attachControl(client, server, session, epoch)),
     });
     this.#attachAll(client, server, atClient).catch((error: unknown) => this.#fail(error));
     this.#time.after(2 * ATTACH_US, () => {
       if (atServer.state !== 'attaching' || !server.isAlive) return;
       server.sessions.close(atServer, new TcpxError('ERR_PEER_TIMEOUT', 'channels not attached'));
     });
-    return { id, client, server, atClient, atServer, clientControl, serverControl };
+    return { id, client, server, atClient, atServer };
   }
 
   #fail(error: unknown): void {
@@ -128,16 +139,10 @@ export class SessionMaker {
     }
   }
 
-  async #redial(
-    client: SimNode,
-    server: SimNode,
-    session: Session,
-    channel: number,
-    epoch: number,
-  ): Promise<RedialOutcome> {
+  async #outcome(attempt: () => Promise<void>): Promise<RedialOutcome> {
     this.pending++;
     try {
-      await this.#attach(client, server, session, channel, epoch);
+      await attempt();
       return 'attached';
     } catch (error) {
       if (!isTcpxError(error)) this.#fail(error);
@@ -156,16 +161,7 @@ export class SessionMaker {
     channel: number,
     epoch: number,
   ): Promise<void> {
-    const dialled = await this.#network.dial(client.name, server.name, channel, REDIAL_US);
-    if (dialled === 'timeout') throw new TcpxError('ERR_PEER_TIMEOUT', 'dial');
-    if (dialled === 'refused') {
-      throw new TcpxError('ERR_PEER_UNREACHABLE', 'dial', { facts: { isRefused: true } });
-    }
-    const { port } = dialled;
-    if (isDead(client)) {
-      port.close(true);
-      throw new TcpxError('ERR_PEER_LOST', 'crashed');
-    }
+    const port = await this.#dial(client, server, channel);
     if (epoch > 0) await session.recovery.clear(channel);
     const sessionId = session.facts.id;
     const code = await this.#prove(port, { sessionId, channel, epoch });
@@ -175,6 +171,44 @@ export class SessionMaker {
     }
     client.sessions.addChannel(session, { channel, epoch, fd: port.fd, nic: '' });
     this.#recorded.push({ client: client.name, server: server.name, sessionId, channel, epoch });
+  }
+
+  async #dial(client: SimNode, server: SimNode, path: number): Promise<SimPort> {
+    const dialled = await this.#network.dial(client.name, server.name, path, REDIAL_US);
+    if (dialled === 'timeout') throw new TcpxError('ERR_PEER_TIMEOUT', 'dial');
+    if (dialled === 'refused') {
+      throw new TcpxError('ERR_PEER_UNREACHABLE', 'dial', { facts: { isRefused: true } });
+    }
+    if (!isDead(client)) return dialled.port;
+    dialled.port.close(true);
+    throw new TcpxError('ERR_PEER_LOST', 'crashed');
+  }
+
+  // The connection that proves itself stands for what follows; its bytes are not simulated.
+  async #attachControl(
+    client: SimNode,
+    server: SimNode,
+    session: Session,
+    epoch: number,
+  ): Promise<void> {
+    const port = await this.#dial(client, server, 0);
+    const [own, theirs] = this.#controls(client, server);
+    const sessionId = session.facts.id;
+    const channel = CONTROL_INDEX;
+    const code = await this.#prove(port, { sessionId, channel, epoch, control: theirs });
+    port.close(false);
+    if (code !== undefined || isDead(client)) {
+      own.close();
+      throw new TcpxError('ERR_PEER_REFUSED', 'attach', { facts: { code: code ?? '' } });
+    }
+    this.#recorded.push({ client: client.name, server: server.name, sessionId, channel, epoch });
+    try {
+      client.sessions.attachControl(session, own, epoch);
+      client.controls.add(own);
+    } catch (error) {
+      own.close();
+      throw error;
+    }
   }
 
   /** Somebody plays a recorded ATTACH again: it must be refused. */
@@ -188,7 +222,8 @@ export class SessionMaker {
   async #replay(recorded: Recorded): Promise<void> {
     const { client, server, channel } = recorded;
     this.pending++;
-    const dialled = await this.#network.dial(client, server, channel, REDIAL_US);
+    const path = channel === CONTROL_INDEX ? 0 : channel;
+    const dialled = await this.#network.dial(client, server, path, REDIAL_US);
     if (typeof dialled === 'object') {
       const code = await this.#prove(dialled.port, recorded);
       if (code === undefined) this.#fail(new Violation('a recorded ATTACH was taken'));
@@ -198,16 +233,14 @@ export class SessionMaker {
   }
 
   // ATTACH and its answer; the code of a refusal, or nothing.
-  #prove(
-    port: SimPort,
-    name: { sessionId: number; channel: number; epoch: number },
-  ): Promise<string | undefined> {
+  #prove(port: SimPort, name: AttachName): Promise<string | undefined> {
     const { connection } = port;
+    const { control } = name;
     return new Promise((resolve) => {
       const answer = (code: string | undefined): void => {
         connection.travel(connection.b, () => resolve(code));
       };
-      connection.travel(port, () => this.#attaches.set(connection.b, { ...name, answer }));
+      connection.travel(port, () => this.#attaches.set(connection.b, { ...name, control, answer }));
       this.#time.after(ATTACH_US, () => resolve('ERR_PEER_TIMEOUT'));
     });
   }
@@ -228,6 +261,10 @@ export class SessionMaker {
       if (session === undefined || session.isEnding()) {
         throw new TcpxError('ERR_PEER_STALE_SESSION', 'ATTACH to no open session');
       }
+      if (attach.channel === CONTROL_INDEX) {
+        this.#admitControl(server, port, session, attach);
+        return;
+      }
       await server.sessions.makeRoom(session, attach.channel, attach.epoch);
       if (!server.isAlive) return;
       attach.answer(undefined);
@@ -241,8 +278,26 @@ export class SessionMaker {
       this.pending--;
     }
   }
+
+  #admitControl(server: SimNode, port: SimPort, session: Session, attach: AttachMessage): void {
+    const { control, epoch } = attach;
+    server.sessions.assertControl(session, epoch);
+    // Somebody else's: there is nothing behind it.
+    if (control === undefined) throw new TcpxError('ERR_WIRE_AUTH', 'no proof');
+    attach.answer(undefined);
+    server.sessions.attachControl(session, control, epoch);
+    server.controls.add(control);
+    port.close(false);
+  }
 }
 
 function isDead(node: SimNode): boolean {
   return !node.isAlive;
+}
+
+/** The control connection that a session has at the moment. */
+export function controlOf(session: Session): SimControl {
+  const { control } = session;
+  if (control instanceof SimControl) return control;
+  throw new Error('not a simulated connection');
 }

@@ -310,6 +310,9 @@ export class SimWork {
       if (isDue && job.notified === 0) {
         throw new Violation(`transfer ${job.id}: its notification never came`);
       }
+      if (job.outcome === 'given up' && job.notified > 0) {
+        throw new Violation(`transfer ${job.id}: given up, but its notification came`);
+      }
     }
   }
 }

@@ -4,7 +4,7 @@
 import type { Log, LogFields } from '../../base/log.js';
 import { type Random, seededRandom } from '../../base/random.js';
 import type { SimPort } from './sim-connection.js';
-import { checkWindows } from './sim-invariants.js';
+import { checkCredits, checkWindows } from './sim-invariants.js';
 import type { Machine } from './sim-job.js';
 import { SimMemory } from './sim-memory.js';
 import { SimNetwork } from './sim-network.js';
@@ -90,6 +90,10 @@ export class SimWorld {
       onAccepted: (port) => this.#waiting.push({ machine, port, sinceUs: time.nowUs }),
     });
     const machine: Machine = { name, node, memory: new SimMemory(name, node.regions, random) };
+    // Somebody may still hold what the process before this one had given out.
+    for (const old of this.graveyard.filter((one) => one.name === name)) {
+      machine.memory.stale.push(...old.memory.regions.map(({ descriptor }) => descriptor));
+    }
     network.listen(name, { onConnected: (port) => node.accepted.push(port) });
     this.machines.push(machine);
     this.#mutate?.(machine);
@@ -192,7 +196,9 @@ export class SimWorld {
     if (!node.isLaneRunning(lane, nowUs)) return 0;
     const moved = node.lanes.stepInline(lane);
     const core = node.lanes.inline[lane]?.core;
-    if (core !== undefined) checkWindows(machine.name, core);
+    if (core === undefined) return moved;
+    checkWindows(machine.name, core);
+    checkCredits(machine.name, core);
     return moved;
   }
 

@@ -124,7 +124,7 @@ export const CONTROL_VECTORS: readonly ControlVector[] = [
   },
   {
     name: 'ATTACH',
-    direction: 'client → server, first frame of a data connection',
+    direction: 'client → server, first frame of a data or a later control connection',
     message: {
       kind: ControlKind.Attach,
       sessionId: 0x01020304,
@@ -138,7 +138,11 @@ export const CONTROL_VECTORS: readonly ControlVector[] = [
       `${NONCE_HEX} ${PROOF_HEX}`,
     body: [
       { name: 'sessionId', bytes: 4, meaning: 'as accepted' },
-      { name: 'channelIndex', bytes: 4, meaning: 'below channels' },
+      {
+        name: 'channelIndex',
+        bytes: 4,
+        meaning: 'below channels, or 2^32 − 1: the control connection',
+      },
       { name: 'epoch', bytes: 4, meaning: 'counts the connections of the index from 0' },
       { name: 'nonce', bytes: 32, meaning: 'random' },
       PROOF_FIELD,
@@ -157,5 +161,15 @@ export const CONTROL_VECTORS: readonly ControlVector[] = [
     message: { kind: ControlKind.Goodbye, reason: 'bye' },
     hex: '4e585450 0100 0800 05000000 00000000 0300 627965',
     body: [{ name: 'reason', bytes: 5, meaning: `${TEXT}, at most 512` }],
+  },
+  {
+    name: 'REDIAL',
+    direction: 'server → client, on the control connection',
+    message: { kind: ControlKind.Redial, channelIndex: 2, epoch: 5 },
+    hex: '4e585450 0100 0900 08000000 00000000 02000000 05000000',
+    body: [
+      { name: 'channelIndex', bytes: 4, meaning: 'the channel that needs a new connection' },
+      { name: 'epoch', bytes: 4, meaning: 'the connection that is lost or stands still' },
+    ],
   },
 ];
