@@ -5,7 +5,6 @@
 import { isTcpxError, toTcpxError, TcpxError } from '../../base/errors.js';
 import { yieldCpu } from '../../ffi/libc/cpu-affinity.js';
 import { writeByte } from '../../ffi/libc/file-descriptor.js';
-import type { Mapping } from '../../ffi/libc/mapping.js';
 import type { ChannelSurroundings } from './channel-part.js';
 import { HostChannel } from './host-channel.js';
 import {
@@ -27,6 +26,7 @@ import {
   WORD_HEARTBEAT,
 } from './host-layout.js';
 import type { HostCommand, HostEvent, HostFailure } from './host-message.js';
+import type { HostRegion, SharedRegion } from './host-region.js';
 import {
   peekRecord,
   publishRecords,
@@ -53,8 +53,7 @@ export interface LoopParts {
   readonly wakeFd: number;
   readonly surroundings: Omit<ChannelSurroundings, 'onPart' | 'region'>;
   deviceOf(nic: string): number;
-  mapRegion(path: string, bytes: number): Mapping;
-  unmapRegion(mapping: Mapping): void;
+  mapRegion(memory: SharedRegion): HostRegion;
   pages(): { readonly pages: number; readonly freePages: number };
   /** Whether the application still lives. */
   hasParent(): boolean;
@@ -65,7 +64,7 @@ export class PluginHostLoop {
   readonly #surroundings: ChannelSurroundings;
   readonly #channels = new Map<number, HostChannel>();
   readonly #joins = new Map<HostChannel, number>();
-  readonly #regions = new Map<number, Mapping>();
+  readonly #regions = new Map<number, HostRegion>();
   /** Channels that are open, in an array: it is walked after every post. */
   #open: HostChannel[] = [];
   #backlog: HostEvent[] = [];
@@ -155,6 +154,7 @@ export class PluginHostLoop {
         moved = true;
       }
     }
+    this.#surroundings.gpu?.into.flush();
     return moved;
   }
 
@@ -217,7 +217,7 @@ export class PluginHostLoop {
         this.#close(command.channel);
         break;
       case 'map':
-        this.#map(command.region, command.path, command.bytes);
+        this.#map(command.region, command.memory);
         break;
       case 'unmap':
         this.#unmap(command.region);
@@ -281,15 +281,17 @@ export class PluginHostLoop {
     return moved;
   }
 
-  #region(id: number): Mapping {
+  #region(id: number): HostRegion {
     const region = this.#regions.get(id);
     if (region !== undefined) return region;
     throw new TcpxError('ERR_USAGE_STATE', `region ${id} is not mapped in the plugin host`);
   }
 
   // Told twice where a process starts while a region is registered.
-  #map(id: number, path: string, bytes: number): void {
-    if (!this.#regions.has(id)) this.#regions.set(id, this.#parts.mapRegion(path, bytes));
+  #map(id: number, memory: SharedRegion): void {
+    const mapped = this.#parts.mapRegion(memory);
+    if (this.#regions.has(id)) mapped.unmap();
+    else this.#regions.set(id, mapped);
   }
 
   #unmap(id: number): void {
@@ -297,7 +299,7 @@ export class PluginHostLoop {
     if (region === undefined) return;
     for (const { send } of this.#channels.values()) send?.forgetRegion(id);
     this.#regions.delete(id);
-    this.#parts.unmapRegion(region);
+    region.unmap();
   }
 
   #putPart(channel: number, direction: Direction, transfer: number, tag: number, us: number) {
