@@ -10,13 +10,14 @@ import type { TcpxReceipt } from '../engine/tcpx/tcpx-receipt.js';
 import type { TcpxPeerSession } from '../engine/tcpx/tcpx-session.js';
 import type { BenchResult, HostFacts } from '../results/bench-result.js';
 import { percentilesOf, spreadOf } from '../results/statistics.js';
+import type { BenchMemory } from './bench-memory.js';
 import { BenchDialogue, decodeBenchMessage, encodeBenchMessage } from './bench-message.js';
 import { type BenchSessionOptions, visibleConfig } from './bench-session.js';
 import { layOutBlocks } from './block-layout.js';
 import { judgeDevmem, readDevmemPackets } from './devmem-counters.js';
 import { readHostFacts } from './host-facts.js';
-import { fillPattern, findMismatch } from './pattern.js';
 import { cpuWithChildrenUs } from './process-cpu.js';
+import { allocateTcpxMemory } from './tcpx-memory.js';
 
 const SAMPLE_EVERY = 10;
 
@@ -43,19 +44,13 @@ export async function runTcpxBench(options: BenchSessionOptions): Promise<BenchR
 }
 
 function assertSupported(values: SettingValues): void {
-  if (values['bench.memory'] === 'vram') {
-    throw new TcpxError(
-      'ERR_USAGE_NOT_SUPPORTED',
-      'memory vram: regions of the tcpx provider are host memory in this version',
-    );
-  }
   if (values['bench.op'] === 'pingpong') {
     throw new TcpxError('ERR_USAGE_NOT_SUPPORTED', 'op pingpong: tcpx offers write and read');
   }
 }
 
 interface Scene {
-  readonly memory: Uint8Array;
+  readonly memory: BenchMemory;
   readonly blocks: readonly Block[];
   readonly peer: HostFacts;
 }
@@ -146,16 +141,21 @@ class TcpxBench {
   async #setUp(): Promise<Scene> {
     const sizeBytes = this.#values['bench.sizeBytes'];
     const blockBytes = this.#values['bench.blockBytes'];
-    const question = { kind: 'setup', sizeBytes, blockBytes, memory: 'dram' } as const;
+    const kind = this.#values['bench.memory'];
+    const gpu = this.#values['bench.gpu'];
+    // First: what is not here need not be asked of the peer.
+    const own = allocateTcpxMemory(this.#provider, kind, sizeBytes, gpu);
+    const { memory } = own;
+    const question = { kind: 'setup', sizeBytes, blockBytes, memory: kind } as const;
     const ready = await this.#dialogue.ask(question, 'ready', this.#timeoutMs);
-    const memory = this.#provider.allocate(sizeBytes);
-    const region = await this.#provider.register(memory, { read: false, write: true });
+    const rights = { read: false, write: true };
+    const region = await this.#provider.register(own.registrable, rights);
     const blocks = layOutBlocks(sizeBytes, blockBytes).map((block) => ({
       ...block,
       local: region,
       remote: ready.region,
     }));
-    return { memory: new Uint8Array(memory.buffer), blocks, peer: ready.host };
+    return { memory, blocks, peer: ready.host };
   }
 
   get #timeoutMs(): number {
@@ -167,7 +167,9 @@ class TcpxBench {
     const isRead = this.#values['bench.op'] === 'read';
     const isVerified = this.#isVerified(index);
     const seed = index + 1;
-    if (!isRead && isVerified) fillPattern(scene.memory, 0, seed);
+    const { memory } = scene;
+    if (!isRead && isVerified) memory.fill(0, memory.bytes, 0, seed);
+    memory.settle();
     const prepare = { kind: 'prepare', seed, isFill: isRead && isVerified } as const;
     const prepared = await this.#dialogue.ask(prepare, 'prepared', this.#timeoutMs);
     const pids = await this.#provider.rails.pids();
@@ -178,7 +180,7 @@ class TcpxBench {
     const check = { kind: 'check', seed, isVerify: !isRead && isVerified } as const;
     const checked = await this.#dialogue.ask(check, 'checked', this.#timeoutMs);
     if (isVerified) {
-      const at = isRead ? findMismatch(scene.memory, 0, seed) : checked.mismatchAt;
+      const at = isRead ? memory.findMismatch(0, memory.bytes, 0, seed) : checked.mismatchAt;
       this.#verified.iterations++;
       if (at >= 0) this.#verified.mismatches++;
     }
