@@ -51,7 +51,10 @@ export function hostMemoryOver(view: Uint8Array): BenchMemory {
   };
 }
 
-export function gpuMemory(gpu: number, bytes: number): BenchMemory & { readonly source: DeviceRange } {
+export function gpuMemory(
+  gpu: number,
+  bytes: number,
+): BenchMemory & { readonly source: DeviceRange } {
   const buffer = allocateGpu(gpu, bytes);
   return {
     kind: 'vram',

@@ -48,19 +48,17 @@ export class MemoryPool {
   }
 
   destroy(): void {
-    this.context.check(this.context.driver.functions.cuMemPoolDestroy(this.handle), 'cuMemPoolDestroy');
+    this.context.check(
+      this.context.driver.functions.cuMemPoolDestroy(this.handle),
+      'cuMemPoolDestroy',
+    );
   }
 }
 
 /** A descriptor of the pool; fails unless it was made exportable. */
 export function exportPoolFd(context: GpuContext, pool: number): number {
   const { functions, scratch } = context.driver;
-  const result = functions.cuMemPoolExportToShareableHandle(
-    scratch.addr,
-    pool,
-    HANDLE_POSIX_FD,
-    0,
-  );
+  const result = functions.cuMemPoolExportToShareableHandle(scratch.addr, pool, HANDLE_POSIX_FD, 0);
   context.check(result, 'cuMemPoolExportToShareableHandle');
   return scratch.int32(0);
 }

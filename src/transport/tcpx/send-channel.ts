@@ -90,8 +90,7 @@ export class SendChannel {
     const isInPlace = this.#isInPlace(region);
     const ring = isInPlace ? undefined : this.#ringFor(region);
     const mhandle = ring?.mhandle ?? this.#regionHandle(regionId);
-    const addr =
-      ring === undefined ? region.addr + chunk.offset : this.#slotAddr(ring, position);
+    const addr = ring === undefined ? region.addr + chunk.offset : this.#slotAddr(ring, position);
     const { plugin } = this.#surroundings;
     const request = plugin.isend(this.#id.channel, this.#comm, addr, mhandle, chunk);
     if (request <= 0) throw messageError('isend', this.#id, SEND, chunk, -request);
@@ -188,7 +187,8 @@ export class SendChannel {
     const { gpu, pointerType } = this.#surroundings;
     let memory = hostRing;
     if (gpu !== undefined && region.isDevice) {
-      memory = pointerType === POINTER_CUDA ? () => gpu.deviceRing(bytes) : () => gpu.pinnedRing(bytes);
+      memory =
+        pointerType === POINTER_CUDA ? () => gpu.deviceRing(bytes) : () => gpu.pinnedRing(bytes);
     }
     const ring = memory(bytes, this.#typeOf(region));
     const made = { memory: ring, mhandle: this.#register(ring.addr, ring.bytes, ring.pointerType) };
