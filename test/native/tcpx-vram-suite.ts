@@ -282,10 +282,11 @@ describe('tcpx vram: what goes wrong', () => {
 
   test('tcpx vram: plugin processes kept off the GPU refuse GPU memory', async () => {
     const pair = await openPair({ plugin: { TCPX_EMU_MEMORY: 'host' } });
-    const { addr, bytes, free } = world.allocate(4096);
+    const memory = world.allocate(4096);
+    const { addr, bytes } = memory;
     const refused = pair.initiator.register({ device: 0, addr, bytes });
     await assert.rejects(refused, (error: unknown) => isTcpxError(error, 'ERR_CAP_GPU'));
-    free();
+    memory.free();
     await pair.close();
   });
 

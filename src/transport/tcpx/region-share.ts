@@ -1,6 +1,6 @@
 // How the application hands a region to its plugin hosts, again to each that is started. GPU memory
-// goes the way that its allocation allows: CUDA IPC, a descriptor, its pool; what cannot be exported
-// has a shadow of its size in memory that can, and is copied on the way.
+// goes the way that its allocation allows: CUDA IPC, a descriptor, its pool; what cannot be
+// exported has a shadow of its size in memory that can, and is copied on the way.
 
 import { closeSync } from 'node:fs';
 import type { GpuContext } from '../../ffi/cuda/context.js';
