@@ -5,6 +5,7 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
+import { gpuAbsence } from '../../src/ffi/cuda/driver.js';
 import type { BenchResult } from '../../src/results/bench-result.js';
 import { runTcpx } from '../e2e/child.js';
 import { emulatorPath, emulatorVariables, requireNative } from './plugin-environment.js';
@@ -51,6 +52,16 @@ describe('tcpx bench --provider tcpx', () => {
     const result = await benchWell(['--nics', 'eth1', '--host-recv']);
     assert.deepEqual(result.devmem, { verdict: 'good', packets: 0, reason: '' });
     assert.equal((result.receipt as { path: string }).path, 'tcpx host-recv');
+  });
+
+  test('tcpx bench: GPU memory without a GPU is refused with what it needs', async (t) => {
+    if (gpuAbsence() === undefined) {
+      t.skip('needs a host without a GPU');
+      return;
+    }
+    const run = await bench(['--nics', 'eth1', '--memory', 'vram']);
+    assert.equal(run.exitCode, 3);
+    assert.match(run.stderr, /ERR_CAP_GPU: memory vram needs an NVIDIA GPU and its driver/);
   });
 
   test('tcpx bench: without unpacking the answer is no', async () => {

@@ -290,6 +290,31 @@ describe('tcpx vram: what goes wrong', () => {
     await pair.close();
   });
 
+  test('tcpx vram: a GPU that faults fails the transfer, the next one has new processes', async (t) => {
+    if (world.isReal) {
+      t.skip('needs the stand-in for libcuda, which faults on demand');
+      return;
+    }
+    const fault = { ...CUDA.plugin, FAKE_CUDA_FAULT_AT: '20' };
+    const pair = await openPair({}, { initiator: CUDA, target: { plugin: fault } });
+    const local = await makePlace(pair.initiator, 'ipc', 32 * MIB);
+    const remote = await makePlace(pair.target, 'ipc', 32 * MIB);
+    local.fill(8);
+    const starts = pair.target.rails.starts;
+    const failed = pair.session.write(wholeBlocks(local, remote)).done;
+    await assert.rejects(failed, (error: unknown) => {
+      assert.ok(isTcpxError(error), String(error));
+      // The plugin meets the fault as well, and may be the first to tell.
+      const told = /cuStreamQuery|cuStreamSynchronize|cuMemcpy|CU failure/;
+      assert.match(error.message, told);
+      return true;
+    });
+    const few = wholeBlocks(local, remote).map((block) => ({ ...block, bytes: MIB }));
+    await writeUntilGood(pair, few);
+    assert.ok(pair.target.rails.starts > starts, 'a context that has faulted is of no more use');
+    await pair.close();
+  });
+
   test('tcpx vram: plugin processes killed while they hold GPU memory harm nobody', async () => {
     const pair = await openPair({ ...CUDA, settings: { 'session.nics': 'eth1,eth2' } });
     const bytes = 16 * MIB;
