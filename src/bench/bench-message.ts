@@ -108,6 +108,7 @@ export class BenchDialogue {
   readonly #send: (message: BenchMessage) => void;
   #onAnswer: ((message: BenchMessage) => void) | undefined;
   #onFailure: ((error: TcpxError) => void) | undefined;
+  #failure: TcpxError | undefined;
 
   constructor(send: (message: BenchMessage) => void) {
     this.#send = send;
@@ -122,7 +123,9 @@ export class BenchDialogue {
     this.#onAnswer = undefined;
   }
 
+  /** Nothing is answered any more: the question that waits fails, and every later one. */
   fail(error: TcpxError): void {
+    this.#failure = error;
     this.#onFailure?.(error);
     this.#onFailure = undefined;
   }
@@ -132,6 +135,7 @@ export class BenchDialogue {
     kind: K,
     timeoutMs: number,
   ): Promise<Extract<BenchMessage, { kind: K }>> {
+    if (this.#failure !== undefined) throw this.#failure;
     const answer = await new Promise<BenchMessage>((resolve, reject) => {
       const timer = setTimeout(
         () =>

@@ -32,8 +32,11 @@ export async function runTcpxBench(options: BenchSessionOptions): Promise<BenchR
   });
   try {
     const session = await provider.connect(options.host, options.port);
-    dialogue = new BenchDialogue((message) => session.notify(encodeBenchMessage(message)));
-    const bench = new TcpxBench(provider, session, dialogue, config.values);
+    const talk = new BenchDialogue((message) => session.notify(encodeBenchMessage(message)));
+    dialogue = talk;
+    // A question to a peer that has gone is not waited for.
+    void session.closed.then((error) => talk.fail(error));
+    const bench = new TcpxBench(provider, session, talk, config.values);
     await bench.run((fraction, rate) => options.onProgress(fraction, rate));
     session.notify(encodeBenchMessage({ kind: 'finish' }));
     return bench.result(visibleConfig(config));

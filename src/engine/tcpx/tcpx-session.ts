@@ -46,10 +46,14 @@ export class TcpxPeerSession {
   readonly #parts: TcpxSessionParts;
   readonly #own = new Map<number, OwnTransfer>();
   readonly #deck: FlightDeck;
+  /** Resolves with the reason when the session is over, for whatever reason. */
+  readonly closed: Promise<TcpxError>;
+  #onClosed: (reason: TcpxError) => void = () => undefined;
   #nextTransfer = 1;
 
   constructor(parts: TcpxSessionParts) {
     this.#parts = parts;
+    this.closed = new Promise((resolve) => (this.#onClosed = resolve));
     this.#deck = new FlightDeck({
       channels: () => this.channels,
       link: parts.link,
@@ -95,6 +99,7 @@ export class TcpxPeerSession {
     await this.channels.close(reason);
     const error = reason ?? new TcpxError('ERR_USAGE_STATE', `${this.peer}: session closed`);
     for (const own of [...this.#own.values()]) this.#settle(own, error);
+    this.#onClosed(error);
   }
 
   /** Whether a transfer in flight, of either end, touches this region. */
