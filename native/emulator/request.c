@@ -157,6 +157,7 @@ int request_consumed(void *opaque, int n, void *opaque_request) {
 }
 
 struct task *socket_push(struct data_socket *socket, struct request *request, uint32_t size) {
+  workers_start(request->comm);
   struct task *task = &socket->tasks[(socket->first + socket->count) % TASKS_MAX];
   socket->count++;
   *task = (struct task){request, size, 0, (uint32_t)request->offset};

@@ -6,7 +6,7 @@ import { TcpxError } from '../base/errors.js';
 import type { SettingValues } from '../base/settings.js';
 import type { Block } from '../engine/internal.js';
 import { TcpxProvider } from '../engine/tcpx/tcpx-provider.js';
-import type { TcpxReceipt } from '../engine/tcpx/tcpx-receipt.js';
+import { describeThreads, type TcpxReceipt } from '../engine/tcpx/tcpx-receipt.js';
 import type { TcpxPeerSession } from '../engine/tcpx/tcpx-session.js';
 import type { BenchResult, HostFacts } from '../results/bench-result.js';
 import { percentilesOf, spreadOf } from '../results/statistics.js';
@@ -75,6 +75,7 @@ class TcpxBench {
   readonly #devmem = { before: -1, after: -1 };
   #receipt: TcpxReceipt | undefined;
   #peer: HostFacts | undefined;
+  #targetThreads = 'unseen';
 
   constructor(
     provider: TcpxProvider,
@@ -137,6 +138,10 @@ class TcpxBench {
       },
       verified: this.#verified,
       devmem,
+      threads: {
+        initiator: describeThreads(this.#receipt?.threads ?? []),
+        target: this.#targetThreads,
+      },
       receipt: this.#receipt,
       laneCpus: [],
       zeroCopy: [],
@@ -188,6 +193,7 @@ class TcpxBench {
     if (this.#devmem.before < 0) {
       this.#devmem.before = isRead ? ownBefore : (prepared.devmemPackets ?? -1);
     }
+    this.#targetThreads = checked.threads ?? 'unseen';
     this.#devmem.after = isRead ? this.#ownPackets() : (checked.devmemPackets ?? -1);
     if (!isMeasured) return;
     this.#cpuUs.initiator += ownCpuUs;

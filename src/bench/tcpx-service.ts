@@ -3,6 +3,7 @@
 import { isTcpxError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
 import { TcpxProvider } from '../engine/tcpx/tcpx-provider.js';
+import { describeThreads } from '../engine/tcpx/tcpx-receipt.js';
 import type { TcpxPeerSession } from '../engine/tcpx/tcpx-session.js';
 import { type BenchMessage, decodeBenchMessage, encodeBenchMessage } from './bench-message.js';
 import type { BenchService, BenchServiceOptions } from './bench-service.js';
@@ -74,7 +75,8 @@ class TcpxBenchTarget {
       case 'check': {
         const usage = await this.#usage();
         const mismatchAt = message.isVerify ? this.#verify(session, message.seed) : -1;
-        return { kind: 'checked', mismatchAt, ...usage };
+        const threads = describeThreads(session.channels.set.placements());
+        return { kind: 'checked', mismatchAt, threads, ...usage };
       }
       case 'finish':
         this.#onFinished();

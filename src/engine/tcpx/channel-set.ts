@@ -4,6 +4,7 @@ import type { TcpxError } from '../../base/errors.js';
 import { chunkTag } from '../../flow/chunk-tag.js';
 import type { MatchedPlan } from '../../flow/matched-plan.js';
 import { type ChannelCounters, describeStall } from '../../transport/tcpx/channel-counters.js';
+import type { ThreadPlacement } from '../../transport/tcpx/helper-threads.js';
 import { type Direction, NO_REGION, RECEIVE, SEND } from '../../transport/tcpx/host-layout.js';
 import type { RailChannel } from '../../transport/tcpx/rail-channel.js';
 import type { RailSet } from '../../transport/tcpx/rail-set.js';
@@ -93,6 +94,12 @@ export class ChannelSet {
       });
     }
     for (const channel of this.#channels) channel.flush();
+  }
+
+  /** Where the helper threads of the plugin processes run; those that have been seen. */
+  placements(): ThreadPlacement[] {
+    const seen = this.#channels.flatMap(({ placement }) => placement ?? []);
+    return [...new Set(seen)];
   }
 
   counters(direction: Direction): ChannelCounters[] {

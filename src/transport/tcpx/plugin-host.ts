@@ -9,6 +9,7 @@ import { withinMs } from '../../base/clock.js';
 import { TcpxError } from '../../base/errors.js';
 import type { Log } from '../../base/log.js';
 import { CommandQueue } from './command-queue.js';
+import type { ThreadPlacement } from './helper-threads.js';
 import { HostEvents, type HostListener } from './host-events.js';
 import { HostLog } from './host-log.js';
 import {
@@ -130,6 +131,11 @@ export class PluginHost {
   /** As the plugin's log says it; empty when it did not. */
   get pluginVersion(): string {
     return this.#hostLog.pluginVersion;
+  }
+
+  /** Where the plugin's helper threads run; undefined before the first part is finished. */
+  get placement(): ThreadPlacement | undefined {
+    return this.#events.placement;
   }
 
   /** Warnings of the plugin, newest last. */

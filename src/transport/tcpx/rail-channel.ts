@@ -15,6 +15,7 @@ import {
   CHUNK_TAG,
   CHUNK_TRANSFER,
 } from './host-layout.js';
+import type { ThreadPlacement } from './helper-threads.js';
 import type { PluginHost } from './plugin-host.js';
 
 export interface RailChannelParts {
@@ -58,6 +59,11 @@ export class RailChannel {
   /** Why the channel's process is gone; empty while it lives. */
   get hostFailure(): string {
     return this.#parts.host.error?.message ?? '';
+  }
+
+  /** Of the helper threads of the channel's process; undefined before they were seen. */
+  get placement(): ThreadPlacement | undefined {
+    return this.#parts.host.placement;
   }
 
   /** Connects to the peer's handle and accepts on the own one. */
