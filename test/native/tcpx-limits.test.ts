@@ -36,7 +36,10 @@ describe('tcpx: windows and pages', () => {
   test('tcpx: 100000 messages through a pool of 64 pages lose none', async () => {
     const count = 100_000;
     const bytes = 64;
-    const pair = await openPair({ plugin: { TCPX_EMU_BOUNCE_BYTES: String(64 * PAGE_BYTES) } });
+    const pair = await openPair({
+      settings: { 'tcpx.gatherBytes': 0 },
+      plugin: { TCPX_EMU_BOUNCE_BYTES: String(64 * PAGE_BYTES) },
+    });
     const local = await makeMemory(pair.initiator, count * bytes);
     const remote = await makeMemory(pair.target, count * bytes);
     fillPattern(local.bytes, 11, 0);
@@ -91,7 +94,9 @@ describe('tcpx: windows and pages', () => {
     const plan = {
       chunkCount: 1,
       channels: Uint8Array.of(0),
+      blockBytes: Float64Array.of(40_000),
       blocks: Uint32Array.of(0),
+      blockCounts: Uint32Array.of(1),
       blockOffsets: Float64Array.of(0),
       bytes: Float64Array.of(40_000),
       channelChunks: Uint32Array.of(1),

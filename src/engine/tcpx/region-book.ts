@@ -3,7 +3,8 @@
 import { TcpxError } from '../../base/errors.js';
 import type { Region, RegionDescriptor } from '../../memory/region.js';
 import { isSameProof } from '../trust.js';
-import type { BlockPlace } from './channel-set.js';
+import type { BlockPlace } from './chunk-places.js';
+import type { BlockTuple } from './control-message.js';
 
 export class RegionBook {
   readonly #regions = new Map<number, Region>();
@@ -32,6 +33,24 @@ export class RegionBook {
       );
     }
     return { region: region.id, offset };
+  }
+
+  /** Blocks that a peer names: a region's proof is looked at once, the bounds of each block. */
+  peerPlaces(
+    descriptors: readonly RegionDescriptor[],
+    right: 'read' | 'write',
+    blocks: readonly BlockTuple[],
+  ): BlockPlace[] {
+    const proved = new Map<number, number>();
+    return blocks.map(([index, offset, bytes]) => {
+      const descriptor = descriptors[index];
+      if (isInside(proved.get(index) ?? -1, offset, bytes)) {
+        return { region: descriptor?.slot ?? 0, offset };
+      }
+      const place = this.peerPlace(descriptor, right, offset, bytes);
+      proved.set(index, this.#regions.get(place.region)?.bytes ?? -1);
+      return place;
+    });
   }
 
   /** A block that a peer names: stale, foreign, forbidden and out of bounds are refused. */

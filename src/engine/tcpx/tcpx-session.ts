@@ -10,7 +10,7 @@ import { RECEIVE, SEND } from '../../transport/tcpx/host-layout.js';
 import type { RailSet } from '../../transport/tcpx/rail-set.js';
 import type { Block } from '../request.js';
 import type { PostOptions } from '../session.js';
-import { type BlockPlace, DISCARD } from './channel-set.js';
+import { type BlockPlace, DISCARD } from './chunk-places.js';
 import type { ControlLink } from './control-link.js';
 import type { Announce, ControlMessage, ReadRequest } from './control-message.js';
 import type { Flight } from './flight.js';
@@ -58,6 +58,7 @@ export class TcpxPeerSession {
       channels: () => this.channels,
       link: parts.link,
       chunkBytes: parts.values['flow.chunkBytes'],
+      gatherBytes: Math.min(parts.values['tcpx.gatherBytes'], parts.values['flow.chunkBytes']),
       isPaced: parts.values['tcpx.pacing'] === 'ready',
       weights: parts.values['tcpx.weights'],
     });
@@ -213,10 +214,10 @@ export class TcpxPeerSession {
     if (message.blocks.length !== message.lengths.length) {
       throw new TcpxError('ERR_WIRE_FRAME', 'as many blocks as lengths');
     }
-    return message.blocks.map(([region, offset, bytes], index) => {
-      if (bytes !== message.lengths[index]) throw new TcpxError('ERR_WIRE_FRAME', 'equal lengths');
-      return this.#parts.regions.peerPlace(message.regions[region], 'write', offset, bytes);
-    });
+    if (message.blocks.some(([, , bytes], index) => bytes !== message.lengths[index])) {
+      throw new TcpxError('ERR_WIRE_FRAME', 'equal lengths');
+    }
+    return this.#parts.regions.peerPlaces(message.regions, 'write', message.blocks);
   }
 
   #readPlaces(message: Announce): readonly BlockPlace[] {
@@ -232,9 +233,7 @@ export class TcpxPeerSession {
   #onRead(message: ReadRequest): void {
     const { transfer, epoch } = message;
     try {
-      const places = message.blocks.map(([region, offset, bytes]) =>
-        this.#parts.regions.peerPlace(message.regions[region], 'read', offset, bytes),
-      );
+      const places = this.#parts.regions.peerPlaces(message.regions, 'read', message.blocks);
       const lengths = message.blocks.map(([, , bytes]) => bytes);
       const nothing = { regions: [], blocks: [], notify: undefined };
       this.#deck.send('read', transfer, lengths, places, nothing);

@@ -20,8 +20,8 @@ export interface BindingTexts {
 
 export interface ThreadPlacement {
   /**
-   * `bound`: every helper thread stays on cores of a binding. `differs`: one does not. `none`: there
-   * are no bindings for these NICs. `unseen`: no helper thread yet.
+   * `bound`: every helper thread stays on cores of a binding. `differs`: one does not. `none`: no
+   * bindings for these NICs. `unseen`: no helper thread yet.
    */
   readonly verdict: 'bound' | 'differs' | 'none' | 'unseen';
   readonly nics: readonly string[];

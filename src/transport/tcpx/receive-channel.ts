@@ -2,7 +2,6 @@
 // the window's number between post and consume. Payload reaches its destination only here, after
 // the scatter list was checked; a channel that is closed writes nothing more.
 
-import { assert } from '../../base/assert.js';
 import { TcpxError } from '../../base/errors.js';
 import { copyMemory, type Mapping, mapMemory, unmapMemory } from '../../ffi/libc/mapping.js';
 import { POINTER_HOST } from '../../ffi/nccl-net/net-plugin.js';
@@ -13,14 +12,14 @@ import { scatterListError } from '../../memory/scatter-list.js';
 import {
   type ChannelId,
   type ChannelSurroundings,
+  checkPlaces,
   messageError,
   PartClock,
   PartCounters,
 } from './channel-part.js';
 import { ChunkQueue, type ChunkRow } from './chunk-queue.js';
 import {
-  CHUNK_BYTES,
-  CHUNK_OFFSET,
+  CHUNK_PIECES,
   CHUNK_REGION,
   COUNTER_CONSUMED,
   COUNTER_DONE,
@@ -31,6 +30,7 @@ import {
   NO_REGION,
   RECEIVE,
 } from './host-layout.js';
+import { PieceCopier } from './piece-copy.js';
 import { RequestSizes, UnpackQueue } from './unpack-queue.js';
 
 const PAGE_BYTES = 4096;
@@ -43,6 +43,7 @@ export class ReceiveChannel {
   readonly #comm: number;
   readonly #counters: PartCounters;
   readonly #clock = new PartClock();
+  readonly #copier: PieceCopier;
   readonly #requests: Float64Array;
   readonly #slotBytes: number;
   /** Not read for host receives: on a GPU machine it lies in GPU memory. */
@@ -59,6 +60,10 @@ export class ReceiveChannel {
     this.#id = id;
     this.#comm = comm;
     const { options, pointerType } = surroundings;
+    this.#copier = new PieceCopier(
+      this.queue.pieces,
+      (regionId) => surroundings.region(regionId).addr,
+    );
     this.window = new ReceiveWindow(options.recvWindow);
     this.#requests = new Float64Array(options.recvWindow);
     this.#counters = new PartCounters(surroundings.float64, id.channel, RECEIVE);
@@ -76,13 +81,7 @@ export class ReceiveChannel {
   }
 
   push(source: Float64Array, at: number): void {
-    const regionId = source[at + CHUNK_REGION] ?? NO_REGION;
-    const bytes = source[at + CHUNK_BYTES] ?? 0;
-    if (regionId !== NO_REGION) {
-      const end = (source[at + CHUNK_OFFSET] ?? 0) + bytes;
-      assert(end <= this.#surroundings.region(regionId).bytes, 'a chunk lies in its region');
-    }
-    assert(bytes <= this.#surroundings.options.chunkBytes, 'a message is at most a chunk');
+    checkPlaces(this.#surroundings, source, at);
     this.queue.push(source, at);
   }
 
@@ -158,9 +157,8 @@ export class ReceiveChannel {
     this.#checkLength(chunk, request);
     const regionId = this.queue.field(position, CHUNK_REGION);
     const isKept = regionId !== NO_REGION;
-    const target = isKept ? this.#surroundings.region(regionId).addr + chunk.offset : 0;
     if (this.#unpack === undefined) {
-      if (isKept) copyMemory(target, this.#slotAddr(position), chunk.bytes);
+      if (isKept) this.#copyWhole(position, chunk, this.#slotAddr(position));
       return;
     }
     const count = this.#unpack.count(slot);
@@ -172,7 +170,7 @@ export class ReceiveChannel {
     }
     this.#counters.add(COUNTER_FRAGMENTS, count);
     const { bounceAddr } = this.#unpack;
-    if (isKept) this.#gather(entries, count, bounceAddr, target, chunk.bytes);
+    if (isKept) this.#copyFragments(position, chunk, entries, count, bounceAddr);
     const { trace } = this.#surroundings.plugin;
     if (trace === undefined) return;
     const { channel } = this.#id;
@@ -190,22 +188,40 @@ export class ReceiveChannel {
     );
   }
 
-  #gather(
+  #copyFragments(
+    position: number,
+    chunk: ChunkRow,
     entries: Uint32Array,
     count: number,
     bounceAddr: number,
-    target: number,
-    bytes: number,
   ): void {
     const { unpack } = this.#surroundings.options;
     if (unpack === 'none') return;
-    const to = unpack === 'host' ? this.#stagingAddr() : target;
+    const pieceCount = this.queue.field(position, CHUNK_PIECES);
+    if (pieceCount > 0 && unpack !== 'host') {
+      const first = this.queue.firstPiece(position);
+      this.#copier.scatterFragments(first, pieceCount, entries, count, bounceAddr);
+      return;
+    }
+    const to = unpack === 'host' ? this.#stagingAddr() : this.#targetAddr(position, chunk);
     for (let at = 0; at < count * ENTRY_PARTS; at += ENTRY_PARTS) {
       // The offset in the message lies below the message's length: the high word is 0.
       const offset = entries[at + 2] ?? 0;
       copyMemory(to + offset, bounceAddr + (entries[at] ?? 0), entries[at + 1] ?? 0);
     }
-    if (unpack === 'host') copyMemory(target, to, bytes);
+    if (unpack === 'host') this.#copyWhole(position, chunk, to);
+  }
+
+  /** From a buffer that has the whole message. */
+  #copyWhole(position: number, chunk: ChunkRow, source: number): void {
+    const pieceCount = this.queue.field(position, CHUNK_PIECES);
+    if (pieceCount === 0) copyMemory(this.#targetAddr(position, chunk), source, chunk.bytes);
+    else this.#copier.scatter(this.queue.firstPiece(position), pieceCount, source);
+  }
+
+  #targetAddr(position: number, chunk: ChunkRow): number {
+    const regionId = this.queue.field(position, CHUNK_REGION);
+    return this.#surroundings.region(regionId).addr + chunk.offset;
   }
 
   #stagingAddr(): number {

@@ -1,26 +1,26 @@
 // The sending direction of a channel: chunks are sent from their registered region, or copied into
 // a ring of registered buffers, at most the window's number at a time. Only the oldest is tested.
 
-import { assert } from '../../base/assert.js';
 import { copyMemory, type Mapping, mapMemory, unmapMemory } from '../../ffi/libc/mapping.js';
 import { SendWindow } from '../../flow/sliding-window.hot.js';
 import {
   type ChannelId,
   type ChannelSurroundings,
+  checkPlaces,
   messageError,
   PartClock,
   PartCounters,
 } from './channel-part.js';
 import { ChunkQueue } from './chunk-queue.js';
 import {
-  CHUNK_OFFSET,
+  CHUNK_PIECES,
   CHUNK_REGION,
   COUNTER_DONE,
   COUNTER_HIGH_WATER,
   COUNTER_POSTED,
-  CHUNK_BYTES,
   SEND,
 } from './host-layout.js';
+import { PieceCopier } from './piece-copy.js';
 
 const PAGE_BYTES = 4096;
 /** The interface takes a 32-bit length, and offsets of 31 bits. */
@@ -34,6 +34,7 @@ export class SendChannel {
   readonly #comm: number;
   readonly #counters: PartCounters;
   readonly #clock = new PartClock();
+  readonly #copier: PieceCopier;
   readonly #requests: Float64Array;
   readonly #slotBytes: number;
   #ring: Mapping | undefined;
@@ -46,6 +47,7 @@ export class SendChannel {
     this.#id = id;
     this.#comm = comm;
     const { options } = surroundings;
+    this.#copier = new PieceCopier(this.queue.pieces, (id) => surroundings.region(id).addr);
     this.window = new SendWindow(options.sendWindow);
     this.#requests = new Float64Array(options.sendWindow);
     this.#counters = new PartCounters(surroundings.float64, id.channel, SEND);
@@ -57,10 +59,7 @@ export class SendChannel {
   }
 
   push(source: Float64Array, at: number): void {
-    const region = this.#surroundings.region(source[at + CHUNK_REGION] ?? -1);
-    const end = (source[at + CHUNK_OFFSET] ?? 0) + (source[at + CHUNK_BYTES] ?? 0);
-    assert(end <= region.bytes, 'a chunk lies in its region');
-    assert((source[at + CHUNK_BYTES] ?? 0) <= this.#surroundings.options.chunkBytes, 'one chunk');
+    checkPlaces(this.#surroundings, source, at);
     this.queue.push(source, at);
   }
 
@@ -72,10 +71,12 @@ export class SendChannel {
     const chunk = queue.load(position);
     const regionId = queue.field(position, CHUNK_REGION);
     const region = this.#surroundings.region(regionId);
-    const isInPlace = this.#isInPlace(region);
+    const pieceCount = queue.field(position, CHUNK_PIECES);
+    const isInPlace = pieceCount === 0 && this.#isInPlace(region);
     const mhandle = isInPlace ? this.#regionHandle(regionId) : this.#openedRing();
     const addr = isInPlace ? region.addr + chunk.offset : this.#slotAddr(position);
-    if (!isInPlace) copyMemory(addr, region.addr + chunk.offset, chunk.bytes);
+    if (pieceCount > 0) this.#copier.gather(queue.firstPiece(position), pieceCount, addr);
+    else if (!isInPlace) copyMemory(addr, region.addr + chunk.offset, chunk.bytes);
     const { plugin } = this.#surroundings;
     const request = plugin.isend(this.#id.channel, this.#comm, addr, mhandle, chunk);
     if (request <= 0) throw messageError('isend', this.#id, SEND, chunk, -request);
