@@ -5,16 +5,20 @@ import type { Log } from '../base/log.js';
 import { TcpxProvider } from '../engine/tcpx/tcpx-provider.js';
 import { describeThreads } from '../engine/tcpx/tcpx-receipt.js';
 import type { TcpxPeerSession } from '../engine/tcpx/tcpx-session.js';
+import type { Region } from '../engine/internal.js';
 import { type BenchMessage, decodeBenchMessage, encodeBenchMessage } from './bench-message.js';
 import type { BenchService, BenchServiceOptions } from './bench-service.js';
 import { type BenchBlock, layOutBlocks } from './block-layout.js';
 import { readDevmemPackets } from './devmem-counters.js';
 import { readHostFacts } from './host-facts.js';
+import { isMark } from './ping-pong.js';
+import { Ponger } from './tcpx-ping-pong.js';
 import { fillPattern, findMismatch } from './pattern.js';
 import { cpuWithChildrenUs } from './process-cpu.js';
 
 interface Stage {
   readonly memory: Uint8Array;
+  readonly region: Region;
   readonly blocks: readonly BenchBlock[];
 }
 
@@ -26,7 +30,10 @@ export async function openTcpxBenchService(options: BenchServiceOptions): Promis
     name: 'bench-target',
     config,
     log,
-    onNotification: (session, bytes) => void target.onMessage(session, decodeBenchMessage(bytes)),
+    onNotification: (session, bytes) => {
+      if (!isMark(bytes)) void target.onMessage(session, decodeBenchMessage(bytes));
+      else target.onMark(session);
+    },
   });
   const target = new TcpxBenchTarget(provider, log, () => finish());
   try {
@@ -43,6 +50,7 @@ class TcpxBenchTarget {
   readonly #log: Log;
   readonly #onFinished: () => void;
   readonly #stages = new Map<TcpxPeerSession, Stage>();
+  readonly #pongers = new Map<TcpxPeerSession, Ponger>();
 
   constructor(provider: TcpxProvider, log: Log, onFinished: () => void) {
     this.#provider = provider;
@@ -55,11 +63,20 @@ class TcpxBenchTarget {
       const answer = await this.#answer(session, message);
       if (answer !== undefined) session.notify(encodeBenchMessage(answer));
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
-      const code = isTcpxError(error) ? error.code : 'internal';
-      this.#log.error('benchmark target failed', { peer: session.peer, code, reason });
-      session.notify(encodeBenchMessage({ kind: 'failed', reason }));
+      this.#fail(session, error);
     }
+  }
+
+  /** A ping has landed. */
+  onMark(session: TcpxPeerSession): void {
+    this.#pongers.get(session)?.pong();
+  }
+
+  #fail(session: TcpxPeerSession, error: unknown): void {
+    const reason = error instanceof Error ? error.message : String(error);
+    const code = isTcpxError(error) ? error.code : 'internal';
+    this.#log.error('benchmark target failed', { peer: session.peer, code, reason });
+    session.notify(encodeBenchMessage({ kind: 'failed', reason }));
   }
 
   async #answer(
@@ -78,13 +95,19 @@ class TcpxBenchTarget {
         const threads = describeThreads(session.channels.set.placements());
         return { kind: 'checked', mismatchAt, threads, ...usage };
       }
+      case 'pong': {
+        const { region } = this.#stage(session);
+        const onFailure = (error: unknown): void => this.#fail(session, error);
+        const ponger = new Ponger(session, region, message.region, message.bytes, onFailure);
+        this.#pongers.set(session, ponger);
+        return { kind: 'ponging' };
+      }
       case 'finish':
         this.#onFinished();
         return undefined;
       case 'ready':
       case 'prepared':
       case 'checked':
-      case 'pong':
       case 'ponging':
       case 'failed':
         throw new Error(`${message.kind} is not for a tcpx target`);
@@ -107,7 +130,7 @@ class TcpxBenchTarget {
     const memory = this.#provider.allocate(sizeBytes);
     const region = await this.#provider.register(memory);
     const blocks = layOutBlocks(sizeBytes, blockBytes);
-    this.#stages.set(session, { memory: new Uint8Array(memory.buffer), blocks });
+    this.#stages.set(session, { memory: new Uint8Array(memory.buffer), region, blocks });
     const host = readHostFacts(this.#provider.config.values['socket.congestion']);
     return { kind: 'ready', region: region.descriptor, host };
   }

@@ -53,6 +53,28 @@ describe('tcpx bench --provider tcpx', () => {
     assert.equal((result.receipt as { path: string }).path, 'tcpx host-recv');
   });
 
+  test('tcpx bench: pingpong gives half round trips, what comes back is checked', async () => {
+    for (const more of [[], ['--host-recv']]) {
+      const words = ['--nics', 'eth1', '--op', 'pingpong', '--size', '4KiB', '--iters', '50'];
+      const run = await bench([...words, ...more, '--json']);
+      assert.equal(run.exitCode, 0, run.stderr);
+      const result = JSON.parse(run.stdout) as BenchResult;
+      assert.equal(result.evidence, 'emulated');
+      assert.equal(result.op, 'pingpong');
+      assert.equal(result.iterations, 50);
+      assert.deepEqual(result.verified, { iterations: 1, mismatches: 0 });
+      assert.ok(result.latencyUs.p50 > 1 && result.latencyUs.p50 < 1e6, `${result.latencyUs.p50}`);
+      assert.equal(result.devmem?.verdict, 'good');
+    }
+  });
+
+  test('tcpx bench: pingpong without unpacking brings nothing back', async () => {
+    const words = ['--nics', 'eth1', '--op', 'pingpong', '--size', '4KiB', '--unpack', 'none'];
+    const run = await bench(words);
+    assert.equal(run.exitCode, 1, run.stderr);
+    assert.match(run.stderr, /ERR_XFER_VERIFY/);
+  });
+
   test('tcpx bench: without unpacking the answer is no', async () => {
     const run = await bench(['--nics', 'eth1', '--unpack', 'none']);
     assert.equal(run.exitCode, 1);
