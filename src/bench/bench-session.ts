@@ -5,7 +5,7 @@ import { TcpxError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
 import { Engine } from '../engine/internal.js';
 import type { BenchResult } from '../results/bench-result.js';
-import { percentilesOf, spreadOf } from '../results/statistics.js';
+import { percentilesOf, rateSpreadOf } from '../results/statistics.js';
 import { BenchInitiator, type BenchRun } from './bench-initiator.js';
 import { BenchDialogue, decodeBenchMessage, encodeBenchMessage } from './bench-message.js';
 import { readHostFacts } from './host-facts.js';
@@ -86,7 +86,7 @@ function toResult(
     channels: agreement.channels,
     lanes: values['lane.count'],
     iterations: run.bytesPerSecond.length,
-    bandwidthGBps: spreadOf(run.bytesPerSecond.map((rate) => rate / 1e9)),
+    bandwidthGBps: rateSpreadOf(run.bytesPerSecond.map((rate) => rate / 1e9)),
     latencyUs: percentilesOf(run.latencyUs),
     cpuSecondsPerGB: {
       initiator: run.initiatorCpuUs / 1e6 / gigabytes,

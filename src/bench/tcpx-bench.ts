@@ -9,7 +9,7 @@ import { TcpxProvider } from '../engine/tcpx/tcpx-provider.js';
 import { describeThreads, type TcpxReceipt } from '../engine/tcpx/tcpx-receipt.js';
 import type { TcpxPeerSession } from '../engine/tcpx/tcpx-session.js';
 import type { BenchResult, HostFacts } from '../results/bench-result.js';
-import { percentilesOf, spreadOf } from '../results/statistics.js';
+import { percentilesOf, rateSpreadOf } from '../results/statistics.js';
 import { BenchDialogue, decodeBenchMessage, encodeBenchMessage } from './bench-message.js';
 import { type BenchSessionOptions, visibleConfig } from './bench-session.js';
 import { layOutBlocks } from './block-layout.js';
@@ -143,7 +143,7 @@ class TcpxBench {
       channels: this.#receipt?.channels.length ?? 0,
       lanes: this.#provider.rails.starts,
       iterations: this.#rates.length,
-      bandwidthGBps: spreadOf(this.#rates.map((rate) => rate / 1e9)),
+      bandwidthGBps: rateSpreadOf(this.#rates.map((rate) => rate / 1e9)),
       latencyUs: percentilesOf(this.#latencies),
       cpuSecondsPerGB: {
         initiator: this.#cpuUs.initiator / 1e6 / gigabytes,

@@ -194,8 +194,10 @@ export class Channel {
       ? FLIGHT_START_CHUNKS * options.chunkBytesMax
       : Number.POSITIVE_INFINITY;
     this.#memory = options.memory ?? mappedMemory;
-    this.heads = this.#memory.create(HEAD_MEMORY_BYTES);
-    this.staging = this.#memory.create(ALIGNED_HEAD_AT + HEAD_AND_TABLE_BYTES_MAX);
+    this.heads = this.#memory.create(HEAD_MEMORY_BYTES, { isLow: true });
+    this.staging = this.#memory.create(ALIGNED_HEAD_AT + HEAD_AND_TABLE_BYTES_MAX, {
+      isLow: true,
+    });
     // Two Float64 (address, bytes) per segment of each read that may wait.
     this.serveMemory = this.#memory.create(FLIGHT_SLOTS * TABLE_ENTRIES_MAX * 16, {
       isReserveOnly: true,

@@ -20,11 +20,12 @@ export function percentile(sorted: readonly number[], fraction: number): number 
   return sorted[rank - 1] ?? Number.NaN;
 }
 
-export function spreadOf(samples: readonly number[]): Spread {
-  const sorted = ascending(samples);
-  const sum = sorted.reduce((total, sample) => total + sample, 0);
+/** Of rates at which equal amounts moved: the mean is all of them over all the time they took. */
+export function rateSpreadOf(rates: readonly number[]): Spread {
+  const sorted = ascending(rates);
+  const time = sorted.reduce((total, rate) => total + 1 / rate, 0);
   return {
-    mean: sum / sorted.length,
+    mean: sorted.length / time,
     p50: percentile(sorted, 0.5),
     min: sorted[0] ?? Number.NaN,
     max: sorted.at(-1) ?? Number.NaN,

@@ -41,7 +41,7 @@ export interface Epoll {
 
 export function createEpoll(): Epoll {
   const fd = checkCall('epoll_create1', '', resultOrErrno(epollCreateC(EPOLL_CLOEXEC)));
-  const mapping = mapMemory(EVENTS_MAX * EVENT_BYTES);
+  const mapping = mapMemory(EVENTS_MAX * EVENT_BYTES, { isLow: true });
   return { fd, eventsAddr: mapping.addr, events: new DataView(viewMapping(mapping)) };
 }
 

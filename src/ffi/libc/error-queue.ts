@@ -20,7 +20,7 @@ const TABLE_BYTES = NOTICE_CONTROL_AT + NOTICE_CONTROL_BYTES;
 const TWO_32 = 4294967296;
 
 export function createNoticeTable(): NoticeTable {
-  const mapping = mapMemory(TABLE_BYTES);
+  const mapping = mapMemory(TABLE_BYTES, { isLow: true });
   const words = new Uint32Array(viewMapping(mapping));
   const controlAddr = mapping.addr + NOTICE_CONTROL_AT;
   // msg_control, byte 32; msg_controllen is set before each call.

@@ -36,6 +36,20 @@ test('mapping: fresh memory is zero, aligned, and gone after unmap', () => {
   assert.ok(!isMapped(mapping.addr));
 });
 
+test('mapping: low memory has an address that is a small integer, where x86-64 gives one', () => {
+  const mapping = mapMemory(4096, { isLow: true });
+  if (process.arch === 'x64') assert.equal(mapping.addr, mapping.addr | 0);
+  assert.ok(isMapped(mapping.addr));
+  unmapMemory(mapping);
+  assert.ok(!isMapped(mapping.addr));
+});
+
+test('mapping: low memory comes from elsewhere when there is no room below 2 GiB', () => {
+  const mapping = mapMemory(3 * 1024 * MIB, { isLow: true, isReserveOnly: true });
+  assert.ok(mapping.addr >= 2 ** 31);
+  unmapMemory(mapping);
+});
+
 test('mapping: two mappings of one memory file see the same bytes', () => {
   const fd = createMemoryFile('tcpx-test', 8192);
   const first = mapMemory(8192, { fd });

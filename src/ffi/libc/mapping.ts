@@ -15,6 +15,8 @@ const PROT_READ_WRITE = 3;
 const MAP_SHARED = 0x01;
 const MAP_PRIVATE = 0x02;
 const MAP_ANONYMOUS = 0x20;
+/** Exists on x86-64 alone. */
+const MAP_32BIT = process.arch === 'x64' ? 0x40 : 0;
 const MAP_NORESERVE = 0x4000;
 const MAP_POPULATE = 0x8000;
 const MAP_HUGETLB = 0x40000;
@@ -65,6 +67,11 @@ export interface MapOptions {
   readonly isPopulated?: boolean;
   /** Explicit huge pages: fails with ENOMEM where none are reserved. */
   readonly isHuge?: boolean;
+  /**
+   * Below 2 GiB where there is room: such an address is a small integer, which a call takes as it
+   * is, while any other becomes an object for the collector in every call.
+   */
+  readonly isLow?: boolean;
 }
 
 /** Maps memory, or returns −errno. */
@@ -74,7 +81,11 @@ export function tryMapMemory(bytes: number, options: MapOptions = {}): Mapping |
   if (options.isReserveOnly === true) flags |= MAP_NORESERVE;
   if (options.isPopulated === true) flags |= MAP_POPULATE;
   if (options.isHuge === true) flags |= MAP_HUGETLB;
-  const addr = mmapC(0, bytes, PROT_READ_WRITE, flags, options.fd ?? -1, 0);
+  const low = options.isLow === true ? MAP_32BIT : 0;
+  let addr = mmapC(0, bytes, PROT_READ_WRITE, flags | low, options.fd ?? -1, 0);
+  if (typeof addr === 'bigint' && low !== 0) {
+    addr = mmapC(0, bytes, PROT_READ_WRITE, flags, options.fd ?? -1, 0);
+  }
   // MAP_FAILED is 2^64 − 1, which comes back as a BigInt, as would an address beyond 53 bits.
   if (typeof addr === 'bigint') return -lastErrno();
   return { addr, bytes };

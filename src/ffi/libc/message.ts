@@ -26,7 +26,7 @@ export interface IovTable {
 const TABLE_BYTES = HEADER_BYTES + IOV_ENTRIES_MAX * IOV_BYTES;
 
 export function createIovTable(): IovTable {
-  const mapping = mapMemory(TABLE_BYTES);
+  const mapping = mapMemory(TABLE_BYTES, { isLow: true });
   return {
     headerAddr: mapping.addr,
     boxedHeaderAddr: [mapping.addr, null],

@@ -6,7 +6,7 @@ import { mapMemory, unmapMemory, viewMapping } from './mapping.js';
 
 export const SCRATCH_BYTES = 64 * 1024;
 
-const mapping = mapMemory(SCRATCH_BYTES);
+const mapping = mapMemory(SCRATCH_BYTES, { isLow: true });
 const buffer = viewMapping(mapping);
 
 export const scratchAddr = mapping.addr;
