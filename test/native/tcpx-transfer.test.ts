@@ -1,7 +1,9 @@
 // The tcpx provider over the emulator: every byte checked, order, windows and counters.
 
 import assert from 'node:assert/strict';
+import { freemem } from 'node:os';
 import { after, describe, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fillPattern, verifyPattern } from '../../src/memory/pattern.js';
 import {
   closeProviders,
@@ -37,10 +39,52 @@ describe('tcpx: bytes arrive as sent, written and read', () => {
   test('tcpx: 1 byte to 64 MiB over one NIC', async () => {
     const pair = await openPair();
     let seed = 1;
-    for (const bytes of [1, 4095, 4096, 4097, 524_287, 524_288, 524_289, 3 * MIB + 5, 64 * MIB]) {
+    for (const bytes of [
+      1,
+      23,
+      4095,
+      4096,
+      4097,
+      524_287,
+      524_288,
+      524_289,
+      3 * MIB + 5,
+      64 * MIB,
+    ]) {
       await moveBoth(pair, bytes, seed);
       seed += 2;
     }
+    await pair.close();
+  });
+
+  for (const nicCount of [1, 2, 3, 4]) {
+    for (const perNic of [1, 2]) {
+      const name = `${nicCount} NICs × ${perNic} channels × 2 sockets`;
+      test(`tcpx: ${name}: write, read and notify, 1 byte to 6 MiB`, async () => {
+        const settings = {
+          'session.nics': ['eth1', 'eth2', 'eth3', 'eth4'].slice(0, nicCount).join(','),
+          'flow.channels': nicCount * perNic,
+          'tcpx.sockets': 2,
+        };
+        const pair = await openPair({ settings });
+        assert.equal(pair.session.channels.set.count, nicCount * perNic);
+        for (const bytes of [1, 524_289, 6 * MIB + 11]) await moveBoth(pair, bytes, bytes % 97);
+        pair.session.notify('all of it');
+        for (let tries = 0; pair.notifications.length === 0 && tries < 200; tries++) await sleep(5);
+        assert.deepEqual(pair.notifications, ['all of it']);
+        await pair.close();
+      });
+    }
+  }
+
+  test('tcpx: 1 GiB over four NICs, written and read', async (t) => {
+    if (freemem() < 4 * 1024 * MIB) {
+      t.skip('needs 4 GiB of free memory');
+      return;
+    }
+    const settings = { 'session.nics': 'eth1,eth2,eth3,eth4', 'tcpx.sockets': 2 };
+    const pair = await openPair({ settings });
+    await moveBoth(pair, 1024 * MIB, 41);
     await pair.close();
   });
 
