@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # Runs the GPU tests and the GPU benchmark on a host that has neither Node nor a network, from what
 # `npm run pack:gpu-host` made. Words after the name choose the steps: test, bench, transfers (the
-# part of bench that moves GPU memory over TCP), sweep, tune (default: test bench). Exit: the first failed step's.
+# part of bench that moves GPU memory over TCP), tcpx (GPU memory through the plugin emulator: its
+# tests and a benchmark; needs cc), sweep, tune (default: test bench). Exit: the first failed step's.
 set -u
 
 root=$(cd "$(dirname "$0")/.." && pwd)
-pack=$root/build/gpu-host
+pack=${GPU_HOST_PACK:-$root/build/gpu-host}
 logs=${OUT:-$pack/logs}
 steps=${*:-test bench}
 
@@ -45,6 +46,35 @@ note() {
   if [ "$status" -eq 0 ]; then status=$1; fi
 }
 
+# One benchmark over the emulator; the first word is the exit status that it should have.
+tcpx_bench() {
+  local expected=$1
+  shift
+  echo "-- tcpx bench loopback --provider tcpx $*"
+  TCPX_EMU_NICS='eth1,addr=127.0.0.11;eth2,addr=127.0.0.12;eth3,addr=127.0.0.13;eth4,addr=127.0.0.14' \
+    TCPX_EMU_SETUP_STEP_MICROS=1000 timeout 60 node "$app/bin/tcpx.js" bench loopback \
+    --provider tcpx --plugin "$app/build/native/libnccl-net-tcpx-emulator.so" "$@"
+  local seen=$?
+  echo "-- exit $seen, expected $expected"
+  [ "$seen" -eq "$expected" ]
+}
+
+tcpx_benches() {
+  local failed=0
+  local vram='--memory vram --size 64MiB --iters 10'
+  # shellcheck disable=SC2086
+  for flags in '--nics eth1' '--nics eth1 --op read' '--nics eth1,eth2,eth3,eth4' \
+    '--nics eth1,eth2,eth3,eth4 --op read' '--nics eth1 --unpack d2d' '--nics eth1 --unpack host' \
+    '--nics eth1 --host-recv' '--nics eth1 --send-from region'; do
+    tcpx_bench 0 $vram $flags || failed=1
+  done
+  # Nothing unpacks: every iteration is wrong, and the answer is no.
+  # shellcheck disable=SC2086
+  tcpx_bench 1 $vram --nics eth1 --unpack none || failed=1
+  tcpx_bench 0 --memory dram --size 64MiB --iters 10 --nics eth1 || failed=1
+  return "$failed"
+}
+
 for step in $steps; do
   echo "== $step"
   case $step in
@@ -65,13 +95,24 @@ for step in $steps; do
       note $?
       cat "$logs/$step.txt"
       ;;
+    tcpx)
+      {
+        node "$app/dist/scripts/build-native.js" &&
+          timeout 280 node --test --test-reporter=spec "$app/dist/test/native/tcpx-vram.test.js"
+      } >"$logs/tcpx-vram.txt" 2>&1
+      note $?
+      tail -n 80 "$logs/tcpx-vram.txt"
+      tcpx_benches >"$logs/tcpx-bench.txt" 2>&1
+      note $?
+      cat "$logs/tcpx-bench.txt"
+      ;;
     tune)
       node "$app/dist/scripts/bench-gpu.js" --tune >"$logs/tune-gpu.txt" 2>&1
       note $?
       cat "$logs/tune-gpu.txt"
       ;;
     *)
-      echo "gpu-host: no step $step; there are test, bench, transfers, sweep, tune" >&2
+      echo "gpu-host: no step $step; there are test, bench, transfers, tcpx, sweep, tune" >&2
       note 2
       ;;
   esac

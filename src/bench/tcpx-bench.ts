@@ -10,20 +10,20 @@ import { describeThreads, type TcpxReceipt } from '../engine/tcpx/tcpx-receipt.j
 import type { TcpxPeerSession } from '../engine/tcpx/tcpx-session.js';
 import type { BenchResult, HostFacts } from '../results/bench-result.js';
 import { percentilesOf, rateSpreadOf } from '../results/statistics.js';
+import type { BenchMemory } from './bench-memory.js';
 import { BenchDialogue, decodeBenchMessage, encodeBenchMessage } from './bench-message.js';
 import { type BenchSessionOptions, visibleConfig } from './bench-session.js';
 import { layOutBlocks } from './block-layout.js';
 import { judgeDevmem, readDevmemPackets } from './devmem-counters.js';
 import { readHostFacts } from './host-facts.js';
-import { fillPattern, findMismatch } from './pattern.js';
 import { cpuWithChildrenUs } from './process-cpu.js';
+import { allocateTcpxMemory } from './tcpx-memory.js';
 import { MarkListener, playTcpxPingPong } from './tcpx-ping-pong.js';
 
 const SAMPLE_EVERY = 10;
 
 export async function runTcpxBench(options: BenchSessionOptions): Promise<BenchResult> {
   const { config, log } = options;
-  assertSupported(config.values);
   let dialogue: BenchDialogue | undefined;
   const marks = new MarkListener();
   const provider = await TcpxProvider.open({
@@ -52,15 +52,6 @@ export async function runTcpxBench(options: BenchSessionOptions): Promise<BenchR
   }
 }
 
-function assertSupported(values: SettingValues): void {
-  if (values['bench.memory'] === 'vram') {
-    throw new TcpxError(
-      'ERR_USAGE_NOT_SUPPORTED',
-      'memory vram: regions of the tcpx provider are host memory in this version',
-    );
-  }
-}
-
 interface BenchEnds {
   readonly provider: TcpxProvider;
   readonly session: TcpxPeerSession;
@@ -69,7 +60,7 @@ interface BenchEnds {
 }
 
 interface Scene {
-  readonly memory: Uint8Array;
+  readonly memory: BenchMemory;
   readonly region: Region;
   readonly blocks: readonly Block[];
   readonly peer: HostFacts;
@@ -167,16 +158,21 @@ class TcpxBench {
   async #setUp(): Promise<Scene> {
     const sizeBytes = this.#values['bench.sizeBytes'];
     const blockBytes = this.#values['bench.blockBytes'];
-    const question = { kind: 'setup', sizeBytes, blockBytes, memory: 'dram' } as const;
+    const kind = this.#values['bench.memory'];
+    const gpu = this.#values['bench.gpu'];
+    // First: what is not here need not be asked of the peer.
+    const own = allocateTcpxMemory(this.#provider, kind, sizeBytes, gpu);
+    const { memory } = own;
+    const question = { kind: 'setup', sizeBytes, blockBytes, memory: kind } as const;
     const ready = await this.#dialogue.ask(question, 'ready', this.#timeoutMs);
-    const memory = this.#provider.allocate(sizeBytes);
-    const region = await this.#provider.register(memory, { read: false, write: true });
+    const rights = { read: false, write: true };
+    const region = await this.#provider.register(own.registrable, rights);
     const blocks = layOutBlocks(sizeBytes, blockBytes).map((block) => ({
       ...block,
       local: region,
       remote: ready.region,
     }));
-    return { memory: new Uint8Array(memory.buffer), region, blocks, peer: ready.host };
+    return { memory, region, blocks, peer: ready.host };
   }
 
   get #timeoutMs(): number {
@@ -188,7 +184,9 @@ class TcpxBench {
     const isRead = this.#values['bench.op'] === 'read';
     const isVerified = this.#isVerified(index);
     const seed = index + 1;
-    if (!isRead && isVerified) fillPattern(scene.memory, 0, seed);
+    const { memory } = scene;
+    if (!isRead && isVerified) memory.fill(0, memory.bytes, 0, seed);
+    memory.settle();
     const prepare = { kind: 'prepare', seed, isFill: isRead && isVerified } as const;
     const prepared = await this.#dialogue.ask(prepare, 'prepared', this.#timeoutMs);
     const pids = await this.#provider.rails.pids();
@@ -199,7 +197,7 @@ class TcpxBench {
     const check = { kind: 'check', seed, isVerify: !isRead && isVerified } as const;
     const checked = await this.#dialogue.ask(check, 'checked', this.#timeoutMs);
     if (isVerified) {
-      const at = isRead ? findMismatch(scene.memory, 0, seed) : checked.mismatchAt;
+      const at = isRead ? memory.findMismatch(0, memory.bytes, 0, seed) : checked.mismatchAt;
       this.#verified.iterations++;
       if (at >= 0) this.#verified.mismatches++;
     }
@@ -218,9 +216,12 @@ class TcpxBench {
     const bytes = this.#values['bench.sizeBytes'];
     const warmup = this.#values['bench.warmup'];
     const count = warmup + this.#values['bench.iterations'];
-    const outbox = this.#provider.allocate(bytes);
-    const local = await this.#provider.register(outbox, { read: false, write: false });
-    fillPattern(new Uint8Array(outbox.buffer), 0, count);
+    const { 'bench.memory': kind, 'bench.gpu': gpu } = this.#values;
+    const outbox = allocateTcpxMemory(this.#provider, kind, bytes, gpu);
+    const rights = { read: false, write: false };
+    const local = await this.#provider.register(outbox.registrable, rights);
+    outbox.memory.fill(0, bytes, 0, count);
+    outbox.memory.settle();
     const remote = blocks[0]?.remote;
     if (remote === undefined) throw new TcpxError('ERR_USAGE_STATE', 'no remote region');
     const question = { kind: 'pong', region: region.descriptor, count, bytes } as const;
@@ -241,7 +242,7 @@ class TcpxBench {
     }
     if (this.#values['bench.verify'] === 'none') return;
     this.#verified.iterations = 1;
-    if (findMismatch(memory, 0, count) >= 0) this.#verified.mismatches = 1;
+    if (memory.findMismatch(0, bytes, 0, count) >= 0) this.#verified.mismatches = 1;
   }
 
   #ownPackets(): number {

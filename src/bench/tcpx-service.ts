@@ -6,18 +6,19 @@ import { TcpxProvider } from '../engine/tcpx/tcpx-provider.js';
 import { describeThreads } from '../engine/tcpx/tcpx-receipt.js';
 import type { TcpxPeerSession } from '../engine/tcpx/tcpx-session.js';
 import type { Region } from '../engine/internal.js';
+import type { BenchMemory } from './bench-memory.js';
 import { type BenchMessage, decodeBenchMessage, encodeBenchMessage } from './bench-message.js';
 import type { BenchService, BenchServiceOptions } from './bench-service.js';
 import { type BenchBlock, layOutBlocks } from './block-layout.js';
 import { readDevmemPackets } from './devmem-counters.js';
 import { readHostFacts } from './host-facts.js';
 import { isMark } from './ping-pong.js';
-import { Ponger } from './tcpx-ping-pong.js';
-import { fillPattern, findMismatch } from './pattern.js';
 import { cpuWithChildrenUs } from './process-cpu.js';
+import { allocateTcpxMemory } from './tcpx-memory.js';
+import { Ponger } from './tcpx-ping-pong.js';
 
 interface Stage {
-  readonly memory: Uint8Array;
+  readonly memory: BenchMemory;
   readonly region: Region;
   readonly blocks: readonly BenchBlock[];
 }
@@ -85,7 +86,7 @@ class TcpxBenchTarget {
   ): Promise<BenchMessage | undefined> {
     switch (message.kind) {
       case 'setup':
-        return await this.#setUp(session, message.sizeBytes, message.blockBytes);
+        return await this.#setUp(session, message);
       case 'prepare':
         if (message.isFill) this.#fill(session, message.seed);
         return { kind: 'prepared', ...(await this.#usage()) };
@@ -124,13 +125,14 @@ class TcpxBenchTarget {
 
   async #setUp(
     session: TcpxPeerSession,
-    sizeBytes: number,
-    blockBytes: number,
+    wish: Extract<BenchMessage, { kind: 'setup' }>,
   ): Promise<BenchMessage> {
-    const memory = this.#provider.allocate(sizeBytes);
-    const region = await this.#provider.register(memory);
+    const gpu = this.#provider.config.values['bench.gpu'];
+    const { sizeBytes, blockBytes } = wish;
+    const own = allocateTcpxMemory(this.#provider, wish.memory, sizeBytes, gpu);
+    const region = await this.#provider.register(own.registrable);
     const blocks = layOutBlocks(sizeBytes, blockBytes);
-    this.#stages.set(session, { memory: new Uint8Array(memory.buffer), region, blocks });
+    this.#stages.set(session, { memory: own.memory, region, blocks });
     const host = readHostFacts(this.#provider.config.values['socket.congestion']);
     return { kind: 'ready', region: region.descriptor, host };
   }
@@ -144,15 +146,15 @@ class TcpxBenchTarget {
   #fill(session: TcpxPeerSession, seed: number): void {
     const { memory, blocks } = this.#stage(session);
     for (const { remoteOffset, localOffset, bytes } of blocks) {
-      fillPattern(memory.subarray(remoteOffset, remoteOffset + bytes), localOffset, seed);
+      memory.fill(remoteOffset, bytes, localOffset, seed);
     }
+    memory.settle();
   }
 
   #verify(session: TcpxPeerSession, seed: number): number {
     const { memory, blocks } = this.#stage(session);
     for (const { remoteOffset, localOffset, bytes } of blocks) {
-      const landed = memory.subarray(remoteOffset, remoteOffset + bytes);
-      const at = findMismatch(landed, localOffset, seed);
+      const at = memory.findMismatch(remoteOffset, bytes, localOffset, seed);
       if (at >= 0) return remoteOffset + at;
     }
     return -1;

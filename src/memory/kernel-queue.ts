@@ -59,6 +59,8 @@ export class KernelQueue {
   private readonly outcome: PinnedMemory;
   private readonly prepared: Readonly<Record<KernelName, PreparedLaunch>>;
   private readonly graphs: readonly KernelGraph[];
+  /** Without them a launch that copies nothing serves as a mark. */
+  private readonly hasStreamWrites: boolean;
 
   constructor(kernels: GpuKernels) {
     this.kernels = kernels;
@@ -68,6 +70,7 @@ export class KernelQueue {
     this.outcome = new PinnedMemory(kernels.context, OutcomeLayout.bytes);
     new Uint8Array(this.outcome.buffer).fill(0);
     this.completion = new GpuCompletion(new Int32Array(this.outcome.buffer, 0, 1));
+    this.hasStreamWrites = canWriteWords(this.stream, this.outcome.deviceAddr);
     const few = kernels.prepare('unpack_few');
     this.prepared = {
       unpack_few: few,
@@ -97,6 +100,15 @@ export class KernelQueue {
   launchUnpack(): number {
     this.check(this.unpack.launch(), 'unpack');
     return this.completion.lastIssued;
+  }
+
+  /** A number that is written when everything before it in the stream is done and visible. */
+  mark(): number {
+    if (!this.hasStreamWrites) return this.launchUnpack();
+    const sequence = this.completion.take();
+    const result = this.stream.queue.writeWord(this.outcome.deviceAddr, sequence);
+    this.kernels.context.check(result, 'cuStreamWriteValue32_v2');
+    return sequence;
   }
 
   gather(copy: BlockCopy, partBytes = PART_BYTES): number {
@@ -206,5 +218,14 @@ export class KernelQueue {
 
   private check(result: number, kernel: KernelName): void {
     this.kernels.context.check(result, 'cuLaunchKernel', `tcpx_${kernel}`);
+  }
+}
+
+/** Tried rather than asked: an older driver lacks the call, or refuses it. */
+export function canWriteWords(stream: GpuStream, addr: number): boolean {
+  try {
+    return stream.queue.writeWord(addr, 0) === CudaResult.Success;
+  } catch {
+    return false;
   }
 }

@@ -11,6 +11,8 @@ export interface FlightKind {
   /** Received in its turn and thrown away. */
   readonly isRefused?: boolean;
   readonly notify?: string | undefined;
+  /** Of the blocks that are received. */
+  readonly lengths?: readonly number[];
 }
 
 export class Flight {

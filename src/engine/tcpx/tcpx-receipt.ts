@@ -4,6 +4,7 @@ import type { ChannelCounters } from '../../transport/tcpx/channel-counters.js';
 import type { SettingValues } from '../../base/settings.js';
 import type { ThreadPlacement } from '../../transport/tcpx/helper-threads.js';
 import { RECEIVE, SEND } from '../../transport/tcpx/host-layout.js';
+import type { RegionWay } from '../../transport/tcpx/host-region.js';
 import type { PluginIdentity } from './control-message.js';
 import type { Flight } from './flight.js';
 import type { SessionChannels } from './session-channels.js';
@@ -28,7 +29,9 @@ export interface TcpxReceipt {
   readonly chunks: number;
   readonly channels: readonly TcpxChannelReceipt[];
   readonly durationUs: number;
-  /** The processor unpacks where regions are host memory; `none` where nothing does. */
+  /** How this end's memory reaches the plugin processes: each way once. */
+  readonly memory: readonly RegionWay[];
+  /** How, and who: the GPU, or the processor where there is none; `none` where nothing does. */
   readonly unpack: string;
   /** Whether the helper threads of this end's plugin processes are on the bound cores. */
   readonly threads: readonly ThreadPlacement[];
@@ -51,6 +54,7 @@ export interface ReceiptParts {
   readonly values: SettingValues;
   readonly channels: SessionChannels;
   readonly flight: Flight;
+  readonly memory: readonly RegionWay[];
   readonly operation: 'write' | 'read';
   readonly durationUs: number;
 }
@@ -80,6 +84,7 @@ export function makeReceipt(parts: ReceiptParts): TcpxReceipt {
       counters: counter,
     })),
     durationUs: parts.durationUs,
+    memory: parts.memory,
     unpack: isHostRecv ? 'none' : `${values['tcpx.unpack']} (${channels.unpackedBy})`,
     threads: set.placements(),
     plugin,

@@ -2,7 +2,7 @@
 // end announces what it sends; the other derives the same plan and posts its receives in that
 // order. A WRITE is done when the target has confirmed that it landed; a READ when it landed here.
 
-import { systemClock } from '../../base/clock.js';
+import { sleepMs, systemClock } from '../../base/clock.js';
 import { type ErrorCode, ERROR_CODES, TcpxError, toTcpxError } from '../../base/errors.js';
 import type { Log } from '../../base/log.js';
 import type { SettingValues } from '../../base/settings.js';
@@ -10,6 +10,8 @@ import { RECEIVE, SEND } from '../../transport/tcpx/host-layout.js';
 import type { RailSet } from '../../transport/tcpx/rail-set.js';
 import type { Block } from '../request.js';
 import type { PostOptions } from '../session.js';
+import type { SourceEvent } from '../transfer-table.js';
+import { checkSource } from '../transfers.js';
 import { type BlockPlace, DISCARD } from './chunk-places.js';
 import type { ControlLink } from './control-link.js';
 import type { Announce, ControlMessage, ReadRequest } from './control-message.js';
@@ -17,7 +19,7 @@ import type { Flight } from './flight.js';
 import { FlightDeck } from './flight-deck.js';
 import { describeOwn, type OwnTransfer, toBase64 } from './own-transfer.js';
 import type { RegionBook } from './region-book.js';
-import { SessionChannels } from './session-channels.js';
+import { describeDown, SessionChannels } from './session-channels.js';
 import { makeReceipt } from './tcpx-receipt.js';
 import { TcpxTransfer } from './tcpx-transfer.js';
 
@@ -29,6 +31,8 @@ export interface TcpxSessionParts {
   readonly values: SettingValues;
   readonly log: Log;
   readonly trustName: string;
+  /** Whether an event of this process has happened; throws when it never will. */
+  isSourceReady(event: SourceEvent): boolean;
   onNotification(session: TcpxPeerSession, bytes: Uint8Array): void;
 }
 
@@ -40,6 +44,8 @@ type TransferMessage = Extract<
 const DEADLINE_MS = 60_000;
 /** Own transfers at a time. */
 const TRANSFERS_MAX = 4096;
+/** Looks at the event of a source in as many turns, before they become rarer. */
+const SOURCE_LOOKS = 100;
 
 export class TcpxPeerSession {
   readonly channels: SessionChannels;
@@ -157,6 +163,7 @@ export class TcpxPeerSession {
   }
 
   #post(op: 'write' | 'read', blocks: readonly Block[], options: PostOptions): TcpxTransfer {
+    checkSource(op, options.sourceReady);
     if (this.#own.size >= TRANSFERS_MAX) {
       throw new TcpxError('ERR_USAGE_STATE', `${this.peer}: ${TRANSFERS_MAX} transfers in flight`);
     }
@@ -168,6 +175,7 @@ export class TcpxPeerSession {
     options.signal?.addEventListener('abort', () => this.#cancel(own), { once: true });
     this.channels
       .ready()
+      .then(() => this.#awaitSource(own, options.sourceReady))
       .then(() => this.#start(own))
       .catch((error: unknown) => {
         this.#settle(own, toTcpxError(error, 'ERR_XFER_FAILED', op));
@@ -175,11 +183,21 @@ export class TcpxPeerSession {
     return transfer;
   }
 
+  // Looked at from the event loop: a transfer whose event never happens can be cancelled.
+  async #awaitSource(own: OwnTransfer, event: SourceEvent | undefined): Promise<void> {
+    if (event === undefined) return;
+    for (let looks = 0; !this.#parts.isSourceReady(event); looks++) {
+      if (own.transfer.status !== 'active') return;
+      await sleepMs(looks < SOURCE_LOOKS ? 0 : 1);
+    }
+  }
+
   #start(own: OwnTransfer): void {
     if (own.transfer.status !== 'active') return;
     const { epoch } = this.channels;
     const { regions, blocks, notify } = own;
     if (own.transfer.operation === 'write') {
+      this.#parts.regions.fillShadows(own.places, own.lengths);
       this.#deck.send('write', own.transfer.id, own.lengths, own.places, {
         regions,
         blocks,
@@ -204,7 +222,8 @@ export class TcpxPeerSession {
       places = message.lengths.map(() => DISCARD);
       isRefused = true;
     }
-    const kind = { role: 'receive', op, transfer, isRefused, notify: message.notify } as const;
+    const { notify, lengths } = message;
+    const kind = { role: 'receive', op, transfer, isRefused, notify, lengths } as const;
     const flight = this.#deck.receive(kind, plan, firstTag, places);
     if (message.isPaced) this.#parts.link.send({ kind: 'go', epoch, transfer, op });
     if (flight.openParts.size === 0) this.#onReceived(flight);
@@ -236,6 +255,7 @@ export class TcpxPeerSession {
       const places = this.#parts.regions.peerPlaces(message.regions, 'read', message.blocks);
       const lengths = message.blocks.map(([, , bytes]) => bytes);
       const nothing = { regions: [], blocks: [], notify: undefined };
+      this.#parts.regions.fillShadows(places, lengths);
       this.#deck.send('read', transfer, lengths, places, nothing);
     } catch (error) {
       const { code, message: reason } = toTcpxError(error, 'ERR_WIRE_STATE', 'read');
@@ -254,7 +274,13 @@ export class TcpxPeerSession {
     this.#deck.remove(flight);
     const { op, transfer, isRefused, notify } = flight.kind;
     if (isRefused === true) return;
-    const { plan, firstTag } = flight;
+    const { plan, firstTag, places, kind } = flight;
+    try {
+      this.#parts.regions.drainShadows(places, kind.lengths ?? []);
+    } catch (error) {
+      this.channels.takeDown(toTcpxError(error, 'ERR_CUDA_CALL', op));
+      return;
+    }
     const channels = this.channels.set
       .counters(RECEIVE)
       .map(({ posted, done, unpacked, consumed }) => [posted, done, unpacked, consumed]);
@@ -312,6 +338,7 @@ export class TcpxPeerSession {
         values: this.#parts.values,
         channels: this.channels,
         flight,
+        memory: this.#parts.regions.ways(own.places),
         operation: own.transfer.operation,
         durationUs: systemClock.nowUs() - own.startUs,
       }),
@@ -356,9 +383,7 @@ export class TcpxPeerSession {
     const failing = [...this.#own.values()];
     for (const own of failing) this.#forget(own);
     const detail = await fenced;
-    const there = detail === undefined || detail === '' ? '' : `; at the peer: ${detail}`;
-    const facts = { ...error.facts, isFenced: detail !== undefined };
-    const told = new TcpxError(error.code, `${error.message}${there}`, { facts, cause: error });
+    const told = describeDown(error, this.channels.lastDeaths, detail);
     for (const own of failing) own.transfer.fail(told);
   }
 

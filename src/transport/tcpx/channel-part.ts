@@ -4,8 +4,9 @@
 import { assert } from '../../base/assert.js';
 import { TcpxError } from '../../base/errors.js';
 import { netResultName, NET_SYSTEM_ERROR } from '../../ffi/nccl-net/net-result.js';
-import type { Mapping } from '../../ffi/libc/mapping.js';
+import type { CpuMover } from './chunk-mover.js';
 import type { ChunkQueue } from './chunk-queue.js';
+import type { GpuSide } from './gpu-side.js';
 import type { ChunkFacts, GuardedPlugin } from './guarded-plugin.js';
 import {
   CHUNK_BYTES,
@@ -33,16 +34,21 @@ import {
   SEND,
 } from './host-layout.js';
 import type { HostOptions } from './host-message.js';
+import type { HostRegion } from './host-region.js';
 
 export interface ChannelSurroundings {
   readonly plugin: GuardedPlugin;
   readonly options: HostOptions;
   /** Views of the shared memory. */
   readonly float64: Float64Array;
+  /** Of receives, and of what is sent from device memory. */
   readonly pointerType: number;
+  readonly cpu: CpuMover;
+  /** The rail GPU; undefined where all memory is the processor's. */
+  readonly gpu: GpuSide | undefined;
   /** Pages of the bounce buffer in bytes; 4 GiB where it is not known. */
   bounceBytes(): number;
-  region(id: number): Mapping;
+  region(id: number): HostRegion;
   onPart(channel: number, direction: Direction, transfer: number, tag: number, us: number): void;
 }
 

@@ -40,8 +40,6 @@ export function hostVariables(facts: HostEnvironmentFacts, inherited: Variables)
     // Steering rules for IPv6 come out truncated.
     NCCL_GPUDIRECTTCPX_SOCKET_FAMILY: 'AF_INET',
     TCPX_EMU_GPU: String(facts.gpu),
-    // Regions are host memory; on a GPU machine the emulator would take the GPU's.
-    TCPX_EMU_MEMORY: inherited['TCPX_EMU_MEMORY'] ?? 'host',
   };
   if (facts.nics.length > 0) {
     variables['NCCL_GPUDIRECTTCPX_SOCKET_IFNAME'] = `=${facts.nics.join(',')}`;

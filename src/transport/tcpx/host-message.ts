@@ -5,6 +5,7 @@ import type { ErrorCode, ErrorFacts } from '../../base/errors.js';
 import type { DeviceProperties } from '../../ffi/nccl-net/properties.js';
 import type { ThreadPlacement } from './helper-threads.js';
 import type { Direction } from './host-layout.js';
+import type { SharedRegion } from './host-region.js';
 
 /** How a host is started; one argument, as JSON. */
 export interface HostOptions {
@@ -39,7 +40,7 @@ export interface HostFacts {
   /** The rail GPU whose primary context is current; empty with the emulator on host memory. */
   readonly gpuContext: string;
   /** Who unpacks: the GPU, or the processor where there is none. */
-  readonly unpackedBy: 'cpu' | 'none';
+  readonly unpackedBy: 'gpu' | 'cpu' | 'none';
 }
 
 export type HostCommand =
@@ -51,8 +52,7 @@ export type HostCommand =
       readonly op: 'map';
       readonly id: number;
       readonly region: number;
-      readonly path: string;
-      readonly bytes: number;
+      readonly memory: SharedRegion;
     }
   | { readonly op: 'unmap'; readonly id: number; readonly region: number }
   | { readonly op: 'pages'; readonly id: number }

@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { mapMemory, unmapMemory, viewMapping } from '../../ffi/libc/mapping.js';
 import { PIECE_FIELDS } from './host-layout.js';
+import { CpuMover } from './chunk-mover.js';
 import { PieceCopier } from './piece-copy.js';
 import { PieceQueue } from './piece-queue.js';
 
@@ -54,7 +55,7 @@ test('pieces: gathered at one end and scattered at the other, by any fragments',
         pieces.push(rowsOf([7, 7, 7], 1), 0, 3);
         pieces.release(3);
         const at = pieces.push(rowsOf(bytes, gap), 0, bytes.length);
-        const copier = new PieceCopier(pieces, addressOf);
+        const copier = new PieceCopier(pieces, new CpuMover('kernel', 4096), addressOf);
         for (let index = 0; index < REGION_BYTES; index++) {
           first[index] = index * 7;
           second[index] = index * 13 + 5;

@@ -6,6 +6,7 @@ import { mapMemory, type Mapping, unmapMemory } from '../../ffi/libc/mapping.js'
 import { viewMemory } from '../../ffi/libc/library.js';
 import { type NetPlugin, POINTER_HOST } from '../../ffi/nccl-net/net-plugin.js';
 import type { PluginLogger } from '../../ffi/nccl-net/plugin-logger.js';
+import { CpuMover } from './chunk-mover.js';
 import { GuardedPlugin } from './guarded-plugin.js';
 import { CHUNK_FIELDS, RECEIVE, RECORD_CHUNK, SEND } from './host-layout.js';
 import type { HostOptions } from './host-message.js';
@@ -115,11 +116,18 @@ function openLoop() {
       options: OPTIONS,
       float64: link.memory.float64,
       pointerType: POINTER_HOST,
+      cpu: new CpuMover('none', CHUNK_BYTES),
+      gpu: undefined,
       bounceBytes: () => 0,
     },
     deviceOf: () => 0,
-    mapRegion: (_, bytes) => memory(bytes),
-    unmapRegion: () => undefined,
+    mapRegion: ({ bytes }) => ({
+      ...memory(bytes),
+      isDevice: false,
+      deviceAddr: 0,
+      isRailMemory: false,
+      unmap: () => undefined,
+    }),
     pages: () => ({ pages: 0, freePages: 0 }),
     placement: () => ({
       verdict: 'none',
@@ -133,7 +141,8 @@ function openLoop() {
   const tell = (command: object): void => {
     assert.ok(putText(link.commands, JSON.stringify(command)));
   };
-  tell({ op: 'map', id: 1, region: 0, path: '', bytes: 1024 * 1024 });
+  const shared = { way: 'shared', path: '', bytes: 1024 * 1024 };
+  tell({ op: 'map', id: 1, region: 0, memory: shared });
   for (let channel = 0; channel < CHANNELS; channel++) {
     tell({ op: 'listen', id: 2, channel, nic: 'eth1' });
     tell({ op: 'join', id: 3, channel, handle: '0'.repeat(256) });

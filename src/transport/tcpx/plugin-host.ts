@@ -8,6 +8,8 @@ import { fileURLToPath } from 'node:url';
 import { sleepMs, withinMs } from '../../base/clock.js';
 import { isTcpxError, TcpxError } from '../../base/errors.js';
 import type { Log } from '../../base/log.js';
+import { createSocketPair, sendDescriptor } from '../../ffi/libc/descriptor-passing.js';
+import { closeFd } from '../../ffi/libc/file-descriptor.js';
 import { CommandQueue } from './command-queue.js';
 import type { ThreadPlacement } from './helper-threads.js';
 import { HostEvents, type HostListener } from './host-events.js';
@@ -23,6 +25,7 @@ import {
   WORD_HEARTBEAT,
 } from './host-layout.js';
 import type { HostCommand, HostFacts, HostOptions, PageCount } from './host-message.js';
+import type { RegionShare } from './region-share.js';
 import { SharedLink } from './shared-link.js';
 
 export type CommandBody = HostCommand extends infer C
@@ -60,6 +63,8 @@ export class PluginHost {
   readonly commands: CommandQueue;
   readonly #options: PluginHostOptions;
   readonly #link = SharedLink.create();
+  /** The child takes descriptors of GPU memory from the other end. */
+  readonly #descriptorFd: number;
   readonly #child: ChildProcess;
   readonly #events: HostEvents;
   readonly #hostLog: HostLog;
@@ -78,10 +83,13 @@ export class PluginHost {
     this.#hostLog = new HostLog(options.name, options.log);
     this.#events = new HostEvents(this.#link, options.listener);
     this.commands = new CommandQueue(this.#link);
+    const pair = createSocketPair();
+    this.#descriptorFd = pair.ownFd;
     this.#child = spawn(process.execPath, [MAIN_PATH, JSON.stringify(options.options)], {
       env: { ...options.environment },
-      stdio: ['ignore', 'pipe', 'pipe', 'pipe', 'pipe', this.#link.fd],
+      stdio: ['ignore', 'pipe', 'pipe', 'pipe', 'pipe', this.#link.fd, pair.otherFd],
     });
+    closeFd(pair.otherFd);
     this.#hostLog.attach(this.#child);
     (this.#child.stdio[4] as Readable).on('data', () => this.#events.drain());
     this.#closed = once(this.#child, 'close');
@@ -171,6 +179,13 @@ export class PluginHost {
     throw error;
   }
 
+  /** Maps a region there; its descriptors go ahead of the command. */
+  async map(region: number, share: RegionShare, timeoutMs: number): Promise<void> {
+    if (this.#error !== undefined) throw this.#error;
+    for (const fd of share.descriptors) sendDescriptor(this.#descriptorFd, fd);
+    await this.request({ op: 'map', region, memory: share.shared }, timeoutMs);
+  }
+
   /** Ends it at once, without an error for anybody: the caller has one. */
   end(): void {
     this.#isStopping = true;
@@ -257,6 +272,7 @@ export class PluginHost {
     if (this.#lastCounters !== undefined) return;
     this.#lastCounters = this.#link.memory.float64.slice(0, COMMANDS_AT / 8);
     this.#link.close();
+    closeFd(this.#descriptorFd);
   }
 }
 

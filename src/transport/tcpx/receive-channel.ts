@@ -2,11 +2,11 @@
 // the window's number between post and consume. Payload reaches its destination only here, after
 // the scatter list was checked; a channel that is closed writes nothing more.
 
+import { assert } from '../../base/assert.js';
 import { TcpxError } from '../../base/errors.js';
-import { copyMemory, type Mapping, mapMemory, unmapMemory } from '../../ffi/libc/mapping.js';
 import { POINTER_HOST } from '../../ffi/nccl-net/net-plugin.js';
 import { ReceiveWindow } from '../../flow/sliding-window.hot.js';
-import { CHUNKS_MAX, ENTRY_PARTS } from '../../memory/scatter-entry.js';
+import { CHUNKS_MAX } from '../../memory/scatter-entry.js';
 import { checkFragments } from '../../memory/scatter-list.hot.js';
 import { scatterListError } from '../../memory/scatter-list.js';
 import {
@@ -17,6 +17,7 @@ import {
   PartClock,
   PartCounters,
 } from './channel-part.js';
+import { DONE_AT_ONCE } from './chunk-mover.js';
 import { ChunkQueue, type ChunkRow } from './chunk-queue.js';
 import {
   CHUNK_PIECES,
@@ -30,10 +31,9 @@ import {
   NO_REGION,
   RECEIVE,
 } from './host-layout.js';
-import { PieceCopier } from './piece-copy.js';
-import { RequestSizes, UnpackQueue } from './unpack-queue.js';
-
-const PAGE_BYTES = 4096;
+import { PieceCopiers } from './piece-copy.js';
+import { hostRing, type RingMemory, roundToPage } from './ring-memory.js';
+import { cpuReader, RequestSizes, UnpackQueue, type UnpackSlot } from './unpack-queue.js';
 
 export class ReceiveChannel {
   readonly queue = new ChunkQueue();
@@ -43,35 +43,37 @@ export class ReceiveChannel {
   readonly #comm: number;
   readonly #counters: PartCounters;
   readonly #clock = new PartClock();
-  readonly #copier: PieceCopier;
+  readonly #copiers: PieceCopiers;
   readonly #requests: Float64Array;
   readonly #slotBytes: number;
-  /** Not read for host receives: on a GPU machine it lies in GPU memory. */
+  /** Numbers of the copies to their destination, by position modulo the window. */
+  readonly #copies: Float64Array;
+  /** Fragments of each, for the trace. */
+  readonly #fragments: Int32Array;
+  /** Not read for host receives. */
   readonly #unpack: UnpackQueue | undefined;
   readonly #sizes = new RequestSizes();
   /** Posted buffers: slack for host receives, which the plugin does not bound; else unused. */
-  readonly #ring: Mapping;
+  readonly #ring: RingMemory;
   readonly #mhandle: number;
   readonly #isHost: boolean;
-  #staging: Mapping | undefined;
 
   constructor(surroundings: ChannelSurroundings, id: ChannelId, comm: number, deviceAddr: number) {
     this.#surroundings = surroundings;
     this.#id = id;
     this.#comm = comm;
-    const { options, pointerType } = surroundings;
-    this.#copier = new PieceCopier(
-      this.queue.pieces,
-      (regionId) => surroundings.region(regionId).addr,
-    );
+    const { options, pointerType, cpu, gpu } = surroundings;
+    this.#copiers = new PieceCopiers(this.queue.pieces, surroundings, cpu, gpu?.into);
     this.window = new ReceiveWindow(options.recvWindow);
     this.#requests = new Float64Array(options.recvWindow);
+    this.#copies = new Float64Array(options.recvWindow);
+    this.#fragments = new Int32Array(options.recvWindow);
     this.#counters = new PartCounters(surroundings.float64, id.channel, RECEIVE);
     this.#isHost = pointerType === POINTER_HOST;
-    this.#unpack = this.#isHost ? undefined : new UnpackQueue(deviceAddr);
-    this.#slotBytes = Math.ceil(options.chunkBytes / PAGE_BYTES) * PAGE_BYTES;
-    const slots = this.#isHost ? options.recvWindow : 1;
-    this.#ring = mapMemory(this.#slotBytes * slots);
+    const reader = surroundings.gpu ?? cpuReader;
+    this.#unpack = this.#isHost ? undefined : new UnpackQueue(deviceAddr, reader);
+    this.#slotBytes = roundToPage(options.chunkBytes);
+    this.#ring = this.#makeRing();
     const { addr, bytes } = this.#ring;
     this.#mhandle = surroundings.plugin.register(id.channel, comm, addr, bytes, pointerType);
   }
@@ -105,6 +107,29 @@ export class ReceiveChannel {
 
   /** Tests the oldest, unpacks what is done, consumes what is unpacked; whether anything moved. */
   progress(): boolean {
+    const hasArrived = this.#takeArrived();
+    return this.#finishUnpacked() || hasArrived;
+  }
+
+  close(): void {
+    const { plugin, cpu, gpu } = this.#surroundings;
+    cpu.finish();
+    gpu?.into.finish();
+    plugin.deregister(this.#id.channel, this.#comm, this.#mhandle);
+    plugin.closeReceive(this.#id.channel, this.#comm);
+    this.#ring.free();
+  }
+
+  #makeRing(): RingMemory {
+    const { gpu, options, pointerType } = this.#surroundings;
+    if (this.#isHost) {
+      const bytes = this.#slotBytes * options.recvWindow;
+      return gpu?.pinnedRing(bytes) ?? hostRing(bytes, pointerType);
+    }
+    return gpu?.deviceRing(this.#slotBytes) ?? hostRing(this.#slotBytes, pointerType);
+  }
+
+  #takeArrived(): boolean {
     const { window, queue } = this;
     if (window.done === window.posted) return false;
     const position = window.done;
@@ -116,20 +141,30 @@ export class ReceiveChannel {
     if (outcome < 0) throw messageError('test', this.#id, RECEIVE, chunk, -outcome);
     window.onDone();
     this.#counters.set(COUNTER_DONE, window.done);
-    this.#place(position, chunk, request);
-    window.onUnpacked();
-    this.#counters.set(COUNTER_UNPACKED, window.unpacked);
-    if (this.#surroundings.options.isConsumeSkipped === true) return true;
-    this.#consume(position, chunk, request);
+    this.#copies[position % window.limit] = this.#place(position, chunk, request);
     return true;
   }
 
-  close(): void {
-    const { plugin } = this.#surroundings;
-    plugin.deregister(this.#id.channel, this.#comm, this.#mhandle);
-    plugin.closeReceive(this.#id.channel, this.#comm);
-    unmapMemory(this.#ring);
-    if (this.#staging !== undefined) unmapMemory(this.#staging);
+  // In order: a copy that is done waits for those before it.
+  #finishUnpacked(): boolean {
+    const { window, queue } = this;
+    let hasMoved = false;
+    while (window.unpacked < window.done && this.#isPlaced(window.unpacked)) {
+      const position = window.unpacked;
+      const chunk = queue.load(position);
+      window.onUnpacked();
+      this.#counters.set(COUNTER_UNPACKED, window.unpacked);
+      this.#traceUnpack(position, chunk);
+      hasMoved = true;
+      if (this.#surroundings.options.isConsumeSkipped === true) continue;
+      this.#consume(position, chunk, this.#requests[position % window.limit] ?? 0);
+    }
+    return hasMoved;
+  }
+
+  #isPlaced(position: number): boolean {
+    const copy = this.#copies[position % this.window.limit] ?? DONE_AT_ONCE;
+    return copy === DONE_AT_ONCE || this.#surroundings.gpu?.into.isDone(copy) !== false;
   }
 
   #slotAddr(position: number): number {
@@ -151,30 +186,63 @@ export class ReceiveChannel {
     queue.release();
   }
 
-  // Every finished receive has used a slot, empty and unwanted ones too.
-  #place(position: number, chunk: ChunkRow, request: number): void {
-    const slot = position % CHUNKS_MAX;
+  // Every finished receive has used a slot, empty and unwanted ones too. The copy's number.
+  #place(position: number, chunk: ChunkRow, request: number): number {
     this.#checkLength(chunk, request);
     const regionId = this.queue.field(position, CHUNK_REGION);
-    const isKept = regionId !== NO_REGION;
+    const { cpu, gpu } = this.#surroundings;
+    const region = regionId === NO_REGION ? undefined : this.#surroundings.region(regionId);
     if (this.#unpack === undefined) {
-      if (isKept) this.#copyWhole(position, chunk, this.#slotAddr(position));
-      return;
+      if (region === undefined || chunk.bytes === 0) return DONE_AT_ONCE;
+      const source = this.#slotAddr(position);
+      if (this.#pieceCount(position) > 0) return this.#scatterWhole(position, source);
+      if (!region.isDevice) return cpu.copy(region.addr + chunk.offset, source, chunk.bytes);
+      assert(gpu !== undefined, 'GPU memory is mapped by hosts with a GPU');
+      return gpu.into.copy(region.deviceAddr + chunk.offset, source, chunk.bytes);
     }
-    const count = this.#unpack.count(slot);
-    const entries = this.#unpack.slots[slot] ?? new Uint32Array(0);
+    const slot = this.#unpack.slots[position % CHUNKS_MAX];
+    assert(slot !== undefined, 'as many slots as requests');
+    const count = this.#unpack.count(position % CHUNKS_MAX);
     const bounceBytes = this.#surroundings.bounceBytes();
-    const answer = checkFragments(entries, count, chunk.bytes, bounceBytes);
-    if (answer < 0) {
-      throw scatterListError(answer, { count, expectedBytes: chunk.bytes, bounceBytes });
+    const longest = checkFragments(slot.entries, count, chunk.bytes, bounceBytes);
+    if (longest < 0) {
+      throw scatterListError(longest, { count, expectedBytes: chunk.bytes, bounceBytes });
     }
     this.#counters.add(COUNTER_FRAGMENTS, count);
-    const { bounceAddr } = this.#unpack;
-    if (isKept) this.#copyFragments(position, chunk, entries, count, bounceAddr);
+    this.#fragments[position % this.window.limit] = count;
+    if (region === undefined) return DONE_AT_ONCE;
+    if (this.#pieceCount(position) > 0) return this.#scatterFragments(position, slot, count);
+    return (gpu?.into ?? cpu).unpack(slot, count, longest, region, chunk);
+  }
+
+  #pieceCount(position: number): number {
+    return this.queue.field(position, CHUNK_PIECES);
+  }
+
+  // From the buffer of a host receive, which both reach: the GPU only where pieces are its own.
+  #scatterWhole(position: number, source: number): number {
+    const first = this.queue.firstPiece(position);
+    const count = this.#pieceCount(position);
+    return this.#copiers.by(this.#copiers.hasDevice(first, count)).scatter(first, count, source);
+  }
+
+  // Whoever reaches the bounce buffer.
+  #scatterFragments(position: number, slot: UnpackSlot, count: number): number {
+    const { gpu, options } = this.#surroundings;
+    if (options.unpack === 'none') return DONE_AT_ONCE;
+    const copier = this.#copiers.by(gpu !== undefined);
+    const first = this.queue.firstPiece(position);
+    const { entries, bounceAddr } = slot;
+    const pieceCount = this.#pieceCount(position);
+    return copier.scatterFragments(first, pieceCount, entries, count, bounceAddr);
+  }
+
+  #traceUnpack(position: number, chunk: ChunkRow): void {
     const { trace } = this.#surroundings.plugin;
-    if (trace === undefined) return;
+    if (trace === undefined || this.#unpack === undefined) return;
     const { channel } = this.#id;
-    trace.write('unpack', { channel, chunk: chunk.chunk, tag: chunk.tag, fragments: count });
+    const fragments = this.#fragments[position % this.window.limit] ?? 0;
+    trace.write('unpack', { channel, chunk: chunk.chunk, tag: chunk.tag, fragments });
   }
 
   #checkLength(chunk: ChunkRow, request: number): void {
@@ -186,46 +254,5 @@ export class ReceiveChannel {
         `tag ${chunk.tag}, offset ${chunk.offset}: message of ${seen} bytes, ${chunk.bytes} due`,
       { facts: { channel: this.#id.channel, tag: chunk.tag, bytes: seen, due: chunk.bytes } },
     );
-  }
-
-  #copyFragments(
-    position: number,
-    chunk: ChunkRow,
-    entries: Uint32Array,
-    count: number,
-    bounceAddr: number,
-  ): void {
-    const { unpack } = this.#surroundings.options;
-    if (unpack === 'none') return;
-    const pieceCount = this.queue.field(position, CHUNK_PIECES);
-    if (pieceCount > 0 && unpack !== 'host') {
-      const first = this.queue.firstPiece(position);
-      this.#copier.scatterFragments(first, pieceCount, entries, count, bounceAddr);
-      return;
-    }
-    const to = unpack === 'host' ? this.#stagingAddr() : this.#targetAddr(position, chunk);
-    for (let at = 0; at < count * ENTRY_PARTS; at += ENTRY_PARTS) {
-      // The offset in the message lies below the message's length: the high word is 0.
-      const offset = entries[at + 2] ?? 0;
-      copyMemory(to + offset, bounceAddr + (entries[at] ?? 0), entries[at + 1] ?? 0);
-    }
-    if (unpack === 'host') this.#copyWhole(position, chunk, to);
-  }
-
-  /** From a buffer that has the whole message. */
-  #copyWhole(position: number, chunk: ChunkRow, source: number): void {
-    const pieceCount = this.queue.field(position, CHUNK_PIECES);
-    if (pieceCount === 0) copyMemory(this.#targetAddr(position, chunk), source, chunk.bytes);
-    else this.#copier.scatter(this.queue.firstPiece(position), pieceCount, source);
-  }
-
-  #targetAddr(position: number, chunk: ChunkRow): number {
-    const regionId = this.queue.field(position, CHUNK_REGION);
-    return this.#surroundings.region(regionId).addr + chunk.offset;
-  }
-
-  #stagingAddr(): number {
-    this.#staging ??= mapMemory(this.#slotBytes);
-    return this.#staging.addr;
   }
 }
