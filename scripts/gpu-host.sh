@@ -46,17 +46,29 @@ note() {
   if [ "$status" -eq 0 ]; then status=$1; fi
 }
 
+emulator=$app/build/native/libnccl-net-tcpx-emulator.so
+emulated_nics='eth1,addr=127.0.0.11;eth2,addr=127.0.0.12;eth3,addr=127.0.0.13;eth4,addr=127.0.0.14'
+
 # One benchmark over the emulator; the first word is the exit status that it should have.
 tcpx_bench() {
   local expected=$1
   shift
   echo "-- tcpx bench loopback --provider tcpx $*"
-  TCPX_EMU_NICS='eth1,addr=127.0.0.11;eth2,addr=127.0.0.12;eth3,addr=127.0.0.13;eth4,addr=127.0.0.14' \
-    TCPX_EMU_SETUP_STEP_MICROS=1000 timeout 60 node "$app/bin/tcpx.js" bench loopback \
-    --provider tcpx --plugin "$app/build/native/libnccl-net-tcpx-emulator.so" "$@"
+  TCPX_EMU_NICS=$emulated_nics TCPX_EMU_SETUP_STEP_MICROS=1000 \
+    timeout 60 node "$app/bin/tcpx.js" bench loopback --provider tcpx --plugin "$emulator" "$@"
   local seen=$?
   echo "-- exit $seen, expected $expected"
   [ "$seen" -eq "$expected" ]
+}
+
+# The C program over the same emulator, sending and receiving GPU memory.
+c_driver() {
+  echo "-- nccl-net-driver $*"
+  TCPX_EMU_NICS=$emulated_nics TCPX_EMU_SETUP_STEP_MICROS=1000 TCPX_EMU_SAME_HOST=1 \
+    TCPX_EMU_MEMORY=cuda NCCL_DYNAMIC_CHUNK_SIZE=524288 \
+    NCCL_GPUDIRECTTCPX_PROGRAM_FLOW_STEERING_WAIT_MICROS=1000 \
+    timeout 60 "$app/build/native/nccl-net-driver" --plugin "$emulator" --memory cuda \
+    --bytes 67108864 --message 524288 --iters 10 --warmup 5 "$@"
 }
 
 tcpx_benches() {
@@ -72,6 +84,8 @@ tcpx_benches() {
   # shellcheck disable=SC2086
   tcpx_bench 1 $vram --nics eth1 --unpack none || failed=1
   tcpx_bench 0 --memory dram --size 64MiB --iters 10 --nics eth1 || failed=1
+  c_driver --nics 1 || failed=1
+  c_driver --nics 4 || failed=1
   return "$failed"
 }
 
@@ -98,7 +112,8 @@ for step in $steps; do
     tcpx)
       {
         node "$app/dist/scripts/build-native.js" &&
-          timeout 280 node --test --test-reporter=spec "$app/dist/test/native/tcpx-vram.test.js"
+          timeout 280 node --test --test-concurrency=1 --test-reporter=spec \
+            "$app/dist/src/ffi/cuda/gpu-memory.test.js" "$app/dist/test/native/tcpx-vram.test.js"
       } >"$logs/tcpx-vram.txt" 2>&1
       note $?
       tail -n 80 "$logs/tcpx-vram.txt"

@@ -15,7 +15,7 @@
 enum { RANGES_MAX = 2048, HANDLE_FD = 1, GRANULARITY = 2 << 20, TICKET_MAGIC = 0x7c9a };
 enum kind { PLAIN = 1, OPENED, VIRTUAL, POOLED, POOL_OPENED, RESERVED };
 
-struct pool { bool is_exportable; };
+struct pool { bool is_exportable, is_shared; };
 struct physical { int fd, references; size_t bytes; bool is_exportable; };
 // What travels in an IPC handle or a pool pointer.
 struct ticket { uint32_t magic, pid; int32_t fd; uint32_t reserved; uint64_t bytes; };
@@ -51,25 +51,33 @@ uint8_t *reach(uint64_t address, size_t bytes) {
   if (range == NULL) {
     place = find(address, false) == NULL ? (uint8_t *)(uintptr_t)address : NULL;
   } else {
-    size_t offset = address - (uint64_t)(uintptr_t)range->device;
-    bool is_inside = offset + bytes <= range->bytes;
-    // Ranges of one reservation follow each other; their shadows do not.
-    if (is_inside && range->is_accessible) place = range->shadow + offset;
+    place = range->shadow + (address - (uint64_t)(uintptr_t)range->device);
+    // Neighbours of one reservation have neighbouring shadows.
+    for (uint64_t at = address; place != NULL && at < address + bytes;) {
+      range = find(at, true);
+      bool is_first = at == address;
+      if (range == NULL || !range->is_accessible || (!is_first && range->kind != VIRTUAL)) {
+        place = NULL;
+      } else {
+        at = (uint64_t)(uintptr_t)range->device + range->bytes;
+      }
+    }
   }
   pthread_mutex_unlock(&lock);
   return place;
 }
 
-static struct range *add(enum kind kind, uint8_t *device, size_t bytes, int fd) {
+// Addresses are new ones where none are given.
+static struct range *add(enum kind kind, uint8_t *device, uint8_t *shadow, size_t bytes, int fd) {
   for (int i = 0; i < RANGES_MAX; i++) {
     struct range *range = &ranges[i];
     if (range->device != NULL) continue;
     *range = (struct range){.kind = kind, .bytes = bytes, .fd = fd, .is_accessible = true};
     range->users = 1;
-    if (fd >= 0) {
-      range->shadow = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-      if (range->shadow == MAP_FAILED) return NULL;
-    }
+    int fixed = shadow == NULL ? 0 : MAP_FIXED;
+    range->shadow = fd >= 0 ? mmap(shadow, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | fixed, fd, 0)
+                            : mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (range->shadow == MAP_FAILED) return NULL;
     if (device == NULL) device = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (device == MAP_FAILED) return NULL;
     range->device = device;
@@ -80,9 +88,13 @@ static struct range *add(enum kind kind, uint8_t *device, size_t bytes, int fd) 
 }
 
 static void drop(struct range *range) {
-  if (range->shadow != NULL) munmap(range->shadow, range->bytes);
-  // Addresses of a reservation stay reserved.
-  if (range->kind != VIRTUAL) munmap(range->device, range->bytes);
+  // Addresses of a reservation stay reserved, and so do those of its shadow.
+  if (range->kind == VIRTUAL) {
+    mmap(range->shadow, range->bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+  } else {
+    munmap(range->shadow, range->bytes);
+    munmap(range->device, range->bytes);
+  }
   if (range->fd >= 0 && range->kind != VIRTUAL) close(range->fd);
   memset(range, 0, sizeof *range);
 }
@@ -101,7 +113,7 @@ static int allocate(enum kind kind, struct pool *pool, uint64_t *address, size_t
   if (!has_context()) return INVALID_CONTEXT;
   if (rounded > (size_t)64 << 30) return OUT_OF_MEMORY;
   pthread_mutex_lock(&lock);
-  struct range *range = add(kind, NULL, rounded, make_file(rounded));
+  struct range *range = add(kind, NULL, NULL, rounded, make_file(rounded));
   if (range != NULL) {
     range->pool = pool;
     *address = (uint64_t)(uintptr_t)range->device;
@@ -149,14 +161,11 @@ int cuPointerGetAttribute(void *data, int attribute, uint64_t address) {
     if (attribute != 4) return INVALID_VALUE;
     return memcpy(data, &address, sizeof address), OK;
   }
-  uint64_t base = (uint64_t)(uintptr_t)range->device, size = range->bytes;
   uint64_t pool = (uint64_t)(uintptr_t)range->pool, types = handle_types(range);
   switch (attribute) {
     case 2: return *(uint32_t *)data = 2, OK;
     case 9: return *(int32_t *)data = 0, OK;
     case 10: return *(uint8_t *)data = range->kind == PLAIN, OK;
-    case 11: return memcpy(data, &base, sizeof base), OK;
-    case 12: return memcpy(data, &size, sizeof size), OK;
     case 14: return memcpy(data, &types, sizeof types), OK;
     case 17: return memcpy(data, &pool, sizeof pool), OK;
     default: return INVALID_VALUE;
@@ -166,6 +175,8 @@ int cuPointerGetAttribute(void *data, int attribute, uint64_t address) {
 static int write_ticket(void *out, uint64_t address, enum kind kind) {
   const struct range *range = find(address, true);
   if (range == NULL || range->kind != kind) return INVALID_VALUE;
+  // As on a GPU: allocations of a pool can be named once the pool is shared.
+  if (range->pool != NULL && !range->pool->is_shared) return INVALID_VALUE;
   struct ticket ticket = {TICKET_MAGIC, (uint32_t)getpid(), range->fd, 0, range->bytes};
   memset(out, 0, 64);
   memcpy(out, &ticket, sizeof ticket);
@@ -181,7 +192,7 @@ static int open_ticket(uint64_t *address, const void *in, enum kind kind) {
   int fd = open(path, O_RDWR | O_CLOEXEC);
   if (fd < 0) return INVALID_VALUE;
   pthread_mutex_lock(&lock);
-  struct range *range = add(kind, NULL, ticket.bytes, fd);
+  struct range *range = add(kind, NULL, NULL, ticket.bytes, fd);
   if (range != NULL) *address = (uint64_t)(uintptr_t)range->device;
   pthread_mutex_unlock(&lock);
   return range == NULL ? OUT_OF_MEMORY : OK;
@@ -221,7 +232,7 @@ int cuMemAddressReserve(uint64_t *address, size_t bytes, size_t alignment, uint6
                         uint64_t flags) {
   if (alignment != 0 || wish != 0 || flags != 0) return INVALID_VALUE;
   pthread_mutex_lock(&lock);
-  struct range *range = add(RESERVED, NULL, bytes, -1);
+  struct range *range = add(RESERVED, NULL, NULL, bytes, -1);
   if (range != NULL) *address = (uint64_t)(uintptr_t)range->device;
   pthread_mutex_unlock(&lock);
   return range == NULL ? OUT_OF_MEMORY : OK;
@@ -240,9 +251,11 @@ int cuMemMap(uint64_t address, size_t bytes, size_t offset, uint64_t handle, uin
   struct physical *physical = physical_of(handle);
   if (offset != 0 || flags != 0 || bytes != physical->bytes) return INVALID_VALUE;
   pthread_mutex_lock(&lock);
-  struct range *range = NULL;
-  if (find(address, false) != NULL) {
-    range = add(VIRTUAL, (uint8_t *)(uintptr_t)address, bytes, physical->fd);
+  struct range *range = NULL, *reservation = find(address, false);
+  if (reservation != NULL) {
+    uint8_t *device = (uint8_t *)(uintptr_t)address;
+    uint8_t *shadow = reservation->shadow + (device - reservation->device);
+    range = add(VIRTUAL, device, shadow, bytes, physical->fd);
   }
   if (range != NULL) {
     range->physical = physical;
@@ -319,6 +332,7 @@ int cuMemAllocFromPoolAsync(uint64_t *address, size_t bytes, uint64_t pool, void
 int cuMemFreeAsync(uint64_t address, void *stream) { return (void)stream, release(address); }
 int cuMemPoolExportToShareableHandle(int *fd, uint64_t pool, int type, uint64_t flags) {
   if (type != HANDLE_FD || flags != 0 || !pool_of(pool)->is_exportable) return NOT_SUPPORTED;
+  pool_of(pool)->is_shared = true;
   return *fd = make_file(4096), OK;
 }
 int cuMemPoolImportFromShareableHandle(uint64_t *pool, uint64_t fd, int type, uint64_t flags) {

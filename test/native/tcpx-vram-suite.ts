@@ -254,6 +254,29 @@ describe('tcpx vram: ways into the plugin processes', () => {
     });
   }
 
+  test('tcpx vram: a range of several allocations, from the middle of one to another', async () => {
+    await withPair({}, async (pair) => {
+      const whole = world.allocate(12 * MIB, 'vmm', 5);
+      const offset = 2 * MIB + 77;
+      const part = { addr: whole.addr + offset, bytes: 7 * MIB + 1, free: () => undefined };
+      const { addr, bytes } = part;
+      const region = await pair.initiator.register({ device: 0, addr, bytes });
+      const remote = await makePlace(pair.target, 'ipc', bytes);
+      world.fill(whole, 31);
+      const block = { local: region, localOffset: 0, remote: remote.region.descriptor };
+      const blocks = [{ ...block, remoteOffset: 0, bytes }];
+      await pair.session.write(blocks).done;
+      world.fill(whole, 32);
+      const { memory } = await pair.session.read(blocks).done;
+      assert.deepEqual(memory, ['vmm']);
+      assert.equal(world.mismatches(part, 31, offset), 0);
+      assert.equal(world.mismatches({ ...whole, bytes: offset }, 32), 0, 'what lies before');
+      await pair.initiator.deregister(region);
+      await remote.release();
+      whole.free();
+    });
+  });
+
   test('tcpx vram: two regions of one allocation, at odd offsets', async () => {
     await withPair({}, async (pair) => {
       const whole = world.allocate(4 * MIB);
@@ -315,10 +338,11 @@ describe('tcpx vram: what goes wrong', () => {
 
   test('tcpx vram: plugin processes kept off the GPU refuse GPU memory', async () => {
     const pair = await openPair({ plugin: { TCPX_EMU_MEMORY: 'host' } });
-    const { addr, bytes, free } = world.allocate(4096);
+    const memory = world.allocate(4096);
+    const { addr, bytes } = memory;
     const refused = pair.initiator.register({ device: 0, addr, bytes });
     await assert.rejects(refused, (error: unknown) => isTcpxError(error, 'ERR_CAP_GPU'));
-    free();
+    memory.free();
     await pair.close();
   });
 

@@ -33,15 +33,15 @@ export class VramWorld {
     this.#queue = new KernelQueue(this.#kernels);
   }
 
-  /** Memory that reaches the plugin processes in that way. */
-  allocate(bytes: number, way: VramWay = 'ipc'): Vram {
+  /** Memory that reaches the plugin processes in that way; vmm in so many allocations. */
+  allocate(bytes: number, way: VramWay = 'ipc', segmentCount = 1): Vram {
     this.context.makeCurrent();
     if (way === 'ipc') {
       const memory = new DeviceMemory(this.context, bytes);
       return { addr: memory.addr, bytes, free: () => this.#current(() => memory.free()) };
     }
     if (way === 'vmm') {
-      const memory = createSharedMemory(this.context, bytes);
+      const memory = createSharedMemory(this.context, bytes, segmentCount);
       return { addr: memory.addr, bytes, free: () => this.#current(() => memory.unmap()) };
     }
     const pool = new MemoryPool(this.context, { isExportable: way === 'pool' });

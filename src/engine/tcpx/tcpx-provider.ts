@@ -144,7 +144,9 @@ export class TcpxProvider {
       await sleepMs(1);
     }
     const share = this.#regions.hide(region);
-    if (share === undefined) return;
+    if (share === undefined) {
+      throw new TcpxError('ERR_USAGE_STATE', `deregister region ${region.id}: not registered`);
+    }
     await this.rails.removeRegion(region.id);
     this.#regions.forget(region);
     share.close();

@@ -2,7 +2,7 @@
 // end announces what it sends; the other derives the same plan and posts its receives in that
 // order. A WRITE is done when the target has confirmed that it landed; a READ when it landed here.
 
-import { sleepMs, systemClock } from '../../base/clock.js';
+import { systemClock } from '../../base/clock.js';
 import { type ErrorCode, ERROR_CODES, TcpxError, toTcpxError } from '../../base/errors.js';
 import type { Log } from '../../base/log.js';
 import type { SettingValues } from '../../base/settings.js';
@@ -17,7 +17,7 @@ import type { ControlLink } from './control-link.js';
 import type { Announce, ControlMessage, ReadRequest } from './control-message.js';
 import type { Flight } from './flight.js';
 import { FlightDeck } from './flight-deck.js';
-import { describeOwn, type OwnTransfer, toBase64 } from './own-transfer.js';
+import { awaitSource, describeOwn, type OwnTransfer, toBase64 } from './own-transfer.js';
 import type { RegionBook } from './region-book.js';
 import { describeDown, SessionChannels } from './session-channels.js';
 import { makeReceipt } from './tcpx-receipt.js';
@@ -32,7 +32,7 @@ export interface TcpxSessionParts {
   readonly log: Log;
   readonly trustName: string;
   /** Whether an event of this process has happened; throws when it never will. */
-  isSourceReady(event: SourceEvent): boolean;
+  readonly isSourceReady: (event: SourceEvent) => boolean;
   onNotification(session: TcpxPeerSession, bytes: Uint8Array): void;
 }
 
@@ -44,8 +44,6 @@ type TransferMessage = Extract<
 const DEADLINE_MS = 60_000;
 /** Own transfers at a time. */
 const TRANSFERS_MAX = 4096;
-/** Looks at the event of a source in as many turns, before they become rarer. */
-const SOURCE_LOOKS = 100;
 
 export class TcpxPeerSession {
   readonly channels: SessionChannels;
@@ -175,21 +173,12 @@ export class TcpxPeerSession {
     options.signal?.addEventListener('abort', () => this.#cancel(own), { once: true });
     this.channels
       .ready()
-      .then(() => this.#awaitSource(own, options.sourceReady))
+      .then(() => awaitSource(own, options.sourceReady, this.#parts.isSourceReady))
       .then(() => this.#start(own))
       .catch((error: unknown) => {
         this.#settle(own, toTcpxError(error, 'ERR_XFER_FAILED', op));
       });
     return transfer;
-  }
-
-  // Looked at from the event loop: a transfer whose event never happens can be cancelled.
-  async #awaitSource(own: OwnTransfer, event: SourceEvent | undefined): Promise<void> {
-    if (event === undefined) return;
-    for (let looks = 0; !this.#parts.isSourceReady(event); looks++) {
-      if (own.transfer.status !== 'active') return;
-      await sleepMs(looks < SOURCE_LOOKS ? 0 : 1);
-    }
   }
 
   #start(own: OwnTransfer): void {

@@ -9,10 +9,10 @@ const ATTRIBUTE_MEMORY_TYPE = 2;
 const ATTRIBUTE_HOST_POINTER = 4;
 const ATTRIBUTE_DEVICE_ORDINAL = 9;
 const ATTRIBUTE_IPC_CAPABLE = 10;
-const ATTRIBUTE_RANGE_START = 11;
-const ATTRIBUTE_RANGE_SIZE = 12;
 const ATTRIBUTE_HANDLE_TYPES = 14;
 const ATTRIBUTE_POOL = 17;
+const ATTRIBUTE_MAPPING_SIZE = 18;
+const ATTRIBUTE_MAPPING_BASE = 19;
 const MEMORY_TYPE_DEVICE = 2;
 const HANDLE_POSIX_FD = 1;
 
@@ -23,6 +23,7 @@ export interface PointerOwner {
 
 /** How the allocation behind an address can be given to another process. */
 export interface PointerExport {
+  /** What is mapped there as one: an allocation, or one of several of an address range. */
   readonly baseAddr: number;
   readonly bytes: number;
   /** From cuMemAlloc: CUDA IPC maps it. */
@@ -44,12 +45,20 @@ export function pointerOwner(context: GpuContext, addr: number): PointerOwner | 
 export function pointerExport(context: GpuContext, addr: number): PointerExport {
   const known = (which: number): number => attribute(context, which, addr) ?? 0;
   return {
-    baseAddr: known(ATTRIBUTE_RANGE_START),
-    bytes: known(ATTRIBUTE_RANGE_SIZE),
+    ...mappedRange(context, addr),
     isIpcCapable: known(ATTRIBUTE_IPC_CAPABLE) !== 0,
     isFdCapable: known(ATTRIBUTE_HANDLE_TYPES) % 2 === HANDLE_POSIX_FD,
     pool: known(ATTRIBUTE_POOL),
   };
+}
+
+function mappedRange(context: GpuContext, addr: number) {
+  const { functions, scratch } = context.driver;
+  const result = functions.cuMemGetAddressRange_v2(scratch.addr, scratch.addr + 8, addr);
+  if (result === CudaResult.Success)
+    return { baseAddr: scratch.uint64(0), bytes: scratch.uint64(8) };
+  const baseAddr = attribute(context, ATTRIBUTE_MAPPING_BASE, addr) ?? 0;
+  return { baseAddr, bytes: attribute(context, ATTRIBUTE_MAPPING_SIZE, addr) ?? 0 };
 }
 
 /** Where the CPU reaches memory that the device sees at `deviceAddr`; pinned memory only. */

@@ -43,8 +43,12 @@ export class SharedMemory {
   }
 }
 
-/** A new allocation of at least `bytes`, exportable by descriptor. */
-export function createSharedMemory(context: GpuContext, bytes: number): SharedMemory {
+/** New memory of at least `bytes`, exportable by descriptor; in so many allocations if asked. */
+export function createSharedMemory(
+  context: GpuContext,
+  bytes: number,
+  segmentCount = 1,
+): SharedMemory {
   requireVirtualMemory(context);
   const { functions, scratch } = context.driver;
   writeAllocationProp(context);
@@ -52,10 +56,14 @@ export function createSharedMemory(context: GpuContext, bytes: number): SharedMe
   const asked = functions.cuMemGetAllocationGranularity(scratch.addr, prop, GRANULARITY_MINIMUM);
   context.check(asked, 'cuMemGetAllocationGranularity');
   const unit = scratch.uint64(0);
-  const rounded = Math.ceil(bytes / unit) * unit;
-  const result = functions.cuMemCreate(scratch.addr, rounded, prop, 0);
-  context.check(result, 'cuMemCreate', `${rounded} bytes`);
-  return mapAndDrop(context, [{ allocation: scratch.uint64(0), bytes: rounded }]);
+  const rounded = Math.ceil(bytes / segmentCount / unit) * unit;
+  const segments: Segment[] = [];
+  for (let index = 0; index < segmentCount; index++) {
+    const result = functions.cuMemCreate(scratch.addr, rounded, prop, 0);
+    context.check(result, 'cuMemCreate', `${rounded} bytes`);
+    segments.push({ allocation: scratch.uint64(0), bytes: rounded });
+  }
+  return mapAndDrop(context, segments);
 }
 
 /** What another process exported: a descriptor per allocation, in the order of addresses. */

@@ -29,7 +29,7 @@ export interface ChunkMover {
   flush(): void;
   /** Throws when the device has failed. */
   isDone(copy: number): boolean;
-  /** Waits until nothing is under way any more, done or failed. */
+  /** Waits until nothing is under way any more; throws when only the end of the process does it. */
   finish(): void;
 }
 

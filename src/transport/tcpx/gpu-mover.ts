@@ -101,6 +101,7 @@ export class GpuMover implements ChunkMover {
     while (this.#error === undefined && !completion.isDone(completion.lastIssued)) {
       if (!completion.spin(completion.lastIssued, POLLS_PER_QUERY)) this.#askDriver();
     }
+    if (this.#error !== undefined) throw this.#error;
   }
 
   get #nextNumber(): number {

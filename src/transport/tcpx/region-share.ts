@@ -1,6 +1,6 @@
 // How the application hands a region to its plugin hosts, again to each that is started. GPU memory
-// goes the way that its allocation allows: CUDA IPC, a descriptor, its pool; what cannot be exported
-// has a shadow of its size in memory that can, and is copied on the way.
+// goes the way that its allocation allows: CUDA IPC, a descriptor, its pool; what cannot be
+// exported has a shadow of its size in memory that can, and is copied on the way.
 
 import { closeSync } from 'node:fs';
 import type { GpuContext } from '../../ffi/cuda/context.js';
@@ -53,14 +53,12 @@ export class DeviceSharer {
     this.#gpus.checkRange(range.device, range.addr, range.bytes);
     const context = this.#gpus.context(range.device);
     const facts = pointerExport(context, range.addr);
-    if (facts.pool !== 0) {
-      return facts.isFdCapable ? sharePool(context, range, facts) : shareStaged(context, range);
-    }
     if (facts.isIpcCapable) return shareIpc(context, range);
-    const segments = facts.isFdCapable ? findSegments(context, range) : [];
-    return segments.length > 0 && segments.length <= SEGMENTS_MAX
-      ? shareSegments(context, range, segments)
-      : shareStaged(context, range);
+    if (!facts.isFdCapable) return shareStaged(context, range);
+    if (facts.pool !== 0) return sharePool(context, range, facts);
+    const segments = findSegments(context, range);
+    const isSharable = segments.length > 0 && segments.length <= SEGMENTS_MAX;
+    return isSharable ? shareSegments(context, range, segments) : shareStaged(context, range);
   }
 
   /** Whether a CUDA event of this process has happened; throws when it never will. */
@@ -88,11 +86,17 @@ function shareIpc(context: GpuContext, { device, addr, bytes }: DeviceRange): Re
 
 function sharePool(context: GpuContext, range: DeviceRange, facts: PointerExport): RegionShare {
   const { device, addr, bytes } = range;
-  const pointer = Buffer.from(exportPoolPointer(context, facts.baseAddr)).toString('hex');
-  const offset = addr - facts.baseAddr;
+  // The pool first: its allocations cannot be named before it is shared.
   const fd = exportPoolFd(context, facts.pool);
-  const shared = { way: 'pool', device, pointer, offset, bytes } as const;
-  return { way: 'pool', shared, descriptors: [fd], close: () => closeSync(fd) };
+  try {
+    const pointer = Buffer.from(exportPoolPointer(context, facts.baseAddr)).toString('hex');
+    const offset = addr - facts.baseAddr;
+    const shared = { way: 'pool', device, pointer, offset, bytes } as const;
+    return { way: 'pool', shared, descriptors: [fd], close: () => closeSync(fd) };
+  } catch (error) {
+    closeSync(fd);
+    throw error;
+  }
 }
 
 /** The allocations behind the range, in order; none when one of them cannot be exported. */
