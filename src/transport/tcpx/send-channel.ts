@@ -5,26 +5,12 @@
 import { assert } from '../../base/assert.js';
 import { POINTER_CUDA, POINTER_HOST } from '../../ffi/nccl-net/net-plugin.js';
 import { SendWindow } from '../../flow/sliding-window.hot.js';
-import {
-  type ChannelId,
-  type ChannelSurroundings,
-  checkPlaces,
-  messageError,
-  PartClock,
-  PartCounters,
-} from './channel-part.js';
+import type { ChannelId, ChannelSurroundings } from './channel-part.js';
 import { DONE_AT_ONCE } from './chunk-mover.js';
-import { ChunkQueue } from './chunk-queue.js';
-import {
-  CHUNK_PIECES,
-  CHUNK_REGION,
-  COUNTER_DONE,
-  COUNTER_HIGH_WATER,
-  COUNTER_POSTED,
-  SEND,
-} from './host-layout.js';
+import { CHUNK_PIECES, CHUNK_REGION, SEND } from './host-layout.js';
 import type { HostRegion } from './host-region.js';
 import { PieceCopiers } from './piece-copy.js';
+import { RequestLine } from './request-line.js';
 import { hostRing, type RingMemory, roundToPage } from './ring-memory.js';
 
 const PAGE_BYTES = 4096;
@@ -37,15 +23,11 @@ interface Ring {
 }
 
 export class SendChannel {
-  readonly queue = new ChunkQueue();
-  readonly window: SendWindow;
+  readonly #line: RequestLine<SendWindow>;
   readonly #surroundings: ChannelSurroundings;
   readonly #id: ChannelId;
   readonly #comm: number;
-  readonly #counters: PartCounters;
-  readonly #clock = new PartClock();
   readonly #copiers: PieceCopiers;
-  readonly #requests: Float64Array;
   readonly #slotBytes: number;
   /** Numbers of the copies into the ring, by position modulo the window. */
   readonly #copies: Float64Array;
@@ -61,26 +43,24 @@ export class SendChannel {
     this.#id = id;
     this.#comm = comm;
     const { options, cpu, gpu } = surroundings;
-    this.#copiers = new PieceCopiers(this.queue.pieces, surroundings, cpu, gpu?.out);
-    this.window = new SendWindow(options.sendWindow);
-    this.#requests = new Float64Array(options.sendWindow);
+    const window = new SendWindow(options.sendWindow);
+    this.#line = new RequestLine(surroundings, id, SEND, comm, window);
+    this.#copiers = new PieceCopiers(this.#line.queue.pieces, surroundings, cpu, gpu?.out);
     this.#copies = new Float64Array(options.sendWindow);
-    this.#counters = new PartCounters(surroundings.float64, id.channel, SEND);
     this.#slotBytes = roundToPage(options.chunkBytes);
   }
 
   get isIdle(): boolean {
-    return this.window.outstanding === 0 && this.window.posted === this.queue.pushed;
+    return this.#line.isIdle;
   }
 
   push(source: Float64Array, at: number): void {
-    checkPlaces(this.#surroundings, source, at);
-    this.queue.push(source, at);
+    this.#line.push(source, at);
   }
 
   /** Posts the next chunk where the window has room and its copy is done; whether it did. */
   post(): boolean {
-    const { window, queue } = this;
+    const { window, queue } = this.#line;
     this.#stage();
     const position = window.posted;
     if (position === this.#staged || !this.#isCopied(position)) return false;
@@ -93,33 +73,15 @@ export class SendChannel {
     const addr = ring === undefined ? region.addr + chunk.offset : this.#slotAddr(ring, position);
     const { plugin } = this.#surroundings;
     const request = plugin.isend(this.#id.channel, this.#comm, addr, mhandle, chunk);
-    if (request <= 0) throw messageError('isend', this.#id, SEND, chunk, -request);
-    this.#requests[position % window.limit] = request;
-    window.onPosted();
-    this.#clock.onPosted();
-    this.#counters.set(COUNTER_POSTED, window.posted);
-    this.#counters.set(COUNTER_HIGH_WATER, window.highWater);
-    if (window.outstanding === 1) this.#counters.head(queue, position, true);
+    this.#line.onPosted('isend', chunk, request);
     return true;
   }
 
   /** Tests the oldest; whether it is done. */
   progress(): boolean {
-    const { window, queue } = this;
-    if (window.outstanding === 0) return false;
-    const position = window.done;
-    const chunk = queue.load(position);
-    const { plugin } = this.#surroundings;
-    const request = this.#requests[position % window.limit] ?? 0;
-    const outcome = plugin.test(this.#id.channel, this.#comm, request, chunk);
-    if (outcome === 0) return false;
-    if (outcome < 0) throw messageError('test', this.#id, SEND, chunk, -outcome);
-    window.onDone();
-    this.#counters.set(COUNTER_DONE, window.done);
-    this.#counters.addBytes(chunk.bytes);
-    this.#counters.head(queue, window.done, window.outstanding > 0);
-    this.#clock.onFinished(this.#surroundings, this.#id, SEND, queue, position);
-    queue.release();
+    const position = this.#line.testOldest();
+    if (position < 0) return false;
+    this.#line.finish(position, this.#line.queue.load(position));
     return true;
   }
 
@@ -144,7 +106,7 @@ export class SendChannel {
 
   // The processor copies when it is a chunk's turn; a GPU gets all that the window allows.
   #stage(): void {
-    const { window, queue } = this;
+    const { window, queue } = this.#line;
     const { gpu } = this.#surroundings;
     let hasStarted = false;
     while (this.#staged < queue.pushed && this.#staged - window.done < window.limit) {
@@ -158,13 +120,15 @@ export class SendChannel {
   }
 
   #copyOut(region: HostRegion, position: number): number {
-    const { offset, bytes } = this.queue.load(position);
+    const { offset, bytes } = this.#line.queue.load(position);
     if (bytes === 0 || this.#isInPlace(region, position)) return DONE_AT_ONCE;
     const isDevice = this.#isDevice(region, position);
     const target = this.#slotAddr(this.#ringFor(isDevice), position);
-    const pieceCount = this.queue.field(position, CHUNK_PIECES);
+    const pieceCount = this.#line.queue.field(position, CHUNK_PIECES);
     if (pieceCount > 0) {
-      return this.#copiers.by(isDevice).gather(this.queue.firstPiece(position), pieceCount, target);
+      return this.#copiers
+        .by(isDevice)
+        .gather(this.#line.queue.firstPiece(position), pieceCount, target);
     }
     const { cpu, gpu } = this.#surroundings;
     if (!isDevice) return cpu.copy(target, region.addr + offset, bytes);
@@ -173,30 +137,30 @@ export class SendChannel {
   }
 
   #isCopied(position: number): boolean {
-    const copy = this.#copies[position % this.window.limit] ?? DONE_AT_ONCE;
+    const copy = this.#copies[position % this.#line.window.limit] ?? DONE_AT_ONCE;
     return copy === DONE_AT_ONCE || this.#surroundings.gpu?.out.isDone(copy) !== false;
   }
 
   // Where memory is the processor's, a registration only records and any offset may be sent from.
   #isInPlace(region: HostRegion, position: number): boolean {
     const { sendFrom } = this.#surroundings.options;
-    if (this.queue.field(position, CHUNK_PIECES) > 0) return false;
+    if (this.#line.queue.field(position, CHUNK_PIECES) > 0) return false;
     if (sendFrom === 'ring' || region.bytes > REGISTERED_BYTES_MAX) return false;
     return sendFrom === 'region' || !region.isDevice;
   }
 
   /** The GPU has a part in it: it can reach all pieces of a chunk, the processor not. */
   #isDevice(region: HostRegion, position: number): boolean {
-    const pieceCount = this.queue.field(position, CHUNK_PIECES);
+    const pieceCount = this.#line.queue.field(position, CHUNK_PIECES);
     if (pieceCount === 0) return region.isDevice;
-    return this.#copiers.hasDevice(this.queue.firstPiece(position), pieceCount);
+    return this.#copiers.hasDevice(this.#line.queue.firstPiece(position), pieceCount);
   }
 
   #ringFor(isDevice: boolean): Ring {
     const kind = isDevice ? 'device' : 'host';
     const known = this.#rings.get(kind);
     if (known !== undefined) return known;
-    const bytes = this.#slotBytes * this.window.limit;
+    const bytes = this.#slotBytes * this.#line.window.limit;
     const { gpu, pointerType } = this.#surroundings;
     let memory = hostRing;
     if (gpu !== undefined && isDevice) {
@@ -216,7 +180,7 @@ export class SendChannel {
   }
 
   #slotAddr(ring: Ring, position: number): number {
-    return ring.memory.addr + (position % this.window.limit) * this.#slotBytes;
+    return ring.memory.addr + (position % this.#line.window.limit) * this.#slotBytes;
   }
 
   #regionHandle(regionId: number): number {
