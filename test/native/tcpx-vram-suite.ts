@@ -172,6 +172,62 @@ describe('tcpx vram: bytes arrive as sent, written and read', () => {
     });
   }
 
+  const gathering: readonly (readonly [string, Settings])[] = [
+    ['unpacked by copies', {}],
+    ['host receives', { 'tcpx.hostRecv': true }],
+    ['unpack d2d', { 'tcpx.unpack': 'd2d' }],
+  ];
+  for (const [name, settings] of gathering) {
+    test(`tcpx vram: small blocks of GPU and host memory share messages, ${name}`, async () => {
+      const count = 300;
+      const blockBytes = 5003;
+      const bytes = count * blockBytes;
+      const pair = await openPair({ ...CUDA, settings });
+      const device = world.allocate(bytes);
+      const target = world.allocate(bytes);
+      const own = await pair.initiator.register({ device: 0, addr: device.addr, bytes });
+      const theirs = await pair.target.register({ device: 0, addr: target.addr, bytes });
+      const host = pair.initiator.allocate(bytes);
+      const hostRegion = await pair.initiator.register(host);
+      const hostView = new Uint8Array(host.buffer);
+      // Every third block lies in host memory; all of them arrive in the opposite order.
+      const blocks = Array.from({ length: count }, (_, index) => ({
+        local: index % 3 === 0 ? hostRegion : own,
+        localOffset: index * blockBytes,
+        remote: theirs.descriptor,
+        remoteOffset: (count - 1 - index) * blockBytes,
+        bytes: blockBytes,
+      }));
+      world.fill(device, 3);
+      fillPattern(hostView, 3, 0);
+      const receipt = await pair.session.write(blocks).done;
+      assert.equal(receipt.chunks, Math.ceil(count / Math.floor(524_288 / blockBytes)));
+      for (const { localOffset, remoteOffset } of blocks) {
+        const landed = {
+          addr: target.addr + remoteOffset,
+          bytes: blockBytes,
+          free: () => undefined,
+        };
+        assert.equal(world.mismatches(landed, 3, localOffset), 0, `block at ${localOffset}`);
+      }
+      world.fill(device, 4);
+      hostView.fill(0);
+      await pair.session.read(blocks).done;
+      for (const [index, { localOffset }] of blocks.entries()) {
+        const part = { addr: device.addr + localOffset, bytes: blockBytes, free: () => undefined };
+        const isHost = index % 3 === 0;
+        const wrong = isHost
+          ? verifyPattern(hostView.subarray(localOffset, localOffset + blockBytes), 3, localOffset)
+          : { count: world.mismatches(part, 3, localOffset) };
+        assert.equal(wrong.count, 0, `block at ${localOffset}`);
+        if (isHost) assert.equal(world.mismatches(part, 4, localOffset), 0, 'not its memory');
+      }
+      await pair.close();
+      device.free();
+      target.free();
+    });
+  }
+
   test('tcpx vram: unpack none moves nothing, verification fails', async () => {
     const pair = await openPair({ ...CUDA, settings: { 'tcpx.unpack': 'none' } });
     const local = await makePlace(pair.initiator, 'ipc', MIB);

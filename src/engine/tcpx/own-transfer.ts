@@ -5,7 +5,7 @@ import type { RegionDescriptor } from '../../memory/region.js';
 import type { Block } from '../request.js';
 import type { PostOptions } from '../session.js';
 import type { SourceEvent } from '../transfer-table.js';
-import type { BlockPlace } from './channel-set.js';
+import type { BlockPlace } from './chunk-places.js';
 import type { BlockTuple } from './control-message.js';
 import type { RegionBook } from './region-book.js';
 import type { TcpxTransfer } from './tcpx-transfer.js';
@@ -35,7 +35,15 @@ export function describeOwn(
 ): OwnTransfer {
   const regions: RegionDescriptor[] = [];
   const indexes = new Map<string, number>();
+  let last: RegionDescriptor | undefined;
+  let lastIndex = 0;
   const indexOf = (descriptor: RegionDescriptor): number => {
+    // Mostly the same one again.
+    if (descriptor !== last) lastIndex = find(descriptor);
+    last = descriptor;
+    return lastIndex;
+  };
+  const find = (descriptor: RegionDescriptor): number => {
     const known = indexes.get(descriptor.key);
     if (known !== undefined) return known;
     indexes.set(descriptor.key, regions.length);

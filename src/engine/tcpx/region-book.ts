@@ -13,7 +13,8 @@ import { REGION_ENTRY_BYTES, regionTableOver } from '../../memory/region-table.j
 import type { RegionWay } from '../../transport/tcpx/host-region.js';
 import type { RegionShare } from '../../transport/tcpx/region-share.js';
 import { isSameProof } from '../trust.js';
-import type { BlockPlace } from './channel-set.js';
+import type { BlockPlace } from './chunk-places.js';
+import type { BlockTuple } from './control-message.js';
 
 interface Entry {
   readonly region: Region;
@@ -105,6 +106,24 @@ export class RegionBook {
       );
     }
     return { region: region.id, offset };
+  }
+
+  /** Blocks that a peer names: a region's proof is looked at once, the bounds of each block. */
+  peerPlaces(
+    descriptors: readonly RegionDescriptor[],
+    right: 'read' | 'write',
+    blocks: readonly BlockTuple[],
+  ): BlockPlace[] {
+    const proved = new Map<number, number>();
+    return blocks.map(([index, offset, bytes]) => {
+      const descriptor = descriptors[index];
+      if (isInside(proved.get(index) ?? -1, offset, bytes)) {
+        return { region: descriptor?.slot ?? 0, offset };
+      }
+      const place = this.peerPlace(descriptor, right, offset, bytes);
+      proved.set(index, this.#entries.get(place.region)?.region.bytes ?? -1);
+      return place;
+    });
   }
 
   /** A block that a peer names: stale, foreign, forbidden and out of bounds are refused. */

@@ -162,8 +162,14 @@ export class TcpxProvider {
 
   #openEngine(): Promise<Engine> {
     const { values } = this.config;
-    // Control needs order and little else: one channel, wherever routing leads.
-    const control = { 'flow.channels': 1, 'lane.count': 1, 'session.nics': '' } as const;
+    // Control needs order and little else: one channel, wherever routing leads. Bound cores are the
+    // plugin's.
+    const control = {
+      'flow.channels': 1,
+      'lane.count': 1,
+      'lane.bindings': '',
+      'session.nics': '',
+    } as const;
     return Engine.open({
       ...(this.#options.name === undefined ? {} : { name: this.#options.name }),
       config: loadConfig({ options: { ...values, ...control } }),

@@ -12,14 +12,14 @@ import type { Block } from '../request.js';
 import type { PostOptions } from '../session.js';
 import type { SourceEvent } from '../transfer-table.js';
 import { checkSource } from '../transfers.js';
-import { type BlockPlace, DISCARD } from './channel-set.js';
+import { type BlockPlace, DISCARD } from './chunk-places.js';
 import type { ControlLink } from './control-link.js';
 import type { Announce, ControlMessage, ReadRequest } from './control-message.js';
 import type { Flight } from './flight.js';
 import { FlightDeck } from './flight-deck.js';
 import { awaitSource, describeOwn, type OwnTransfer, toBase64 } from './own-transfer.js';
 import type { RegionBook } from './region-book.js';
-import { SessionChannels } from './session-channels.js';
+import { describeDown, SessionChannels } from './session-channels.js';
 import { makeReceipt } from './tcpx-receipt.js';
 import { TcpxTransfer } from './tcpx-transfer.js';
 
@@ -50,14 +50,19 @@ export class TcpxPeerSession {
   readonly #parts: TcpxSessionParts;
   readonly #own = new Map<number, OwnTransfer>();
   readonly #deck: FlightDeck;
+  /** Resolves with the reason when the session is over, for whatever reason. */
+  readonly closed: Promise<TcpxError>;
+  #onClosed: (reason: TcpxError) => void = () => undefined;
   #nextTransfer = 1;
 
   constructor(parts: TcpxSessionParts) {
     this.#parts = parts;
+    this.closed = new Promise((resolve) => (this.#onClosed = resolve));
     this.#deck = new FlightDeck({
       channels: () => this.channels,
       link: parts.link,
       chunkBytes: parts.values['flow.chunkBytes'],
+      gatherBytes: Math.min(parts.values['tcpx.gatherBytes'], parts.values['flow.chunkBytes']),
       isPaced: parts.values['tcpx.pacing'] === 'ready',
       weights: parts.values['tcpx.weights'],
     });
@@ -99,6 +104,7 @@ export class TcpxPeerSession {
     await this.channels.close(reason);
     const error = reason ?? new TcpxError('ERR_USAGE_STATE', `${this.peer}: session closed`);
     for (const own of [...this.#own.values()]) this.#settle(own, error);
+    this.#onClosed(error);
   }
 
   /** Whether a transfer in flight, of either end, touches this region. */
@@ -216,10 +222,10 @@ export class TcpxPeerSession {
     if (message.blocks.length !== message.lengths.length) {
       throw new TcpxError('ERR_WIRE_FRAME', 'as many blocks as lengths');
     }
-    return message.blocks.map(([region, offset, bytes], index) => {
-      if (bytes !== message.lengths[index]) throw new TcpxError('ERR_WIRE_FRAME', 'equal lengths');
-      return this.#parts.regions.peerPlace(message.regions[region], 'write', offset, bytes);
-    });
+    if (message.blocks.some(([, , bytes], index) => bytes !== message.lengths[index])) {
+      throw new TcpxError('ERR_WIRE_FRAME', 'equal lengths');
+    }
+    return this.#parts.regions.peerPlaces(message.regions, 'write', message.blocks);
   }
 
   #readPlaces(message: Announce): readonly BlockPlace[] {
@@ -235,9 +241,7 @@ export class TcpxPeerSession {
   #onRead(message: ReadRequest): void {
     const { transfer, epoch } = message;
     try {
-      const places = message.blocks.map(([region, offset, bytes]) =>
-        this.#parts.regions.peerPlace(message.regions[region], 'read', offset, bytes),
-      );
+      const places = this.#parts.regions.peerPlaces(message.regions, 'read', message.blocks);
       const lengths = message.blocks.map(([, , bytes]) => bytes);
       const nothing = { regions: [], blocks: [], notify: undefined };
       this.#parts.regions.fillShadows(places, lengths);
@@ -368,9 +372,7 @@ export class TcpxPeerSession {
     const failing = [...this.#own.values()];
     for (const own of failing) this.#forget(own);
     const detail = await fenced;
-    const there = detail === undefined || detail === '' ? '' : `; at the peer: ${detail}`;
-    const facts = { ...error.facts, isFenced: detail !== undefined };
-    const told = new TcpxError(error.code, `${error.message}${there}`, { facts, cause: error });
+    const told = describeDown(error, this.channels.lastDeaths, detail);
     for (const own of failing) own.transfer.fail(told);
   }
 

@@ -11,6 +11,8 @@ export interface HostEnvironmentFacts {
   readonly threads: number;
   readonly steeringWaitUs: number;
   readonly ctrlInterface: string;
+  /** Cores of send threads, in the plugin's own grammar; empty leaves what was inherited. */
+  readonly txBindings: string;
   readonly pluginPath: string;
   /** For the emulator alone: peers of the same host are let through. */
   readonly isSameHostAllowed: boolean;
@@ -44,6 +46,9 @@ export function hostVariables(facts: HostEnvironmentFacts, inherited: Variables)
   }
   if (facts.ctrlInterface !== '') {
     variables['NCCL_GPUDIRECTTCPX_CTRL_DEV'] = facts.ctrlInterface;
+  }
+  if (facts.txBindings !== '') {
+    variables['NCCL_GPUDIRECTTCPX_TX_BINDINGS'] = facts.txBindings;
   }
   if (facts.isSameHostAllowed) {
     variables['TCPX_EMU_SAME_HOST'] = inherited['TCPX_EMU_SAME_HOST'] ?? '1';

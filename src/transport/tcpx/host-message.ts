@@ -3,6 +3,7 @@
 
 import type { ErrorCode, ErrorFacts } from '../../base/errors.js';
 import type { DeviceProperties } from '../../ffi/nccl-net/properties.js';
+import type { ThreadPlacement } from './helper-threads.js';
 import type { Direction } from './host-layout.js';
 import type { SharedRegion } from './host-region.js';
 
@@ -72,6 +73,8 @@ export type HostEvent =
       readonly pages?: PageCount;
     }
   | { readonly kind: 'refused'; readonly id: number; readonly failure: HostFailure }
+  /** Looked at anew whenever a direction of a channel has finished its first part. */
+  | { readonly kind: 'threads'; readonly placement: ThreadPlacement }
   /** The channel is dead in this direction: every chunk of it fails. */
   | {
       readonly kind: 'broken';

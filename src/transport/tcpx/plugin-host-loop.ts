@@ -25,6 +25,7 @@ import {
   WORD_APP_SLEEPS,
   WORD_HEARTBEAT,
 } from './host-layout.js';
+import type { ThreadPlacement } from './helper-threads.js';
 import type { HostCommand, HostEvent, HostFailure } from './host-message.js';
 import type { HostRegion, SharedRegion } from './host-region.js';
 import {
@@ -55,6 +56,8 @@ export interface LoopParts {
   deviceOf(nic: string): number;
   mapRegion(memory: SharedRegion): HostRegion;
   pages(): { readonly pages: number; readonly freePages: number };
+  /** Looks at the plugin's helper threads. */
+  placement(): ThreadPlacement;
   /** Whether the application still lives. */
   hasParent(): boolean;
 }
@@ -65,6 +68,8 @@ export class PluginHostLoop {
   readonly #channels = new Map<number, HostChannel>();
   readonly #joins = new Map<HostChannel, number>();
   readonly #regions = new Map<number, HostRegion>();
+  /** Directions of channels whose helper threads have been looked at. */
+  readonly #placed = new Set<number>();
   /** Channels that are open, in an array: it is walked after every post. */
   #open: HostChannel[] = [];
   #backlog: HostEvent[] = [];
@@ -253,6 +258,8 @@ export class PluginHostLoop {
     if (found === undefined) return;
     found.close();
     this.#channels.delete(channel);
+    this.#placed.delete(channel * 2 + SEND);
+    this.#placed.delete(channel * 2 + RECEIVE);
     this.#listOpen();
   }
 
@@ -302,7 +309,17 @@ export class PluginHostLoop {
     region.unmap();
   }
 
+  // Helper threads begin with the first chunk of a comm. Not while others join: threads that set
+  // connections up are no helper threads.
+  #placeThreads(channel: number, direction: Direction): void {
+    const key = channel * 2 + direction;
+    if (this.#placed.has(key) || this.#joins.size > 0) return;
+    this.#placed.add(key);
+    this.emit({ kind: 'threads', placement: this.#parts.placement() });
+  }
+
   #putPart(channel: number, direction: Direction, transfer: number, tag: number, us: number) {
+    this.#placeThreads(channel, direction);
     const { events, memory } = this.#parts.link;
     let at = reserveRecord(events, RECORD_PART, PART_FIELDS * 8);
     // The application drains; a full ring is a moment, and nothing else may pass this news.

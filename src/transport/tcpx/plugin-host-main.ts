@@ -15,6 +15,7 @@ import { CallTrace } from './call-trace.js';
 import { CpuMover } from './chunk-mover.js';
 import { GpuSide } from './gpu-side.js';
 import { GuardedPlugin } from './guarded-plugin.js';
+import { judgePlacement, readHelperThreads, threadIds } from './helper-threads.js';
 import { PLUGIN_CALLS, WORD_CALL } from './host-layout.js';
 import type { HostEvent, HostFacts, HostOptions } from './host-message.js';
 import { PluginHostLoop } from './plugin-host-loop.js';
@@ -40,6 +41,7 @@ function runHost(options: HostOptions, link: SharedLink): void {
   const guarded = new GuardedPlugin(plugin, link.memory.int32, trace);
   const logger = openPluginLogger({ fd: LOG_FD });
   const devices = guarded.init(logger);
+  const threadsBefore = threadIds();
   const emulator = emulatorFacts(plugin.library);
   requireDeviceMemory(options, emulator !== undefined, absence);
   const gpu = context && new GpuSide(context, options.unpack, options.chunkBytes);
@@ -66,6 +68,8 @@ function runHost(options: HostOptions, link: SharedLink): void {
       pages: emulator?.pages(options.gpu) ?? 0,
       freePages: emulator?.freePages(options.gpu) ?? 0,
     }),
+    placement: () =>
+      judgePlacement(readHelperThreads(threadsBefore), bindingTexts(), namesOf(devices)),
     hasParent: () => process.ppid === parentPid,
   });
   const facts: HostFacts = {
@@ -115,12 +119,24 @@ function makeContextCurrent(gpu: number): GpuContext {
 function deviceOf(devices: readonly DeviceProperties[], nic: string, path: string): number {
   const dev = devices.findIndex((device) => device['name'] === nic);
   if (dev >= 0) return dev;
-  const present = devices.map((device) => String(device['name'])).join(', ');
+  const present = namesOf(devices).join(', ');
   throw new TcpxError(
     'ERR_CAP_NET_DEVICE',
     `interface ${nic}: not among the devices of ${path} (${present})`,
     { facts: { nic, present } },
   );
+}
+
+function namesOf(devices: readonly DeviceProperties[]): string[] {
+  return devices.map((device) => String(device['name']));
+}
+
+function bindingTexts() {
+  const variables = processEnvironment();
+  return {
+    tx: variables['NCCL_GPUDIRECTTCPX_TX_BINDINGS'] ?? '',
+    rx: variables['NCCL_GPUDIRECTTCPX_RX_BINDINGS'] ?? '',
+  };
 }
 
 const link = SharedLink.open(SHARED_FD);

@@ -252,6 +252,7 @@ export class RailSet {
       threads: values['tcpx.threads'],
       steeringWaitUs: values['tcpx.steeringWaitUs'],
       ctrlInterface: values['session.ctrlInterface'],
+      txBindings: values['lane.bindings'],
       pluginPath: values['plugin.path'],
       isSameHostAllowed,
     };
