@@ -77,9 +77,10 @@ tcpx_benches() {
   # shellcheck disable=SC2086
   for flags in '--nics eth1' '--nics eth1 --op read' '--nics eth1,eth2,eth3,eth4' \
     '--nics eth1,eth2,eth3,eth4 --op read' '--nics eth1 --unpack d2d' '--nics eth1 --unpack host' \
-    '--nics eth1 --host-recv' '--nics eth1 --send-from region'; do
+    '--nics eth1 --host-recv' '--nics eth1 --send-from region' '--nics eth1 --block 16KiB'; do
     tcpx_bench 0 $vram $flags || failed=1
   done
+  tcpx_bench 0 --memory vram --nics eth1 --op pingpong --size 4KiB --iters 500 || failed=1
   # Nothing unpacks: every iteration is wrong, and the answer is no.
   # shellcheck disable=SC2086
   tcpx_bench 1 $vram --nics eth1 --unpack none || failed=1

@@ -4,7 +4,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { isTcpxError } from '../../src/base/errors.js';
-import type { Region } from '../../src/memory/region.js';
 import { fillPattern, verifyPattern } from '../../src/memory/pattern.js';
 import type { TcpxReceipt } from '../../src/engine/tcpx/tcpx-receipt.js';
 import {
@@ -14,12 +13,11 @@ import {
   type SideOptions,
   type TcpxPair,
 } from './tcpx-pair.js';
-import type { TcpxProvider } from '../../src/engine/tcpx/tcpx-provider.js';
-import { type VramWay, VramWorld } from './vram-world.js';
+import { type Kind, makePlace, wholeBlocks } from './vram-place.js';
+import { VramWorld } from './vram-world.js';
 
 const MIB = 1024 * 1024;
 const CUDA: SideOptions = { plugin: { TCPX_EMU_MEMORY: 'cuda' } };
-type Kind = VramWay | 'dram';
 
 let world: VramWorld;
 before(() => {
@@ -30,48 +28,6 @@ after(async () => {
   world.close();
 });
 
-/** Registered memory of any kind, filled and checked where it lies. */
-interface Place {
-  readonly region: Region;
-  readonly bytes: number;
-  fill(seed: number): void;
-  mismatches(seed: number): number;
-  release(): Promise<void>;
-}
-
-async function makePlace(provider: TcpxProvider, kind: Kind, bytes: number): Promise<Place> {
-  if (kind === 'dram') {
-    const memory = provider.allocate(bytes);
-    const view = new Uint8Array(memory.buffer);
-    const region = await provider.register(memory);
-    return {
-      region,
-      bytes,
-      fill: (seed) => fillPattern(view, seed, 0),
-      mismatches: (seed) => verifyPattern(view, seed, 0).count,
-      release: () => provider.deregister(region),
-    };
-  }
-  const memory = world.allocate(bytes, kind);
-  const region = await provider.register({ device: 0, addr: memory.addr, bytes });
-  return {
-    region,
-    bytes,
-    fill: (seed) => world.fill(memory, seed),
-    mismatches: (seed) => world.mismatches(memory, seed),
-    release: async () => {
-      await provider.deregister(region);
-      memory.free();
-    },
-  };
-}
-
-function wholeBlocks(local: Place, remote: Place) {
-  const { region, bytes } = local;
-  const { descriptor } = remote.region;
-  return [{ local: region, localOffset: 0, remote: descriptor, remoteOffset: 0, bytes }];
-}
-
 /** Written there, read back, both verified; the receipts of the two. */
 async function moveBoth(
   pair: TcpxPair,
@@ -79,8 +35,8 @@ async function moveBoth(
   seed: number,
   kinds: readonly [Kind, Kind] = ['ipc', 'ipc'],
 ): Promise<readonly [TcpxReceipt, TcpxReceipt]> {
-  const local = await makePlace(pair.initiator, kinds[0], bytes);
-  const remote = await makePlace(pair.target, kinds[1], bytes);
+  const local = await makePlace(world, pair.initiator, kinds[0], bytes);
+  const remote = await makePlace(world, pair.target, kinds[1], bytes);
   const blocks = wholeBlocks(local, remote);
   local.fill(seed);
   remote.fill(seed + 100);
@@ -230,8 +186,8 @@ describe('tcpx vram: bytes arrive as sent, written and read', () => {
 
   test('tcpx vram: unpack none moves nothing, verification fails', async () => {
     const pair = await openPair({ ...CUDA, settings: { 'tcpx.unpack': 'none' } });
-    const local = await makePlace(pair.initiator, 'ipc', MIB);
-    const remote = await makePlace(pair.target, 'ipc', MIB);
+    const local = await makePlace(world, pair.initiator, 'ipc', MIB);
+    const remote = await makePlace(world, pair.target, 'ipc', MIB);
     local.fill(1);
     remote.fill(2);
     await pair.session.write(wholeBlocks(local, remote)).done;
@@ -261,7 +217,7 @@ describe('tcpx vram: ways into the plugin processes', () => {
       const part = { addr: whole.addr + offset, bytes: 7 * MIB + 1, free: () => undefined };
       const { addr, bytes } = part;
       const region = await pair.initiator.register({ device: 0, addr, bytes });
-      const remote = await makePlace(pair.target, 'ipc', bytes);
+      const remote = await makePlace(world, pair.target, 'ipc', bytes);
       world.fill(whole, 31);
       const block = { local: region, localOffset: 0, remote: remote.region.descriptor };
       const blocks = [{ ...block, remoteOffset: 0, bytes }];
@@ -288,7 +244,7 @@ describe('tcpx vram: ways into the plugin processes', () => {
       const local = await Promise.all(
         parts.map(({ addr, bytes }) => pair.initiator.register({ device: 0, addr, bytes })),
       );
-      const remote = await makePlace(pair.target, 'ipc', 2 * (MIB + 1));
+      const remote = await makePlace(world, pair.target, 'ipc', 2 * (MIB + 1));
       world.fill(whole, 3);
       const blocks = local.map((region, index) => ({
         local: region,
@@ -316,7 +272,7 @@ describe('tcpx vram: ways into the plugin processes', () => {
       const memory = world.allocate(bytes);
       const { addr } = memory;
       const region = await pair.initiator.register({ device: 0, addr, bytes });
-      const remote = await makePlace(pair.target, 'ipc', bytes);
+      const remote = await makePlace(world, pair.target, 'ipc', bytes);
       const sourceReady = world.fillLater(memory, 21);
       const block = { local: region, localOffset: 0, remote: remote.region.descriptor };
       await pair.session.write([{ ...block, remoteOffset: 0, bytes }], { sourceReady }).done;
@@ -346,15 +302,15 @@ describe('tcpx vram: what goes wrong', () => {
     await pair.close();
   });
 
-  test('tcpx vram: a GPU that faults fails the transfer, the next one has new processes', async (t) => {
+  test('tcpx vram: a GPU that faults fails the transfer, the next has new processes', async (t) => {
     if (world.isReal) {
       t.skip('needs the stand-in for libcuda, which faults on demand');
       return;
     }
     const fault = { ...CUDA.plugin, FAKE_CUDA_FAULT_AT: '20' };
     const pair = await openPair({}, { initiator: CUDA, target: { plugin: fault } });
-    const local = await makePlace(pair.initiator, 'ipc', 32 * MIB);
-    const remote = await makePlace(pair.target, 'ipc', 32 * MIB);
+    const local = await makePlace(world, pair.initiator, 'ipc', 32 * MIB);
+    const remote = await makePlace(world, pair.target, 'ipc', 32 * MIB);
     local.fill(8);
     const starts = pair.target.rails.starts;
     const failed = pair.session.write(wholeBlocks(local, remote)).done;
@@ -375,8 +331,8 @@ describe('tcpx vram: what goes wrong', () => {
     const pair = await openPair({ ...CUDA, settings: { 'session.nics': 'eth1,eth2' } });
     const bytes = 16 * MIB;
     for (const way of ['ipc', 'vmm', 'pool'] as const) {
-      const local = await makePlace(pair.initiator, way, bytes);
-      const remote = await makePlace(pair.target, way, bytes);
+      const local = await makePlace(world, pair.initiator, way, bytes);
+      const remote = await makePlace(world, pair.target, way, bytes);
       const blocks = wholeBlocks(local, remote);
       local.fill(5);
       await pair.session.write(blocks).done;
