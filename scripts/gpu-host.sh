@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # Runs the GPU tests and the GPU benchmark on a host that has neither Node nor a network, from what
 # `npm run pack:gpu-host` made. Words after the name choose the steps: test, bench, transfers (the
-# part of bench that moves GPU memory over TCP), sweep, tune (default: test bench). Exit: the first failed step's.
+# part of bench that moves GPU memory over TCP), tcpx (GPU memory through the plugin emulator: its
+# tests and a benchmark; needs cc), sweep, tune (default: test bench). Exit: the first failed step's.
 set -u
 
 root=$(cd "$(dirname "$0")/.." && pwd)
-pack=$root/build/gpu-host
+pack=${GPU_HOST_PACK:-$root/build/gpu-host}
 logs=${OUT:-$pack/logs}
 steps=${*:-test bench}
 
@@ -45,6 +46,50 @@ note() {
   if [ "$status" -eq 0 ]; then status=$1; fi
 }
 
+emulator=$app/build/native/libnccl-net-tcpx-emulator.so
+emulated_nics='eth1,addr=127.0.0.11;eth2,addr=127.0.0.12;eth3,addr=127.0.0.13;eth4,addr=127.0.0.14'
+
+# One benchmark over the emulator; the first word is the exit status that it should have.
+tcpx_bench() {
+  local expected=$1
+  shift
+  echo "-- tcpx bench loopback --provider tcpx $*"
+  TCPX_EMU_NICS=$emulated_nics TCPX_EMU_SETUP_STEP_MICROS=1000 \
+    timeout 60 node "$app/bin/tcpx.js" bench loopback --provider tcpx --plugin "$emulator" "$@"
+  local seen=$?
+  echo "-- exit $seen, expected $expected"
+  [ "$seen" -eq "$expected" ]
+}
+
+# The C program over the same emulator, sending and receiving GPU memory.
+c_driver() {
+  echo "-- nccl-net-driver $*"
+  TCPX_EMU_NICS=$emulated_nics TCPX_EMU_SETUP_STEP_MICROS=1000 TCPX_EMU_SAME_HOST=1 \
+    TCPX_EMU_MEMORY=cuda NCCL_DYNAMIC_CHUNK_SIZE=524288 \
+    NCCL_GPUDIRECTTCPX_PROGRAM_FLOW_STEERING_WAIT_MICROS=1000 \
+    timeout 60 "$app/build/native/nccl-net-driver" --plugin "$emulator" --memory cuda \
+    --bytes 67108864 --message 524288 --iters 10 --warmup 5 "$@"
+}
+
+tcpx_benches() {
+  local failed=0
+  local vram='--memory vram --size 64MiB --iters 10'
+  # shellcheck disable=SC2086
+  for flags in '--nics eth1' '--nics eth1 --op read' '--nics eth1,eth2,eth3,eth4' \
+    '--nics eth1,eth2,eth3,eth4 --op read' '--nics eth1 --unpack d2d' '--nics eth1 --unpack host' \
+    '--nics eth1 --host-recv' '--nics eth1 --send-from region' '--nics eth1 --block 16KiB'; do
+    tcpx_bench 0 $vram $flags || failed=1
+  done
+  tcpx_bench 0 --memory vram --nics eth1 --op pingpong --size 4KiB --iters 500 || failed=1
+  # Nothing unpacks: every iteration is wrong, and the answer is no.
+  # shellcheck disable=SC2086
+  tcpx_bench 1 $vram --nics eth1 --unpack none || failed=1
+  tcpx_bench 0 --memory dram --size 64MiB --iters 10 --nics eth1 || failed=1
+  c_driver --nics 1 || failed=1
+  c_driver --nics 4 || failed=1
+  return "$failed"
+}
+
 for step in $steps; do
   echo "== $step"
   case $step in
@@ -65,13 +110,25 @@ for step in $steps; do
       note $?
       cat "$logs/$step.txt"
       ;;
+    tcpx)
+      {
+        node "$app/dist/scripts/build-native.js" &&
+          timeout 280 node --test --test-concurrency=1 --test-reporter=spec \
+            "$app/dist/src/ffi/cuda/gpu-memory.test.js" "$app/dist/test/native/tcpx-vram.test.js"
+      } >"$logs/tcpx-vram.txt" 2>&1
+      note $?
+      tail -n 80 "$logs/tcpx-vram.txt"
+      tcpx_benches >"$logs/tcpx-bench.txt" 2>&1
+      note $?
+      cat "$logs/tcpx-bench.txt"
+      ;;
     tune)
       node "$app/dist/scripts/bench-gpu.js" --tune >"$logs/tune-gpu.txt" 2>&1
       note $?
       cat "$logs/tune-gpu.txt"
       ;;
     *)
-      echo "gpu-host: no step $step; there are test, bench, transfers, sweep, tune" >&2
+      echo "gpu-host: no step $step; there are test, bench, transfers, tcpx, sweep, tune" >&2
       note 2
       ;;
   esac

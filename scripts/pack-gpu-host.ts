@@ -1,5 +1,6 @@
 // `npm run pack:gpu-host`: makes build/gpu-host/, all that a GPU host without Node and network
-// needs to run GPU tests and benchmark: a stripped node, koffi for Linux x86-64, dist, the PTX.
+// needs to run GPU tests and benchmarks: a stripped node, koffi for Linux x86-64, dist, the PTX,
+// and the C sources of the plugin emulator.
 
 import { execFileSync } from 'node:child_process';
 import { copyFileSync, cpSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
@@ -17,7 +18,9 @@ const APP_PATHS = [
   'bin',
   'dist/src',
   'dist/scripts',
+  'dist/test',
   'kernels',
+  'native',
   'scripts/nccl-socket.py',
 ];
 const MODULE_PATHS = [

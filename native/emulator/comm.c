@@ -76,6 +76,7 @@ int comm_close(void *opaque) {
   struct comm *comm = opaque;
   if (comm == NULL) return NET_OK;
   if (!comm->is_send && comm->pool != NULL) give_back_pages(comm);
+  workers_end(comm);
   if (comm->control_fd >= 0) close(comm->control_fd);
   for (int i = 0; i < comm->socket_count; i++) {
     struct data_socket *socket = &comm->sockets[i];

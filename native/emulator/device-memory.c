@@ -2,11 +2,11 @@
 // Copies run on a stream of our own that does not wait for the default stream: a collective kernel
 // that waits for these very bytes may occupy that one.
 
-#include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
+#include "../symbols.h"
 #include "emulator.h"
 
 enum { STREAM_NON_BLOCKING = 1, HOST_PORTABLE = 1, HOST_DEVICE_MAP = 2 };
@@ -36,8 +36,8 @@ static struct { void *context, *stream; } gpus[GPUS_MAX];
 static pthread_mutex_t gpus_lock = PTHREAD_MUTEX_INITIALIZER;
 static _Thread_local int chosen_gpu = -1;
 
-static bool load_symbols(void *library) {
-  const struct { void *slot; const char *name; } symbols[] = {
+static bool load_cuda(void *library) {
+  const struct symbol symbols[] = {
       {&cuda.init, "cuInit"},
       {&cuda.device_count, "cuDeviceGetCount"},
       {&cuda.device_get, "cuDeviceGet"},
@@ -56,12 +56,7 @@ static bool load_symbols(void *library) {
       {&cuda.stream_create, "cuStreamCreate"},
       {&cuda.stream_sync, "cuStreamSynchronize"},
   };
-  for (size_t i = 0; i < sizeof symbols / sizeof symbols[0]; i++) {
-    void *symbol = dlsym(library, symbols[i].name);
-    if (symbol == NULL) return false;
-    memcpy(symbols[i].slot, &symbol, sizeof symbol);
-  }
-  return true;
+  return LOAD_SYMBOLS(library, symbols) == NULL;
 }
 
 bool device_open(enum memory_mode mode) {
@@ -69,7 +64,7 @@ bool device_open(enum memory_mode mode) {
   const char *path = settings_text("TCPX_EMU_LIBCUDA");
   void *library = dlopen(path != NULL ? path : "libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
   int count = 0;
-  is_cuda = library != NULL && load_symbols(library) && cuda.init(0) == 0 &&
+  is_cuda = load_cuda(library) && cuda.init(0) == 0 &&
             cuda.device_count(&count) == 0 && count > 0;
   if (!is_cuda && mode == MEMORY_CUDA) {
     WARN("no cuDevices found");

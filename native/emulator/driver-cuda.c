@@ -1,10 +1,10 @@
 // GPU memory of the driver, where the plugin works with a GPU: its own context on device 0, a
 // buffer to send from, and copies both ways. Without a GPU all of it is plain memory.
 
-#include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "../symbols.h"
 #include "driver.h"
 
 static struct {
@@ -18,8 +18,8 @@ static struct {
 } cuda;
 static bool is_open;
 
-static void load_symbols(void *library) {
-  const struct { void *slot; const char *name; } symbols[] = {
+static void load_cuda(void *library) {
+  const struct symbol symbols[] = {
       {&cuda.init, "cuInit"},
       {&cuda.device_get, "cuDeviceGet"},
       {&cuda.primary_retain, "cuDevicePrimaryCtxRetain"},
@@ -28,11 +28,8 @@ static void load_symbols(void *library) {
       {&cuda.copy_in, "cuMemcpyHtoD_v2"},
       {&cuda.copy_out, "cuMemcpyDtoH_v2"},
   };
-  for (size_t i = 0; i < sizeof symbols / sizeof symbols[0]; i++) {
-    void *symbol = library == NULL ? NULL : dlsym(library, symbols[i].name);
-    if (symbol == NULL) die(EXIT_SETUP, "a GPU plugin, but libcuda has no %s", symbols[i].name);
-    memcpy(symbols[i].slot, &symbol, sizeof symbol);
-  }
+  const char *missing = LOAD_SYMBOLS(library, symbols);
+  if (missing != NULL) die(EXIT_SETUP, "a GPU plugin, but libcuda has no %s", missing);
 }
 
 static void check_cuda(int result, const char *call) {
@@ -45,7 +42,7 @@ void cuda_open(void) {
   check(plugin->get_properties(0, &properties), "getProperties");
   if ((properties.ptr_support & PTR_CUDA) == 0 || options.memory_type != PTR_CUDA) return;
   const char *path = getenv("TCPX_EMU_LIBCUDA");
-  load_symbols(dlopen(path != NULL ? path : "libcuda.so.1", RTLD_NOW));
+  load_cuda(dlopen(path != NULL ? path : "libcuda.so.1", RTLD_NOW));
   int device = 0;
   void *context = NULL;
   check_cuda(cuda.init(0), "cuInit");

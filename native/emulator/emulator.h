@@ -216,6 +216,7 @@ struct comm {
   bool is_gpu_unbound;
   int budget_taken;
   struct traffic traffic;
+  struct workers *workers;  // none before its first chunk
   uint64_t progress_ns, warned_ns;
   char flow[96];
 };
@@ -246,6 +247,11 @@ struct comm *comm_create(bool is_send, struct nic *nic, int gpu, int socket_coun
 void comm_connected(struct comm *comm);
 void comm_make_unpack_queue(struct comm *comm, struct net_device_handle *device);
 int comm_close(void *comm);
+
+// Threads that stand on the bound cores of a comm's NIC.
+void workers_read(void);
+void workers_start(struct comm *comm);
+void workers_end(struct comm *comm);
 
 int request_isend(void *comm, void *data, int size, int tag, void *mhandle, void **request);
 int request_irecv(void *comm, int n, void **data, int *sizes, int *tags, void **mhandles,

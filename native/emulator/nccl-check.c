@@ -2,13 +2,14 @@
 // net plugin the environment names. Each rank claims another host, so that NCCL uses the network.
 // Opens libnccl.so.2 and libcuda.so.1 at run time; a line per size, exit 0 when all is right.
 
-#include <dlfcn.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "../symbols.h"
 
 enum { RANKS = 2, TYPE_INT32 = 2, OP_SUM = 0, STREAM_NON_BLOCKING = 1 };
 
@@ -49,42 +50,39 @@ static void fail(const char *what, int result) {
 
 #define CHECK(call) do { int result = (call); if (result != 0) fail(#call, result); } while (0)
 
-static void *open_library(const char *name) {
+static void load_from(const char *name, const struct symbol *symbols, size_t count) {
   void *library = dlopen(name, RTLD_NOW | RTLD_GLOBAL);
-  if (library != NULL) return library;
-  fprintf(stderr, "nccl-check: %s\n", dlerror());
+  const char *missing = load_symbols(library, symbols, count);
+  if (missing == NULL) return;
+  if (library == NULL) fprintf(stderr, "nccl-check: %s\n", dlerror());
+  else fprintf(stderr, "nccl-check: %s has no %s\n", name, missing);
   _exit(3);
 }
 
-static void load(void *library, void *slot, const char *name) {
-  void *symbol = dlsym(library, name);
-  if (symbol == NULL) {
-    fprintf(stderr, "nccl-check: no %s\n", name);
-    _exit(3);
-  }
-  memcpy(slot, &symbol, sizeof symbol);
-}
-
 static void load_all(void) {
-  void *library = open_library("libcuda.so.1");
-  load(library, &cuda.init, "cuInit");
-  load(library, &cuda.device_get, "cuDeviceGet");
-  load(library, &cuda.primary_retain, "cuDevicePrimaryCtxRetain");
-  load(library, &cuda.set_current, "cuCtxSetCurrent");
-  load(library, &cuda.mem_alloc, "cuMemAlloc_v2");
-  load(library, &cuda.copy_in, "cuMemcpyHtoD_v2");
-  load(library, &cuda.copy_out, "cuMemcpyDtoH_v2");
-  load(library, &cuda.stream_create, "cuStreamCreate");
-  load(library, &cuda.stream_sync, "cuStreamSynchronize");
-  library = open_library("libnccl.so.2");
-  load(library, &nccl.get_version, "ncclGetVersion");
-  load(library, &nccl.get_unique_id, "ncclGetUniqueId");
-  load(library, &nccl.init_rank, "ncclCommInitRank");
-  load(library, &nccl.send, "ncclSend");
-  load(library, &nccl.receive, "ncclRecv");
-  load(library, &nccl.all_reduce, "ncclAllReduce");
-  load(library, &nccl.destroy, "ncclCommDestroy");
-  load(library, &nccl.last_error, "ncclGetLastError");
+  const struct symbol cuda_symbols[] = {
+      {&cuda.init, "cuInit"},
+      {&cuda.device_get, "cuDeviceGet"},
+      {&cuda.primary_retain, "cuDevicePrimaryCtxRetain"},
+      {&cuda.set_current, "cuCtxSetCurrent"},
+      {&cuda.mem_alloc, "cuMemAlloc_v2"},
+      {&cuda.copy_in, "cuMemcpyHtoD_v2"},
+      {&cuda.copy_out, "cuMemcpyDtoH_v2"},
+      {&cuda.stream_create, "cuStreamCreate"},
+      {&cuda.stream_sync, "cuStreamSynchronize"},
+  };
+  const struct symbol nccl_symbols[] = {
+      {&nccl.get_version, "ncclGetVersion"},
+      {&nccl.get_unique_id, "ncclGetUniqueId"},
+      {&nccl.init_rank, "ncclCommInitRank"},
+      {&nccl.send, "ncclSend"},
+      {&nccl.receive, "ncclRecv"},
+      {&nccl.all_reduce, "ncclAllReduce"},
+      {&nccl.destroy, "ncclCommDestroy"},
+      {&nccl.last_error, "ncclGetLastError"},
+  };
+  load_from("libcuda.so.1", cuda_symbols, sizeof cuda_symbols / sizeof cuda_symbols[0]);
+  load_from("libnccl.so.2", nccl_symbols, sizeof nccl_symbols / sizeof nccl_symbols[0]);
 }
 
 static int32_t word_at(size_t index, int of_rank, int round) {
@@ -108,6 +106,11 @@ static void check_words(const char *what, int32_t *host, uint64_t device, size_t
   fflush(stdout);
 }
 
+static void finish(int result, const char *what) {
+  if (result != 0) fail(what, result);
+  CHECK(cuda.stream_sync(stream));
+}
+
 static void run_size(size_t count, int round, int32_t *host, uint64_t source, uint64_t target) {
   const void *from = (const void *)(uintptr_t)source;
   void *to = (void *)(uintptr_t)target;
@@ -115,13 +118,11 @@ static void run_size(size_t count, int round, int32_t *host, uint64_t source, ui
   CHECK(cuda.copy_in(source, host, count * 4));
   // One after the other: a lone send or receive needs no group.
   for (int turn = 0; turn < RANKS; turn++) {
-    if (turn == rank) CHECK(nccl.send(from, count, TYPE_INT32, 1 - rank, comm, stream));
-    else CHECK(nccl.receive(to, count, TYPE_INT32, 1 - rank, comm, stream));
-    CHECK(cuda.stream_sync(stream));
+    if (turn == rank) finish(nccl.send(from, count, TYPE_INT32, 1 - rank, comm, stream), "send");
+    else finish(nccl.receive(to, count, TYPE_INT32, 1 - rank, comm, stream), "receive");
   }
   check_words("send/recv", host, target, count, round);
-  CHECK(nccl.all_reduce(from, to, count, TYPE_INT32, OP_SUM, comm, stream));
-  CHECK(cuda.stream_sync(stream));
+  finish(nccl.all_reduce(from, to, count, TYPE_INT32, OP_SUM, comm, stream), "all-reduce");
   check_words("all-reduce", host, target, count, round);
 }
 

@@ -34,6 +34,7 @@ static int plugin_init(net_logger logger) {
     return NET_INTERNAL;
   }
   if (!device_open(settings.memory) || !nics_find()) return NET_INTERNAL;
+  workers_read();
   return NET_OK;
 }
 

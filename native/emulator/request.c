@@ -63,7 +63,8 @@ int request_irecv(void *comm, int n, void **data, int *sizes, int *tags, void **
   return NET_OK;
 }
 
-static void strike(struct comm *comm) {
+// NET_OK where the fault, if any, is one that shows later.
+static int strike(struct comm *comm) {
   const char *nic = comm->nic->name;
   if (fault_hits(FAULT_CRASH, nic, comm->messages)) raise(SIGSEGV);
   if (fault_hits(FAULT_HANG, nic, comm->messages)) {
@@ -72,12 +73,15 @@ static void strike(struct comm *comm) {
   if (fault_hits(FAULT_PEER_CLOSED, nic, comm->messages)) {
     for (int i = 0; i < comm->socket_count; i++) shutdown(comm->sockets[i].fd, SHUT_RDWR);
     shutdown(comm->control_fd, SHUT_RDWR);
+    comm->is_control_closed = true;
+    return NET_SYSTEM;
   }
   if (fault_hits(FAULT_SOCKET_DEATH, nic, comm->messages)) {
     for (int i = 0; i < comm->socket_count; i++) {
       if (!comm->sockets[i].is_dead) socket_die(comm, i, "poll(0)", EIO);
     }
   }
+  return NET_OK;
 }
 
 static void warn_if_slow(struct comm *comm) {
@@ -103,8 +107,9 @@ int request_test(void *opaque, int *done, int *sizes) {
   }
   struct comm *comm = request->comm;
   *done = 0;
-  strike(comm);
-  int result = comm->is_send ? send_progress(comm) : receive_progress(comm);
+  int result = strike(comm);
+  if (result != NET_OK) return result;
+  result = comm->is_send ? send_progress(comm) : receive_progress(comm);
   warn_if_slow(comm);
   if (result == NET_INTERNAL || comm->done == comm->active) return result;
   if (request != &comm->ring[comm->done % DEPTH]) {
@@ -157,6 +162,7 @@ int request_consumed(void *opaque, int n, void *opaque_request) {
 }
 
 struct task *socket_push(struct data_socket *socket, struct request *request, uint32_t size) {
+  workers_start(request->comm);
   struct task *task = &socket->tasks[(socket->first + socket->count) % TASKS_MAX];
   socket->count++;
   *task = (struct task){request, size, 0, (uint32_t)request->offset};

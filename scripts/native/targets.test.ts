@@ -8,7 +8,7 @@ test('native targets: each C file of native/ belongs to exactly one output', () 
     'native/emulator/plugin.c',
     'native/emulator/driver.c',
     'native/emulator/driver-plugin.c',
-    'native/emulator/fake-cuda.c',
+    'native/fake-cuda/memory.c',
     'native/emulator/nccl-check.c',
     'native/logger/logger.c',
   ];

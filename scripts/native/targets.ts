@@ -21,8 +21,9 @@ export function nativeTargets(paths: readonly string[]): NativeTarget[] {
   const headers = paths.filter((path) => path.endsWith('.h')).sort();
   const inEmulator = paths
     .filter((path) => /^native\/emulator\/[^/]+\.c$/.test(path))
-    .filter((path) => !/\/(fake-cuda|nccl-check)\.c$/.test(path))
+    .filter((path) => !path.endsWith('/nccl-check.c'))
     .sort();
+  const inFake = paths.filter((path) => /^native\/fake-cuda\/[^/]+\.c$/.test(path)).sort();
   const isDriver = (path: string) => /\/driver[^/]*\.c$/.test(path);
   const target = (name: string, sources: readonly string[], flags: readonly string[]) => ({
     name,
@@ -38,7 +39,7 @@ export function nativeTargets(paths: readonly string[]): NativeTarget[] {
       [...SHARED, ...HIDDEN],
     ),
     target('nccl-net-driver', inEmulator.filter(isDriver), []),
-    target('libfake-cuda.so', ['native/emulator/fake-cuda.c'], SHARED),
+    target('libfake-cuda.so', inFake, SHARED),
     target('nccl-check', ['native/emulator/nccl-check.c'], []),
     target('libtcpx-logger.so', ['native/logger/logger.c'], [...SHARED, ...HIDDEN]),
   ];

@@ -36,6 +36,30 @@ test('config: flag wins over option, option over environment, own name over alia
   assert.equal(loadConfig({ environment: alias }).values['flow.chunkBytes'], 32768);
 });
 
+test('config: names that users of other tools have set are understood', () => {
+  const environment = {
+    UCCL_TCPX_PERF_SIZE: '67108864',
+    UCCL_TCPX_PERF_ITERS: '10',
+    NCCL_P2P_NET_CHUNKSIZE: '262144',
+    UCCL_TCPX_NUM_CHANNELS: '2',
+    UCCL_TCPX_MAX_SEND_INFLIGHT: '8',
+    UCCL_TCPX_BOOTSTRAP_PORT_BASE: '20000',
+    UCCL_TCPX_PLUGIN_PATH: '/opt/x.so',
+    UCCL_TCPX_DEBUG: '1',
+    UCCL_TCPX_UNPACK_IMPL: 'd2d',
+  };
+  const { values } = loadConfig({ environment });
+  assert.equal(values['bench.sizeBytes'], 67_108_864);
+  assert.equal(values['bench.iterations'], 10);
+  assert.equal(values['flow.chunkBytes'], 262_144);
+  assert.equal(values['flow.channels'], 2);
+  assert.equal(values['tcpx.sendWindow'], 8);
+  assert.equal(values['session.port'], 20_000);
+  assert.equal(values['plugin.path'], '/opt/x.so');
+  assert.equal(values['tcpx.debug'], true);
+  assert.equal(values['tcpx.unpack'], 'd2d');
+});
+
 test('config: an empty variable counts as absent', () => {
   assert.equal(originOf({ environment: { NIXL_TCPX_FLOW_CHUNK_BYTES: '' } }), 'default');
 });

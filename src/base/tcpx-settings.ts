@@ -64,6 +64,15 @@ export const TCPX_SETTINGS = {
       'region for host memory below 2 GiB, where a registration only records.',
     cost: 'ring costs a copy; region registers each region with each channel.',
   },
+  'tcpx.gatherBytes': {
+    kind: 'bytes',
+    fallback: 262_144,
+    minimum: 0,
+    maximum: 67_108_864,
+    flag: 'gather',
+    summary: 'Blocks up to this size share messages of chunk size; 0: each has its own.',
+    cost: 'Gathered blocks are copied into the send ring; single ones cost a message each.',
+  },
   'tcpx.sockets': {
     kind: 'count',
     fallback: 2,

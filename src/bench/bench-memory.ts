@@ -1,7 +1,8 @@
 // What a benchmark moves: host memory, or memory of a GPU that is filled and verified there, so
 // that checking costs no copy. Both ends of a run have the same kind.
 
-import { type Engine, GpuBuffer, type RegionSource } from '../engine/internal.js';
+import { isTcpxError, TcpxError } from '../base/errors.js';
+import { type DeviceRange, type Engine, GpuBuffer, type RegionSource } from '../engine/internal.js';
 import { fillPattern, findMismatch } from './pattern.js';
 
 export type MemoryKind = 'dram' | 'vram';
@@ -32,10 +33,13 @@ export function allocateBenchMemory(
 }
 
 function hostMemory(engine: Engine, bytes: number): BenchMemory {
-  const view = new Uint8Array(engine.allocate(bytes, 'prefer-huge').buffer);
+  return hostMemoryOver(new Uint8Array(engine.allocate(bytes, 'prefer-huge').buffer));
+}
+
+export function hostMemoryOver(view: Uint8Array): BenchMemory {
   return {
     kind: 'dram',
-    bytes,
+    bytes: view.length,
     source: view,
     view,
     fill: (offset, count, position, seed) =>
@@ -47,8 +51,11 @@ function hostMemory(engine: Engine, bytes: number): BenchMemory {
   };
 }
 
-function gpuMemory(gpu: number, bytes: number): BenchMemory {
-  const buffer = new GpuBuffer(gpu, bytes);
+export function gpuMemory(
+  gpu: number,
+  bytes: number,
+): BenchMemory & { readonly source: DeviceRange } {
+  const buffer = allocateGpu(gpu, bytes);
   return {
     kind: 'vram',
     bytes,
@@ -60,4 +67,14 @@ function gpuMemory(gpu: number, bytes: number): BenchMemory {
       buffer.findMismatch(offset, count, seed, position),
     free: () => buffer.free(),
   };
+}
+
+function allocateGpu(gpu: number, bytes: number): GpuBuffer {
+  try {
+    return new GpuBuffer(gpu, bytes);
+  } catch (error) {
+    if (!isTcpxError(error, 'ERR_CAP_GPU')) throw error;
+    const hint = 'memory vram needs an NVIDIA GPU and its driver; --memory dram moves host memory';
+    throw new TcpxError('ERR_CAP_GPU', `${hint} (${error.message})`, { cause: error });
+  }
 }

@@ -26,6 +26,8 @@ export type BenchMessage =
       readonly mismatchAt: number;
       /** Of the target's NICs; −1 or absent where there is no such counter. */
       readonly devmemPackets?: number;
+      /** Whether the plugin's helper threads are on the bound cores: a verdict and its reason. */
+      readonly threads?: string;
     }
   /** Answer pings in the given region of the initiator until `count` have come. */
   | {
@@ -46,6 +48,7 @@ const isOptionalIndex: Check = (field) => field === undefined || isIndex(field);
 const isTime: Check = (field) => typeof field === 'number' && field >= 0;
 const isFlag: Check = (field) => typeof field === 'boolean';
 const isText: Check = (field) => typeof field === 'string';
+const isOptionalText: Check = (field) => field === undefined || isText(field);
 const isMemory: Check = (field) => field === 'dram' || field === 'vram';
 const isObject: Check = (field) => typeof field === 'object' && field !== null;
 
@@ -56,7 +59,12 @@ const FIELDS: Readonly<Record<BenchMessage['kind'], Readonly<Record<string, Chec
   prepare: { seed: isCount, isFill: isFlag },
   prepared: { cpuUs: isTime, devmemPackets: isOptionalIndex },
   check: { seed: isCount, isVerify: isFlag },
-  checked: { cpuUs: isTime, mismatchAt: isIndex, devmemPackets: isOptionalIndex },
+  checked: {
+    cpuUs: isTime,
+    mismatchAt: isIndex,
+    devmemPackets: isOptionalIndex,
+    threads: isOptionalText,
+  },
   pong: { region: isDescriptor, count: isCount, bytes: isSize },
   ponging: {},
   failed: { reason: isText },
@@ -108,6 +116,7 @@ export class BenchDialogue {
   readonly #send: (message: BenchMessage) => void;
   #onAnswer: ((message: BenchMessage) => void) | undefined;
   #onFailure: ((error: TcpxError) => void) | undefined;
+  #failure: TcpxError | undefined;
 
   constructor(send: (message: BenchMessage) => void) {
     this.#send = send;
@@ -122,7 +131,9 @@ export class BenchDialogue {
     this.#onAnswer = undefined;
   }
 
+  /** Nothing is answered any more: the question that waits fails, and every later one. */
   fail(error: TcpxError): void {
+    this.#failure = error;
     this.#onFailure?.(error);
     this.#onFailure = undefined;
   }
@@ -132,6 +143,7 @@ export class BenchDialogue {
     kind: K,
     timeoutMs: number,
   ): Promise<Extract<BenchMessage, { kind: K }>> {
+    if (this.#failure !== undefined) throw this.#failure;
     const answer = await new Promise<BenchMessage>((resolve, reject) => {
       const timer = setTimeout(
         () =>

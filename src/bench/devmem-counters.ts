@@ -2,15 +2,13 @@
 // proof that data came through device memory. The emulator keeps them in files, a NIC's driver in
 // its statistics.
 
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { processEnvironment } from '../base/config.js';
+import { readEmulatedStatistics, STATE_FOLDER_VARIABLE } from '../host/emulated-nics.js';
 import { openStatistics } from '../host/nic-statistics.js';
 import { openHost } from '../host/open-host.js';
 import type { DevmemVerdict } from '../results/bench-result.js';
 
 const COUNTER = 'rx_devmem_pkts';
-export const STATE_FOLDER_VARIABLE = 'TCPX_EMU_STATE_DIR';
 
 /** Packets of all NICs together; −1 where one of them has no such counter. */
 export function readDevmemPackets(nics: readonly string[], isEmulated: boolean): number {
@@ -21,15 +19,7 @@ export function readDevmemPackets(nics: readonly string[], isEmulated: boolean):
 function emulatedCounts(nics: readonly string[]): number[] {
   const folder = processEnvironment()[STATE_FOLDER_VARIABLE] ?? '';
   if (folder === '') return [-1];
-  return nics.map((nic) => {
-    try {
-      const text = readFileSync(join(folder, `${nic}.stats`), 'utf8');
-      return Number(new RegExp(`\\b${COUNTER}: (\\d+)`).exec(text)?.[1] ?? 0);
-    } catch {
-      // No file before the first packet.
-      return 0;
-    }
-  });
+  return nics.map((nic) => readEmulatedStatistics(folder, nic)[COUNTER] ?? 0);
 }
 
 function driverCounts(nics: readonly string[]): number[] {

@@ -18,7 +18,7 @@ import type { Log } from '../base/log.js';
 import { environmentName, SETTING_NAMES } from '../base/settings.js';
 import type { BenchResult } from '../results/bench-result.js';
 import { runBench } from './bench-session.js';
-import { STATE_FOLDER_VARIABLE } from './devmem-counters.js';
+import { STATE_FOLDER_VARIABLE } from '../host/emulated-nics.js';
 
 export interface LoopbackOptions {
   readonly config: Config;

@@ -13,7 +13,12 @@ export interface PingPongEnd {
   readonly engine: Engine;
 }
 
-const MARK = Uint8Array.of(0xff);
+/** A notification that stands for a mark in memory. */
+export const MARK = Uint8Array.of(0xff);
+
+export function isMark(bytes: Uint8Array): boolean {
+  return bytes.length === 1 && bytes[0] === MARK[0];
+}
 
 /** Counts the one-byte notifications that stand for a mark in memory. */
 export class MarkCounter {
@@ -21,7 +26,7 @@ export class MarkCounter {
 
   /** False: it is none of them. */
   take(bytes: Uint8Array): boolean {
-    if (bytes.length !== 1 || bytes[0] !== MARK[0]) return false;
+    if (!isMark(bytes)) return false;
     this.count++;
     return true;
   }

@@ -4,36 +4,46 @@
 import { systemClock } from '../base/clock.js';
 import { TcpxError } from '../base/errors.js';
 import type { SettingValues } from '../base/settings.js';
-import type { Block } from '../engine/internal.js';
+import type { Block, Region } from '../engine/internal.js';
 import { TcpxProvider } from '../engine/tcpx/tcpx-provider.js';
-import type { TcpxReceipt } from '../engine/tcpx/tcpx-receipt.js';
+import { describeThreads, type TcpxReceipt } from '../engine/tcpx/tcpx-receipt.js';
 import type { TcpxPeerSession } from '../engine/tcpx/tcpx-session.js';
 import type { BenchResult, HostFacts } from '../results/bench-result.js';
 import { percentilesOf, rateSpreadOf } from '../results/statistics.js';
+import type { BenchMemory } from './bench-memory.js';
 import { BenchDialogue, decodeBenchMessage, encodeBenchMessage } from './bench-message.js';
 import { type BenchSessionOptions, visibleConfig } from './bench-session.js';
 import { layOutBlocks } from './block-layout.js';
 import { judgeDevmem, readDevmemPackets } from './devmem-counters.js';
 import { readHostFacts } from './host-facts.js';
-import { fillPattern, findMismatch } from './pattern.js';
 import { cpuWithChildrenUs } from './process-cpu.js';
+import { allocateTcpxMemory } from './tcpx-memory.js';
+import { MarkListener, playTcpxPingPong } from './tcpx-ping-pong.js';
 
 const SAMPLE_EVERY = 10;
 
 export async function runTcpxBench(options: BenchSessionOptions): Promise<BenchResult> {
   const { config, log } = options;
-  assertSupported(config.values);
   let dialogue: BenchDialogue | undefined;
+  const marks = new MarkListener();
   const provider = await TcpxProvider.open({
     name: 'bench-initiator',
     config,
     log,
-    onNotification: (_, bytes) => dialogue?.receive(decodeBenchMessage(bytes)),
+    onNotification: (_, bytes) => {
+      if (!marks.take(bytes)) dialogue?.receive(decodeBenchMessage(bytes));
+    },
   });
   try {
     const session = await provider.connect(options.host, options.port);
-    dialogue = new BenchDialogue((message) => session.notify(encodeBenchMessage(message)));
-    const bench = new TcpxBench(provider, session, dialogue, config.values);
+    const talk = new BenchDialogue((message) => session.notify(encodeBenchMessage(message)));
+    dialogue = talk;
+    // A question to a peer that has gone is not waited for.
+    void session.closed.then((error) => {
+      talk.fail(error);
+      marks.fail(error);
+    });
+    const bench = new TcpxBench({ provider, session, dialogue: talk, marks }, config.values);
     await bench.run((fraction, rate) => options.onProgress(fraction, rate));
     session.notify(encodeBenchMessage({ kind: 'finish' }));
     return bench.result(visibleConfig(config));
@@ -42,20 +52,16 @@ export async function runTcpxBench(options: BenchSessionOptions): Promise<BenchR
   }
 }
 
-function assertSupported(values: SettingValues): void {
-  if (values['bench.memory'] === 'vram') {
-    throw new TcpxError(
-      'ERR_USAGE_NOT_SUPPORTED',
-      'memory vram: regions of the tcpx provider are host memory in this version',
-    );
-  }
-  if (values['bench.op'] === 'pingpong') {
-    throw new TcpxError('ERR_USAGE_NOT_SUPPORTED', 'op pingpong: tcpx offers write and read');
-  }
+interface BenchEnds {
+  readonly provider: TcpxProvider;
+  readonly session: TcpxPeerSession;
+  readonly dialogue: BenchDialogue;
+  readonly marks: MarkListener;
 }
 
 interface Scene {
-  readonly memory: Uint8Array;
+  readonly memory: BenchMemory;
+  readonly region: Region;
   readonly blocks: readonly Block[];
   readonly peer: HostFacts;
 }
@@ -64,6 +70,7 @@ class TcpxBench {
   readonly #provider: TcpxProvider;
   readonly #session: TcpxPeerSession;
   readonly #dialogue: BenchDialogue;
+  readonly #marks: MarkListener;
   readonly #values: SettingValues;
   readonly #rates: number[] = [];
   readonly #latencies: number[] = [];
@@ -72,22 +79,23 @@ class TcpxBench {
   readonly #devmem = { before: -1, after: -1 };
   #receipt: TcpxReceipt | undefined;
   #peer: HostFacts | undefined;
+  #targetThreads = 'unseen';
 
-  constructor(
-    provider: TcpxProvider,
-    session: TcpxPeerSession,
-    dialogue: BenchDialogue,
-    values: SettingValues,
-  ) {
-    this.#provider = provider;
-    this.#session = session;
-    this.#dialogue = dialogue;
+  constructor(ends: BenchEnds, values: SettingValues) {
+    this.#provider = ends.provider;
+    this.#session = ends.session;
+    this.#dialogue = ends.dialogue;
+    this.#marks = ends.marks;
     this.#values = values;
   }
 
   async run(onProgress: (fraction: number, bytesPerSecond: number) => void): Promise<void> {
     const scene = await this.#setUp();
     this.#peer = scene.peer;
+    if (this.#values['bench.op'] === 'pingpong') {
+      await this.#playPingPong(scene);
+      return;
+    }
     const warmup = this.#values['bench.warmup'];
     const limitUs = this.#values['bench.seconds'] * 1e6;
     const end =
@@ -134,6 +142,10 @@ class TcpxBench {
       },
       verified: this.#verified,
       devmem,
+      threads: {
+        initiator: describeThreads(this.#receipt?.threads ?? []),
+        target: this.#targetThreads,
+      },
       receipt: this.#receipt,
       laneCpus: [],
       zeroCopy: [],
@@ -146,16 +158,21 @@ class TcpxBench {
   async #setUp(): Promise<Scene> {
     const sizeBytes = this.#values['bench.sizeBytes'];
     const blockBytes = this.#values['bench.blockBytes'];
-    const question = { kind: 'setup', sizeBytes, blockBytes, memory: 'dram' } as const;
+    const kind = this.#values['bench.memory'];
+    const gpu = this.#values['bench.gpu'];
+    // First: what is not here need not be asked of the peer.
+    const own = allocateTcpxMemory(this.#provider, kind, sizeBytes, gpu);
+    const { memory } = own;
+    const question = { kind: 'setup', sizeBytes, blockBytes, memory: kind } as const;
     const ready = await this.#dialogue.ask(question, 'ready', this.#timeoutMs);
-    const memory = this.#provider.allocate(sizeBytes);
-    const region = await this.#provider.register(memory, { read: false, write: true });
+    const rights = { read: false, write: true };
+    const region = await this.#provider.register(own.registrable, rights);
     const blocks = layOutBlocks(sizeBytes, blockBytes).map((block) => ({
       ...block,
       local: region,
       remote: ready.region,
     }));
-    return { memory: new Uint8Array(memory.buffer), blocks, peer: ready.host };
+    return { memory, region, blocks, peer: ready.host };
   }
 
   get #timeoutMs(): number {
@@ -167,7 +184,9 @@ class TcpxBench {
     const isRead = this.#values['bench.op'] === 'read';
     const isVerified = this.#isVerified(index);
     const seed = index + 1;
-    if (!isRead && isVerified) fillPattern(scene.memory, 0, seed);
+    const { memory } = scene;
+    if (!isRead && isVerified) memory.fill(0, memory.bytes, 0, seed);
+    memory.settle();
     const prepare = { kind: 'prepare', seed, isFill: isRead && isVerified } as const;
     const prepared = await this.#dialogue.ask(prepare, 'prepared', this.#timeoutMs);
     const pids = await this.#provider.rails.pids();
@@ -178,17 +197,52 @@ class TcpxBench {
     const check = { kind: 'check', seed, isVerify: !isRead && isVerified } as const;
     const checked = await this.#dialogue.ask(check, 'checked', this.#timeoutMs);
     if (isVerified) {
-      const at = isRead ? findMismatch(scene.memory, 0, seed) : checked.mismatchAt;
+      const at = isRead ? memory.findMismatch(0, memory.bytes, 0, seed) : checked.mismatchAt;
       this.#verified.iterations++;
       if (at >= 0) this.#verified.mismatches++;
     }
     if (this.#devmem.before < 0) {
       this.#devmem.before = isRead ? ownBefore : (prepared.devmemPackets ?? -1);
     }
+    this.#targetThreads = checked.threads ?? 'unseen';
     this.#devmem.after = isRead ? this.#ownPackets() : (checked.devmemPackets ?? -1);
     if (!isMeasured) return;
     this.#cpuUs.initiator += ownCpuUs;
     this.#cpuUs.target += checked.cpuUs - prepared.cpuUs;
+  }
+
+  // What comes back is what went out, from memory of its own, so that it can be checked.
+  async #playPingPong({ region, memory, blocks }: Scene): Promise<void> {
+    const bytes = this.#values['bench.sizeBytes'];
+    const warmup = this.#values['bench.warmup'];
+    const count = warmup + this.#values['bench.iterations'];
+    const { 'bench.memory': kind, 'bench.gpu': gpu } = this.#values;
+    const outbox = allocateTcpxMemory(this.#provider, kind, bytes, gpu);
+    const rights = { read: false, write: false };
+    const local = await this.#provider.register(outbox.registrable, rights);
+    outbox.memory.fill(0, bytes, 0, count);
+    outbox.memory.settle();
+    const remote = blocks[0]?.remote;
+    if (remote === undefined) throw new TcpxError('ERR_USAGE_STATE', 'no remote region');
+    const question = { kind: 'pong', region: region.descriptor, count, bytes } as const;
+    await this.#dialogue.ask(question, 'ponging', this.#timeoutMs);
+    this.#devmem.before = this.#ownPackets();
+    const { halfTripsUs, receipt } = await playTcpxPingPong({
+      session: this.#session,
+      marks: this.#marks,
+      block: { local, localOffset: 0, remote, remoteOffset: 0, bytes },
+      count,
+      timeoutMs: this.#timeoutMs,
+    });
+    this.#devmem.after = this.#ownPackets();
+    this.#receipt = receipt;
+    for (const halfTripUs of halfTripsUs.slice(warmup)) {
+      this.#latencies.push(halfTripUs);
+      this.#rates.push((bytes / halfTripUs) * 1e6);
+    }
+    if (this.#values['bench.verify'] === 'none') return;
+    this.#verified.iterations = 1;
+    if (memory.findMismatch(0, bytes, 0, count) >= 0) this.#verified.mismatches = 1;
   }
 
   #ownPackets(): number {

@@ -3,17 +3,23 @@
 import { isTcpxError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
 import { TcpxProvider } from '../engine/tcpx/tcpx-provider.js';
+import { describeThreads } from '../engine/tcpx/tcpx-receipt.js';
 import type { TcpxPeerSession } from '../engine/tcpx/tcpx-session.js';
+import type { Region } from '../engine/internal.js';
+import type { BenchMemory } from './bench-memory.js';
 import { type BenchMessage, decodeBenchMessage, encodeBenchMessage } from './bench-message.js';
 import type { BenchService, BenchServiceOptions } from './bench-service.js';
 import { type BenchBlock, layOutBlocks } from './block-layout.js';
 import { readDevmemPackets } from './devmem-counters.js';
 import { readHostFacts } from './host-facts.js';
-import { fillPattern, findMismatch } from './pattern.js';
+import { isMark } from './ping-pong.js';
 import { cpuWithChildrenUs } from './process-cpu.js';
+import { allocateTcpxMemory } from './tcpx-memory.js';
+import { Ponger } from './tcpx-ping-pong.js';
 
 interface Stage {
-  readonly memory: Uint8Array;
+  readonly memory: BenchMemory;
+  readonly region: Region;
   readonly blocks: readonly BenchBlock[];
 }
 
@@ -25,7 +31,10 @@ export async function openTcpxBenchService(options: BenchServiceOptions): Promis
     name: 'bench-target',
     config,
     log,
-    onNotification: (session, bytes) => void target.onMessage(session, decodeBenchMessage(bytes)),
+    onNotification: (session, bytes) => {
+      if (!isMark(bytes)) void target.onMessage(session, decodeBenchMessage(bytes));
+      else target.onMark(session);
+    },
   });
   const target = new TcpxBenchTarget(provider, log, () => finish());
   try {
@@ -42,6 +51,7 @@ class TcpxBenchTarget {
   readonly #log: Log;
   readonly #onFinished: () => void;
   readonly #stages = new Map<TcpxPeerSession, Stage>();
+  readonly #pongers = new Map<TcpxPeerSession, Ponger>();
 
   constructor(provider: TcpxProvider, log: Log, onFinished: () => void) {
     this.#provider = provider;
@@ -54,11 +64,20 @@ class TcpxBenchTarget {
       const answer = await this.#answer(session, message);
       if (answer !== undefined) session.notify(encodeBenchMessage(answer));
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
-      const code = isTcpxError(error) ? error.code : 'internal';
-      this.#log.error('benchmark target failed', { peer: session.peer, code, reason });
-      session.notify(encodeBenchMessage({ kind: 'failed', reason }));
+      this.#fail(session, error);
     }
+  }
+
+  /** A ping has landed. */
+  onMark(session: TcpxPeerSession): void {
+    this.#pongers.get(session)?.pong();
+  }
+
+  #fail(session: TcpxPeerSession, error: unknown): void {
+    const reason = error instanceof Error ? error.message : String(error);
+    const code = isTcpxError(error) ? error.code : 'internal';
+    this.#log.error('benchmark target failed', { peer: session.peer, code, reason });
+    session.notify(encodeBenchMessage({ kind: 'failed', reason }));
   }
 
   async #answer(
@@ -67,14 +86,22 @@ class TcpxBenchTarget {
   ): Promise<BenchMessage | undefined> {
     switch (message.kind) {
       case 'setup':
-        return await this.#setUp(session, message.sizeBytes, message.blockBytes);
+        return await this.#setUp(session, message);
       case 'prepare':
         if (message.isFill) this.#fill(session, message.seed);
         return { kind: 'prepared', ...(await this.#usage()) };
       case 'check': {
         const usage = await this.#usage();
         const mismatchAt = message.isVerify ? this.#verify(session, message.seed) : -1;
-        return { kind: 'checked', mismatchAt, ...usage };
+        const threads = describeThreads(session.channels.set.placements());
+        return { kind: 'checked', mismatchAt, threads, ...usage };
+      }
+      case 'pong': {
+        const { region } = this.#stage(session);
+        const onFailure = (error: unknown): void => this.#fail(session, error);
+        const ponger = new Ponger(session, region, message.region, message.bytes, onFailure);
+        this.#pongers.set(session, ponger);
+        return { kind: 'ponging' };
       }
       case 'finish':
         this.#onFinished();
@@ -82,7 +109,6 @@ class TcpxBenchTarget {
       case 'ready':
       case 'prepared':
       case 'checked':
-      case 'pong':
       case 'ponging':
       case 'failed':
         throw new Error(`${message.kind} is not for a tcpx target`);
@@ -99,13 +125,14 @@ class TcpxBenchTarget {
 
   async #setUp(
     session: TcpxPeerSession,
-    sizeBytes: number,
-    blockBytes: number,
+    wish: Extract<BenchMessage, { kind: 'setup' }>,
   ): Promise<BenchMessage> {
-    const memory = this.#provider.allocate(sizeBytes);
-    const region = await this.#provider.register(memory);
+    const gpu = this.#provider.config.values['bench.gpu'];
+    const { sizeBytes, blockBytes } = wish;
+    const own = allocateTcpxMemory(this.#provider, wish.memory, sizeBytes, gpu);
+    const region = await this.#provider.register(own.registrable);
     const blocks = layOutBlocks(sizeBytes, blockBytes);
-    this.#stages.set(session, { memory: new Uint8Array(memory.buffer), blocks });
+    this.#stages.set(session, { memory: own.memory, region, blocks });
     const host = readHostFacts(this.#provider.config.values['socket.congestion']);
     return { kind: 'ready', region: region.descriptor, host };
   }
@@ -119,15 +146,15 @@ class TcpxBenchTarget {
   #fill(session: TcpxPeerSession, seed: number): void {
     const { memory, blocks } = this.#stage(session);
     for (const { remoteOffset, localOffset, bytes } of blocks) {
-      fillPattern(memory.subarray(remoteOffset, remoteOffset + bytes), localOffset, seed);
+      memory.fill(remoteOffset, bytes, localOffset, seed);
     }
+    memory.settle();
   }
 
   #verify(session: TcpxPeerSession, seed: number): number {
     const { memory, blocks } = this.#stage(session);
     for (const { remoteOffset, localOffset, bytes } of blocks) {
-      const landed = memory.subarray(remoteOffset, remoteOffset + bytes);
-      const at = findMismatch(landed, localOffset, seed);
+      const at = memory.findMismatch(remoteOffset, bytes, localOffset, seed);
       if (at >= 0) return remoteOffset + at;
     }
     return -1;

@@ -58,8 +58,20 @@ function describePlugin(result: BenchResult): string[] {
     `plugin          ${plugin.name} ${plugin.version}, ${plugin.pointerType} pointers, ` +
       `unpack ${unpack}`,
     `device memory   ${packets}`,
+    `plugin threads  ${describeThreads(result)}`,
     `evidence        ${result.evidence}`,
   ];
+}
+
+function describeThreads({ threads }: BenchResult): string {
+  if (threads === undefined) return 'not looked at';
+  const words: Readonly<Record<string, string>> = {
+    bound: 'on the bound cores',
+    none: 'no bindings for these NICs',
+    unseen: 'none seen',
+  };
+  const { initiator, target } = threads;
+  return `${words[initiator] ?? initiator} (initiator), ${words[target] ?? target} (target)`;
 }
 
 function describeBlocks(result: BenchResult): string {

@@ -3,7 +3,7 @@
 import { join } from 'node:path';
 import { processEnvironment } from '../base/config.js';
 import { TcpxError } from '../base/errors.js';
-import { type NicBinding, parseBindings } from '../host/bindings.js';
+import { type NicBinding, parseBindings } from '../base/core-bindings.js';
 import { coreMapOf } from '../host/irq/core-map.js';
 import { requireCpuList } from '../host/irq/cpu-choice.js';
 import { type Observation, readBundle } from '../host/irq/observation.js';

@@ -26,7 +26,7 @@ function nicRows(rates: WatchRates): string[][] {
   ];
   const head = ['NIC', 'RX GB/s', 'TX GB/s', 'RX pkt/s', 'TX pkt/s', 'drops/s'];
   const rows = Object.entries(rates.nics).map(([name, nic]) => [
-    name,
+    nic.evidence === undefined ? name : `${name} (${nic.evidence})`,
     formatGB(nic.totals['rx_bytes']),
     formatGB(nic.totals['tx_bytes']),
     formatRate(nic.totals['rx_packets']),

@@ -370,7 +370,8 @@ export class Transfers implements TransferHost {
   }
 }
 
-function checkSource(operation: 'write' | 'read', event: SourceEvent | undefined) {
+/** Only a write has a source of its own that may not be ready. */
+export function checkSource(operation: 'write' | 'read', event: SourceEvent | undefined) {
   if (event === undefined) return undefined;
   if (operation === 'read') {
     throw new TcpxError('ERR_USAGE_ARGUMENT', 'post: sourceReady goes with a write');

@@ -17,6 +17,8 @@ export interface WatchRates {
 }
 
 export interface NicRates {
+  /** A NIC of the plugin emulator, not of this host. */
+  readonly evidence?: 'emulated';
   readonly totals: Readonly<Record<string, Rate>>;
   readonly counters: Readonly<Record<string, Rate>>;
   readonly queues: Readonly<Record<string, Rate>>;
@@ -50,6 +52,7 @@ export function ratesBetween(before: WatchSample, after: WatchSample, time: Date
 function nicRates(before: NicSample, after: NicSample, seconds: number): NicRates {
   const irqSeconds = (after.irqsAtUs - before.irqsAtUs) / 1e6;
   return {
+    ...(after.isEmulated ? { evidence: 'emulated' as const } : {}),
     totals: rates(before.totals, after.totals, seconds),
     counters: rates(before.counters, after.counters, seconds),
     queues: rates(before.queues, after.queues, seconds),

@@ -15,8 +15,14 @@ import type { HostModel, Nic } from './model.js';
 import type { StatisticsSource } from './nic-statistics.js';
 import { parseQueueCounter } from './queue-counter.js';
 
+/** Of an interface of the host, or of the plugin emulator. */
+export interface WatchedNic extends Pick<Nic, 'name' | 'ifindex' | 'vectors'> {
+  /** All that is known of it are its statistics. */
+  readonly isEmulated?: boolean;
+}
+
 export interface WatchWish {
-  readonly nics: readonly Nic[];
+  readonly nics: readonly WatchedNic[];
   /** Driver statistics to show, exact or with a trailing `*`. */
   readonly counters: readonly string[];
   readonly hasQueues: boolean;
@@ -32,6 +38,7 @@ export interface WatchSample {
 }
 
 export interface NicSample {
+  readonly isEmulated: boolean;
   /** Kernel totals of the interface. */
   readonly totals: Readonly<Record<string, number>>;
   /** Chosen driver statistics. */
@@ -77,8 +84,12 @@ export class WatchSampler {
           if (ifindex === nic.ifindex) queues[`${type} ${queue}`] = bytes;
         }
       }
+      const isEmulated = nic.isEmulated === true;
       nics[nic.name] = {
-        totals: totals.get(nic.name) ?? this.readTotals(nic.name),
+        isEmulated,
+        totals: isEmulated
+          ? pick(statistics, TOTALS)
+          : (totals.get(nic.name) ?? this.readTotals(nic.name)),
         counters: chooseCounters(statistics, this.wish.counters),
         queues,
         ...(this.wish.hasIrqs ? this.readIrqs(nic, atUs) : { irqsByCpu: {}, irqsAtUs: atUs }),
@@ -98,7 +109,7 @@ export class WatchSampler {
     return totals;
   }
 
-  private readIrqs(nic: Nic, atUs: number): Pick<NicSample, 'irqsByCpu' | 'irqsAtUs'> {
+  private readIrqs(nic: WatchedNic, atUs: number): Pick<NicSample, 'irqsByCpu' | 'irqsAtUs'> {
     let irqsAtUs = atUs;
     const sum: Record<number, number> = {};
     for (const { irq, role } of nic.vectors) {

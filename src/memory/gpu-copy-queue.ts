@@ -23,7 +23,7 @@ import {
   TALLY_BYTES,
   WARPS_PER_BLOCK,
 } from './gpu-params.js';
-import { PART_BYTES } from './kernel-queue.js';
+import { canWriteWords, PART_BYTES } from './kernel-queue.js';
 import { COPY_DONE, COPY_FAILED, COPY_PENDING, type CopyQueue } from './staging-device.js';
 import type { StagingShape } from './staging-device.js';
 
@@ -227,14 +227,5 @@ export class GpuCopyQueue implements CopyQueue {
 
   private get subject(): string {
     return `tcpx_${this.direction} ${this.kernels.context.subject}`;
-  }
-}
-
-// Tried rather than asked: an older driver lacks the call, or refuses it.
-function canWriteWords(stream: GpuStream, addr: number): boolean {
-  try {
-    return stream.queue.writeWord(addr, 0) === CudaResult.Success;
-  } catch {
-    return false;
   }
 }

@@ -47,7 +47,7 @@ export class CudaProvider implements GpuProvider {
   readonly #kernels = new Map<number, GpuKernels>();
 
   checkRange(device: number, addr: number, bytes: number): void {
-    const context = this.#context(device);
+    const context = this.context(device);
     for (const one of [addr, addr + bytes - 1]) {
       const owner = pointerOwner(context, one);
       if (owner?.isDevice === true && owner.ordinal === device) continue;
@@ -64,7 +64,7 @@ export class CudaProvider implements GpuProvider {
   }
 
   openStaging(device: number, shape: StagingShape): StagingDevice {
-    const context = this.#context(device);
+    const context = this.context(device);
     const kernels = this.#kernels.get(device) ?? new GpuKernels(context);
     this.#kernels.set(device, kernels);
     return new CudaStaging(kernels, shape);
@@ -80,7 +80,8 @@ export class CudaProvider implements GpuProvider {
     this.#contexts.clear();
   }
 
-  #context(device: number): GpuContext {
+  /** The GPU's context, current in this thread. */
+  context(device: number): GpuContext {
     const known = this.#contexts.get(device);
     if (known !== undefined) {
       known.makeCurrent();

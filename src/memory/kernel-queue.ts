@@ -63,6 +63,8 @@ export class KernelQueue {
   private readonly prepared: Readonly<Record<KernelName, PreparedLaunch>>;
   private readonly graphs: readonly KernelGraph[];
   private readonly list = new FixedMemory(FEW_FRAGMENTS_MAX * ENTRY_BYTES);
+  /** Without them a launch that copies nothing serves as a mark. */
+  private readonly hasStreamWrites: boolean;
 
   constructor(kernels: GpuKernels) {
     this.kernels = kernels;
@@ -72,6 +74,7 @@ export class KernelQueue {
     this.outcome = new PinnedMemory(kernels.context, OutcomeLayout.bytes);
     new Uint8Array(this.outcome.buffer).fill(0);
     this.completion = new GpuCompletion(new Int32Array(this.outcome.buffer, 0, 1));
+    this.hasStreamWrites = canWriteWords(this.stream, this.outcome.deviceAddr);
     this.prepared = {
       unpack_few: kernels.prepare('unpack_few'),
       unpack: kernels.prepare('unpack'),
@@ -101,6 +104,15 @@ export class KernelQueue {
   launchUnpack(): number {
     this.check(this.unpack.launch(), 'unpack');
     return this.completion.lastIssued;
+  }
+
+  /** A number that is written when everything before it in the stream is done and visible. */
+  mark(): number {
+    if (!this.hasStreamWrites) return this.launchUnpack();
+    const sequence = this.completion.take();
+    const result = this.stream.queue.writeWord(this.outcome.deviceAddr, sequence);
+    this.kernels.context.check(result, 'cuStreamWriteValue32_v2');
+    return sequence;
   }
 
   gather(copy: BlockCopy, partBytes = PART_BYTES): number {
@@ -211,5 +223,14 @@ export class KernelQueue {
 
   private check(result: number, kernel: KernelName): void {
     this.kernels.context.check(result, 'cuLaunchKernel', `tcpx_${kernel}`);
+  }
+}
+
+/** Tried rather than asked: an older driver lacks the call, or refuses it. */
+export function canWriteWords(stream: GpuStream, addr: number): boolean {
+  try {
+    return stream.queue.writeWord(addr, 0) === CudaResult.Success;
+  } catch {
+    return false;
   }
 }

@@ -28,6 +28,8 @@ export interface BenchResult {
   readonly verified: { readonly iterations: number; readonly mismatches: number };
   /** Through the plugin: whether the data came through device memory. */
   readonly devmem?: DevmemVerdict;
+  /** Through the plugin: `bound`, `none`, `unseen`, or `differs` with the reason, at each end. */
+  readonly threads?: { readonly initiator: string; readonly target: string };
   readonly receipt: unknown;
   /** What the initiator's kernel counted meanwhile, for the whole host. */
   readonly kernel?: KernelDelta;

@@ -24,10 +24,12 @@ export const emulatorVariables: Variables = {
   NCCL_DYNAMIC_CHUNK_SIZE: '524288',
 };
 
-/** This process' environment without settings of NCCL, ours or the emulator. */
+/** This process' environment without settings of NCCL, ours, the emulator or a test runner. */
 export function cleanEnvironment(): Record<string, string | undefined> {
   return Object.fromEntries(
-    Object.entries(process.env).filter(([name]) => !/^(NIXL_|UCCL_|NCCL_|TCPX_)/.test(name)),
+    Object.entries(process.env).filter(
+      ([name]) => !/^(NIXL_|UCCL_|NCCL_|TCPX_|NODE_TEST_)/.test(name),
+    ),
   );
 }
 

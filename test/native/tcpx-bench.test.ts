@@ -1,10 +1,12 @@
 // `tcpx bench loopback --provider tcpx` and `tcpx trace` as a user runs them, over the emulator.
 
 import assert from 'node:assert/strict';
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { gpuAbsence } from '../../src/ffi/cuda/driver.js';
 import type { BenchResult } from '../../src/results/bench-result.js';
 import { runTcpx } from '../e2e/child.js';
 import { emulatorPath, emulatorVariables, requireNative } from './plugin-environment.js';
@@ -41,6 +43,23 @@ describe('tcpx bench --provider tcpx', () => {
     assert.ok(result.devmem.packets >= (3 * 4 * 1024 * 1024) / 4096);
   });
 
+  test('tcpx bench: --ifaces=eth2 alone is device 0 of the plugin', async () => {
+    const traces = join(folder, 'eth2-alone');
+    mkdirSync(traces);
+    const result = await benchWell(['--ifaces=eth2', '--trace-dir', traces]);
+    const { channels } = result.receipt as { channels: readonly { readonly nic: string }[] };
+    assert.deepEqual(
+      channels.map(({ nic }) => nic),
+      ['eth2'],
+    );
+    for (const file of readdirSync(traces)) {
+      const lines = readFileSync(join(traces, file), 'utf8');
+      assert.match(lines, /properties dev=0 name=eth2 /);
+      assert.match(lines, /listen channel=0 dev=0\n/);
+      assert.doesNotMatch(lines, /dev=1|eth1/);
+    }
+  });
+
   test('tcpx bench: read over two NICs, blocks in any order', async () => {
     const result = await benchWell(['--nics', 'eth1,eth2', '--op', 'read', '--block', '300KiB']);
     assert.equal(result.channels, 2);
@@ -51,6 +70,38 @@ describe('tcpx bench --provider tcpx', () => {
     const result = await benchWell(['--nics', 'eth1', '--host-recv']);
     assert.deepEqual(result.devmem, { verdict: 'good', packets: 0, reason: '' });
     assert.equal((result.receipt as { path: string }).path, 'tcpx host-recv');
+  });
+
+  test('tcpx bench: GPU memory without a GPU is refused with what it needs', async (t) => {
+    if (gpuAbsence() === undefined) {
+      t.skip('needs a host without a GPU');
+      return;
+    }
+    const run = await bench(['--nics', 'eth1', '--memory', 'vram']);
+    assert.equal(run.exitCode, 3);
+    assert.match(run.stderr, /ERR_CAP_GPU: memory vram needs an NVIDIA GPU and its driver/);
+  });
+
+  test('tcpx bench: pingpong gives half round trips, what comes back is checked', async () => {
+    for (const more of [[], ['--host-recv']]) {
+      const words = ['--nics', 'eth1', '--op', 'pingpong', '--size', '4KiB', '--iters', '50'];
+      const run = await bench([...words, ...more, '--json']);
+      assert.equal(run.exitCode, 0, run.stderr);
+      const result = JSON.parse(run.stdout) as BenchResult;
+      assert.equal(result.evidence, 'emulated');
+      assert.equal(result.op, 'pingpong');
+      assert.equal(result.iterations, 50);
+      assert.deepEqual(result.verified, { iterations: 1, mismatches: 0 });
+      assert.ok(result.latencyUs.p50 > 1 && result.latencyUs.p50 < 1e6, `${result.latencyUs.p50}`);
+      assert.equal(result.devmem?.verdict, 'good');
+    }
+  });
+
+  test('tcpx bench: pingpong without unpacking brings nothing back', async () => {
+    const words = ['--nics', 'eth1', '--op', 'pingpong', '--size', '4KiB', '--unpack', 'none'];
+    const run = await bench(words);
+    assert.equal(run.exitCode, 1, run.stderr);
+    assert.match(run.stderr, /ERR_XFER_VERIFY/);
   });
 
   test('tcpx bench: without unpacking the answer is no', async () => {
@@ -64,6 +115,36 @@ describe('tcpx bench --provider tcpx', () => {
     assert.equal(run.exitCode, 4);
     assert.match(run.stderr, /rx no cmsg/);
     assert.doesNotMatch(run.stderr, /\n {4}at /);
+  });
+
+  test('tcpx bench: `server GPU` and `client HOST GPU`, the port by base and index', async () => {
+    requireNative();
+    const stateDir = mkdtempSync(join(folder, 'state-'));
+    const env = {
+      ...emulatorVariables,
+      NIXL_TCPX_TCPX_STATE_DIR: stateDir,
+      NIXL_TCPX_TRUST_SECRET: 'a secret of this test alone',
+      UCCL_TCPX_BOOTSTRAP_PORT_BASE: '21340',
+      NIXL_TCPX_SESSION_PORT_INDEX: '3',
+    };
+    const plugin = ['--provider', 'tcpx', '--plugin', emulatorPath, '--ifaces=eth1'];
+    const serving = runTcpx(['bench', 'server', '0', ...plugin, '--once', '--json'], env);
+    const words = ['bench', 'client', '127.0.0.1', '0', ...plugin, '--size', '67108864'];
+    let client = await runTcpx([...words, '--iters', '10', '--json'], env);
+    // The server may need a moment to start.
+    for (let tries = 0; client.exitCode === 4 && /ECONNREFUSED/.test(client.stderr); tries++) {
+      assert.ok(tries < 20, client.stderr);
+      await sleep(200);
+      client = await runTcpx([...words, '--iters', '10', '--json'], env);
+    }
+    assert.equal(client.exitCode, 0, client.stderr);
+    const result = JSON.parse(client.stdout) as BenchResult;
+    assert.equal(result.iterations, 10);
+    assert.equal(result.verified.mismatches, 0);
+    assert.ok(result.bandwidthGBps.p50 > 0 && result.latencyUs.p50 > 0);
+    const server = await serving;
+    assert.equal(server.exitCode, 0, server.stderr);
+    assert.match(server.stdout, /21343/);
   });
 
   test('tcpx bench: a missing plugin is an environment that lacks something', async () => {

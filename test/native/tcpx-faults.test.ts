@@ -8,6 +8,7 @@ import { type ErrorCode, isTcpxError, TcpxError } from '../../src/base/errors.js
 import { fillPattern, verifyPattern } from '../../src/memory/pattern.js';
 import {
   closeProviders,
+  logLines,
   makeMemory,
   openPair,
   openProvider,
@@ -187,6 +188,37 @@ describe('tcpx: the peer goes between any two calls', () => {
     await pair.close();
   });
 
+  test('tcpx: its sockets close after any number of messages, of either end', async () => {
+    for (const count of [0, 1, 2, 11, 12, 13, 15, 16, 17, 31]) {
+      const side = count % 2 === 0 ? 'target' : 'initiator';
+      const pair = await openFaulty(`peer-closed:${count}`, side);
+      const { blocks } = await prepare(pair);
+      const error = await failure(pair.session.write(blocks, { deadlineMs: 8000 }).done);
+      assert.match(error.code, /^ERR_(PEER_LOST|XFER_FAILED)$/, `${count}`);
+      assert.match(error.message, /channel 0 \(eth1\): test of chunk \d+, tag \d+, offset \d+/);
+      await pair.close();
+    }
+  });
+
+  test('tcpx: its plugin process is killed while channels are set up', async () => {
+    for (const delayMs of delaysMs) {
+      const [target, initiator] = await Promise.all([
+        openProvider('target', { settings: FAST }),
+        openProvider('initiator', { settings: FAST }),
+      ]);
+      const port = target.listen({ host: '127.0.0.1', port: 0 });
+      const [pid] = await target.rails.pids();
+      assert.ok(pid !== undefined && pid > 1, 'the target has a plugin process');
+      const connecting = initiator.connect('127.0.0.1', port);
+      await sleep(delayMs);
+      process.kill(pid, 'SIGKILL');
+      // Early ones start another process, late ones may find the session ready.
+      const outcome = await connecting.catch((error: unknown) => error);
+      assert.ok(!(outcome instanceof Error) || isTcpxError(outcome), String(outcome));
+      await Promise.all([initiator.close(), target.close()]);
+    }
+  });
+
   test('tcpx: it closes its provider', async () => {
     for (const delayMs of delaysMs.slice(0, 4)) {
       const pair = await openPair({ settings: FAST });
@@ -219,22 +251,35 @@ describe('tcpx: the plugin refuses', () => {
   test('tcpx: init that fails', async () => {
     const error = await openFailure({ plugin: { TCPX_EMU_FAULT: 'init' } });
     assert.equal(error.code, 'ERR_NCCLNET_CALL');
-    assert.match(error.message, /init.*internal error/);
+    const said = /init: internal error \(3\) on eth1; it said: register failed against/;
+    assert.match(error.message, said);
   });
 
   test('tcpx: an absent NIC is named', async () => {
     const error = await openFailure({ settings: { 'session.nics': 'eth1,eth9' } });
-    assert.ok(['ERR_CAP_NET_DEVICE', 'ERR_NCCLNET_CALL'].includes(error.code), error.message);
-    assert.match(error.message, /eth9|no interface found|init/);
+    assert.equal(error.code, 'ERR_NCCLNET_CALL');
+    assert.match(error.message, /init: internal error \(3\) on eth9; it said: no interface found/);
+    const one = { 'session.nics': 'eth1,eth9', 'tcpx.processes': 'one' } as const;
+    const among = await openFailure({ settings: one });
+    assert.equal(among.code, 'ERR_CAP_NET_DEVICE');
+    assert.match(among.message, /interface eth9: not among/);
   });
 
-  for (const fault of ['rxdm-absent', 'rxdm-refused']) {
-    test(`tcpx: ${fault}`, async () => {
-      const error = await failure(
-        openPair({ settings: FAST }, { target: { plugin: { TCPX_EMU_FAULT: fault } } }),
-      );
-      assert.match(error.message, /accept|connect/);
-    });
+  const rules: readonly (readonly [string, RegExp])[] = [
+    ['rxdm-absent', /receive-datapath-manager: rx_rule_manager connect\(\) error: 2/],
+    ['rxdm-refused', /Create FlowSteerRule Failed/],
+  ];
+  for (const [fault, pattern] of rules) {
+    for (const side of ['initiator', 'target'] as const) {
+      test(`tcpx: ${fault} at the ${side} fails the set-up, in the plugin's words`, async () => {
+        const before = logLines.length;
+        const plugin = { TCPX_EMU_FAULT: fault };
+        const error = await failure(openPair({ settings: FAST }, { [side]: { plugin } }));
+        // Either end's news comes first: its accept failed, or the other's connect.
+        assert.match(error.message, /(accept|connect)\b.*internal error \(3\) on eth1; it said/);
+        assert.match(logLines.slice(before).join(''), pattern);
+      });
+    }
   }
 
   test('tcpx: the socket budget over two processes names the holder', async () => {

@@ -5,12 +5,19 @@ import { after, describe, test } from 'node:test';
 import { isTcpxError } from '../../src/base/errors.js';
 import { fillPattern, verifyPattern } from '../../src/memory/pattern.js';
 import { RECEIVE, SEND } from '../../src/transport/tcpx/host-layout.js';
-import { closeProviders, makeMemory, openPair, wholeBlock } from './tcpx-pair.js';
+import type { TcpxProvider } from '../../src/engine/tcpx/tcpx-provider.js';
+import { closeProviders, makeMemory, type Memory, openPair, wholeBlock } from './tcpx-pair.js';
 
 after(closeProviders);
 
 const MIB = 1024 * 1024;
 const PAGE_BYTES = 4096;
+
+async function makeMemories(provider: TcpxProvider, count: number, bytes: number) {
+  const memories: Memory[] = [];
+  for (let index = 0; index < count; index++) memories.push(await makeMemory(provider, bytes));
+  return memories;
+}
 
 describe('tcpx: windows and pages', () => {
   test('tcpx: high-water marks stay within 16 and 12, receipts count every step', async () => {
@@ -36,7 +43,10 @@ describe('tcpx: windows and pages', () => {
   test('tcpx: 100000 messages through a pool of 64 pages lose none', async () => {
     const count = 100_000;
     const bytes = 64;
-    const pair = await openPair({ plugin: { TCPX_EMU_BOUNCE_BYTES: String(64 * PAGE_BYTES) } });
+    const pair = await openPair({
+      settings: { 'tcpx.gatherBytes': 0 },
+      plugin: { TCPX_EMU_BOUNCE_BYTES: String(64 * PAGE_BYTES) },
+    });
     const local = await makeMemory(pair.initiator, count * bytes);
     const remote = await makeMemory(pair.target, count * bytes);
     fillPattern(local.bytes, 11, 0);
@@ -51,6 +61,29 @@ describe('tcpx: windows and pages', () => {
     assert.equal(receipt.chunks, count);
     assert.equal(verifyPattern(remote.bytes, 11, 0).count, 0);
     assert.deepEqual(await pair.target.rails.pages(), { pages: 64, freePages: 64 });
+    await pair.close();
+  });
+
+  test('tcpx: 1000 registrations at each end, interleaved transfers between them', async () => {
+    const count = 1000;
+    const bytes = 4096;
+    const pair = await openPair({ settings: { 'memory.regionsMax': count + 10 } });
+    const locals = await makeMemories(pair.initiator, count, bytes);
+    const remotes = await makeMemories(pair.target, count, bytes);
+    for (const [index, { bytes: view }] of locals.entries()) fillPattern(view, index, 0);
+    const writes = locals.map((local, index) => {
+      const remote = remotes[count - 1 - index];
+      assert.ok(remote !== undefined);
+      return pair.session.write(wholeBlock(local, remote)).done;
+    });
+    await Promise.all(writes);
+    for (const [index, { bytes: view }] of remotes.entries()) {
+      assert.equal(verifyPattern(view, count - 1 - index, 0).count, 0, `region ${index}`);
+    }
+    for (const { region } of remotes) await pair.target.deregister(region);
+    const again = await makeMemory(pair.target, bytes);
+    await pair.session.write(wholeBlock(locals[7] ?? again, again)).done;
+    assert.equal(verifyPattern(again.bytes, 7, 0).count, 0);
     await pair.close();
   });
 
@@ -91,7 +124,9 @@ describe('tcpx: windows and pages', () => {
     const plan = {
       chunkCount: 1,
       channels: Uint8Array.of(0),
+      blockBytes: Float64Array.of(40_000),
       blocks: Uint32Array.of(0),
+      blockCounts: Uint32Array.of(1),
       blockOffsets: Float64Array.of(0),
       bytes: Float64Array.of(40_000),
       channelChunks: Uint32Array.of(1),

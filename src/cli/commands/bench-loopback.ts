@@ -20,6 +20,7 @@ export const TCPX_BENCH_SETTINGS: readonly SettingName[] = [
   'tcpx.sendWindow',
   'tcpx.recvWindow',
   'tcpx.sendFrom',
+  'tcpx.gatherBytes',
   'tcpx.sockets',
   'tcpx.socketBudget',
   'tcpx.railGpus',

@@ -1,12 +1,15 @@
 // `tcpx watch`: counters as rates, twice a second by default, as tables or JSON lines.
 
 import { sleepMs, systemClock } from '../../base/clock.js';
-import type { HostModel, Nic } from '../../host/model.js';
+import { processEnvironment } from '../../base/config.js';
+import { TcpxError } from '../../base/errors.js';
+import { emulatedNics, emulatedSource, STATE_FOLDER_VARIABLE } from '../../host/emulated-nics.js';
+import type { HostModel } from '../../host/model.js';
 import { openStatistics } from '../../host/nic-statistics.js';
 import { openHost } from '../../host/open-host.js';
 import { readHost } from '../../host/read-host.js';
 import { ratesBetween, type WatchRates } from '../../host/watch-rates.js';
-import { WatchSampler, type WatchWish } from '../../host/watch-sample.js';
+import { type WatchedNic, WatchSampler, type WatchWish } from '../../host/watch-sample.js';
 import { type Command, type Invocation, usageError } from '../command.js';
 import { ExitCode } from '../exit-code.js';
 import { namedNic } from '../named-nic.js';
@@ -38,15 +41,23 @@ export const watchCommand: Command = {
     { name: 'irqs', kind: 'boolean', summary: 'Also interrupts of the NICs per core.' },
     { name: 'cpu', kind: 'boolean', summary: 'Also the busiest CPUs, with softirq time.' },
     { name: 'root', kind: 'text', summary: 'Watch the files below this folder instead.' },
+    {
+      name: 'emulated',
+      kind: 'text',
+      summary: `NICs of the plugin emulator, in this folder; default $${STATE_FOLDER_VARIABLE}.`,
+    },
   ],
   async run(invocation) {
     const intervalMs = wholeFlag(invocation, 'interval-ms', INTERVAL_MS, INTERVAL_MS_MIN);
     const count = wholeFlag(invocation, 'count', Number.POSITIVE_INFINITY, 1);
     const source = openHost(invocation.text('root') ?? '/');
     const model = readHost(source);
-    const statistics = openStatistics(source);
+    const folder = invocation.text('emulated') ?? processEnvironment()[STATE_FOLDER_VARIABLE] ?? '';
+    const statistics = folder === '' ? openStatistics(source) : emulatedSource(folder);
     try {
-      const sampler = new WatchSampler(source.files, model, statistics, wishOf(invocation, model));
+      const names = invocation.config.values['session.nics'];
+      const nics = folder === '' ? chooseWatched(names, model) : chooseEmulated(names, folder);
+      const sampler = new WatchSampler(source.files, model, statistics, wishOf(invocation, nics));
       await watchLoop(sampler, intervalMs, count, reporter(invocation.isJson));
     } finally {
       statistics.close();
@@ -63,10 +74,10 @@ function wholeFlag(invocation: Invocation, name: string, fallback: number, minim
   throw usageError(watchCommand, `--${name} ${text}: a whole number from ${minimum} on is wanted`);
 }
 
-function wishOf(invocation: Invocation, model: HostModel): WatchWish {
+function wishOf(invocation: Invocation, nics: readonly WatchedNic[]): WatchWish {
   const counters = invocation.text('counters')?.split(',').filter(Boolean);
   return {
-    nics: chooseWatched(invocation.config.values['session.nics'], model),
+    nics,
     counters: counters ?? DEVMEM_COUNTERS,
     hasQueues: invocation.has('queues'),
     hasIrqs: invocation.has('irqs'),
@@ -74,8 +85,25 @@ function wishOf(invocation: Invocation, model: HostModel): WatchWish {
   };
 }
 
-function chooseWatched(names: string, model: HostModel): Nic[] {
-  const wanted = names.split(',').filter((name) => name !== '' && name !== 'auto');
+// Named ones need no counters yet: they appear with the first packet.
+function chooseEmulated(names: string, folder: string): WatchedNic[] {
+  const wanted = namedNics(names);
+  const found = wanted.length > 0 ? wanted : emulatedNics(folder);
+  if (found.length > 0) {
+    return found.map((name) => ({ name, ifindex: undefined, vectors: [], isEmulated: true }));
+  }
+  throw new TcpxError(
+    'ERR_USAGE_ARGUMENT',
+    `emulated NICs: no counters in ${folder}; name those to wait for with --nics`,
+  );
+}
+
+function namedNics(names: string): string[] {
+  return names.split(',').filter((name) => name !== '' && name !== 'auto');
+}
+
+function chooseWatched(names: string, model: HostModel): WatchedNic[] {
+  const wanted = namedNics(names);
   if (wanted.length === 0) {
     return model.nics.filter((nic) => !nic.isVirtual && nic.operState !== 'down');
   }

@@ -1,6 +1,6 @@
 // Where interrupts and threads are: nodes, clashes, other writers, and the plan applied last.
 
-import { bindingCpus, parseBindings } from '../../host/bindings.js';
+import { bindingCpus, parseBindings } from '../../base/core-bindings.js';
 import { formatCpuList } from '../../base/cpu-set.js';
 import { coreMapOf, withSiblings } from '../../host/irq/core-map.js';
 import { type CpuSet, differenceOf, intersectionOf, unionOf } from '../../host/irq/cpu-choice.js';

@@ -1,6 +1,6 @@
 // How the run is set up: variables, bindings, sockets per NIC, peers.
 
-import { bindingCpus, parseBindings } from '../../host/bindings.js';
+import { bindingCpus, parseBindings } from '../../base/core-bindings.js';
 import { formatCpuList } from '../../base/cpu-set.js';
 import { isRelevant } from '../../host/environment/difference.js';
 import { VARIABLES, valueProblem } from '../../host/environment/variables.js';

@@ -4,23 +4,17 @@ import type { TcpxError } from '../../base/errors.js';
 import { chunkTag } from '../../flow/chunk-tag.js';
 import type { MatchedPlan } from '../../flow/matched-plan.js';
 import { type ChannelCounters, describeStall } from '../../transport/tcpx/channel-counters.js';
-import { type Direction, NO_REGION, RECEIVE, SEND } from '../../transport/tcpx/host-layout.js';
+import type { ThreadPlacement } from '../../transport/tcpx/helper-threads.js';
+import { type Direction, RECEIVE, SEND } from '../../transport/tcpx/host-layout.js';
 import type { RailChannel } from '../../transport/tcpx/rail-channel.js';
 import type { RailSet } from '../../transport/tcpx/rail-set.js';
+import { type BlockPlace, chunkPlace } from './chunk-places.js';
 
 export interface ChannelSetListener {
   /** All chunks of a flight on this channel are finished. */
   onPart(flight: number, channel: number, durationUs: number): void;
   onBroken(error: TcpxError): void;
 }
-
-/** Where a block lies; region NO_REGION throws it away. */
-export interface BlockPlace {
-  readonly region: number;
-  readonly offset: number;
-}
-
-export const DISCARD: BlockPlace = { region: NO_REGION, offset: 0 };
 
 export class ChannelSet {
   readonly nics: readonly string[];
@@ -78,7 +72,6 @@ export class ChannelSet {
     const left = plan.channelChunks.slice();
     for (let index = 0; index < plan.chunkCount; index++) {
       const channel = plan.channels[index] ?? 0;
-      const place = places[plan.blocks[index] ?? 0] ?? DISCARD;
       const rest = (left[channel] ?? 0) - 1;
       left[channel] = rest;
       this.#channels[channel]?.put({
@@ -86,13 +79,18 @@ export class ChannelSet {
         transfer: flight,
         index,
         tag: chunkTag(firstTag, index),
-        region: place.region,
-        offset: place.offset + (plan.blockOffsets[index] ?? 0),
+        ...chunkPlace(plan, index, places),
         bytes: plan.bytes[index] ?? 0,
         isLast: rest === 0,
       });
     }
     for (const channel of this.#channels) channel.flush();
+  }
+
+  /** Where the helper threads of the plugin processes run; those that have been seen. */
+  placements(): ThreadPlacement[] {
+    const seen = this.#channels.flatMap(({ placement }) => placement ?? []);
+    return [...new Set(seen)];
   }
 
   counters(direction: Direction): ChannelCounters[] {

@@ -21,6 +21,7 @@ const announce = {
   firstTag: 1,
   digest: 77,
   weights: [1, 1],
+  gatherBytes: 4096,
   lengths: [10, 20],
   regions: [{ slot: 0, generation: 1, bytes: 100, key: 'a'.repeat(32) }],
   blocks: [
@@ -67,6 +68,7 @@ test('tcpx message: a field that is not as it should be is refused', () => {
     { ...announce, transfer: 1.5 },
     { ...announce, op: 'erase' },
     { ...announce, weights: 'x' },
+    { ...announce, gatherBytes: -1 },
     { ...announce, lengths: [10, -1] },
     { ...announce, blocks: [[0, 0]] },
     { ...announce, blocks: [[0, -5, 10]] },

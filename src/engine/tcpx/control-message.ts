@@ -5,7 +5,7 @@
 import { TcpxError } from '../../base/errors.js';
 import type { RegionDescriptor } from '../../memory/region.js';
 
-export const PROTOCOL = 1;
+export const PROTOCOL = 2;
 /** A whole message, pieces together. */
 export const MESSAGE_BYTES_MAX = 16 * 1024 * 1024;
 const PIECE_BYTES = 60 * 1024;
@@ -45,6 +45,8 @@ export interface Announce {
   readonly firstTag: number;
   readonly digest: number;
   readonly weights: readonly number[];
+  /** Blocks up to this size are gathered; part of the plan. */
+  readonly gatherBytes: number;
   readonly lengths: readonly number[];
   /** WRITE: where it goes. */
   readonly regions: readonly RegionDescriptor[];
@@ -179,7 +181,7 @@ function checkHello(value: Fields): void {
 }
 
 function checkAnnounce(value: Fields): void {
-  requireNumbers(value, ['sequence', 'firstTag', 'digest']);
+  requireNumbers(value, ['sequence', 'firstTag', 'digest', 'gatherBytes']);
   for (const name of ['weights', 'lengths']) {
     if (!isList(value[name], isCount)) throw malformed(name);
   }

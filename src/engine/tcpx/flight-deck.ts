@@ -6,7 +6,7 @@ import { TagCounter } from '../../flow/chunk-tag.js';
 import { type MatchedPlan, planDigest, planMatched } from '../../flow/matched-plan.js';
 import type { RegionDescriptor } from '../../memory/region.js';
 import { RECEIVE, SEND } from '../../transport/tcpx/host-layout.js';
-import type { BlockPlace } from './channel-set.js';
+import type { BlockPlace } from './chunk-places.js';
 import { ChannelWeights } from './channel-weights.js';
 import type { ControlLink } from './control-link.js';
 import type { Announce, BlockTuple } from './control-message.js';
@@ -17,6 +17,8 @@ export interface FlightDeckParts {
   readonly channels: () => SessionChannels;
   readonly link: ControlLink;
   readonly chunkBytes: number;
+  /** Blocks up to this size are gathered in what this end sends. */
+  readonly gatherBytes: number;
   readonly isPaced: boolean;
   readonly weights: string;
 }
@@ -60,10 +62,10 @@ export class FlightDeck {
     places: readonly BlockPlace[],
     target: AnnouncedTarget,
   ): void {
-    const { link, isPaced, chunkBytes } = this.#parts;
+    const { link, isPaced, chunkBytes, gatherBytes } = this.#parts;
     const channels = this.#parts.channels();
     const weights = this.#weights.current(channels.set.count);
-    const plan = planMatched(lengths, chunkBytes, weights);
+    const plan = planMatched(lengths, chunkBytes, weights, gatherBytes);
     const firstTag = this.#sendTags.reserve(plan.chunkCount);
     const flight = this.#open({ role: 'send', op, transfer }, plan, firstTag, places);
     link.send({
@@ -75,6 +77,7 @@ export class FlightDeck {
       firstTag,
       digest: planDigest(plan),
       weights,
+      gatherBytes,
       lengths,
       regions: target.regions,
       blocks: target.blocks,
@@ -92,7 +95,8 @@ export class FlightDeck {
 
   /** Derives the plan of an announcement, which must be the one that is due. */
   planOf(message: Announce): MatchedPlan {
-    const plan = planMatched(message.lengths, this.#parts.chunkBytes, message.weights);
+    const { lengths, weights, gatherBytes } = message;
+    const plan = planMatched(lengths, this.#parts.chunkBytes, weights, gatherBytes);
     const due = { sequence: this.#receiveSequence, firstTag: this.#receiveTags.next };
     const digest = planDigest(plan);
     if (message.sequence !== due.sequence || message.firstTag !== due.firstTag) {

@@ -1,7 +1,7 @@
 // A plan on its way through the channels, seen from one end: the sender's or the receiver's.
 
 import type { MatchedPlan } from '../../flow/matched-plan.js';
-import type { BlockPlace } from './channel-set.js';
+import type { BlockPlace } from './chunk-places.js';
 
 export interface FlightKind {
   readonly role: 'send' | 'receive';
@@ -11,6 +11,8 @@ export interface FlightKind {
   /** Received in its turn and thrown away. */
   readonly isRefused?: boolean;
   readonly notify?: string | undefined;
+  /** Of the blocks that are received. */
+  readonly lengths?: readonly number[];
 }
 
 export class Flight {

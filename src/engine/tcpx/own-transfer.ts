@@ -1,13 +1,17 @@
 // A transfer that this end has posted, until it is settled: checked blocks on both sides.
 
-import { systemClock } from '../../base/clock.js';
+import { sleepMs, systemClock } from '../../base/clock.js';
 import type { RegionDescriptor } from '../../memory/region.js';
 import type { Block } from '../request.js';
 import type { PostOptions } from '../session.js';
-import type { BlockPlace } from './channel-set.js';
+import type { SourceEvent } from '../transfer-table.js';
+import type { BlockPlace } from './chunk-places.js';
 import type { BlockTuple } from './control-message.js';
 import type { RegionBook } from './region-book.js';
 import type { TcpxTransfer } from './tcpx-transfer.js';
+
+/** Between two looks at the event of a source. */
+const LOOK_MS = 1;
 
 export interface OwnTransfer {
   readonly transfer: TcpxTransfer;
@@ -31,7 +35,15 @@ export function describeOwn(
 ): OwnTransfer {
   const regions: RegionDescriptor[] = [];
   const indexes = new Map<string, number>();
+  let last: RegionDescriptor | undefined;
+  let lastIndex = 0;
   const indexOf = (descriptor: RegionDescriptor): number => {
+    // Mostly the same one again.
+    if (descriptor !== last) lastIndex = find(descriptor);
+    last = descriptor;
+    return lastIndex;
+  };
+  const find = (descriptor: RegionDescriptor): number => {
     const known = indexes.get(descriptor.key);
     if (known !== undefined) return known;
     indexes.set(descriptor.key, regions.length);
@@ -47,6 +59,16 @@ export function describeOwn(
     startUs: systemClock.nowUs(),
     timer: undefined,
   };
+}
+
+/** Looked at from the event loop: a transfer whose event never happens can be cancelled. */
+export async function awaitSource(
+  own: OwnTransfer,
+  event: SourceEvent | undefined,
+  isReady: (event: SourceEvent) => boolean,
+): Promise<void> {
+  if (event === undefined) return;
+  while (own.transfer.status === 'active' && !isReady(event)) await sleepMs(LOOK_MS);
 }
 
 export function toBase64(message: Uint8Array | string): string {

@@ -77,6 +77,11 @@ export class SessionChannels {
     throw new TcpxError('ERR_USAGE_STATE', `${this.#parts.link.peer}: channels are ${this.#state}`);
   }
 
+  /** Why own processes of the epoch that went down last are gone; empty when all lived. */
+  get lastDeaths(): string {
+    return this.#downSet?.describeDeaths() ?? '';
+  }
+
   get peerPlugin(): PluginIdentity | undefined {
     return this.#peer?.plugin;
   }
@@ -328,4 +333,20 @@ function closedError(peer: string): TcpxError {
 
 function newEpochError(peer: string): TcpxError {
   return new TcpxError('ERR_PEER_LOST', `${peer} sets its channels up again`);
+}
+
+/**
+ * The error of an epoch's end with what both ends know: the peer may have seen our sockets close
+ * before we knew of the end of our own process. `detail` is undefined where it did not confirm.
+ */
+export function describeDown(
+  error: TcpxError,
+  ownDeaths: string,
+  detail: string | undefined,
+): TcpxError {
+  const isNews = ownDeaths !== '' && !error.message.includes(ownDeaths);
+  const here = isNews ? `; here: ${ownDeaths}` : '';
+  const there = detail === undefined || detail === '' ? '' : `; at the peer: ${detail}`;
+  const facts = { ...error.facts, isFenced: detail !== undefined };
+  return new TcpxError(error.code, `${error.message}${here}${there}`, { facts, cause: error });
 }

@@ -7,9 +7,15 @@ import { type Config, loadConfig, processEnvironment } from '../../base/config.j
 import { isTcpxError, TcpxError } from '../../base/errors.js';
 import { createLog, type Log } from '../../base/log.js';
 import type { SettingValues } from '../../base/settings.js';
-import type { Region, RegionRights } from '../../memory/region.js';
+import {
+  type DeviceRange,
+  isDeviceRange,
+  type Region,
+  type RegionRights,
+} from '../../memory/region.js';
 import type { HostOptions } from '../../transport/tcpx/host-message.js';
 import { RailSet } from '../../transport/tcpx/rail-set.js';
+import { DeviceSharer, shareHostMemory } from '../../transport/tcpx/region-share.js';
 import { allocateShared, type SharedMemory } from '../../transport/tcpx/shared-region.js';
 import { Engine } from '../engine.js';
 import type { Notification } from '../notification.js';
@@ -34,13 +40,15 @@ export interface TcpxProviderOptions {
 }
 
 const DEREGISTER_WAIT_MS = 1000;
+const FULL_RIGHTS: RegionRights = { read: true, write: true };
 
 export class TcpxProvider {
   readonly config: Config;
   readonly log: Log;
   readonly rails: RailSet;
   readonly #options: TcpxProviderOptions;
-  readonly #regions = new RegionBook();
+  readonly #regions: RegionBook;
+  readonly #devices = new DeviceSharer();
   readonly #sessions = new Map<Session, { link: ControlLink; peer: TcpxPeerSession }>();
   #engine: Engine | undefined;
 
@@ -50,6 +58,7 @@ export class TcpxProvider {
       options.config ??
       loadConfig({ options: options.settings ?? {}, environment: processEnvironment() });
     const { values } = this.config;
+    this.#regions = new RegionBook(values['memory.regionsMax']);
     this.log =
       options.log ?? createLog({ level: values['log.level'], format: values['log.format'] });
     this.rails = new RailSet({
@@ -97,11 +106,27 @@ export class TcpxProvider {
     return allocateShared(bytes);
   }
 
-  async register(memory: SharedMemory, rights?: RegionRights): Promise<Region> {
+  /**
+   * Host memory of `allocate`, or memory of a GPU as its owner allocated it; the owner keeps it
+   * until `deregister` has resolved.
+   */
+  async register(
+    memory: SharedMemory | DeviceRange,
+    rights: RegionRights = FULL_RIGHTS,
+  ): Promise<Region> {
+    const isDevice = isDeviceRange(memory);
     const { addr, bytes } = memory;
-    const region = this.engine.register({ addr, bytes }, rights);
-    await this.rails.addRegion(region.id, memory);
-    this.#regions.add(region);
+    const share = isDevice ? this.#devices.share(memory) : shareHostMemory(memory);
+    const source = isDevice ? { device: memory.device, addr, bytes } : { addr, bytes };
+    const region = this.#regions.register(source, rights);
+    try {
+      await this.rails.addRegion(region.id, share);
+    } catch (error) {
+      this.#regions.forget(region);
+      share.close();
+      throw error;
+    }
+    this.#regions.add(region, share);
     return region;
   }
 
@@ -118,21 +143,33 @@ export class TcpxProvider {
       }
       await sleepMs(1);
     }
-    this.#regions.remove(region);
+    const share = this.#regions.hide(region);
+    if (share === undefined) {
+      throw new TcpxError('ERR_USAGE_STATE', `deregister region ${region.id}: not registered`);
+    }
     await this.rails.removeRegion(region.id);
-    await this.engine.deregister(region, DEREGISTER_WAIT_MS);
+    this.#regions.forget(region);
+    share.close();
   }
 
   async close(): Promise<void> {
     await Promise.all([...this.#sessions.values()].map(({ peer }) => peer.close()));
     await this.#engine?.close();
     await this.rails.close();
+    for (const share of this.#regions.shares()) share.close();
+    this.#devices.close();
   }
 
   #openEngine(): Promise<Engine> {
     const { values } = this.config;
-    // Control needs order and little else: one channel, wherever routing leads.
-    const control = { 'flow.channels': 1, 'lane.count': 1, 'session.nics': '' } as const;
+    // Control needs order and little else: one channel, wherever routing leads. Bound cores are the
+    // plugin's.
+    const control = {
+      'flow.channels': 1,
+      'lane.count': 1,
+      'lane.bindings': '',
+      'session.nics': '',
+    } as const;
     return Engine.open({
       ...(this.#options.name === undefined ? {} : { name: this.#options.name }),
       config: loadConfig({ options: { ...values, ...control } }),
@@ -157,6 +194,7 @@ export class TcpxProvider {
       link,
       rails: this.rails,
       regions: this.#regions,
+      isSourceReady: (event) => this.#devices.hasHappened(event),
       values: this.config.values,
       log: this.log,
       trustName: this.engine.trust.name,

@@ -2,7 +2,9 @@
 
 import type { ChannelCounters } from '../../transport/tcpx/channel-counters.js';
 import type { SettingValues } from '../../base/settings.js';
+import type { ThreadPlacement } from '../../transport/tcpx/helper-threads.js';
 import { RECEIVE, SEND } from '../../transport/tcpx/host-layout.js';
+import type { RegionWay } from '../../transport/tcpx/host-region.js';
 import type { PluginIdentity } from './control-message.js';
 import type { Flight } from './flight.js';
 import type { SessionChannels } from './session-channels.js';
@@ -27,8 +29,12 @@ export interface TcpxReceipt {
   readonly chunks: number;
   readonly channels: readonly TcpxChannelReceipt[];
   readonly durationUs: number;
-  /** The processor unpacks where regions are host memory; `none` where nothing does. */
+  /** How this end's memory reaches the plugin processes: each way once. */
+  readonly memory: readonly RegionWay[];
+  /** How, and who: the GPU, or the processor where there is none; `none` where nothing does. */
   readonly unpack: string;
+  /** Whether the helper threads of this end's plugin processes are on the bound cores. */
+  readonly threads: readonly ThreadPlacement[];
   readonly plugin: PluginIdentity;
   readonly peerPlugin: PluginIdentity;
   /** `known` for the versions that this was written for; others are untested. */
@@ -48,6 +54,7 @@ export interface ReceiptParts {
   readonly values: SettingValues;
   readonly channels: SessionChannels;
   readonly flight: Flight;
+  readonly memory: readonly RegionWay[];
   readonly operation: 'write' | 'read';
   readonly durationUs: number;
 }
@@ -77,9 +84,19 @@ export function makeReceipt(parts: ReceiptParts): TcpxReceipt {
       counters: counter,
     })),
     durationUs: parts.durationUs,
+    memory: parts.memory,
     unpack: isHostRecv ? 'none' : `${values['tcpx.unpack']} (${channels.unpackedBy})`,
+    threads: set.placements(),
     plugin,
     peerPlugin,
     pluginStanding: pluginStanding(plugin, peerPlugin),
   };
+}
+
+/** The verdict of all plugin processes of an end together, with the reasons. */
+export function describeThreads(placements: readonly ThreadPlacement[]): string {
+  const astray = placements.filter(({ verdict }) => verdict === 'differs');
+  if (astray.length > 0) return `differs: ${astray.map(({ reason }) => reason).join('; ')}`;
+  const verdicts = [...new Set(placements.map(({ verdict }) => verdict))];
+  return verdicts.length === 0 ? 'unseen' : verdicts.join(', ');
 }

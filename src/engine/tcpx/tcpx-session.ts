@@ -10,14 +10,16 @@ import { RECEIVE, SEND } from '../../transport/tcpx/host-layout.js';
 import type { RailSet } from '../../transport/tcpx/rail-set.js';
 import type { Block } from '../request.js';
 import type { PostOptions } from '../session.js';
-import { type BlockPlace, DISCARD } from './channel-set.js';
+import type { SourceEvent } from '../transfer-table.js';
+import { checkSource } from '../transfers.js';
+import { type BlockPlace, DISCARD } from './chunk-places.js';
 import type { ControlLink } from './control-link.js';
 import type { Announce, ControlMessage, ReadRequest } from './control-message.js';
 import type { Flight } from './flight.js';
 import { FlightDeck } from './flight-deck.js';
-import { describeOwn, type OwnTransfer, toBase64 } from './own-transfer.js';
+import { awaitSource, describeOwn, type OwnTransfer, toBase64 } from './own-transfer.js';
 import type { RegionBook } from './region-book.js';
-import { SessionChannels } from './session-channels.js';
+import { describeDown, SessionChannels } from './session-channels.js';
 import { makeReceipt } from './tcpx-receipt.js';
 import { TcpxTransfer } from './tcpx-transfer.js';
 
@@ -29,6 +31,8 @@ export interface TcpxSessionParts {
   readonly values: SettingValues;
   readonly log: Log;
   readonly trustName: string;
+  /** Whether an event of this process has happened; throws when it never will. */
+  readonly isSourceReady: (event: SourceEvent) => boolean;
   onNotification(session: TcpxPeerSession, bytes: Uint8Array): void;
 }
 
@@ -46,14 +50,19 @@ export class TcpxPeerSession {
   readonly #parts: TcpxSessionParts;
   readonly #own = new Map<number, OwnTransfer>();
   readonly #deck: FlightDeck;
+  /** Resolves with the reason when the session is over, for whatever reason. */
+  readonly closed: Promise<TcpxError>;
+  #onClosed: (reason: TcpxError) => void = () => undefined;
   #nextTransfer = 1;
 
   constructor(parts: TcpxSessionParts) {
     this.#parts = parts;
+    this.closed = new Promise((resolve) => (this.#onClosed = resolve));
     this.#deck = new FlightDeck({
       channels: () => this.channels,
       link: parts.link,
       chunkBytes: parts.values['flow.chunkBytes'],
+      gatherBytes: Math.min(parts.values['tcpx.gatherBytes'], parts.values['flow.chunkBytes']),
       isPaced: parts.values['tcpx.pacing'] === 'ready',
       weights: parts.values['tcpx.weights'],
     });
@@ -95,6 +104,7 @@ export class TcpxPeerSession {
     await this.channels.close(reason);
     const error = reason ?? new TcpxError('ERR_USAGE_STATE', `${this.peer}: session closed`);
     for (const own of [...this.#own.values()]) this.#settle(own, error);
+    this.#onClosed(error);
   }
 
   /** Whether a transfer in flight, of either end, touches this region. */
@@ -151,6 +161,7 @@ export class TcpxPeerSession {
   }
 
   #post(op: 'write' | 'read', blocks: readonly Block[], options: PostOptions): TcpxTransfer {
+    checkSource(op, options.sourceReady);
     if (this.#own.size >= TRANSFERS_MAX) {
       throw new TcpxError('ERR_USAGE_STATE', `${this.peer}: ${TRANSFERS_MAX} transfers in flight`);
     }
@@ -162,6 +173,7 @@ export class TcpxPeerSession {
     options.signal?.addEventListener('abort', () => this.#cancel(own), { once: true });
     this.channels
       .ready()
+      .then(() => awaitSource(own, options.sourceReady, this.#parts.isSourceReady))
       .then(() => this.#start(own))
       .catch((error: unknown) => {
         this.#settle(own, toTcpxError(error, 'ERR_XFER_FAILED', op));
@@ -174,6 +186,7 @@ export class TcpxPeerSession {
     const { epoch } = this.channels;
     const { regions, blocks, notify } = own;
     if (own.transfer.operation === 'write') {
+      this.#parts.regions.fillShadows(own.places, own.lengths);
       this.#deck.send('write', own.transfer.id, own.lengths, own.places, {
         regions,
         blocks,
@@ -198,7 +211,8 @@ export class TcpxPeerSession {
       places = message.lengths.map(() => DISCARD);
       isRefused = true;
     }
-    const kind = { role: 'receive', op, transfer, isRefused, notify: message.notify } as const;
+    const { notify, lengths } = message;
+    const kind = { role: 'receive', op, transfer, isRefused, notify, lengths } as const;
     const flight = this.#deck.receive(kind, plan, firstTag, places);
     if (message.isPaced) this.#parts.link.send({ kind: 'go', epoch, transfer, op });
     if (flight.openParts.size === 0) this.#onReceived(flight);
@@ -208,10 +222,10 @@ export class TcpxPeerSession {
     if (message.blocks.length !== message.lengths.length) {
       throw new TcpxError('ERR_WIRE_FRAME', 'as many blocks as lengths');
     }
-    return message.blocks.map(([region, offset, bytes], index) => {
-      if (bytes !== message.lengths[index]) throw new TcpxError('ERR_WIRE_FRAME', 'equal lengths');
-      return this.#parts.regions.peerPlace(message.regions[region], 'write', offset, bytes);
-    });
+    if (message.blocks.some(([, , bytes], index) => bytes !== message.lengths[index])) {
+      throw new TcpxError('ERR_WIRE_FRAME', 'equal lengths');
+    }
+    return this.#parts.regions.peerPlaces(message.regions, 'write', message.blocks);
   }
 
   #readPlaces(message: Announce): readonly BlockPlace[] {
@@ -227,11 +241,10 @@ export class TcpxPeerSession {
   #onRead(message: ReadRequest): void {
     const { transfer, epoch } = message;
     try {
-      const places = message.blocks.map(([region, offset, bytes]) =>
-        this.#parts.regions.peerPlace(message.regions[region], 'read', offset, bytes),
-      );
+      const places = this.#parts.regions.peerPlaces(message.regions, 'read', message.blocks);
       const lengths = message.blocks.map(([, , bytes]) => bytes);
       const nothing = { regions: [], blocks: [], notify: undefined };
+      this.#parts.regions.fillShadows(places, lengths);
       this.#deck.send('read', transfer, lengths, places, nothing);
     } catch (error) {
       const { code, message: reason } = toTcpxError(error, 'ERR_WIRE_STATE', 'read');
@@ -250,7 +263,13 @@ export class TcpxPeerSession {
     this.#deck.remove(flight);
     const { op, transfer, isRefused, notify } = flight.kind;
     if (isRefused === true) return;
-    const { plan, firstTag } = flight;
+    const { plan, firstTag, places, kind } = flight;
+    try {
+      this.#parts.regions.drainShadows(places, kind.lengths ?? []);
+    } catch (error) {
+      this.channels.takeDown(toTcpxError(error, 'ERR_CUDA_CALL', op));
+      return;
+    }
     const channels = this.channels.set
       .counters(RECEIVE)
       .map(({ posted, done, unpacked, consumed }) => [posted, done, unpacked, consumed]);
@@ -308,6 +327,7 @@ export class TcpxPeerSession {
         values: this.#parts.values,
         channels: this.channels,
         flight,
+        memory: this.#parts.regions.ways(own.places),
         operation: own.transfer.operation,
         durationUs: systemClock.nowUs() - own.startUs,
       }),
@@ -352,9 +372,7 @@ export class TcpxPeerSession {
     const failing = [...this.#own.values()];
     for (const own of failing) this.#forget(own);
     const detail = await fenced;
-    const there = detail === undefined || detail === '' ? '' : `; at the peer: ${detail}`;
-    const facts = { ...error.facts, isFenced: detail !== undefined };
-    const told = new TcpxError(error.code, `${error.message}${there}`, { facts, cause: error });
+    const told = describeDown(error, this.channels.lastDeaths, detail);
     for (const own of failing) own.transfer.fail(told);
   }
 

@@ -69,6 +69,7 @@ const REQUIRED = {
 
 /** Absent on some drivers; calling an absent one is a CapabilityError. */
 const OPTIONAL = {
+  cuMemcpyAsync: [PTR, PTR, SIZE, PTR],
   cuStreamWriteValue32_v2: [PTR, PTR, U32, U32],
   cuLaunchKernelEx: [PTR, PTR, PTR, PTR],
   cuGraphCreate: [PTR, U32],
@@ -90,6 +91,16 @@ const OPTIONAL = {
   cuMemExportToShareableHandle: [PTR, 'uint64', I32, 'uint64'],
   cuMemImportFromShareableHandle: [PTR, PTR, I32],
   cuMemGetHandleForAddressRange: [PTR, PTR, SIZE, I32, 'uint64'],
+  cuMemPoolCreate: [PTR, PTR],
+  cuMemPoolDestroy: [PTR],
+  cuMemPoolSetAccess: [PTR, PTR, SIZE],
+  cuMemAllocFromPoolAsync: [PTR, SIZE, PTR, PTR],
+  cuMemAllocAsync: [PTR, SIZE, PTR],
+  cuMemFreeAsync: [PTR, PTR],
+  cuMemPoolExportToShareableHandle: [PTR, PTR, I32, 'uint64'],
+  cuMemPoolImportFromShareableHandle: [PTR, PTR, I32, 'uint64'],
+  cuMemPoolExportPointer: [PTR, PTR],
+  cuMemPoolImportPointer: [PTR, PTR, PTR],
 } as const;
 
 type Argument<T> = T extends 'str'

@@ -134,7 +134,7 @@ test('gpu sharing by descriptor: two mappings of one allocation see each other',
     }
     const memory = createSharedMemory(context, BYTES);
     const fd = exportAllocationFd(context, memory.addr + 100);
-    const other = importSharedMemory(context, fd, memory.bytes);
+    const other = importSharedMemory(context, [{ fd, bytes: memory.bytes }]);
     closeSync(fd);
     queue.wait(queue.fill({ addr: memory.addr, bytes: BYTES }, 4, 0));
     assert.equal(queue.verify({ addr: other.addr, bytes: BYTES }, 4, 0).count, 0);

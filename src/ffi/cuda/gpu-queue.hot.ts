@@ -26,6 +26,11 @@ export class GpuQueue {
     return this.functions.cuMemcpyDtoDAsync_v2(targetAddr, sourceAddr, bytes, this.streamHandle);
   }
 
+  /** Between any two addresses that the driver knows, host or device. */
+  copy(targetAddr: number, sourceAddr: number, bytes: number): number {
+    return this.functions.cuMemcpyAsync(targetAddr, sourceAddr, bytes, this.streamHandle);
+  }
+
   /** Writes a word once everything before it in the stream is done and visible. */
   writeWord(targetAddr: number, value: number): number {
     return this.functions.cuStreamWriteValue32_v2(this.streamHandle, targetAddr, value >>> 0, 0);

@@ -18,16 +18,22 @@ const DMA_BUF_PAGE_BYTES = 4096;
 /** CUmemAllocationProp (32 bytes) and CUmemAccessDesc lie here, clear of the out-parameters. */
 const STRUCT_OFFSET = 64;
 
-/** A mapping of shareable memory; made by createSharedMemory or importSharedMemory. */
+/** One physical allocation, mapped as a whole. */
+interface Segment {
+  readonly allocation: number;
+  readonly bytes: number;
+}
+
+/** A mapping of shareable memory: one allocation, or several one behind the other. */
 export class SharedMemory {
   readonly addr: number;
   readonly bytes: number;
   private readonly context: GpuContext;
 
-  constructor(context: GpuContext, allocation: number, bytes: number) {
+  constructor(context: GpuContext, segments: readonly Segment[]) {
     this.context = context;
-    this.bytes = bytes;
-    this.addr = mapAllocation(context, allocation, bytes);
+    this.bytes = segments.reduce((sum, { bytes }) => sum + bytes, 0);
+    this.addr = mapSegments(context, segments, this.bytes);
   }
 
   unmap(): void {
@@ -37,8 +43,12 @@ export class SharedMemory {
   }
 }
 
-/** A new allocation of at least `bytes`, exportable by descriptor. */
-export function createSharedMemory(context: GpuContext, bytes: number): SharedMemory {
+/** New memory of at least `bytes`, exportable by descriptor; in so many allocations if asked. */
+export function createSharedMemory(
+  context: GpuContext,
+  bytes: number,
+  segmentCount = 1,
+): SharedMemory {
   requireVirtualMemory(context);
   const { functions, scratch } = context.driver;
   writeAllocationProp(context);
@@ -46,19 +56,41 @@ export function createSharedMemory(context: GpuContext, bytes: number): SharedMe
   const asked = functions.cuMemGetAllocationGranularity(scratch.addr, prop, GRANULARITY_MINIMUM);
   context.check(asked, 'cuMemGetAllocationGranularity');
   const unit = scratch.uint64(0);
-  const rounded = Math.ceil(bytes / unit) * unit;
-  const result = functions.cuMemCreate(scratch.addr, rounded, prop, 0);
-  context.check(result, 'cuMemCreate', `${rounded} bytes`);
-  return mapAndDrop(context, scratch.uint64(0), rounded);
+  const rounded = Math.ceil(bytes / segmentCount / unit) * unit;
+  const segments: Segment[] = [];
+  for (let index = 0; index < segmentCount; index++) {
+    const result = functions.cuMemCreate(scratch.addr, rounded, prop, 0);
+    context.check(result, 'cuMemCreate', `${rounded} bytes`);
+    segments.push({ allocation: scratch.uint64(0), bytes: rounded });
+  }
+  return mapAndDrop(context, segments);
 }
 
-/** Maps what another process exported; the descriptor stays the caller's to close. */
-export function importSharedMemory(context: GpuContext, fd: number, bytes: number): SharedMemory {
+/** What another process exported: a descriptor per allocation, in the order of addresses. */
+export interface ExportedSegment {
+  readonly fd: number;
+  readonly bytes: number;
+}
+
+/** Maps them one behind the other; the descriptors stay the caller's to close. */
+export function importSharedMemory(
+  context: GpuContext,
+  exported: readonly ExportedSegment[],
+): SharedMemory {
   requireVirtualMemory(context);
   const { functions, scratch } = context.driver;
-  const result = functions.cuMemImportFromShareableHandle(scratch.addr, fd, HANDLE_POSIX_FD);
-  context.check(result, 'cuMemImportFromShareableHandle', `descriptor ${fd}`);
-  return mapAndDrop(context, scratch.uint64(0), bytes);
+  const segments: Segment[] = [];
+  try {
+    for (const { fd, bytes } of exported) {
+      const result = functions.cuMemImportFromShareableHandle(scratch.addr, fd, HANDLE_POSIX_FD);
+      context.check(result, 'cuMemImportFromShareableHandle', `descriptor ${fd}`);
+      segments.push({ allocation: scratch.uint64(0), bytes });
+    }
+  } catch (error) {
+    for (const { allocation } of segments) functions.cuMemRelease(allocation);
+    throw error;
+  }
+  return mapAndDrop(context, segments);
 }
 
 /** A descriptor of the allocation behind an address; fails unless it was made exportable. */
@@ -111,34 +143,38 @@ function requireVirtualMemory(context: GpuContext): void {
   }
 }
 
-// The mapping keeps the memory alive; the handle is not needed once it exists.
-function mapAndDrop(context: GpuContext, allocation: number, bytes: number): SharedMemory {
+// The mapping keeps the memory alive; the handles are not needed once it exists.
+function mapAndDrop(context: GpuContext, segments: readonly Segment[]): SharedMemory {
   const { functions } = context.driver;
   try {
-    return new SharedMemory(context, allocation, bytes);
+    return new SharedMemory(context, segments);
   } finally {
-    context.check(functions.cuMemRelease(allocation), 'cuMemRelease');
+    for (const { allocation } of segments) {
+      context.check(functions.cuMemRelease(allocation), 'cuMemRelease');
+    }
   }
 }
 
-function mapAllocation(context: GpuContext, allocation: number, bytes: number): number {
+function mapSegments(context: GpuContext, segments: readonly Segment[], bytes: number): number {
   const { functions, scratch } = context.driver;
   const reserved = functions.cuMemAddressReserve(scratch.addr, bytes, 0, 0, 0);
   context.check(reserved, 'cuMemAddressReserve', `${bytes} bytes`);
   const addr = scratch.uint64(0);
+  let mapped = 0;
   try {
-    context.check(functions.cuMemMap(addr, bytes, 0, allocation, 0), 'cuMemMap', `${bytes} bytes`);
+    for (const segment of segments) {
+      const result = functions.cuMemMap(addr + mapped, segment.bytes, 0, segment.allocation, 0);
+      context.check(result, 'cuMemMap', `${segment.bytes} bytes`);
+      mapped += segment.bytes;
+    }
+    writeAccessDescriptor(context);
+    const result = functions.cuMemSetAccess(addr, bytes, scratch.addr + STRUCT_OFFSET, 1);
+    context.check(result, 'cuMemSetAccess', `${bytes} bytes`);
   } catch (error) {
+    if (mapped > 0) functions.cuMemUnmap(addr, mapped);
     functions.cuMemAddressFree(addr, bytes);
     throw error;
   }
-  writeAccessDescriptor(context);
-  const result = functions.cuMemSetAccess(addr, bytes, scratch.addr + STRUCT_OFFSET, 1);
-  if (result !== 0) {
-    functions.cuMemUnmap(addr, bytes);
-    functions.cuMemAddressFree(addr, bytes);
-  }
-  context.check(result, 'cuMemSetAccess', `${bytes} bytes`);
   return addr;
 }
 

@@ -1,7 +1,7 @@
 // Two environments compared: each difference with what it means, the ones that change the path
 // of the bytes first. Bindings are compared as core sets, since their text may be ordered freely.
 
-import { bindingCpus, parseBindings } from '../bindings.js';
+import { bindingCpus, parseBindings } from '../../base/core-bindings.js';
 import { formatCpuList } from '../../base/cpu-set.js';
 import { differenceOf } from '../irq/cpu-choice.js';
 import type { EnvironmentValues } from './preset.js';

@@ -2,7 +2,7 @@
 // Allocation speaks of physical cores first, so that two jobs do not meet on one core's
 // hyperthreads. Pure.
 
-import { bindingCpus, type NicBinding } from '../bindings.js';
+import { bindingCpus, type NicBinding } from '../../base/core-bindings.js';
 import type { Nic } from '../model.js';
 import { type CoreMap, cutEvenly, physicalCores, withSiblings } from './core-map.js';
 import { type CpuSet, cpuSet, differenceOf, intersectionOf, unionOf } from './cpu-choice.js';

@@ -64,17 +64,6 @@ function range(first: number, end: number): number[] {
   return Array.from({ length: end - first + 1 }, (_, index) => first + index);
 }
 
-/** Ranges of consecutive CPUs, inclusive at both ends. */
-export function cpuRanges(cpus: CpuSet): readonly (readonly [number, number])[] {
-  const ranges: [number, number][] = [];
-  for (const cpu of cpus) {
-    const current = ranges.at(-1);
-    if (current !== undefined && cpu === current[1] + 1) current[1] = cpu;
-    else ranges.push([cpu, cpu]);
-  }
-  return ranges;
-}
-
 export function unionOf(...sets: readonly CpuSet[]): CpuSet {
   return cpuSet(sets.flat());
 }

@@ -1,7 +1,7 @@
 // The table of NIC, node, interrupts and CPUs in seven columns: what is, what was observed, and
 // which cores the threads get. One row per NIC. Pure.
 
-import { bindingCpus, type NicBinding } from '../bindings.js';
+import { bindingCpus, type NicBinding } from '../../base/core-bindings.js';
 import { formatCpuList } from '../../base/cpu-set.js';
 import type { Irq, Nic } from '../model.js';
 import type { Observation } from './observation.js';

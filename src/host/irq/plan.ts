@@ -2,7 +2,7 @@
 // the thread ranges that belong to it. A plan is a file: it can be read, kept, applied at boot and
 // undone. Vectors are identified by PCI address and index, since IRQ numbers change. Pure.
 
-import { bindingOf, formatBindings } from '../bindings.js';
+import { bindingOf, formatBindings } from '../../base/core-bindings.js';
 import type { Irq, Nic, NicVector } from '../model.js';
 import type { NicAllocation } from './allocation.js';
 import { requireFormattedMask } from './cpu-mask.js';

@@ -2,7 +2,7 @@
 // A policy first gives cores to NICs (allocate), then a CPU set to each queue interrupt (place).
 
 import { TcpxError } from '../../base/errors.js';
-import { parseBindings } from '../bindings.js';
+import { parseBindings } from '../../base/core-bindings.js';
 import type { NicVector } from '../model.js';
 import {
   type Allocation,

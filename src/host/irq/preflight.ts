@@ -1,7 +1,7 @@
 // Before a run: do the binding variables say what the plan says, and may the process use the cores
 // at all? taskset, numactl and cpusets narrow the allowed set, and children inherit it. Pure.
 
-import { bindingCpus, parseBindings } from '../bindings.js';
+import { bindingCpus, parseBindings } from '../../base/core-bindings.js';
 import { formatCpuList } from '../../base/cpu-set.js';
 import type { EnvironmentValues } from '../environment/preset.js';
 import { type CpuSet, differenceOf, isSameSet, unionOf } from './cpu-choice.js';

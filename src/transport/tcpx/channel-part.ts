@@ -1,16 +1,21 @@
 // What both directions of a channel share: the plugin, the regions, the counters in shared memory,
 // and the news of finished parts and failures.
 
+import { assert } from '../../base/assert.js';
 import { TcpxError } from '../../base/errors.js';
 import { netResultName, NET_SYSTEM_ERROR } from '../../ffi/nccl-net/net-result.js';
-import type { Mapping } from '../../ffi/libc/mapping.js';
+import type { CpuMover } from './chunk-mover.js';
 import type { ChunkQueue } from './chunk-queue.js';
+import type { GpuSide } from './gpu-side.js';
 import type { ChunkFacts, GuardedPlugin } from './guarded-plugin.js';
 import {
   CHUNK_BYTES,
+  CHUNK_FIELDS,
   CHUNK_INDEX,
   CHUNK_IS_LAST,
   CHUNK_OFFSET,
+  CHUNK_PIECES,
+  CHUNK_REGION,
   CHUNK_TAG,
   CHUNK_TRANSFER,
   COUNTER_BYTES,
@@ -21,19 +26,29 @@ import {
   COUNTER_HEAD_TRANSFER,
   counterFloat,
   type Direction,
+  NO_REGION,
+  PIECE_BYTES,
+  PIECE_FIELDS,
+  PIECE_OFFSET,
+  PIECE_REGION,
   SEND,
 } from './host-layout.js';
 import type { HostOptions } from './host-message.js';
+import type { HostRegion } from './host-region.js';
 
 export interface ChannelSurroundings {
   readonly plugin: GuardedPlugin;
   readonly options: HostOptions;
   /** Views of the shared memory. */
   readonly float64: Float64Array;
+  /** Of receives, and of what is sent from device memory. */
   readonly pointerType: number;
+  readonly cpu: CpuMover;
+  /** The rail GPU; undefined where all memory is the processor's. */
+  readonly gpu: GpuSide | undefined;
   /** Pages of the bounce buffer in bytes; 4 GiB where it is not known. */
   bounceBytes(): number;
-  region(id: number): Mapping;
+  region(id: number): HostRegion;
   onPart(channel: number, direction: Direction, transfer: number, tag: number, us: number): void;
 }
 
@@ -100,6 +115,46 @@ export class PartClock {
     const transfer = queue.field(position, CHUNK_TRANSFER);
     surroundings.onPart(id.channel, direction, transfer, queue.field(position, CHUNK_TAG), us);
   }
+}
+
+/** Our own rules for a chunk record, before it is queued: a chunk at most, inside its regions. */
+export function checkPlaces(
+  surroundings: ChannelSurroundings,
+  record: Float64Array,
+  at: number,
+): void {
+  const bytes = record[at + CHUNK_BYTES] ?? 0;
+  assert(bytes <= surroundings.options.chunkBytes, 'a message is at most a chunk');
+  const regionId = record[at + CHUNK_REGION] ?? NO_REGION;
+  if (regionId === NO_REGION) return;
+  const pieces = record[at + CHUNK_PIECES] ?? 0;
+  if (pieces === 0) {
+    checkPlace(surroundings, regionId, record[at + CHUNK_OFFSET] ?? 0, bytes);
+    return;
+  }
+  let sum = 0;
+  for (let index = 0; index < pieces; index++) {
+    const row = at + CHUNK_FIELDS + index * PIECE_FIELDS;
+    const length = record[row + PIECE_BYTES] ?? 0;
+    checkPlace(
+      surroundings,
+      record[row + PIECE_REGION] ?? 0,
+      record[row + PIECE_OFFSET] ?? 0,
+      length,
+    );
+    sum += length;
+  }
+  assert(sum === bytes, 'pieces make up their chunk');
+}
+
+function checkPlace(
+  surroundings: ChannelSurroundings,
+  regionId: number,
+  offset: number,
+  bytes: number,
+): void {
+  const isInside = offset + bytes <= surroundings.region(regionId).bytes;
+  assert(isInside, 'a chunk lies in its region');
 }
 
 /** The error of a message call, naming role, channel, chunk, tag and offset. */

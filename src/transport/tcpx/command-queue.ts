@@ -1,6 +1,6 @@
 // Commands to a plugin host, in order. What does not fit into the ring now waits here.
 
-import { CHUNK_FIELDS, RECORD_CHUNK } from './host-layout.js';
+import { RECORD_CHUNK } from './host-layout.js';
 import { publishRecords, putText, reserveRecord, type SharedLink } from './shared-link.js';
 
 const RETRY_MS = 1;
@@ -21,7 +21,7 @@ export class CommandQueue {
     this.#link.ring();
   }
 
-  /** A chunk, as CHUNK_FIELDS numbers; `flush` makes a batch visible. */
+  /** A chunk, as CHUNK_FIELDS numbers and the rows of its pieces; `flush` makes a batch visible. */
   putChunk(fields: Float64Array): void {
     if (this.#isClosed) return;
     if (this.#backlog.length > 0 || !this.#tryChunk(fields)) this.#later(fields.slice());
@@ -42,7 +42,7 @@ export class CommandQueue {
 
   #tryChunk(fields: Float64Array): boolean {
     const { commands, memory } = this.#link;
-    const at = reserveRecord(commands, RECORD_CHUNK, CHUNK_FIELDS * 8);
+    const at = reserveRecord(commands, RECORD_CHUNK, fields.length * 8);
     if (at < 0) return false;
     memory.float64.set(fields, at / 8);
     return true;

@@ -11,6 +11,8 @@ export interface HostEnvironmentFacts {
   readonly threads: number;
   readonly steeringWaitUs: number;
   readonly ctrlInterface: string;
+  /** Cores of send threads, in the plugin's own grammar; empty leaves what was inherited. */
+  readonly txBindings: string;
   readonly pluginPath: string;
   /** For the emulator alone: peers of the same host are let through. */
   readonly isSameHostAllowed: boolean;
@@ -38,14 +40,15 @@ export function hostVariables(facts: HostEnvironmentFacts, inherited: Variables)
     // Steering rules for IPv6 come out truncated.
     NCCL_GPUDIRECTTCPX_SOCKET_FAMILY: 'AF_INET',
     TCPX_EMU_GPU: String(facts.gpu),
-    // Regions are host memory; on a GPU machine the emulator would take the GPU's.
-    TCPX_EMU_MEMORY: inherited['TCPX_EMU_MEMORY'] ?? 'host',
   };
   if (facts.nics.length > 0) {
     variables['NCCL_GPUDIRECTTCPX_SOCKET_IFNAME'] = `=${facts.nics.join(',')}`;
   }
   if (facts.ctrlInterface !== '') {
     variables['NCCL_GPUDIRECTTCPX_CTRL_DEV'] = facts.ctrlInterface;
+  }
+  if (facts.txBindings !== '') {
+    variables['NCCL_GPUDIRECTTCPX_TX_BINDINGS'] = facts.txBindings;
   }
   if (facts.isSameHostAllowed) {
     variables['TCPX_EMU_SAME_HOST'] = inherited['TCPX_EMU_SAME_HOST'] ?? '1';

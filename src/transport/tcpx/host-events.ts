@@ -10,6 +10,7 @@ import {
   RECORD_TEXT,
   WORD_APP_SLEEPS,
 } from './host-layout.js';
+import type { ThreadPlacement } from './helper-threads.js';
 import type { HostEvent, HostFacts, HostFailure, PageCount } from './host-message.js';
 import { peekRecord, recordKind, releaseRecord, type SharedLink, textAt } from './shared-link.js';
 
@@ -41,6 +42,8 @@ export class HostEvents {
   readonly #link: SharedLink;
   readonly #listener: HostListener;
   readonly #waiters = new Map<number, Waiter>();
+  /** Of the plugin's helper threads, as the host saw them last. */
+  placement: ThreadPlacement | undefined;
   #nextId = 1;
   #isClosed = false;
   #resolveStarted: (facts: HostFacts) => void = () => undefined;
@@ -122,6 +125,9 @@ export class HostEvents {
       case 'refused':
         if (event.id === 0) this.#rejectStarted(toError(event.failure));
         this.#takeWaiter(event.id)?.reject(toError(event.failure));
+        return;
+      case 'threads':
+        this.placement = event.placement;
         return;
       case 'broken':
         this.#listener.onBroken(event.channel, event.direction, toError(event.failure));

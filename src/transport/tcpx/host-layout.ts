@@ -99,7 +99,14 @@ export const CHUNK_OFFSET = 6;
 export const CHUNK_BYTES = 7;
 /** 1 on the last chunk of its transfer on this channel and direction: ends in a RECORD_PART. */
 export const CHUNK_IS_LAST = 8;
-export const CHUNK_FIELDS = 9;
+/** 0, or the number of pieces of a gathered chunk; their rows follow the fields of the record. */
+export const CHUNK_PIECES = 9;
+export const CHUNK_FIELDS = 10;
+/** A piece: region, offset and length. */
+export const PIECE_REGION = 0;
+export const PIECE_OFFSET = 1;
+export const PIECE_BYTES = 2;
+export const PIECE_FIELDS = 3;
 export const NO_REGION = -1;
 
 /** All chunks of a transfer on one channel and direction are finished. */

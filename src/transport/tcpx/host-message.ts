@@ -3,7 +3,9 @@
 
 import type { ErrorCode, ErrorFacts } from '../../base/errors.js';
 import type { DeviceProperties } from '../../ffi/nccl-net/properties.js';
+import type { ThreadPlacement } from './helper-threads.js';
 import type { Direction } from './host-layout.js';
+import type { SharedRegion } from './host-region.js';
 
 /** How a host is started; one argument, as JSON. */
 export interface HostOptions {
@@ -38,7 +40,7 @@ export interface HostFacts {
   /** The rail GPU whose primary context is current; empty with the emulator on host memory. */
   readonly gpuContext: string;
   /** Who unpacks: the GPU, or the processor where there is none. */
-  readonly unpackedBy: 'cpu' | 'none';
+  readonly unpackedBy: 'gpu' | 'cpu' | 'none';
 }
 
 export type HostCommand =
@@ -50,8 +52,7 @@ export type HostCommand =
       readonly op: 'map';
       readonly id: number;
       readonly region: number;
-      readonly path: string;
-      readonly bytes: number;
+      readonly memory: SharedRegion;
     }
   | { readonly op: 'unmap'; readonly id: number; readonly region: number }
   | { readonly op: 'pages'; readonly id: number }
@@ -72,6 +73,8 @@ export type HostEvent =
       readonly pages?: PageCount;
     }
   | { readonly kind: 'refused'; readonly id: number; readonly failure: HostFailure }
+  /** Looked at anew whenever a direction of a channel has finished its first part. */
+  | { readonly kind: 'threads'; readonly placement: ThreadPlacement }
   /** The channel is dead in this direction: every chunk of it fails. */
   | {
       readonly kind: 'broken';

@@ -5,7 +5,6 @@
 import { isTcpxError, toTcpxError, TcpxError } from '../../base/errors.js';
 import { yieldCpu } from '../../ffi/libc/cpu-affinity.js';
 import { writeByte } from '../../ffi/libc/file-descriptor.js';
-import type { Mapping } from '../../ffi/libc/mapping.js';
 import type { ChannelSurroundings } from './channel-part.js';
 import { HostChannel } from './host-channel.js';
 import {
@@ -26,7 +25,9 @@ import {
   WORD_APP_SLEEPS,
   WORD_HEARTBEAT,
 } from './host-layout.js';
+import type { ThreadPlacement } from './helper-threads.js';
 import type { HostCommand, HostEvent, HostFailure } from './host-message.js';
+import type { HostRegion, SharedRegion } from './host-region.js';
 import {
   peekRecord,
   publishRecords,
@@ -53,9 +54,10 @@ export interface LoopParts {
   readonly wakeFd: number;
   readonly surroundings: Omit<ChannelSurroundings, 'onPart' | 'region'>;
   deviceOf(nic: string): number;
-  mapRegion(path: string, bytes: number): Mapping;
-  unmapRegion(mapping: Mapping): void;
+  mapRegion(memory: SharedRegion): HostRegion;
   pages(): { readonly pages: number; readonly freePages: number };
+  /** Looks at the plugin's helper threads. */
+  placement(): ThreadPlacement;
   /** Whether the application still lives. */
   hasParent(): boolean;
 }
@@ -65,7 +67,9 @@ export class PluginHostLoop {
   readonly #surroundings: ChannelSurroundings;
   readonly #channels = new Map<number, HostChannel>();
   readonly #joins = new Map<HostChannel, number>();
-  readonly #regions = new Map<number, Mapping>();
+  readonly #regions = new Map<number, HostRegion>();
+  /** Directions of channels whose helper threads have been looked at. */
+  readonly #placed = new Set<number>();
   /** Channels that are open, in an array: it is walked after every post. */
   #open: HostChannel[] = [];
   #backlog: HostEvent[] = [];
@@ -155,6 +159,7 @@ export class PluginHostLoop {
         moved = true;
       }
     }
+    this.#surroundings.gpu?.into.flush();
     return moved;
   }
 
@@ -217,7 +222,7 @@ export class PluginHostLoop {
         this.#close(command.channel);
         break;
       case 'map':
-        this.#map(command.region, command.path, command.bytes);
+        this.#map(command.region, command.memory);
         break;
       case 'unmap':
         this.#unmap(command.region);
@@ -253,6 +258,8 @@ export class PluginHostLoop {
     if (found === undefined) return;
     found.close();
     this.#channels.delete(channel);
+    this.#placed.delete(channel * 2 + SEND);
+    this.#placed.delete(channel * 2 + RECEIVE);
     this.#listOpen();
   }
 
@@ -281,15 +288,17 @@ export class PluginHostLoop {
     return moved;
   }
 
-  #region(id: number): Mapping {
+  #region(id: number): HostRegion {
     const region = this.#regions.get(id);
     if (region !== undefined) return region;
     throw new TcpxError('ERR_USAGE_STATE', `region ${id} is not mapped in the plugin host`);
   }
 
   // Told twice where a process starts while a region is registered.
-  #map(id: number, path: string, bytes: number): void {
-    if (!this.#regions.has(id)) this.#regions.set(id, this.#parts.mapRegion(path, bytes));
+  #map(id: number, memory: SharedRegion): void {
+    const mapped = this.#parts.mapRegion(memory);
+    if (this.#regions.has(id)) mapped.unmap();
+    else this.#regions.set(id, mapped);
   }
 
   #unmap(id: number): void {
@@ -297,10 +306,20 @@ export class PluginHostLoop {
     if (region === undefined) return;
     for (const { send } of this.#channels.values()) send?.forgetRegion(id);
     this.#regions.delete(id);
-    this.#parts.unmapRegion(region);
+    region.unmap();
+  }
+
+  // Helper threads begin with the first chunk of a comm. Not while others join: threads that set
+  // connections up are no helper threads.
+  #placeThreads(channel: number, direction: Direction): void {
+    const key = channel * 2 + direction;
+    if (this.#placed.has(key) || this.#joins.size > 0) return;
+    this.#placed.add(key);
+    this.emit({ kind: 'threads', placement: this.#parts.placement() });
   }
 
   #putPart(channel: number, direction: Direction, transfer: number, tag: number, us: number) {
+    this.#placeThreads(channel, direction);
     const { events, memory } = this.#parts.link;
     let at = reserveRecord(events, RECORD_PART, PART_FIELDS * 8);
     // The application drains; a full ring is a moment, and nothing else may pass this news.

@@ -2,27 +2,32 @@
 // plugin-host.ts with one argument (HostOptions as JSON) and these descriptors; it ends when told,
 // when its parent has gone, or when the plugin ends it.
 
-import { closeSync, openSync } from 'node:fs';
+import { processEnvironment } from '../../base/config.js';
 import { isTcpxError, TcpxError, toTcpxError } from '../../base/errors.js';
 import { GpuContext } from '../../ffi/cuda/context.js';
 import { deviceByOrdinal } from '../../ffi/cuda/device.js';
 import { gpuAbsence, openCudaDriver } from '../../ffi/cuda/driver.js';
-import { mapMemory, unmapMemory } from '../../ffi/libc/mapping.js';
 import { emulatorFacts } from '../../ffi/nccl-net/emulator-facts.js';
 import { NetPlugin, POINTER_CUDA, POINTER_HOST } from '../../ffi/nccl-net/net-plugin.js';
 import { openPluginLogger } from '../../ffi/nccl-net/plugin-logger.js';
 import type { DeviceProperties } from '../../ffi/nccl-net/properties.js';
 import { CallTrace } from './call-trace.js';
+import { CpuMover } from './chunk-mover.js';
+import { GpuSide } from './gpu-side.js';
 import { GuardedPlugin } from './guarded-plugin.js';
+import { judgePlacement, readHelperThreads, threadIds } from './helper-threads.js';
 import { PLUGIN_CALLS, WORD_CALL } from './host-layout.js';
 import type { HostEvent, HostFacts, HostOptions } from './host-message.js';
 import { PluginHostLoop } from './plugin-host-loop.js';
+import { RegionMapper } from './region-mapper.js';
 import { putText, SharedLink } from './shared-link.js';
 import { writeByte } from '../../ffi/libc/file-descriptor.js';
 
 export const LOG_FD = 3;
 const WAKE_FD = 4;
 const SHARED_FD = 5;
+/** A Unix socket over which descriptors of GPU memory come. */
+const DESCRIPTOR_FD = 6;
 
 const PAGE_BYTES = 4096;
 const BOUNCE_BYTES_MAX = 2 ** 32;
@@ -30,13 +35,17 @@ const BOUNCE_BYTES_MAX = 2 ** 32;
 function runHost(options: HostOptions, link: SharedLink): void {
   link.memory.int32[WORD_CALL] = PLUGIN_CALLS.indexOf('load');
   const plugin = NetPlugin.load({ path: options.pluginPath, name: options.pluginName });
-  const context = plugin.library.isEmulated ? undefined : makeContextCurrent(options.gpu);
+  const absence = railGpuAbsence(plugin.library.isEmulated);
+  const context = absence === '' ? makeContextCurrent(options.gpu) : undefined;
   const trace = options.tracePath === undefined ? undefined : new CallTrace(options.tracePath);
   const guarded = new GuardedPlugin(plugin, link.memory.int32, trace);
   const logger = openPluginLogger({ fd: LOG_FD });
   const devices = guarded.init(logger);
+  const threadsBefore = threadIds();
   const emulator = emulatorFacts(plugin.library);
-  requireDeviceMemory(options, emulator !== undefined);
+  requireDeviceMemory(options, emulator !== undefined, absence);
+  const gpu = context && new GpuSide(context, options.unpack, options.chunkBytes);
+  const mapper = new RegionMapper(gpu, absence, DESCRIPTOR_FD);
   const parentPid = process.ppid;
   const loop = new PluginHostLoop({
     link,
@@ -46,18 +55,21 @@ function runHost(options: HostOptions, link: SharedLink): void {
       options,
       float64: link.memory.float64,
       pointerType: options.isHostRecv ? POINTER_HOST : POINTER_CUDA,
+      cpu: new CpuMover(options.unpack, options.chunkBytes),
+      gpu,
       bounceBytes: () => {
         const pages = emulator?.pages(options.gpu) ?? 0;
         return options.bounceBytes || pages * PAGE_BYTES || BOUNCE_BYTES_MAX;
       },
     },
     deviceOf: (nic) => deviceOf(devices, nic, plugin.library.path),
-    mapRegion: mapFile,
-    unmapRegion: unmapMemory,
+    mapRegion: (memory) => mapper.map(memory),
     pages: () => ({
       pages: emulator?.pages(options.gpu) ?? 0,
       freePages: emulator?.freePages(options.gpu) ?? 0,
     }),
+    placement: () =>
+      judgePlacement(readHelperThreads(threadsBefore), bindingTexts(), namesOf(devices)),
     hasParent: () => process.ppid === parentPid,
   });
   const facts: HostFacts = {
@@ -70,26 +82,36 @@ function runHost(options: HostOptions, link: SharedLink): void {
     devices,
     pointerType: options.isHostRecv ? 'host' : 'cuda',
     gpuContext: context?.subject ?? '',
-    unpackedBy: options.isHostRecv || options.unpack === 'none' ? 'none' : 'cpu',
+    unpackedBy: unpackerOf(options, gpu !== undefined),
   };
   loop.emit({ kind: 'started', facts });
   loop.run();
   trace?.close();
 }
 
-// Regions are host memory in this version; the emulator takes it for device memory, a plugin not.
-function requireDeviceMemory(options: HostOptions, isEmulated: boolean): void {
-  if (isEmulated || options.isHostRecv) return;
+function unpackerOf(options: HostOptions, hasGpu: boolean): HostFacts['unpackedBy'] {
+  if (options.isHostRecv || options.unpack === 'none') return 'none';
+  return hasGpu ? 'gpu' : 'cpu';
+}
+
+// Without a GPU the emulator takes host memory for device memory; a plugin does not.
+function requireDeviceMemory(options: HostOptions, isEmulated: boolean, absence: string): void {
+  if (isEmulated || options.isHostRecv || absence === '') return;
   throw new TcpxError(
-    'ERR_USAGE_NOT_SUPPORTED',
-    'the plugin receives into device memory and regions are host memory: use --host-recv',
+    'ERR_CAP_GPU',
+    `the plugin receives into GPU memory, and there is none: ${absence}; use --host-recv`,
   );
+}
+
+/** Why the rail GPU is left alone; empty when it is used. */
+function railGpuAbsence(isEmulated: boolean): string {
+  const isKeptOut = isEmulated && processEnvironment()['TCPX_EMU_MEMORY'] === 'host';
+  return isKeptOut ? 'TCPX_EMU_MEMORY=host' : (gpuAbsence() ?? '');
 }
 
 // The plugin takes the device of the calling thread at listen, connect, accept and registration;
 // one thread makes all calls, so the rail GPU stays current.
-function makeContextCurrent(gpu: number): GpuContext | undefined {
-  if (gpuAbsence() !== undefined) return undefined;
+function makeContextCurrent(gpu: number): GpuContext {
   const driver = openCudaDriver();
   return new GpuContext(driver, deviceByOrdinal(driver, gpu));
 }
@@ -97,7 +119,7 @@ function makeContextCurrent(gpu: number): GpuContext | undefined {
 function deviceOf(devices: readonly DeviceProperties[], nic: string, path: string): number {
   const dev = devices.findIndex((device) => device['name'] === nic);
   if (dev >= 0) return dev;
-  const present = devices.map((device) => String(device['name'])).join(', ');
+  const present = namesOf(devices).join(', ');
   throw new TcpxError(
     'ERR_CAP_NET_DEVICE',
     `interface ${nic}: not among the devices of ${path} (${present})`,
@@ -105,13 +127,16 @@ function deviceOf(devices: readonly DeviceProperties[], nic: string, path: strin
   );
 }
 
-function mapFile(path: string, bytes: number) {
-  const fd = openSync(path, 'r+');
-  try {
-    return mapMemory(bytes, { fd });
-  } finally {
-    closeSync(fd);
-  }
+function namesOf(devices: readonly DeviceProperties[]): string[] {
+  return devices.map((device) => String(device['name']));
+}
+
+function bindingTexts() {
+  const variables = processEnvironment();
+  return {
+    tx: variables['NCCL_GPUDIRECTTCPX_TX_BINDINGS'] ?? '',
+    rx: variables['NCCL_GPUDIRECTTCPX_RX_BINDINGS'] ?? '',
+  };
 }
 
 const link = SharedLink.open(SHARED_FD);

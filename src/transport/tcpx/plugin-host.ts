@@ -5,10 +5,13 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
-import { withinMs } from '../../base/clock.js';
-import { TcpxError } from '../../base/errors.js';
+import { sleepMs, withinMs } from '../../base/clock.js';
+import { isTcpxError, TcpxError } from '../../base/errors.js';
 import type { Log } from '../../base/log.js';
+import { createSocketPair, sendDescriptor } from '../../ffi/libc/descriptor-passing.js';
+import { closeFd } from '../../ffi/libc/file-descriptor.js';
 import { CommandQueue } from './command-queue.js';
+import type { ThreadPlacement } from './helper-threads.js';
 import { HostEvents, type HostListener } from './host-events.js';
 import { HostLog } from './host-log.js';
 import {
@@ -22,6 +25,7 @@ import {
   WORD_HEARTBEAT,
 } from './host-layout.js';
 import type { HostCommand, HostFacts, HostOptions, PageCount } from './host-message.js';
+import type { RegionShare } from './region-share.js';
 import { SharedLink } from './shared-link.js';
 
 export type CommandBody = HostCommand extends infer C
@@ -51,6 +55,7 @@ export interface HostAnswer {
 const MAIN_PATH = fileURLToPath(new URL('plugin-host-main.js', import.meta.url));
 const WATCH_MS = 100;
 const STOP_MS = 2000;
+const WARNINGS_MS = 20;
 const LAST_WORDS_MS = 300;
 
 export class PluginHost {
@@ -58,6 +63,8 @@ export class PluginHost {
   readonly commands: CommandQueue;
   readonly #options: PluginHostOptions;
   readonly #link = SharedLink.create();
+  /** The child takes descriptors of GPU memory from the other end. */
+  readonly #descriptorFd: number;
   readonly #child: ChildProcess;
   readonly #events: HostEvents;
   readonly #hostLog: HostLog;
@@ -76,10 +83,13 @@ export class PluginHost {
     this.#hostLog = new HostLog(options.name, options.log);
     this.#events = new HostEvents(this.#link, options.listener);
     this.commands = new CommandQueue(this.#link);
+    const pair = createSocketPair();
+    this.#descriptorFd = pair.ownFd;
     this.#child = spawn(process.execPath, [MAIN_PATH, JSON.stringify(options.options)], {
       env: { ...options.environment },
-      stdio: ['ignore', 'pipe', 'pipe', 'pipe', 'pipe', this.#link.fd],
+      stdio: ['ignore', 'pipe', 'pipe', 'pipe', 'pipe', this.#link.fd, pair.otherFd],
     });
+    closeFd(pair.otherFd);
     this.#hostLog.attach(this.#child);
     (this.#child.stdio[4] as Readable).on('data', () => this.#events.drain());
     this.#closed = once(this.#child, 'close');
@@ -94,9 +104,10 @@ export class PluginHost {
   static async start(options: PluginHostOptions): Promise<PluginHost> {
     const host = new PluginHost(options);
     const facts = await withinMs(host.#events.started, options.setupTimeoutMs).catch(
-      (error: unknown) => {
+      async (error: unknown) => {
+        const explained = await host.#explain(error);
         host.end();
-        throw error;
+        throw explained;
       },
     );
     if (facts === undefined) {
@@ -132,6 +143,11 @@ export class PluginHost {
     return this.#hostLog.pluginVersion;
   }
 
+  /** Where the plugin's helper threads run; undefined before the first part is finished. */
+  get placement(): ThreadPlacement | undefined {
+    return this.#events.placement;
+  }
+
   /** Warnings of the plugin, newest last. */
   get warnings(): readonly string[] {
     return this.#hostLog.warnings;
@@ -148,7 +164,9 @@ export class PluginHost {
     if (this.#error !== undefined) throw this.#error;
     const { id, answer } = this.#events.expect();
     this.commands.putText(JSON.stringify({ ...body, id }));
-    const given = await withinMs(answer, timeoutMs);
+    const given = await withinMs(answer, timeoutMs).catch(async (error: unknown) => {
+      throw await this.#explain(error);
+    });
     if (given !== undefined) return given;
     const channel = 'channel' in body ? `, channel ${body.channel}` : '';
     const error = new TcpxError(
@@ -159,6 +177,13 @@ export class PluginHost {
     // Whatever is stuck in there cannot be cancelled.
     this.#die(error);
     throw error;
+  }
+
+  /** Maps a region there; its descriptors go ahead of the command. */
+  async map(region: number, share: RegionShare, timeoutMs: number): Promise<void> {
+    if (this.#error !== undefined) throw this.#error;
+    for (const fd of share.descriptors) sendDescriptor(this.#descriptorFd, fd);
+    await this.request({ op: 'map', region, memory: share.shared }, timeoutMs);
   }
 
   /** Ends it at once, without an error for anybody: the caller has one. */
@@ -191,6 +216,15 @@ export class PluginHost {
     if (isGone !== true) this.#child.kill('SIGKILL');
     await this.#closed;
     this.#forget(new TcpxError('ERR_USAGE_STATE', `plugin host ${this.name} was stopped`));
+  }
+
+  // A result code says little; what the plugin warned of comes by another pipe, a little later.
+  async #explain(error: unknown): Promise<unknown> {
+    if (!isTcpxError(error, 'ERR_NCCLNET_CALL') || this.#error !== undefined) return error;
+    await sleepMs(WARNINGS_MS);
+    const words = `${error.message} on ${this.name}${saidWords(this.#hostLog.lastWords())}`;
+    const facts = { ...error.facts, nic: this.name };
+    return new TcpxError(error.code, words, { facts, cause: error });
   }
 
   // Last words are still in the pipes when the process is gone.
@@ -238,14 +272,17 @@ export class PluginHost {
     if (this.#lastCounters !== undefined) return;
     this.#lastCounters = this.#link.memory.float64.slice(0, COMMANDS_AT / 8);
     this.#link.close();
+    closeFd(this.#descriptorFd);
   }
 }
 
 function exitError(name: string, how: string, lastWords: readonly string[]): TcpxError {
-  const said = lastWords.length === 0 ? '' : `; it said: ${lastWords.join(' | ')}`;
-  return new TcpxError('ERR_NCCLNET_EXIT', `plugin process of ${name} ${how}${said}`, {
-    facts: { nic: name },
-  });
+  const words = `plugin process of ${name} ${how}${saidWords(lastWords)}`;
+  return new TcpxError('ERR_NCCLNET_EXIT', words, { facts: { nic: name } });
+}
+
+function saidWords(lastWords: readonly string[]): string {
+  return lastWords.length === 0 ? '' : `; it said: ${lastWords.join(' | ')}`;
 }
 
 function hungError(name: string, call: string, channel: number, silentMs: number): TcpxError {

@@ -11,10 +11,13 @@ import {
   CHUNK_INDEX,
   CHUNK_IS_LAST,
   CHUNK_OFFSET,
+  CHUNK_PIECES,
   CHUNK_REGION,
   CHUNK_TAG,
   CHUNK_TRANSFER,
+  PIECE_FIELDS,
 } from './host-layout.js';
+import type { ThreadPlacement } from './helper-threads.js';
 import type { PluginHost } from './plugin-host.js';
 
 export interface RailChannelParts {
@@ -36,6 +39,8 @@ export interface ChunkOrder {
   readonly offset: number;
   readonly bytes: number;
   readonly isLast: boolean;
+  /** Rows of PIECE_FIELDS numbers, where the chunk is gathered from several places. */
+  readonly pieces?: Float64Array;
 }
 
 export class RailChannel {
@@ -60,6 +65,11 @@ export class RailChannel {
     return this.#parts.host.error?.message ?? '';
   }
 
+  /** Of the helper threads of the channel's process; undefined before they were seen. */
+  get placement(): ThreadPlacement | undefined {
+    return this.#parts.host.placement;
+  }
+
   /** Connects to the peer's handle and accepts on the own one. */
   async join(peerHandle: string): Promise<void> {
     const { host, slot, timeoutMs } = this.#parts;
@@ -67,7 +77,8 @@ export class RailChannel {
   }
 
   put(order: ChunkOrder): void {
-    const fields = this.#fields;
+    const { pieces } = order;
+    const fields = pieces === undefined ? this.#fields : withRoom(pieces);
     fields[CHUNK_CHANNEL] = this.#parts.slot;
     fields[CHUNK_DIRECTION] = order.direction;
     fields[CHUNK_TRANSFER] = order.transfer;
@@ -77,6 +88,7 @@ export class RailChannel {
     fields[CHUNK_OFFSET] = order.offset;
     fields[CHUNK_BYTES] = order.bytes;
     fields[CHUNK_IS_LAST] = order.isLast ? 1 : 0;
+    fields[CHUNK_PIECES] = pieces === undefined ? 0 : pieces.length / PIECE_FIELDS;
     this.#parts.host.commands.putChunk(fields);
   }
 
@@ -102,4 +114,10 @@ export class RailChannel {
     }
     this.#parts.free();
   }
+}
+
+function withRoom(pieces: Float64Array): Float64Array {
+  const fields = new Float64Array(CHUNK_FIELDS + pieces.length);
+  fields.set(pieces, CHUNK_FIELDS);
+  return fields;
 }

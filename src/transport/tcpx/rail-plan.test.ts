@@ -60,6 +60,7 @@ test('host environment: what the plugin must be told, over what the user has set
     threads: 1,
     steeringWaitUs: 50_000,
     ctrlInterface: 'eth0',
+    txBindings: 'eth2:4-7',
     pluginPath: '',
     isSameHostAllowed: false,
   };
@@ -73,6 +74,7 @@ test('host environment: what the plugin must be told, over what the user has set
   assert.equal(variables['NCCL_GPUDIRECTTCPX_SOCKET_IFNAME'], '=eth2');
   assert.equal(variables['NCCL_GPUDIRECTTCPX_CTRL_DEV'], 'eth0');
   assert.equal(variables['NCCL_GPUDIRECTTCPX_PROGRAM_FLOW_STEERING_WAIT_MICROS'], '50000');
+  assert.equal(variables['NCCL_GPUDIRECTTCPX_TX_BINDINGS'], 'eth2:4-7');
   assert.equal(variables['NCCL_DEBUG'], 'INFO');
   assert.equal(variables['NCCL_GPUDIRECTTCPX_UNIX_CLIENT_PREFIX'], '/run/tcpx');
   assert.equal(variables['TCPX_EMU_SAME_HOST'], undefined);

@@ -14,7 +14,7 @@ import type { HostFacts, HostOptions } from './host-message.js';
 import { PluginHost } from './plugin-host.js';
 import { RailChannel } from './rail-channel.js';
 import { groupRails, namedNics, type Rail, type RailGroup, railsOf } from './rail-plan.js';
-import type { SharedMemory } from './shared-region.js';
+import type { RegionShare } from './region-share.js';
 import { takeSockets } from './socket-registry.js';
 
 export interface RailSetOptions {
@@ -43,7 +43,7 @@ interface Group {
 
 export class RailSet {
   readonly #options: RailSetOptions;
-  readonly #regions = new Map<number, SharedMemory>();
+  readonly #regions = new Map<number, RegionShare>();
   #groups: Group[] = [];
   #rails: Rail[] = [];
   #starts = 0;
@@ -108,13 +108,20 @@ export class RailSet {
     return sum;
   }
 
-  async addRegion(id: number, memory: SharedMemory): Promise<void> {
-    this.#regions.set(id, memory);
-    await settleAll(
-      this.#groups.map(async (group) =>
-        mapRegion(await this.#hostOf(group), id, memory, this.#timeoutMs),
-      ),
-    );
+  /** In every process; when one refuses, in none. */
+  async addRegion(id: number, share: RegionShare): Promise<void> {
+    this.#regions.set(id, share);
+    try {
+      await settleAll(
+        this.#groups.map(async (group) => {
+          const host = await this.#hostOf(group);
+          await host.map(id, share, this.#timeoutMs);
+        }),
+      );
+    } catch (error) {
+      await this.removeRegion(id);
+      throw error;
+    }
   }
 
   async removeRegion(id: number): Promise<void> {
@@ -180,7 +187,7 @@ export class RailSet {
     const host = await this.#start(group.plan, group);
     this.#facts = host.facts;
     this.#pluginVersion = host.pluginVersion || this.#pluginVersion;
-    for (const [id, memory] of this.#regions) await mapRegion(host, id, memory, this.#timeoutMs);
+    for (const [id, share] of this.#regions) await host.map(id, share, this.#timeoutMs);
     return host;
   }
 
@@ -245,6 +252,7 @@ export class RailSet {
       threads: values['tcpx.threads'],
       steeringWaitUs: values['tcpx.steeringWaitUs'],
       ctrlInterface: values['session.ctrlInterface'],
+      txBindings: values['lane.bindings'],
       pluginPath: values['plugin.path'],
       isSameHostAllowed,
     };
@@ -271,11 +279,6 @@ export class RailSet {
       `interface ${missing.join(', ')}: not among the plugin’s devices`,
     );
   }
-}
-
-async function mapRegion(host: PluginHost, id: number, memory: SharedMemory, timeoutMs: number) {
-  const { path, bytes } = memory;
-  await host.request({ op: 'map', region: id, path, bytes }, timeoutMs);
 }
 
 function freeSlot(group: Group): number {

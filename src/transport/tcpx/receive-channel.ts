@@ -4,179 +4,215 @@
 
 import { assert } from '../../base/assert.js';
 import { TcpxError } from '../../base/errors.js';
-import { copyMemory, type Mapping, mapMemory, unmapMemory } from '../../ffi/libc/mapping.js';
 import { POINTER_HOST } from '../../ffi/nccl-net/net-plugin.js';
 import { ReceiveWindow } from '../../flow/sliding-window.hot.js';
-import { CHUNKS_MAX, ENTRY_PARTS } from '../../memory/scatter-entry.js';
+import { CHUNKS_MAX } from '../../memory/scatter-entry.js';
 import { checkFragments } from '../../memory/scatter-list.hot.js';
 import { scatterListError } from '../../memory/scatter-list.js';
+import { type ChannelId, type ChannelSurroundings, messageError } from './channel-part.js';
+import { DONE_AT_ONCE } from './chunk-mover.js';
+import type { ChunkRow } from './chunk-queue.js';
 import {
-  type ChannelId,
-  type ChannelSurroundings,
-  messageError,
-  PartClock,
-  PartCounters,
-} from './channel-part.js';
-import { ChunkQueue, type ChunkRow } from './chunk-queue.js';
-import {
-  CHUNK_BYTES,
-  CHUNK_OFFSET,
+  CHUNK_PIECES,
   CHUNK_REGION,
   COUNTER_CONSUMED,
-  COUNTER_DONE,
   COUNTER_FRAGMENTS,
-  COUNTER_HIGH_WATER,
-  COUNTER_POSTED,
   COUNTER_UNPACKED,
   NO_REGION,
   RECEIVE,
 } from './host-layout.js';
-import { RequestSizes, UnpackQueue } from './unpack-queue.js';
-
-const PAGE_BYTES = 4096;
+import { PieceCopiers } from './piece-copy.js';
+import { RequestLine } from './request-line.js';
+import { hostRing, type RingMemory, roundToPage } from './ring-memory.js';
+import { cpuReader, RequestSizes, UnpackQueue, type UnpackSlot } from './unpack-queue.js';
 
 export class ReceiveChannel {
-  readonly queue = new ChunkQueue();
-  readonly window: ReceiveWindow;
+  readonly #line: RequestLine<ReceiveWindow>;
   readonly #surroundings: ChannelSurroundings;
   readonly #id: ChannelId;
   readonly #comm: number;
-  readonly #counters: PartCounters;
-  readonly #clock = new PartClock();
-  readonly #requests: Float64Array;
+  readonly #copiers: PieceCopiers;
   readonly #slotBytes: number;
-  /** Not read for host receives: on a GPU machine it lies in GPU memory. */
+  /** Numbers of the copies to their destination, by position modulo the window. */
+  readonly #copies: Float64Array;
+  /** Fragments of each, for the trace. */
+  readonly #fragments: Int32Array;
+  /** Not read for host receives. */
   readonly #unpack: UnpackQueue | undefined;
   readonly #sizes = new RequestSizes();
   /** Posted buffers: slack for host receives, which the plugin does not bound; else unused. */
-  readonly #ring: Mapping;
+  readonly #ring: RingMemory;
   readonly #mhandle: number;
   readonly #isHost: boolean;
-  #staging: Mapping | undefined;
 
   constructor(surroundings: ChannelSurroundings, id: ChannelId, comm: number, deviceAddr: number) {
     this.#surroundings = surroundings;
     this.#id = id;
     this.#comm = comm;
-    const { options, pointerType } = surroundings;
-    this.window = new ReceiveWindow(options.recvWindow);
-    this.#requests = new Float64Array(options.recvWindow);
-    this.#counters = new PartCounters(surroundings.float64, id.channel, RECEIVE);
+    const { options, pointerType, cpu, gpu } = surroundings;
+    const window = new ReceiveWindow(options.recvWindow);
+    this.#line = new RequestLine(surroundings, id, RECEIVE, comm, window);
+    this.#copiers = new PieceCopiers(this.#line.queue.pieces, surroundings, cpu, gpu?.into);
+    this.#copies = new Float64Array(options.recvWindow);
+    this.#fragments = new Int32Array(options.recvWindow);
     this.#isHost = pointerType === POINTER_HOST;
-    this.#unpack = this.#isHost ? undefined : new UnpackQueue(deviceAddr);
-    this.#slotBytes = Math.ceil(options.chunkBytes / PAGE_BYTES) * PAGE_BYTES;
-    const slots = this.#isHost ? options.recvWindow : 1;
-    this.#ring = mapMemory(this.#slotBytes * slots);
+    const reader = surroundings.gpu ?? cpuReader;
+    this.#unpack = this.#isHost ? undefined : new UnpackQueue(deviceAddr, reader);
+    this.#slotBytes = roundToPage(options.chunkBytes);
+    this.#ring = this.#makeRing();
     const { addr, bytes } = this.#ring;
     this.#mhandle = surroundings.plugin.register(id.channel, comm, addr, bytes, pointerType);
   }
 
   get isIdle(): boolean {
-    return this.window.outstanding === 0 && this.window.posted === this.queue.pushed;
+    return this.#line.isIdle;
   }
 
   push(source: Float64Array, at: number): void {
-    const regionId = source[at + CHUNK_REGION] ?? NO_REGION;
-    const bytes = source[at + CHUNK_BYTES] ?? 0;
-    if (regionId !== NO_REGION) {
-      const end = (source[at + CHUNK_OFFSET] ?? 0) + bytes;
-      assert(end <= this.#surroundings.region(regionId).bytes, 'a chunk lies in its region');
-    }
-    assert(bytes <= this.#surroundings.options.chunkBytes, 'a message is at most a chunk');
-    this.queue.push(source, at);
+    this.#line.push(source, at);
   }
 
   post(): boolean {
-    const { window, queue } = this;
+    const { window, queue } = this.#line;
     if (window.posted === queue.pushed || !window.hasRoom) return false;
     const position = window.posted;
     const chunk = queue.load(position);
     const addr = this.#slotAddr(position);
     const { plugin } = this.#surroundings;
     const request = plugin.irecv(this.#id.channel, this.#comm, addr, this.#mhandle, chunk);
-    if (request <= 0) throw messageError('irecv', this.#id, RECEIVE, chunk, -request);
-    this.#requests[position % window.limit] = request;
-    window.onPosted();
-    this.#clock.onPosted();
-    this.#counters.set(COUNTER_POSTED, window.posted);
-    this.#counters.set(COUNTER_HIGH_WATER, window.highWater);
-    if (window.outstanding === 1) this.#counters.head(queue, position, true);
+    this.#line.onPosted('irecv', chunk, request);
     return true;
   }
 
   /** Tests the oldest, unpacks what is done, consumes what is unpacked; whether anything moved. */
   progress(): boolean {
-    const { window, queue } = this;
-    if (window.done === window.posted) return false;
-    const position = window.done;
-    const chunk = queue.load(position);
-    const { plugin } = this.#surroundings;
-    const request = this.#requests[position % window.limit] ?? 0;
-    const outcome = plugin.test(this.#id.channel, this.#comm, request, chunk);
-    if (outcome === 0) return false;
-    if (outcome < 0) throw messageError('test', this.#id, RECEIVE, chunk, -outcome);
-    window.onDone();
-    this.#counters.set(COUNTER_DONE, window.done);
-    this.#place(position, chunk, request);
-    window.onUnpacked();
-    this.#counters.set(COUNTER_UNPACKED, window.unpacked);
-    if (this.#surroundings.options.isConsumeSkipped === true) return true;
-    this.#consume(position, chunk, request);
-    return true;
+    const hasArrived = this.#takeArrived();
+    return this.#finishUnpacked() || hasArrived;
   }
 
   close(): void {
-    const { plugin } = this.#surroundings;
+    const { plugin, cpu, gpu } = this.#surroundings;
+    cpu.finish();
+    gpu?.into.finish();
     plugin.deregister(this.#id.channel, this.#comm, this.#mhandle);
     plugin.closeReceive(this.#id.channel, this.#comm);
-    unmapMemory(this.#ring);
-    if (this.#staging !== undefined) unmapMemory(this.#staging);
+    this.#ring.free();
+  }
+
+  #makeRing(): RingMemory {
+    const { gpu, options, pointerType } = this.#surroundings;
+    if (this.#isHost) {
+      const bytes = this.#slotBytes * options.recvWindow;
+      return gpu?.pinnedRing(bytes) ?? hostRing(bytes, pointerType);
+    }
+    return gpu?.deviceRing(this.#slotBytes) ?? hostRing(this.#slotBytes, pointerType);
+  }
+
+  #takeArrived(): boolean {
+    const { queue, window } = this.#line;
+    const position = this.#line.testOldest();
+    if (position < 0) return false;
+    const request = this.#line.request(position);
+    this.#copies[position % window.limit] = this.#place(position, queue.load(position), request);
+    return true;
+  }
+
+  // In order: a copy that is done waits for those before it.
+  #finishUnpacked(): boolean {
+    const { window, queue } = this.#line;
+    let hasMoved = false;
+    while (window.unpacked < window.done && this.#isPlaced(window.unpacked)) {
+      const position = window.unpacked;
+      const chunk = queue.load(position);
+      window.onUnpacked();
+      this.#line.counters.set(COUNTER_UNPACKED, window.unpacked);
+      this.#traceUnpack(position, chunk);
+      hasMoved = true;
+      if (this.#surroundings.options.isConsumeSkipped === true) continue;
+      this.#consume(position, chunk);
+    }
+    return hasMoved;
+  }
+
+  #isPlaced(position: number): boolean {
+    const copy = this.#copies[position % this.#line.window.limit] ?? DONE_AT_ONCE;
+    return copy === DONE_AT_ONCE || this.#surroundings.gpu?.into.isDone(copy) !== false;
   }
 
   #slotAddr(position: number): number {
     return this.#isHost
-      ? this.#ring.addr + (position % this.window.limit) * this.#slotBytes
+      ? this.#ring.addr + (position % this.#line.window.limit) * this.#slotBytes
       : this.#ring.addr;
   }
 
-  #consume(position: number, chunk: ChunkRow, request: number): void {
-    const { window, queue } = this;
+  #consume(position: number, chunk: ChunkRow): void {
+    const { window, counters } = this.#line;
     const { plugin } = this.#surroundings;
+    const request = this.#line.request(position);
     const result = plugin.consumed(this.#id.channel, this.#comm, request, chunk);
     if (result < 0) throw messageError('irecvConsumed', this.#id, RECEIVE, chunk, -result);
     window.onConsumed();
-    this.#counters.set(COUNTER_CONSUMED, window.consumed);
-    this.#counters.addBytes(chunk.bytes);
-    this.#counters.head(queue, window.consumed, window.outstanding > 0);
-    this.#clock.onFinished(this.#surroundings, this.#id, RECEIVE, queue, position);
-    queue.release();
+    counters.set(COUNTER_CONSUMED, window.consumed);
+    this.#line.finish(position, chunk);
   }
 
-  // Every finished receive has used a slot, empty and unwanted ones too.
-  #place(position: number, chunk: ChunkRow, request: number): void {
-    const slot = position % CHUNKS_MAX;
+  // Every finished receive has used a slot, empty and unwanted ones too. The copy's number.
+  #place(position: number, chunk: ChunkRow, request: number): number {
     this.#checkLength(chunk, request);
-    const regionId = this.queue.field(position, CHUNK_REGION);
-    const isKept = regionId !== NO_REGION;
-    const target = isKept ? this.#surroundings.region(regionId).addr + chunk.offset : 0;
+    const regionId = this.#line.queue.field(position, CHUNK_REGION);
+    const { cpu, gpu } = this.#surroundings;
+    const region = regionId === NO_REGION ? undefined : this.#surroundings.region(regionId);
     if (this.#unpack === undefined) {
-      if (isKept) copyMemory(target, this.#slotAddr(position), chunk.bytes);
-      return;
+      if (region === undefined || chunk.bytes === 0) return DONE_AT_ONCE;
+      const source = this.#slotAddr(position);
+      if (this.#pieceCount(position) > 0) return this.#scatterWhole(position, source);
+      if (!region.isDevice) return cpu.copy(region.addr + chunk.offset, source, chunk.bytes);
+      assert(gpu !== undefined, 'GPU memory is mapped by hosts with a GPU');
+      return gpu.into.copy(region.deviceAddr + chunk.offset, source, chunk.bytes);
     }
-    const count = this.#unpack.count(slot);
-    const entries = this.#unpack.slots[slot] ?? new Uint32Array(0);
+    const slot = this.#unpack.slots[position % CHUNKS_MAX];
+    assert(slot !== undefined, 'as many slots as requests');
+    const count = this.#unpack.count(position % CHUNKS_MAX);
     const bounceBytes = this.#surroundings.bounceBytes();
-    const answer = checkFragments(entries, count, chunk.bytes, bounceBytes);
-    if (answer < 0) {
-      throw scatterListError(answer, { count, expectedBytes: chunk.bytes, bounceBytes });
+    const longest = checkFragments(slot.entries, count, chunk.bytes, bounceBytes);
+    if (longest < 0) {
+      throw scatterListError(longest, { count, expectedBytes: chunk.bytes, bounceBytes });
     }
-    this.#counters.add(COUNTER_FRAGMENTS, count);
-    const { bounceAddr } = this.#unpack;
-    if (isKept) this.#gather(entries, count, bounceAddr, target, chunk.bytes);
+    this.#line.counters.add(COUNTER_FRAGMENTS, count);
+    this.#fragments[position % this.#line.window.limit] = count;
+    if (region === undefined) return DONE_AT_ONCE;
+    if (this.#pieceCount(position) > 0) return this.#scatterFragments(position, slot, count);
+    return (gpu?.into ?? cpu).unpack(slot, count, longest, region, chunk);
+  }
+
+  #pieceCount(position: number): number {
+    return this.#line.queue.field(position, CHUNK_PIECES);
+  }
+
+  // From the buffer of a host receive, which both reach: the GPU only where pieces are its own.
+  #scatterWhole(position: number, source: number): number {
+    const first = this.#line.queue.firstPiece(position);
+    const count = this.#pieceCount(position);
+    return this.#copiers.by(this.#copiers.hasDevice(first, count)).scatter(first, count, source);
+  }
+
+  // Whoever reaches the bounce buffer.
+  #scatterFragments(position: number, slot: UnpackSlot, count: number): number {
+    const { gpu, options } = this.#surroundings;
+    if (options.unpack === 'none') return DONE_AT_ONCE;
+    const copier = this.#copiers.by(gpu !== undefined);
+    const first = this.#line.queue.firstPiece(position);
+    const { entries, bounceAddr } = slot;
+    const pieceCount = this.#pieceCount(position);
+    return copier.scatterFragments(first, pieceCount, entries, count, bounceAddr);
+  }
+
+  #traceUnpack(position: number, chunk: ChunkRow): void {
     const { trace } = this.#surroundings.plugin;
-    if (trace === undefined) return;
+    if (trace === undefined || this.#unpack === undefined) return;
     const { channel } = this.#id;
-    trace.write('unpack', { channel, chunk: chunk.chunk, tag: chunk.tag, fragments: count });
+    const fragments = this.#fragments[position % this.#line.window.limit] ?? 0;
+    trace.write('unpack', { channel, chunk: chunk.chunk, tag: chunk.tag, fragments });
   }
 
   #checkLength(chunk: ChunkRow, request: number): void {
@@ -188,28 +224,5 @@ export class ReceiveChannel {
         `tag ${chunk.tag}, offset ${chunk.offset}: message of ${seen} bytes, ${chunk.bytes} due`,
       { facts: { channel: this.#id.channel, tag: chunk.tag, bytes: seen, due: chunk.bytes } },
     );
-  }
-
-  #gather(
-    entries: Uint32Array,
-    count: number,
-    bounceAddr: number,
-    target: number,
-    bytes: number,
-  ): void {
-    const { unpack } = this.#surroundings.options;
-    if (unpack === 'none') return;
-    const to = unpack === 'host' ? this.#stagingAddr() : target;
-    for (let at = 0; at < count * ENTRY_PARTS; at += ENTRY_PARTS) {
-      // The offset in the message lies below the message's length: the high word is 0.
-      const offset = entries[at + 2] ?? 0;
-      copyMemory(to + offset, bounceAddr + (entries[at] ?? 0), entries[at + 1] ?? 0);
-    }
-    if (unpack === 'host') copyMemory(target, to, bytes);
-  }
-
-  #stagingAddr(): number {
-    this.#staging ??= mapMemory(this.#slotBytes);
-    return this.#staging.addr;
   }
 }

@@ -6,7 +6,7 @@ import { DEVICE_HANDLE_BYTES } from '../../ffi/nccl-net/net-plugin.js';
 import { CHUNKS_MAX, ENTRY_BYTES, FRAGMENTS_MAX } from '../../memory/scatter-entry.js';
 import type { ScatterEntries } from '../../memory/scatter-list.js';
 
-const UNPACK_HANDLE_BYTES = 24;
+export const UNPACK_HANDLE_BYTES = 24;
 const SLOT_BYTES = FRAGMENTS_MAX * ENTRY_BYTES;
 const COUNTS_AT = CHUNKS_MAX * SLOT_BYTES;
 const META_BYTES = COUNTS_AT + CHUNKS_MAX * 8;
@@ -15,23 +15,46 @@ const REQUEST_OP = 16;
 const REQUEST_SIZE = 36;
 const OP_RECEIVE = 1;
 
-export class UnpackQueue {
+/** Reaches what the plugin keeps in device memory; the processor where there is no GPU. */
+export interface HandleReader {
+  /** A copy of these bytes. */
+  read(addr: number, bytes: number): Uint8Array;
+  /** Where the CPU reaches pinned memory that the device sees at `deviceAddr`. */
+  hostAddressOf(deviceAddr: number): number;
+}
+
+export const cpuReader: HandleReader = {
+  read: (addr, bytes) => new Uint8Array(viewMemory(addr, bytes)).slice(),
+  hostAddressOf: (deviceAddr) => deviceAddr,
+};
+
+/** The list of one receive, as both sides see it. */
+export interface UnpackSlot {
+  readonly entries: ScatterEntries;
+  readonly entriesHostAddr: number;
+  readonly entriesAddr: number;
   readonly bounceAddr: number;
-  readonly slots: readonly ScatterEntries[];
+}
+
+export class UnpackQueue {
+  readonly slots: readonly UnpackSlot[];
   readonly #counts: Uint32Array;
 
-  /** `deviceAddr` is the struct that accept filled. Host memory only: the CPU reads the handle. */
-  constructor(deviceAddr: number) {
+  /** `deviceAddr` is the struct that accept filled; the handle in it is the device's. */
+  constructor(deviceAddr: number, reader: HandleReader) {
     const device = new DataView(viewMemory(deviceAddr, DEVICE_HANDLE_BYTES));
-    const handleAddr = Number(device.getBigUint64(8, true));
-    const handle = new DataView(viewMemory(handleAddr, UNPACK_HANDLE_BYTES));
+    const bytes = reader.read(Number(device.getBigUint64(8, true)), UNPACK_HANDLE_BYTES);
+    const handle = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     const metaAddr = Number(handle.getBigUint64(0, true));
-    this.bounceAddr = Number(handle.getBigUint64(8, true));
-    const meta = viewMemory(metaAddr, META_BYTES);
-    this.slots = Array.from(
-      { length: CHUNKS_MAX },
-      (_, slot) => new Uint32Array(meta, slot * SLOT_BYTES, SLOT_BYTES / 4),
-    );
+    const bounceAddr = Number(handle.getBigUint64(8, true));
+    const hostAddr = reader.hostAddressOf(metaAddr);
+    const meta = viewMemory(hostAddr, META_BYTES);
+    this.slots = Array.from({ length: CHUNKS_MAX }, (_, slot) => ({
+      entries: new Uint32Array(meta, slot * SLOT_BYTES, SLOT_BYTES / 4),
+      entriesHostAddr: hostAddr + slot * SLOT_BYTES,
+      entriesAddr: metaAddr + slot * SLOT_BYTES,
+      bounceAddr,
+    }));
     this.#counts = new Uint32Array(meta, COUNTS_AT, CHUNKS_MAX * 2);
   }
 

@@ -2,7 +2,7 @@
 // The plugin reads it in its own way; what it would skip, misread or die of is reported here as a
 // pitfall instead of being repaired silently. Pure.
 
-import { type CpuSet, cpuRanges, cpuSet } from './irq/cpu-choice.js';
+import { sortCpus } from './cpu-set.js';
 
 /** The plugin keeps eight ranges per interface and does not check for a ninth. */
 export const RANGES_PER_NIC_MAX = 8;
@@ -108,12 +108,12 @@ export function formatBindings(bindings: readonly NicBinding[]): string {
     .join(';');
 }
 
-export function bindingOf(nic: string, cpus: CpuSet): NicBinding {
+export function bindingOf(nic: string, cpus: readonly number[]): NicBinding {
   return { nic, ranges: cpuRanges(cpus) };
 }
 
-export function bindingCpus(binding: NicBinding): CpuSet {
-  return cpuSet(binding.ranges.flatMap(([first, end]) => rangeCpus(first, end)));
+export function bindingCpus(binding: NicBinding): number[] {
+  return sortCpus(new Set(binding.ranges.flatMap(([first, end]) => rangeCpus(first, end))));
 }
 
 export interface WorkerPlacement {
@@ -134,17 +134,28 @@ export function workerCpus(
   connectionIndex: number,
   threadIndex: number,
   placement: WorkerPlacement,
-): CpuSet {
+): number[] {
   const cores = binding.ranges.flatMap(([first, end]) => rangeCpus(first, end));
-  if (!placement.isPinned || cores.length === 0) return cpuSet(cores);
+  if (!placement.isPinned || cores.length === 0) return sortCpus(new Set(cores));
   const position = connectionIndex * placement.threads + threadIndex;
   const picked: number[] = [];
   for (let spray = 0; spray <= placement.sprayCount; spray++) {
     picked.push(cores[(position + spray * placement.sprayStride) % cores.length] ?? 0);
   }
-  return cpuSet(picked);
+  return sortCpus(new Set(picked));
 }
 
 function rangeCpus(first: number, end: number): number[] {
   return Array.from({ length: Math.max(0, end - first + 1) }, (_, index) => first + index);
+}
+
+/** Ranges of consecutive CPUs, inclusive at both ends. */
+function cpuRanges(cpus: readonly number[]): readonly (readonly [number, number])[] {
+  const ranges: [number, number][] = [];
+  for (const cpu of cpus) {
+    const current = ranges.at(-1);
+    if (current !== undefined && cpu === current[1] + 1) current[1] = cpu;
+    else ranges.push([cpu, cpu]);
+  }
+  return ranges;
 }

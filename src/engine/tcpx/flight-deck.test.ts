@@ -1,0 +1,88 @@
+// Announcements out of order, with other tags or another plan: refused before data is believed.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { isTcpxError } from '../../base/errors.js';
+import type { Announce } from './control-message.js';
+import type { ControlLink } from './control-link.js';
+import { FlightDeck } from './flight-deck.js';
+import type { SessionChannels } from './session-channels.js';
+
+const CHANNELS = 2;
+
+function openDeck() {
+  const sent: Announce[] = [];
+  const puts: unknown[] = [];
+  // checked: no more of them is used
+  const link = { send: (message: Announce) => sent.push(message) } as unknown as ControlLink;
+  const set = { count: CHANNELS, put: (...words: unknown[]) => puts.push(words) };
+  const channels = { epoch: 1, set } as unknown as SessionChannels;
+  const deck = new FlightDeck({
+    channels: () => channels,
+    link,
+    chunkBytes: 1000,
+    gatherBytes: 400,
+    isPaced: false,
+    weights: '',
+  });
+  return { deck, sent, puts };
+}
+
+const NOTHING = { regions: [], blocks: [], notify: undefined };
+
+function announced(lengths: readonly number[]): Announce {
+  const { deck, sent } = openDeck();
+  const places = lengths.map(() => ({ region: 0, offset: 0 }));
+  deck.send('write', 1, lengths, places, NOTHING);
+  assert.ok(sent[0] !== undefined);
+  return sent[0];
+}
+
+test('flight deck: the receiver derives the plan that the sender announces', () => {
+  const message = announced([2500, 100, 200, 399, 401]);
+  const plan = openDeck().deck.planOf(message);
+  assert.equal(plan.chunkCount, 3 + 1 + 1);
+  assert.deepEqual([...plan.blockCounts], [1, 1, 1, 3, 1]);
+});
+
+test('flight deck: another order, tag, plan or channel count fails fast', () => {
+  const message = announced([2500, 100]);
+  const bad: readonly Partial<Announce>[] = [
+    { sequence: 1 },
+    { firstTag: 2 },
+    { digest: message.digest + 1 },
+    { lengths: [2500, 101] },
+    { gatherBytes: 0, lengths: [2500, 100, 100] },
+    { weights: [1, 2] },
+    { weights: [1] },
+  ];
+  for (const change of bad) {
+    assert.throws(
+      () => openDeck().deck.planOf({ ...message, ...change }),
+      (error) => isTcpxError(error, 'ERR_WIRE_STATE'),
+      JSON.stringify(change),
+    );
+  }
+  assert.throws(() => openDeck().deck.planOf({ ...message, gatherBytes: 1001 }), /gathered/);
+});
+
+test('flight deck: tags and announcements are counted alike at both ends', () => {
+  const sender = openDeck();
+  const receiver = openDeck().deck;
+  for (const lengths of [[10], [3000], [], [1, 1, 1]]) {
+    const places = lengths.map(() => ({ region: 0, offset: 0 }));
+    sender.deck.send('write', 1, lengths, places, NOTHING);
+    const message = sender.sent.at(-1);
+    assert.ok(message !== undefined);
+    receiver.planOf(message);
+  }
+  assert.deepEqual(
+    sender.sent.map(({ sequence, firstTag }) => [sequence, firstTag]),
+    [
+      [0, 1],
+      [1, 2],
+      [2, 5],
+      [3, 5],
+    ],
+  );
+});
