@@ -7,7 +7,7 @@
 
 #include "fake-cuda.h"
 
-enum { CHUNKS = 16, FEW = 144, KERNELS = 7 };
+enum { CHUNKS = 16, FEW = 144, FEW_LENGTH_BITS = 13, KERNELS = 7 };
 
 struct entry { uint32_t source, bytes; uint64_t target; };
 struct chunk { uint64_t entries, source, target; uint32_t before, reserved; };
@@ -16,7 +16,13 @@ struct unpack {
   uint32_t total, per_block, parts, part_bytes, sequence, reserved;
   uint64_t tally, outcome;
 };
-struct unpack_few { struct entry entries[FEW]; struct unpack rest; };
+struct packed { uint32_t source, target_and_bytes; };
+struct unpack_few {
+  struct packed entries[FEW];
+  uint64_t source, target;
+  uint32_t total, per_block, parts, part_bytes, sequence, reserved;
+  uint64_t tally, outcome;
+};
 struct span { uint64_t addr, bytes, position; uint32_t seed, sequence; uint64_t tally, outcome; };
 struct outcome { _Atomic uint32_t sequence; uint32_t reserved; uint64_t sum, first; };
 
@@ -51,7 +57,13 @@ static bool publish(uint64_t address, uint32_t sequence) {
   return true;
 }
 
-static bool unpack(const struct unpack *params, const struct entry *inlined) {
+static bool copy(uint64_t target, uint64_t source, size_t bytes) {
+  const uint8_t *from = reach(source, bytes);
+  uint8_t *to = reach(target, bytes);
+  return from != NULL && to != NULL && memcpy(to, from, bytes) != NULL;
+}
+
+static bool unpack(const struct unpack *params) {
   for (uint32_t index = 0; index < params->total; index++) {
     int row = 0;
     for (int other = 1; other < CHUNKS; other++) {
@@ -59,13 +71,21 @@ static bool unpack(const struct unpack *params, const struct entry *inlined) {
     }
     const struct chunk *chunk = &params->chunks[row];
     uint64_t at = chunk->entries + (uint64_t)(index - chunk->before) * sizeof(struct entry);
-    const struct entry *entry =
-        inlined != NULL ? &inlined[index] : (const struct entry *)(void *)reach(at, sizeof *entry);
+    const struct entry *entry = (const struct entry *)(void *)reach(at, sizeof *entry);
     if (entry == NULL) return false;
-    const uint8_t *source = reach(chunk->source + entry->source, entry->bytes);
-    uint8_t *target = reach(chunk->target + entry->target, entry->bytes);
-    if (source == NULL || target == NULL) return false;
-    memcpy(target, source, entry->bytes);
+    if (!copy(chunk->target + entry->target, chunk->source + entry->source, entry->bytes)) {
+      return false;
+    }
+  }
+  return publish(params->outcome, params->sequence);
+}
+
+static bool unpack_few(const struct unpack_few *params) {
+  for (uint32_t index = 0; index < params->total; index++) {
+    const struct packed *entry = &params->entries[index];
+    size_t bytes = entry->target_and_bytes & ((1u << FEW_LENGTH_BITS) - 1);
+    uint64_t target = params->target + (entry->target_and_bytes >> FEW_LENGTH_BITS);
+    if (!copy(target, params->source + entry->source, bytes)) return false;
   }
   return publish(params->outcome, params->sequence);
 }
@@ -97,10 +117,9 @@ static bool fill_or_verify(const struct span *span, bool is_fill) {
 }
 
 bool run_kernel(uint32_t kernel, const uint8_t *parameters) {
-  const struct unpack_few *few = (const void *)parameters;
   switch (kernel) {
-    case UNPACK: return unpack((const void *)parameters, NULL);
-    case UNPACK_FEW: return unpack(&few->rest, few->entries);
+    case UNPACK: return unpack((const void *)parameters);
+    case UNPACK_FEW: return unpack_few((const void *)parameters);
     case FILL: return fill_or_verify((const void *)parameters, true);
     case VERIFY: return fill_or_verify((const void *)parameters, false);
     default: return false;  // not needed by any test without a GPU

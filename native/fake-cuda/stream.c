@@ -21,6 +21,13 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t has_work = PTHREAD_COND_INITIALIZER;
 static pthread_cond_t has_room = PTHREAD_COND_INITIALIZER;
 
+// FAKE_CUDA_FAULT_AT=n: the n-th launch of a process faults.
+static bool is_faulty(void) {
+  static long launches;
+  const char *at = getenv("FAKE_CUDA_FAULT_AT");
+  return at != NULL && ++launches == atol(at);
+}
+
 static bool run(const struct op *op) {
   uint8_t *target = op->target == 0 ? NULL : reach(op->target, op->bytes);
   const uint8_t *source = op->source == 0 ? NULL : reach(op->source, op->bytes);
@@ -37,7 +44,7 @@ static bool run(const struct op *op) {
       return true;
     case OP_LAUNCH:
       usleep(rand_r(&seed) % DELAY_MICROS);
-      return run_kernel(op->value, op->parameters);
+      return !is_faulty() && run_kernel(op->value, op->parameters);
     case OP_NOTHING:
       return true;
   }

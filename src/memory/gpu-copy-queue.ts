@@ -29,8 +29,9 @@ import type { StagingShape } from './staging-device.js';
 
 /** Enough warps to fill PCIe; the rest of the GPU stays with whoever computes there. */
 const GRID_BLOCKS_MAX = 64;
-/** Blocks of a batch that go one by one to the copy engine; more are one launch of the kernel. */
+/** A batch of so few and short blocks goes to the copy engine, any other to the kernel. */
 const COPIES_MAX = 16;
+const COPY_BYTES_MAX = 64 * 1024;
 /** Looks at the flag between two questions to the driver whether the stream has failed. */
 const POLLS_PER_QUERY = 4096;
 const STUCK_MS = 10_000;
@@ -175,9 +176,11 @@ export class GpuCopyQueue implements CopyQueue {
     this.fail(cudaError(context.driver, result, 'cuLaunchKernel', this.subject));
   }
 
-  // Few blocks: the copy engine needs no multiprocessor, and no turn among others' kernels.
+  // A matter of latency: the copy engine needs no turn among the kernels of others. In bulk its
+  // calls cost the lane more time than one launch for all chunks does.
   private isForCopyEngine(): boolean {
-    return this.hasCopyEngine && this.count <= COPIES_MAX;
+    if (!this.hasCopyEngine || this.count > COPIES_MAX) return false;
+    return this.longestBytes <= COPY_BYTES_MAX;
   }
 
   private copyBatch(sequence: number): void {

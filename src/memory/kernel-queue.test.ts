@@ -135,12 +135,21 @@ test('gpu unpack: launches that feed each other run in the order of the stream',
     for (const memory of [...memories, entries]) memory.free();
   }));
 
-test(`gpu unpack: lists of ${FEW_FRAGMENTS_MAX} fragments and of one more`, (t) =>
+// What fits into the parameters, and what is just too much for them: one fragment more, a target
+// offset of 2^19, a length of 2^13.
+test(`gpu unpack: short lists on both sides of what the parameters hold`, (t) =>
   withGpu(t, (gpu) => {
     const random = seededRandom(8);
-    for (const count of [FEW_FRAGMENTS_MAX, FEW_FRAGMENTS_MAX + 1]) {
-      const lengths = { fragmentBytesMin: 333, fragmentBytesMax: 333, slotBytes: 400 };
-      const messageBytes = count * 333;
+    for (const [count, bytes] of [
+      [FEW_FRAGMENTS_MAX, 333],
+      [FEW_FRAGMENTS_MAX + 1, 333],
+      [64, 8191],
+      [65, 8191],
+      [66, 8191],
+      [7, 8192],
+    ] as const) {
+      const lengths = { fragmentBytesMin: bytes, fragmentBytesMax: bytes, slotBytes: bytes + 67 };
+      const messageBytes = count * bytes;
       const list = randomList(random, { ...lengths, messageBytes, isAligned: false });
       const content = randomBytes(random, list.bounceBytes);
       const wanted = new Uint8Array(messageBytes);
@@ -152,9 +161,9 @@ test(`gpu unpack: lists of ${FEW_FRAGMENTS_MAX} fragments and of one more`, (t) 
       const entries = new PinnedMemory(gpu.context, list.entries.byteLength);
       new Uint32Array(entries.buffer).set(list.entries);
       const { unpack } = gpu.queue;
-      unpack.add(entries.deviceAddr, entries.addr, count, bounce.addr, target.addr, 333);
+      unpack.add(entries.deviceAddr, entries.addr, count, bounce.addr, target.addr, bytes);
       gpu.queue.wait(gpu.queue.launchUnpack());
-      assert.ok(Buffer.from(target.read(0, messageBytes)).equals(wanted), `${count} fragments`);
+      assert.ok(Buffer.from(target.read(0, messageBytes)).equals(wanted), `${count} × ${bytes}`);
       for (const memory of [bounce, entries, target]) memory.free();
     }
   }));

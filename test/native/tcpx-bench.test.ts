@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { gpuAbsence } from '../../src/ffi/cuda/driver.js';
 import type { BenchResult } from '../../src/results/bench-result.js';
 import { runTcpx } from '../e2e/child.js';
 import { emulatorPath, emulatorVariables, requireNative } from './plugin-environment.js';
@@ -91,6 +92,16 @@ describe('tcpx bench --provider tcpx', () => {
     const run = await bench(words);
     assert.equal(run.exitCode, 1, run.stderr);
     assert.match(run.stderr, /ERR_XFER_VERIFY/);
+  });
+
+  test('tcpx bench: GPU memory without a GPU is refused with what it needs', async (t) => {
+    if (gpuAbsence() === undefined) {
+      t.skip('needs a host without a GPU');
+      return;
+    }
+    const run = await bench(['--nics', 'eth1', '--memory', 'vram']);
+    assert.equal(run.exitCode, 3);
+    assert.match(run.stderr, /ERR_CAP_GPU: memory vram needs an NVIDIA GPU and its driver/);
   });
 
   test('tcpx bench: without unpacking the answer is no', async () => {

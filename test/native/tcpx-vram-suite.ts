@@ -172,21 +172,15 @@ describe('tcpx vram: bytes arrive as sent, written and read', () => {
     });
   }
 
-  const gathering: readonly (readonly [string, Settings])[] = [
-    ['unpacked by copies', {}],
-    ['host receives', { 'tcpx.hostRecv': true }],
-    ['unpack d2d', { 'tcpx.unpack': 'd2d' }],
-  ];
-  for (const [name, settings] of gathering) {
+  for (const isHostRecv of [false, true]) {
+    const name = isHostRecv ? 'host receives' : 'unpacked by copies';
     test(`tcpx vram: small blocks of GPU and host memory share messages, ${name}`, async () => {
-      const count = 300;
-      const blockBytes = 5003;
-      const bytes = count * blockBytes;
-      const pair = await openPair({ ...CUDA, settings });
+      const [count, blockBytes, bytes] = [300, 5003, 300 * 5003];
+      const pair = await openPair({ ...CUDA, settings: { 'tcpx.hostRecv': isHostRecv } });
       const device = world.allocate(bytes);
       const target = world.allocate(bytes);
-      const own = await pair.initiator.register({ device: 0, addr: device.addr, bytes });
-      const theirs = await pair.target.register({ device: 0, addr: target.addr, bytes });
+      const own = await pair.initiator.register({ ...device, device: 0 });
+      const theirs = await pair.target.register({ ...target, device: 0 });
       const host = pair.initiator.allocate(bytes);
       const hostRegion = await pair.initiator.register(host);
       const hostView = new Uint8Array(host.buffer);
@@ -213,18 +207,14 @@ describe('tcpx vram: bytes arrive as sent, written and read', () => {
       world.fill(device, 4);
       hostView.fill(0);
       await pair.session.read(blocks).done;
-      for (const [index, { localOffset }] of blocks.entries()) {
-        const part = { addr: device.addr + localOffset, bytes: blockBytes, free: () => undefined };
-        const isHost = index % 3 === 0;
-        const wrong = isHost
-          ? verifyPattern(hostView.subarray(localOffset, localOffset + blockBytes), 3, localOffset)
-          : { count: world.mismatches(part, 3, localOffset) };
-        assert.equal(wrong.count, 0, `block at ${localOffset}`);
-        if (isHost) assert.equal(world.mismatches(part, 4, localOffset), 0, 'not its memory');
+      for (const [index, { localOffset: at }] of blocks.entries()) {
+        const part = { addr: device.addr + at, bytes: blockBytes, free: () => undefined };
+        const inHost = verifyPattern(hostView.subarray(at, at + blockBytes), 3, at).count;
+        assert.equal(index % 3 === 0 ? inHost : world.mismatches(part, 3, at), 0, `block at ${at}`);
+        if (index % 3 === 0) assert.equal(world.mismatches(part, 4, at), 0, 'not its memory');
       }
       await pair.close();
-      device.free();
-      target.free();
+      for (const { free } of [device, target]) free();
     });
   }
 
@@ -343,6 +333,31 @@ describe('tcpx vram: what goes wrong', () => {
     const refused = pair.initiator.register({ device: 0, addr, bytes });
     await assert.rejects(refused, (error: unknown) => isTcpxError(error, 'ERR_CAP_GPU'));
     memory.free();
+    await pair.close();
+  });
+
+  test('tcpx vram: a GPU that faults fails the transfer, the next has new processes', async (t) => {
+    if (world.isReal) {
+      t.skip('needs the stand-in for libcuda, which faults on demand');
+      return;
+    }
+    const fault = { ...CUDA.plugin, FAKE_CUDA_FAULT_AT: '20' };
+    const pair = await openPair({}, { initiator: CUDA, target: { plugin: fault } });
+    const local = await makePlace(pair.initiator, 'ipc', 32 * MIB);
+    const remote = await makePlace(pair.target, 'ipc', 32 * MIB);
+    local.fill(8);
+    const starts = pair.target.rails.starts;
+    const failed = pair.session.write(wholeBlocks(local, remote)).done;
+    await assert.rejects(failed, (error: unknown) => {
+      assert.ok(isTcpxError(error), String(error));
+      // The plugin meets the fault as well, and may be the first to tell.
+      const told = /cuStreamQuery|cuStreamSynchronize|cuMemcpy|CU failure/;
+      assert.match(error.message, told);
+      return true;
+    });
+    const few = wholeBlocks(local, remote).map((block) => ({ ...block, bytes: MIB }));
+    await writeUntilGood(pair, few);
+    assert.ok(pair.target.rails.starts > starts, 'a context that has faulted is of no more use');
     await pair.close();
   });
 
