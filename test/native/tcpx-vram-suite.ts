@@ -214,7 +214,7 @@ describe('tcpx vram: bytes arrive as sent, written and read', () => {
         if (index % 3 === 0) assert.equal(world.mismatches(part, 4, at), 0, 'not its memory');
       }
       await pair.close();
-      for (const { free } of [device, target]) free();
+      for (const memory of [device, target]) memory.free();
     });
   }
 
