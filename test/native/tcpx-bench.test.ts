@@ -72,16 +72,6 @@ describe('tcpx bench --provider tcpx', () => {
     assert.equal((result.receipt as { path: string }).path, 'tcpx host-recv');
   });
 
-  test('tcpx bench: GPU memory without a GPU is refused with what it needs', async (t) => {
-    if (gpuAbsence() === undefined) {
-      t.skip('needs a host without a GPU');
-      return;
-    }
-    const run = await bench(['--nics', 'eth1', '--memory', 'vram']);
-    assert.equal(run.exitCode, 3);
-    assert.match(run.stderr, /ERR_CAP_GPU: memory vram needs an NVIDIA GPU and its driver/);
-  });
-
   test('tcpx bench: pingpong gives half round trips, what comes back is checked', async () => {
     for (const more of [[], ['--host-recv']]) {
       const words = ['--nics', 'eth1', '--op', 'pingpong', '--size', '4KiB', '--iters', '50'];
@@ -102,6 +92,16 @@ describe('tcpx bench --provider tcpx', () => {
     const run = await bench(words);
     assert.equal(run.exitCode, 1, run.stderr);
     assert.match(run.stderr, /ERR_XFER_VERIFY/);
+  });
+
+  test('tcpx bench: GPU memory without a GPU is refused with what it needs', async (t) => {
+    if (gpuAbsence() === undefined) {
+      t.skip('needs a host without a GPU');
+      return;
+    }
+    const run = await bench(['--nics', 'eth1', '--memory', 'vram']);
+    assert.equal(run.exitCode, 3);
+    assert.match(run.stderr, /ERR_CAP_GPU: memory vram needs an NVIDIA GPU and its driver/);
   });
 
   test('tcpx bench: without unpacking the answer is no', async () => {

@@ -128,21 +128,15 @@ describe('tcpx vram: bytes arrive as sent, written and read', () => {
     });
   }
 
-  const gathering: readonly (readonly [string, Settings])[] = [
-    ['unpacked by copies', {}],
-    ['host receives', { 'tcpx.hostRecv': true }],
-    ['unpack d2d', { 'tcpx.unpack': 'd2d' }],
-  ];
-  for (const [name, settings] of gathering) {
+  for (const isHostRecv of [false, true]) {
+    const name = isHostRecv ? 'host receives' : 'unpacked by copies';
     test(`tcpx vram: small blocks of GPU and host memory share messages, ${name}`, async () => {
-      const count = 300;
-      const blockBytes = 5003;
-      const bytes = count * blockBytes;
-      const pair = await openPair({ ...CUDA, settings });
+      const [count, blockBytes, bytes] = [300, 5003, 300 * 5003];
+      const pair = await openPair({ ...CUDA, settings: { 'tcpx.hostRecv': isHostRecv } });
       const device = world.allocate(bytes);
       const target = world.allocate(bytes);
-      const own = await pair.initiator.register({ device: 0, addr: device.addr, bytes });
-      const theirs = await pair.target.register({ device: 0, addr: target.addr, bytes });
+      const own = await pair.initiator.register({ ...device, device: 0 });
+      const theirs = await pair.target.register({ ...target, device: 0 });
       const host = pair.initiator.allocate(bytes);
       const hostRegion = await pair.initiator.register(host);
       const hostView = new Uint8Array(host.buffer);
@@ -169,18 +163,14 @@ describe('tcpx vram: bytes arrive as sent, written and read', () => {
       world.fill(device, 4);
       hostView.fill(0);
       await pair.session.read(blocks).done;
-      for (const [index, { localOffset }] of blocks.entries()) {
-        const part = { addr: device.addr + localOffset, bytes: blockBytes, free: () => undefined };
-        const isHost = index % 3 === 0;
-        const wrong = isHost
-          ? verifyPattern(hostView.subarray(localOffset, localOffset + blockBytes), 3, localOffset)
-          : { count: world.mismatches(part, 3, localOffset) };
-        assert.equal(wrong.count, 0, `block at ${localOffset}`);
-        if (isHost) assert.equal(world.mismatches(part, 4, localOffset), 0, 'not its memory');
+      for (const [index, { localOffset: at }] of blocks.entries()) {
+        const part = { addr: device.addr + at, bytes: blockBytes, free: () => undefined };
+        const inHost = verifyPattern(hostView.subarray(at, at + blockBytes), 3, at).count;
+        assert.equal(index % 3 === 0 ? inHost : world.mismatches(part, 3, at), 0, `block at ${at}`);
+        if (index % 3 === 0) assert.equal(world.mismatches(part, 4, at), 0, 'not its memory');
       }
       await pair.close();
-      device.free();
-      target.free();
+      for (const memory of [device, target]) memory.free();
     });
   }
 
