@@ -135,8 +135,7 @@ test('gpu unpack: launches that feed each other run in the order of the stream',
     for (const memory of [...memories, entries]) memory.free();
   }));
 
-// What fits into the parameters, and what is just too much for them: one fragment more, a target
-// offset of 2^19, a length of 2^13.
+// What fits into the parameters, one fragment more, and ranges around 2^19 and 2^13 bytes.
 test(`gpu unpack: short lists on both sides of what the parameters hold`, (t) =>
   withGpu(t, (gpu) => {
     const random = seededRandom(8);

@@ -5,7 +5,6 @@ import { assert } from '../base/assert.js';
 import { TcpxError } from '../base/errors.js';
 import { DeviceMemory } from '../ffi/cuda/device-memory.js';
 import { CudaResult, cudaError } from '../ffi/cuda/driver.js';
-import { FixedMemory } from '../ffi/cuda/fixed-memory.js';
 import { KernelGraph } from '../ffi/cuda/kernel-graph.js';
 import type { PreparedLaunch } from '../ffi/cuda/module.js';
 import { PinnedMemory } from '../ffi/cuda/pinned-memory.js';
@@ -16,7 +15,6 @@ import type { GpuKernels, KernelName } from './gpu-kernels.js';
 import {
   BLOCK_THREADS,
   BlocksLayout,
-  FEW_FRAGMENTS_MAX,
   OutcomeLayout,
   SpanLayout,
   TALLY_BYTES,
@@ -24,7 +22,6 @@ import {
 } from './gpu-params.js';
 import { UnpackBatch } from './gpu-unpack.hot.js';
 import type { Mismatch } from './pattern.js';
-import { ENTRY_BYTES } from './scatter-entry.js';
 
 /** What one warp copies in one go; a longer run is shared by several warps. */
 export const PART_BYTES = 4096;
@@ -62,7 +59,6 @@ export class KernelQueue {
   private readonly outcome: PinnedMemory;
   private readonly prepared: Readonly<Record<KernelName, PreparedLaunch>>;
   private readonly graphs: readonly KernelGraph[];
-  private readonly list = new FixedMemory(FEW_FRAGMENTS_MAX * ENTRY_BYTES);
   /** Without them a launch that copies nothing serves as a mark. */
   private readonly hasStreamWrites: boolean;
 
@@ -75,9 +71,10 @@ export class KernelQueue {
     new Uint8Array(this.outcome.buffer).fill(0);
     this.completion = new GpuCompletion(new Int32Array(this.outcome.buffer, 0, 1));
     this.hasStreamWrites = canWriteWords(this.stream, this.outcome.deviceAddr);
+    const few = kernels.prepare('unpack_few');
     this.prepared = {
-      unpack_few: kernels.prepare('unpack_few'),
-      unpack: kernels.prepare('unpack'),
+      unpack_few: few,
+      unpack: kernels.prepare('unpack', few),
       gather: kernels.prepare('gather'),
       scatter: kernels.prepare('scatter'),
       fill: kernels.prepare('fill'),
@@ -85,13 +82,12 @@ export class KernelQueue {
       checksum: kernels.prepare('checksum'),
     };
     for (const launch of Object.values(this.prepared)) this.bindCompletion(launch);
-    const fewGraph = new KernelGraph(kernels.context, this.prepared.unpack_few, BLOCK_THREADS);
+    const fewGraph = new KernelGraph(kernels.context, few, BLOCK_THREADS);
     const listedGraph = new KernelGraph(kernels.context, this.prepared.unpack, BLOCK_THREADS);
     this.graphs = [fewGraph, listedGraph];
     this.unpack = new UnpackBatch(
       fewGraph,
       listedGraph,
-      this.list,
       this.stream.queue,
       this.completion,
       kernels.blocksMax,
@@ -163,7 +159,6 @@ export class KernelQueue {
   destroy(): void {
     this.stream.synchronize();
     for (const graph of this.graphs) graph.destroy();
-    this.list.free();
     for (const launch of Object.values(this.prepared)) launch.free();
     this.stream.destroy();
     this.outcome.free();
