@@ -7,7 +7,7 @@
 
 #include "fake-cuda.h"
 
-enum { CHUNKS = 16, FEW = 144, FEW_LENGTH_BITS = 13, KERNELS = 7 };
+enum { CHUNKS = 16, FEW = 144, KERNELS = 7 };
 
 struct entry { uint32_t source, bytes; uint64_t target; };
 struct chunk { uint64_t entries, source, target; uint32_t before, reserved; };
@@ -16,12 +16,9 @@ struct unpack {
   uint32_t total, per_block, parts, part_bytes, sequence, reserved;
   uint64_t tally, outcome;
 };
-struct packed { uint32_t source, target_and_bytes; };
 struct unpack_few {
-  struct packed entries[FEW];
-  uint64_t source, target;
-  uint32_t total, per_block, parts, part_bytes, sequence, reserved;
-  uint64_t tally, outcome;
+  struct entry entries[FEW];
+  struct unpack rest;
 };
 struct span { uint64_t addr, bytes, position; uint32_t seed, sequence; uint64_t tally, outcome; };
 struct outcome { _Atomic uint32_t sequence; uint32_t reserved; uint64_t sum, first; };
@@ -63,7 +60,8 @@ static bool copy(uint64_t target, uint64_t source, size_t bytes) {
   return from != NULL && to != NULL && memcpy(to, from, bytes) != NULL;
 }
 
-static bool unpack(const struct unpack *params) {
+// `few`: the entries of all chunks, or NULL where each chunk's list says where they are.
+static bool unpack(const struct unpack *params, const struct entry *few) {
   for (uint32_t index = 0; index < params->total; index++) {
     int row = 0;
     for (int other = 1; other < CHUNKS; other++) {
@@ -71,21 +69,12 @@ static bool unpack(const struct unpack *params) {
     }
     const struct chunk *chunk = &params->chunks[row];
     uint64_t at = chunk->entries + (uint64_t)(index - chunk->before) * sizeof(struct entry);
-    const struct entry *entry = (const struct entry *)(void *)reach(at, sizeof *entry);
+    const struct entry *entry =
+        few != NULL ? &few[index] : (const struct entry *)(void *)reach(at, sizeof *entry);
     if (entry == NULL) return false;
     if (!copy(chunk->target + entry->target, chunk->source + entry->source, entry->bytes)) {
       return false;
     }
-  }
-  return publish(params->outcome, params->sequence);
-}
-
-static bool unpack_few(const struct unpack_few *params) {
-  for (uint32_t index = 0; index < params->total; index++) {
-    const struct packed *entry = &params->entries[index];
-    size_t bytes = entry->target_and_bytes & ((1u << FEW_LENGTH_BITS) - 1);
-    uint64_t target = params->target + (entry->target_and_bytes >> FEW_LENGTH_BITS);
-    if (!copy(target, params->source + entry->source, bytes)) return false;
   }
   return publish(params->outcome, params->sequence);
 }
@@ -118,8 +107,11 @@ static bool fill_or_verify(const struct span *span, bool is_fill) {
 
 bool run_kernel(uint32_t kernel, const uint8_t *parameters) {
   switch (kernel) {
-    case UNPACK: return unpack((const void *)parameters);
-    case UNPACK_FEW: return unpack_few((const void *)parameters);
+    case UNPACK: return unpack((const void *)parameters, NULL);
+    case UNPACK_FEW: {
+      const struct unpack_few *few = (const void *)parameters;
+      return unpack(&few->rest, few->entries);
+    }
     case FILL: return fill_or_verify((const void *)parameters, true);
     case VERIFY: return fill_or_verify((const void *)parameters, false);
     default: return false;  // not needed by any test without a GPU

@@ -52,7 +52,10 @@ export async function runBench(options: BenchSessionOptions): Promise<BenchResul
     });
     const before = readKernelCounters();
     const channelsBefore = session.kernelCounters();
-    const run = await engine.drive(initiator.run());
+    const run = await engine.drive(initiator.run()).catch((error: unknown) => {
+      // A post may meet the loss of the session before its transfers do.
+      throw session.error ?? error;
+    });
     const channels = channelDelta(channelsBefore, session.kernelCounters());
     const kernel = { ...kernelDelta(before, readKernelCounters()), channels };
     await session.notify(encodeBenchMessage({ kind: 'finish' })).done;

@@ -53,17 +53,17 @@ test('topo: a drawing and a capture of this machine are written', () => {
   assert.equal(captured.host.isLive, false);
 });
 
-test('topo: bad roots, bindings and targets are usage errors without a stack', () => {
+test('topo: bad roots, bindings and targets are errors without a stack', () => {
   const cases = [
-    ['--root', '/no/such/place'],
-    ['--bindings', 'eth1=8'],
-    ['--nics', 'none0'],
-    ['--svg', '/no/such/place/x.svg'],
-    ['--nonsense'],
-  ];
-  for (const words of cases) {
+    [2, '--root', '/no/such/place'],
+    [2, '--bindings', 'eth1=8'],
+    [2, '--nics', 'none0'],
+    [4, '--svg', '/no/such/place/x.svg'],
+    [2, '--nonsense'],
+  ] as const;
+  for (const [status, ...words] of cases) {
     const run = runTcpx(['topo', ...words]);
-    assert.equal(run.status, 2, words.join(' '));
+    assert.equal(run.status, status, words.join(' '));
     assert.match(run.stderr, /^ERR_/);
     assert.doesNotMatch(run.stderr, /\n\s+at /);
   }
