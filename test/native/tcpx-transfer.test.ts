@@ -82,7 +82,9 @@ describe('tcpx: bytes arrive as sent, written and read', () => {
       t.skip('needs 4 GiB of free memory');
       return;
     }
-    const settings = { 'session.nics': 'eth1,eth2,eth3,eth4', 'tcpx.sockets': 2 };
+    // Eight processes that fault in 1 GiB each may wait long for a core of a busy machine.
+    const patience = { 'tcpx.hangMs': 20_000 };
+    const settings = { 'session.nics': 'eth1,eth2,eth3,eth4', 'tcpx.sockets': 2, ...patience };
     const pair = await openPair({ settings });
     await moveBoth(pair, 1024 * MIB, 41);
     await pair.close();
