@@ -139,7 +139,8 @@ export class ControlKeeper {
     const outcome = await attach(epoch);
     this.#isAttaching = false;
     if (this.#hasStopped()) return;
-    if (outcome === 'attached' && this.#missed !== epoch) return;
+    // It may have failed again before it was taken over.
+    if (outcome === 'attached' && this.#current.isOpen && this.#missed !== epoch) return;
     if (outcome === 'unknown') {
       const text = `${peer} does not know the session any more`;
       this.#host.lose(new TcpxError('ERR_PEER_STALE_SESSION', text, { facts: { peer } }));

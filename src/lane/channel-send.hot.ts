@@ -14,7 +14,7 @@ import {
 } from '../flow/request-layout.js';
 import { crc32At } from '../memory/fixed-memory.js';
 import { closeAccess } from '../memory/region-access.hot.js';
-import { VECTOR_ENTRIES_MAX, WOULD_BLOCK } from '../transport/stream-port.js';
+import { VECTOR_ENTRIES_MAX, WOULD_BLOCK, ZERO_COPY_BYTES_MIN } from '../transport/stream-port.js';
 import { writeLong } from '../wire/data-frame.hot.js';
 import {
   FRAME_NOTIFY,
@@ -73,6 +73,7 @@ import { claimChunk, confirmChunks, takeNotify } from './transfer-progress.hot.j
 
 /** One vectored call carries at most this much: the kernel takes what fits, the rest waits. */
 const SEND_BATCH_BYTES = 2 * 1024 * 1024;
+const COPIED_PIECE_BYTES = ZERO_COPY_BYTES_MIN / 2;
 /** Calls per turn, so that one busy channel does not starve the others of its lane. */
 const SENDS_PER_TURN = 8;
 /** Landed frames after which the peer is told even while more arrive. */
@@ -250,7 +251,7 @@ function frameNotify(core: LaneCore, channel: Channel, slot: number): void {
   writeTransferId(core, channel, word, slot);
   if (bytes > 0) {
     const at = core.float64[transferFloat(core.transfersAt, slot, TRANSFER_NOTIFY_AT)]!;
-    pushVector(channel, core.sharedAddr + core.arenaAt + at, bytes);
+    pushCopied(channel, core.sharedAddr + core.arenaAt + at, bytes);
   }
   int32[transferWord(core.transfersAt, slot, TRANSFER_NOTIFY_FRAMED)] = 1;
   const flight = channel.writeNext & FLIGHT_MASK;
@@ -258,6 +259,14 @@ function frameNotify(core: LaneCore, channel: Channel, slot: number): void {
   channel.writeChunk[flight] = -1;
   channel.writeEndAt[flight] = channel.sentBytes + channel.sendBytes;
   channel.writeNext = (channel.writeNext + 1) | 0;
+}
+
+// The arena is the engine's, and used again: in pieces that no port sends by reference.
+function pushCopied(channel: Channel, addr: number, bytes: number): void {
+  for (let at = 0; at < bytes; at += COPIED_PIECE_BYTES) {
+    const left = bytes - at;
+    pushVector(channel, addr + at, left < COPIED_PIECE_BYTES ? left : COPIED_PIECE_BYTES);
+  }
 }
 
 function writeTransferId(core: LaneCore, channel: Channel, word: number, slot: number): void {

@@ -3,6 +3,7 @@
 // pages when the NIC, or on one host the peer, takes them: they are held until the peer has
 // confirmed them.
 
+import { EINTR } from '../../ffi/libc/errno.js';
 import { iovAddr, iovBytes, MSG_MORE, sendVector, setIov } from '../../ffi/libc/message.hot.js';
 import { emptyPipe, fillPipe } from '../../ffi/libc/splice.hot.js';
 import {
@@ -27,9 +28,9 @@ export function sendSpliced(state: SpliceState, first: number, count: number): n
     if (sent < 0) return total === 0 ? sent : total;
     total += sent;
     state.sentBytes += sent;
-    advance(state, sent);
-    // The socket is full.
-    if (state.pipeBytes > 0 || sent < state.runBytes) return total;
+    advance(state, count, sent);
+    // A short copy means a full socket. A pipe that was not emptied need not: signals do that too.
+    if (state.pipeBytes === 0 && sent < state.runBytes) return total;
   }
   return total;
 }
@@ -85,15 +86,16 @@ function drain(state: SpliceState): number {
   const bytes = state.pipeBytes;
   state.runBytes = bytes;
   const sent = emptyPipe(state.readFd, state.fd, bytes, state.isMore);
+  if (sent === -EINTR) return 0;
   if (sent <= 0) return sent === 0 ? WOULD_BLOCK : sent;
   state.pipeBytes = bytes - sent;
   state.referredBytes = state.sentBytes + sent;
   return sent;
 }
 
-function advance(state: SpliceState, bytes: number): void {
+function advance(state: SpliceState, count: number, bytes: number): void {
   let left = state.doneBytes + bytes;
-  while (left > 0) {
+  while (state.index < count) {
     const entryBytes = iovBytes(state.table, state.index);
     if (left < entryBytes) break;
     left -= entryBytes;

@@ -1,20 +1,21 @@
 // What a port needs to send by splice: its vector, a pipe, and how far into the stream the kernel
 // refers to memory that is not its own.
 
-import { closeFd, createPipe, growPipe } from '../../ffi/libc/file-descriptor.js';
+import { closeFd, createPipe, growPipe, type Pipe } from '../../ffi/libc/file-descriptor.js';
 import { createIovTable, destroyIovTable, type IovTable } from '../../ffi/libc/message.js';
 
 /** Room for the pages of one chunk, up to what every user may ask for. */
 const PIPE_BYTES = 1024 * 1024;
+/** With less, the calls cost more than the copy. */
+const PIPE_BYTES_MIN = 256 * 1024;
 
 export class SpliceState {
   readonly fd: number;
   readonly table: IovTable;
   /** ZERO_COPY_SENDS … of stream-port; other ports may count in the same place. */
   readonly counters: Float64Array;
-  readonly #pipe = createPipe();
-  readonly readFd = this.#pipe.readFd;
-  readonly writeFd = this.#pipe.writeFd;
+  readonly readFd: number;
+  readonly writeFd: number;
   /** What goes into the pipe next: a run of the vector, its first entry perhaps shortened. */
   readonly part: IovTable = createIovTable();
   /** Bytes in the pipe: the first ones of what is left of the vector. */
@@ -29,12 +30,12 @@ export class SpliceState {
   sentBytes = 0;
   referredBytes = 0;
 
-  constructor(fd: number, table: IovTable, counters: Float64Array) {
+  constructor(fd: number, table: IovTable, counters: Float64Array, pipe: Pipe) {
     this.fd = fd;
     this.table = table;
     this.counters = counters;
-    // Refused to a user with many pipes: then a chunk takes more calls.
-    growPipe(this.writeFd, PIPE_BYTES);
+    this.readFd = pipe.readFd;
+    this.writeFd = pipe.writeFd;
   }
 
   /** Whether the kernel may still send from memory that its owner is about to have back. */
@@ -46,5 +47,29 @@ export class SpliceState {
     closeFd(this.readFd);
     closeFd(this.writeFd);
     destroyIovTable(this.part);
+  }
+}
+
+/** Undefined where the process has no descriptors left, or its user no room for pipes. */
+export function openSplice(
+  fd: number,
+  table: IovTable,
+  counters: Float64Array,
+): SpliceState | undefined {
+  const pipe = tryPipe();
+  if (pipe === undefined) return undefined;
+  if (growPipe(pipe.writeFd, PIPE_BYTES) >= PIPE_BYTES_MIN) {
+    return new SpliceState(fd, table, counters, pipe);
+  }
+  closeFd(pipe.readFd);
+  closeFd(pipe.writeFd);
+  return undefined;
+}
+
+function tryPipe(): Pipe | undefined {
+  try {
+    return createPipe();
+  } catch {
+    return undefined;
   }
 }

@@ -11,9 +11,9 @@ import {
 import { createIovTable, destroyIovTable, type IovTable } from '../../ffi/libc/message.js';
 import { abortOnClose, unconfirmedBytes } from '../../ffi/libc/socket.js';
 import { readTcpInfo } from '../../ffi/libc/tcp-info.js';
-import type { SendBy, StreamPort } from '../stream-port.js';
+import { type SendBy, type StreamPort, ZERO_COPY_FALLBACKS } from '../stream-port.js';
 import { sendSpliced } from './splice-send.hot.js';
-import { SpliceState } from './splice-state.js';
+import { openSplice, type SpliceState } from './splice-state.js';
 import { sendZeroCopy } from './zero-copy-send.hot.js';
 import { ZeroCopyState } from './zero-copy-state.js';
 
@@ -33,7 +33,10 @@ export class TcpPort implements StreamPort {
     this.#receiveTable = createIovTable();
     const table = this.#sendTable;
     this.#zeroCopy = sendBy === 'zerocopy' ? new ZeroCopyState(fd, table, counters) : undefined;
-    this.#splice = sendBy === 'splice' ? new SpliceState(fd, table, counters) : undefined;
+    this.#splice = sendBy === 'splice' ? openSplice(fd, table, counters) : undefined;
+    if (sendBy === 'splice' && this.#splice === undefined) {
+      counters[ZERO_COPY_FALLBACKS] = (counters[ZERO_COPY_FALLBACKS] ?? 0) + 1;
+    }
   }
 
   setSend(index: number, addr: number, bytes: number): void {
