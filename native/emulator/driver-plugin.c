@@ -93,6 +93,7 @@ void write_all(int fd, const void *bytes, size_t count) {
 void read_all(int fd, void *bytes, size_t count) {
   for (size_t moved = 0; moved < count;) {
     ssize_t part = read(fd, (uint8_t *)bytes + moved, count - moved);
+    if (part < 0 && errno == EAGAIN) die(EXIT_DEADLINE, "deadline: the other process is silent");
     if (part == 0 || (part < 0 && errno != EINTR)) die(EXIT_SETUP, "the other process is gone");
     if (part > 0) moved += (size_t)part;
   }

@@ -7,12 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "driver.h"
 
-enum { VARIABLES_MAX = 16, GRACE_MS = 500 };
+enum { VARIABLES_MAX = 16, GRACE_MS = 500, SILENCE_DEADLINES = 10 };
 
 struct options options = {
     .mode = "transfer",
@@ -86,6 +87,9 @@ static pid_t start(bool is_receiver, int fd, int other_fd) {
   pid_t pid = fork();
   if (pid != 0) return pid;
   close(other_fd);
+  // A peer that hangs after it has taken everything must not keep this end waiting for its word.
+  struct timeval silence = {.tv_sec = (time_t)(options.deadline_ms * SILENCE_DEADLINES / 1000)};
+  setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &silence, sizeof silence);
   const char **variables = is_receiver ? receive_variables : send_variables;
   for (int i = 0; variables[i] != NULL; i++) putenv((char *)(uintptr_t)variables[i]);
   bool is_contract = strcmp(options.mode, "contract") == 0;
