@@ -136,6 +136,19 @@ test('splice: a range longer than the pipe arrives whole', () => {
   scene.destroy();
 });
 
+test('splice: entries without bytes are passed over', () => {
+  const scene = new Scene('splice', 0);
+  const bytes = 2 * PAYLOAD_BYTES;
+  scene.sender.setSend(0, scene.payload.addr, PAYLOAD_BYTES);
+  scene.sender.setSend(1, scene.payload.addr, 0);
+  scene.sender.setSend(2, scene.payload.addr + PAYLOAD_BYTES, PAYLOAD_BYTES);
+  scene.sender.setSend(3, scene.payload.addr, 0);
+  assert.equal(scene.sender.send(0, 4, true), bytes);
+  while (scene.gotBytes < bytes) scene.receiveSome();
+  assert.equal(findMismatch(scene.target.uint8.subarray(0, bytes), 0, 2), -1);
+  scene.destroy();
+});
+
 test('splice: what is sent is what the pages hold when the peer takes them', () => {
   const scene = new Scene('splice', 0);
   scene.sender.setSend(0, scene.payload.addr, PAYLOAD_BYTES);
