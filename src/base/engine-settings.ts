@@ -101,6 +101,15 @@ export const ENGINE_SETTINGS = {
     summary: 'How long a session without any moving channel is kept before it is lost.',
     cost: 'Transfers in flight wait that long for a peer that is stopped or cut off.',
   },
+  'session.controlTimeoutMs': {
+    kind: 'ms',
+    fallback: 3000,
+    minimum: 1000,
+    maximum: 600_000,
+    flag: 'control-timeout',
+    summary: 'How long the control connection may get no answer from the peer’s kernel.',
+    cost: 'Lower notices a silent death sooner; an outage of that length costs a new connection.',
+  },
   'session.local': {
     kind: 'choice',
     fallback: 'tcp',

@@ -80,13 +80,15 @@ export class ControlChannel {
     );
   }
 
-  /** From now on messages go to a handler. */
+  /** From now on messages go to a handler, and silence of the peer's kernel is a failure. */
   handOver(
     onMessage: (message: ControlMessage) => void,
     onFailure: (error: TcpxError) => void,
+    silentMs: number,
   ): void {
     this.#onMessage = onMessage;
     this.#onFailure = onFailure;
+    this.socket.keepAlive(silentMs);
     this.socket.setReading(true);
     if (this.#failure !== undefined) onFailure(this.#failure);
   }
@@ -94,6 +96,16 @@ export class ControlChannel {
   /** Whoever waits for a message is told; the owner's handlers are not. */
   close(): void {
     this.socket.close();
+    this.#dismiss();
+  }
+
+  /** As close, with a reset. */
+  abort(): void {
+    this.socket.abort();
+    this.#dismiss();
+  }
+
+  #dismiss(): void {
     const waiter = this.#waiter;
     this.#waiter = undefined;
     waiter?.reject(new TcpxError('ERR_USAGE_STATE', `${this.where}: the connection was closed`));

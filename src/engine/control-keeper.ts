@@ -1,6 +1,6 @@
 // Keeps a session's control connection. Where it is lost while data moves, the client attaches a
-// new one, which proves that it belongs to the session as data connections do; the server, who
-// cannot dial, asks for it over a data channel. All time comes from the host's timers.
+// new one, which proves that it belongs to the session as data connections do; whoever has lost its
+// end says so over a data channel, as the other may not know. Time comes from the host's timers.
 
 import { TcpxError, toTcpxError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
@@ -9,6 +9,7 @@ import { END_OF_STREAM } from '../transport/tcp/control-socket.js';
 import { ControlKind, type ControlMessage } from '../wire/control-frame.js';
 import { encodeControlLost } from '../wire/fence-signal.js';
 import type { RedialOutcome } from './recovery.js';
+import { RetryDelay } from './retry-delay.js';
 
 /** The control connection, as far as a session needs it. */
 export interface SessionControl {
@@ -16,18 +17,28 @@ export interface SessionControl {
   readonly where: string;
   readonly isOpen: boolean;
   send(message: ControlMessage): void;
+  /** Silence of the peer's kernel for `silentMs` and more is a failure too. */
   handOver(
     onMessage: (message: ControlMessage) => void,
     onFailure: (error: TcpxError) => void,
+    silentMs: number,
   ): void;
   /** Neither handler is called from here on. */
   close(): void;
+  /** As close, for one that is given up: the peer must not take it for the end of the process. */
+  abort(): void;
+}
+
+export interface ControlLimits {
+  readonly controlTimeoutMs: number;
+  readonly reconnectMs: number;
 }
 
 export interface ControlKeeperHost {
   readonly log: Log;
   readonly timers: Timers;
   readonly peer: string;
+  readonly limits: ControlLimits;
   nowUs(): number;
   /** The client's: a new control connection of this epoch. Absent where the peer has to come. */
   readonly attach: ((epoch: number) => Promise<RedialOutcome>) | undefined;
@@ -41,9 +52,6 @@ export interface ControlKeeperHost {
   lose(error: TcpxError): void;
 }
 
-const RETRY_FIRST_MS = 100;
-const RETRY_LAST_MS = 2000;
-
 export class ControlKeeper {
   readonly #host: ControlKeeperHost;
   #current: SessionControl;
@@ -52,6 +60,9 @@ export class ControlKeeper {
   #tried = 0;
   /** The last one that the peer has missed. */
   #missed = -1;
+  /** The client uses this one too: until then an end of it says nothing about the client. */
+  #isTaken = true;
+  readonly #delay: RetryDelay;
   #isAttaching = false;
   #cancelAttach: (() => void) | undefined;
   #isOver = false;
@@ -59,6 +70,7 @@ export class ControlKeeper {
   constructor(host: ControlKeeperHost, first: SessionControl) {
     this.#host = host;
     this.#current = first;
+    this.#delay = new RetryDelay(host.limits.reconnectMs, host.nowUs());
   }
 
   get current(): SessionControl {
@@ -71,6 +83,7 @@ export class ControlKeeper {
     control.handOver(
       (message) => this.#onMessage(message),
       (error) => this.#onLost(control, error),
+      this.#host.limits.controlTimeoutMs,
     );
   }
 
@@ -81,6 +94,9 @@ export class ControlKeeper {
       this.#host.lose(new TcpxError('ERR_PEER_GOODBYE', text));
     } else if (message.kind === ControlKind.Redial && attach !== undefined) {
       this.#host.onRedial(message.channelIndex, message.epoch);
+    } else if (message.kind === ControlKind.Taken && attach === undefined && this.#epoch > 0) {
+      // One that comes twice says nothing new.
+      this.#isTaken = true;
     } else {
       this.#host.lose(new TcpxError('ERR_WIRE_STATE', `${peer} sent an unexpected frame`));
     }
@@ -97,45 +113,45 @@ export class ControlKeeper {
       return;
     }
     log.info('control connection lost', { peer, reason });
-    if (reason === END_OF_STREAM) {
+    if (reason === END_OF_STREAM && this.#isTaken) {
       const message = `${peer}: the peer has ended without a goodbye`;
       this.#host.onPeerEnded(new TcpxError('ERR_PEER_LOST', message, { cause: error }));
     }
     if (this.#hasStopped()) return;
-    if (this.#host.attach !== undefined) this.#attachSoon(0);
-    else this.#host.postSignal(encodeControlLost({ controlEpoch: this.#epoch }));
+    // The peer may not know. Where it is gone altogether, nobody answers this on any channel.
+    this.#host.postSignal(encodeControlLost({ controlEpoch: this.#epoch }));
+    this.#attachAfterLoss();
   }
 
   /** The peer has lost its end, by its word over a data channel. */
   onMissed(epoch: number): void {
-    if (this.#isOver) return;
-    if (this.#host.attach === undefined) {
-      const text = `${this.#host.peer} misses a control connection that it has to open itself`;
-      this.#host.lose(new TcpxError('ERR_WIRE_STATE', text));
-      return;
-    }
     // About an earlier one: its successor has come meanwhile.
-    if (epoch < this.#epoch) return;
+    if (this.#isOver || epoch < this.#epoch) return;
     this.#missed = epoch;
-    this.#attachSoon(0);
+    if (this.#host.attach === undefined) this.#current.abort();
+    else this.#attachAfterLoss();
+  }
+
+  #attachAfterLoss(): void {
+    if (this.#host.attach === undefined || this.#isAttaching) return;
+    this.#attachSoon(this.#delay.afterLoss(this.#host.nowUs()));
   }
 
   #attachSoon(delayMs: number): void {
-    if (this.#isAttaching) return;
     this.#isAttaching = true;
     const { timers, peer } = this.#host;
     this.#cancelAttach = timers.at(this.#host.nowUs() + delayMs * 1000, () => {
-      this.#attach(delayMs).catch((error: unknown) => {
+      this.#attach().catch((error: unknown) => {
         this.#host.lose(toTcpxError(error, 'ERR_SYS_CALL', `${peer}: attach control`));
       });
     });
   }
 
-  async #attach(delayMs: number): Promise<void> {
+  async #attach(): Promise<void> {
     const { attach, peer } = this.#host;
     if (attach === undefined) return;
     const epoch = ++this.#tried;
-    this.#current.close();
+    this.#current.abort();
     const outcome = await attach(epoch);
     this.#isAttaching = false;
     if (this.#hasStopped()) return;
@@ -146,7 +162,7 @@ export class ControlKeeper {
       this.#host.lose(new TcpxError('ERR_PEER_STALE_SESSION', text, { facts: { peer } }));
       return;
     }
-    this.#attachSoon(Math.min(RETRY_LAST_MS, Math.max(RETRY_FIRST_MS, 2 * delayMs)));
+    this.#attachSoon(this.#delay.afterFailure());
   }
 
   #hasStopped(): boolean {
@@ -164,12 +180,23 @@ export class ControlKeeper {
 
   /** A new connection has proved itself and takes the place of the old one. */
   replace(control: SessionControl, epoch: number): void {
-    this.#current.close();
+    this.#current.abort();
     this.#current = control;
     this.#epoch = epoch;
+    this.#delay.onMade(this.#host.nowUs());
+    this.#isTaken = this.#host.attach !== undefined;
     this.#host.log.info('control connection is back', { peer: this.#host.peer, epoch });
+    if (this.#host.attach !== undefined) this.#sayTaken(control, epoch);
     this.#host.onPeerBack();
     this.watch();
+  }
+
+  #sayTaken(control: SessionControl, epoch: number): void {
+    try {
+      control.send({ kind: ControlKind.Taken, epoch });
+    } catch {
+      // It has failed already: its keeper is told when it watches.
+    }
   }
 
   /** The session ends: its control connection too. */

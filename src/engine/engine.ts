@@ -123,6 +123,7 @@ export class Engine {
       limits: {
         stallMs: values['session.stallMs'],
         reconnectMs: values['session.reconnectMs'],
+        controlTimeoutMs: values['session.controlTimeoutMs'],
       },
     });
     this.#transfers = new Transfers({

@@ -31,6 +31,13 @@ export function routeChannels(
   });
 }
 
+/** Each way once, in the order given. */
+export function distinctRoutes(routes: readonly ChannelRoute[]): ChannelRoute[] {
+  const isSame = (a: ChannelRoute, b: ChannelRoute): boolean =>
+    a.host === b.host && a.nic === b.nic;
+  return routes.filter((route, index) => routes.findIndex((one) => isSame(one, route)) === index);
+}
+
 function isSameNetwork(host: string, nic: LocalNic): boolean {
   if (host.includes(':') || nic.address.includes(':')) return false;
   const mask = nic.prefix === 0 ? 0 : (-1 << (32 - nic.prefix)) >>> 0;

@@ -18,7 +18,7 @@ import {
   type Identity,
   pathOf,
 } from './handshake.js';
-import { type ChannelRoute, type LocalNic, routeChannels } from './nic-map.js';
+import { type ChannelRoute, distinctRoutes, type LocalNic, routeChannels } from './nic-map.js';
 import type { RedialOutcome } from './recovery.js';
 import type { Session } from './session.js';
 import type { SessionTable } from './session-table.js';
@@ -39,6 +39,8 @@ export interface ConnectOptions {
 const RETRY_MS = 50;
 /** A lost channel is tried again and again: one attempt is short. */
 const REDIAL_MS = 1000;
+/** One of several ways to the peer: another may carry. */
+const ALTERNATIVE_MS = 300;
 
 export async function connectPeer(options: ConnectOptions): Promise<Session> {
   const hosts = await resolveHost(options.host);
@@ -59,7 +61,8 @@ export async function connectPeer(options: ConnectOptions): Promise<Session> {
       control,
       path: pathOf(options.identity),
       redial: (made, channel, epoch) => redial(options, made, routes[channel], channel, epoch),
-      attachControl: (made, epoch) => attachControl(options, made, peerHost, epoch),
+      attachControl: (made, epoch) =>
+        attachControl(options, made, controlRoutes(options.config, peerHost, routes, made), epoch),
     });
     const nics = listNics(options.config).map(localNic);
     routes.push(...routeChannels(accept.channels, nics, accept.addresses, peerHost));
@@ -111,23 +114,30 @@ function failureOf(error: unknown): RedialOutcome {
   return error.facts['code'] === 'ERR_PEER_STALE_SESSION' ? 'unknown' : 'failed';
 }
 
+/** Where a control connection was before, then by the ways of channels that live. */
+function controlRoutes(
+  config: Config,
+  peerHost: string,
+  routes: readonly ChannelRoute[],
+  session: Session,
+): ChannelRoute[] {
+  const own = { host: peerHost, nic: config.values['session.ctrlInterface'] };
+  const { living } = session.recovery.book;
+  const others = routes.filter((_, channel) => living.includes(channel));
+  return distinctRoutes([own, ...others]);
+}
+
 /** A control connection in place of one that was lost. */
 async function attachControl(
   options: ConnectOptions,
   session: Session,
-  host: string,
+  routes: readonly ChannelRoute[],
   epoch: number,
 ): Promise<RedialOutcome> {
-  const { config, set, identity, port } = options;
+  const { identity, set } = options;
   let connection: ControlChannel | undefined;
   try {
-    const fd = await dial(set, {
-      address: { host, port },
-      nic: config.values['session.ctrlInterface'],
-      tuning: socketTuning(config),
-      timeoutMs: REDIAL_MS,
-    });
-    connection = openControl(set, fd);
+    connection = openControl(set, await dialAny(options, routes));
     assertTrusted(identity, connection);
     const { id, key } = session.facts;
     const name = { sessionId: id, channelIndex: CONTROL_INDEX, epoch, nonce: freshNonce() };
@@ -135,9 +145,24 @@ async function attachControl(
     options.sessions.attachControl(session, connection, epoch);
     return 'attached';
   } catch (error) {
-    connection?.close();
+    // The server may have taken it: a reset tells that it was given up, not that we have ended.
+    connection?.abort();
     return failureOf(error);
   }
+}
+
+// Each way in turn; where there are others, the next is tried soon.
+async function dialAny(options: ConnectOptions, routes: readonly ChannelRoute[]): Promise<number> {
+  for (const route of routes.slice(0, -1)) {
+    try {
+      return await dialChannel(options, route, ALTERNATIVE_MS);
+    } catch (error) {
+      if (!isTcpxError(error)) throw error;
+    }
+  }
+  const last = routes.at(-1);
+  if (last === undefined) throw new TcpxError('ERR_PEER_UNREACHABLE', 'no way to the peer');
+  return dialChannel(options, last, REDIAL_MS);
 }
 
 // A peer that has not started to listen yet refuses: try again until the time is over, and every

@@ -14,6 +14,7 @@ import {
   type Signal,
 } from '../wire/fence-signal.js';
 import { ChannelBook } from './channel-book.js';
+import { RetryDelay } from './retry-delay.js';
 
 /** How an attempt to attach a channel anew ended. */
 export type RedialOutcome = 'attached' | 'failed' | 'refused' | 'unknown';
@@ -51,8 +52,18 @@ export interface RecoveryLimits {
 const GRACE_MS = 100;
 /** A peer that attaches, drops and never says what landed keeps memory here for each time. */
 export const FENCES_UNANSWERED_MAX = 128;
-const RETRY_FIRST_MS = 100;
+/**
+ * A kernel ends the connections of a process that is gone; a proxy may do the same. A client that
+ * lives dials again within this time.
+ */
+const ENDED_MS = 500;
 const RETRY_LAST_MS = 2000;
+
+/** Something that will be tried. */
+interface Waiting {
+  readonly atUs: number;
+  readonly cancel: () => void;
+}
 
 export class Recovery {
   readonly book: ChannelBook;
@@ -61,9 +72,13 @@ export class Recovery {
   readonly #limits: RecoveryLimits;
   readonly #downWaiters: { channel: number; resolve: () => void }[] = [];
   readonly #dialing = new Set<number>();
+  /** Attempts that will be made, by channel. */
+  readonly #waiting = new Map<number, Waiting>();
+  readonly #delays: readonly RetryDelay[];
   #cancelJudge: (() => void) | undefined;
   #cancelLoss: (() => void) | undefined;
-  #cancelAsk: (() => void) | undefined;
+  #cancelEnd: (() => void) | undefined;
+  #asking: (Waiting & { readonly channel: number }) | undefined;
   #lastError: TcpxError | undefined;
   /** Why each channel went down last. */
   readonly #reasons: string[] = [];
@@ -82,10 +97,13 @@ export class Recovery {
     this.#index = sessionIndex;
     this.#limits = limits;
     this.book = new ChannelBook(lanes);
+    this.#delays = lanes.map(() => new RetryDelay(limits.reconnectMs, host.nowUs()));
   }
 
   /** A connection was handed to its lane. */
   onAttached(channel: number, epoch: number): void {
+    this.#ended = undefined;
+    this.#delay(channel).onMade(this.#host.nowUs());
     if (this.book.setUp(channel, epoch).isToDrop) this.#drop(channel);
     if (epoch > 0)
       this.#host.log.warn('channel is back', { peer: this.#host.peer, channel, epoch });
@@ -117,7 +135,13 @@ export class Recovery {
     this.#host.onChannelsChanged();
     this.#wakeDownWaiters(channel);
     this.#weighLoss();
-    this.#redialSoon(channel, 0);
+    this.#redialSoon(channel, this.#delay(channel).afterLoss(this.#host.nowUs()));
+  }
+
+  #delay(channel: number): RetryDelay {
+    const delay = this.#delays[channel];
+    if (delay === undefined) throw new RangeError(`no channel ${channel}`);
+    return delay;
   }
 
   /** A signal of the peer's engine. */
@@ -202,15 +226,16 @@ export class Recovery {
     return Math.max(0, Math.min(RETRY_LAST_MS, (reconnectMs - stallMs - GRACE_MS) / 2));
   }
 
-  /** The peer's end of the control connection was closed by its owner: the process has ended. */
+  /** The peer's end of the control connection was closed in order, as when a process has ended. */
   onPeerEnded(error: TcpxError): void {
     this.#ended = error;
     this.#weighLoss();
   }
 
-  /** It has not: there is another control connection. */
+  /** It has not: there is another control connection, over which it can be asked. */
   onPeerBack(): void {
     this.#ended = undefined;
+    if (this.#asking !== undefined) this.#askSoon(this.#asking.channel, 0);
   }
 
   /** The peer cannot dial: a connection is lost there, or nothing moves on it. */
@@ -229,8 +254,7 @@ export class Recovery {
   #weighLoss(): void {
     const { living } = this.book;
     if (this.#ended !== undefined && living.length === 0) {
-      this.#host.lose(this.#ended);
-      return;
+      this.#cancelEnd ??= this.#after(ENDED_MS, () => this.#loseEnded());
     }
     if (this.#isMoving) {
       this.#cancelLoss?.();
@@ -240,6 +264,11 @@ export class Recovery {
     const { reconnectMs, stallMs } = this.#limits;
     const spentMs = living.length > 0 ? stallMs + GRACE_MS : 0;
     this.#cancelLoss ??= this.#after(Math.max(0, reconnectMs - spentMs), () => this.#lose());
+  }
+
+  #loseEnded(): void {
+    this.#cancelEnd = undefined;
+    if (this.#ended !== undefined && this.book.living.length === 0) this.#host.lose(this.#ended);
   }
 
   #lose(): void {
@@ -261,12 +290,16 @@ export class Recovery {
 
   // The client, with nothing in flight, may not know that its last connection is gone.
   #askSoon(channel: number, delayMs: number): void {
-    this.#cancelAsk ??= this.#after(delayMs, () => {
-      this.#cancelAsk = undefined;
+    const atUs = this.#host.nowUs() + delayMs * 1000;
+    if (this.#asking !== undefined && this.#asking.atUs <= atUs) return;
+    this.#asking?.cancel();
+    const cancel = this.#after(delayMs, () => {
+      this.#asking = undefined;
       if (this.#isOver || this.#isMoving) return;
       this.#host.askRedial(channel, this.book.epoch(channel));
       this.#askSoon(channel, RETRY_LAST_MS);
     });
+    this.#asking = { channel, atUs, cancel };
   }
 
   #redialSoon(channel: number, delayMs: number): void {
@@ -274,16 +307,22 @@ export class Recovery {
       this.#askSoon(channel, delayMs);
       return;
     }
-    if (this.#dialing.has(channel)) return;
-    this.#dialing.add(channel);
-    this.#after(delayMs, () => {
-      this.#redial(channel, delayMs).catch((error: unknown) => {
+    const atUs = this.#host.nowUs() + delayMs * 1000;
+    const waiting = this.#waiting.get(channel);
+    if (this.#dialing.has(channel) || (waiting !== undefined && waiting.atUs <= atUs)) return;
+    // Patience with one that stands still ends when it is lost, or the peer asks.
+    waiting?.cancel();
+    const cancel = this.#after(delayMs, () => {
+      this.#waiting.delete(channel);
+      this.#dialing.add(channel);
+      this.#redial(channel).catch((error: unknown) => {
         this.#host.lose(toTcpxError(error, 'ERR_SYS_CALL', `${this.#host.peer}: attach anew`));
       });
     });
+    this.#waiting.set(channel, { atUs, cancel });
   }
 
-  async #redial(channel: number, delayMs: number): Promise<void> {
+  async #redial(channel: number): Promise<void> {
     const { redial } = this.#host;
     const isNeeded = !this.book.isUp(channel) || this.book.isDoubted(channel) || !this.#isMoving;
     if (this.#isOver || redial === undefined || !isNeeded) {
@@ -295,7 +334,8 @@ export class Recovery {
     this.#dialing.delete(channel);
     if (this.#hasStopped()) return;
     if (outcome === 'attached') {
-      if (this.book.isDoubted(channel)) this.#redialSoon(channel, RETRY_FIRST_MS);
+      if (this.book.isDoubted(channel))
+        this.#redialSoon(channel, this.#delay(channel).afterFailure());
       return;
     }
     if (this.book.setFailed(channel, epoch).isToAnswer) this.#answer(channel, epoch);
@@ -303,8 +343,7 @@ export class Recovery {
       this.#loseAtOnce(outcome);
       return;
     }
-    const nextMs = Math.min(RETRY_LAST_MS, Math.max(RETRY_FIRST_MS, 2 * delayMs));
-    this.#redialSoon(channel, nextMs);
+    this.#redialSoon(channel, this.#delay(channel).afterFailure());
   }
 
   #hasStopped(): boolean {
@@ -349,7 +388,9 @@ export class Recovery {
     this.#isOver = true;
     this.#cancelJudge?.();
     this.#cancelLoss?.();
-    this.#cancelAsk?.();
+    this.#cancelEnd?.();
+    this.#asking?.cancel();
+    for (const { cancel } of this.#waiting.values()) cancel();
     for (const { resolve } of this.#downWaiters.splice(0)) resolve();
   }
 }

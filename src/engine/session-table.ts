@@ -10,7 +10,7 @@ import type { SocketIdentity } from '../transport/tcp/connection-counters.js';
 import { closeSocket } from '../transport/tcp/dial.js';
 import type { Agreement } from '../wire/control-frame.js';
 import { ControlKind } from '../wire/control-frame.js';
-import { ControlKeeper, type SessionControl } from './control-keeper.js';
+import { ControlKeeper, type ControlLimits, type SessionControl } from './control-keeper.js';
 import type { DataPath } from './handshake.js';
 import { laneOfChannel } from './lane-placement.js';
 import type { LaneSet } from './lane-set.js';
@@ -66,7 +66,7 @@ export interface SessionTableOptions {
   readonly nicCount: number;
   readonly log: Log;
   readonly timers: Timers;
-  readonly limits: RecoveryLimits;
+  readonly limits: RecoveryLimits & ControlLimits;
   /** The system's, and sockets, unless a simulation has its own. */
   readonly clock?: Clock;
   readonly closeConnection?: (fd: number) => void;
@@ -151,13 +151,14 @@ export class SessionTable {
     first: SessionControl,
     attach: NewSession['attachControl'],
   ): ControlKeeper {
-    const { log, timers } = this.#options;
+    const { log, timers, limits } = this.#options;
     const { recovery, peer } = session;
     return new ControlKeeper(
       {
         log,
         timers,
         peer,
+        limits,
         nowUs: () => this.#clock.nowUs(),
         attach: attach === undefined ? undefined : (epoch) => attach(session, epoch),
         postSignal: (bytes) => this.#postSignal(session, bytes),

@@ -87,7 +87,7 @@ test('control head: another version, unknown kind, long body, reserved bytes are
     ['version 0', 'ERR_WIRE_VERSION', (view) => view.setUint16(4, 0, true)],
     ['version 2', 'ERR_WIRE_VERSION', (view) => view.setUint16(4, 2, true)],
     ['kind 0', 'ERR_WIRE_FRAME', (view) => view.setUint16(6, 0, true)],
-    ['kind 10', 'ERR_WIRE_FRAME', (view) => view.setUint16(6, 10, true)],
+    ['kind 11', 'ERR_WIRE_FRAME', (view) => view.setUint16(6, 11, true)],
     ['reserved', 'ERR_WIRE_FRAME', (view) => view.setUint8(15, 1)],
     ['4,097 bytes', 'ERR_WIRE_LIMIT', (view) => view.setUint32(8, 4097, true)],
     ['4 GiB', 'ERR_WIRE_LIMIT', (view) => view.setUint32(8, 0xffffffff, true)],

@@ -34,13 +34,14 @@ export const ControlKind = {
   Attached: 7,
   Goodbye: 8,
   Redial: 9,
+  Taken: 10,
 } as const;
 export type ControlKind = (typeof ControlKind)[keyof typeof ControlKind];
 
 export const CONTROL_HEAD_FIELDS: readonly FrameField[] = declareFrame(CONTROL_HEAD_BYTES, [
   { name: 'magic', offset: 0, bytes: 4, meaning: '"NXTP"' },
   { name: 'version', offset: 4, bytes: 2, meaning: 'protocol version of the sender' },
-  { name: 'kind', offset: 6, bytes: 2, meaning: '1 HELLO … 9 REDIAL' },
+  { name: 'kind', offset: 6, bytes: 2, meaning: '1 HELLO … 10 TAKEN' },
   { name: 'bodyBytes', offset: 8, bytes: 4, meaning: 'at most 4,096' },
   { name: 'reserved', offset: 12, bytes: 4, meaning: 'zero' },
 ]);
@@ -106,6 +107,11 @@ export interface Redial {
   readonly epoch: number;
 }
 
+/** Client → server: ATTACHED has come, this is the control connection from here on. */
+export interface Taken {
+  readonly epoch: number;
+}
+
 export type ControlMessage =
   | ({ readonly kind: typeof ControlKind.Hello } & Hello)
   | ({ readonly kind: typeof ControlKind.Challenge } & Challenge)
@@ -115,7 +121,8 @@ export type ControlMessage =
   | ({ readonly kind: typeof ControlKind.Attach } & Attach)
   | ({ readonly kind: typeof ControlKind.Attached } & Attached)
   | ({ readonly kind: typeof ControlKind.Goodbye } & Goodbye)
-  | ({ readonly kind: typeof ControlKind.Redial } & Redial);
+  | ({ readonly kind: typeof ControlKind.Redial } & Redial)
+  | ({ readonly kind: typeof ControlKind.Taken } & Taken);
 
 export function encodeControl(message: ControlMessage): Uint8Array {
   const body = encodeBody(message, new ByteWriter(CONTROL_BODY_BYTES_MAX)).finish();
@@ -151,6 +158,8 @@ function encodeBody(message: ControlMessage, body: ByteWriter): ByteWriter {
       return body.text(message.reason.slice(0, REASON_BYTES_MAX / 4));
     case ControlKind.Redial:
       return body.uint32(message.channelIndex).uint32(message.epoch);
+    case ControlKind.Taken:
+      return body.uint32(message.epoch);
   }
 }
 
@@ -245,6 +254,8 @@ function readBody(kind: ControlKind, reader: ByteReader): ControlMessage {
       return { kind, reason: reader.text(REASON_BYTES_MAX) };
     case ControlKind.Redial:
       return { kind, channelIndex: reader.uint32(), epoch: readEpoch(reader) };
+    case ControlKind.Taken:
+      return { kind, epoch: readEpoch(reader) };
   }
 }
 

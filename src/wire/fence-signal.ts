@@ -27,7 +27,7 @@ export interface Fence {
   readonly refusals: readonly Refusal[];
 }
 
-/** Server → client: the control connection of this epoch is gone, and only the client can dial. */
+/** The control connection of this epoch is gone at the sender; only the client can dial. */
 export interface ControlLost {
   readonly controlEpoch: number;
 }

@@ -42,6 +42,18 @@ const CANARIES = [
     seen: /was lost without need/,
     plan: (plan: SimPlan): SimPlan => ({ ...plan, isCalm: false, channels: 1, faults: 2 }),
   },
+  {
+    name: 'a control connection that nobody asks for a sign of life stays dead',
+    mutate: MUTATIONS.trustSilence,
+    seen: /every connection of session \d+ is back/,
+    plan: (plan: SimPlan): SimPlan => ({ ...plan, isCalm: false }),
+  },
+  {
+    name: 'a client that never looks does not learn that its server has lost every connection',
+    mutate: MUTATIONS.trustSilence,
+    seen: /was lost without need/,
+    plan: (plan: SimPlan): SimPlan => ({ ...plan, isCalm: false, activeMax: 1, faults: 1 }),
+  },
 ];
 
 for (const { name, mutate, seen, plan } of CANARIES) {

@@ -26,11 +26,14 @@ const SO_REUSEADDR = 2;
 const SO_ERROR = 4;
 export const SO_SNDBUF = 7;
 export const SO_RCVBUF = 8;
+export const SO_KEEPALIVE = 9;
 export const SO_LINGER = 13;
 export const SO_BINDTODEVICE = 25;
 export const SO_ZEROCOPY = 60;
 const IPV6_V6ONLY = 26;
 export const TCP_NODELAY = 1;
+export const TCP_KEEPIDLE = 4;
+export const TCP_KEEPINTVL = 5;
 export const TCP_CONGESTION = 13;
 export const TCP_USER_TIMEOUT = 18;
 

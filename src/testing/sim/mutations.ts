@@ -53,7 +53,24 @@ const askNobody: Mutation = ({ node }) => {
   };
 };
 
-export const MUTATIONS = { resendUnfenced, resendLanded, loseRefusals, askNobody } as const;
+/** No kernel looks whether a quiet control connection is dead. */
+const trustSilence: Mutation = ({ node }) => {
+  const add = node.controls.add.bind(node.controls);
+  node.controls.add = (control) => {
+    const handOver = control.handOver.bind(control);
+    control.handOver = (onMessage, onFailure) =>
+      handOver(onMessage, onFailure, Number.POSITIVE_INFINITY);
+    return add(control);
+  };
+};
+
+export const MUTATIONS = {
+  resendUnfenced,
+  resendLanded,
+  loseRefusals,
+  askNobody,
+  trustSilence,
+} as const;
 
 function onSettle(
   node: Machine['node'],

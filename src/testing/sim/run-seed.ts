@@ -146,7 +146,7 @@ function isWhole({ pair, client, server }: SimLink): boolean {
   if (!client.node.isAlive || !server.node.isAlive) return true;
   const { atClient, atServer } = pair;
   const [own, theirs] = [controlOf(atClient), controlOf(atServer)];
-  const isControlled = own.isOpen && theirs.isOpen && own.peer === theirs;
+  const isControlled = own.isOpen && theirs.isOpen && own.peer === theirs && !own.isSilent;
   return isControlled && atClient.recovery.book.isWhole && atServer.recovery.book.isWhole;
 }
 

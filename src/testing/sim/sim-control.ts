@@ -4,11 +4,16 @@
 import { TcpxError } from '../../base/errors.js';
 import type { SessionControl } from '../../engine/control-keeper.js';
 import { END_OF_STREAM } from '../../transport/tcp/control-socket.js';
+import { probeSeconds } from '../../transport/tcp/keep-alive.js';
 import type { ControlMessage } from '../../wire/control-frame.js';
+import type { SimTime } from './sim-time.js';
 
 export interface ControlRules {
-  /** Calls after the time that a message takes. */
-  travel(act: () => void): void;
+  readonly time: SimTime;
+  /** How long a message takes. */
+  delayUs(): number;
+  /** From when on the path between the two machines carries anything. */
+  openUs(): number;
   isDuplicated(): boolean;
 }
 
@@ -20,6 +25,9 @@ export class SimControl implements SessionControl {
   readonly #arrivals: Arrival[] = [];
   peer: SimControl | undefined;
   isOpen = true;
+  /** Nothing passes from or to this end before this time. */
+  frozenUs = 0;
+  #heardUs = 0;
   #onMessage: ((message: ControlMessage) => void) | undefined;
   #onFailure: ((error: TcpxError) => void) | undefined;
 
@@ -36,23 +44,68 @@ export class SimControl implements SessionControl {
 
   #toPeer(arrival: Arrival): void {
     const { peer } = this;
-    this.#rules.travel(() => {
-      if (peer?.isOpen === true) peer.#arrivals.push(arrival);
-    });
+    const { time } = this.#rules;
+    const arrive = (): void => {
+      if (peer?.isOpen !== true) return;
+      if (!this.isSilent) peer.#arrivals.push(arrival);
+      else if (this.openUs < Number.POSITIVE_INFINITY) time.at(this.openUs, arrive);
+    };
+    time.after(this.#rules.delayUs(), arrive);
+  }
+
+  /** When what is sent now can arrive at the earliest. */
+  get openUs(): number {
+    return Math.max(this.frozenUs, this.peer?.frozenUs ?? 0, this.#rules.openUs());
   }
 
   handOver(
     onMessage: (message: ControlMessage) => void,
     onFailure: (error: TcpxError) => void,
+    silentMs: number,
   ): void {
     this.#onMessage = onMessage;
     this.#onFailure = onFailure;
+    this.#heardUs = this.#rules.time.nowUs;
+    this.#probeSoon(silentMs * 1000);
+  }
+
+  // As the kernel does with keep-alive questions: see transport/tcp/keep-alive.ts.
+  #probeSoon(silentUs: number): void {
+    const { time } = this.#rules;
+    time.after(probeSeconds(silentUs / 1000) * 1e6, () => {
+      if (!this.isOpen) return;
+      this.#probe(silentUs);
+      this.#probeSoon(silentUs);
+    });
+  }
+
+  #probe(silentUs: number): void {
+    const { time } = this.#rules;
+    if (this.isSilent) {
+      if (time.nowUs - this.#heardUs >= silentUs) this.lose('ETIMEDOUT');
+      return;
+    }
+    this.#heardUs = time.nowUs;
+    // Nobody there knows the connection.
+    if (this.peer?.isOpen !== true) this.lose('ECONNRESET');
+  }
+
+  /** Nothing passes, in either direction, and nobody is told. */
+  get isSilent(): boolean {
+    const { time } = this.#rules;
+    return this.openUs > time.nowUs;
   }
 
   close(): void {
     if (!this.isOpen) return;
     this.isOpen = false;
     this.#toPeer({ loss: END_OF_STREAM });
+  }
+
+  abort(): void {
+    if (!this.isOpen) return;
+    this.isOpen = false;
+    this.#toPeer({ loss: 'ECONNRESET' });
   }
 
   /** An accident: this end is told that the connection is gone. */
@@ -63,6 +116,7 @@ export class SimControl implements SessionControl {
   /** The machine is gone, without a word. */
   vanish(): void {
     this.isOpen = false;
+    this.frozenUs = Number.POSITIVE_INFINITY;
   }
 
   /** Hands on what has come; returns how much. */

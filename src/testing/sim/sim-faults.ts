@@ -181,6 +181,37 @@ const loseControl: Fault = (faults) => {
   return true;
 };
 
+// Nothing passes any more, or not for a while, and neither end is told: its kernel has to find out.
+const silenceControl: Fault = (faults) => {
+  const { world, random } = faults;
+  const link = pick(random, world.links);
+  const durationMs = world.plan.isCalm
+    ? random.nextBetween(1, 2000)
+    : pick(random, [1000, 3000, 7000, Number.POSITIVE_INFINITY]);
+  world.note(`control connection of session ${link.pair.id} is silent for ${durationMs} ms`);
+  const control = controlOf(link.pair.atClient);
+  control.frozenUs = Math.max(control.frozenUs, world.time.nowUs + durationMs * 1000);
+  if (!world.plan.isCalm) faults.disturb([link], false);
+  return true;
+};
+
+// The server's kernel gives up every connection of a session alone. Only the client can dial.
+const loseAllAtServer: Fault = (faults) => {
+  const { world, random } = faults;
+  const link = pick(random, world.links);
+  const { client, server, pair } = link;
+  if (!client.node.isAlive || !server.node.isAlive) return false;
+  world.note(`the server of session ${pair.id} has lost every connection`);
+  controlOf(pair.atServer).lose('ECONNABORTED');
+  for (const { a, b, connection } of world.network.wires) {
+    if (a !== client.name || b !== server.name) continue;
+    connection.cutSilently();
+    connection.b.into.isReset = true;
+  }
+  faults.disturb([link], false);
+  return true;
+};
+
 const pauseMachine: Fault = (faults) => {
   const machine = faults.anyMachine();
   const durationMs = faults.durationMs();
@@ -252,6 +283,7 @@ const CALM: readonly Fault[] = [
   jumpClock,
   freezePath,
   loseControl,
+  silenceControl,
   deregister,
   replayAttach,
 ];
@@ -267,6 +299,8 @@ const WILD: readonly Fault[] = [
   cutAll,
   crash,
   loseControl,
+  silenceControl,
+  loseAllAtServer,
   pauseMachine,
   pauseMain,
   pauseLane,

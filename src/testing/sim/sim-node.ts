@@ -17,6 +17,7 @@ import type { SimControl } from './sim-control.js';
 import type { SimPort } from './sim-connection.js';
 import type { SimNetwork } from './sim-network.js';
 import { KeptMemory } from './kept-memory.js';
+import type { SimPlan } from './sim-plan.js';
 import { NodeClock, type SimTime } from './sim-time.js';
 
 export interface NodeOptions {
@@ -30,7 +31,7 @@ export interface NodeOptions {
   readonly isChecked: boolean;
   /** What a lane takes at a time from all its peers. */
   readonly receiveBytes: number;
-  readonly limits: { readonly stallMs: number; readonly reconnectMs: number };
+  readonly limits: SimPlan['limits'];
   onNotification(notification: Notification): void;
   /** A connection has come in; called by the main thread. */
   onAccepted(port: SimPort): void;

@@ -25,7 +25,11 @@ export interface SimPlan {
   readonly faults: number;
   /** A fault comes in one of so many rounds. */
   readonly faultRounds: number;
-  readonly limits: { readonly stallMs: number; readonly reconnectMs: number };
+  readonly limits: {
+    readonly stallMs: number;
+    readonly reconnectMs: number;
+    readonly controlTimeoutMs: number;
+  };
   readonly duplicateChance: number;
   readonly isChecked: boolean;
   readonly receiveBytes: number;
@@ -60,7 +64,7 @@ export function planOf(seed: number): SimPlan {
     isCalm,
     faults: isCalm ? random.nextBetween(0, 3) : random.nextBetween(1, 9),
     faultRounds: pick(random, [4, 15, 60, 150]),
-    limits: { stallMs: 600, reconnectMs: pick(random, [2000, 5000]) },
+    limits: { stallMs: 600, reconnectMs: pick(random, [2000, 5000]), controlTimeoutMs: 3000 },
     duplicateChance: 0.3,
     isChecked,
     receiveBytes: pick(random, [1024, 8192, 1e9]),

@@ -110,13 +110,9 @@ export class SessionMaker {
     const path = this.#network.path(client.name, server.name, 0);
     const rules = {
       isDuplicated: this.#isDuplicated,
-      travel: (act: () => void) => {
-        const arrive = (): void => {
-          if (path.frozenUs > this.#time.nowUs) this.#time.at(path.frozenUs, arrive);
-          else act();
-        };
-        this.#time.after(this.#network.delayUs(), arrive);
-      },
+      time: this.#time,
+      delayUs: () => this.#network.delayUs(),
+      openUs: () => path.frozenUs,
     };
     const clientControl = new SimControl(`${server.name}:1`, rules);
     const serverControl = new SimControl(`${client.name}:2`, rules);
@@ -198,7 +194,7 @@ export class SessionMaker {
     const code = await this.#prove(port, { sessionId, channel, epoch, control: theirs });
     port.close(false);
     if (code !== undefined || isDead(client)) {
-      own.close();
+      own.abort();
       throw new TcpxError('ERR_PEER_REFUSED', 'attach', { facts: { code: code ?? '' } });
     }
     this.#recorded.push({ client: client.name, server: server.name, sessionId, channel, epoch });
@@ -206,7 +202,7 @@ export class SessionMaker {
       client.sessions.attachControl(session, own, epoch);
       client.controls.add(own);
     } catch (error) {
-      own.close();
+      own.abort();
       throw error;
     }
   }

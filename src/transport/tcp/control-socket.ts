@@ -4,7 +4,7 @@ import { EAGAIN, errnoName } from '../../ffi/libc/errno.js';
 import { closeFd } from '../../ffi/libc/file-descriptor.js';
 import { receiveVector, sendVector, setIov } from '../../ffi/libc/message.hot.js';
 import { createIovTable, destroyIovTable, type IovTable } from '../../ffi/libc/message.js';
-import { localAddress, peerAddress, takeSocketError } from '../../ffi/libc/socket.js';
+import { abortOnClose, localAddress, peerAddress, takeSocketError } from '../../ffi/libc/socket.js';
 import { isLoopbackHost } from '../../ffi/libc/socket-address.js';
 import {
   createFixedMemory,
@@ -12,6 +12,7 @@ import {
   type FixedMemory,
 } from '../../memory/fixed-memory.js';
 import type { ControlHandler, ControlSet } from './control-set.js';
+import { keepAlive } from './keep-alive.js';
 
 const BUFFER_BYTES = 8 * 1024;
 const QUEUE_BYTES_MAX = 64 * 1024;
@@ -104,6 +105,11 @@ export class ControlSocket implements ControlHandler {
     this.#set.want(this.fd, this.#isReading, this.#outputBytes > 0);
   }
 
+  /** From now on it fails when the peer's kernel has not been heard of for this long. */
+  keepAlive(silentMs: number): void {
+    if (this.#isOpen) keepAlive(this.fd, silentMs);
+  }
+
   /** Queues and sends; false when the peer does not take its bytes and the queue is full. */
   send(bytes: Uint8Array): boolean {
     if (!this.#isOpen || this.#outputBytes + bytes.length > QUEUE_BYTES_MAX) return false;
@@ -136,6 +142,12 @@ export class ControlSocket implements ControlHandler {
     if (!this.#isOpen) return;
     this.release();
     closeFd(this.fd);
+  }
+
+  /** Gives the connection up: the peer sees a reset, not the end that a process leaves behind. */
+  abort(): void {
+    if (this.#isOpen) abortOnClose(this.fd);
+    this.close();
   }
 
   /** Leaves the control set with the socket open: somebody else owns the descriptor now. */

@@ -172,4 +172,11 @@ export const CONTROL_VECTORS: readonly ControlVector[] = [
       { name: 'epoch', bytes: 4, meaning: 'the connection that is lost or stands still' },
     ],
   },
+  {
+    name: 'TAKEN',
+    direction: 'client → server, first frame behind ATTACHED on a later control connection',
+    message: { kind: ControlKind.Taken, epoch: 3 },
+    hex: '4e585450 0100 0a00 04000000 00000000 03000000',
+    body: [{ name: 'epoch', bytes: 4, meaning: 'the epoch of its ATTACH' }],
+  },
 ];
