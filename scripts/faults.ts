@@ -3,7 +3,8 @@
 
 import { parseArgs } from 'node:util';
 import { netLabObstacle } from '../src/testing/net-lab.js';
-import { type Outcome, runScenario, type Scenario, SCENARIOS } from '../test/faults/scenarios.js';
+import { type Outcome, runScenario, type Scenario } from '../test/faults/scenario.js';
+import { SCENARIOS } from '../test/faults/scenarios.js';
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,

@@ -3,10 +3,12 @@
 //
 //   target     registers memory; answers "check SEED" with the index of the first wrong byte. Where
 //              callers drive, "hold N" on its input stops it from reading for N milliseconds
-//   initiator  connects, posts one transfer, prints what happened to it, then asks for a check
+//   initiator  connects, posts one transfer, prints what happened to it, then asks for a check. One
+//              that is led posts at "post" and closes at "close" on its input
 
 import { readFileSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
+import { sleepMs } from '../../src/base/clock.js';
 import { loadConfig } from '../../src/base/config.js';
 import { isTcpxError } from '../../src/base/errors.js';
 import { createLog } from '../../src/base/log.js';
@@ -22,6 +24,7 @@ export interface FaultPeerOptions {
   readonly bytes: number;
   readonly operation: 'write' | 'read';
   readonly deadlineMs?: number;
+  readonly isLed?: boolean;
   readonly descriptor?: RegionDescriptor;
 }
 
@@ -34,9 +37,16 @@ let heldUntilMs = 0;
 const role = process.argv[2];
 const options = JSON.parse(process.argv[3] ?? '{}') as FaultPeerOptions;
 process.stdin.setEncoding('utf8').on('end', () => process.exit(0));
+const orders: string[] = [];
 process.stdin.on('data', (text) => {
-  heldUntilMs = Date.now() + Number(String(text).split(' ')[1]);
+  const [order = '', value] = String(text).trim().split(' ');
+  if (order === 'hold') heldUntilMs = Date.now() + Number(value);
+  else orders.push(order);
 });
+
+async function ordered(order: string): Promise<void> {
+  while (options.isLed === true && !orders.includes(order)) await sleepMs(5);
+}
 
 function print(fact: object): void {
   process.stdout.write(`${JSON.stringify({ atMs: Date.now(), ...fact })}\n`);
@@ -98,6 +108,8 @@ async function runInitiator(): Promise<void> {
   if (operation === 'write') fillPattern(memory, 0, SEED);
   const local = engine.register(memory);
   const session = await engine.connect(options.host, options.port);
+  print({ connected: true });
+  await ordered('post');
   const block = { local, localOffset: 0, remote: descriptor, remoteOffset: 0, bytes };
   const transfer = session[operation]([block], {
     notify: 'landed',
@@ -110,6 +122,7 @@ async function runInitiator(): Promise<void> {
   session.notify('check');
   const mismatch = Number((await answer).split(' ')[1]);
   print({ mismatch: operation === 'write' ? mismatch : findMismatch(memory, 0, SEED) });
+  await ordered('close');
   await engine.close();
   process.exit(0);
 }

@@ -18,6 +18,7 @@ export interface Fact {
   readonly log?: string;
   readonly port?: number;
   readonly descriptor?: RegionDescriptor;
+  readonly connected?: boolean;
   readonly posted?: boolean;
   readonly nics?: Readonly<Record<string, number>>;
   readonly notified?: string;
@@ -80,6 +81,10 @@ export interface FaultRunOptions {
   /** The target's alone. */
   readonly targetSettings?: Partial<SettingValues>;
   readonly deadlineMs?: number;
+  /** The link that carries the control connection and no data. */
+  readonly controlLink?: number;
+  /** The initiator posts and closes when it is told to. */
+  readonly isLed?: boolean;
 }
 
 export class FaultRun {
@@ -91,12 +96,15 @@ export class FaultRun {
     this.initiator = initiator;
   }
 
-  /** Starts both; returns when the transfer has been posted. */
+  /** Starts both; returns when the transfer has been posted, or could be. */
   static async start(options: FaultRunOptions): Promise<FaultRun> {
-    const { lab } = options;
-    const host = lab.links[0]?.rightHost ?? '';
+    const { lab, controlLink, isLed = false } = options;
+    const control = controlLink === undefined ? undefined : lab.links[controlLink];
+    const host = (control ?? lab.links[0])?.rightHost ?? '';
     const make = (role: 'target' | 'initiator', extra: Partial<FaultPeerOptions>): FaultPeer => {
-      const nics = lab.links.map((link) => (role === 'target' ? link.rightNic : link.leftNic));
+      const nics = lab.links
+        .filter((link) => link !== control)
+        .map((link) => (role === 'target' ? link.rightNic : link.leftNic));
       const peer: FaultPeerOptions = {
         host,
         port: PORT,
@@ -106,10 +114,12 @@ export class FaultRun {
           'trust.secret': SECRET,
           'flow.channels': 4,
           'session.nics': nics.join(','),
+          'session.ctrlInterface': role === 'target' ? '' : (control?.leftNic ?? ''),
           ...options.settings,
           ...(role === 'target' ? options.targetSettings : {}),
         },
         ...(options.deadlineMs === undefined ? {} : { deadlineMs: options.deadlineMs }),
+        isLed,
         ...extra,
       };
       const words = [process.execPath, MAIN, role, JSON.stringify(peer)];
@@ -121,12 +131,18 @@ export class FaultRun {
     const initiator = make('initiator', descriptor === undefined ? {} : { descriptor });
     const run = new FaultRun(target, initiator);
     try {
-      await initiator.next('post', (fact) => fact.posted === true);
+      if (isLed) await initiator.next('session', (fact) => fact.connected === true);
+      else await initiator.next('post', (fact) => fact.posted === true);
     } catch (error) {
       run.end();
       throw error;
     }
     return run;
+  }
+
+  /** Tells an initiator that is led what to do next. */
+  order(what: 'post' | 'close'): void {
+    this.initiator.child.stdin?.write(`${what}\n`);
   }
 
   async receipt(limitMs?: number): Promise<Fact & { readonly receipt: Receipt }> {

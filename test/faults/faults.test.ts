@@ -2,7 +2,8 @@
 
 import { test } from 'node:test';
 import { netLabObstacle } from '../../src/testing/net-lab.js';
-import { runScenario, SCENARIOS } from './scenarios.js';
+import { runScenario } from './scenario.js';
+import { SCENARIOS } from './scenarios.js';
 
 /** Long enough for a fault to come in mid-transfer on four links of 1 Gbit/s. */
 const BYTES = 768 * 1024 * 1024;

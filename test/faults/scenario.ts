@@ -1,0 +1,73 @@
+// What a scenario is made of: links, a transfer that has started, and what must hold when it ends.
+
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type NetLab, openNetLab } from '../../src/testing/net-lab.js';
+import { type Fact, FaultRun } from './fault-run.js';
+
+export interface Outcome {
+  /** Until the fault was acted upon, where there is something to notice. */
+  readonly noticedMs?: number;
+  /** Until data moved as before, or the typed error came. */
+  readonly recoveredMs?: number;
+}
+
+export interface Scenario {
+  readonly name: string;
+  readonly promise: string;
+  /** Four, unless it needs more. */
+  readonly links?: number;
+  run(lab: NetLab, bytes: number): Promise<Outcome>;
+}
+
+export const LINKS = 4;
+export const LINK_BYTES_PER_MS = 125_000;
+/** Share of the transfer that is over when the fault comes. */
+const BEFORE = 0.3;
+
+export async function inMid(run: FaultRun, bytes: number): Promise<void> {
+  const afterMs = (bytes / (LINKS * LINK_BYTES_PER_MS)) * BEFORE;
+  await Promise.all([
+    sleep(afterMs),
+    run.initiator.next('samples', (fact) => fact.nics !== undefined),
+  ]);
+}
+
+export function setLink(lab: NetLab, index: number, state: 'up' | 'down'): void {
+  execFileSync('ip', ['-n', lab.left, 'link', 'set', lab.links[index]?.leftNic ?? '', state]);
+}
+
+/** Payload whole, one notification, one completion. */
+export async function assertWhole(run: FaultRun, bytes: number): Promise<Fact> {
+  const fact = await run.receipt();
+  assert.equal(fact.receipt.bytesConfirmed, bytes, 'bytes confirmed');
+  assert.equal(await run.mismatch(), -1, 'first wrong byte');
+  assert.equal(run.landedCount, 1, 'notifications');
+  return fact;
+}
+
+export async function started(
+  lab: NetLab,
+  bytes: number,
+  operation: 'write' | 'read',
+  act: (run: FaultRun) => Promise<Outcome>,
+  extra: Partial<Parameters<typeof FaultRun.start>[0]> = {},
+): Promise<Outcome> {
+  const run = await FaultRun.start({ lab, bytes, operation, ...extra });
+  try {
+    return await act(run);
+  } finally {
+    run.end();
+  }
+}
+
+/** One run in a lab of its own: links at 1 Gbit/s each. */
+export async function runScenario(scenario: Scenario, bytes: number): Promise<Outcome> {
+  const lab = openNetLab(Array.from({ length: scenario.links ?? LINKS }, () => 1000));
+  try {
+    return await scenario.run(lab, bytes);
+  } finally {
+    lab.close();
+  }
+}
