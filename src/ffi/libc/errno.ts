@@ -3,12 +3,16 @@
 export const EPERM = 1;
 export const ENOENT = 2;
 export const EINTR = 4;
+export const EIO = 5;
 export const EBADF = 9;
 export const EAGAIN = 11;
 export const ENOMEM = 12;
 export const EACCES = 13;
+export const EFAULT = 14;
 export const EINVAL = 22;
 export const EPIPE = 32;
+export const ENOSYS = 38;
+export const EOPNOTSUPP = 95;
 export const EADDRINUSE = 98;
 export const ENETUNREACH = 101;
 export const ECONNRESET = 104;

@@ -3,7 +3,16 @@
 // pages when the NIC, or on one host the peer, takes them: they are held until the peer has
 // confirmed them.
 
-import { EINTR } from '../../ffi/libc/errno.js';
+import {
+  EFAULT,
+  EINTR,
+  EINVAL,
+  EIO,
+  ENOMEM,
+  ENOSYS,
+  EOPNOTSUPP,
+  EPERM,
+} from '../../ffi/libc/errno.js';
 import { iovAddr, iovBytes, MSG_MORE, sendVector, setIov } from '../../ffi/libc/message.hot.js';
 import { emptyPipe, fillPipe } from '../../ffi/libc/splice.hot.js';
 import {
@@ -24,7 +33,7 @@ export function sendSpliced(state: SpliceState, first: number, count: number): n
   state.index = first;
   state.doneBytes = 0;
   while (state.index < count) {
-    const sent = state.pipeBytes > 0 ? drain(state) : sendRun(state, count);
+    const sent = state.pipeBytes > 0 ? drain(state, count) : sendRun(state, count);
     if (sent < 0) return total === 0 ? sent : total;
     total += sent;
     state.sentBytes += sent;
@@ -37,6 +46,7 @@ export function sendSpliced(state: SpliceState, first: number, count: number): n
 
 // Neighbours of one kind; runBytes is what should go now.
 function sendRun(state: SpliceState, count: number): number {
+  if (state.isRefused) return sendCopies(state, count);
   const { fd, table, counters, index } = state;
   const isLarge = state.doneBytes > 0 || iovBytes(table, index) >= ZERO_COPY_BYTES_MIN;
   const end = endOfRun(state, count, isLarge);
@@ -49,7 +59,7 @@ function sendRun(state: SpliceState, count: number): number {
       counters[ZERO_COPY_DONE] = counters[ZERO_COPY_DONE]! + 1;
       state.isMore = state.isMore || taken < state.runBytes;
       state.pipeBytes = taken;
-      return drain(state);
+      return drain(state, count);
     }
     // Memory without pages that can be referred to: a device's, say.
     counters[ZERO_COPY_FALLBACKS] = counters[ZERO_COPY_FALLBACKS]! + 1;
@@ -74,23 +84,62 @@ function endOfRun(state: SpliceState, count: number, isLarge: boolean): number {
 
 // As much of the run as the pipe has room for: bytes, or −errno.
 function fill(state: SpliceState, end: number): number {
-  const { table, part, index } = state;
-  for (let at = index; at < end; at++) {
-    const skip = at === index ? state.doneBytes : 0;
-    setIov(part, at - index, iovAddr(table, at) + skip, iovBytes(table, at) - skip);
-  }
-  return fillPipe(state.writeFd, part, end - index);
+  setPart(state, end);
+  return fillPipe(state.writeFd, state.part, end - state.index);
 }
 
-function drain(state: SpliceState): number {
+// The entries before `end` without what has gone; returns their bytes.
+function setPart(state: SpliceState, end: number): number {
+  const { table, part, index } = state;
+  let total = 0;
+  for (let at = index; at < end; at++) {
+    const skip = at === index ? state.doneBytes : 0;
+    const bytes = iovBytes(table, at) - skip;
+    setIov(part, at - index, iovAddr(table, at) + skip, bytes);
+    total += bytes;
+  }
+  return total;
+}
+
+function drain(state: SpliceState, count: number): number {
   const bytes = state.pipeBytes;
   state.runBytes = bytes;
   const sent = emptyPipe(state.readFd, state.fd, bytes, state.isMore);
   if (sent === -EINTR) return 0;
+  if (isRefusal(sent)) {
+    // Counted as one that had gone when the pipe took it.
+    const { counters } = state;
+    counters[ZERO_COPY_SENDS] = counters[ZERO_COPY_SENDS]! - 1;
+    counters[ZERO_COPY_DONE] = counters[ZERO_COPY_DONE]! - 1;
+    counters[ZERO_COPY_FALLBACKS] = counters[ZERO_COPY_FALLBACKS]! + 1;
+    state.refuse();
+    return sendCopies(state, count);
+  }
   if (sent <= 0) return sent === 0 ? WOULD_BLOCK : sent;
   state.pipeBytes = bytes - sent;
   state.referredBytes = state.sentBytes + sent;
   return sent;
+}
+
+// A connection that has failed says so by other numbers, here and when copies are sent.
+function isRefusal(sent: number): boolean {
+  switch (-sent) {
+    case EINVAL:
+    case EFAULT:
+    case EIO:
+    case ENOMEM:
+    case EPERM:
+    case ENOSYS:
+    case EOPNOTSUPP:
+      return true;
+    default:
+      return false;
+  }
+}
+
+function sendCopies(state: SpliceState, count: number): number {
+  state.runBytes = setPart(state, count);
+  return sendVector(state.fd, state.part, 0, count - state.index, 0);
 }
 
 function advance(state: SpliceState, count: number, bytes: number): void {

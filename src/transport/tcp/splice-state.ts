@@ -29,6 +29,8 @@ export class SpliceState {
   /** Bytes sent so far, and the end of the last ones that went by reference. */
   sentBytes = 0;
   referredBytes = 0;
+  /** The kernel did not take pages from the pipe: from then on all is copied. */
+  isRefused = false;
 
   constructor(fd: number, table: IovTable, counters: Float64Array, pipe: Pipe) {
     this.fd = fd;
@@ -43,9 +45,16 @@ export class SpliceState {
     return this.sentBytes - unconfirmedBytes < this.referredBytes || this.pipeBytes > 0;
   }
 
-  close(): void {
+  /** What lies in the pipe goes with it: its bytes are sent anew, from where they are. */
+  refuse(): void {
+    this.isRefused = true;
+    this.pipeBytes = 0;
     closeFd(this.readFd);
     closeFd(this.writeFd);
+  }
+
+  close(): void {
+    if (!this.isRefused) this.refuse();
     destroyIovTable(this.part);
   }
 }

@@ -1,0 +1,79 @@
+// A kernel that takes pages into the pipe and then does not send them: what was in the pipe goes by
+// copy, in its place in the stream, and so does everything after it.
+
+import assert from 'node:assert/strict';
+import { openSync } from 'node:fs';
+import { test } from 'node:test';
+import { closeFd, createPipe, growPipe } from '../../ffi/libc/file-descriptor.js';
+import { receiveInto, setIov, shortenIov } from '../../ffi/libc/message.hot.js';
+import { createIovTable, destroyIovTable } from '../../ffi/libc/message.js';
+import { SO_SNDBUF, SOL_SOCKET, setSocketNumber } from '../../ffi/libc/socket.js';
+import { createFixedMemory, destroyFixedMemory } from '../../memory/fixed-memory.js';
+import { openLoopbackPair } from '../../testing/loopback-pair.js';
+import { fillPattern, findMismatch } from '../../testing/pattern.js';
+import { WOULD_BLOCK, ZERO_COPY_COUNTERS } from '../stream-port.js';
+import { sendSpliced } from './splice-send.hot.js';
+import { SpliceState } from './splice-state.js';
+
+const ENTRY_BYTES = 150_000;
+const ENTRIES = 6;
+const TOTAL_BYTES = ENTRIES * ENTRY_BYTES;
+
+/** Sends all; the pipe turns into no pipe (EINVAL) once so many bytes have gone. */
+function sendAll(sendBufferBytes: number, brokenAtBytes: number) {
+  const pair = openLoopbackPair();
+  if (sendBufferBytes > 0) setSocketNumber(pair.clientFd, SOL_SOCKET, SO_SNDBUF, sendBufferBytes);
+  const source = createFixedMemory(TOTAL_BYTES);
+  const target = createFixedMemory(TOTAL_BYTES);
+  fillPattern(source.uint8, 0, 3);
+  const table = createIovTable();
+  for (let entry = 0; entry < ENTRIES; entry++) {
+    setIov(table, entry, source.addr + entry * ENTRY_BYTES, ENTRY_BYTES);
+  }
+  const pipe = createPipe();
+  growPipe(pipe.writeFd, 1024 * 1024);
+  const counters = new Float64Array(ZERO_COPY_COUNTERS);
+  const state = new SpliceState(pair.clientFd, table, counters, pipe);
+  let [first, sentBytes, gotBytes, heldBytes, isBroken] = [0, 0, 0, 0, false];
+  while (gotBytes < TOTAL_BYTES) {
+    if (!isBroken && sentBytes >= brokenAtBytes) {
+      isBroken = true;
+      heldBytes = state.pipeBytes;
+      Object.assign(state, { readFd: openSync('/dev/null', 'r') });
+    }
+    const sent = first < ENTRIES ? sendSpliced(state, first, ENTRIES) : WOULD_BLOCK;
+    if (sent > 0) {
+      sentBytes += sent;
+      first = shortenIov(table, first, sent);
+    } else assert.equal(sent, WOULD_BLOCK);
+    const got = receiveInto(pair.serverFd, target.addr + gotBytes, TOTAL_BYTES - gotBytes);
+    if (got > 0) gotBytes += got;
+  }
+  const mismatch = findMismatch(target.uint8.subarray(0, TOTAL_BYTES), 0, 3);
+  const { isRefused, pipeBytes } = state;
+  state.close();
+  closeFd(pipe.readFd);
+  closeFd(pair.clientFd);
+  closeFd(pair.serverFd);
+  destroyIovTable(table);
+  for (const memory of [source, target]) destroyFixedMemory(memory);
+  return { mismatch, counters: [...counters], isRefused, pipeBytes, heldBytes, sentBytes };
+}
+
+test('splice: refused at the first run, everything is copied and counted as a fallback', () => {
+  const seen = sendAll(0, 0);
+  assert.equal(seen.mismatch, -1);
+  assert.deepEqual(seen.counters, [0, 0, 0, 1]);
+  assert.ok(seen.isRefused && seen.pipeBytes === 0);
+  assert.equal(seen.sentBytes, TOTAL_BYTES);
+});
+
+test('splice: refused with bytes left in the pipe, they are sent once and in order', () => {
+  const seen = sendAll(16_384, 200_000);
+  assert.ok(seen.heldBytes > 0, 'the pipe held a part of a run');
+  assert.equal(seen.mismatch, -1);
+  assert.equal(seen.sentBytes, TOTAL_BYTES);
+  const [sends, zeroCopied, copied, fallbacks] = seen.counters;
+  assert.deepEqual([zeroCopied, copied, fallbacks], [sends, 0, 1]);
+  assert.ok(seen.isRefused);
+});
