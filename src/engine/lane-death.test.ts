@@ -6,6 +6,7 @@ import { after, test } from 'node:test';
 import { sleepMs } from '../base/clock.js';
 import { isTcpxError } from '../base/errors.js';
 import { DEADLY_GPU_MODULE, DEADLY_TEXT } from '../testing/deadly-gpu.js';
+import { readConnection } from '../transport/tcp/connection-counters.js';
 import { closeEngines, openPair } from '../testing/engine-pair.js';
 import { registerHost, registerSimulated } from '../testing/gpu-memory.js';
 import { withCode } from '../testing/expect-error.js';
@@ -44,12 +45,19 @@ test('lane: its thread dies; transfers fail, memory is free, the peer is told', 
     pair.session.write([block(gpu)]),
     pair.session.read([block(host)]),
   ];
+  const sockets = pair.session.sockets.filter((socket) => socket !== undefined);
+  assert.equal(sockets.length, SETTINGS['flow.channels']);
+  assert.ok(sockets.every((socket) => readConnection(socket) !== undefined));
   const outcomes = await Promise.all(transfers.map(failureOf));
   for (const { code, message } of outcomes) {
     assert.equal(code, 'ERR_XFER_FAILED', message);
     assert.match(message, new RegExp(DEADLY_TEXT));
   }
-  // Nobody sends from it any more: the living lane has closed its connections.
+  // Nobody sends from it any more: the connections of both lanes are closed.
+  assert.deepEqual(
+    sockets.filter((socket) => readConnection(socket) !== undefined),
+    [],
+  );
   host.memory.fill(2);
   await pair.session.closed;
   for (let tries = 0; tries < 200 && !pair.serverSession.isEnding(); tries++) await sleepMs(10);

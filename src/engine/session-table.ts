@@ -6,7 +6,7 @@ import type { Log } from '../base/log.js';
 import type { Timers } from '../base/timers.js';
 import { COMMAND_ADD_CHANNEL, COMMAND_CLOSE_SESSION } from '../lane/messages.js';
 import type { ShmLink } from '../transport/shm/shm-file.js';
-import type { SocketIdentity } from '../transport/tcp/connection-counters.js';
+import { abortSocket, type SocketIdentity } from '../transport/tcp/connection-counters.js';
 import { closeSocket } from '../transport/tcp/dial.js';
 import type { Agreement } from '../wire/control-frame.js';
 import { ControlKind } from '../wire/control-frame.js';
@@ -247,7 +247,7 @@ export class SessionTable {
       throw new TcpxError('ERR_PEER_LOST', `${session.peer}: the session ended while attaching`);
     }
     nics[channel] = link === undefined ? nic : 'shm';
-    session.sockets[channel] = link === undefined ? socket : undefined;
+    session.sockets[channel] = socket;
     const { windowChunks, chunkBytes, channels } = agreement;
     const place = link?.toWords() ?? [0, 0, 0];
     const words = [fd, index, channel, epoch, windowChunks, chunkBytes, channels, ...place];
@@ -293,12 +293,22 @@ export class SessionTable {
   onLaneFailed(laneIndex: number, error: TcpxError): void {
     for (const session of this.list()) {
       if (!session.isEnding()) {
-        // The sockets of a dead thread stay open: the peer has no other way to know.
+        // First: the peer shall not take the end of the connections for the reason.
         session.sayGoodbye('a lane has failed');
+        this.#abortSockets(session, laneIndex);
         this.close(session, error);
       } else if (session.facts.lanes.includes(laneIndex)) {
+        this.#abortSockets(session, laneIndex);
         this.onLaneClosed(session.facts.index);
       }
+    }
+  }
+
+  // Nobody else closes them, and the kernel might send from memory that is about to be free.
+  #abortSockets(session: Session, laneIndex: number): void {
+    const { book } = session.recovery;
+    for (const [channel, socket] of session.sockets.entries()) {
+      if (socket !== undefined && book.lane(channel) === laneIndex) abortSocket(socket);
     }
   }
 

@@ -90,7 +90,7 @@ export class Session {
   readonly keeper: ControlKeeper;
   /** Chunks (−1: the notification) that wait for a channel. */
   readonly stranded: StrandedChunk[] = [];
-  /** By channel; absent where no socket carries the data. */
+  /** By channel, the last one that was handed to its lane. */
   readonly sockets: (SocketIdentity | undefined)[] = [];
   /** Lanes that still hold channels of this session. */
   lanesOpen = 0;
@@ -182,9 +182,9 @@ export class Session {
   kernelCounters(): ChannelCounters[] {
     const { book } = this.recovery;
     return book.living.flatMap((channel) => {
-      const socket = this.sockets[channel];
-      const counters = socket === undefined ? undefined : readConnection(socket);
       const nic = this.facts.nics[channel] ?? '';
+      const socket = nic === 'shm' ? undefined : this.sockets[channel];
+      const counters = socket === undefined ? undefined : readConnection(socket);
       return counters === undefined
         ? []
         : [{ channel, nic, epoch: book.epoch(channel), ...counters }];

@@ -1,8 +1,11 @@
-// What the kernel has counted on one connection that a lane owns, read from another thread. The
-// lane may close the descriptor meanwhile: a socket is known by its inode, not by its number.
+// A connection that a lane owns, seen from another thread: what the kernel has counted on it, and
+// its end where the lane is dead. A lane may close the descriptor meanwhile: a socket is known by
+// its inode, not by its number.
 
 import { fstatSync } from 'node:fs';
 import { isTcpxError } from '../../base/errors.js';
+import { closeFd } from '../../ffi/libc/file-descriptor.js';
+import { abortOnClose } from '../../ffi/libc/socket.js';
 import { readTcpInfo } from '../../ffi/libc/tcp-info.js';
 
 /** A descriptor and the inode that it had when it was handed to its lane. */
@@ -30,6 +33,22 @@ export interface ConnectionCounters {
 
 export function identifySocket(fd: number): SocketIdentity {
   return { fd, inode: fstatSync(fd).ino };
+}
+
+/**
+ * Closes the socket of a thread that has died, with a reset: what the kernel still holds of it may
+ * be references to memory that somebody else is about to use. False when it was closed already.
+ */
+export function abortSocket(socket: SocketIdentity): boolean {
+  try {
+    if (fstatSync(socket.fd).ino !== socket.inode) return false;
+  } catch (error) {
+    if (isNoDescriptor(error)) return false;
+    throw error;
+  }
+  abortOnClose(socket.fd);
+  closeFd(socket.fd);
+  return true;
 }
 
 /** Undefined when the connection is gone. */
