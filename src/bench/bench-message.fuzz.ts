@@ -11,6 +11,7 @@ const examples = [
   { kind: 'setup', sizeBytes: 65536, blockBytes: 4096, memory: 'dram' },
   { kind: 'pong', region, count: 3, bytes: 64 },
   { kind: 'check', seed: 1, isVerify: true },
+  { kind: 'counted', channels: [] },
   { kind: 'finish' },
 ].map((message) => JSON.stringify(message));
 const object = fc

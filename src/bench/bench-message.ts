@@ -3,7 +3,7 @@
 
 import { TcpxError } from '../base/errors.js';
 import type { HostFacts } from '../results/bench-result.js';
-import type { RegionDescriptor } from '../engine/internal.js';
+import type { ChannelCounters, RegionDescriptor } from '../engine/internal.js';
 import type { MemoryKind } from './bench-memory.js';
 
 export type BenchMessage =
@@ -37,8 +37,13 @@ export type BenchMessage =
       readonly bytes: number;
     }
   | { readonly kind: 'ponging' }
+  /** What the target's kernel has counted on the channels so far. */
+  | { readonly kind: 'count' }
+  | { readonly kind: 'counted'; readonly channels: readonly ChannelCounters[] }
   | { readonly kind: 'failed'; readonly reason: string }
   | { readonly kind: 'finish' };
+
+const CHANNELS_MAX = 64;
 
 type Check = (field: unknown) => boolean;
 const isCount: Check = (field) => Number.isSafeInteger(field) && (field as number) >= 0;
@@ -67,6 +72,8 @@ const FIELDS: Readonly<Record<BenchMessage['kind'], Readonly<Record<string, Chec
   },
   pong: { region: isDescriptor, count: isCount, bytes: isSize },
   ponging: {},
+  count: {},
+  counted: { channels: isCounters },
   failed: { reason: isText },
   finish: {},
 };
@@ -105,6 +112,32 @@ function isDescriptor(field: unknown): boolean {
   const { slot, generation, bytes, key } = field as Partial<Record<string, unknown>>;
   const isNumeric = [slot, generation, bytes].every(isCount);
   return isNumeric && typeof key === 'string' && /^[0-9a-f]{32}$/.test(key);
+}
+
+/** Of each channel: the kernel's numbers, and the name of its interface. */
+const COUNTERS: readonly (keyof ChannelCounters)[] = [
+  'channel',
+  'epoch',
+  'retransmits',
+  'bytesAcked',
+  'bytesReceived',
+  'busyUs',
+  'receiveLimitedUs',
+  'sendBufferLimitedUs',
+  'rttUs',
+  'rttMinUs',
+  'congestionWindow',
+  'deliveryBytesPerSecond',
+];
+
+function isCounters(field: unknown): boolean {
+  if (!Array.isArray(field) || field.length > CHANNELS_MAX) return false;
+  return field.every((one: unknown) => {
+    if (typeof one !== 'object' || one === null) return false;
+    const counters = one as Partial<Record<string, unknown>>;
+    const isWhole = Object.keys(counters).length === COUNTERS.length + 1;
+    return isWhole && isText(counters['nic']) && COUNTERS.every((name) => isIndex(counters[name]));
+  });
 }
 
 function malformed(what: string): TcpxError {

@@ -13,6 +13,8 @@ import { channelDelta, kernelDelta, readKernelCounters } from './kernel-delta.js
 import { MarkCounter } from './ping-pong.js';
 import { runTcpxBench } from './tcpx-bench.js';
 
+const COUNT_TIMEOUT_MS = 10_000;
+
 export interface BenchSessionOptions {
   readonly config: Config;
   readonly log: Log;
@@ -50,14 +52,21 @@ export async function runBench(options: BenchSessionOptions): Promise<BenchResul
       marks,
       onProgress: (fraction, rate) => options.onProgress(fraction, rate),
     });
+    const countBoth = async () => ({
+      own: session.kernelCounters(),
+      peer: (await talk.ask({ kind: 'count' }, 'counted', COUNT_TIMEOUT_MS)).channels,
+    });
+    const channelsBefore = await engine.drive(countBoth());
     const before = readKernelCounters();
-    const channelsBefore = session.kernelCounters();
     const run = await engine.drive(initiator.run()).catch((error: unknown) => {
       // A post may meet the loss of the session before its transfers do.
       throw session.error ?? error;
     });
-    const channels = channelDelta(channelsBefore, session.kernelCounters());
-    const kernel = { ...kernelDelta(before, readKernelCounters()), channels };
+    const grown = kernelDelta(before, readKernelCounters());
+    const channelsAfter = await engine.drive(countBoth());
+    const channels = channelDelta(channelsBefore.own, channelsAfter.own);
+    const peerChannels = channelDelta(channelsBefore.peer, channelsAfter.peer);
+    const kernel = { ...grown, channels, peerChannels };
     await session.notify(encodeBenchMessage({ kind: 'finish' })).done;
     const laneCpus = config.values['lane.progress'] === 'caller' ? [] : engine.laneStats();
     const zeroCopy = engine.zeroCopyStats();

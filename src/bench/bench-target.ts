@@ -76,6 +76,8 @@ export class BenchTarget {
         const mismatchAt = message.isVerify ? this.#verify(session, message.seed) : -1;
         return { kind: 'checked', cpuUs, mismatchAt };
       }
+      case 'count':
+        return { kind: 'counted', channels: session.kernelCounters() };
       case 'pong':
         this.#pong(session, message);
         return undefined;
@@ -87,6 +89,7 @@ export class BenchTarget {
       case 'prepared':
       case 'checked':
       case 'ponging':
+      case 'counted':
       case 'failed':
         throw new Error(`${message.kind} is not for a target`);
     }

@@ -59,7 +59,7 @@ export function channelDelta(
 export function kernelDelta(
   before: KernelCounters,
   after: KernelCounters,
-): Omit<KernelDelta, 'channels'> {
+): Omit<KernelDelta, 'channels' | 'peerChannels'> {
   const tcp = TCP_COUNTERS.map((name) => [name, (after.tcp[name] ?? 0) - (before.tcp[name] ?? 0)]);
   const nics: Record<string, Record<string, number>> = {};
   for (const [nic, counters] of after.nics) {

@@ -110,6 +110,8 @@ class TcpxBenchTarget {
       case 'prepared':
       case 'checked':
       case 'ponging':
+      case 'count':
+      case 'counted':
       case 'failed':
         throw new Error(`${message.kind} is not for a tcpx target`);
     }

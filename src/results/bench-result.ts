@@ -47,6 +47,8 @@ export interface KernelDelta {
   readonly nics: Readonly<Record<string, Readonly<Record<string, number>>>>;
   /** TCP_INFO of each channel's connection at the initiator; empty where no socket carried data. */
   readonly channels: readonly ChannelKernel[];
+  /** The same connections as the target's kernel saw them. */
+  readonly peerChannels: readonly ChannelKernel[];
 }
 
 /** What grew during the run, and how the connection stood at its end. */

@@ -71,7 +71,7 @@ describe('bench loopback: results', () => {
     }
   });
 
-  test('bench: the kernel’s view of each channel’s connection is in the document', async () => {
+  test('bench: both kernels’ view of each channel’s connection is in the document', async () => {
     const result = await loopback(['--size', '4MiB', '--channels', '2', ...FEW]);
     const channels = result.kernel?.channels ?? [];
     assert.deepEqual(
@@ -80,7 +80,14 @@ describe('bench loopback: results', () => {
     );
     const acked = channels.reduce((sum, { bytesAcked }) => sum + bytesAcked, 0);
     assert.ok(acked >= 4 * result.sizeBytes, `${acked} bytes acknowledged by the peer's kernel`);
-    for (const one of channels) {
+    const peers = result.kernel?.peerChannels ?? [];
+    assert.deepEqual(
+      peers.map(({ channel }) => channel),
+      [0, 1],
+    );
+    const received = peers.reduce((sum, { bytesReceived }) => sum + bytesReceived, 0);
+    assert.ok(received >= 4 * result.sizeBytes, `${received} bytes received there`);
+    for (const one of [...channels, ...peers]) {
       assert.ok(one.rttUs > 0 && one.congestionWindow > 0 && one.busyUs >= 0, JSON.stringify(one));
       assert.ok(one.retransmits >= 0);
     }
