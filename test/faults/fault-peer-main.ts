@@ -39,9 +39,11 @@ const options = JSON.parse(process.argv[3] ?? '{}') as FaultPeerOptions;
 process.stdin.setEncoding('utf8').on('end', () => process.exit(0));
 const orders: string[] = [];
 process.stdin.on('data', (text) => {
-  const [order = '', value] = String(text).trim().split(' ');
-  if (order === 'hold') heldUntilMs = Date.now() + Number(value);
-  else orders.push(order);
+  for (const line of String(text).trim().split('\n')) {
+    const [order = '', value] = line.split(' ');
+    if (order === 'hold') heldUntilMs = Date.now() + Number(value);
+    else orders.push(order);
+  }
 });
 
 async function ordered(order: string): Promise<void> {
