@@ -3,7 +3,7 @@
 
 import { parseArgs } from 'node:util';
 import { netLabObstacle } from '../src/testing/net-lab.js';
-import { type Outcome, runScenario, type Scenario } from '../test/faults/scenario.js';
+import { type Outcome, openFaultLab, runScenario, type Scenario } from '../test/faults/scenario.js';
 import { SCENARIOS } from '../test/faults/scenarios.js';
 
 const { values, positionals } = parseArgs({
@@ -29,7 +29,7 @@ async function repeat(scenario: Scenario, rounds: number): Promise<number> {
   const broken: string[] = [];
   for (let round = 0; round < rounds; round++) {
     try {
-      outcomes.push(await runScenario(scenario, GIB));
+      outcomes.push(await runScenario(lab, scenario, GIB));
     } catch (error) {
       broken.push(error instanceof Error ? error.message : String(error));
     }
@@ -47,6 +47,8 @@ if (obstacle !== undefined) {
   process.stderr.write(`${obstacle}\n`);
   process.exit(3);
 }
+const lab = openFaultLab();
+process.on('exit', () => lab.close());
 const head = ['fault', 'promised', 'runs', 'broken', 'noticed ms, p50 / max', 'recovered ms'];
 process.stdout.write(`| ${head.join(' | ')} |\n|${' --- |'.repeat(head.length)}\n`);
 let broken = 0;

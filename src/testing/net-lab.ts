@@ -16,6 +16,8 @@ export interface NetLab {
   readonly left: string;
   readonly right: string;
   readonly links: readonly NetLink[];
+  /** After links were set down: all carry again. */
+  restore(): void;
   /** The words that run a command at one end. */
   inside(end: 'left' | 'right', words: readonly string[]): string[];
   close(): void;
@@ -44,20 +46,24 @@ export function openNetLab(ratesMbit: readonly number[]): NetLab {
       command('ip', ['netns', 'add', space]);
       command('ip', ['-n', space, 'link', 'set', 'lo', 'up']);
       // A socket bound to one link must not be answered through another.
-      for (const rule of ['arp_ignore=1', 'arp_announce=2']) {
-        const setting = `net.ipv4.conf.all.${rule}`;
-        command('ip', ['netns', 'exec', space, 'sysctl', '-qw', setting]);
+      // Nor may a connection begin with what an earlier one has learnt of its path.
+      for (const rule of ['conf.all.arp_ignore=1', 'conf.all.arp_announce=2', METRICS]) {
+        command('ip', ['netns', 'exec', space, 'sysctl', '-qw', `net.ipv4.${rule}`]);
       }
     }
     const links = ratesMbit.map((rateMbit, index) => addLink(left, right, index, rateMbit));
-    for (const link of links) {
-      awaitCarrier(left, link.leftNic);
-      awaitCarrier(right, link.rightNic);
-    }
+    const restore = (): void => {
+      for (const { leftNic } of links) command('ip', ['-n', left, 'link', 'set', leftNic, 'up']);
+      for (const link of links) {
+        awaitCarrier(left, link.leftNic);
+        awaitCarrier(right, link.rightNic);
+      }
+    };
+    restore();
     const inside: NetLab['inside'] = (end, words) => {
       return ['ip', 'netns', 'exec', end === 'left' ? left : right, ...words];
     };
-    return { left, right, links, inside, close };
+    return { left, right, links, restore, inside, close };
   } catch (error) {
     close();
     throw error;
@@ -84,6 +90,7 @@ function addLink(left: string, right: string, index: number, rateMbit: number): 
   return link;
 }
 
+const METRICS = 'tcp_no_metrics_save=1';
 const CARRIER_TIMEOUT_MS = 5000;
 
 // The kernel reports a new carrier up to a second late; until then the interface is not listed.

@@ -1,8 +1,8 @@
 // An engine in a process of its own, for tests of two processes. Arguments: a role and a JSON
 // object of options. It prints one JSON line per fact and ends when its input ends.
 //
-//   target     listens, registers memory, prints { port, descriptor }; answers "check SEED" with
-//              the index of the first wrong byte
+//   target     listens, registers memory, prints { port, descriptor }; answers "check SEED BYTES"
+//              with the index of the first wrong byte among so many
 //   initiator  connects and writes for ever, prints { writing: true } once bytes have landed
 //   once       connects, writes once, prints { trust } or { code, message }
 
@@ -30,7 +30,7 @@ function print(fact: object): void {
   process.stdout.write(`${JSON.stringify(fact)}\n`);
 }
 
-async function openEngine(onCheck: (seed: number) => number): Promise<Engine> {
+async function openEngine(onCheck: (seed: number, bytes: number) => number): Promise<Engine> {
   const config = loadConfig({ options: options.settings ?? {}, environment: {} });
   return Engine.open({
     name: `${role ?? ''} process`,
@@ -38,15 +38,17 @@ async function openEngine(onCheck: (seed: number) => number): Promise<Engine> {
     log: silentLog,
     onSession: (session) => print({ session: session.peer }),
     onNotification: ({ session, bytes }) => {
-      const [verb, seed] = new TextDecoder().decode(bytes).split(' ');
-      if (verb === 'check') session.notify(`mismatch ${onCheck(Number(seed))}`);
+      const [verb, seed, count] = new TextDecoder().decode(bytes).split(' ');
+      if (verb === 'check') session.notify(`mismatch ${onCheck(Number(seed), Number(count))}`);
     },
   });
 }
 
 async function runTarget(): Promise<void> {
   const memory = new Uint8Array(options.bytes);
-  const engine = await openEngine((seed) => findMismatch(memory, 0, seed));
+  const engine = await openEngine((seed, bytes) =>
+    findMismatch(memory.subarray(0, bytes), 0, seed),
+  );
   const { descriptor } = engine.register(memory);
   print({ port: engine.listen({ host: options.host, port: options.port ?? 0 }), descriptor });
   if (options.settings?.['lane.progress'] !== 'caller') return;

@@ -34,16 +34,17 @@ for (const [name, settings] of Object.entries(MODES)) {
     const engine = await openEngine(settings, {
       onNotification: ({ bytes }) => answers.push(new TextDecoder().decode(bytes)),
     });
-    for (const bytes of [1, 23, 4096, 100_000_007]) {
-      const target = start('target', { settings, host: '127.0.0.1', bytes });
-      const { port, descriptor } = await target.fact('descriptor');
+    const sizes = [1, 23, 4096, 100_000_007];
+    const target = start('target', { settings, host: '127.0.0.1', bytes: Math.max(...sizes) });
+    const { port, descriptor } = await target.fact('descriptor');
+    for (const bytes of sizes) {
       const session = await engine.connect('127.0.0.1', port);
       const memory = new Uint8Array(bytes);
       fillPattern(memory, 0, bytes);
       const local = engine.register(memory);
       const blocks = [{ local, localOffset: 0, remote: descriptor!, remoteOffset: 0, bytes }];
       const count = answers.length;
-      await session.write(blocks, { notify: `check ${bytes}` }).done;
+      await session.write(blocks, { notify: `check ${bytes} ${bytes}` }).done;
       while (answers.length === count) await engine.drive(sleepMs(1));
       assert.equal(answers.at(-1), 'mismatch -1');
       memory.fill(0);
@@ -52,8 +53,8 @@ for (const [name, settings] of Object.entries(MODES)) {
       assert.equal(receipt.bytesConfirmed, bytes);
       await engine.deregister(local, 1000);
       await session.close();
-      assert.equal(await target.end(), 0);
     }
+    assert.equal(await target.end(), 0);
     await engine.close();
   });
 

@@ -134,7 +134,7 @@ export class FaultRun {
       if (isLed) await initiator.next('session', (fact) => fact.connected === true);
       else await initiator.next('post', (fact) => fact.posted === true);
     } catch (error) {
-      run.end();
+      await run.end();
       throw error;
     }
     return run;
@@ -162,9 +162,12 @@ export class FaultRun {
     return this.target.facts.filter((fact) => fact.notified === 'landed').length;
   }
 
-  end(): void {
-    for (const peer of [this.target, this.initiator]) {
-      if (!peer.hasExited) peer.child.kill('SIGKILL');
+  /** Both are gone afterwards, and their port is free. */
+  async end(): Promise<void> {
+    const peers = [this.target, this.initiator];
+    for (const peer of peers) if (!peer.hasExited) peer.child.kill('SIGKILL');
+    while (peers.some((peer) => !peer.hasExited)) {
+      await new Promise((resolve) => setTimeout(resolve, 5));
     }
   }
 }

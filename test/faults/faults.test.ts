@@ -1,14 +1,17 @@
 // Each real fault once, with a smaller transfer than `npm run faults` takes.
 
-import { test } from 'node:test';
-import { netLabObstacle } from '../../src/testing/net-lab.js';
-import { runScenario } from './scenario.js';
+import { after, test } from 'node:test';
+import { type NetLab, netLabObstacle } from '../../src/testing/net-lab.js';
+import { openFaultLab, runScenario } from './scenario.js';
 import { SCENARIOS } from './scenarios.js';
 
 /** Long enough for a fault to come in mid-transfer on four links of 1 Gbit/s. */
-const BYTES = 768 * 1024 * 1024;
+const BYTES = 384 * 1024 * 1024;
+const LONG_BYTES = 2 * BYTES;
 
 const obstacle = netLabObstacle();
+let lab: NetLab | undefined;
+after(() => lab?.close());
 
 for (const scenario of SCENARIOS) {
   test(`fault: ${scenario.name}: ${scenario.promise}`, { timeout: 60_000 }, async (t) => {
@@ -16,6 +19,7 @@ for (const scenario of SCENARIOS) {
       t.skip(obstacle);
       return;
     }
-    await runScenario(scenario, BYTES);
+    lab ??= openFaultLab();
+    await runScenario(lab, scenario, scenario.isLong === true ? LONG_BYTES : BYTES);
   });
 }

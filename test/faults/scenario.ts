@@ -18,6 +18,8 @@ export interface Scenario {
   readonly promise: string;
   /** Four, unless it needs more. */
   readonly links?: number;
+  /** Something is measured long after the fault: the transfer must last. */
+  readonly isLong?: boolean;
   run(lab: NetLab, bytes: number): Promise<Outcome>;
 }
 
@@ -58,16 +60,20 @@ export async function started(
   try {
     return await act(run);
   } finally {
-    run.end();
+    await run.end();
   }
 }
 
-/** One run in a lab of its own: links at 1 Gbit/s each. */
-export async function runScenario(scenario: Scenario, bytes: number): Promise<Outcome> {
-  const lab = openNetLab(Array.from({ length: scenario.links ?? LINKS }, () => 1000));
-  try {
-    return await scenario.run(lab, bytes);
-  } finally {
-    lab.close();
-  }
+/** Links at 1 Gbit/s each, as many as any scenario needs. */
+export function openFaultLab(): NetLab {
+  return openNetLab(Array.from({ length: LINKS + 1 }, () => 1000));
+}
+
+export async function runScenario(
+  lab: NetLab,
+  scenario: Scenario,
+  bytes: number,
+): Promise<Outcome> {
+  lab.restore();
+  return scenario.run({ ...lab, links: lab.links.slice(0, scenario.links ?? LINKS) }, bytes);
 }

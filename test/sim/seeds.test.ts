@@ -2,18 +2,21 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { replayCommand, runSeeds, seedRange } from '../../src/testing/sim/run-seeds.js';
+import type { RunFigures } from '../../src/testing/sim/run-seed.js';
+import { runChild } from '../e2e/child.js';
 
 const SEEDS = 1000;
-const PER_TEST = 250;
 
-for (let from = 1; from <= SEEDS; from += PER_TEST) {
-  test(`simulation: seeds ${from} to ${from + PER_TEST - 1} hold every promise`, async () => {
-    const { failures, figures } = await runSeeds(seedRange(from, PER_TEST));
-    const lines = failures.map(({ seed, reason }) => `${reason}\n  ${replayCommand(seed)}`);
-    assert.equal(lines.join('\n'), '');
-    // Otherwise it would have tested nothing.
-    assert.ok(figures.done > PER_TEST, `${figures.done} transfers done`);
-    assert.ok(figures.failovers > PER_TEST / 10, `${figures.failovers} channels given up`);
-  });
-}
+// In processes of their own: a test runner watches every promise, and a run is made of them.
+test(`simulation: seeds 1 to ${SEEDS} hold every promise`, async () => {
+  const words = ['dist/scripts/sim.js', '--seeds', String(SEEDS)];
+  const { exitCode, stdout, stderr } = await runChild(process.execPath, words);
+  assert.equal(exitCode, 0, `${stdout}${stderr}`);
+  const [count, json] =
+    /^(\d+) seeds from 1, 0 failures, .*? (\{.*\})$/m.exec(stdout)?.slice(1) ?? [];
+  assert.equal(Number(count), SEEDS, stdout);
+  // Otherwise it would have tested nothing.
+  const { done, failovers } = JSON.parse(json ?? '{}') as RunFigures;
+  assert.ok(done > SEEDS, `${done} transfers done`);
+  assert.ok(failovers > SEEDS / 10, `${failovers} channels given up`);
+});
