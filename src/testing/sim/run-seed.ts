@@ -141,9 +141,11 @@ async function heal(world: SimWorld): Promise<void> {
   );
 }
 
-// Both ends, or the one that lives: a silent crash is noticed only by whoever sends.
+// An end whose peer has crashed is never whole: it has to find out, also if it has nothing to send.
 function isWhole({ pair, client, server }: SimLink): boolean {
-  if (!client.node.isAlive || !server.node.isAlive) return true;
+  if (!client.node.isAlive || !server.node.isAlive) {
+    return !client.node.isAlive && !server.node.isAlive;
+  }
   const { atClient, atServer } = pair;
   const [own, theirs] = [controlOf(atClient), controlOf(atServer)];
   const isControlled = own.isOpen && theirs.isOpen && own.peer === theirs && !own.isSilent;
