@@ -75,10 +75,11 @@ export class TcpPort implements StreamPort {
     return unconfirmedBytes(this.fd);
   }
 
-  // A peer that is only slow closes its window and answers the probes of it.
+  // A peer that is only slow closes its window and answers the probes of it, but not one that comes
+  // within half a second of its last answer (tcp_invalid_ratelimit), as the second one does.
   isPathSilent(): boolean {
     const { unansweredRetransmits, unansweredProbes } = readTcpInfo(this.fd);
-    return unansweredRetransmits > 0 || unansweredProbes > 0;
+    return unansweredRetransmits > 0 || unansweredProbes > 1;
   }
 
   close(isAborted: boolean): void {
