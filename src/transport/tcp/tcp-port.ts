@@ -9,7 +9,13 @@ import {
   shortenIov,
 } from '../../ffi/libc/message.hot.js';
 import { createIovTable, destroyIovTable, type IovTable } from '../../ffi/libc/message.js';
-import { abortOnClose, unconfirmedBytes } from '../../ffi/libc/socket.js';
+import {
+  abortOnClose,
+  SO_RCVLOWAT,
+  SOL_SOCKET,
+  trySetSocketNumber,
+  unconfirmedBytes,
+} from '../../ffi/libc/socket.js';
 import { readTcpInfo } from '../../ffi/libc/tcp-info.js';
 import { type SendBy, type StreamPort, ZERO_COPY_FALLBACKS } from '../stream-port.js';
 import { sendSpliced } from './splice-send.hot.js';
@@ -69,6 +75,11 @@ export class TcpPort implements StreamPort {
     // One range needs no vector: a call that finds nothing is what a poll mostly costs.
     if (count === 1) return receiveInto(this.fd, this.#firstAddr, this.#firstBytes);
     return receiveVector(this.fd, this.#receiveTable, 0, count);
+  }
+
+  // A kernel that refuses wakes for every packet, which is only slower.
+  wakeAt(bytes: number): void {
+    trySetSocketNumber(this.fd, SOL_SOCKET, SO_RCVLOWAT, bytes);
   }
 
   queuedBytes(): number {
