@@ -16,9 +16,14 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const NATIVE = join(ROOT, 'build/native');
 const EMULATOR = join(NATIVE, 'libnccl-net-tcpx-emulator.so');
 const BYTES = 64 * 1024 * 1024;
-const ITERATIONS = 15;
+const ITERATIONS = 40;
+/** Long enough that the plugin hosts run compiled code. */
+const WARMUP = 40;
+/** Filling and checking leave 128 MiB of other data in the caches: at both ends alike, now and then. */
+const VERIFY_EVERY = 10;
 const RATIO_MIN = 0.85;
 
+const AMOUNT = ['--iters', String(ITERATIONS), '--warmup', String(WARMUP)];
 const stateDir = mkdtempSync(join(tmpdir(), 'tcpx-bench-'));
 const environment: Record<string, string | undefined> = {
   ...process.env,
@@ -30,6 +35,7 @@ const environment: Record<string, string | undefined> = {
   NCCL_DYNAMIC_CHUNK_SIZE: '524288',
   NCCL_NSOCKS_PERTHREAD: '1',
   NIXL_TCPX_TCPX_STATE_DIR: stateDir,
+  TCPX_EMU_STATE_DIR: stateDir,
 };
 
 interface Sample {
@@ -48,8 +54,8 @@ function driver(nics: number): Case {
   return {
     name: `C driver, ${nics} NIC`,
     run: () => {
-      const more = ['--iters', String(ITERATIONS), '--warmup', '2', '--nics', String(nics)];
-      const text = run(join(NATIVE, 'nccl-net-driver'), [...words, ...more]);
+      const more = ['--nics', String(nics), '--verify-every', String(VERIFY_EVERY)];
+      const text = run(join(NATIVE, 'nccl-net-driver'), [...words, ...AMOUNT, ...more]);
       return { gbps: (JSON.parse(text) as { bandwidthGBps: number }).bandwidthGBps, cpuPerGB: NaN };
     },
   };
@@ -57,7 +63,7 @@ function driver(nics: number): Case {
 
 function provider(name: string, ...words: readonly string[]): Case {
   const common = ['bench', 'loopback', '--provider', 'tcpx', '--plugin', EMULATOR, '--json'];
-  const amount = ['--size', String(BYTES), '--iters', String(ITERATIONS), '--warmup', '2'];
+  const amount = [...AMOUNT, '--size', String(BYTES), '--verify', 'sample'];
   return {
     name,
     run: () => {

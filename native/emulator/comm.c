@@ -72,9 +72,17 @@ static void give_back_pages(struct comm *comm) {
   }
 }
 
+// Adds what this comm has moved since the last time to its NIC's counters.
+void comm_count_traffic(struct comm *comm) {
+  nic_count_traffic(comm->nic, &comm->traffic);
+  memset(&comm->traffic, 0, sizeof comm->traffic);
+  comm->counted_ns = now_ns();
+}
+
 int comm_close(void *opaque) {
   struct comm *comm = opaque;
   if (comm == NULL) return NET_OK;
+  if (comm->done > 0) comm_count_traffic(comm);
   if (!comm->is_send && comm->pool != NULL) give_back_pages(comm);
   workers_end(comm);
   if (comm->control_fd >= 0) close(comm->control_fd);

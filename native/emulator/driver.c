@@ -1,5 +1,6 @@
 // driver --plugin PATH [options]: starts a receiving and a sending process that move data through
-// the plugin and check every byte. Prints one JSON line; exit 0 good, 4 when a process failed.
+// the plugin and check every byte (of every N-th iteration with --verify-every N). Prints one JSON
+// line; exit 0 good, 4 when a process failed.
 
 #include <getopt.h>
 #include <signal.h>
@@ -26,12 +27,13 @@ struct options options = {
     .send_window = 12,
     .memory_type = PTR_CUDA,
     .deadline_ms = 20000,
+    .verify_every = 1,
 };
 
 static const char *receive_variables[VARIABLES_MAX];
 static const char *send_variables[VARIABLES_MAX];
 
-enum { RECEIVE_ENV = 256, SEND_ENV, SKIP_UNPACK, SKIP_CONSUME, LATE_UNPACK };
+enum { RECEIVE_ENV = 256, SEND_ENV, SKIP_UNPACK, SKIP_CONSUME, LATE_UNPACK, VERIFY_EVERY };
 
 static const struct option LONG_OPTIONS[] = {
     {"plugin", required_argument, NULL, 'p'},   {"mode", required_argument, NULL, 'm'},
@@ -47,6 +49,7 @@ static const struct option LONG_OPTIONS[] = {
     {"skip-unpack", no_argument, NULL, SKIP_UNPACK},
     {"skip-consume", no_argument, NULL, SKIP_CONSUME},
     {"late-unpack", no_argument, NULL, LATE_UNPACK},
+    {"verify-every", required_argument, NULL, VERIFY_EVERY},
     {0},
 };
 
@@ -79,6 +82,7 @@ static bool read_option(int letter, const char *text) {
     case SKIP_UNPACK: options.is_unpack_skipped = true; return true;
     case SKIP_CONSUME: options.is_consume_skipped = true; return true;
     case LATE_UNPACK: options.is_unpack_late = true; return true;
+    case VERIFY_EVERY: options.verify_every = (int)number; return number > 0;
     default: return false;
   }
 }

@@ -27,6 +27,7 @@ struct options {
   uint64_t message_bytes;
   int iterations;
   int warmup;
+  int verify_every;  // iterations; filling and checking leave their mark on the caches
   int nics;
   int channels;  // per NIC
   int receive_window;

@@ -217,7 +217,7 @@ struct comm {
   int budget_taken;
   struct traffic traffic;
   struct workers *workers;  // none before its first chunk
-  uint64_t progress_ns, warned_ns;
+  uint64_t progress_ns, warned_ns, counted_ns;
   char flow[96];
 };
 
@@ -246,6 +246,7 @@ int setup_close_listen(void *listen_comm);
 struct comm *comm_create(bool is_send, struct nic *nic, int gpu, int socket_count);
 void comm_connected(struct comm *comm);
 void comm_make_unpack_queue(struct comm *comm, struct net_device_handle *device);
+void comm_count_traffic(struct comm *comm);
 int comm_close(void *comm);
 
 // Threads that stand on the bound cores of a comm's NIC.

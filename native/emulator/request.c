@@ -8,6 +8,8 @@
 
 #include "emulator.h"
 
+enum { COUNT_EVERY_NS = 20 * 1000 * 1000 };
+
 struct request_state *state_of(struct request *request) {
   return &request->comm->states[request - request->comm->ring];
 }
@@ -123,8 +125,9 @@ int request_test(void *opaque, int *done, int *sizes) {
   if (comm->is_send) comm->head++;
   comm->messages++;
   *done = 1;
-  nic_count_traffic(comm->nic, &comm->traffic);
-  memset(&comm->traffic, 0, sizeof comm->traffic);
+  // A NIC counts for nothing; the file costs a lock, so busy comms write it now and then.
+  bool is_busy = comm->done != comm->tail;
+  if (!is_busy || comm->progress_ns - comm->counted_ns > COUNT_EVERY_NS) comm_count_traffic(comm);
   return result;
 }
 

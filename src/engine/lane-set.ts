@@ -242,6 +242,11 @@ export class LaneSet {
     return this.inline[laneIndex]?.step() ?? 0;
   }
 
+  /** Without threads: sends what can be sent now; what has arrived is for the next poll. */
+  sendInline(): void {
+    for (const lane of this.inline) lane.stepSend();
+  }
+
   /** Hands every waiting event to the owner. */
   takeEvents(): number {
     let count = 0;

@@ -231,7 +231,7 @@ export class Transfers implements TransferHost {
       this.#options.lanes.submit(lane, entry.transfer.facts.slot);
     }
     if (holders < lanes.length) this.#nextLane = (this.#nextLane + holders) % lanes.length;
-    if (this.#options.isCallerDriven) this.#options.lanes.progress();
+    if (this.#options.isCallerDriven) this.#options.lanes.sendInline();
   }
 
   /** A chunk (−1: the notification) whose channel is gone: another one takes it. */

@@ -53,9 +53,18 @@ export class InlineLane implements LaneHooks {
   }
 
   step(): number {
+    return this.#step(true);
+  }
+
+  /** Sends alone: whoever posts wants its message gone before anything else is looked at. */
+  stepSend(): number {
+    return this.#step(false);
+  }
+
+  #step(mayReceive: boolean): number {
     const { channels, staging } = this.core;
     for (const channel of channels) {
-      channel.isReadable = true;
+      channel.isReadable = mayReceive;
       channel.isWritable = true;
     }
     this.core.hasNews = false;

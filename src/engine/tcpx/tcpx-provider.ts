@@ -163,10 +163,11 @@ export class TcpxProvider {
   #openEngine(): Promise<Engine> {
     const { values } = this.config;
     // Control needs order and little else: one channel, wherever routing leads. Bound cores are the
-    // plugin's.
+    // plugin's, and a lane that looks again and again takes them from the hosts that move the data.
     const control = {
       'flow.channels': 1,
       'lane.count': 1,
+      'lane.spinUs': 0,
       'lane.bindings': '',
       'session.nics': '',
     } as const;
