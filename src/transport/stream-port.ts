@@ -29,6 +29,8 @@ export const ZERO_COPY_FALLBACKS = 3;
 export interface StreamPort {
   /** Descriptor for readiness, or −1 where there is none. */
   readonly fd: number;
+  /** Whether held ranges may leave by reference, and so must be kept until they are confirmed. */
+  readonly isByReference: boolean;
   setSend(index: number, addr: number, bytes: number): void;
   /**
    * Sends entries `first` … `count` − 1: bytes taken, or −errno. `isHeld`: ranges of at least
