@@ -2,7 +2,8 @@
 // Up to 16 chunks in one launch, each with its own list of at most 2048 fragments in memory that
 // the device can read (the pinned block of the plugin as it is). The chunk table travels in the
 // kernel's parameters, so the first thing read over PCIe is the fragment lists themselves; a launch
-// with few fragments carries these in its parameters too and reads nothing over PCIe.
+// of one chunk with few fragments carries these, packed, in its parameters and reads nothing over
+// PCIe.
 //
 // Visibility: the host launches after the plugin has reported the receive done, so launch order
 // covers lists and counts; bounce pages are read with volatile loads (device-copy.cuh).
@@ -16,6 +17,8 @@ namespace tcpx {
 constexpr unsigned CHUNKS_MAX = 16;
 /** More than the 128 pages of a 512 KiB chunk; every byte of it is copied at each launch. */
 constexpr unsigned FEW_MAX = 144;
+/** A packed entry: source offset, then target offset and, in its low bits, length. */
+constexpr unsigned FEW_LENGTH_BITS = 13;
 
 struct Chunk {
   /** The plugin's entries, 16 bytes: parts 0 source offset, 1 length, 2 and 3 target offset. */
@@ -43,13 +46,21 @@ struct UnpackParams {
 };
 
 struct UnpackFewParams {
-  /** The lists of all chunks, one after the other. */
-  Word entries[FEW_MAX];
-  UnpackParams rest;
+  uint2 entries[FEW_MAX];
+  uint64_t source;
+  uint64_t target;
+  uint32_t total;
+  uint32_t perBlock;
+  uint32_t parts;
+  uint32_t partBytes;
+  uint32_t sequence;
+  uint32_t reserved;
+  Tally *tally;
+  Outcome *outcome;
 };
 
 static_assert(sizeof(Chunk) == 32 && sizeof(UnpackParams) == 552, "as in src/memory/gpu-params.ts");
-static_assert(sizeof(UnpackFewParams) == 2856, "as in src/memory/gpu-params.ts");
+static_assert(sizeof(UnpackFewParams) == 1208, "as in src/memory/gpu-params.ts");
 
 __device__ __forceinline__ const Chunk &findChunk(const UnpackParams &params, uint32_t index) {
   unsigned chunk = 0;
@@ -66,8 +77,8 @@ __device__ __forceinline__ Run fragmentRun(const Chunk &chunk, const Word &entry
 }
 
 /** Copies part after part of `count` fragments with all warps of the block. */
-template <typename FragmentOf>
-__device__ __forceinline__ void copyFragments(const UnpackParams &params, uint32_t count,
+template <typename Params, typename FragmentOf>
+__device__ __forceinline__ void copyFragments(const Params &params, uint32_t count,
                                               FragmentOf fragmentOf) {
   const unsigned lane = threadIdx.x % WARP_LANES;
   for (uint32_t item = threadIdx.x / WARP_LANES; item < count * params.parts;
@@ -77,6 +88,11 @@ __device__ __forceinline__ void copyFragments(const UnpackParams &params, uint32
                              params.parts, params.partBytes);
     if (part.bytes > 0) copyRun(part.target, part.source, part.bytes, lane);
   }
+}
+
+__device__ __forceinline__ Run packedRun(const UnpackFewParams &params, const uint2 &entry) {
+  const uint32_t length = entry.y & ((1u << FEW_LENGTH_BITS) - 1);
+  return {params.source + entry.x, params.target + (entry.y >> FEW_LENGTH_BITS), length};
 }
 
 }  // namespace tcpx
@@ -112,13 +128,12 @@ extern "C" __global__ void __launch_bounds__(tcpx::BLOCK_THREADS, tcpx::BLOCKS_P
   using namespace tcpx;
   letNextLaunchBegin();
   awaitEarlierWork();
-  const UnpackParams &rest = params.rest;
-  const uint32_t begin = blockIdx.x * rest.perBlock;
-  const uint32_t end = min(rest.total, begin + rest.perBlock);
+  const uint32_t begin = blockIdx.x * params.perBlock;
+  const uint32_t end = min(params.total, begin + params.perBlock);
   if (begin < end) {
-    copyFragments(rest, end - begin, [&](uint32_t index) {
-      return fragmentRun(findChunk(rest, begin + index), params.entries[begin + index]);
+    copyFragments(params, end - begin, [&](uint32_t index) {
+      return packedRun(params, params.entries[begin + index]);
     });
   }
-  finish<Reach::Device>(rest.tally, rest.outcome, rest.sequence);
+  finish<Reach::Device>(params.tally, params.outcome, params.sequence);
 }

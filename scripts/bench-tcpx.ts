@@ -19,7 +19,7 @@ const BYTES = 64 * 1024 * 1024;
 const ITERATIONS = 40;
 /** Long enough that the plugin hosts run compiled code. */
 const WARMUP = 40;
-/** Filling and checking leave 128 MiB of other data in the caches: at both ends alike, now and then. */
+/** Filling and checking leave 128 MiB of other data in the caches, at both ends alike. */
 const VERIFY_EVERY = 10;
 const RATIO_MIN = 0.85;
 

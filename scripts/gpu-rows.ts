@@ -108,8 +108,13 @@ function latencyRows(bench: Bench): void {
     ...timeRow('one chunk of 512 KiB, launch to flag', toFlag),
     ...underBar(toFlag, 10),
   });
-  const event = new GpuEvent(context);
   let turn = 0;
+  const checked = perCallUs(() => {
+    window.check(turn);
+    queue.wait(window.launch(turn++));
+  }, LATENCY_CALLS);
+  rows.push(timeRow('one chunk of 512 KiB, list checked, launch to flag', checked));
+  const event = new GpuEvent(context);
   const toEvent = perCallUs(() => {
     window.launch(turn++);
     event.record(queue.stream);

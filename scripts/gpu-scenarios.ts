@@ -4,9 +4,12 @@
 import { seededRandom } from '../src/base/random.js';
 import type { GpuContext } from '../src/ffi/cuda/context.js';
 import { DeviceMemory } from '../src/ffi/cuda/device-memory.js';
+import type { PreparedLaunch } from '../src/ffi/cuda/module.js';
 import { PinnedMemory } from '../src/ffi/cuda/pinned-memory.js';
 import type { BlockCopy, KernelQueue } from '../src/memory/kernel-queue.js';
 import { fillPattern } from '../src/memory/pattern.js';
+import { NOT_PACKED } from '../src/memory/scatter-entry.js';
+import { checkFragments, isPackable } from '../src/memory/scatter-list.hot.js';
 import { validateScatterList } from '../src/memory/scatter-list.js';
 import { type ListShape, randomList, randomTable } from '../src/testing/scatter-lists.js';
 
@@ -18,6 +21,9 @@ interface ChunkSet {
   readonly entries: PinnedMemory;
   readonly target: DeviceMemory;
   readonly counts: readonly number[];
+  /** The chunks' lists: as the CPU reads them, and packed. */
+  readonly lists: readonly Uint32Array[];
+  readonly packed: readonly PreparedLaunch[];
   readonly bouncePerChunk: number;
   readonly entriesPerChunk: number;
   readonly longestBytes: number;
@@ -39,7 +45,9 @@ export class ChunkWindow {
   constructor(context: GpuContext, queue: KernelQueue, shape: WindowShape) {
     this.queue = queue;
     this.bytes = shape.chunks * CHUNK_BYTES;
-    this.sets = Array.from({ length: shape.sets }, (_, index) => makeSet(context, shape, index));
+    const indexes = Array.from({ length: shape.sets }, (_, index) => index);
+    this.sets = indexes.map((index) => makeSet(context, queue, shape, index));
+    for (const index of indexes) this.check(index);
   }
 
   /** Queues one unpack of all chunks of the set. */
@@ -49,7 +57,7 @@ export class ChunkWindow {
     for (const [chunk, count] of set.counts.entries()) {
       this.queue.unpack.add(
         set.entries.deviceAddr + chunk * set.entriesPerChunk,
-        set.entries.addr + chunk * set.entriesPerChunk,
+        isPackable(count, set.longestBytes, CHUNK_BYTES) ? set.packed[chunk] : undefined,
         count,
         set.bounce.addr + chunk * set.bouncePerChunk,
         set.target.addr + chunk * CHUNK_BYTES,
@@ -57,6 +65,18 @@ export class ChunkWindow {
       );
     }
     return this.queue.launchUnpack();
+  }
+
+  /** The check of the set's lists, as it precedes every unpack of a received chunk. */
+  check(turn: number): void {
+    const set = this.sets[turn % this.sets.length];
+    if (set === undefined) throw new Error('a window has at least one set');
+    for (const [chunk, list] of set.lists.entries()) {
+      const packed = set.packed[chunk]?.parameters.parts ?? NOT_PACKED;
+      const count = set.counts[chunk] ?? 0;
+      const longest = checkFragments(list, count, CHUNK_BYTES, set.bouncePerChunk, packed);
+      if (longest < 0) throw new Error(`a list is wrong: rule ${longest}`);
+    }
   }
 
   /** A plain copy of as many bytes between the same buffers. */
@@ -86,7 +106,12 @@ export class ChunkWindow {
   }
 }
 
-function makeSet(context: GpuContext, shape: WindowShape, index: number): ChunkSet {
+function makeSet(
+  context: GpuContext,
+  queue: KernelQueue,
+  shape: WindowShape,
+  index: number,
+): ChunkSet {
   const random = seededRandom(index + 1);
   const { fragmentBytes, isAligned } = shape;
   const listShape: ListShape = {
@@ -102,12 +127,15 @@ function makeSet(context: GpuContext, shape: WindowShape, index: number): ChunkS
   const entries = new PinnedMemory(context, shape.chunks * entriesPerChunk);
   const bounce = new DeviceMemory(context, shape.chunks * bouncePerChunk);
   const content = new Uint8Array(bounce.bytes);
+  const readables: Uint32Array[] = [];
   let longestBytes = 0;
   for (const [chunk, list] of lists.entries()) {
     const limits = { count: list.fragments.length, expectedBytes: CHUNK_BYTES };
     const own = content.subarray(chunk * bouncePerChunk, (chunk + 1) * bouncePerChunk);
     longestBytes = validateScatterList(list.entries, { ...limits, bounceBytes: own.length });
-    new Uint32Array(entries.buffer, chunk * entriesPerChunk).set(list.entries);
+    const readable = new Uint32Array(entries.buffer, chunk * entriesPerChunk);
+    readable.set(list.entries);
+    readables.push(readable);
     for (const { sourceOffset, bytes, targetOffset } of list.fragments) {
       const fragment = own.subarray(sourceOffset, sourceOffset + bytes);
       fillPattern(fragment, PATTERN_SEED, chunk * CHUNK_BYTES + targetOffset);
@@ -116,7 +144,17 @@ function makeSet(context: GpuContext, shape: WindowShape, index: number): ChunkS
   bounce.write(0, content);
   const target = new DeviceMemory(context, shape.chunks * CHUNK_BYTES);
   const counts = lists.map((list) => list.fragments.length);
-  return { bounce, entries, target, counts, bouncePerChunk, entriesPerChunk, longestBytes };
+  return {
+    bounce,
+    entries,
+    target,
+    counts,
+    lists: readables,
+    packed: readables.map(() => queue.prepareList()),
+    bouncePerChunk,
+    entriesPerChunk,
+    longestBytes,
+  };
 }
 
 /** 10,000 blocks of 16 KiB of a region, and a staging buffer for all of them. */

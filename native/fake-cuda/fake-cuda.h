@@ -21,7 +21,7 @@ enum {
 };
 
 // A parameter block of the largest kernel.
-enum { PARAMETERS_MAX = 2856 };
+enum { PARAMETERS_MAX = 1208 };
 
 enum op_kind { OP_COPY, OP_FILL, OP_WORD, OP_LAUNCH, OP_NOTHING };
 

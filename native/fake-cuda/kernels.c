@@ -1,5 +1,5 @@
-// Our kernels, by their names and parameter blocks (src/memory/gpu-params.ts): unpack, fill and
-// verify on the CPU. Launches go directly or through a graph of one kernel.
+// Our kernels, by their names and parameter blocks (src/memory/gpu-params.ts): unpack, gather,
+// scatter, fill and verify on the CPU. Launches go directly or through a graph of one kernel.
 
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 
 #include "fake-cuda.h"
 
-enum { CHUNKS = 16, FEW = 144, KERNELS = 7 };
+enum { CHUNKS = 16, FEW = 144, LENGTH_BITS = 13, KERNELS = 7 };
 
 struct entry { uint32_t source, bytes; uint64_t target; };
 struct chunk { uint64_t entries, source, target; uint32_t before, reserved; };
@@ -16,23 +16,34 @@ struct unpack {
   uint32_t total, per_block, parts, part_bytes, sequence, reserved;
   uint64_t tally, outcome;
 };
+// Target offset above the length in one word.
+struct packed { uint32_t source, rest; };
 struct unpack_few {
-  struct entry entries[FEW];
-  struct unpack rest;
+  struct packed entries[FEW];
+  uint64_t source, target;
+  uint32_t total, per_block, parts, part_bytes, sequence, reserved;
+  uint64_t tally, outcome;
+};
+struct block { uint64_t offset; uint32_t staging, bytes; };
+struct blocks {
+  uint64_t entries, base, staging;
+  uint32_t count, parts, part_bytes, sequence;
+  uint64_t tally, outcome;
 };
 struct span { uint64_t addr, bytes, position; uint32_t seed, sequence; uint64_t tally, outcome; };
 struct outcome { _Atomic uint32_t sequence; uint32_t reserved; uint64_t sum, first; };
 
 _Static_assert(sizeof(struct unpack) == 552, "as in src/memory/gpu-params.ts");
 _Static_assert(sizeof(struct unpack_few) == PARAMETERS_MAX, "as in src/memory/gpu-params.ts");
+_Static_assert(sizeof(struct blocks) == 56, "as in src/memory/gpu-params.ts");
 _Static_assert(sizeof(struct span) == 48, "as in src/memory/gpu-params.ts");
 
 enum { UNPACK = 1, UNPACK_FEW, GATHER, SCATTER, FILL, VERIFY, CHECKSUM };
 static const struct { const char *name; size_t bytes; } kernels[KERNELS + 1] = {
     [UNPACK] = {"tcpx_unpack", sizeof(struct unpack)},
     [UNPACK_FEW] = {"tcpx_unpack_few", sizeof(struct unpack_few)},
-    [GATHER] = {"tcpx_gather", 56},
-    [SCATTER] = {"tcpx_scatter", 56},
+    [GATHER] = {"tcpx_gather", sizeof(struct blocks)},
+    [SCATTER] = {"tcpx_scatter", sizeof(struct blocks)},
     [FILL] = {"tcpx_fill", sizeof(struct span)},
     [VERIFY] = {"tcpx_verify", sizeof(struct span)},
     [CHECKSUM] = {"tcpx_checksum", sizeof(struct span)},
@@ -60,8 +71,7 @@ static bool copy(uint64_t target, uint64_t source, size_t bytes) {
   return from != NULL && to != NULL && memcpy(to, from, bytes) != NULL;
 }
 
-// `few`: the entries of all chunks, or NULL where each chunk's list says where they are.
-static bool unpack(const struct unpack *params, const struct entry *few) {
+static bool unpack(const struct unpack *params) {
   for (uint32_t index = 0; index < params->total; index++) {
     int row = 0;
     for (int other = 1; other < CHUNKS; other++) {
@@ -69,12 +79,32 @@ static bool unpack(const struct unpack *params, const struct entry *few) {
     }
     const struct chunk *chunk = &params->chunks[row];
     uint64_t at = chunk->entries + (uint64_t)(index - chunk->before) * sizeof(struct entry);
-    const struct entry *entry =
-        few != NULL ? &few[index] : (const struct entry *)(void *)reach(at, sizeof *entry);
+    const struct entry *entry = (const struct entry *)(void *)reach(at, sizeof *entry);
     if (entry == NULL) return false;
     if (!copy(chunk->target + entry->target, chunk->source + entry->source, entry->bytes)) {
       return false;
     }
+  }
+  return publish(params->outcome, params->sequence);
+}
+
+static bool unpack_few(const struct unpack_few *params) {
+  for (uint32_t index = 0; index < params->total; index++) {
+    const struct packed *entry = &params->entries[index];
+    uint64_t target = params->target + (entry->rest >> LENGTH_BITS);
+    uint32_t bytes = entry->rest & ((1u << LENGTH_BITS) - 1);
+    if (!copy(target, params->source + entry->source, bytes)) return false;
+  }
+  return publish(params->outcome, params->sequence);
+}
+
+static bool copy_blocks(const struct blocks *params, bool is_gather) {
+  for (uint32_t index = 0; index < params->count; index++) {
+    uint64_t at = params->entries + (uint64_t)index * sizeof(struct block);
+    const struct block *block = (const struct block *)(void *)reach(at, sizeof *block);
+    if (block == NULL) return false;
+    uint64_t outer = params->base + block->offset, staged = params->staging + block->staging;
+    if (!copy(is_gather ? staged : outer, is_gather ? outer : staged, block->bytes)) return false;
   }
   return publish(params->outcome, params->sequence);
 }
@@ -107,11 +137,10 @@ static bool fill_or_verify(const struct span *span, bool is_fill) {
 
 bool run_kernel(uint32_t kernel, const uint8_t *parameters) {
   switch (kernel) {
-    case UNPACK: return unpack((const void *)parameters, NULL);
-    case UNPACK_FEW: {
-      const struct unpack_few *few = (const void *)parameters;
-      return unpack(&few->rest, few->entries);
-    }
+    case UNPACK: return unpack((const void *)parameters);
+    case UNPACK_FEW: return unpack_few((const void *)parameters);
+    case GATHER: return copy_blocks((const void *)parameters, true);
+    case SCATTER: return copy_blocks((const void *)parameters, false);
     case FILL: return fill_or_verify((const void *)parameters, true);
     case VERIFY: return fill_or_verify((const void *)parameters, false);
     default: return false;  // not needed by any test without a GPU

@@ -16,6 +16,7 @@ const CHUNKS = 64;
 
 class SwallowingPort implements StreamPort {
   readonly fd = -1;
+  readonly isByReference = false;
   readonly #table = createIovTable();
   #bytes = 0;
 

@@ -58,8 +58,8 @@ import {
   transferFloat,
   transferWord,
 } from './layout.js';
+import { freeSentSlots, keepCopied } from './held-slots.hot.js';
 import {
-  freeSentSlots,
   isServeReady,
   isSourceReady,
   servedAddr,
@@ -85,7 +85,7 @@ export function sendTurn(core: LaneCore, channel: Channel): number {
   for (let tries = 0; tries < SENDS_PER_TURN && channel.isWritable; tries++) {
     if (channel.sendCount === 0 && !fillVector(core, channel)) return progress;
     // A region that is read for the peer is free once its vector was sent: it must be copied.
-    // So must staging slots, which are used again.
+    // So must slots that are not held until they are confirmed.
     const isHeld = channel.serveDone === channel.serveFramed && channel.stage.vectorCount === 0;
     const sent = channel.port.send(channel.sendFirst, channel.sendCount, isHeld);
     if (sent < 0) {
@@ -194,7 +194,9 @@ function frameCopied(core: LaneCore, channel: Channel): void {
   while (hasRoom(channel)) {
     const addr = takeCopied(core, channel);
     if (addr === 0) return;
+    const sequence = channel.writeNext;
     frameChunk(core, channel, channel.stage.copiedTransfer, channel.stage.copiedChunk, addr);
+    keepCopied(core, channel, sequence);
   }
 }
 

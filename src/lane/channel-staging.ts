@@ -2,6 +2,7 @@
 // the .hot files move cursors, which are 32-bit and wrap.
 //
 //   own writes    outHead … outStarted: copying out or ready │ outStarted … outTail: claimed only
+//                 then in flightSlot until they are confirmed, or in vectorSlot until they are sent
 //   peer's reads  serveStarted of the channel's serve queue: those before it need no copy any more
 //   arrivals      landHead … landTail: received in full, in order, waiting for their device copy
 
@@ -32,11 +33,18 @@ export class ChannelStaging {
   readonly outSlot = new Int32Array(FLIGHT_SLOTS);
   readonly outTransfer = new Int32Array(FLIGHT_SLOTS);
   readonly outChunk = new Int32Array(FLIGHT_SLOTS);
-  /** The chunk that takeCopied has just handed out. */
+  /** The chunk that takeCopied has just handed out, and its slot. */
   copiedTransfer = 0;
   copiedChunk = 0;
+  copiedDevice = 0;
+  copiedSlot = NO_SLOT;
 
-  /** Slots whose bytes are in the vector that is being sent. */
+  /** By own WRITE in flight: the slot that its bytes are sent from by reference, or NO_SLOT. */
+  readonly flightDevice = new Int32Array(FLIGHT_SLOTS);
+  readonly flightSlot = new Int32Array(FLIGHT_SLOTS).fill(NO_SLOT);
+  flightHeld = 0;
+
+  /** Slots whose bytes are in the vector that is being sent, by copy. */
   vectorCount = 0;
   readonly vectorDevice = new Int32Array(FLIGHT_SLOTS);
   readonly vectorSlot = new Int32Array(FLIGHT_SLOTS);

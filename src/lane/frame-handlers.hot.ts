@@ -53,6 +53,7 @@ import {
 } from '../wire/data-frame-rules.js';
 import { type Channel, FLIGHT_AGAIN, FLIGHT_DRAINED, FLIGHT_MASK } from './channel.js';
 import { chunkWordOf, giveBackFlight, onChunkConfirmed } from './chunk-confirmed.hot.js';
+import { freeConfirmedSlot } from './held-slots.hot.js';
 import {
   addRefusal,
   aimAtSlot,
@@ -93,6 +94,7 @@ export function onAck(core: LaneCore, channel: Channel, acknowledged: number): n
     channel.writeAcked = (channel.writeAcked + 1) | 0;
     const chunk = channel.writeChunk[flight]!;
     const slot = channel.writeTransfer[flight]!;
+    if (channel.stage.flightSlot[flight]! >= 0) freeConfirmedSlot(channel, flight);
     if (chunk === FLIGHT_AGAIN) continue;
     if (chunk >= 0) {
       const sentUs = channel.writeSentUs[flight]!;

@@ -18,7 +18,6 @@ import { FLIGHT_MASK } from './flight.js';
 import type { LaneCore } from './lane-core.js';
 import { FAIL_DEVICE, TRANSFER_COPY_IN_US, TRANSFER_RECEIVE_US } from './layout.js';
 import { addStageUs } from './staging-send.hot.js';
-import { onChunkAdded } from './staging-turn.hot.js';
 import { confirmChunks, failTransfer } from './transfer-progress.hot.js';
 
 // Whether a frame for GPU memory can be taken now.
@@ -119,7 +118,7 @@ function copyIn(core: LaneCore, channel: Channel, at: number): void {
     pool.queue.add(stage.blockAddr[index]!, offset, stage.blockBytes[index]!);
     offset += stage.blockBytes[index]!;
   }
-  onChunkAdded(core, pool.queue);
+  // Started at the end of the turn, with what else has come by then: a call less for each of them.
 }
 
 /** A read that the peer refused takes its turn among those that are being copied. */

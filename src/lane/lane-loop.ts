@@ -12,7 +12,7 @@ import { TcpPort } from '../transport/tcp/tcp-port.js';
 import type { Channel } from './channel.js';
 import { stepLane } from './lane-step.hot.js';
 import type { LaneHooks } from './lane-commands.js';
-import { isAmidBulk } from './bulk-wait.hot.js';
+import { isAmidBulk, lowerWakes, raiseWakes } from './bulk-wait.hot.js';
 import { type LaneCore, zeroCopyCounters } from './lane-core.js';
 import {
   ENGINE_FINISHED,
@@ -138,7 +138,9 @@ export class LaneLoop implements LaneHooks {
       const counter = core.controlAt / 8 + LANE_SLEEP_COUNT;
       core.float64[counter] = (core.float64[counter] ?? 0) + 1;
       this.#noteCpu();
+      raiseWakes(core);
       this.#readiness.wait(timeoutMs, this);
+      lowerWakes(core);
       this.#polled.endSleep();
     }
     Atomics.store(core.int32, sleeps, 0);

@@ -55,6 +55,11 @@ export class SlotPool {
     this.#freeCount++;
   }
 
+  /** As `give`, for a slot that the kernel may still refer to. */
+  giveAnew(slot: number): void {
+    if (this.queue.renew(slot * this.slotBytes)) this.give(slot);
+  }
+
   addr(slot: number): number {
     return this.queue.stagingAddr + slot * this.slotBytes;
   }
@@ -86,6 +91,7 @@ export class Stager {
 /** Stands for a GPU that this lane could not open: whatever needs it fails. */
 const NO_QUEUE: CopyQueue = {
   stagingAddr: 0,
+  isRenewable: false,
   isFailed: true,
   error: undefined,
   begin: () => 0,
@@ -94,6 +100,7 @@ const NO_QUEUE: CopyQueue = {
   poll: () => COPY_FAILED,
   isIdle: () => true,
   finish: () => undefined,
+  renew: () => false,
 };
 const NO_DEVICE: StagingDevice = {
   out: NO_QUEUE,

@@ -1,6 +1,6 @@
 // From GPU memory to the socket: chunks are claimed, copied into pinned slots ahead of the socket,
-// framed when their copy is done, and their slots are free again once the bytes are sent.
-// The same slots carry the answers to a peer's reads.
+// framed when their copy is done, and their slots are free again once the bytes are sent, or, sent
+// by reference, confirmed (held-slots). The same slots carry the answers to a peer's reads.
 
 import {
   CHUNK_BYTES,
@@ -22,6 +22,7 @@ import type { Channel } from './channel.js';
 import { GIVEN_UP, NO_SLOT } from './channel-staging.js';
 import { chunkWordOf } from './chunk-confirmed.hot.js';
 import { FLIGHT_MASK } from './flight.js';
+import { freeSentSlots, giveOut, keepInVector, renewHeld, slotShare } from './held-slots.hot.js';
 import type { LaneCore, SessionLane } from './lane-core.js';
 import {
   FAIL_DEVICE,
@@ -38,9 +39,6 @@ import {
 } from './layout.js';
 import { onChunkAdded } from './staging-turn.hot.js';
 import { confirmChunks, failTransfer } from './transfer-progress.hot.js';
-
-/** Slots that a channel may always hold, however many share the lane. */
-const SHARE_MIN = 2;
 
 /** Own chunks that hold a place in the window although no frame of them is on its way yet. */
 export function stagedCount(channel: Channel): number {
@@ -124,16 +122,10 @@ function takeOut(core: LaneCore, channel: Channel, device: number): number {
   if (stager === undefined || stager.out.queue.isFailed) return GIVEN_UP;
   const pool = stager.out;
   // A peer that takes nothing must not sit on every slot of the lane.
-  const share = (pool.slotCount / core.channels.length) | 0;
-  if (channel.stage.outHeld >= (share > SHARE_MIN ? share : SHARE_MIN)) return NO_SLOT;
+  if (channel.stage.outHeld >= slotShare(core, pool)) return NO_SLOT;
   const taken = pool.take();
   if (taken >= 0) channel.stage.outHeld++;
   return taken;
-}
-
-function giveOut(channel: Channel, device: number, slot: number): void {
-  channel.stage.stagers[device]!.out.give(slot);
-  channel.stage.outHeld--;
 }
 
 function copyChunk(core: LaneCore, channel: Channel, at: number): void {
@@ -185,7 +177,8 @@ export function takeCopied(core: LaneCore, channel: Channel): number {
       stage.copiedTransfer = slot;
       stage.copiedChunk = stage.outChunk[at]!;
       addStageUs(core, slot, TRANSFER_COPY_OUT_US, core.nowUs - pool.startedUs[taken]!);
-      keepInVector(channel, device, taken);
+      stage.copiedDevice = device;
+      stage.copiedSlot = taken;
       return pool.addr(taken);
     }
     if (pool !== undefined) giveOut(channel, device, taken);
@@ -198,23 +191,6 @@ export function takeCopied(core: LaneCore, channel: Channel): number {
 /** Microseconds, as a sum over chunks that wraps after 71 minutes. */
 export function addStageUs(core: LaneCore, slot: number, word: number, us: number): void {
   Atomics.add(core.int32, transferWord(core.transfersAt, slot, word), us | 0);
-}
-
-// The slot is free again once the vector that it goes into was sent.
-function keepInVector(channel: Channel, device: number, slot: number): void {
-  const stage = channel.stage;
-  stage.vectorDevice[stage.vectorCount] = device;
-  stage.vectorSlot[stage.vectorCount] = slot;
-  stage.vectorCount++;
-}
-
-/** The vector was sent, by copy. */
-export function freeSentSlots(channel: Channel): void {
-  const stage = channel.stage;
-  for (let index = 0; index < stage.vectorCount; index++) {
-    giveOut(channel, stage.vectorDevice[index]!, stage.vectorSlot[index]!);
-  }
-  stage.vectorCount = 0;
 }
 
 /** Begins the copies for reads of the peer that have come, as far as there are slots. */
@@ -290,6 +266,7 @@ export function servedAddr(channel: Channel, at: number): number {
 export function dropOut(channel: Channel): void {
   const stage = channel.stage;
   freeSentSlots(channel);
+  renewHeld(channel);
   for (let at = stage.outHead; at !== stage.outStarted; at = (at + 1) | 0) {
     dropSlot(channel, stage.outDevice[at & FLIGHT_MASK]!, stage.outSlot[at & FLIGHT_MASK]!);
   }

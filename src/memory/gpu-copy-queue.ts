@@ -12,6 +12,7 @@ import { DeviceMemory } from '../ffi/cuda/device-memory.js';
 import { CudaResult, cudaError } from '../ffi/cuda/driver.js';
 import type { PreparedLaunch } from '../ffi/cuda/module.js';
 import { PinnedMemory } from '../ffi/cuda/pinned-memory.js';
+import { openStagingMemory, StagingMemory } from '../ffi/cuda/staging-memory.js';
 import { GpuStream } from '../ffi/cuda/stream.js';
 import { BLOCK_ENTRY_BYTES, BLOCK_ENTRY_PARTS } from './block-table.js';
 import { GpuCompletion } from './gpu-completion.hot.js';
@@ -29,9 +30,14 @@ import type { StagingShape } from './staging-device.js';
 
 /** Enough warps to fill PCIe; the rest of the GPU stays with whoever computes there. */
 const GRID_BLOCKS_MAX = 64;
-/** A batch of so few and short blocks goes to the copy engine, any other to the kernel. */
+/** A batch of so few and short blocks goes to the copy engine, and a block alone on its way in. */
 const COPIES_MAX = 16;
 const COPY_BYTES_MAX = 64 * 1024;
+/**
+ * A batch that has as much is launched before another chunk joins it: its chunks are sent, or
+ * acknowledged, when all of it is copied, and sixteen of them would keep the socket waiting.
+ */
+const BATCH_BYTES = 2 * 1024 * 1024;
 /** Looks at the flag between two questions to the driver whether the stream has failed. */
 const POLLS_PER_QUERY = 4096;
 const STUCK_MS = 10_000;
@@ -39,13 +45,14 @@ const TWO_32 = 2 ** 32;
 
 export class GpuCopyQueue implements CopyQueue {
   readonly stagingAddr: number;
+  readonly isRenewable: boolean;
   isFailed = false;
   /** Why, once it has failed. */
   error: TcpxError | undefined;
   private readonly kernels: GpuKernels;
   private readonly direction: 'gather' | 'scatter';
   private readonly stream: GpuStream;
-  private readonly staging: PinnedMemory;
+  private readonly staging: StagingMemory | PinnedMemory;
   private readonly table: PinnedMemory;
   private readonly words: Uint32Array;
   private readonly entriesMax: number;
@@ -55,9 +62,10 @@ export class GpuCopyQueue implements CopyQueue {
   private readonly launch: PreparedLaunch;
   /** Whether the driver can write the flag behind copies. */
   private readonly hasCopyEngine: boolean;
-  /** The open batch: its entries in the table, and the longest of them. */
+  /** The open batch: its entries in the table, their bytes, and the longest of them. */
   private first = 0;
   private count = 0;
+  private bytes = 0;
   private longestBytes = 0;
   private polls = 0;
   private startedMs = 0;
@@ -67,11 +75,16 @@ export class GpuCopyQueue implements CopyQueue {
     this.kernels = kernels;
     this.direction = direction;
     this.stream = new GpuStream(context);
-    this.staging = new PinnedMemory(context, shape.slotBytes * shape.slotCount);
+    const { slotBytes, slotCount } = shape;
+    this.staging =
+      direction === 'gather'
+        ? openStagingMemory(context, slotBytes, slotCount)
+        : new PinnedMemory(context, slotBytes * slotCount);
     this.stagingAddr = this.staging.addr;
+    this.isRenewable = this.staging instanceof StagingMemory;
     assert(this.staging.bytes < TWO_32, 'staging offsets have 32 bits');
     // At most slotCount chunks are under way, so an entry is done long before it is written anew.
-    this.entriesMax = (2 * shape.slotCount + 1) * shape.blocksMax;
+    this.entriesMax = (2 * slotCount + 1) * shape.blocksMax;
     this.table = new PinnedMemory(context, this.entriesMax * BLOCK_ENTRY_BYTES);
     this.words = new Uint32Array(this.table.buffer);
     this.tally = new DeviceMemory(context, TALLY_BYTES);
@@ -90,6 +103,7 @@ export class GpuCopyQueue implements CopyQueue {
   }
 
   begin(blockCount: number): number {
+    if (this.bytes >= BATCH_BYTES) this.start();
     if (this.first + this.count + blockCount > this.entriesMax) {
       this.start();
       this.first = 0;
@@ -104,6 +118,7 @@ export class GpuCopyQueue implements CopyQueue {
     this.words[at + 2] = stagingOffset;
     this.words[at + 3] = bytes;
     this.count++;
+    this.bytes += bytes;
     if (bytes > this.longestBytes) this.longestBytes = bytes;
   }
 
@@ -113,6 +128,7 @@ export class GpuCopyQueue implements CopyQueue {
     if (!this.isFailed) this.launchBatch(sequence);
     this.first += this.count;
     this.count = 0;
+    this.bytes = 0;
     this.longestBytes = 0;
     return true;
   }
@@ -132,6 +148,12 @@ export class GpuCopyQueue implements CopyQueue {
 
   finish(): void {
     while (!this.isIdle());
+  }
+
+  renew(stagingOffset: number): boolean {
+    if (this.isFailed || !(this.staging instanceof StagingMemory)) return false;
+    this.kernels.context.makeCurrent();
+    return this.staging.renew(stagingOffset);
   }
 
   /** The first failure stays; a faulted context fails every call, so what is left is not freed. */
@@ -176,10 +198,11 @@ export class GpuCopyQueue implements CopyQueue {
     this.fail(cudaError(context.driver, result, 'cuLaunchKernel', this.subject));
   }
 
-  // A matter of latency: the copy engine needs no turn among the kernels of others. In bulk its
-  // calls cost the lane more time than one launch for all chunks does.
+  // The copy engine needs no turn among the kernels of others. In bulk its calls cost the lane more
+  // time than one launch for many chunks does.
   private isForCopyEngine(): boolean {
     if (!this.hasCopyEngine || this.count > COPIES_MAX) return false;
+    if (this.count === 1 && this.direction === 'scatter') return true;
     return this.longestBytes <= COPY_BYTES_MAX;
   }
 

@@ -8,7 +8,7 @@ import { GpuModule, PreparedLaunch } from '../ffi/cuda/module.js';
 import {
   BLOCKS_PER_PROCESSOR,
   BlocksLayout,
-  FEW_ENTRIES_BYTES,
+  FewLayout,
   SpanLayout,
   UnpackLayout,
 } from './gpu-params.js';
@@ -16,7 +16,7 @@ import {
 /** Kernel → the module that holds it and the size of its parameter structure. */
 export const KERNELS = {
   unpack: { module: 'unpack', parameterBytes: UnpackLayout.bytes },
-  unpack_few: { module: 'unpack', parameterBytes: FEW_ENTRIES_BYTES + UnpackLayout.bytes },
+  unpack_few: { module: 'unpack', parameterBytes: FewLayout.bytes },
   gather: { module: 'blocks', parameterBytes: BlocksLayout.bytes },
   scatter: { module: 'blocks', parameterBytes: BlocksLayout.bytes },
   fill: { module: 'pattern', parameterBytes: SpanLayout.bytes },
@@ -49,16 +49,12 @@ export class GpuKernels {
     }
   }
 
-  /**
-   * A launch with a parameter block of its own, or one at the end of another launch's; the caller
-   * fills the block and frees the launch.
-   */
-  prepare(kernel: KernelName, endOf?: PreparedLaunch): PreparedLaunch {
+  /** A launch with a parameter block; the caller fills the block and frees the launch. */
+  prepare(kernel: KernelName): PreparedLaunch {
     const { module, parameterBytes } = KERNELS[kernel];
     const handle = this.modules.get(module)?.functionHandle(`tcpx_${kernel}`) ?? 0;
     const mayOverlap = this.isHopper && module in HOPPER_MODULES;
-    const shared = endOf === undefined ? {} : { endOf };
-    return new PreparedLaunch(handle, parameterBytes, { mayOverlap, ...shared });
+    return new PreparedLaunch(handle, parameterBytes, mayOverlap);
   }
 
   unload(): void {

@@ -1,13 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { HOPPER_MODULES, KERNELS, readPtx } from './gpu-kernels.js';
-import {
-  BLOCK_THREADS,
-  BlocksLayout,
-  FEW_ENTRIES_BYTES,
-  SpanLayout,
-  UnpackLayout,
-} from './gpu-params.js';
+import { BLOCK_THREADS, BlocksLayout, FewLayout, SpanLayout, UnpackLayout } from './gpu-params.js';
+import { PACKED_FRAGMENTS_MAX } from './scatter-entry.js';
 import { CHUNKS_MAX } from './scatter-entry.js';
 
 for (const [kernel, { module, parameterBytes }] of Object.entries(KERNELS)) {
@@ -33,10 +28,14 @@ for (const [kernel, { module, parameterBytes }] of Object.entries(KERNELS)) {
 }
 
 test('kernel parameters: every structure ends in tally and outcome', () => {
-  for (const layout of [UnpackLayout, BlocksLayout, SpanLayout]) {
+  for (const layout of [UnpackLayout, FewLayout, BlocksLayout, SpanLayout]) {
     assert.equal(layout.tally, layout.bytes - 16);
     assert.equal(layout.outcome, layout.bytes - 8);
   }
   assert.equal(UnpackLayout.total, CHUNKS_MAX * UnpackLayout.chunkBytes);
-  assert.ok(FEW_ENTRIES_BYTES + UnpackLayout.bytes <= 4096, 'all drivers take 4096 bytes');
+  assert.equal(FewLayout.source, PACKED_FRAGMENTS_MAX * FewLayout.entryBytes);
+  for (const field of ['perBlock', 'parts', 'partBytes', 'sequence'] as const) {
+    const distance = FewLayout[field] - FewLayout.total;
+    assert.equal(distance, UnpackLayout[field] - UnpackLayout.total, field);
+  }
 });

@@ -1,9 +1,20 @@
 // Byte offsets of the kernels' parameter structures and of what they share with the host. The same
 // as in kernels/*.cu, where sizes are asserted at compile time and here by a test.
 
-/** struct UnpackFewParams: room for this many entries, then an UnpackParams. */
-export const FEW_FRAGMENTS_MAX = 144;
-export const FEW_ENTRIES_BYTES = FEW_FRAGMENTS_MAX * 16;
+/** struct UnpackFewParams: packed entries of one chunk (source; target and length), the fields. */
+export const FewLayout = {
+  entryBytes: 8,
+  source: 1152,
+  target: 1160,
+  total: 1168,
+  perBlock: 1172,
+  parts: 1176,
+  partBytes: 1180,
+  sequence: 1184,
+  tally: 1192,
+  outcome: 1200,
+  bytes: 1208,
+} as const;
 
 /** struct UnpackParams: 16 chunk rows, then the fields. */
 export const UnpackLayout = {

@@ -1,25 +1,26 @@
 // One unpack launch: chunks are added, then all their fragments are copied by one kernel.
 // Lists are validated before they are added (scatter-list.hot.ts); no object is made per chunk.
 
-import type { FixedMemory } from '../ffi/cuda/fixed-memory.js';
 import type { GpuQueue } from '../ffi/cuda/gpu-queue.hot.js';
 import type { KernelGraph } from '../ffi/cuda/kernel-graph.js';
-import { copyMemory } from '../ffi/libc/mapping.js';
+import type { PreparedLaunch } from '../ffi/cuda/module.js';
 import type { GpuCompletion } from './gpu-completion.hot.js';
 import {
   BLOCK_THREADS,
   BLOCKS_PER_PROCESSOR,
-  FEW_ENTRIES_BYTES,
-  FEW_FRAGMENTS_MAX,
+  FewLayout,
   UnpackLayout,
   WARPS_PER_BLOCK,
 } from './gpu-params.js';
-import { CHUNKS_MAX, ENTRY_BYTES } from './scatter-entry.js';
+import { CHUNKS_MAX } from './scatter-entry.js';
 
 /** In `before` of unused rows: no fragment index reaches it. */
 const UNREACHED = 0xffffffff;
-/** The parameter block holds the entries of a small launch, then what both kernels take. */
-const ROWS = FEW_ENTRIES_BYTES;
+/** After `total`, alike in both layouts. */
+const PER_BLOCK = UnpackLayout.perBlock - UnpackLayout.total;
+const PARTS = UnpackLayout.parts - UnpackLayout.total;
+const PART_BYTES = UnpackLayout.partBytes - UnpackLayout.total;
+const SEQUENCE = UnpackLayout.sequence - UnpackLayout.total;
 
 export class UnpackBatch {
   /** What one warp copies at most; a longer fragment is shared by several warps. */
@@ -30,16 +31,15 @@ export class UnpackBatch {
   blocksMax: number;
   private readonly few: KernelGraph;
   private readonly listed: KernelGraph;
-  private readonly parameters: FixedMemory;
   private readonly queue: GpuQueue;
   private readonly completion: GpuCompletion;
   private chunkCount = 0;
   private fragmentCount = 0;
   private longestBytes = 0;
-  /** All entries so far are in the parameter block. */
-  private isInline = true;
+  /** The batch is one chunk so far, whose list is in these parameters. */
+  private packed: PreparedLaunch | undefined = undefined;
 
-  /** `listed` shares the end of the parameter block of `few`. */
+  /** `few` takes one chunk whose list is in the parameters, `listed` takes all others. */
   constructor(
     few: KernelGraph,
     listed: KernelGraph,
@@ -51,7 +51,6 @@ export class UnpackBatch {
   ) {
     this.few = few;
     this.listed = listed;
-    this.parameters = few.prepared.parameters;
     this.queue = queue;
     this.completion = completion;
     this.blocksMax = blocksMax;
@@ -64,30 +63,30 @@ export class UnpackBatch {
   }
 
   /**
-   * Addresses as the device sees them, but `entriesHostAddr`: where the CPU reads the same list, 0
-   * if it cannot. The list is in place now and stays until the launch is done.
-   * False when the batch is full; nothing is added then.
+   * Addresses as the device sees them. The list is in place now and stays until the launch is done;
+   * `packed` has it in its parameters too (checkFragments), and belongs to this batch until it is
+   * launched. False when the batch is full; nothing is added then.
    */
   add(
     entriesAddr: number,
-    entriesHostAddr: number,
+    packed: PreparedLaunch | undefined,
     count: number,
     sourceAddr: number,
     targetAddr: number,
     longestBytes: number,
   ): boolean {
     if (this.chunkCount === CHUNKS_MAX) return false;
-    const { parameters } = this;
-    const row = ROWS + this.chunkCount * UnpackLayout.chunkBytes;
+    const { parameters } = this.listed.prepared;
+    const row = this.chunkCount * UnpackLayout.chunkBytes;
     parameters.setUint64(row + UnpackLayout.chunkEntries, entriesAddr);
     parameters.setUint64(row + UnpackLayout.chunkSource, sourceAddr);
     parameters.setUint64(row + UnpackLayout.chunkTarget, targetAddr);
     parameters.setUint32(row + UnpackLayout.chunkBefore, this.fragmentCount);
-    if (entriesHostAddr === 0 || this.fragmentCount + count > FEW_FRAGMENTS_MAX) {
-      this.isInline = false;
-    } else if (this.isInline) {
-      const at = parameters.addr + this.fragmentCount * ENTRY_BYTES;
-      copyMemory(at, entriesHostAddr, count * ENTRY_BYTES);
+    this.packed = this.chunkCount === 0 ? packed : undefined;
+    if (this.packed !== undefined) {
+      const own = this.packed.parameters;
+      own.setUint64(FewLayout.source, sourceAddr);
+      own.setUint64(FewLayout.target, targetAddr);
     }
     this.chunkCount++;
     this.fragmentCount += count;
@@ -97,29 +96,37 @@ export class UnpackBatch {
 
   /** CUDA's result; on 0 the launch has the number `completion.lastIssued`. Empties the batch. */
   launch(): number {
-    const { parameters } = this;
     // Nothing of this queue to overlap with: the launch that costs the CPU less.
     const isIdle = this.completion.isDone(this.completion.lastIssued);
-    for (let chunk = this.chunkCount; chunk < CHUNKS_MAX; chunk++) {
-      const row = ROWS + chunk * UnpackLayout.chunkBytes;
-      parameters.setUint32(row + UnpackLayout.chunkBefore, UNREACHED);
-    }
     const partBytes = this.choosePartBytes();
     const parts = Math.max(1, Math.ceil(this.longestBytes / partBytes));
     const perBlock = this.choosePerBlock(parts);
-    parameters.setUint32(ROWS + UnpackLayout.total, this.fragmentCount);
-    parameters.setUint32(ROWS + UnpackLayout.perBlock, perBlock);
-    parameters.setUint32(ROWS + UnpackLayout.parts, parts);
-    parameters.setUint32(ROWS + UnpackLayout.partBytes, partBytes);
-    parameters.setUint32(ROWS + UnpackLayout.sequence, this.completion.take());
+    const packed = this.packed;
+    const graph = packed !== undefined ? this.few : this.listed;
+    const prepared = packed ?? this.listed.prepared;
+    const { parameters } = prepared;
+    const at = packed !== undefined ? FewLayout.total : UnpackLayout.total;
+    parameters.setUint32(at, this.fragmentCount);
+    parameters.setUint32(at + PER_BLOCK, perBlock);
+    parameters.setUint32(at + PARTS, parts);
+    parameters.setUint32(at + PART_BYTES, partBytes);
+    parameters.setUint32(at + SEQUENCE, this.completion.take());
+    if (packed === undefined) this.closeRows();
     const blocks = Math.max(1, Math.ceil(this.fragmentCount / perBlock));
-    const graph = this.isInline ? this.few : this.listed;
     this.chunkCount = 0;
     this.fragmentCount = 0;
     this.longestBytes = 0;
-    this.isInline = true;
-    if (isIdle) return this.queue.launchGraph(graph, blocks);
-    return this.queue.launch(graph.prepared, blocks, BLOCK_THREADS);
+    this.packed = undefined;
+    if (isIdle) return this.queue.launchGraph(graph, prepared, blocks);
+    return this.queue.launch(prepared, blocks, BLOCK_THREADS);
+  }
+
+  private closeRows(): void {
+    const { parameters } = this.listed.prepared;
+    for (let chunk = this.chunkCount; chunk < CHUNKS_MAX; chunk++) {
+      const row = chunk * UnpackLayout.chunkBytes;
+      parameters.setUint32(row + UnpackLayout.chunkBefore, UNREACHED);
+    }
   }
 
   // A small launch is a matter of latency: spread it over the whole GPU in short parts.

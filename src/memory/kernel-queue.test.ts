@@ -12,10 +12,10 @@ import { GPU_ROUNDS, type TestGpu, withGpu } from '../testing/gpu.js';
 import { type ListShape, randomBytes, randomList, randomTable } from '../testing/scatter-lists.js';
 import { validateBlockTable } from './block-table.js';
 import { checksumHost } from './checksum.js';
-import { FEW_FRAGMENTS_MAX } from './gpu-params.js';
 import { gatherHost, scatterHost, unpackHost } from './host-copy.js';
 import { fillPattern, verifyPattern } from './pattern.js';
-import { CHUNKS_MAX, FRAGMENTS_MAX } from './scatter-entry.js';
+import { CHUNKS_MAX, ENTRY_PARTS, FRAGMENTS_MAX, PACKED_FRAGMENTS_MAX } from './scatter-entry.js';
+import { checkFragments, isPackable } from './scatter-list.hot.js';
 import { validateScatterList } from './scatter-list.js';
 
 const GUARD = 0xa7;
@@ -51,6 +51,17 @@ interface Destination {
   readonly isReadable: boolean;
 }
 
+// Parameters that hold the list, undefined where it is not for them.
+function packList(gpu: TestGpu, entries: Uint32Array, count: number, longestBytes: number) {
+  const packed = gpu.queue.prepareList();
+  let reachBytes = 0;
+  for (let at = 0; at < count * ENTRY_PARTS; at += ENTRY_PARTS) {
+    reachBytes = Math.max(reachBytes, (entries[at + 2] ?? 0) + (entries[at + 1] ?? 0));
+  }
+  checkFragments(entries, count, reachBytes, 2 ** 32, packed.parameters.parts);
+  return isPackable(count, longestBytes, reachBytes) ? packed : undefined;
+}
+
 // Adds a random chunk to the batch and does the same on the CPU's copy of the target.
 function addChunk(gpu: TestGpu, random: Random, destination: Destination, at: number) {
   const { target, wanted, messageBytesMax, isReadable } = destination;
@@ -67,9 +78,9 @@ function addChunk(gpu: TestGpu, random: Random, destination: Destination, at: nu
   const bounce = toDevice(gpu, bounceContent);
   const entries = new PinnedMemory(gpu.context, list.entries.byteLength);
   new Uint32Array(entries.buffer).set(list.entries);
-  const hostAddr = isReadable ? entries.addr : 0;
+  const packed = isReadable ? packList(gpu, list.entries, count, longest) : undefined;
   const targetAddr = target.addr + at;
-  gpu.queue.unpack.add(entries.deviceAddr, hostAddr, count, bounce.addr, targetAddr, longest);
+  gpu.queue.unpack.add(entries.deviceAddr, packed, count, bounce.addr, targetAddr, longest);
   unpackHost(list.entries, count, bounceContent, wanted.subarray(at, at + shape.messageBytes));
   const free = () => {
     bounce.free();
@@ -116,32 +127,41 @@ test('gpu unpack: launches that feed each other run in the order of the stream',
       const offset = ((index * 389) % count) * 4096;
       parts.set([offset, 4096, offset, 0], index * 4);
     }
+    const few = new PinnedMemory(gpu.context, 16 * 16);
+    const fewParts = new Uint32Array(few.buffer);
+    for (let index = 0; index < 16; index++) {
+      const offset = ((index * 37) % 128) * 4096;
+      fewParts.set([offset, 4096, offset, 0], index * 4);
+    }
+    const packed = packList(gpu, fewParts, 16, 4096);
+    assert.ok(packed !== undefined);
     for (let lap = 0; lap < GPU_ROUNDS * 5; lap++) {
       const filled = gpu.queue.fill(first, lap, 0);
       // An idle stream is launched on in another way than a busy one.
       if (lap % 2 === 0) gpu.queue.wait(filled);
-      gpu.queue.unpack.add(entries.deviceAddr, 0, count, first.addr, second.addr, 4096);
+      gpu.queue.unpack.add(entries.deviceAddr, undefined, count, first.addr, second.addr, 4096);
       gpu.queue.launchUnpack();
-      gpu.queue.unpack.add(entries.deviceAddr, 0, count, second.addr, third.addr, 4096);
+      gpu.queue.unpack.add(entries.deviceAddr, undefined, count, second.addr, third.addr, 4096);
       gpu.queue.launchUnpack();
       // A few fragments of another lap's bytes, by parameters, over what was just written.
       gpu.queue.fill(first, lap + 1000, 0);
-      gpu.queue.unpack.add(entries.deviceAddr, entries.addr, 16, first.addr, third.addr, 4096);
+      gpu.queue.unpack.add(few.deviceAddr, packed, 16, first.addr, third.addr, 4096);
       gpu.queue.launchUnpack();
-      gpu.queue.unpack.add(entries.deviceAddr, entries.addr, 16, second.addr, third.addr, 4096);
+      gpu.queue.unpack.add(few.deviceAddr, packed, 16, second.addr, third.addr, 4096);
       gpu.queue.launchUnpack();
       assert.equal(gpu.queue.verify(third, lap, 0).count, 0, `lap ${lap}`);
     }
-    for (const memory of [...memories, entries]) memory.free();
+    for (const memory of [...memories, entries, few]) memory.free();
   }));
 
-// What fits into the parameters, one fragment more, and ranges around 2^19 and 2^13 bytes.
+// What fits into the parameters, and what is just too much for them: one fragment more, a target
+// offset of 2^19, a length of 2^13.
 test(`gpu unpack: short lists on both sides of what the parameters hold`, (t) =>
   withGpu(t, (gpu) => {
     const random = seededRandom(8);
     for (const [count, bytes] of [
-      [FEW_FRAGMENTS_MAX, 333],
-      [FEW_FRAGMENTS_MAX + 1, 333],
+      [PACKED_FRAGMENTS_MAX, 333],
+      [PACKED_FRAGMENTS_MAX + 1, 333],
       [64, 8191],
       [65, 8191],
       [66, 8191],
@@ -159,8 +179,9 @@ test(`gpu unpack: short lists on both sides of what the parameters hold`, (t) =>
       ];
       const entries = new PinnedMemory(gpu.context, list.entries.byteLength);
       new Uint32Array(entries.buffer).set(list.entries);
+      const packed = packList(gpu, list.entries, count, bytes);
       const { unpack } = gpu.queue;
-      unpack.add(entries.deviceAddr, entries.addr, count, bounce.addr, target.addr, bytes);
+      unpack.add(entries.deviceAddr, packed, count, bounce.addr, target.addr, bytes);
       gpu.queue.wait(gpu.queue.launchUnpack());
       assert.ok(Buffer.from(target.read(0, messageBytes)).equals(wanted), `${count} × ${bytes}`);
       for (const memory of [bounce, entries, target]) memory.free();
@@ -188,10 +209,13 @@ test('gpu unpack: 16 chunks of 2048 fragments in one launch', (t) =>
     const target = new DeviceMemory(gpu.context, CHUNKS_MAX * messageBytes);
     for (let chunk = 0; chunk < CHUNKS_MAX; chunk++) {
       const at = target.addr + chunk * messageBytes;
-      assert.ok(gpu.queue.unpack.add(entries.addr, 0, FRAGMENTS_MAX, bounce.addr, at, 37));
+      assert.ok(gpu.queue.unpack.add(entries.addr, undefined, FRAGMENTS_MAX, bounce.addr, at, 37));
     }
     assert.ok(gpu.queue.unpack.isFull);
-    assert.equal(gpu.queue.unpack.add(entries.addr, 0, 1, bounce.addr, target.addr, 37), false);
+    assert.equal(
+      gpu.queue.unpack.add(entries.addr, undefined, 1, bounce.addr, target.addr, 37),
+      false,
+    );
     gpu.queue.wait(gpu.queue.launchUnpack());
     for (let chunk = 0; chunk < CHUNKS_MAX; chunk++) {
       const seen = target.read(chunk * messageBytes, messageBytes);
@@ -214,6 +238,7 @@ test('gpu unpack: pages rewritten between launches are read anew', (t) =>
     const content = new Uint8Array(bounce.buffer);
     const entries = new PinnedMemory(gpu.context, list.entries.byteLength);
     new Uint32Array(entries.buffer).set(list.entries);
+    const packed = packList(gpu, list.entries, list.fragments.length, 4096);
     const target = new DeviceMemory(gpu.context, bytes);
     for (let lap = 0; lap < GPU_ROUNDS * 5; lap++) {
       for (const { sourceOffset, targetOffset, bytes: length } of list.fragments) {
@@ -221,7 +246,7 @@ test('gpu unpack: pages rewritten between launches are read anew', (t) =>
       }
       gpu.queue.unpack.add(
         entries.deviceAddr,
-        entries.addr,
+        packed,
         list.fragments.length,
         bounce.deviceAddr,
         target.addr,
@@ -300,11 +325,13 @@ test('gpu launches: no object per launch, so the collector stays quiet', (t) =>
     const launches = GPU_ROUNDS < 10 ? 1000 : 50_000;
     const target = toDevice(gpu, new Uint8Array(4096));
     const entries = new PinnedMemory(gpu.context, 16);
-    new Uint32Array(entries.buffer).set([0, 64, 0, 0]);
+    const list = new Uint32Array(entries.buffer);
+    list.set([0, 64, 0, 0]);
+    const packed = packList(gpu, list, 1, 64);
     const run = (count: number) => {
       for (let index = 0; index < count; index++) {
-        const hostAddr = index % 2 === 0 ? entries.addr : 0;
-        gpu.queue.unpack.add(entries.deviceAddr, hostAddr, 1, target.addr, target.addr + 128, 64);
+        const carried = index % 2 === 0 ? packed : undefined;
+        gpu.queue.unpack.add(entries.deviceAddr, carried, 1, target.addr, target.addr + 128, 64);
         gpu.context.check(gpu.queue.unpack.launch(), 'cuLaunchKernel');
         if (index % 64 === 0) gpu.queue.wait(gpu.queue.completion.lastIssued);
       }

@@ -59,6 +59,7 @@ export class KernelQueue {
   private readonly outcome: PinnedMemory;
   private readonly prepared: Readonly<Record<KernelName, PreparedLaunch>>;
   private readonly graphs: readonly KernelGraph[];
+  private readonly lists: PreparedLaunch[] = [];
   /** Without them a launch that copies nothing serves as a mark. */
   private readonly hasStreamWrites: boolean;
 
@@ -71,10 +72,9 @@ export class KernelQueue {
     new Uint8Array(this.outcome.buffer).fill(0);
     this.completion = new GpuCompletion(new Int32Array(this.outcome.buffer, 0, 1));
     this.hasStreamWrites = canWriteWords(this.stream, this.outcome.deviceAddr);
-    const few = kernels.prepare('unpack_few');
     this.prepared = {
-      unpack_few: few,
-      unpack: kernels.prepare('unpack', few),
+      unpack_few: kernels.prepare('unpack_few'),
+      unpack: kernels.prepare('unpack'),
       gather: kernels.prepare('gather'),
       scatter: kernels.prepare('scatter'),
       fill: kernels.prepare('fill'),
@@ -82,7 +82,7 @@ export class KernelQueue {
       checksum: kernels.prepare('checksum'),
     };
     for (const launch of Object.values(this.prepared)) this.bindCompletion(launch);
-    const fewGraph = new KernelGraph(kernels.context, few, BLOCK_THREADS);
+    const fewGraph = new KernelGraph(kernels.context, this.prepared.unpack_few, BLOCK_THREADS);
     const listedGraph = new KernelGraph(kernels.context, this.prepared.unpack, BLOCK_THREADS);
     this.graphs = [fewGraph, listedGraph];
     this.unpack = new UnpackBatch(
@@ -94,6 +94,14 @@ export class KernelQueue {
       UNPACK_PART_BYTES,
       PART_BYTES_MIN,
     );
+  }
+
+  /** Parameters for launches that carry one packed list; they live as long as the queue. */
+  prepareList(): PreparedLaunch {
+    const launch = this.kernels.prepare('unpack_few');
+    this.bindCompletion(launch);
+    this.lists.push(launch);
+    return launch;
   }
 
   /** Launches what was added to `unpack`; returns its sequence number. */
@@ -159,7 +167,7 @@ export class KernelQueue {
   destroy(): void {
     this.stream.synchronize();
     for (const graph of this.graphs) graph.destroy();
-    for (const launch of Object.values(this.prepared)) launch.free();
+    for (const launch of [...Object.values(this.prepared), ...this.lists]) launch.free();
     this.stream.destroy();
     this.outcome.free();
     this.tally.free();

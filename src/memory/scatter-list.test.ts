@@ -6,7 +6,15 @@ import { seededRandom } from '../base/random.js';
 import { randomBytes, randomList, randomTable } from '../testing/scatter-lists.js';
 import { validateBlockTable } from './block-table.js';
 import { gatherHost, scatterHost, unpackHost } from './host-copy.js';
-import { ENTRY_PARTS, FRAGMENTS_MAX, ScatterRule } from './scatter-entry.js';
+import {
+  ENTRY_PARTS,
+  FRAGMENTS_MAX,
+  NOT_PACKED,
+  PACKED_FRAGMENTS_MAX,
+  PACKED_PARTS,
+  ScatterRule,
+} from './scatter-entry.js';
+import { checkFragments, isPackable } from './scatter-list.hot.js';
 import { readFragment, validateScatterList, writeFragment } from './scatter-list.js';
 
 function ruleOf(action: () => unknown): unknown {
@@ -36,6 +44,34 @@ test('scatter list: an entry is source u32, length u32, target u64, little-endia
   assert.equal(view.getUint32(20, true), 1448);
   assert.equal(view.getBigUint64(24, true), 0x5_0000_0007n);
   assert.deepEqual(readFragment(entries, 1), fragment);
+});
+
+test('scatter list: checked and packed in one pass, it says the same', () => {
+  fc.assert(
+    fc.property(fc.integer(), fc.integer({ min: 1, max: 600_000 }), (seed, messageBytes) => {
+      const random = seededRandom(seed);
+      const fragmentBytesMax = random.nextBetween(1, 12_000);
+      const shape = { ...LIST_SHAPE, messageBytes, fragmentBytesMax, slotBytes: 12_000 };
+      const { entries, fragments, bounceBytes } = randomList(random, shape);
+      const packed = new Uint32Array(PACKED_FRAGMENTS_MAX * PACKED_PARTS);
+      const count = fragments.length;
+      if (count > FRAGMENTS_MAX) return;
+      const longest = checkFragments(entries, count, messageBytes, bounceBytes, packed);
+      assert.equal(longest, checkFragments(entries, count, messageBytes, bounceBytes, NOT_PACKED));
+      if (!isPackable(count, longest, messageBytes)) return;
+      fragments.forEach(({ sourceOffset, bytes, targetOffset }, index) => {
+        const [source = 0, rest = 0] = packed.subarray(index * PACKED_PARTS);
+        assert.deepEqual([source, rest & 8191, rest >>> 13], [sourceOffset, bytes, targetOffset]);
+      });
+    }),
+  );
+});
+
+test('scatter list: what does not fit into a packed entry is not packable', () => {
+  assert.ok(isPackable(144, 8191, 512 * 1024));
+  assert.ok(!isPackable(145, 8191, 512 * 1024));
+  assert.ok(!isPackable(144, 8192, 512 * 1024));
+  assert.ok(!isPackable(144, 8191, 512 * 1024 + 1));
 });
 
 test('unpack: random lists give what a byte-by-byte copy gives', () => {

@@ -2,7 +2,7 @@
 // the bounce buffer go where in the message. Checked before anything is copied by it.
 
 import { TcpxError } from '../base/errors.js';
-import { ENTRY_PARTS, FRAGMENTS_MAX, ScatterRule } from './scatter-entry.js';
+import { ENTRY_PARTS, FRAGMENTS_MAX, NOT_PACKED, ScatterRule } from './scatter-entry.js';
 import { checkFragments } from './scatter-list.hot.js';
 
 const RULE_TEXTS: Readonly<Record<number, string>> = {
@@ -48,7 +48,7 @@ export function readFragment(entries: ScatterEntries, index: number): Fragment {
 /** Throws unless the list may be obeyed; gives the longest fragment's length. */
 export function validateScatterList(entries: ScatterEntries, limits: ScatterLimits): number {
   const { count, expectedBytes, bounceBytes } = limits;
-  const answer = checkFragments(entries, count, expectedBytes, bounceBytes);
+  const answer = checkFragments(entries, count, expectedBytes, bounceBytes, NOT_PACKED);
   if (answer >= 0) return answer;
   throw scatterListError(answer, limits);
 }

@@ -14,6 +14,8 @@ export const COPY_FAILED = -1;
 export interface CopyQueue {
   /** Host address of the staging memory; slots lie in it one behind the other. */
   readonly stagingAddr: number;
+  /** Whether `renew` works here; if not, nothing may refer to slots for longer than a call. */
+  readonly isRenewable: boolean;
   readonly isFailed: boolean;
   /** Why, once it has failed. */
   readonly error: TcpxError | undefined;
@@ -28,6 +30,11 @@ export interface CopyQueue {
   isIdle(): boolean;
   /** Blocks until it is idle; a device that does not answer counts as failed. */
   finish(): void;
+  /**
+   * Gives a slot other memory at its place: whoever refers to what it had keeps that as it is. No
+   * copy of the slot is under way. False: the slot cannot be used any more.
+   */
+  renew(stagingOffset: number): boolean;
 }
 
 export interface StagingShape {

@@ -20,11 +20,16 @@ export class PortVector {
   }
 
   /** Hands the first `bytes` from entry `first` on to `move`, range by range. */
-  each(first: number, bytes: number, move: (addr: number, bytes: number) => void): void {
+  each(
+    first: number,
+    bytes: number,
+    move: (addr: number, bytes: number, entryBytes: number) => void,
+  ): void {
     let left = bytes;
     for (let index = first; left > 0; index++) {
-      const part = Math.min(left, this.#bytes[index] ?? 0);
-      move(this.#addr[index] ?? 0, part);
+      const entryBytes = this.#bytes[index] ?? 0;
+      const part = Math.min(left, entryBytes);
+      move(this.#addr[index] ?? 0, part, entryBytes);
       left -= part;
     }
   }

@@ -63,6 +63,9 @@ interface Batch {
 }
 
 class SimulatedQueue implements CopyQueue {
+  readonly isRenewable = true;
+  /** Slots that were given other memory. */
+  renewals = 0;
   isFailed = false;
   error: TcpxError | undefined;
   readonly #staging: FixedMemory;
@@ -118,6 +121,11 @@ class SimulatedQueue implements CopyQueue {
 
   finish(): void {
     while (!this.isIdle());
+  }
+
+  renew(): boolean {
+    this.renewals++;
+    return true;
   }
 
   close(): void {

@@ -6,7 +6,7 @@
 import type { Random } from '../base/random.js';
 import { copyMemory, createFixedMemory, type FixedMemory } from '../memory/fixed-memory.js';
 import { destroyFixedMemory } from '../memory/fixed-memory.js';
-import { type StreamPort, WOULD_BLOCK } from '../transport/stream-port.js';
+import { type StreamPort, WOULD_BLOCK, ZERO_COPY_BYTES_MIN } from '../transport/stream-port.js';
 import { PortVector } from './port-vector.js';
 
 const ECONNRESET = 104;
@@ -21,6 +21,15 @@ export interface LinkOptions {
   readonly stallChance?: number;
   /** What fits in flight. */
   readonly pipeBytes?: number;
+  /** Held ranges are read from where they lie when the other end takes them, not before. */
+  readonly isByReference?: boolean;
+}
+
+/** Bytes in flight that are still their owner's. */
+interface Reference {
+  readonly addr: number;
+  readonly position: number;
+  readonly bytes: number;
 }
 
 /** One direction. Bytes lie at their stream offset modulo the size of the memory. */
@@ -35,6 +44,7 @@ class VirtualPipe {
   isEnded = false;
   /** Stream offset of a byte to invert on its way, −1 for none. */
   flipAt = -1;
+  #references: Reference[] = [];
 
   constructor(options: LinkOptions) {
     this.#options = options;
@@ -55,7 +65,8 @@ class VirtualPipe {
     return this.#bytes - (this.sentBytes - this.receivedBytes);
   }
 
-  push(addr: number, bytes: number): void {
+  push(addr: number, bytes: number, isReferred = false): void {
+    if (isReferred) this.#references.push({ addr, position: this.sentBytes, bytes });
     this.#span(this.sentBytes, bytes, (at, offset, count) => {
       copyMemory(this.#memory.addr + at, addr + offset, count);
     });
@@ -68,10 +79,30 @@ class VirtualPipe {
   }
 
   pull(addr: number, bytes: number): void {
+    const end = this.receivedBytes + bytes;
+    this.#references = this.#references.filter((one) => !this.#fetch(one, end));
     this.#span(this.receivedBytes, bytes, (at, offset, count) => {
       copyMemory(addr + offset, this.#memory.addr + at, count);
     });
     this.receivedBytes += bytes;
+  }
+
+  /** From here on the owners may change what lies below: as pages that were replaced. */
+  keepReferred(): void {
+    for (const one of this.#references) this.#fetch(one, this.sentBytes);
+    this.#references = [];
+  }
+
+  // What lies there now, for the bytes that are taken next; true when all of them were.
+  #fetch({ addr, position, bytes }: Reference, end: number): boolean {
+    const from = Math.max(position, this.receivedBytes);
+    const to = Math.min(position + bytes, end);
+    if (to > from) {
+      this.#span(from, to - from, (at, offset, count) => {
+        copyMemory(this.#memory.addr + at, addr + from - position + offset, count);
+      });
+    }
+    return position + bytes <= end;
   }
 
   /** A copy of what is in flight. */
@@ -102,6 +133,7 @@ class VirtualPipe {
 
 class VirtualPort implements StreamPort {
   readonly fd = -1;
+  readonly isByReference: boolean;
   readonly #out: VirtualPipe;
   readonly #in: VirtualPipe;
   readonly #sends = new PortVector();
@@ -113,7 +145,8 @@ class VirtualPort implements StreamPort {
   heldBytes = 0;
   unheldBytes = 0;
 
-  constructor(out: VirtualPipe, into: VirtualPipe) {
+  constructor(out: VirtualPipe, into: VirtualPipe, isByReference: boolean) {
+    this.isByReference = isByReference;
     this.#out = out;
     this.#in = into;
   }
@@ -129,7 +162,10 @@ class VirtualPort implements StreamPort {
     if (bytes === 0) return WOULD_BLOCK;
     if (isHeld) this.heldBytes += bytes;
     else this.unheldBytes += bytes;
-    this.#sends.each(first, bytes, (addr, part) => this.#out.push(addr, part));
+    this.#sends.each(first, bytes, (addr, part, whole) => {
+      const isReferred = isHeld && this.isByReference && whole >= ZERO_COPY_BYTES_MIN;
+      this.#out.push(addr, part, isReferred);
+    });
     return bytes;
   }
 
@@ -161,6 +197,7 @@ class VirtualPort implements StreamPort {
 
   close(): void {
     this.isClosed = true;
+    this.#out.keepReferred();
     this.#out.isEnded = true;
   }
 }
@@ -175,7 +212,9 @@ export interface VirtualLink {
 export function createVirtualLink(options: LinkOptions): VirtualLink {
   const toB = new VirtualPipe(options);
   const toA = new VirtualPipe(options);
-  return { a: new VirtualPort(toB, toA), b: new VirtualPort(toA, toB), toB, toA };
+  const isByReference = options.isByReference ?? false;
+  const a = new VirtualPort(toB, toA, isByReference);
+  return { a, b: new VirtualPort(toA, toB, isByReference), toB, toA };
 }
 
 export function destroyVirtualLink(link: VirtualLink): void {

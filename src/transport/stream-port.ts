@@ -29,6 +29,8 @@ export const ZERO_COPY_FALLBACKS = 3;
 export interface StreamPort {
   /** Descriptor for readiness, or −1 where there is none. */
   readonly fd: number;
+  /** Whether held ranges may leave by reference, and so must be kept until they are confirmed. */
+  readonly isByReference: boolean;
   setSend(index: number, addr: number, bytes: number): void;
   /**
    * Sends entries `first` … `count` − 1: bytes taken, or −errno. `isHeld`: ranges of at least
@@ -41,6 +43,11 @@ export interface StreamPort {
   setReceive(index: number, addr: number, bytes: number): void;
   /** Fills entries 0 … `count` − 1: bytes received, 0 at the end of the stream, or −errno. */
   receive(count: number): number;
+  /**
+   * The descriptor is to become readable from this many bytes on, or when the stream ends; fewer
+   * may lie there meanwhile. Absent where the kernel is not asked.
+   */
+  wakeAt?(bytes: number): void;
   /** Bytes that were sent and that the peer's kernel has not confirmed. */
   queuedBytes(): number;
   /** Whether what was sent stays without any answer of the peer's kernel: the path is cut. */

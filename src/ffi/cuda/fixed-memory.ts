@@ -10,7 +10,8 @@ const TWO_32 = 2 ** 32;
 export class FixedMemory {
   readonly addr: number;
   readonly bytes: number;
-  private readonly parts: Uint32Array;
+  /** All of it, in 32-bit parts. */
+  readonly parts: Uint32Array;
   private readonly octets: Uint8Array;
   private readonly pointer: unknown;
 

@@ -75,9 +75,13 @@ export class GpuQueue {
     );
   }
 
-  /** The same launch, cheaper for the CPU, without overlap; parameters are copied as above. */
-  launchGraph(graph: KernelGraph, gridBlocks: number): number {
+  /**
+   * The same launch, cheaper for the CPU, without overlap; parameters are copied as above.
+   * `prepared` is of the graph's kernel.
+   */
+  launchGraph(graph: KernelGraph, prepared: PreparedLaunch, gridBlocks: number): number {
     graph.nodeParams.setUint32(NodeParamsLayout.gridX, gridBlocks);
+    graph.nodeParams.setUint64(NodeParamsLayout.parameters, prepared.parametersAddr);
     const result = this.functions.cuGraphExecKernelNodeSetParams(
       graph.execHandle,
       graph.nodeHandle,

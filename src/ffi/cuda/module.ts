@@ -56,42 +56,32 @@ export const LaunchConfigLayout = {
 /** The launch may begin while the one before it in the stream still runs; its kernel waits. */
 const PROGRAMMATIC_STREAM_SERIALIZATION = 6;
 
-export interface LaunchOptions {
-  /** The kernel waits for the work before it by itself (awaitEarlierWork in kernels/). */
-  readonly mayOverlap?: boolean;
-  /** Use the end of another launch's parameter block, which outlives this one. */
-  readonly endOf?: PreparedLaunch;
-}
-
 export class PreparedLaunch {
   readonly functionHandle: number;
   /** Address of the pointer array that cuLaunchKernel takes. */
   readonly parametersAddr: number;
   /** The kernel's parameter structure; fill it before each launch. */
   readonly parameters: FixedMemory;
+  /** The kernel waits for the work before it by itself (awaitEarlierWork in kernels/). */
   readonly mayOverlap: boolean;
   /** What cuLaunchKernelEx takes; grid, block and stream are filled in at each launch. */
   readonly config: FixedMemory;
   private readonly pointers: FixedMemory;
-  private readonly ownsParameters: boolean;
 
-  constructor(functionHandle: number, parameterBytes: number, options: LaunchOptions = {}) {
+  constructor(functionHandle: number, parameterBytes: number, mayOverlap = false) {
     assert(functionHandle !== 0, 'a launch has a function');
     this.functionHandle = functionHandle;
-    this.ownsParameters = options.endOf === undefined;
-    this.parameters = options.endOf?.parameters ?? new FixedMemory(parameterBytes);
+    this.parameters = new FixedMemory(parameterBytes);
     this.pointers = new FixedMemory(POINTER_BYTES);
-    const offset = this.parameters.bytes - parameterBytes;
-    assert(offset >= 0, 'a shared parameter block has room for both');
-    this.pointers.setUint64(0, this.parameters.addr + offset);
+    this.pointers.setUint64(0, this.parameters.addr);
     this.parametersAddr = this.pointers.addr;
-    this.mayOverlap = options.mayOverlap === true;
+    this.mayOverlap = mayOverlap;
     this.config = makeConfig();
   }
 
   /** Returns the blocks; no launch may follow. */
   free(): void {
-    if (this.ownsParameters) this.parameters.free();
+    this.parameters.free();
     this.pointers.free();
     this.config.free();
   }

@@ -14,6 +14,7 @@ import {
 const PROT_READ_WRITE = 3;
 const MAP_SHARED = 0x01;
 const MAP_PRIVATE = 0x02;
+const MAP_FIXED = 0x10;
 const MAP_ANONYMOUS = 0x20;
 /** Exists on x86-64 alone. */
 const MAP_32BIT = process.arch === 'x64' ? 0x40 : 0;
@@ -21,6 +22,7 @@ const MAP_NORESERVE = 0x4000;
 const MAP_POPULATE = 0x8000;
 const MAP_HUGETLB = 0x40000;
 const MFD_CLOEXEC = 1;
+const MADV_DONTFORK = 10;
 const MADV_HUGEPAGE = 14;
 
 const mmapC = bindFunction<
@@ -107,6 +109,24 @@ export function unmapMemory(mapping: Mapping): void {
 /** Asks for transparent huge pages; false where the kernel declines. */
 export function adviseHugePages(mapping: Mapping): boolean {
   return madviseC(mapping.addr, mapping.bytes, MADV_HUGEPAGE) === 0;
+}
+
+/** A child process does not get these pages; without, a fork could move them away from a device. */
+export function keepFromChildren(mapping: Mapping): void {
+  const result = resultOrErrno(madviseC(mapping.addr, mapping.bytes, MADV_DONTFORK));
+  checkCall('madvise', `${mapping.bytes} bytes`, result);
+}
+
+/**
+ * Puts fresh pages at the place of a private mapping's. Who refers to the old ones (a pipe, a
+ * socket) keeps them as they are. False where the kernel has none; the place is lost then.
+ */
+export function renewPages(range: Mapping): boolean {
+  const flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_POPULATE;
+  const addr = mmapC(range.addr, range.bytes, PROT_READ_WRITE, flags, -1, 0);
+  if (typeof addr === 'bigint') return false;
+  keepFromChildren(range);
+  return true;
 }
 
 /** An anonymous file in memory, for sharing between processes. */

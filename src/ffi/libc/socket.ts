@@ -27,6 +27,7 @@ const SO_ERROR = 4;
 export const SO_SNDBUF = 7;
 export const SO_RCVBUF = 8;
 export const SO_KEEPALIVE = 9;
+export const SO_RCVLOWAT = 18;
 export const SO_LINGER = 13;
 export const SO_BINDTODEVICE = 25;
 export const SO_ZEROCOPY = 60;

@@ -22,6 +22,7 @@ export interface IoRules {
 
 export class SimPort implements StreamPort {
   readonly fd: number;
+  readonly isByReference = false;
   readonly connection: SimConnection;
   readonly out: SimPipe;
   readonly into: SimPipe;

@@ -26,6 +26,7 @@ const DRAINS_MAX = 16;
 
 export class ShmPort implements PolledPort, Bell {
   readonly isPolled = true;
+  readonly isByReference = false;
   readonly fd: number;
   readonly #link: ShmLink;
   readonly #out: RingEnd;

@@ -5,6 +5,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ECONNRESET } from '../../ffi/libc/errno.js';
 import { closeFd } from '../../ffi/libc/file-descriptor.js';
+import { renewPages } from '../../ffi/libc/mapping.js';
 import { SO_SNDBUF, SO_ZEROCOPY, SOL_SOCKET, setSocketNumber } from '../../ffi/libc/socket.js';
 import { createFixedMemory, destroyFixedMemory } from '../../memory/fixed-memory.js';
 import { openLoopbackPair } from '../../testing/loopback-pair.js';
@@ -156,6 +157,18 @@ test('splice: what is sent is what the pages hold when the peer takes them', () 
   scene.payload.uint8.fill(0xee, 0, PAYLOAD_BYTES);
   while (scene.gotBytes < PAYLOAD_BYTES) scene.receiveSome();
   assert.ok(scene.target.uint8.subarray(0, PAYLOAD_BYTES).every((byte) => byte === 0xee));
+  scene.destroy();
+});
+
+test('splice: pages that were replaced under their range arrive as they were sent', () => {
+  const scene = new Scene('splice', 0);
+  scene.sender.setSend(0, scene.payload.addr, PAYLOAD_BYTES);
+  assert.equal(scene.sender.send(0, 1, true), PAYLOAD_BYTES);
+  const { addr, bytes } = scene.payload;
+  assert.ok(renewPages({ addr, bytes }));
+  scene.payload.uint8.fill(0xee);
+  while (scene.gotBytes < PAYLOAD_BYTES) scene.receiveSome();
+  assert.equal(findMismatch(scene.target.uint8.subarray(0, PAYLOAD_BYTES), 0, 2), -1);
   scene.destroy();
 });
 

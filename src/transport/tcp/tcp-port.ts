@@ -9,7 +9,13 @@ import {
   shortenIov,
 } from '../../ffi/libc/message.hot.js';
 import { createIovTable, destroyIovTable, type IovTable } from '../../ffi/libc/message.js';
-import { abortOnClose, unconfirmedBytes } from '../../ffi/libc/socket.js';
+import {
+  abortOnClose,
+  SO_RCVLOWAT,
+  SOL_SOCKET,
+  trySetSocketNumber,
+  unconfirmedBytes,
+} from '../../ffi/libc/socket.js';
 import { readTcpInfo } from '../../ffi/libc/tcp-info.js';
 import { type SendBy, type StreamPort, ZERO_COPY_FALLBACKS } from '../stream-port.js';
 import { sendSpliced } from './splice-send.hot.js';
@@ -19,6 +25,7 @@ import { ZeroCopyState } from './zero-copy-state.js';
 
 export class TcpPort implements StreamPort {
   readonly fd: number;
+  readonly isByReference: boolean;
   readonly #sendTable: IovTable;
   readonly #receiveTable: IovTable;
   readonly #zeroCopy: ZeroCopyState | undefined;
@@ -34,6 +41,7 @@ export class TcpPort implements StreamPort {
     const table = this.#sendTable;
     this.#zeroCopy = sendBy === 'zerocopy' ? new ZeroCopyState(fd, table, counters) : undefined;
     this.#splice = sendBy === 'splice' ? openSplice(fd, table, counters) : undefined;
+    this.isByReference = this.#zeroCopy !== undefined || this.#splice !== undefined;
     if (sendBy === 'splice' && this.#splice === undefined) {
       counters[ZERO_COPY_FALLBACKS] = (counters[ZERO_COPY_FALLBACKS] ?? 0) + 1;
     }
@@ -69,6 +77,11 @@ export class TcpPort implements StreamPort {
     // One range needs no vector: a call that finds nothing is what a poll mostly costs.
     if (count === 1) return receiveInto(this.fd, this.#firstAddr, this.#firstBytes);
     return receiveVector(this.fd, this.#receiveTable, 0, count);
+  }
+
+  // A kernel that refuses wakes for every packet, which is only slower.
+  wakeAt(bytes: number): void {
+    trySetSocketNumber(this.fd, SOL_SOCKET, SO_RCVLOWAT, bytes);
   }
 
   queuedBytes(): number {

@@ -2,7 +2,7 @@
 // is started and becomes done later; the loop asks, and never waits. The processor is done at once.
 
 import { copyMemory, type Mapping, mapMemory, unmapMemory } from '../../ffi/libc/mapping.js';
-import { ENTRY_PARTS } from '../../memory/scatter-entry.js';
+import { ENTRY_PARTS, NOT_PACKED } from '../../memory/scatter-entry.js';
 import type { ChunkFacts } from './guarded-plugin.js';
 import type { HostOptions } from './host-message.js';
 import type { HostRegion } from './host-region.js';
@@ -17,6 +17,8 @@ export type UnpackKind = HostOptions['unpack'];
 export interface ChunkMover {
   /** The copy's number, for isDone. */
   copy(targetAddr: number, sourceAddr: number, bytes: number): number;
+  /** Where a list of the slot that is unpacked here next is packed while it is checked. */
+  packedOf(slot: UnpackSlot): Uint32Array;
   /** Gathers the fragments of a checked list into the chunk's place in its region. */
   unpack(
     slot: UnpackSlot,
@@ -46,6 +48,10 @@ export class CpuMover implements ChunkMover {
   copy(targetAddr: number, sourceAddr: number, bytes: number): number {
     copyMemory(targetAddr, sourceAddr, bytes);
     return DONE_AT_ONCE;
+  }
+
+  packedOf(): Uint32Array {
+    return NOT_PACKED;
   }
 
   unpack(

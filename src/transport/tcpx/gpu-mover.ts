@@ -4,10 +4,12 @@
 
 import { TcpxError } from '../../base/errors.js';
 import { CudaResult, cudaError } from '../../ffi/cuda/driver.js';
+import type { PreparedLaunch } from '../../ffi/cuda/module.js';
 import { PinnedMemory } from '../../ffi/cuda/pinned-memory.js';
 import type { GpuKernels } from '../../memory/gpu-kernels.js';
 import { KernelQueue } from '../../memory/kernel-queue.js';
-import { ENTRY_PARTS } from '../../memory/scatter-entry.js';
+import { ENTRY_PARTS, NOT_PACKED } from '../../memory/scatter-entry.js';
+import { isPackable } from '../../memory/scatter-list.hot.js';
 import { type ChunkMover, DONE_AT_ONCE, type UnpackKind } from './chunk-mover.js';
 import type { ChunkFacts } from './guarded-plugin.js';
 import type { HostRegion } from './host-region.js';
@@ -22,6 +24,7 @@ export class GpuMover implements ChunkMover {
   readonly #queue: KernelQueue;
   readonly #kind: UnpackKind;
   readonly #chunkBytes: number;
+  readonly #lists = new Map<UnpackSlot, PreparedLaunch>();
   #staging: PinnedMemory | undefined;
   /** Copies in the stream that no number stands behind yet. */
   #hasCopies = false;
@@ -46,6 +49,15 @@ export class GpuMover implements ChunkMover {
     return this.#nextNumber;
   }
 
+  packedOf(slot: UnpackSlot): Uint32Array {
+    if (this.#kind !== 'kernel') return NOT_PACKED;
+    const known = this.#lists.get(slot);
+    if (known !== undefined) return known.parameters.parts;
+    const made = this.#queue.prepareList();
+    this.#lists.set(slot, made);
+    return made.parameters.parts;
+  }
+
   unpack(
     slot: UnpackSlot,
     count: number,
@@ -57,9 +69,11 @@ export class GpuMover implements ChunkMover {
     const targetAddr = region.deviceAddr + chunk.offset;
     if (this.#kind !== 'kernel') return this.#copyFragments(slot, count, targetAddr, chunk.bytes);
     if (this.#hasCopies || this.#queue.unpack.isFull) this.flush();
-    const { entriesAddr, entriesHostAddr, bounceAddr } = slot;
+    const { entriesAddr, bounceAddr } = slot;
+    const isPacked = isPackable(count, longestBytes, chunk.bytes);
+    const packed = isPacked ? this.#lists.get(slot) : undefined;
     const { unpack } = this.#queue;
-    unpack.add(entriesAddr, entriesHostAddr, count, bounceAddr, targetAddr, longestBytes);
+    unpack.add(entriesAddr, packed, count, bounceAddr, targetAddr, longestBytes);
     this.#hasUnpacks = true;
     if (region.isRailMemory) return this.#nextNumber;
     // The kernel's own number covers its GPU; for memory beyond it the next one is written when

@@ -174,7 +174,9 @@ export class ReceiveChannel {
     assert(slot !== undefined, 'as many slots as requests');
     const count = this.#unpack.count(position % CHUNKS_MAX);
     const bounceBytes = this.#surroundings.bounceBytes();
-    const longest = checkFragments(slot.entries, count, chunk.bytes, bounceBytes);
+    const mover = gpu?.into ?? cpu;
+    const packed = mover.packedOf(slot);
+    const longest = checkFragments(slot.entries, count, chunk.bytes, bounceBytes, packed);
     if (longest < 0) {
       throw scatterListError(longest, { count, expectedBytes: chunk.bytes, bounceBytes });
     }
@@ -182,7 +184,7 @@ export class ReceiveChannel {
     this.#fragments[position % this.#line.window.limit] = count;
     if (region === undefined) return DONE_AT_ONCE;
     if (this.#pieceCount(position) > 0) return this.#scatterFragments(position, slot, count);
-    return (gpu?.into ?? cpu).unpack(slot, count, longest, region, chunk);
+    return mover.unpack(slot, count, longest, region, chunk);
   }
 
   #pieceCount(position: number): number {

@@ -31,7 +31,6 @@ export const cpuReader: HandleReader = {
 /** The list of one receive, as both sides see it. */
 export interface UnpackSlot {
   readonly entries: ScatterEntries;
-  readonly entriesHostAddr: number;
   readonly entriesAddr: number;
   readonly bounceAddr: number;
 }
@@ -51,7 +50,6 @@ export class UnpackQueue {
     const meta = viewMemory(hostAddr, META_BYTES);
     this.slots = Array.from({ length: CHUNKS_MAX }, (_, slot) => ({
       entries: new Uint32Array(meta, slot * SLOT_BYTES, SLOT_BYTES / 4),
-      entriesHostAddr: hostAddr + slot * SLOT_BYTES,
       entriesAddr: metaAddr + slot * SLOT_BYTES,
       bounceAddr,
     }));

@@ -1,0 +1,87 @@
+// Host memory that the GPU copies to and sockets send from by reference. Memory of the driver's own
+// (cuMemHostAlloc) has no pages that the kernel would refer to, so these are ordinary pages which
+// are registered with the driver, slot by slot: a slot that somebody may still refer to gets other
+// pages at the same address, and what was sent from it stays what it was.
+
+import {
+  adviseHugePages,
+  keepFromChildren,
+  mapMemory,
+  type Mapping,
+  renewPages,
+  unmapMemory,
+} from '../libc/mapping.js';
+import { TcpxError } from '../../base/errors.js';
+import type { GpuContext } from './context.js';
+import { PinnedMemory, RegisteredMemory } from './pinned-memory.js';
+
+export class StagingMemory {
+  readonly addr: number;
+  /** The same number: only then does a slot keep its place when it is registered anew. */
+  readonly deviceAddr: number;
+  readonly bytes: number;
+  private readonly context: GpuContext;
+  private readonly mapping: Mapping;
+  private readonly slotBytes: number;
+  /** By slot; undefined where a renewal failed. */
+  private readonly slots: (RegisteredMemory | undefined)[] = [];
+
+  constructor(context: GpuContext, slotBytes: number, slotCount: number) {
+    this.context = context;
+    this.slotBytes = slotBytes;
+    this.mapping = mapMemory(slotBytes * slotCount);
+    this.addr = this.mapping.addr;
+    this.deviceAddr = this.addr;
+    this.bytes = this.mapping.bytes;
+    try {
+      keepFromChildren(this.mapping);
+      // Fewer, larger pages are cheaper to refer to; the driver touches them when it pins them.
+      adviseHugePages(this.mapping);
+      for (let slot = 0; slot < slotCount; slot++) this.slots.push(this.register(slot));
+    } catch (error) {
+      this.free();
+      throw error;
+    }
+  }
+
+  /** Fresh pages for the slot at this offset; false when it is lost. */
+  renew(offset: number): boolean {
+    const slot = offset / this.slotBytes;
+    const range = { addr: this.addr + offset, bytes: this.slotBytes };
+    try {
+      this.slots[slot]?.release();
+      this.slots[slot] = undefined;
+      if (!renewPages(range)) return false;
+      this.slots[slot] = this.register(slot);
+    } catch {
+      return false;
+    }
+    return true;
+  }
+
+  free(): void {
+    for (const slot of this.slots.splice(0)) slot?.release();
+    unmapMemory(this.mapping);
+  }
+
+  private register(slot: number): RegisteredMemory {
+    const addr = this.addr + slot * this.slotBytes;
+    const registered = new RegisteredMemory(this.context, addr, this.slotBytes);
+    if (registered.deviceAddr === addr) return registered;
+    registered.release();
+    throw new TcpxError('ERR_CAP_GPU', 'the GPU sees registered memory at another address');
+  }
+}
+
+/** Renewable memory where the GPU and the host allow it, the driver's own otherwise. */
+export function openStagingMemory(
+  context: GpuContext,
+  slotBytes: number,
+  slotCount: number,
+): StagingMemory | PinnedMemory {
+  try {
+    return new StagingMemory(context, slotBytes, slotCount);
+  } catch {
+    return new PinnedMemory(context, slotBytes * slotCount);
+  }
+}

@@ -1,0 +1,90 @@
+// Against the real kernel: a socket that is told to wake for bulk says nothing of less, and is
+// never left with bytes that nobody hears of.
+
+import assert from 'node:assert/strict';
+import { test, type TestContext } from 'node:test';
+import { closeFd, createEventFd } from '../../ffi/libc/file-descriptor.js';
+import { createFixedMemory, destroyFixedMemory } from '../../memory/fixed-memory.js';
+import { openLoopbackPair } from '../../testing/loopback-pair.js';
+import { ZERO_COPY_COUNTERS } from '../stream-port.js';
+import { Readiness, type Ready } from './readiness.js';
+import { TcpPort } from './tcp-port.js';
+
+const WAKE_BYTES = 100_000;
+const WAIT_MS = 50;
+
+class Watch implements Ready {
+  readonly sender: TcpPort;
+  readonly receiver: TcpPort;
+  readonly #readiness = new Readiness(createEventFd());
+  readonly #memory = createFixedMemory(2 * WAKE_BYTES);
+  #isReadable = false;
+  #isLast = false;
+
+  constructor(t: TestContext) {
+    const pair = openLoopbackPair();
+    this.sender = new TcpPort(pair.clientFd, 'copy', new Float64Array(ZERO_COPY_COUNTERS));
+    this.receiver = new TcpPort(pair.serverFd, 'copy', new Float64Array(ZERO_COPY_COUNTERS));
+    this.#readiness.add(this.receiver.fd, 1);
+    this.#readiness.wait(0, this);
+    t.after(() => {
+      this.receiver.close(true);
+      this.#readiness.close();
+      closeFd(this.#readiness.doorbellFd);
+      destroyFixedMemory(this.#memory);
+    });
+  }
+
+  onReadable(_tag: number, isLast: boolean): void {
+    this.#isReadable = true;
+    if (isLast) this.#isLast = true;
+  }
+
+  onWritable(): void {
+    // Always.
+  }
+
+  onNested(): void {
+    // Nothing is nested.
+  }
+
+  send(bytes: number): void {
+    this.sender.setSend(0, this.#memory.addr, bytes);
+    assert.equal(this.sender.send(0, 1, false), bytes);
+  }
+
+  hears(): string {
+    this.#isReadable = false;
+    this.#readiness.wait(WAIT_MS, this);
+    if (this.#isLast) return 'the end';
+    return this.#isReadable ? 'bytes' : 'nothing';
+  }
+}
+
+test('wakeAt: fewer bytes are not told of, the one that makes them enough is', (t) => {
+  const watch = new Watch(t);
+  watch.receiver.wakeAt(WAKE_BYTES);
+  watch.send(WAKE_BYTES / 2);
+  assert.equal(watch.hears(), 'nothing');
+  watch.send(WAKE_BYTES / 2);
+  assert.equal(watch.hears(), 'bytes');
+  watch.sender.close(true);
+});
+
+test('wakeAt: bytes that are already enough are told of at once', (t) => {
+  const watch = new Watch(t);
+  watch.receiver.wakeAt(WAKE_BYTES);
+  watch.send(WAKE_BYTES / 2);
+  assert.equal(watch.hears(), 'nothing');
+  watch.receiver.wakeAt(1);
+  assert.equal(watch.hears(), 'bytes');
+  watch.sender.close(true);
+});
+
+test('wakeAt: the end of the stream is told of, however little came before it', (t) => {
+  const watch = new Watch(t);
+  watch.receiver.wakeAt(WAKE_BYTES);
+  watch.send(10);
+  watch.sender.close(false);
+  assert.equal(watch.hears(), 'the end');
+});
