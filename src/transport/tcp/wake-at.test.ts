@@ -18,8 +18,7 @@ class Watch implements Ready {
   readonly receiver: TcpPort;
   readonly #readiness = new Readiness(createEventFd());
   readonly #memory = createFixedMemory(2 * WAKE_BYTES);
-  #isReadable = false;
-  #isLast = false;
+  #heard = 'nothing';
 
   constructor(t: TestContext) {
     const pair = openLoopbackPair();
@@ -36,8 +35,7 @@ class Watch implements Ready {
   }
 
   onReadable(_tag: number, isLast: boolean): void {
-    this.#isReadable = true;
-    if (isLast) this.#isLast = true;
+    this.#heard = isLast ? 'the end' : 'bytes';
   }
 
   onWritable(): void {
@@ -54,10 +52,9 @@ class Watch implements Ready {
   }
 
   hears(): string {
-    this.#isReadable = false;
+    this.#heard = 'nothing';
     this.#readiness.wait(WAIT_MS, this);
-    if (this.#isLast) return 'the end';
-    return this.#isReadable ? 'bytes' : 'nothing';
+    return this.#heard;
   }
 }
 
