@@ -58,7 +58,7 @@ function compile(compiler: string, words: readonly string[]): void {
   if (result.error !== undefined) {
     throw new TcpxError(
       'ERR_CAP_MISSING_TOOL',
-      `${compiler}: not found; the native parts (plugin emulator, logger) need a C compiler ` +
+      `${compiler}: not found; the native parts (emulator, logger, unpack) need a C compiler ` +
         '(Debian: apt install gcc libc6-dev), or CC names one',
     );
   }

@@ -42,5 +42,6 @@ export function nativeTargets(paths: readonly string[]): NativeTarget[] {
     target('libfake-cuda.so', inFake, SHARED),
     target('nccl-check', ['native/emulator/nccl-check.c'], []),
     target('libtcpx-logger.so', ['native/logger/logger.c'], [...SHARED, ...HIDDEN]),
+    target('libtcpx-unpack.so', ['native/unpack/unpack.c'], [...SHARED, ...HIDDEN]),
   ];
 }

@@ -1,7 +1,7 @@
-// Host memory that the GPU copies to and sockets send from by reference. Memory of the driver's own
-// (cuMemHostAlloc) has no pages that the kernel would refer to, so these are ordinary pages which
-// are registered with the driver, slot by slot: a slot that somebody may still refer to gets other
-// pages at the same address, and what was sent from it stays what it was.
+// Host memory that the GPU copies to and sockets send from by reference. Ordinary pages, registered
+// with the driver slot by slot, because a slot that somebody may still refer to gets other pages at
+// the same address, and what was sent from it stays what it was. The driver's own memory
+// (cuMemHostAlloc) cannot be given other pages.
 
 import {
   adviseHugePages,

@@ -2,6 +2,7 @@
 // is started and becomes done later; the loop asks, and never waits. The processor is done at once.
 
 import { copyMemory, type Mapping, mapMemory, unmapMemory } from '../../ffi/libc/mapping.js';
+import type { UnpackCall } from '../../ffi/unpack-library.js';
 import { ENTRY_PARTS, NOT_PACKED } from '../../memory/scatter-entry.js';
 import type { ChunkFacts } from './guarded-plugin.js';
 import type { HostOptions } from './host-message.js';
@@ -38,11 +39,14 @@ export interface ChunkMover {
 export class CpuMover implements ChunkMover {
   readonly #kind: UnpackKind;
   readonly #chunkBytes: number;
+  readonly #unpackNative: UnpackCall | undefined;
   #staging: Mapping | undefined;
 
-  constructor(kind: UnpackKind, chunkBytes: number) {
+  /** Without `unpackNative` the fragments are copied one by one. */
+  constructor(kind: UnpackKind, chunkBytes: number, unpackNative: UnpackCall | undefined) {
     this.#kind = kind;
     this.#chunkBytes = chunkBytes;
+    this.#unpackNative = kind === 'kernel' ? unpackNative : undefined;
   }
 
   copy(targetAddr: number, sourceAddr: number, bytes: number): number {
@@ -62,8 +66,13 @@ export class CpuMover implements ChunkMover {
     chunk: ChunkFacts,
   ): number {
     if (this.#kind === 'none') return DONE_AT_ONCE;
-    const { entries, bounceAddr } = slot;
+    const { entries, entriesAddr, bounceAddr } = slot;
     const targetAddr = region.addr + chunk.offset;
+    if (this.#unpackNative !== undefined) {
+      // The processor unpacks where there is no GPU: all addresses are its own.
+      this.#unpackNative(entriesAddr, count, bounceAddr, targetAddr);
+      return DONE_AT_ONCE;
+    }
     const to = this.#kind === 'host' ? this.#stagingAddr() : targetAddr;
     for (let at = 0; at < count * ENTRY_PARTS; at += ENTRY_PARTS) {
       // The offset in the message lies below the message's length: the high word is 0.

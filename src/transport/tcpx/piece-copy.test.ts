@@ -55,7 +55,7 @@ test('pieces: gathered at one end and scattered at the other, by any fragments',
         pieces.push(rowsOf([7, 7, 7], 1), 0, 3);
         pieces.release(3);
         const at = pieces.push(rowsOf(bytes, gap), 0, bytes.length);
-        const copier = new PieceCopier(pieces, new CpuMover('kernel', 4096), addressOf);
+        const copier = new PieceCopier(pieces, new CpuMover('kernel', 4096, undefined), addressOf);
         for (let index = 0; index < REGION_BYTES; index++) {
           first[index] = index * 7;
           second[index] = index * 13 + 5;

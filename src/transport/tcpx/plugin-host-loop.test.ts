@@ -116,7 +116,7 @@ function openLoop() {
       options: OPTIONS,
       float64: link.memory.float64,
       pointerType: POINTER_HOST,
-      cpu: new CpuMover('none', CHUNK_BYTES),
+      cpu: new CpuMover('none', CHUNK_BYTES, undefined),
       gpu: undefined,
       bounceBytes: () => 0,
     },

@@ -11,6 +11,7 @@ import { emulatorFacts } from '../../ffi/nccl-net/emulator-facts.js';
 import { NetPlugin, POINTER_CUDA, POINTER_HOST } from '../../ffi/nccl-net/net-plugin.js';
 import { openPluginLogger } from '../../ffi/nccl-net/plugin-logger.js';
 import type { DeviceProperties } from '../../ffi/nccl-net/properties.js';
+import { openUnpackLibrary } from '../../ffi/unpack-library.js';
 import { CallTrace } from './call-trace.js';
 import { CpuMover } from './chunk-mover.js';
 import { GpuSide } from './gpu-side.js';
@@ -55,7 +56,7 @@ function runHost(options: HostOptions, link: SharedLink): void {
       options,
       float64: link.memory.float64,
       pointerType: options.isHostRecv ? POINTER_HOST : POINTER_CUDA,
-      cpu: new CpuMover(options.unpack, options.chunkBytes),
+      cpu: new CpuMover(options.unpack, options.chunkBytes, openUnpackLibrary()),
       gpu,
       bounceBytes: () => {
         const pages = emulator?.pages(options.gpu) ?? 0;
