@@ -2,7 +2,9 @@
 // copy, in its place in the stream, and so does everything after it.
 
 import assert from 'node:assert/strict';
-import { openSync } from 'node:fs';
+import { mkdtempSync, openSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { closeFd, createPipe, growPipe } from '../../ffi/libc/file-descriptor.js';
 import { receiveInto, setIov, shortenIov } from '../../ffi/libc/message.hot.js';
@@ -14,6 +16,7 @@ import { fillPattern, findMismatch } from '../../testing/pattern.js';
 import { WOULD_BLOCK, ZERO_COPY_COUNTERS } from '../stream-port.js';
 import { sendSpliced } from './splice-send.hot.js';
 import { SpliceState } from './splice-state.js';
+import { TcpPort } from './tcp-port.js';
 
 const ENTRY_BYTES = 150_000;
 const ENTRIES = 6;
@@ -76,4 +79,21 @@ test('splice: refused with bytes left in the pipe, they are sent once and in ord
   const [sends, zeroCopied, copied, fallbacks] = seen.counters;
   assert.deepEqual([zeroCopied, copied, fallbacks], [sends, 0, 1]);
   assert.ok(seen.isRefused);
+});
+
+test('splice: a port that was refused refers to nothing any more', (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'splice-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  // The kernel splices into no file that is open for appending.
+  const fd = openSync(join(folder, 'appended'), 'a');
+  const counters = new Float64Array(ZERO_COPY_COUNTERS);
+  const port = new TcpPort(fd, 'splice', counters);
+  assert.ok(port.isByReference);
+  const source = createFixedMemory(ENTRY_BYTES);
+  port.setSend(0, source.addr, ENTRY_BYTES);
+  assert.ok(port.send(0, 1, true) < 0, 'a file takes no message either');
+  assert.deepEqual([...counters], [0, 0, 0, 1]);
+  assert.equal(port.isByReference, false);
+  closeFd(fd);
+  destroyFixedMemory(source);
 });

@@ -25,7 +25,6 @@ import { ZeroCopyState } from './zero-copy-state.js';
 
 export class TcpPort implements StreamPort {
   readonly fd: number;
-  readonly isByReference: boolean;
   readonly #sendTable: IovTable;
   readonly #receiveTable: IovTable;
   readonly #zeroCopy: ZeroCopyState | undefined;
@@ -41,10 +40,14 @@ export class TcpPort implements StreamPort {
     const table = this.#sendTable;
     this.#zeroCopy = sendBy === 'zerocopy' ? new ZeroCopyState(fd, table, counters) : undefined;
     this.#splice = sendBy === 'splice' ? openSplice(fd, table, counters) : undefined;
-    this.isByReference = this.#zeroCopy !== undefined || this.#splice !== undefined;
     if (sendBy === 'splice' && this.#splice === undefined) {
       counters[ZERO_COPY_FALLBACKS] = (counters[ZERO_COPY_FALLBACKS] ?? 0) + 1;
     }
+  }
+
+  /** Not any more, once the kernel has refused to splice: all is copied from then on. */
+  get isByReference(): boolean {
+    return this.#zeroCopy !== undefined || this.#splice?.isRefused === false;
   }
 
   setSend(index: number, addr: number, bytes: number): void {
