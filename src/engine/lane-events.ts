@@ -7,6 +7,7 @@ import {
   DOWN_EVENT_WORDS,
   EVENT_CHANNEL_DOWN,
   EVENT_CONTROL_READY,
+  EVENT_DEVICE_COPIES,
   EVENT_DEVICE_FAILED,
   EVENT_FINISHED,
   EVENT_NOTIFICATION,
@@ -62,7 +63,7 @@ export class LaneEvents {
 
   /** `at` is the byte index of the event's payload in shared memory. */
   handle(kind: number, at: number): void {
-    const { lanes, transfers, sessions } = this.#options;
+    const { lanes, transfers, sessions, log } = this.#options;
     const word = at >> 2;
     const first = lanes.shared.int32[word] ?? 0;
     switch (kind) {
@@ -91,7 +92,10 @@ export class LaneEvents {
         this.#onRefused(first, lanes.shared.int32.subarray(word + 1, word + 4));
         break;
       case EVENT_DEVICE_FAILED:
-        this.#onDeviceFailed(first, at);
+        log.error('a lane cannot use a GPU; transfers on it will fail', this.#reason(first, at));
+        break;
+      case EVENT_DEVICE_COPIES:
+        log.warn('chunks of a GPU cannot be sent by reference; copied', this.#reason(first, at));
         break;
       case EVENT_CONTROL_READY:
         this.#options.pollControl();
@@ -161,10 +165,9 @@ export class LaneEvents {
     this.#options.transfers.onRetry(slot, generation, chunk);
   }
 
-  #onDeviceFailed(bytes: number, at: number): void {
+  #reason(bytes: number, at: number): { readonly reason: string } {
     const text = this.#options.lanes.shared.uint8.slice(at + 4, at + 4 + bytes);
-    const reason = new TextDecoder().decode(text);
-    this.#options.log.error('a lane cannot use a GPU; transfers on it will fail', { reason });
+    return { reason: new TextDecoder().decode(text) };
   }
 
   #onRefused(sessionIndex: number, words: Int32Array): void {

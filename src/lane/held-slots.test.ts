@@ -6,7 +6,14 @@ import { test } from 'node:test';
 import type { LaneEnd } from '../testing/lane-end.js';
 import { addGpuRegion, block, LanePair, type LanePairOptions } from '../testing/lane-pair.js';
 import { fillPattern, findMismatch } from '../testing/pattern.js';
-import { COMMAND_CLOSE_SESSION } from './messages.js';
+import { SimulatedGpus } from '../testing/simulated-gpu.js';
+import { FAIL_DEVICE } from './layout.js';
+import {
+  COMMAND_CLOSE_SESSION,
+  COMMAND_DROP_CHANNEL,
+  EVENT_DEVICE_COPIES,
+  EVENT_DEVICE_FAILED,
+} from './messages.js';
 
 const CHUNK_BYTES = 32 * 1024;
 const BYTES = 40 * CHUNK_BYTES + 777;
@@ -93,4 +100,33 @@ test('slots: a channel that ends leaves its references other memory, at every mo
     pair.destroy();
   }
   assert.ok(renewed > 0, 'some channel ended with chunks in flight');
+});
+
+test('slots: one that cannot get other memory fails the GPU with a cause, and nothing hangs', () => {
+  const pair = openPair({ seed: 4, channels: 2, windowChunks: 2 });
+  const local = addGpuRegion(pair.a, BYTES, SimulatedGpus.FailsRenewal);
+  const remote = addGpuRegion(pair.b, BYTES);
+  const blocks = [block(local.region, remote.region, BYTES)];
+  pair.a.post('write', blocks);
+  const ending = pair.a.core.channels[1]!;
+  pair.run(() => ending.stage.flightHeld > 0);
+  pair.a.command(COMMAND_DROP_CHANNEL, [0, 1, 0]);
+  pair.a.step();
+  pair.a.step();
+  assert.equal(pair.a.eventsOf(EVENT_DEVICE_FAILED).length, 1, 'the log is told');
+  assert.equal(pair.finish(pair.a.post('write', blocks)), FAIL_DEVICE);
+  pair.destroy();
+});
+
+test('slots: a GPU whose slots cannot be referred to copies, and the log is told once', () => {
+  const pair = openPair({ seed: 6, channels: 2, windowChunks: 2 });
+  const local = addGpuRegion(pair.a, BYTES, SimulatedGpus.Fixed);
+  const remote = addGpuRegion(pair.b, BYTES);
+  addGpuRegion(pair.a, BYTES, SimulatedGpus.Healthy);
+  const slot = pair.a.post('write', [block(local.region, remote.region, BYTES)]);
+  assert.equal(pair.finish(slot), 0);
+  assert.equal(pair.a.eventsOf(EVENT_DEVICE_COPIES).length, 1);
+  assert.equal(pair.b.eventsOf(EVENT_DEVICE_COPIES).length, 0);
+  assert.equal(pair.a.eventsOf(EVENT_DEVICE_FAILED).length, 0);
+  pair.destroy();
 });

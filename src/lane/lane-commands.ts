@@ -29,6 +29,7 @@ import {
   COMMAND_RETRY,
   COMMAND_SETTLE_CHANNEL,
   COMMAND_SUBMIT,
+  EVENT_DEVICE_COPIES,
   EVENT_DEVICE_FAILED,
   EVENT_SESSION_CLOSED,
 } from './messages.js';
@@ -63,7 +64,7 @@ export interface LaneHooks {
 /** Handles every waiting command; returns how many. */
 export function takeCommands(core: LaneCore, hooks: LaneHooks): number {
   let count = 0;
-  tellFailure(core, core.staging.takeFailure());
+  tell(core, EVENT_DEVICE_FAILED, core.staging.takeFailure());
   for (let at = peekRecord(core.commands); at >= 0; at = peekRecord(core.commands)) {
     const word = at >> 2;
     const first = core.int32[word] ?? 0;
@@ -78,7 +79,8 @@ export function takeCommands(core: LaneCore, hooks: LaneHooks): number {
         closeSession(core, hooks, first);
         break;
       case COMMAND_OPEN_DEVICE:
-        tellFailure(core, core.staging.open(first, core.channels));
+        tell(core, EVENT_DEVICE_FAILED, core.staging.open(first, core.channels));
+        tell(core, EVENT_DEVICE_COPIES, core.staging.takeRefusal());
         break;
       case COMMAND_CANCEL:
         cancelTransfer(core, first, core.int32[word + 1] ?? 0);
@@ -117,7 +119,8 @@ function addChannel(core: LaneCore, hooks: LaneHooks, words: Int32Array): void {
     memory: core.memory,
   });
   core.channels.push(channel);
-  tellFailure(core, core.staging.attach(channel));
+  tell(core, EVENT_DEVICE_FAILED, core.staging.attach(channel));
+  tell(core, EVENT_DEVICE_COPIES, core.staging.takeRefusal());
   const session = sessionLane(core, sessionIndex);
   session.isOpen = true;
   session.openChannels++;
@@ -125,11 +128,11 @@ function addChannel(core: LaneCore, hooks: LaneHooks, words: Int32Array): void {
   hooks.onChannelAdded(channel);
 }
 
-// Whatever needs that GPU fails in this lane from now on; the owner's log says why.
-function tellFailure(core: LaneCore, failure: TcpxError | undefined): void {
-  if (failure === undefined) return;
-  const text = new TextEncoder().encode(failure.message).subarray(0, FAILURE_TEXT_MAX);
-  const at = reserveRecord(core.events, EVENT_DEVICE_FAILED, 4 + text.length);
+// Failed: whatever needs that GPU fails in this lane from now on. The owner's log says why.
+function tell(core: LaneCore, event: number, reason: TcpxError | undefined): void {
+  if (reason === undefined) return;
+  const text = new TextEncoder().encode(reason.message).subarray(0, FAILURE_TEXT_MAX);
+  const at = reserveRecord(core.events, event, 4 + text.length);
   if (at < 0) return;
   core.int32[at >> 2] = text.length;
   core.uint8.set(text, at + 4);

@@ -42,6 +42,8 @@ export const EVENT_STALLED = 8;
 export const EVENT_SIGNAL = 9;
 /** [bytes] then the text: this lane cannot use a GPU. */
 export const EVENT_DEVICE_FAILED = 16;
+/** [bytes] then the text: chunks of a GPU go by copy in this lane. */
+export const EVENT_DEVICE_COPIES = 17;
 
 /** Words of EVENT_CHANNEL_DOWN and of COMMAND_SETTLE_CHANNEL before the refusals. */
 export const DOWN_EVENT_WORDS = 8;

@@ -55,7 +55,7 @@ export class SlotPool {
     this.#freeCount++;
   }
 
-  /** As `give`, for a slot that the kernel may still refer to. */
+  /** As `give`, for a slot that the kernel may still refer to; one that is lost fails the queue. */
   giveAnew(slot: number): void {
     if (this.queue.renew(slot * this.slotBytes)) this.give(slot);
   }
@@ -74,6 +74,8 @@ export class Stager {
   readonly device: StagingDevice;
   /** The owner's log knows that it has failed. */
   isReported = false;
+  /** The owner's log knows why its chunks go by copy. */
+  isRefusalReported = false;
 
   constructor(
     deviceNumber: number,
@@ -148,6 +150,17 @@ export class LaneStaging {
       if (failure === undefined || stager.isReported) continue;
       stager.isReported = true;
       return failure;
+    }
+    return undefined;
+  }
+
+  /** Why a GPU's slots cannot be sent by reference, where nobody was told of it yet. */
+  takeRefusal(): TcpxError | undefined {
+    for (const stager of this.stagers) {
+      const { refusal } = stager.out.queue;
+      if (refusal === undefined || stager.isRefusalReported) continue;
+      stager.isRefusalReported = true;
+      return refusal;
     }
     return undefined;
   }

@@ -46,6 +46,7 @@ const TWO_32 = 2 ** 32;
 export class GpuCopyQueue implements CopyQueue {
   readonly stagingAddr: number;
   readonly isRenewable: boolean;
+  readonly refusal: TcpxError | undefined;
   isFailed = false;
   /** Why, once it has failed. */
   error: TcpxError | undefined;
@@ -76,10 +77,10 @@ export class GpuCopyQueue implements CopyQueue {
     this.direction = direction;
     this.stream = new GpuStream(context);
     const { slotBytes, slotCount } = shape;
-    this.staging =
-      direction === 'gather'
-        ? openStagingMemory(context, slotBytes, slotCount)
-        : new PinnedMemory(context, slotBytes * slotCount);
+    const opened =
+      direction === 'gather' ? openStagingMemory(context, slotBytes, slotCount) : undefined;
+    this.staging = opened?.memory ?? new PinnedMemory(context, slotBytes * slotCount);
+    this.refusal = opened?.refusal;
     this.stagingAddr = this.staging.addr;
     this.isRenewable = this.staging instanceof StagingMemory;
     assert(this.staging.bytes < TWO_32, 'staging offsets have 32 bits');
@@ -152,8 +153,16 @@ export class GpuCopyQueue implements CopyQueue {
 
   renew(stagingOffset: number): boolean {
     if (this.isFailed || !(this.staging instanceof StagingMemory)) return false;
-    this.kernels.context.makeCurrent();
-    return this.staging.renew(stagingOffset);
+    try {
+      this.kernels.context.makeCurrent();
+      this.staging.renew(stagingOffset);
+      return true;
+    } catch (error) {
+      // What is under way is waited for: a failed queue counts as idle.
+      this.finish();
+      this.fail(error);
+      return false;
+    }
   }
 
   /** The first failure stays; a faulted context fails every call, so what is left is not freed. */

@@ -16,6 +16,8 @@ export interface CopyQueue {
   readonly stagingAddr: number;
   /** Whether `renew` works here; if not, nothing may refer to slots for longer than a call. */
   readonly isRenewable: boolean;
+  /** Why it does not, where it was tried. */
+  readonly refusal?: TcpxError | undefined;
   readonly isFailed: boolean;
   /** Why, once it has failed. */
   readonly error: TcpxError | undefined;
@@ -32,7 +34,7 @@ export interface CopyQueue {
   finish(): void;
   /**
    * Gives a slot other memory at its place: whoever refers to what it had keeps that as it is. No
-   * copy of the slot is under way. False: the slot cannot be used any more.
+   * copy of the slot is under way. False: the slot cannot be used any more, and the queue has failed.
    */
   renew(stagingOffset: number): boolean;
 }

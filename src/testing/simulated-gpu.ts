@@ -33,6 +33,10 @@ export const SimulatedGpus = {
   Closed: 4,
   /** Done as soon as it is asked. */
   Instant: 5,
+  /** A slot never gets other memory: the first that needs it fails the queue. */
+  FailsRenewal: 6,
+  /** Slots cannot get other memory, and the device says so. */
+  Fixed: 7,
 } as const;
 
 /** Beyond the canonical addresses of a process, within 53 bits. */
@@ -63,13 +67,15 @@ interface Batch {
 }
 
 class SimulatedQueue implements CopyQueue {
-  readonly isRenewable = true;
+  readonly isRenewable: boolean;
+  readonly refusal: TcpxError | undefined;
   /** Slots that were given other memory. */
   renewals = 0;
   isFailed = false;
   error: TcpxError | undefined;
   readonly #staging: FixedMemory;
   readonly #isOut: boolean;
+  readonly #hasRenewals: boolean;
   readonly #random: Random;
   readonly #pollsMax: number;
   readonly #goodBatches: number;
@@ -81,6 +87,9 @@ class SimulatedQueue implements CopyQueue {
   constructor(shape: StagingShape, isOut: boolean, device: number, seed: number) {
     this.#staging = createFixedMemory(shape.slotBytes * shape.slotCount);
     this.#isOut = isOut;
+    this.#hasRenewals = device !== SimulatedGpus.FailsRenewal;
+    this.isRenewable = device !== SimulatedGpus.Fixed;
+    this.refusal = this.isRenewable ? undefined : new TcpxError('ERR_CAP_GPU', 'simulated refusal');
     this.#random = seededRandom(seed);
     this.#pollsMax = device === SimulatedGpus.Instant ? 0 : POLLS_MAX;
     const failing = isOut ? SimulatedGpus.FailsOut : SimulatedGpus.FailsIn;
@@ -124,6 +133,12 @@ class SimulatedQueue implements CopyQueue {
   }
 
   renew(): boolean {
+    if (!this.#hasRenewals) {
+      this.finish();
+      this.isFailed = true;
+      this.error ??= new TcpxError('ERR_CUDA_CALL', 'renew a slot: simulated fault');
+      return false;
+    }
     this.renewals++;
     return true;
   }

@@ -11,7 +11,7 @@ import {
   renewPages,
   unmapMemory,
 } from '../libc/mapping.js';
-import { TcpxError } from '../../base/errors.js';
+import { TcpxError, toTcpxError } from '../../base/errors.js';
 import type { GpuContext } from './context.js';
 import { PinnedMemory, RegisteredMemory } from './pinned-memory.js';
 
@@ -25,6 +25,8 @@ export class StagingMemory {
   private readonly slotBytes: number;
   /** By slot; undefined where a renewal failed. */
   private readonly slots: (RegisteredMemory | undefined)[] = [];
+  /** A renewal failed: there may be a hole, and by now somebody else's memory in it. */
+  private isTorn = false;
 
   constructor(context: GpuContext, slotBytes: number, slotCount: number) {
     this.context = context;
@@ -44,24 +46,22 @@ export class StagingMemory {
     }
   }
 
-  /** Fresh pages for the slot at this offset; false when it is lost. */
-  renew(offset: number): boolean {
+  /** Fresh pages for the slot at this offset; throws when it is lost. */
+  renew(offset: number): void {
     const slot = offset / this.slotBytes;
-    const range = { addr: this.addr + offset, bytes: this.slotBytes };
-    try {
-      this.slots[slot]?.release();
-      this.slots[slot] = undefined;
-      if (!renewPages(range)) return false;
-      this.slots[slot] = this.register(slot);
-    } catch {
-      return false;
-    }
-    return true;
+    const old = this.slots[slot];
+    this.slots[slot] = undefined;
+    const wasTorn = this.isTorn;
+    this.isTorn = true;
+    old?.release();
+    renewPages({ addr: this.addr + offset, bytes: this.slotBytes });
+    this.slots[slot] = this.register(slot);
+    this.isTorn = wasTorn;
   }
 
   free(): void {
     for (const slot of this.slots.splice(0)) slot?.release();
-    unmapMemory(this.mapping);
+    if (!this.isTorn) unmapMemory(this.mapping);
   }
 
   private register(slot: number): RegisteredMemory {
@@ -73,15 +73,22 @@ export class StagingMemory {
   }
 }
 
+export interface OpenedStaging {
+  readonly memory: StagingMemory | PinnedMemory;
+  /** Why the memory is not renewable. */
+  readonly refusal: TcpxError | undefined;
+}
+
 /** Renewable memory where the GPU and the host allow it, the driver's own otherwise. */
 export function openStagingMemory(
   context: GpuContext,
   slotBytes: number,
   slotCount: number,
-): StagingMemory | PinnedMemory {
+): OpenedStaging {
   try {
-    return new StagingMemory(context, slotBytes, slotCount);
-  } catch {
-    return new PinnedMemory(context, slotBytes * slotCount);
+    return { memory: new StagingMemory(context, slotBytes, slotCount), refusal: undefined };
+  } catch (error) {
+    const refusal = toTcpxError(error, 'ERR_CUDA_CALL', 'register staging memory');
+    return { memory: new PinnedMemory(context, slotBytes * slotCount), refusal };
   }
 }

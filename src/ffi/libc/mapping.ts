@@ -119,14 +119,16 @@ export function keepFromChildren(mapping: Mapping): void {
 
 /**
  * Puts fresh pages at the place of a private mapping's. Who refers to the old ones (a pipe, a
- * socket) keeps them as they are. False where the kernel has none; the place is lost then.
+ * socket) keeps them as they are. Throws where the kernel has none; the place is lost then, and may
+ * become somebody else's.
  */
-export function renewPages(range: Mapping): boolean {
+export function renewPages(range: Mapping): void {
   const flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_POPULATE;
   const addr = mmapC(range.addr, range.bytes, PROT_READ_WRITE, flags, -1, 0);
-  if (typeof addr === 'bigint') return false;
+  if (typeof addr === 'bigint') {
+    throw systemCallError('mmap', `${range.bytes} fresh bytes at a fixed address`, lastErrno());
+  }
   keepFromChildren(range);
-  return true;
 }
 
 /** An anonymous file in memory, for sharing between processes. */
