@@ -59,7 +59,7 @@ export class KernelQueue {
   private readonly outcome: PinnedMemory;
   private readonly prepared: Readonly<Record<KernelName, PreparedLaunch>>;
   private readonly graphs: readonly KernelGraph[];
-  private readonly lists: PreparedLaunch[] = [];
+  private readonly lists = new Set<PreparedLaunch>();
   /** Without them a launch that copies nothing serves as a mark. */
   private readonly hasStreamWrites: boolean;
 
@@ -96,12 +96,17 @@ export class KernelQueue {
     );
   }
 
-  /** Parameters for launches that carry one packed list; they live as long as the queue. */
+  /** Parameters for launches that carry one packed list; they live until they are dropped. */
   prepareList(): PreparedLaunch {
     const launch = this.kernels.prepare('unpack_few');
     this.bindCompletion(launch);
-    this.lists.push(launch);
+    this.lists.add(launch);
     return launch;
+  }
+
+  /** Nothing that was added with these parameters waits for its launch. */
+  dropList(launch: PreparedLaunch): void {
+    if (this.lists.delete(launch)) launch.free();
   }
 
   /** Launches what was added to `unpack`; returns its sequence number. */

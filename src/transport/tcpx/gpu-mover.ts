@@ -58,6 +58,16 @@ export class GpuMover implements ChunkMover {
     return made.parameters.parts;
   }
 
+  /** These slots are unpacked no more, and all of it is done (finish). */
+  forget(slots: readonly UnpackSlot[]): void {
+    for (const slot of slots) {
+      const known = this.#lists.get(slot);
+      if (known === undefined) continue;
+      this.#lists.delete(slot);
+      this.#queue.dropList(known);
+    }
+  }
+
   unpack(
     slot: UnpackSlot,
     count: number,

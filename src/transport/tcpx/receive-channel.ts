@@ -94,6 +94,7 @@ export class ReceiveChannel {
     const { plugin, cpu, gpu } = this.#surroundings;
     cpu.finish();
     gpu?.into.finish();
+    gpu?.into.forget(this.#unpack?.slots ?? []);
     plugin.deregister(this.#id.channel, this.#comm, this.#mhandle);
     plugin.closeReceive(this.#id.channel, this.#comm);
     this.#ring.free();
