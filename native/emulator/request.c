@@ -125,9 +125,9 @@ int request_test(void *opaque, int *done, int *sizes) {
   if (comm->is_send) comm->head++;
   comm->messages++;
   *done = 1;
-  // A NIC counts for nothing; the file costs a lock, so busy comms write it now and then.
+  // A NIC counts at no cost; the file costs a lock, so busy comms write it now and then.
   bool is_busy = comm->done != comm->tail;
-  if (!is_busy || comm->progress_ns - comm->counted_ns > COUNT_EVERY_NS) comm_count_traffic(comm);
+  if (!is_busy || comm->progress_ns > comm->counted_ns + COUNT_EVERY_NS) comm_count_traffic(comm);
   return result;
 }
 

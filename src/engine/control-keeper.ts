@@ -6,7 +6,7 @@ import { TcpxError, toTcpxError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
 import type { Timers } from '../base/timers.js';
 import { END_OF_STREAM } from '../transport/tcp/control-socket.js';
-import { ControlKind, type ControlMessage } from '../wire/control-frame.js';
+import { ControlKind, controlKindName, type ControlMessage } from '../wire/control-frame.js';
 import { encodeControlLost } from '../wire/fence-signal.js';
 import type { RedialOutcome } from './recovery.js';
 import { RetryDelay } from './retry-delay.js';
@@ -94,12 +94,20 @@ export class ControlKeeper {
       this.#host.lose(new TcpxError('ERR_PEER_GOODBYE', text));
     } else if (message.kind === ControlKind.Redial && attach !== undefined) {
       this.#host.onRedial(message.channelIndex, message.epoch);
-    } else if (message.kind === ControlKind.Taken && attach === undefined && this.#epoch > 0) {
+    } else if (this.#isTakenBy(message)) {
       // One that comes twice says nothing new.
       this.#isTaken = true;
     } else {
-      this.#host.lose(new TcpxError('ERR_WIRE_STATE', `${peer} sent an unexpected frame`));
+      const what = controlKindName(message.kind);
+      const text = `${peer} sent ${what}, which is not due in control epoch ${this.#epoch}`;
+      this.#host.lose(new TcpxError('ERR_WIRE_STATE', text));
     }
+  }
+
+  // Only a client says so, of the connection that it has attached anew.
+  #isTakenBy(message: ControlMessage): boolean {
+    if (message.kind !== ControlKind.Taken || this.#host.attach !== undefined) return false;
+    return this.#epoch > 0 && message.epoch === this.#epoch;
   }
 
   // Data and fences go without it: the session lives as long as its channels do.

@@ -1,5 +1,6 @@
 // The connecting side: control connection first, then a data connection per channel.
 
+import { assert } from '../base/assert.js';
 import { networkInterfaces } from 'node:os';
 import { sleepMs, systemClock } from '../base/clock.js';
 import type { Config } from '../base/config.js';
@@ -161,7 +162,7 @@ async function dialAny(options: ConnectOptions, routes: readonly ChannelRoute[])
     }
   }
   const last = routes.at(-1);
-  if (last === undefined) throw new TcpxError('ERR_PEER_UNREACHABLE', 'no way to the peer');
+  assert(last !== undefined, 'there is a way, if only that of the routing table');
   return dialChannel(options, last, REDIAL_MS);
 }
 

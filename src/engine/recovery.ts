@@ -14,7 +14,7 @@ import {
   type Signal,
 } from '../wire/fence-signal.js';
 import { ChannelBook } from './channel-book.js';
-import { RetryDelay } from './retry-delay.js';
+import { RETRY_LAST_MS, RetryDelay } from './retry-delay.js';
 
 /** How an attempt to attach a channel anew ended. */
 export type RedialOutcome = 'attached' | 'failed' | 'refused' | 'unknown';
@@ -57,7 +57,6 @@ export const FENCES_UNANSWERED_MAX = 128;
  * lives dials again within this time.
  */
 const ENDED_MS = 500;
-const RETRY_LAST_MS = 2000;
 
 /** Something that will be tried. */
 interface Waiting {
@@ -102,7 +101,7 @@ export class Recovery {
 
   /** A connection was handed to its lane. */
   onAttached(channel: number, epoch: number): void {
-    this.#ended = undefined;
+    this.#forgetEnd();
     this.#delay(channel).onMade(this.#host.nowUs());
     if (this.book.setUp(channel, epoch).isToDrop) this.#drop(channel);
     if (epoch > 0)
@@ -234,7 +233,7 @@ export class Recovery {
 
   /** It has not: there is another control connection, over which it can be asked. */
   onPeerBack(): void {
-    this.#ended = undefined;
+    this.#forgetEnd();
     if (this.#asking !== undefined) this.#askSoon(this.#asking.channel, 0);
   }
 
@@ -244,6 +243,13 @@ export class Recovery {
     const { peer, log } = this.#host;
     log.info('peer asks for a new connection', { peer, channel, epoch });
     this.#redialSoon(channel, 0);
+  }
+
+  // The next end has its whole time again.
+  #forgetEnd(): void {
+    this.#ended = undefined;
+    this.#cancelEnd?.();
+    this.#cancelEnd = undefined;
   }
 
   get #isMoving(): boolean {

@@ -2,7 +2,7 @@
 // ever longer, so that one that dies at once, again and again, costs little. Pure.
 
 const FIRST_MS = 100;
-const LAST_MS = 2000;
+export const RETRY_LAST_MS = 2000;
 /** Within the time after which a session is lost there are this many attempts at least. */
 const ATTEMPTS_MIN = 4;
 
@@ -12,7 +12,7 @@ export class RetryDelay {
   #madeUs: number;
 
   constructor(reconnectMs: number, nowUs: number) {
-    this.#lastMs = Math.min(LAST_MS, reconnectMs / ATTEMPTS_MIN);
+    this.#lastMs = Math.min(RETRY_LAST_MS, reconnectMs / ATTEMPTS_MIN);
     this.#madeUs = nowUs;
   }
 
@@ -24,7 +24,7 @@ export class RetryDelay {
   /** Milliseconds until the next attempt, after a connection was lost. */
   afterLoss(nowUs: number): number {
     // Only one that has lasted longer than the longest wait shows that all is well again.
-    if (nowUs - this.#madeUs >= LAST_MS * 1000) this.#nextMs = 0;
+    if (nowUs - this.#madeUs >= RETRY_LAST_MS * 1000) this.#nextMs = 0;
     return this.#take(this.#nextMs);
   }
 

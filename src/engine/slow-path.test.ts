@@ -1,5 +1,4 @@
-// A path that carries little at a time, with pauses: a lane that sleeps until there is bulk must
-// not wait for bytes that come only later, or never.
+// A path that carries little at a time, with pauses: all bytes arrive, and nobody calls it a stall.
 
 import assert from 'node:assert/strict';
 import { connect, createServer, type Socket } from 'node:net';

@@ -4,7 +4,7 @@
 // sleeps until there is something worth waking for.
 
 import type { LaneCore } from './lane-core.js';
-import { PHASE_PAYLOAD } from './channel.js';
+import { type Channel, PHASE_PAYLOAD } from './channel.js';
 
 const BULK_BYTES = 64 * 1024;
 /** Half of what a socket holds before its window closes, with the kernel's usual buffers. */
@@ -19,24 +19,31 @@ export function isAmidBulk(core: LaneCore): boolean {
   return false;
 }
 
-/** Before a sleep. Never more than the current payload: nobody has said that more will come. */
-export function raiseWakes(core: LaneCore): void {
+/**
+ * Before a wait: from how many bytes on a socket is to wake the lane. Bulk only before a sleep, and
+ * never more than the current payload: nobody has said that more will come. Told to the kernel where
+ * it changes, because every telling makes a socket ready once more.
+ */
+export function setWakes(core: LaneCore, isSleep: boolean): void {
   for (let index = 0; index < core.channels.length; index++) {
     const channel = core.channels[index]!;
-    if (channel.phase !== PHASE_PAYLOAD || channel.payloadLeft <= BULK_BYTES) continue;
     if (channel.port.wakeAt === undefined) continue;
-    channel.port.wakeAt(channel.payloadLeft < WAKE_BYTES ? channel.payloadLeft : WAKE_BYTES);
-    channel.isWakeRaised = true;
+    const wanted = isSleep ? wakeBytesOf(channel) : 1;
+    if (wanted === channel.wakeBytes) continue;
+    channel.port.wakeAt(wanted);
+    channel.wakeBytes = wanted;
   }
 }
 
-/** After it, whatever ended it: readiness is told once, and fewer bytes may have come. */
-export function lowerWakes(core: LaneCore): void {
+function wakeBytesOf(channel: Channel): number {
+  if (channel.phase !== PHASE_PAYLOAD || channel.payloadLeft <= BULK_BYTES) return 1;
+  return channel.payloadLeft < WAKE_BYTES ? channel.payloadLeft : WAKE_BYTES;
+}
+
+/** After a sleep, whatever ended it: fewer bytes than that may have come, and nobody tells. */
+export function readUntold(core: LaneCore): void {
   for (let index = 0; index < core.channels.length; index++) {
     const channel = core.channels[index]!;
-    if (!channel.isWakeRaised) continue;
-    channel.port.wakeAt?.(1);
-    channel.isWakeRaised = false;
-    channel.isReadable = true;
+    if (channel.wakeBytes > 1) channel.isReadable = true;
   }
 }

@@ -73,8 +73,8 @@ export class Channel {
   isWritable = true;
   /** The peer has closed its end: the end lies behind the bytes that are there, unannounced. */
   isEnding = false;
-  /** The descriptor tells of bulk alone, while the lane sleeps. */
-  isWakeRaised = false;
+  /** The descriptor tells of this many bytes and more. */
+  wakeBytes = 1;
 
   // Sending. Entries sendFirst … sendCount − 1 of the port's vector are still to go.
   readonly heads: FixedMemory;

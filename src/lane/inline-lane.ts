@@ -70,10 +70,10 @@ export class InlineLane implements LaneHooks {
     this.core.hasNews = false;
     this.core.hasFinished = false;
     // Only striped channels and staged transfers ask for the time, and health now and then.
-    this.#steps = this.#steps > 0 ? this.#steps - 1 : this.#healthSteps - 1;
+    if (mayReceive) this.#steps = this.#steps > 0 ? this.#steps - 1 : this.#healthSteps - 1;
     const isTimed = channels.length > 1 || staging.stagers.length > 0 || this.#steps === 0;
     const nowUs = isTimed ? this.#clock.nowUs() : 0;
-    return stepLane(this.core, this, nowUs);
+    return stepLane(this.core, this, nowUs, mayReceive);
   }
 
   close(): void {

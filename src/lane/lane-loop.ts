@@ -12,7 +12,7 @@ import { TcpPort } from '../transport/tcp/tcp-port.js';
 import type { Channel } from './channel.js';
 import { stepLane } from './lane-step.hot.js';
 import type { LaneHooks } from './lane-commands.js';
-import { isAmidBulk, lowerWakes, raiseWakes } from './bulk-wait.hot.js';
+import { isAmidBulk, readUntold, setWakes } from './bulk-wait.hot.js';
 import { type LaneCore, zeroCopyCounters } from './lane-core.js';
 import {
   ENGINE_FINISHED,
@@ -109,7 +109,7 @@ export class LaneLoop implements LaneHooks {
       core.float64[turns] = (core.float64[turns] ?? 0) + 1;
       const nowUs = systemClock.nowUs();
       this.#polled.look();
-      const moved = stepLane(core, this, nowUs);
+      const moved = stepLane(core, this, nowUs, true);
       this.#tellNews();
       if (moved > 0) {
         idleSinceUs = 0;
@@ -120,6 +120,7 @@ export class LaneLoop implements LaneHooks {
       const spinUs = isPending && this.#spinUs < COPY_SPIN_US ? COPY_SPIN_US : this.#spinUs;
       if (nowUs - idleSinceUs < spinUs && (isPending || !isAmidBulk(core))) {
         yieldCpu();
+        setWakes(core, false);
         this.#readiness.wait(0, this);
         this.#tellNews();
         continue;
@@ -138,9 +139,9 @@ export class LaneLoop implements LaneHooks {
       const counter = core.controlAt / 8 + LANE_SLEEP_COUNT;
       core.float64[counter] = (core.float64[counter] ?? 0) + 1;
       this.#noteCpu();
-      raiseWakes(core);
+      setWakes(core, true);
       this.#readiness.wait(timeoutMs, this);
-      lowerWakes(core);
+      readUntold(core);
       this.#polled.endSleep();
     }
     Atomics.store(core.int32, sleeps, 0);

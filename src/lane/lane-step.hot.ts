@@ -11,12 +11,20 @@ import { checkHealth, HEALTH_US } from './channel-health.js';
 import { endChannel, returnLeft } from './channel-end.js';
 import { type LaneHooks, takeCommands } from './lane-commands.js';
 
-/** Number of channels and commands on which something moved. */
-export function stepLane(core: LaneCore, hooks: LaneHooks, nowUs: number): number {
+/**
+ * Number of channels and commands on which something moved. `mayJudge`: channels on which nothing
+ * moves may be given up; not by a turn that does not receive.
+ */
+export function stepLane(
+  core: LaneCore,
+  hooks: LaneHooks,
+  nowUs: number,
+  mayJudge: boolean,
+): number {
   core.nowUs = nowUs;
   let moved = takeCommands(core, hooks);
   if (core.leaving.length > 0) returnLeft(core);
-  if (nowUs - core.healthUs >= HEALTH_US) checkHealth(core, nowUs);
+  if (mayJudge && nowUs - core.healthUs >= HEALTH_US) checkHealth(core, nowUs);
   const isStaged = core.staging.stagers.length > 0;
   if (isStaged) beginStaging(core);
   // Backwards, because a lost channel leaves the list.

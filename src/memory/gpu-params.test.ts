@@ -2,8 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { HOPPER_MODULES, KERNELS, readPtx } from './gpu-kernels.js';
 import { BLOCK_THREADS, BlocksLayout, FewLayout, SpanLayout, UnpackLayout } from './gpu-params.js';
-import { PACKED_FRAGMENTS_MAX } from './scatter-entry.js';
-import { CHUNKS_MAX } from './scatter-entry.js';
+import { CHUNKS_MAX, PACKED_FRAGMENTS_MAX } from './scatter-entry.js';
 
 for (const [kernel, { module, parameterBytes }] of Object.entries(KERNELS)) {
   const hopperForm = HOPPER_MODULES[module];

@@ -166,7 +166,7 @@ export class LaneEnd implements LaneHooks {
       channel.isWritable = true;
     }
     this.#nowUs += 10;
-    const moved = stepLane(this.core, this, this.#nowUs);
+    const moved = stepLane(this.core, this, this.#nowUs, true);
     if (this.isDraining) this.drain();
     return moved > 0;
   }

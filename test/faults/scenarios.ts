@@ -53,12 +53,14 @@ function ratesOf(
 }
 
 /**
- * Full rate of these NICs: that of the wire, or what they moved until now where the machine has no
- * time for more. A tenth less is still full.
+ * Full rate of these NICs: that of the wire, or what they moved before the fault where the machine
+ * has no time for more. A tenth less is still full.
  */
-function fullRate(peer: FaultPeer, nics: readonly string[], toMs: number): number {
-  const rates = ratesOf(peer, nics, 0, toMs).map(({ rate }) => rate);
-  const median = rates.sort((a, b) => a - b)[rates.length >> 1] ?? 0;
+function fullRate(peer: FaultPeer, nics: readonly string[], faultMs: number): number {
+  const rates = ratesOf(peer, nics, 0, faultMs).map(({ rate }) => rate);
+  const moving = rates.filter((rate) => rate > 0).sort((a, b) => a - b);
+  const median = moving[moving.length >> 1] ?? 0;
+  assert.ok(median > 0, 'the links moved before the fault');
   return 0.9 * Math.min(nics.length * LINK_BYTES_PER_MS, median);
 }
 
@@ -95,7 +97,7 @@ function cutOne(operation: 'write' | 'read'): Scenario {
         setLink(lab, CUT_LINK, 'up');
         assert.ok(noticedMs <= 1000, `noticed after ${noticedMs} ms`);
         const rest = lab.links.filter((_, index) => index !== CUT_LINK).map((link) => link.leftNic);
-        const wanted = fullRate(run.initiator, rest, over.atMs);
+        const wanted = fullRate(run.initiator, rest, cutMs);
         const recoveredMs = rateBackMs(run.initiator, rest, over.atMs, wanted);
         assert.ok(recoveredMs <= 500, `full rate on the rest after ${recoveredMs} ms`);
         return { noticedMs, recoveredMs };
