@@ -102,7 +102,7 @@ test('slots: a channel that ends leaves its references other memory, at every mo
   assert.ok(renewed > 0, 'some channel ended with chunks in flight');
 });
 
-test('slots: one that cannot get other memory fails the GPU with a cause, and nothing hangs', () => {
+test('slots: one that cannot get other memory fails the GPU with a cause; nothing hangs', () => {
   const pair = openPair({ seed: 4, channels: 2, windowChunks: 2 });
   const local = addGpuRegion(pair.a, BYTES, SimulatedGpus.FailsRenewal);
   const remote = addGpuRegion(pair.b, BYTES);

@@ -34,7 +34,7 @@ export interface CopyQueue {
   finish(): void;
   /**
    * Gives a slot other memory at its place: whoever refers to what it had keeps that as it is. No
-   * copy of the slot is under way. False: the slot cannot be used any more, and the queue has failed.
+   * copy of the slot is under way. False: the slot is lost, and the queue has failed.
    */
   renew(stagingOffset: number): boolean;
 }

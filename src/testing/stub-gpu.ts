@@ -1,5 +1,5 @@
-// A CUDA driver for tests of what surrounds it: every call succeeds and does nothing, or fails if it
-// is asked to. Allocations are host memory; nothing is copied and no kernel runs.
+// A CUDA driver for tests of what surrounds it: every call succeeds and does nothing, or fails if
+// it is asked to. Allocations are host memory; nothing is copied and no kernel runs.
 
 import { GpuContext } from '../ffi/cuda/context.js';
 import { FixedMemory } from '../ffi/cuda/fixed-memory.js';
