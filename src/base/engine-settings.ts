@@ -55,8 +55,8 @@ export const ENGINE_SETTINGS = {
     flag: 'ctrl',
     aliases: ['NCCL_GPUDIRECTTCPX_CTRL_DEV', 'NCCL_SOCKET_IFNAME'],
     summary:
-      'Interface of the control connection, for example eth0; empty lets routing decide. A control ' +
-      'connection that was lost may come back over the NICs of the channels.',
+      'Interface of the control connection, for example eth0; empty lets routing decide. One ' +
+      'that was lost may come back over the NICs of the channels.',
     cost: 'Needs CAP_NET_RAW on kernels before 5.7.',
   },
   'session.nics': {

@@ -58,7 +58,6 @@ export const FENCES_UNANSWERED_MAX = 128;
  */
 const ENDED_MS = 500;
 
-/** Something that will be tried. */
 interface Waiting {
   readonly atUs: number;
   readonly cancel: () => void;
@@ -245,7 +244,6 @@ export class Recovery {
     this.#redialSoon(channel, 0);
   }
 
-  // The next end has its whole time again.
   #forgetEnd(): void {
     this.#ended = undefined;
     this.#cancelEnd?.();
@@ -268,8 +266,8 @@ export class Recovery {
       return;
     }
     const { reconnectMs, stallMs } = this.#limits;
-    const spentMs = living.length > 0 ? stallMs + GRACE_MS : 0;
-    this.#cancelLoss ??= this.#after(Math.max(0, reconnectMs - spentMs), () => this.#lose());
+    const leftMs = living.length > 0 ? reconnectMs - stallMs - GRACE_MS : reconnectMs;
+    this.#cancelLoss ??= this.#after(Math.max(0, leftMs), () => this.#lose());
   }
 
   #loseEnded(): void {

@@ -21,8 +21,8 @@ export function isAmidBulk(core: LaneCore): boolean {
 
 /**
  * Before a wait: from how many bytes on a socket is to wake the lane. Bulk only before a sleep, and
- * never more than the current payload: nobody has said that more will come. Told to the kernel where
- * it changes, because every telling makes a socket ready once more.
+ * never more than the current payload: nobody has said that more will come. The kernel is told
+ * where it changes alone, because every telling makes a socket ready once more.
  */
 export function setWakes(core: LaneCore, isSleep: boolean): void {
   for (let index = 0; index < core.channels.length; index++) {
