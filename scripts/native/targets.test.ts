@@ -11,6 +11,7 @@ test('native targets: each C file of native/ belongs to exactly one output', () 
     'native/fake-cuda/memory.c',
     'native/emulator/nccl-check.c',
     'native/logger/logger.c',
+    'native/unpack/unpack.c',
   ];
   const targets = nativeTargets(paths);
   const sources = targets.flatMap((target) => target.sources).sort();
