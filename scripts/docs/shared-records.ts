@@ -46,6 +46,7 @@ const EVENTS: readonly Row[] = [
   ['EVENT_REFUSED', 'session, channel, reason, regionSlot', 'an access of a peer was refused'],
   ['EVENT_CONTROL_READY', 'nothing', 'a control socket or the listener has something'],
   ['EVENT_DEVICE_FAILED', 'bytes, then the text', 'the lane cannot use a GPU'],
+  ['EVENT_DEVICE_COPIES', 'bytes, then the text', 'slots of a GPU cannot go by reference'],
 ];
 
 const LOSSES: readonly Row[] = [

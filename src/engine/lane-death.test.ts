@@ -15,7 +15,11 @@ import type { Transfer } from './transfer.js';
 after(closeEngines);
 
 const BYTES = 48 * 1024 * 1024;
-const SETTINGS = { 'lane.count': 2, 'flow.channels': 2, 'flow.chunkBytes': 65536   // By reference a peer on the same host reads late what the memory holds by then (SECURITY.md).
+const SETTINGS = {
+  'lane.count': 2,
+  'flow.channels': 2,
+  'flow.chunkBytes': 65536,
+  // By reference a peer on the same host reads late what the memory holds by then (SECURITY.md).
   'socket.sendBy': 'copy',
 } as const;
 
