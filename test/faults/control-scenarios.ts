@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Fact, FaultPeer } from './fault-run.js';
+import { FAULT_PORT, type Fact, type FaultPeer } from './fault-run.js';
 import { assertWhole, inMid, LINKS, type Scenario, setLink, started } from './scenario.js';
 
 /** Only this link is cut, and it carries the control connection alone. */
@@ -61,7 +61,7 @@ const lostAtTarget: Scenario = {
       async (run) => {
         await sleep(300);
         for (const index of lab.links.keys()) setLink(lab, index, 'down');
-        const words = ['ss', '-K', 'state', 'established', 'sport', '=', ':20300'];
+        const words = ['ss', '-K', 'state', 'established', 'sport', '=', `:${FAULT_PORT}`];
         spawnSync('ip', ['netns', 'exec', lab.right, ...words]);
         const lostMs = Date.now();
         await loggedAt(run.target, 'control connection lost');

@@ -10,7 +10,8 @@ import type { NetLab } from '../../src/testing/net-lab.js';
 import type { FaultPeerOptions } from './fault-peer-main.js';
 
 const MAIN = fileURLToPath(new URL('./fault-peer-main.js', import.meta.url));
-const PORT = 20300;
+/** On which the target listens, in its own network namespace. */
+export const FAULT_PORT = 20300;
 const SECRET = 'a secret for faults, long enough';
 
 export interface Fact {
@@ -107,7 +108,7 @@ export class FaultRun {
         .map((link) => (role === 'target' ? link.rightNic : link.leftNic));
       const peer: FaultPeerOptions = {
         host,
-        port: PORT,
+        port: FAULT_PORT,
         bytes: options.bytes,
         operation: options.operation,
         settings: {

@@ -7,7 +7,7 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { NetLab } from '../../src/testing/net-lab.js';
 import { CONTROL_SCENARIOS } from './control-scenarios.js';
-import type { Fact, FaultPeer, FaultRun } from './fault-run.js';
+import { FAULT_PORT, type Fact, type FaultPeer, type FaultRun } from './fault-run.js';
 import {
   assertWhole,
   inMid,
@@ -162,7 +162,7 @@ function pause(who: 'target' | 'initiator', pauseMs: number): Scenario {
 // has none.
 function queued(lab: NetLab): { readonly received: number[]; readonly unsent: number[] } {
   const columns = (space: string, filter: string, column: number): number[] => {
-    const words = ['netns', 'exec', space, 'ss', '-Htn', filter, '=', ':20300'];
+    const words = ['netns', 'exec', space, 'ss', '-Htn', filter, '=', `:${FAULT_PORT}`];
     const text = execFileSync('ip', words, { encoding: 'utf8' }).trim();
     return text.split('\n').map((line) => Number(line.split(/\s+/)[column]));
   };
@@ -262,7 +262,7 @@ const killInitiator: Scenario = {
 
 // Connections to the target by the client's address; the control connection is on the first link.
 function connections(lab: NetLab): { readonly host: string; readonly port: string }[] {
-  const words = ['netns', 'exec', lab.left, 'ss', '-Htn', 'dport', '=', ':20300'];
+  const words = ['netns', 'exec', lab.left, 'ss', '-Htn', 'dport', '=', `:${FAULT_PORT}`];
   const text = execFileSync('ip', words, { encoding: 'utf8' });
   return text
     .trim()
