@@ -32,8 +32,11 @@ import { type FixedMemory, type MemorySource, mappedMemory } from '../memory/fix
 import type { GpuProvider } from '../memory/staging-device.js';
 import { closeDoorbell, createDoorbell, ringDoorbell } from '../transport/tcp/readiness.js';
 import type { SendBy } from '../transport/stream-port.js';
+import { yieldCpu } from '../transport/tcp/thread.js';
 import { readZeroCopy, type ZeroCopyStats } from './zero-copy-stats.js';
 import { WakePipe } from '../transport/tcp/wake-pipe.js';
+
+const LOOKS_BEFORE_YIELD = 16;
 
 export interface LaneSetOptions {
   readonly shape: SharedShape;
@@ -97,6 +100,8 @@ export class LaneSet {
   readonly inline: readonly InlineLane[];
   readonly #wakePipe: WakePipe | undefined;
   #isClosing = false;
+  /** Looks of the main thread since the last that found something. */
+  #looks = 0;
 
   constructor(options: LaneSetOptions) {
     this.#options = options;
@@ -230,8 +235,15 @@ export class LaneSet {
     if (Atomics.exchange(this.shared.int32, sleeps, 0) === 1) ringDoorbell(lane.doorbellFd);
   }
 
-  /** Without threads: moves what can be moved now. */
+  /**
+   * Without threads: moves what can be moved now. With threads: whoever looks again and again in
+   * vain lets them have the core, which they may be waiting for.
+   */
   progress(): number {
+    if (this.inline.length === 0) {
+      if (++this.#looks > LOOKS_BEFORE_YIELD) yieldCpu();
+      return 0;
+    }
     let moved = 0;
     for (let index = 0; index < this.inline.length; index++) moved += this.stepInline(index);
     return moved;
@@ -262,6 +274,7 @@ export class LaneSet {
         count++;
       }
     }
+    if (count > 0) this.#looks = 0;
     return count;
   }
 
