@@ -36,7 +36,7 @@ function formatReport(report: Report): string {
     verdictOf(row),
     row.spread,
   ]);
-  const heading = ['what', 'p50', 'unit', 'ratio', 'bar', 'verdict', 'p10 … p90'];
+  const heading = ['what', 'p50', 'unit', 'ratio', 'bar', 'verdict', 'p10 … p90, or rounds'];
   const where = `${report.device}, CUDA ${report.driverVersion / 1000}`;
   return `${where}\n${formatTable([heading, ...rows])}`;
 }

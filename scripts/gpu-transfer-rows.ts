@@ -1,13 +1,14 @@
 // The rows of the GPU benchmark that move GPU memory between two processes over loopback TCP: our
-// engine against NCCL's socket transport, in turn, in one run. Medians over the rounds.
+// engine against NCCL's socket transport, in turn, in one run. Medians over the rounds, each of
+// which is shown.
 
 import { type BenchResult } from '../src/results/bench-result.js';
-import { percentiles } from './gpu-measure.js';
 import type { Row } from './gpu-rows.js';
 import { NCCL_SETTINGS, type NcclFigure, runNccl } from './nccl-peer.js';
 import { ownBench } from './perf/own-bench.js';
 
-const ROUNDS = 2;
+/** Odd: the median is a round that was run, and not the lower one of two. */
+const ROUNDS = 3;
 const BLOCKS = 10_000;
 const BLOCK_BYTES = 16 * 1024;
 const LARGE = ['--size', '64MiB', '--iters', '40', '--warmup', '5', '--verify', 'sample'];
@@ -131,11 +132,14 @@ export async function sweepRows(): Promise<Row[]> {
 }
 
 function median(values: readonly number[]): number {
-  return percentiles(values).p50;
+  const sorted = [...values].sort((one, other) => one - other);
+  const above = sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
+  const below = sorted[Math.ceil(sorted.length / 2) - 1] ?? Number.NaN;
+  return (below + above) / 2;
 }
 
 function rateRow(name: string, rates: readonly number[], against?: number, bar?: number): Row {
-  const row: Row = { name, value: median(rates), unit: 'GB/s', spread: spreadOf(rates) };
+  const row: Row = { name, value: median(rates), unit: 'GB/s', spread: roundsText(rates) };
   if (against === undefined) return bar === undefined ? row : { ...row, bar: `≥ ${bar}` };
   const ratio = row.value / against;
   if (bar === undefined) return { ...row, ratio };
@@ -143,13 +147,13 @@ function rateRow(name: string, rates: readonly number[], against?: number, bar?:
 }
 
 function timeRow(name: string, times: readonly number[], against?: number, bar?: number): Row {
-  const row: Row = { name, value: median(times), unit: 'µs', spread: spreadOf(times) };
+  const row: Row = { name, value: median(times), unit: 'µs', spread: roundsText(times) };
   if (against === undefined) return bar === undefined ? row : { ...row, bar: `≤ ${bar}` };
   const ratio = row.value / against;
   if (bar === undefined) return { ...row, ratio };
   return { ...row, ratio, bar: `≤ ${bar}`, isMet: ratio <= bar };
 }
 
-function spreadOf(values: readonly number[]): string {
-  return `${Math.min(...values).toFixed(1)} … ${Math.max(...values).toFixed(1)}`;
+function roundsText(values: readonly number[]): string {
+  return values.map((value) => value.toFixed(value < 100 ? 2 : 0)).join(', ');
 }

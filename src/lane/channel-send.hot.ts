@@ -58,7 +58,7 @@ import {
   transferFloat,
   transferWord,
 } from './layout.js';
-import { freeSentSlots, keepCopied } from './held-slots.hot.js';
+import { fitsVector, freeSentSlots, keepCopied } from './held-slots.hot.js';
 import {
   isServeReady,
   isSourceReady,
@@ -191,7 +191,7 @@ function fillOwn(core: LaneCore, channel: Channel): void {
 
 // Chunks from GPU memory that lie in their slots by now.
 function frameCopied(core: LaneCore, channel: Channel): void {
-  while (hasRoom(channel)) {
+  while (hasRoom(channel) && fitsVector(core, channel)) {
     const addr = takeCopied(core, channel);
     if (addr === 0) return;
     const sequence = channel.writeNext;
