@@ -4,8 +4,8 @@
 // Device addresses are host addresses moved out of reach: whoever touches "device memory" without
 // a device copy gets EFAULT from the kernel, or crashes the test. A batch is carried out only after
 // a number of polls drawn from a seed, and staging memory is overwritten before a copy out and
-// after a copy in, so that whoever reads or reuses a slot too early sees wrong bytes. A slot that is
-// renewed gets other pages, as on a real one.
+// after a copy in, so that whoever reads or reuses a slot too early sees wrong bytes. A slot that
+// is renewed gets other pages, as on a real one.
 //
 // The number of the GPU chooses its behaviour: see SimulatedGpus.
 
