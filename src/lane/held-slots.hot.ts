@@ -35,7 +35,8 @@ export function keepCopied(core: LaneCore, channel: Channel, sequence: number): 
     giveOut(channel, device, slot);
     return;
   }
-  if (stage.vectorCount > 0 || !mayRefer(core, channel, stage.stagers[device]!.out)) {
+  const isCopied = channel.isVectorCopied || stage.vectorCount > 0;
+  if (isCopied || !mayRefer(core, channel, stage.stagers[device]!.out)) {
     keepInVector(channel, device, slot);
     return;
   }
