@@ -1,10 +1,11 @@
 // The rows of the GPU benchmark that move GPU memory between two processes over loopback TCP: our
 // engine against NCCL's socket transport, in turn, in one run. Medians over the rounds, each of
-// which is shown.
+// which is shown. Congestion control is fixed on both, and NCCL has the host's besides: its best
+// counts.
 
 import { type BenchResult } from '../src/results/bench-result.js';
 import type { Row } from './gpu-rows.js';
-import { NCCL_SETTINGS, type NcclFigure, runNccl } from './nccl-peer.js';
+import { ncclTrials, type NcclFigure, type NcclTrial, runNccl } from './nccl-peer.js';
 import { ownBench } from './perf/own-bench.js';
 
 /** Odd: the median is a round that was run, and not the lower one of two. */
@@ -25,15 +26,24 @@ const RUNS = {
   pingPong: ['--op', 'pingpong', '--size', '4KiB', '--iters', '5000', '--progress', 'caller'],
   pingPongLanes: ['--op', 'pingpong', '--size', '4KiB', '--iters', '5000'],
 } as const;
-type RunName = keyof typeof RUNS;
+/** The two that are judged against NCCL, with the host's congestion control. */
+const HOST_RUNS = { hostWrite1: RUNS.write1, hostWrite4: RUNS.write4 } as const;
+type RunName = keyof typeof RUNS | keyof typeof HOST_RUNS;
 
 interface Figures {
   readonly own: ReadonlyMap<RunName, readonly BenchResult[]>;
+  readonly trials: readonly NcclTrial[];
   readonly nccl: readonly (readonly NcclFigure[])[];
 }
 
-export async function transferRows(hasNccl: boolean): Promise<Row[]> {
-  const figures = await measure(hasNccl);
+/** `fixed`: the congestion control of both, empty for the host's; `host`: what that is. */
+export interface Congestion {
+  readonly fixed: string;
+  readonly host: string;
+}
+
+export async function transferRows(hasNccl: boolean, congestion: Congestion): Promise<Row[]> {
+  const figures = await measure(hasNccl, congestion);
   const rate = (name: RunName) => ownFigure(figures, name, (one) => one.bandwidthGBps.p50);
   const time = (name: RunName) => ownFigure(figures, name, (one) => one.latencyUs.p50);
   const rows = ncclRows(figures);
@@ -44,9 +54,15 @@ export async function transferRows(hasNccl: boolean): Promise<Row[]> {
     ...figures.nccl.map((runs) => median(runs.map((one) => one.halfRoundTripUs))),
   );
   const against = (ratio: number) => (Number.isFinite(ratio) ? ratio : undefined);
-  const named = 'VRAM to VRAM over TCP, 64 MiB';
+  const large = 'VRAM to VRAM over TCP, 64 MiB';
+  const named = congestion.fixed === '' ? large : `${large}, ${congestion.fixed}`;
   rows.push(rateRow(`${named}, write, 1 channel`, rate('write1'), against(best), 1.2));
   rows.push(rateRow(`${named}, write, 4 channels`, rate('write4'), against(best), 3));
+  if (congestion.fixed !== '') {
+    const host = `${large}, ${congestion.host}, write`;
+    rows.push(rateRow(`${host}, 1 channel`, rate('hostWrite1'), against(best)));
+    rows.push(rateRow(`${host}, 4 channels`, rate('hostWrite4'), against(best)));
+  }
   rows.push(rateRow(`${named}, read, 1 channel`, rate('read1'), against(best)));
   rows.push(rateRow(`${named}, read, 4 channels`, rate('read4'), against(best)));
   rows.push(rateRow('one block of 160 MB', rate('oneBlock')));
@@ -57,18 +73,25 @@ export async function transferRows(hasNccl: boolean): Promise<Row[]> {
   return [...rows, ...stageRows(figures)];
 }
 
-async function measure(hasNccl: boolean): Promise<Figures> {
+async function measure(hasNccl: boolean, congestion: Congestion): Promise<Figures> {
   const own = new Map<RunName, BenchResult[]>();
-  const nccl: NcclFigure[][] = hasNccl ? NCCL_SETTINGS.map(() => []) : [];
+  const trials = hasNccl ? ncclTrials(congestion.fixed) : [];
+  const nccl: NcclFigure[][] = trials.map(() => []);
+  const fixed = congestion.fixed === '' ? [] : ['--congestion', congestion.fixed];
+  const runs: [RunName, readonly string[]][] = Object.entries(RUNS).map(([name, flags]) => [
+    name as RunName,
+    [...flags, ...fixed],
+  ]);
+  if (fixed.length > 0) runs.push(...(Object.entries(HOST_RUNS) as typeof runs));
   for (let round = 0; round < ROUNDS; round++) {
-    for (const [name, flags] of Object.entries(RUNS) as [RunName, readonly string[]][]) {
-      const runs = own.get(name) ?? [];
-      runs.push(await ownBench(['--memory', 'vram', ...flags]));
-      own.set(name, runs);
+    for (const [name, flags] of runs) {
+      const results = own.get(name) ?? [];
+      results.push(await ownBench(['--memory', 'vram', ...flags]));
+      own.set(name, results);
     }
-    for (const [index, setting] of NCCL_SETTINGS.entries()) nccl[index]?.push(runNccl(setting));
+    for (const [index, trial] of trials.entries()) nccl[index]?.push(runNccl(trial));
   }
-  return { own, nccl };
+  return { own, trials, nccl };
 }
 
 function ownFigure(
@@ -80,9 +103,8 @@ function ownFigure(
 }
 
 function ncclRows(figures: Figures): Row[] {
-  return NCCL_SETTINGS.flatMap(({ name }, index) => {
-    const runs = figures.nccl[index];
-    if (runs === undefined) return [];
+  return figures.trials.flatMap(({ name }, index) => {
+    const runs = figures.nccl[index] ?? [];
     const title = `NCCL ${runs[0]?.nccl ?? ''} socket, ${name}`;
     return [
       rateRow(
