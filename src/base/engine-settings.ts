@@ -218,11 +218,13 @@ export const ENGINE_SETTINGS = {
   },
   'lane.spinUs': {
     kind: 'us',
-    fallback: 50,
+    fallback: 200,
     minimum: 0,
     maximum: 100_000,
     flag: 'spin',
-    summary: 'How long an idle lane looks again before it sleeps in the kernel.',
+    summary:
+      'How long an idle lane looks again, at most, before it sleeps in the kernel. A lane for ' +
+      'which nothing comes in that time looks again for less, down to not at all.',
     cost: 'Longer burns a core for lower latency; 0 always sleeps.',
   },
   'lane.bindings': {
