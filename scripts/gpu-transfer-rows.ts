@@ -84,12 +84,12 @@ async function measure(hasNccl: boolean, congestion: Congestion): Promise<Figure
   ]);
   if (fixed.length > 0) runs.push(...(Object.entries(HOST_RUNS) as typeof runs));
   for (let round = 0; round < ROUNDS; round++) {
+    for (const [index, trial] of trials.entries()) nccl[index]?.push(runNccl(trial));
     for (const [name, flags] of runs) {
       const results = own.get(name) ?? [];
       results.push(await ownBench(['--memory', 'vram', ...flags]));
       own.set(name, results);
     }
-    for (const [index, trial] of trials.entries()) nccl[index]?.push(runNccl(trial));
   }
   return { own, trials, nccl };
 }
