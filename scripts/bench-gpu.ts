@@ -2,14 +2,19 @@
 // plain copies of the same bytes, GPU memory over TCP against NCCL’s socket transport, each in the
 // same run, with a verdict per row. Exit 0 all bars met, 1 one missed or not judged, 3 no GPU here.
 
+import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { formatTable, printJson, printText } from '../src/cli/print.js';
 import { GpuContext } from '../src/ffi/cuda/context.js';
 import { deviceByOrdinal, type GpuDevice } from '../src/ffi/cuda/device.js';
 import { type CudaDriver, gpuAbsence, openCudaDriver } from '../src/ffi/cuda/driver.js';
 import { measureRows, type Row, tuneRows } from './gpu-rows.js';
-import { sweepRows, transferRows } from './gpu-transfer-rows.js';
+import { type Congestion, sweepRows, transferRows } from './gpu-transfer-rows.js';
 import { ncclAbsence } from './nccl-peer.js';
+
+/** As in the table of host memory: what paces costs more than loopback does. */
+const FIXED = 'cubic';
+const SYSCTL = '/proc/sys/net/ipv4';
 
 interface Report {
   readonly schema: 'tcpx.bench-gpu/1';
@@ -36,7 +41,7 @@ function formatReport(report: Report): string {
     verdictOf(row),
     row.spread,
   ]);
-  const heading = ['what', 'p50', 'unit', 'ratio', 'bar', 'verdict', 'p10 … p90'];
+  const heading = ['what', 'p50', 'unit', 'ratio', 'bar', 'verdict', 'p10 … p90, or rounds'];
   const where = `${report.device}, CUDA ${report.driverVersion / 1000}`;
   return `${where}\n${formatTable([heading, ...rows])}`;
 }
@@ -52,7 +57,7 @@ async function run(parts: readonly Part[]): Promise<Report> {
   if (parts.includes('transfers')) {
     const absence = ncclAbsence();
     if (absence !== undefined) printText(`without NCCL to compare with: needs ${absence}`);
-    rows.push(...(await transferRows(absence === undefined)));
+    rows.push(...(await transferRows(absence === undefined, congestionOf())));
   }
   if (parts.includes('sweep')) rows.push(...(await sweepRows()));
   return {
@@ -63,6 +68,16 @@ async function run(parts: readonly Part[]): Promise<Report> {
     driverVersion: driver.version,
     rows,
   };
+}
+
+/** Without root NCCL gets no other than the host's, and so do we. */
+function congestionOf(): Congestion {
+  const host = readFileSync(`${SYSCTL}/tcp_congestion_control`, 'utf8').trim();
+  const known = readFileSync(`${SYSCTL}/tcp_available_congestion_control`, 'utf8');
+  const canFix = host !== FIXED && process.getuid?.() === 0 && known.split(/\s+/).includes(FIXED);
+  const fixed = canFix ? FIXED : '';
+  printText(`congestion control: ${host} is the host's${canFix ? `, ${FIXED} for both` : ''}`);
+  return { fixed, host };
 }
 
 function withContext(

@@ -1,13 +1,15 @@
 // The rows of the GPU benchmark that move GPU memory between two processes over loopback TCP: our
-// engine against NCCL's socket transport, in turn, in one run. Medians over the rounds.
+// engine against NCCL's socket transport, in turn, in one run. Medians over the rounds, each of
+// which is shown. Congestion control is fixed on both, and NCCL has the host's besides: its best
+// counts.
 
 import { type BenchResult } from '../src/results/bench-result.js';
-import { percentiles } from './gpu-measure.js';
 import type { Row } from './gpu-rows.js';
-import { NCCL_SETTINGS, type NcclFigure, runNccl } from './nccl-peer.js';
+import { ncclTrials, type NcclFigure, type NcclTrial, runNccl } from './nccl-peer.js';
 import { ownBench } from './perf/own-bench.js';
 
-const ROUNDS = 2;
+/** Odd: the median is a round that was run, and not the lower one of two. */
+const ROUNDS = 3;
 const BLOCKS = 10_000;
 const BLOCK_BYTES = 16 * 1024;
 const LARGE = ['--size', '64MiB', '--iters', '40', '--warmup', '5', '--verify', 'sample'];
@@ -24,15 +26,24 @@ const RUNS = {
   pingPong: ['--op', 'pingpong', '--size', '4KiB', '--iters', '5000', '--progress', 'caller'],
   pingPongLanes: ['--op', 'pingpong', '--size', '4KiB', '--iters', '5000'],
 } as const;
-type RunName = keyof typeof RUNS;
+/** The two that are judged against NCCL, with the host's congestion control. */
+const HOST_RUNS = { hostWrite1: RUNS.write1, hostWrite4: RUNS.write4 } as const;
+type RunName = keyof typeof RUNS | keyof typeof HOST_RUNS;
 
 interface Figures {
   readonly own: ReadonlyMap<RunName, readonly BenchResult[]>;
+  readonly trials: readonly NcclTrial[];
   readonly nccl: readonly (readonly NcclFigure[])[];
 }
 
-export async function transferRows(hasNccl: boolean): Promise<Row[]> {
-  const figures = await measure(hasNccl);
+/** `fixed`: the congestion control of both, empty for the host's; `host`: what that is. */
+export interface Congestion {
+  readonly fixed: string;
+  readonly host: string;
+}
+
+export async function transferRows(hasNccl: boolean, congestion: Congestion): Promise<Row[]> {
+  const figures = await measure(hasNccl, congestion);
   const rate = (name: RunName) => ownFigure(figures, name, (one) => one.bandwidthGBps.p50);
   const time = (name: RunName) => ownFigure(figures, name, (one) => one.latencyUs.p50);
   const rows = ncclRows(figures);
@@ -43,9 +54,15 @@ export async function transferRows(hasNccl: boolean): Promise<Row[]> {
     ...figures.nccl.map((runs) => median(runs.map((one) => one.halfRoundTripUs))),
   );
   const against = (ratio: number) => (Number.isFinite(ratio) ? ratio : undefined);
-  const named = 'VRAM to VRAM over TCP, 64 MiB';
+  const large = 'VRAM to VRAM over TCP, 64 MiB';
+  const named = congestion.fixed === '' ? large : `${large}, ${congestion.fixed}`;
   rows.push(rateRow(`${named}, write, 1 channel`, rate('write1'), against(best), 1.2));
   rows.push(rateRow(`${named}, write, 4 channels`, rate('write4'), against(best), 3));
+  if (congestion.fixed !== '') {
+    const host = `${large}, ${congestion.host}, write`;
+    rows.push(rateRow(`${host}, 1 channel`, rate('hostWrite1'), against(best)));
+    rows.push(rateRow(`${host}, 4 channels`, rate('hostWrite4'), against(best)));
+  }
   rows.push(rateRow(`${named}, read, 1 channel`, rate('read1'), against(best)));
   rows.push(rateRow(`${named}, read, 4 channels`, rate('read4'), against(best)));
   rows.push(rateRow('one block of 160 MB', rate('oneBlock')));
@@ -56,18 +73,25 @@ export async function transferRows(hasNccl: boolean): Promise<Row[]> {
   return [...rows, ...stageRows(figures)];
 }
 
-async function measure(hasNccl: boolean): Promise<Figures> {
+async function measure(hasNccl: boolean, congestion: Congestion): Promise<Figures> {
   const own = new Map<RunName, BenchResult[]>();
-  const nccl: NcclFigure[][] = hasNccl ? NCCL_SETTINGS.map(() => []) : [];
+  const trials = hasNccl ? ncclTrials(congestion.fixed) : [];
+  const nccl: NcclFigure[][] = trials.map(() => []);
+  const fixed = congestion.fixed === '' ? [] : ['--congestion', congestion.fixed];
+  const runs: [RunName, readonly string[]][] = Object.entries(RUNS).map(([name, flags]) => [
+    name as RunName,
+    [...flags, ...fixed],
+  ]);
+  if (fixed.length > 0) runs.push(...(Object.entries(HOST_RUNS) as typeof runs));
   for (let round = 0; round < ROUNDS; round++) {
-    for (const [name, flags] of Object.entries(RUNS) as [RunName, readonly string[]][]) {
-      const runs = own.get(name) ?? [];
-      runs.push(await ownBench(['--memory', 'vram', ...flags]));
-      own.set(name, runs);
+    for (const [index, trial] of trials.entries()) nccl[index]?.push(runNccl(trial));
+    for (const [name, flags] of runs) {
+      const results = own.get(name) ?? [];
+      results.push(await ownBench(['--memory', 'vram', ...flags]));
+      own.set(name, results);
     }
-    for (const [index, setting] of NCCL_SETTINGS.entries()) nccl[index]?.push(runNccl(setting));
   }
-  return { own, nccl };
+  return { own, trials, nccl };
 }
 
 function ownFigure(
@@ -79,9 +103,8 @@ function ownFigure(
 }
 
 function ncclRows(figures: Figures): Row[] {
-  return NCCL_SETTINGS.flatMap(({ name }, index) => {
-    const runs = figures.nccl[index];
-    if (runs === undefined) return [];
+  return figures.trials.flatMap(({ name }, index) => {
+    const runs = figures.nccl[index] ?? [];
     const title = `NCCL ${runs[0]?.nccl ?? ''} socket, ${name}`;
     return [
       rateRow(
@@ -131,11 +154,14 @@ export async function sweepRows(): Promise<Row[]> {
 }
 
 function median(values: readonly number[]): number {
-  return percentiles(values).p50;
+  const sorted = [...values].sort((one, other) => one - other);
+  const above = sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
+  const below = sorted[Math.ceil(sorted.length / 2) - 1] ?? Number.NaN;
+  return (below + above) / 2;
 }
 
 function rateRow(name: string, rates: readonly number[], against?: number, bar?: number): Row {
-  const row: Row = { name, value: median(rates), unit: 'GB/s', spread: spreadOf(rates) };
+  const row: Row = { name, value: median(rates), unit: 'GB/s', spread: roundsText(rates) };
   if (against === undefined) return bar === undefined ? row : { ...row, bar: `≥ ${bar}` };
   const ratio = row.value / against;
   if (bar === undefined) return { ...row, ratio };
@@ -143,13 +169,13 @@ function rateRow(name: string, rates: readonly number[], against?: number, bar?:
 }
 
 function timeRow(name: string, times: readonly number[], against?: number, bar?: number): Row {
-  const row: Row = { name, value: median(times), unit: 'µs', spread: spreadOf(times) };
+  const row: Row = { name, value: median(times), unit: 'µs', spread: roundsText(times) };
   if (against === undefined) return bar === undefined ? row : { ...row, bar: `≤ ${bar}` };
   const ratio = row.value / against;
   if (bar === undefined) return { ...row, ratio };
   return { ...row, ratio, bar: `≤ ${bar}`, isMet: ratio <= bar };
 }
 
-function spreadOf(values: readonly number[]): string {
-  return `${Math.min(...values).toFixed(1)} … ${Math.max(...values).toFixed(1)}`;
+function roundsText(values: readonly number[]): string {
+  return values.map((value) => value.toFixed(value < 100 ? 2 : 0)).join(', ');
 }

@@ -15,13 +15,29 @@ export interface NcclSetting {
   readonly environment: Readonly<Record<string, string>>;
 }
 
-export const NCCL_SETTINGS: readonly NcclSetting[] = [
+const NCCL_SETTINGS: readonly NcclSetting[] = [
   { name: 'as it comes', environment: {} },
   {
     name: '4 threads × 4 sockets',
     environment: { NCCL_SOCKET_NTHREADS: '4', NCCL_NSOCKS_PERTHREAD: '4' },
   },
 ];
+
+/** A setting under a congestion control; empty for the host's. */
+export interface NcclTrial extends NcclSetting {
+  readonly congestion: string;
+}
+
+/** Every setting with the host's congestion control, and with this one where there is one. */
+export function ncclTrials(congestion: string): NcclTrial[] {
+  const names = congestion === '' ? [''] : [congestion, ''];
+  return names.flatMap((one) =>
+    NCCL_SETTINGS.map((setting) => {
+      const name = one === '' ? setting.name : `${setting.name}, ${one}`;
+      return { ...setting, name, congestion: one };
+    }),
+  );
+}
 
 const SCRIPT = fileURLToPath(new URL('../../scripts/nccl-socket.py', import.meta.url));
 const RUN_MS_MAX = 120_000;
@@ -37,8 +53,10 @@ export function ncclAbsence(): string | undefined {
   return `python3 with PyTorch and CUDA: ${lines.at(-1) ?? 'no answer'}`;
 }
 
-export function runNccl(setting: NcclSetting): NcclFigure {
-  const result = spawnSync('python3', [SCRIPT], {
+export function runNccl(setting: NcclTrial): NcclFigure {
+  const { congestion } = setting;
+  const words = congestion === '' ? [SCRIPT] : [SCRIPT, '--congestion', congestion];
+  const result = spawnSync('python3', words, {
     encoding: 'utf8',
     timeout: RUN_MS_MAX,
     env: { ...process.env, ...setting.environment },

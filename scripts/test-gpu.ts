@@ -11,6 +11,7 @@ const TESTS = [
   'src/memory/staging-memory.test.js',
   'src/memory/gpu-leak.test.js',
   'src/engine/gpu-loopback.test.js',
+  'src/engine/gpu-failover.test.js',
   'src/bench/bench-vram.test.js',
 ].map((path) => fileURLToPath(new URL(`../${path}`, import.meta.url)));
 const KERNEL_TESTS = TESTS[1] ?? '';

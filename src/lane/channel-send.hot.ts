@@ -56,7 +56,7 @@ import {
   transferFloat,
   transferWord,
 } from './layout.js';
-import { freeSentSlots, keepCopied } from './held-slots.hot.js';
+import { fitsVector, freeSentSlots, keepCopied } from './held-slots.hot.js';
 import { frameReadData, freeServed, isConfirmDue } from './served-reads.hot.js';
 import {
   isServeReady,
@@ -184,7 +184,7 @@ function fillOwn(core: LaneCore, channel: Channel): void {
 
 // Chunks from GPU memory that lie in their slots by now.
 function frameCopied(core: LaneCore, channel: Channel): void {
-  while (hasRoom(channel)) {
+  while (hasRoom(channel) && fitsVector(core, channel)) {
     const addr = takeCopied(core, channel);
     if (addr === 0) return;
     const sequence = channel.writeNext;

@@ -44,7 +44,9 @@ export class ChannelStaging {
   readonly flightSlot = new Int32Array(FLIGHT_SLOTS).fill(NO_SLOT);
   flightHeld = 0;
 
-  /** Slots whose bytes are in the vector that is being sent, by copy. */
+  /** Slots whose bytes are in the vector that is being sent, by reference. */
+  vectorHeld = 0;
+  /** By copy. */
   vectorCount = 0;
   readonly vectorDevice = new Int32Array(FLIGHT_SLOTS);
   readonly vectorSlot = new Int32Array(FLIGHT_SLOTS);

@@ -35,13 +35,27 @@ export function keepCopied(core: LaneCore, channel: Channel, sequence: number): 
     giveOut(channel, device, slot);
     return;
   }
-  if (!mayRefer(core, channel, stage.stagers[device]!.out)) {
+  const isCopied = channel.isVectorCopied || stage.vectorCount > 0;
+  if (isCopied || !mayRefer(core, channel, stage.stagers[device]!.out)) {
     keepInVector(channel, device, slot);
     return;
   }
   stage.flightDevice[sequence & FLIGHT_MASK] = device;
   stage.flightSlot[sequence & FLIGHT_MASK] = slot;
   stage.flightHeld++;
+  stage.vectorHeld++;
+}
+
+/**
+ * Whether the next copied chunk leaves as the slots that the vector has already. A vector goes by
+ * reference as a whole or not at all: one that has to be copied waits for the next vector, or those
+ * before it would be copied with it and held nevertheless.
+ */
+export function fitsVector(core: LaneCore, channel: Channel): boolean {
+  const stage = channel.stage;
+  if (stage.vectorHeld === 0 || stage.outHead === stage.outStarted) return true;
+  const stager = stage.stagers[stage.outDevice[stage.outHead & FLIGHT_MASK]!];
+  return stager === undefined || mayRefer(core, channel, stager.out);
 }
 
 // With slots for a whole window all chunks go by reference. With fewer, half of the slots do, so
@@ -63,6 +77,7 @@ export function keepInVector(channel: Channel, device: number, slot: number): vo
 /** The vector was sent, by copy where it had slots in this list. */
 export function freeSentSlots(channel: Channel): void {
   const stage = channel.stage;
+  stage.vectorHeld = 0;
   for (let index = 0; index < stage.vectorCount; index++) {
     giveOut(channel, stage.vectorDevice[index]!, stage.vectorSlot[index]!);
   }

@@ -5,12 +5,16 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { LaneEnd } from '../testing/lane-end.js';
 import { addGpuRegion, block, LanePair, type LanePairOptions } from '../testing/lane-pair.js';
+import { exchangeFences, resend } from '../testing/lane-fence.js';
 import { fillPattern, findMismatch } from '../testing/pattern.js';
 import { SimulatedGpus } from '../testing/simulated-gpu.js';
+import type { Channel } from './channel.js';
+import { FLIGHT_MASK } from './flight.js';
 import { FAIL_DEVICE } from './layout.js';
 import {
   COMMAND_CLOSE_SESSION,
   COMMAND_DROP_CHANNEL,
+  EVENT_CHANNEL_DOWN,
   EVENT_DEVICE_COPIES,
   EVENT_DEVICE_FAILED,
 } from './messages.js';
@@ -71,6 +75,38 @@ test('slots: with fewer than the window has chunks, some go by copy and all arri
   pair.destroy();
 });
 
+/** Slots that stay until they are confirmed, of chunks that are not sent whole yet. */
+function heldInVector(channel: Channel): number {
+  let count = 0;
+  for (let at = channel.writeAcked; at !== channel.writeNext; at = (at + 1) | 0) {
+    const flight = at & FLIGHT_MASK;
+    const isInVector = (channel.writeEndAt[flight] ?? 0) > channel.sentBytes;
+    if (isInVector && (channel.stage.flightSlot[flight] ?? -1) >= 0) count++;
+  }
+  return count;
+}
+
+test('slots: none is held whose bytes are copied, and none referred to that is not held', () => {
+  const sends = { copied: 0, referred: 0 };
+  for (let seed = 1; seed <= 12; seed++) {
+    const pair = openPair({ seed, channels: 1 + (seed % 3), windowChunks: 16 });
+    for (const [index, { a: port }] of pair.links.entries()) {
+      const channel = pair.a.core.channels[index]!;
+      const send = port.send.bind(port);
+      port.send = (first, count, isHeld) => {
+        const held = heldInVector(channel);
+        assert.equal(isHeld ? channel.stage.vectorCount : held, 0, `seed ${seed}`);
+        if (!isHeld) sends.copied++;
+        else if (held > 0) sends.referred++;
+        return send(first, count, isHeld);
+      };
+    }
+    assertMoves(pair, seed);
+    pair.destroy();
+  }
+  assert.ok(sends.copied > 20 && sends.referred > 20, JSON.stringify(sends));
+});
+
 test('slots: a port that copies has them back once their bytes are sent', () => {
   const pair = openPair({ seed: 5, link: { callBytesMax: 50_000 } });
   assertMoves(pair, 5);
@@ -100,6 +136,45 @@ test('slots: a channel that ends leaves its references other memory, at every mo
     pair.destroy();
   }
   assert.ok(renewed > 0, 'some channel ended with chunks in flight');
+});
+
+test('slots: a peer that reads a lost channel late gets the right bytes, on every seed', () => {
+  const seen = { lateBytes: 0, renewals: 0, retries: 0 };
+  for (let seed = 1; seed <= 40; seed++) {
+    const pair = openPair({ seed, channels: 2, windowChunks: 1 + (seed % 4) });
+    const local = addGpuRegion(pair.a, BYTES);
+    const remote = addGpuRegion(pair.b, BYTES);
+    fillPattern(local.memory, 0, seed);
+    const slot = pair.a.post('write', [block(local.region, remote.region, BYTES)]);
+    const { toB } = pair.links[1]!;
+    const steps = pair.random.nextBetween(20, 250);
+    for (let step = 0; step < steps; step++) {
+      // What is sent last stays in the link: nobody has read it when its sender gives it up.
+      toB.isStalled = step > steps - 30 && toB.sentBytes > toB.receivedBytes;
+      (pair.random.nextChance(0.5) ? pair.a : pair.b).step();
+    }
+    toB.isStalled = true;
+    pair.a.command(COMMAND_DROP_CHANNEL, [0, 1, 0]);
+    pair.a.step();
+    seen.lateBytes += toB.sentBytes - toB.receivedBytes;
+    // The slots carry other chunks by now, over the channel that lives.
+    for (let step = 0; step < 400; step++) [pair.a, pair.b].forEach((end) => end.step());
+    toB.isStalled = false;
+    pair.run(() => pair.b.eventsOf(EVENT_CHANNEL_DOWN).length > 0);
+    exchangeFences(pair);
+    pair.a.step();
+    pair.b.step();
+    seen.retries += resend(pair.a);
+    assert.equal(pair.finish(slot), 0, `seed ${seed}`);
+    pair.settle();
+    assert.equal(findMismatch(remote.memory, 0, seed), -1, `seed ${seed}`);
+    seen.renewals += renewalsOf(pair.a);
+    assertSlotsFree(pair.a);
+    pair.destroy();
+  }
+  const { lateBytes, renewals, retries } = seen;
+  const isTried = lateBytes > 20 * CHUNK_BYTES && renewals > 20 && retries > 5;
+  assert.ok(isTried, JSON.stringify(seen));
 });
 
 test('slots: one that cannot get other memory fails the GPU with a cause; nothing hangs', () => {

@@ -4,16 +4,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { addGpuRegion, addRegion, block, LanePair } from '../testing/lane-pair.js';
-import type { LaneEnd, LaneEvent } from '../testing/lane-end.js';
+import { exchangeFences, resend } from '../testing/lane-fence.js';
 import {
   COMMAND_DROP_CHANNEL,
-  COMMAND_RETRY,
   COMMAND_SETTLE_CHANNEL,
-  DOWN_EVENT_WORDS,
   EVENT_CHANNEL_DOWN,
   EVENT_FINISHED,
   EVENT_NOTIFICATION,
-  EVENT_RETRY,
 } from './messages.js';
 import { FAIL_STALE } from './layout.js';
 
@@ -21,31 +18,6 @@ const BYTES = 1_000_000;
 
 function pattern(seed: number): Uint8Array {
   return Uint8Array.from({ length: BYTES }, (_, index) => (index * 31 + seed) & 255);
-}
-
-function down(end: LaneEnd): LaneEvent {
-  const [event] = end.eventsOf(EVENT_CHANNEL_DOWN);
-  assert.ok(event !== undefined, 'the end of the channel is reported');
-  return event;
-}
-
-/** What the main threads do: each end's word settles the other. */
-function exchangeFences(pair: LanePair): void {
-  for (const [from, to] of [
-    [pair.a, pair.b],
-    [pair.b, pair.a],
-  ] as const) {
-    const words = down(from).words;
-    const [session = 0, channel = 0, epoch = 0] = words;
-    const fence = [session, channel, epoch, words[6] ?? 0, words[7] ?? 0];
-    to.command(COMMAND_SETTLE_CHANNEL, [...fence, ...words.slice(DOWN_EVENT_WORDS)]);
-  }
-}
-
-function resend(end: LaneEnd): number {
-  const events = end.eventsOf(EVENT_RETRY);
-  for (const event of events) end.command(COMMAND_RETRY, event.words.slice(0, 3));
-  return events.length;
 }
 
 const CASES = [

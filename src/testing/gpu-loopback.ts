@@ -4,6 +4,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
+import { createLog } from '../base/log.js';
 import type { SettingValues } from '../base/settings.js';
 import { Engine } from '../engine/engine.js';
 import type { Region, RegionDescriptor } from '../memory/region.js';
@@ -65,7 +66,8 @@ export class GpuLoopback {
     const child = fork(path, [hardware, JSON.stringify(settings)], { execArgv: [] });
     const [started] = (await once(child, 'message')) as [LoopbackAnswer];
     const gpus = hardware === 'simulated' ? { gpuModule: SIMULATED_GPU_MODULE } : {};
-    const engine = await Engine.open({ settings, ...gpus });
+    const log = createLog({ level: 'error', format: 'text' });
+    const engine = await Engine.open({ settings, log, ...gpus });
     return new GpuLoopback(engine, started.port, child, hardware);
   }
 
@@ -101,6 +103,15 @@ export class GpuLoopback {
     await this.ask({ ...base, kind: 'close', seed: 0 });
     await this.#drop(local, memory);
     return { write, read };
+  }
+
+  /** The other process stands still, lanes and all, while its kernel goes on. */
+  pause(): void {
+    this.#child.kill('SIGSTOP');
+  }
+
+  resume(): void {
+    this.#child.kill('SIGCONT');
   }
 
   async #drop(region: Region, memory: PatternMemory): Promise<void> {

@@ -4,12 +4,14 @@
 // Device addresses are host addresses moved out of reach: whoever touches "device memory" without
 // a device copy gets EFAULT from the kernel, or crashes the test. A batch is carried out only after
 // a number of polls drawn from a seed, and staging memory is overwritten before a copy out and
-// after a copy in, so that whoever reads or reuses a slot too early sees wrong bytes.
+// after a copy in, so that whoever reads or reuses a slot too early sees wrong bytes. A slot that
+// is renewed gets other pages, as on a real one.
 //
 // The number of the GPU chooses its behaviour: see SimulatedGpus.
 
 import { TcpxError } from '../base/errors.js';
 import { type Random, seededRandom } from '../base/random.js';
+import { renewPages } from '../ffi/libc/mapping.js';
 import { copyMemory, createFixedMemory, openFixedMemory } from '../memory/fixed-memory.js';
 import { destroyFixedMemory, type FixedMemory } from '../memory/fixed-memory.js';
 import {
@@ -21,6 +23,7 @@ import {
   type StagingDevice,
   type StagingShape,
 } from '../memory/staging-device.js';
+import { keepReferredPages } from './virtual-link.js';
 
 export const SimulatedGpus = {
   Healthy: 0,
@@ -74,6 +77,7 @@ class SimulatedQueue implements CopyQueue {
   isFailed = false;
   error: TcpxError | undefined;
   readonly #staging: FixedMemory;
+  readonly #slotBytes: number;
   readonly #isOut: boolean;
   readonly #hasRenewals: boolean;
   readonly #random: Random;
@@ -86,6 +90,7 @@ class SimulatedQueue implements CopyQueue {
 
   constructor(shape: StagingShape, isOut: boolean, device: number, seed: number) {
     this.#staging = createFixedMemory(shape.slotBytes * shape.slotCount);
+    this.#slotBytes = shape.slotBytes;
     this.#isOut = isOut;
     this.#hasRenewals = device !== SimulatedGpus.FailsRenewal;
     this.isRenewable = device !== SimulatedGpus.Fixed;
@@ -132,13 +137,16 @@ class SimulatedQueue implements CopyQueue {
     while (!this.isIdle());
   }
 
-  renew(): boolean {
+  renew(stagingOffset: number): boolean {
     if (!this.#hasRenewals) {
       this.finish();
       this.isFailed = true;
       this.error ??= new TcpxError('ERR_CUDA_CALL', 'renew a slot: simulated fault');
       return false;
     }
+    const range = { addr: this.stagingAddr + stagingOffset, bytes: this.#slotBytes };
+    keepReferredPages(range.addr, range.bytes);
+    renewPages(range);
     this.renewals++;
     return true;
   }

@@ -32,6 +32,13 @@ interface Reference {
   readonly bytes: number;
 }
 
+const PIPES = new Set<VirtualPipe>();
+
+/** As the kernel does for its own: to be told before pages are replaced. */
+export function keepReferredPages(addr: number, bytes: number): void {
+  for (const pipe of PIPES) pipe.keepReferred(addr, bytes);
+}
+
 /** One direction. Bytes lie at their stream offset modulo the size of the memory. */
 class VirtualPipe {
   readonly #options: LinkOptions;
@@ -44,17 +51,21 @@ class VirtualPipe {
   isEnded = false;
   /** Stream offset of a byte to invert on its way, −1 for none. */
   flipAt = -1;
+  /** Nothing gets in or out until the test says so. */
+  isStalled = false;
   #references: Reference[] = [];
 
   constructor(options: LinkOptions) {
     this.#options = options;
     this.#bytes = options.pipeBytes ?? 1024 * 1024;
     this.#memory = createFixedMemory(this.#bytes);
+    PIPES.add(this);
   }
 
   /** How much one call may move now; 0 while stalled. */
   allowance(wanted: number): number {
     const { random, callBytesMax, stallChance, callBytes } = this.#options;
+    if (this.isStalled) return 0;
     if (stallChance !== undefined && random.nextChance(stallChance)) return 0;
     if (callBytes !== undefined) return Math.min(wanted, callBytes());
     if (callBytesMax === undefined) return wanted;
@@ -87,10 +98,11 @@ class VirtualPipe {
     this.receivedBytes += bytes;
   }
 
-  /** From here on the owners may change what lies below: as pages that were replaced. */
-  keepReferred(): void {
-    for (const one of this.#references) this.#fetch(one, this.sentBytes);
-    this.#references = [];
+  /** Other pages come to these addresses: who refers to the old ones keeps them as they are. */
+  keepReferred(firstAddr: number, bytes: number): void {
+    const isGone = ({ addr }: Reference) => addr >= firstAddr && addr < firstAddr + bytes;
+    for (const one of this.#references.filter(isGone)) this.#fetch(one, this.sentBytes);
+    this.#references = this.#references.filter((one) => !isGone(one));
   }
 
   // What lies there now, for the bytes that are taken next; true when all of them were.
@@ -127,6 +139,7 @@ class VirtualPipe {
   }
 
   destroy(): void {
+    PIPES.delete(this);
     destroyFixedMemory(this.#memory);
   }
 }
@@ -197,7 +210,6 @@ class VirtualPort implements StreamPort {
 
   close(): void {
     this.isClosed = true;
-    this.#out.keepReferred();
     this.#out.isEnded = true;
   }
 }
