@@ -33,7 +33,7 @@ import type { GpuProvider } from '../memory/staging-device.js';
 import { closeDoorbell, createDoorbell, ringDoorbell } from '../transport/tcp/readiness.js';
 import type { SendBy } from '../transport/stream-port.js';
 import { readZeroCopy, type ZeroCopyStats } from './zero-copy-stats.js';
-import { WakePipe } from '../transport/tcp/wake-pipe.js';
+import { WakePipe } from '../transport/wake-pipe.js';
 
 export interface LaneSetOptions {
   readonly shape: SharedShape;

@@ -14,7 +14,7 @@ import type { SourceEvent } from '../transfer-table.js';
 import { checkSource } from '../transfers.js';
 import { type BlockPlace, DISCARD } from './chunk-places.js';
 import type { ControlLink } from './control-link.js';
-import type { Announce, ControlMessage, ReadRequest } from './control-message.js';
+import type { Announce, ControlMessage, ReadRequest, TransferMessage } from './control-message.js';
 import type { Flight } from './flight.js';
 import { FlightDeck } from './flight-deck.js';
 import { awaitSource, describeOwn, type OwnTransfer, toBase64 } from './own-transfer.js';
@@ -35,11 +35,6 @@ export interface TcpxSessionParts {
   readonly isSourceReady: (event: SourceEvent) => boolean;
   onNotification(session: TcpxPeerSession, bytes: Uint8Array): void;
 }
-
-type TransferMessage = Extract<
-  ControlMessage,
-  { kind: 'announce' | 'read' | 'go' | 'landed' | 'refuse' }
->;
 
 const DEADLINE_MS = 60_000;
 /** Own transfers at a time. */
@@ -72,6 +67,7 @@ export class TcpxPeerSession {
       rails: parts.rails,
       values: parts.values,
       log: parts.log,
+      onMessage: (message) => this.#onTransferMessage(message),
       onPart: (flight, channel, us) => this.#onPart(flight, channel, us),
       onDown: (error, fenced) => void this.#onDown(error, fenced),
     });
@@ -121,7 +117,7 @@ export class TcpxPeerSession {
         void this.channels.onHello(message);
         return;
       case 'joined':
-        this.channels.onJoined(message.epoch);
+        this.channels.onJoined(message.epoch, message.isStreamed === true);
         return;
       case 'again':
         this.channels.onAgain();
