@@ -194,6 +194,7 @@ for (const one of CASES) {
   const figures = [spreadText(gbps), `× ${spreadText(ratios)}`, `× ${ofMedians.toFixed(2)}`];
   const cpuText = Number.isNaN(cpu) ? '' : cpu.toFixed(2);
   console.log([one.name.padEnd(26), ...figures, cpuText].join('  '));
+  console.log(`  by rounds: ${gbps.map((figure) => figure.toFixed(2)).join(' ')}`);
   if (one.name.startsWith('default') && medianOf(ratios) < RATIO_MIN) isGood = false;
 }
 if (!isGood) {

@@ -94,7 +94,6 @@ export type ControlMessage =
       readonly transfer: number;
       readonly op: string;
       readonly lastTag: number;
-      readonly channels: readonly number[][];
     }
   | {
       readonly kind: 'refuse';

@@ -167,6 +167,10 @@ export class TcpxPeerSession {
     const deadlineMs = options.deadlineMs ?? DEADLINE_MS;
     own.timer = setTimeout(() => this.#onDeadline(own, deadlineMs), deadlineMs);
     options.signal?.addEventListener('abort', () => this.#cancel(own), { once: true });
+    if (this.channels.state === 'ready' && options.sourceReady === undefined) {
+      this.#startNow(own);
+      return transfer;
+    }
     this.channels
       .ready()
       .then(() => awaitSource(own, options.sourceReady, this.#parts.isSourceReady))
@@ -175,6 +179,15 @@ export class TcpxPeerSession {
         this.#settle(own, toTcpxError(error, 'ERR_XFER_FAILED', op));
       });
     return transfer;
+  }
+
+  // What waits for nothing goes out before the caller does anything else.
+  #startNow(own: OwnTransfer): void {
+    try {
+      this.#start(own);
+    } catch (error) {
+      this.#settle(own, toTcpxError(error, 'ERR_XFER_FAILED', own.transfer.operation));
+    }
   }
 
   #start(own: OwnTransfer): void {
@@ -266,9 +279,6 @@ export class TcpxPeerSession {
       this.channels.takeDown(toTcpxError(error, 'ERR_CUDA_CALL', op));
       return;
     }
-    const channels = this.channels.set
-      .counters(RECEIVE)
-      .map(({ posted, done, unpacked, consumed }) => [posted, done, unpacked, consumed]);
     if (op === 'write' && notify !== undefined) {
       this.#parts.onNotification(this, Buffer.from(notify, 'base64'));
     }
@@ -278,7 +288,6 @@ export class TcpxPeerSession {
       transfer,
       op,
       lastTag: firstTag + plan.chunkCount - 1,
-      channels,
     });
     if (op === 'read') this.#finish(this.#own.get(transfer), flight);
   }
