@@ -23,7 +23,7 @@ const BULK = ['--size', '64MiB'];
 /** Once for each shape: every byte is checked. */
 const CHECKED = ['--iters', '3', '--warmup', '0', '--verify', 'all'];
 /** Timed, as long as iperf3: nothing touches the memory between two transfers, as in the peers. */
-const TIMED = ['--seconds', '2', '--warmup', '5', '--verify', 'none'];
+const TIMED = ['--seconds', '2', '--warmup', '40', '--verify', 'none'];
 const PORT = 25_201;
 
 const checked = new Set<string>();

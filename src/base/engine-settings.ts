@@ -218,11 +218,13 @@ export const ENGINE_SETTINGS = {
   },
   'lane.spinUs': {
     kind: 'us',
-    fallback: 50,
+    fallback: 200,
     minimum: 0,
     maximum: 100_000,
     flag: 'spin',
-    summary: 'How long an idle lane looks again before it sleeps in the kernel.',
+    summary:
+      'How long an idle lane looks again, at most, before it sleeps in the kernel. A lane for ' +
+      'which nothing comes in that time looks again for less, down to not at all.',
     cost: 'Longer burns a core for lower latency; 0 always sleeps.',
   },
   'lane.bindings': {
@@ -297,11 +299,13 @@ export const ENGINE_SETTINGS = {
     choices: ['splice', 'copy', 'zerocopy'],
     flag: 'send-by',
     summary:
-      'How written payload leaves: as references to its pages (`splice`, for runs of 64 KiB and ' +
-      'more), with MSG_ZEROCOPY (`zerocopy`, from 16 KiB on), or copied by the kernel.',
+      'How payload leaves: as references to its pages (`splice`, for runs of 64 KiB and more, ' +
+      'answers to reads from 128 KiB on), with MSG_ZEROCOPY (`zerocopy`, from 16 KiB on), or ' +
+      'copied by the kernel.',
     cost:
-      'By reference, the source must not change before the transfer is confirmed. `splice` has a ' +
-      'pipe per channel. `zerocopy` is copied over loopback anyway, and needs a locked-memory ' +
-      'limit (ulimit -l) of the bytes in flight, else falls back.',
+      'By reference, the source must not change before the transfer is confirmed, and ' +
+      '`deregister` waits until peers have what they read. `splice` has a pipe per channel. ' +
+      '`zerocopy` is copied over loopback anyway, and needs a locked-memory limit (ulimit -l) of ' +
+      'the bytes in flight, else falls back.',
   },
 } as const satisfies Readonly<Record<string, Setting>>;

@@ -179,6 +179,19 @@ test('engine: deregistering a busy region is refused, or waits, then refuses pee
   await pair.close();
 });
 
+for (const progress of ['caller', 'lanes'] as const) {
+  test(`engine, ${progress}: what a peer has just read may be deregistered at once`, async () => {
+    const pair = await openPair({ 'lane.progress': progress });
+    const local = pair.client.register(new Uint8Array(8_000_000));
+    for (let round = 0; round < 5; round++) {
+      const remote = pair.server.register(new Uint8Array(8_000_000).fill(round + 1));
+      await pair.drive(pair.session.read(whole(local, remote, 8_000_000)).done);
+      await pair.server.deregister(remote);
+    }
+    await pair.close();
+  });
+}
+
 test('engine: a region freed too early fails the transfer, never the process', async () => {
   const pair = await openPair({ 'lane.progress': 'caller', 'flow.chunkBytes': 4096 });
   const local = pair.client.register(new Uint8Array(4_000_000));

@@ -66,6 +66,7 @@ const FULL_RIGHTS: RegionRights = { read: true, write: true };
 /** Timers of sessions run with it; it is also a net for a wake-up that was missed. */
 const HEARTBEAT_MS = 50;
 const CLOSE_WAIT_MS = 2000;
+const CONFIRM_WAIT_MS = 100;
 
 export class Engine {
   readonly name: string;
@@ -226,9 +227,10 @@ export class Engine {
 
   /**
    * Peers are refused from now on. With transfers in flight this waits for them up to `waitMs`;
-   * without a wait, or when the time is over, it fails and the region stays registered.
+   * when the time is over, or without a wait (0), it fails and the region stays registered. What a
+   * peer has read is in flight until it has said so, about a round trip longer than it seems.
    */
-  async deregister(region: Region, waitMs = 0): Promise<void> {
+  async deregister(region: Region, waitMs = CONFIRM_WAIT_MS): Promise<void> {
     this.#assertOpen();
     this.#regions.beginClose(region);
     const endUs = systemClock.nowUs() + waitMs * 1000;

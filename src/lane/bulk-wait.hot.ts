@@ -7,6 +7,8 @@ import type { LaneCore } from './lane-core.js';
 import { type Channel, PHASE_PAYLOAD } from './channel.js';
 
 const BULK_BYTES = 64 * 1024;
+/** With more than this in flight an acknowledgement is not worth a core. */
+const BULK_FLIGHT_BYTES = 1024 * 1024;
 /** Half of what a socket holds before its window closes, with the kernel's usual buffers. */
 const WAKE_BYTES = 256 * 1024;
 
@@ -15,6 +17,7 @@ export function isAmidBulk(core: LaneCore): boolean {
     const channel = core.channels[index]!;
     if (channel.phase === PHASE_PAYLOAD && channel.payloadLeft > BULK_BYTES) return true;
     if (!channel.isWritable && channel.sendBytes > BULK_BYTES) return true;
+    if (channel.flightBytes > BULK_FLIGHT_BYTES) return true;
   }
   return false;
 }

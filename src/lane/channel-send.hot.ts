@@ -13,12 +13,10 @@ import {
   PAIR_REMOTE_OFFSET,
 } from '../flow/request-layout.js';
 import { crc32At } from '../memory/fixed-memory.js';
-import { closeAccess } from '../memory/region-access.hot.js';
 import { VECTOR_ENTRIES_MAX, WOULD_BLOCK, ZERO_COPY_BYTES_MIN } from '../transport/stream-port.js';
 import { writeLong } from '../wire/data-frame.hot.js';
 import {
   FRAME_NOTIFY,
-  FRAME_READ_DATA,
   FRAME_READ_REQUEST,
   FRAME_SIGNAL,
   FRAME_WRITE,
@@ -59,10 +57,10 @@ import {
   transferWord,
 } from './layout.js';
 import { freeSentSlots, keepCopied } from './held-slots.hot.js';
+import { frameReadData, freeServed, isConfirmDue } from './served-reads.hot.js';
 import {
   isServeReady,
   isSourceReady,
-  servedAddr,
   stageChunk,
   stagedCount,
   startChunks,
@@ -84,9 +82,8 @@ export function sendTurn(core: LaneCore, channel: Channel): number {
   let progress = 0;
   for (let tries = 0; tries < SENDS_PER_TURN && channel.isWritable; tries++) {
     if (channel.sendCount === 0 && !fillVector(core, channel)) return progress;
-    // A region that is read for the peer is free once its vector was sent: it must be copied.
-    // So must slots that are not held until they are confirmed.
-    const isHeld = channel.serveDone === channel.serveFramed && channel.stage.vectorCount === 0;
+    // Slots that are free once their vector was sent must be copied too.
+    const isHeld = !channel.isVectorCopied && channel.stage.vectorCount === 0;
     const sent = channel.port.send(channel.sendFirst, channel.sendCount, isHeld);
     if (sent < 0) {
       if (sent !== WOULD_BLOCK) return sent;
@@ -111,13 +108,9 @@ function onVectorSent(core: LaneCore, channel: Channel): void {
   channel.sendFirst = 0;
   channel.sendCount = 0;
   channel.headUsedBytes = 0;
+  channel.isVectorCopied = false;
   freeSentSlots(channel);
-  // The kernel holds a copy (isHeld above): regions that were read for the peer are free again.
-  while (channel.serveDone !== channel.serveFramed) {
-    const region = channel.serveRegion[channel.serveDone & FLIGHT_MASK]!;
-    if (region >= 0) closeAccess(core.regions, region);
-    channel.serveDone = (channel.serveDone + 1) | 0;
-  }
+  freeServed(core, channel);
 }
 
 function hasRoom(channel: Channel): boolean {
@@ -160,7 +153,7 @@ function frameRefusals(channel: Channel): void {
 }
 
 function isAckDue(core: LaneCore, channel: Channel): boolean {
-  if (channel.granted !== channel.grantTold) return true;
+  if (channel.granted !== channel.grantTold || isConfirmDue(channel)) return true;
   const owed = (channel.landed - channel.ackSent) | 0;
   if (owed === 0) return false;
   if (owed >= ACK_EVERY) return true;
@@ -207,37 +200,6 @@ function hasWriteWindow(channel: Channel): boolean {
 
 function hasReadWindow(channel: Channel): boolean {
   return ((channel.readNext - channel.readDone) | 0) < channel.granted;
-}
-
-function frameReadData(channel: Channel): void {
-  const slot = channel.serveFramed & FLIGHT_MASK;
-  const bytes = channel.serveBytes[slot]!;
-  if (channel.serveRegion[slot]! < 0) {
-    const reason = channel.serveSegments[slot]!;
-    frameRefusal(channel, FRAME_READ_REQUEST, channel.serveFramed, reason);
-    channel.serveFramed = (channel.serveFramed + 1) | 0;
-    return;
-  }
-  const word = beginFrame(channel, FRAME_READ_DATA, bytes, channel.serveFramed);
-  channel.heads.uint32[word + WORD_OPERATION_BYTES] = bytes;
-  const stagedAddr = servedAddr(channel, slot);
-  const floats = channel.serveMemory.float64;
-  const count = stagedAddr !== 0 ? 0 : channel.serveSegments[slot]!;
-  const base = slot * TABLE_ENTRIES_MAX * 2;
-  const isChecked = channel.serveChecked[slot] !== 0;
-  let sum = 0;
-  if (stagedAddr !== 0) {
-    pushVector(channel, stagedAddr, bytes);
-    if (isChecked) sum = crc32At(0, stagedAddr, bytes);
-  }
-  for (let index = 0; index < count; index++) {
-    const addr = floats[base + index * 2]!;
-    const part = floats[base + index * 2 + 1]!;
-    pushVector(channel, addr, part);
-    if (isChecked) sum = crc32At(sum, addr, part);
-  }
-  if (isChecked) writeChecksum(channel, word, FRAME_READ_DATA, sum);
-  channel.serveFramed = (channel.serveFramed + 1) | 0;
 }
 
 function frameNotify(core: LaneCore, channel: Channel, slot: number): void {
@@ -308,10 +270,7 @@ function frameChunk(
     pushVector(channel, stagedAddr, bytes);
     if (core.isChecked) sum = crc32At(0, stagedAddr, bytes);
   }
-  if (core.isChecked) {
-    const kind = isWrite ? FRAME_WRITE : FRAME_READ_REQUEST;
-    writeChecksum(channel, word, kind, isWrite ? sum : bytes);
-  }
+  if (core.isChecked) writeChecksum(channel, word, isWrite ? sum : bytes);
   const count = transferWord(transfersAt, slot, TRANSFER_CHANNEL_CHUNKS) + channel.channelIndex;
   const framed = int32[count]! + 1;
   int32[count] = framed;

@@ -82,6 +82,8 @@ export class Channel {
   sendFirst = 0;
   sendCount = 0;
   sendBytes = 0;
+  /** The vector has ranges that nobody holds: all of it must be copied. */
+  isVectorCopied = false;
 
   // Own WRITE and NOTIFY frames in flight, oldest at writeAcked; chunk −1 is the notification.
   writeNext = 0;
@@ -99,6 +101,9 @@ export class Channel {
   readNext = 0;
   readArrived = 0;
   readDone = 0;
+  /** Answers that the peer wants to be told of, and those that it was told of, as counts. */
+  readWanted = 0;
+  readTold = 0;
   readonly readTransfer = new Int32Array(FLIGHT_SLOTS);
   readonly readChunk = new Int32Array(FLIGHT_SLOTS);
 
@@ -121,9 +126,11 @@ export class Channel {
   /** Turns that an acknowledgement still waits for a frame to ride on. */
   ackDelayTurns = 0;
 
-  // The peer's reads, oldest at serveDone: serveFramed are in the vector, serveTail have come.
-  // Region −1 marks one that is refused; its reason stands in serveSegments.
+  // The peer's reads, oldest at serveDone: serveFramed were framed, serveTail have come, and those
+  // before serveConfirmed have landed at the peer. Region −1 marks one that is refused; its reason
+  // stands in serveSegments.
   serveDone = 0;
+  serveConfirmed = 0;
   serveFramed = 0;
   serveTail = 0;
   readonly serveRegion = new Int32Array(FLIGHT_SLOTS);
@@ -131,6 +138,10 @@ export class Channel {
   readonly serveSegments = new Int32Array(FLIGHT_SLOTS);
   /** 1 where the answer shall carry a checksum. */
   readonly serveChecked = new Int32Array(FLIGHT_SLOTS);
+  /** 1 where the answer may go by reference: its region is held until it is confirmed. */
+  readonly serveHeld = new Int32Array(FLIGHT_SLOTS);
+  /** Where the answer ends in the stream. */
+  readonly serveEndAt = new Float64Array(FLIGHT_SLOTS);
   readonly serveMemory: FixedMemory;
 
   // Refusals of writes that wait to be sent.

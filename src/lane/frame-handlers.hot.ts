@@ -23,6 +23,7 @@ import { readLong } from '../wire/data-frame.hot.js';
 import {
   DATA_HEAD_BYTES,
   FLAG_CHECKSUM,
+  FLAG_HELD,
   FRAME_ACK,
   FRAME_NOTIFY,
   FRAME_READ_DATA,
@@ -65,6 +66,7 @@ import {
   slotFor,
 } from './landing.hot.js';
 import { refuseFlight } from './refused-flight.hot.js';
+import { confirmServed } from './served-reads.hot.js';
 import { type LaneCore, SINK_BYTES } from './lane-core.js';
 import {
   ENGINE_NOTIFICATIONS,
@@ -125,14 +127,17 @@ export function dispatchFrame(
     case FRAME_REFUSE:
       return onRefuse(core, channel, word);
     case FRAME_ACK:
-      return onCredit(channel, word);
+      return onAckFrame(core, channel, word);
     default:
       return FRAME_TAKEN;
   }
 }
 
-// How much the receiver can take, at most the agreed window; without one the last stays.
-function onCredit(channel: Channel, word: number): number {
+// How much the receiver can take, at most the agreed window; without one the last stays. And how
+// many answers to its reads have landed.
+function onAckFrame(core: LaneCore, channel: Channel, word: number): number {
+  const landed = channel.staging.uint32[word + WORD_SEQUENCE]!;
+  if (!confirmServed(core, channel, landed)) return TURN_RULE - RULE_UNASKED;
   const credit = channel.staging.uint32[word + WORD_OPERATION_BYTES]!;
   if (credit > 0) {
     channel.credit = credit < channel.windowChunks ? credit : channel.windowChunks;
@@ -252,10 +257,10 @@ function rememberRefusal(core: LaneCore, channel: Channel, word: number, reason:
 function onReadRequest(core: LaneCore, channel: Channel, word: number, entries: number): number {
   const words = channel.staging.uint32;
   if (words[word + WORD_SEQUENCE]! !== channel.serveTail >>> 0) return TURN_RULE - RULE_SEQUENCE;
-  // Reads in the vector may have been answered already; those behind it have not.
-  if (((channel.serveTail - channel.serveFramed) | 0) >= channel.windowChunks) {
-    return TURN_RULE - RULE_WINDOW;
-  }
+  // Whoever asks again has the answers of a window ago.
+  const landed = (channel.serveTail - channel.windowChunks + 1) | 0;
+  const isTold = ((channel.serveConfirmed - landed) | 0) >= 0;
+  if (!isTold && !confirmServed(core, channel, landed)) return TURN_RULE - RULE_WINDOW;
   const refusal = openSegments(core, channel, word, entries, RIGHT_READ);
   if (refusal !== ACCESS_GRANTED) return refuseRead(core, channel, word, refusal);
   const slot = channel.serveTail & FLIGHT_MASK;
@@ -288,6 +293,9 @@ function onReadData(core: LaneCore, channel: Channel, word: number): number {
   const words = channel.staging.uint32;
   if (channel.readNext === channel.readArrived) return TURN_RULE - RULE_UNASKED;
   if (words[word + WORD_SEQUENCE]! !== channel.readArrived >>> 0) return TURN_RULE - RULE_SEQUENCE;
+  if ((words[word + WORD_KIND]! & FLAG_HELD) !== 0) {
+    channel.readWanted = (channel.readArrived + 1) | 0;
+  }
   const flight = channel.readArrived & FLIGHT_MASK;
   const slot = channel.readTransfer[flight]!;
   const chunkWord = chunkWordOf(core, slot, channel.readChunk[flight]!);

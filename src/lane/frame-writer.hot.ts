@@ -53,13 +53,14 @@ export function frameRefusal(
   return word;
 }
 
-export function writeChecksum(channel: Channel, word: number, kind: number, sum: number): void {
-  channel.heads.uint32[word + WORD_KIND] = kind | FLAG_CHECKSUM;
+export function writeChecksum(channel: Channel, word: number, sum: number): void {
+  channel.heads.uint32[word + WORD_KIND] = channel.heads.uint32[word + WORD_KIND]! | FLAG_CHECKSUM;
   channel.heads.uint32[word + WORD_OPERATION_BYTES] = sum;
 }
 
 export function frameAck(channel: Channel): void {
-  const word = beginFrame(channel, FRAME_ACK, 0, 0);
+  const word = beginFrame(channel, FRAME_ACK, 0, channel.readDone);
+  channel.readTold = channel.readDone;
   channel.heads.uint32[word + WORD_OPERATION_BYTES] = channel.granted;
   channel.grantTold = channel.granted;
 }

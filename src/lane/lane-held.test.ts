@@ -9,7 +9,7 @@ const BYTES = 300_000;
 
 for (const operation of ['write', 'read'] as const) {
   const link = { callBytesMax: 9000, stallChance: 0.2 };
-  const kind = operation === 'write' ? 'held' : 'not held';
+  const kind = operation === 'write' ? 'held' : 'not held, in answers below 128 KiB';
   test(`lane: payload of a ${operation} is sent as ${kind}`, () => {
     const pair = new LanePair({ seed: 3, link });
     const local = addRegion(pair.a, BYTES);
@@ -35,7 +35,7 @@ for (const operation of ['write', 'read'] as const) {
   });
 }
 
-test('lane: a vector with an answer to a read holds none of its bytes', () => {
+test('lane: a vector with a short answer to a read holds none of its bytes', () => {
   const pair = new LanePair({ seed: 4 });
   const a = addRegion(pair.a, 2 * BYTES);
   const b = addRegion(pair.b, 2 * BYTES);

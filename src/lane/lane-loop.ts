@@ -28,6 +28,7 @@ import {
 import { EVENT_CONTROL_READY } from './messages.js';
 import { PolledChannels } from './polled-channels.js';
 import { peekRecord, publishRecords, reserveRecord, ringFreeBytes } from './record-ring.hot.js';
+import { isAnswerExpected, nextSpinUs } from './spin.js';
 
 const SLEEP_MS = 100;
 /** No descriptor tells that a GPU copy is done: the lane looks again for this long, then naps. */
@@ -39,6 +40,7 @@ export interface LaneLoopOptions {
   readonly doorbellFd: number;
   /** epoll set of the control sockets, −1 where another lane watches it. */
   readonly controlFd: number;
+  /** At most; see nextSpinUs. */
   readonly spinUs: number;
   /** Wakes the main thread out of its event loop. */
   readonly wakeMain: () => void;
@@ -47,14 +49,17 @@ export interface LaneLoopOptions {
 export class LaneLoop implements LaneHooks {
   readonly #core: LaneCore;
   readonly #readiness: Readiness;
-  readonly #spinUs: number;
+  readonly #spinLimitUs: number;
+  /** While nothing is expected, and while an answer is. */
+  readonly #spinUs: [number, number];
   readonly #wakeMain: () => void;
   readonly #byTag: (Channel | undefined)[] = [];
   readonly #polled = new PolledChannels();
 
   constructor(options: LaneLoopOptions) {
     this.#core = options.core;
-    this.#spinUs = options.spinUs;
+    this.#spinLimitUs = options.spinUs;
+    this.#spinUs = [options.spinUs, options.spinUs];
     this.#wakeMain = options.wakeMain;
     this.#readiness = new Readiness(options.doorbellFd);
     if (options.controlFd >= 0) this.#readiness.nest(options.controlFd);
@@ -117,8 +122,10 @@ export class LaneLoop implements LaneHooks {
       }
       if (idleSinceUs === 0) idleSinceUs = nowUs;
       const { isPending } = core.staging;
-      const spinUs = isPending && this.#spinUs < COPY_SPIN_US ? COPY_SPIN_US : this.#spinUs;
-      if (nowUs - idleSinceUs < spinUs && (isPending || !isAmidBulk(core))) {
+      const kind = isAnswerExpected(core) ? 1 : 0;
+      const spinUs = isPending ? Math.max(COPY_SPIN_US, this.#spinUs[kind]) : this.#spinUs[kind];
+      const isBulk = isAmidBulk(core);
+      if (nowUs - idleSinceUs < spinUs && (isPending || !isBulk)) {
         yieldCpu();
         setWakes(core, false);
         this.#readiness.wait(0, this);
@@ -126,6 +133,9 @@ export class LaneLoop implements LaneHooks {
         continue;
       }
       this.#sleep(isPending ? COPY_SLEEP_MS : SLEEP_MS);
+      if (isPending || isBulk) continue;
+      const waitedUs = systemClock.nowUs() - idleSinceUs;
+      this.#spinUs[kind] = nextSpinUs(this.#spinUs[kind], waitedUs, this.#spinLimitUs);
     }
     this.#readiness.close();
   }

@@ -73,6 +73,7 @@ const ACK_0: Words = { [KIND]: frame.FRAME_ACK };
 const CASES: readonly (readonly [number, string, (region: Region) => readonly HandMade[]])[] = [
   [1, 'kind 9', () => [{ words: { [KIND]: 9 } }]],
   [2, 'a reserved byte in the head', () => [{ words: { ...ACK_0, [KIND]: 0x0105 } }]],
+  [2, 'the flag of a read answer elsewhere', () => [{ words: { ...ACK_0, [KIND]: 0x0205 } }]],
   [
     2,
     'a reserved word in the table',
@@ -118,6 +119,8 @@ const CASES: readonly (readonly [number, string, (region: Region) => readonly Ha
   ],
   [10, 'an acknowledgement of nothing', () => [{ words: { ...ACK_0, [ACK]: 1 } }]],
   [10, 'an acknowledgement from the past', () => [{ words: { ...ACK_0, [ACK]: 0xffffffff } }]],
+  [10, 'a confirmation of answers to nothing', () => [{ words: { ...ACK_0, [SEQUENCE]: 1 } }]],
+  [10, 'a confirmation from the past', () => [{ words: { ...ACK_0, [SEQUENCE]: 0xffffffff } }]],
   [
     10,
     'a read answer that nobody asked for',
@@ -159,6 +162,18 @@ test('violation: an acknowledgement of bytes that were not sent is rule 10', () 
   pair.b.command(COMMAND_CLOSE_SESSION, [0]);
   pair.b.step();
   assert.notEqual(pair.b.transfers.failure(slot), 0, 'not done: its memory was still needed');
+});
+
+test('violation: a confirmation of an answer that was not sent is rule 10', () => {
+  const pair = new LanePair({ link: { pipeBytes: 1000 } });
+  const { region } = addRegion(pair.b, 4000);
+  const words = { ...READ_100, [BYTES]: 4000 };
+  inject(pair, bytesOf({ words, region }));
+  pair.b.step();
+  assert.equal(pair.links[0]!.toA.sentBytes, 1000, 'the rest waits in the vector');
+  inject(pair, bytesOf({ words: { ...ACK_0, [SEQUENCE]: 1 } }));
+  assert.equal(lossOf(pair), 10);
+  assert.equal(pair.b.regions.users(region), 0);
 });
 
 test('violation: a frame that was not sent cannot have arrived damaged: rule 10', () => {

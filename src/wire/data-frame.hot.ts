@@ -2,6 +2,7 @@
 
 import {
   FLAG_CHECKSUM,
+  FLAG_HELD,
   FRAME_ACK,
   FRAME_KIND_MAX,
   FRAME_NOTIFY,
@@ -41,10 +42,12 @@ export const RULE_REFUSAL = 12;
 /** RULE_NONE, or the first rule that the head at `word` breaks. */
 export function checkHead(words: Uint32Array, word: number, chunkBytesMax: number): number {
   const isChecked = (words[word + WORD_KIND]! & FLAG_CHECKSUM) !== 0;
-  const kind = words[word + WORD_KIND]! & ~FLAG_CHECKSUM;
+  const kind = words[word + WORD_KIND]! & ~(FLAG_CHECKSUM | FLAG_HELD);
   if (kind > 255 || kind < 0) return RULE_RESERVED;
   if (kind === 0 || kind > FRAME_KIND_MAX) return RULE_KIND;
   if (isChecked && kind > FRAME_READ_DATA) return RULE_RESERVED;
+  const isHeld = (words[word + WORD_KIND]! & FLAG_HELD) !== 0;
+  if (isHeld && kind !== FRAME_READ_DATA) return RULE_RESERVED;
   const payloadBytes = words[word + WORD_PAYLOAD_BYTES]!;
   // With a checksum in its place the length is the payload's.
   const isSum = isChecked && kind !== FRAME_READ_REQUEST;

@@ -29,6 +29,9 @@ export const FRAME_KIND_MAX = 7;
 /** In the second byte of the kind: the payload is checked (WRITE, READ_DATA), or shall be. */
 export const FLAG_CHECKSUM = 0x100;
 
+/** Beside it, in a READ_DATA: the sender holds its memory until the answer is confirmed. */
+export const FLAG_HELD = 0x200;
+
 export const FRAME_NAMES = [
   '',
   'WRITE',
@@ -68,7 +71,8 @@ export const DATA_HEAD_FIELDS: readonly FrameField[] = declareFrame(DATA_HEAD_BY
     bytes: 1,
     meaning:
       'bit 0: checksum. WRITE and READ_DATA then carry a CRC-32 of the payload in ' +
-      'operationBytes; READ_REQUEST asks for it',
+      'operationBytes; READ_REQUEST asks for it. bit 1, READ_DATA alone: the answer shall be ' +
+      'confirmed',
   },
   { name: 'reserved', offset: 2, bytes: 2, meaning: 'zero' },
   { name: 'payloadBytes', offset: 4, bytes: 4, meaning: 'bytes that follow head and table' },
@@ -85,7 +89,8 @@ export const DATA_HEAD_FIELDS: readonly FrameField[] = declareFrame(DATA_HEAD_BY
     bytes: 4,
     meaning:
       'WRITE, NOTIFY, SIGNAL: count of such frames before this one; READ_REQUEST, READ_DATA: ' +
-      'number of the request; REFUSE: sequence of the refused frame',
+      'number of the request; REFUSE: sequence of the refused frame; ACK: how many READ_DATA, or ' +
+      'REFUSE of a read, of the other direction have landed',
   },
   {
     name: 'transfer',

@@ -1,0 +1,95 @@
+// Answers to reads that a link refers to after the send: the virtual link reads them only when the
+// other end takes them, and the owner writes over its memory as soon as it has it back.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { seededRandom } from '../base/random.js';
+import { addRegion, block, LanePair, type LanePairOptions } from '../testing/lane-pair.js';
+import { fillPattern, findMismatch } from '../testing/pattern.js';
+import { DATA_HEAD_BYTES } from '../wire/data-frame.js';
+import { COMMAND_DROP_CHANNEL } from './messages.js';
+
+const CHUNK_BYTES = 256 * 1024;
+const BYTES = 12 * CHUNK_BYTES + 777;
+const LINK = { callBytesMax: 300_000, stallChance: 0.1, isByReference: true };
+/** No byte of the pattern: it would be seen wherever it landed. */
+const OVERWRITTEN = 0xee;
+
+function openPair(options: LanePairOptions): LanePair {
+  return new LanePair({ chunkBytes: CHUNK_BYTES, link: LINK, ...options });
+}
+
+function openRead(pair: LanePair, seed: number) {
+  const local = addRegion(pair.a, BYTES);
+  const remote = addRegion(pair.b, BYTES);
+  fillPattern(remote.memory, 0, seed);
+  const slot = pair.a.post('read', [block(local.region, remote.region, BYTES)]);
+  return { local, remote, slot };
+}
+
+function heldBytesOf(pair: LanePair): number {
+  return pair.links.reduce((sum, { b }) => sum + b.heldBytes, 0);
+}
+
+test('reads: answers go by reference, and their region is free once they are confirmed', () => {
+  for (let seed = 1; seed <= 12; seed++) {
+    const pair = openPair({ seed, channels: 1 + (seed % 2), windowChunks: 1 + (seed % 5) });
+    const { local, remote, slot } = openRead(pair, seed);
+    assert.equal(pair.finish(slot), 0, `seed ${seed}`);
+    assert.equal(findMismatch(local.memory, 0, seed), -1, `seed ${seed}`);
+    pair.settle();
+    assert.equal(pair.b.regions.users(remote.region), 0, `seed ${seed}`);
+    assert.ok(heldBytesOf(pair) > BYTES / 2, 'sent by reference');
+    pair.destroy();
+  }
+});
+
+test('reads: memory that its owner has back is never seen by the reader, at any moment', () => {
+  let cutShort = 0;
+  for (let seed = 1; seed <= 60; seed++) {
+    const pair = openPair({ seed, channels: 1 + (seed % 3), windowChunks: 1 + (seed % 6) });
+    const { local, remote, slot } = openRead(pair, seed);
+    const expected = remote.memory.slice();
+    const endSteps = seededRandom(seed).nextBetween(1, 60);
+    for (let steps = 0; steps < endSteps; steps++) {
+      pair.a.step();
+      pair.b.step();
+    }
+    pair.b.regions.beginClose(remote.region);
+    pair.run(() => pair.b.regions.users(remote.region) === 0);
+    pair.b.regions.finishClose(remote.region);
+    remote.memory.fill(OVERWRITTEN);
+    if (pair.finish(slot) !== 0) cutShort++;
+    const wrong = local.memory.findIndex((byte, at) => byte !== 0 && byte !== expected[at]);
+    assert.equal(wrong, -1, `seed ${seed}`);
+    pair.destroy();
+  }
+  assert.ok(cutShort > 5 && cutShort < 55, `${cutShort} of 60 ended before all was read`);
+});
+
+test('reads: a short answer is copied, and nobody is asked to confirm it', () => {
+  const pair = openPair({ seed: 2 });
+  const local = addRegion(pair.a, 100_000);
+  const remote = addRegion(pair.b, 100_000);
+  fillPattern(remote.memory, 0, 2);
+  const link = pair.links[0]!;
+  const before = link.toB.sentBytes;
+  assert.equal(pair.finish(pair.a.post('read', [block(local.region, remote.region, 100_000)])), 0);
+  remote.memory.fill(OVERWRITTEN);
+  pair.settle();
+  assert.equal(findMismatch(local.memory, 0, 2), -1);
+  assert.equal(link.toB.sentBytes - before, DATA_HEAD_BYTES, 'one request and nothing else');
+  assert.equal(pair.b.regions.users(remote.region), 0);
+  pair.destroy();
+});
+
+test('reads: a channel that ends lets go of what it holds', () => {
+  const pair = openPair({ seed: 6 });
+  const { remote } = openRead(pair, 6);
+  pair.run(() => pair.b.core.channels[0]!.serveFramed > 2);
+  assert.ok(pair.b.regions.users(remote.region) > 0);
+  pair.b.command(COMMAND_DROP_CHANNEL, [0, 0, 0]);
+  pair.b.step();
+  assert.equal(pair.b.regions.users(remote.region), 0);
+  pair.destroy();
+});
