@@ -14,7 +14,7 @@ import { EpochStream } from './epoch-stream.js';
 /** Longer than a connection takes, shorter than a set-up may: the session is there instead. */
 const SETUP_MS_MAX = 2000;
 /** When the peer closes, the session says why, a little later. */
-const END_MS = 250;
+const END_MS = 1000;
 
 export interface SessionStreamParts {
   readonly link: ControlLink;

@@ -90,7 +90,7 @@ export class PluginHost {
       env: { ...options.environment },
       stdio: [
         ...(['ignore', 'pipe', 'pipe', 'pipe'] as const),
-        ...[this.#wakePipe.writeFd, this.#link.fd, pair.otherFd],
+        ...[this.#wakePipe.writeFd, this.#link.fd, pair.otherFd, this.#link.bellFd],
       ],
     });
     closeFd(pair.otherFd);
