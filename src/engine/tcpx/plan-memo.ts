@@ -1,5 +1,5 @@
-// The plan that was made last, for transfers of the same shape one after the other. A plan is a pure
-// function of its shape, and nobody writes into it.
+// The plan that was made last, for transfers of the same shape one after the other: a plan is a
+// pure function of its shape, and nobody writes into it.
 
 import { type MatchedPlan, planDigest, planMatched } from '../../flow/matched-plan.js';
 
