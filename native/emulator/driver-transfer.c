@@ -3,6 +3,7 @@
 
 #include <sched.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "driver.h"
@@ -109,14 +110,34 @@ static void move_all(bool is_send, uint8_t *buffer) {
 
 static bool is_verified(int iteration) { return iteration % options.verify_every == 0; }
 
-static void print_result(uint64_t bytes, uint64_t ns, int verified, long free_before) {
+static int compare_ns(const void *one, const void *other) {
+  uint64_t a = *(const uint64_t *)one;
+  uint64_t b = *(const uint64_t *)other;
+  return a < b ? -1 : a > b;
+}
+
+// Of the timed iterations, in microseconds; `sorted` has them ascending.
+static double percentile_us(const uint64_t *sorted, int percent) {
+  if (options.iterations == 0) return 0;
+  int rank = (options.iterations * percent + 99) / 100;
+  return (double)sorted[rank > 0 ? rank - 1 : 0] / 1000.0;
+}
+
+static void print_result(uint64_t *times_ns, int verified, long free_before) {
   long free_after = plugin_free_pages(0);
+  uint64_t bytes = options.bytes * (uint64_t)options.iterations;
+  uint64_t ns = 0;
+  for (int i = 0; i < options.iterations; i++) ns += times_ns[i];
+  qsort(times_ns, (size_t)options.iterations, sizeof *times_ns, compare_ns);
   printf("{\"evidence\":\"%s\",\"bytes\":%llu,\"messageBytes\":%llu,\"iterations\":%d,"
          "\"nics\":%d,\"channels\":%d,\"bandwidthGBps\":%.4f,\"verified\":%d,\"mismatches\":0,"
+         "\"iterationUs\":{\"p50\":%.1f,\"p90\":%.1f,\"max\":%.1f},"
          "\"highWater\":%d,\"pages\":%ld,\"pagesLost\":%ld}\n",
          plugin_is_emulated() ? "emulated" : "measured", (unsigned long long)options.bytes,
          (unsigned long long)options.message_bytes, options.iterations, options.nics,
-         options.channels, ns == 0 ? 0.0 : (double)bytes / (double)ns, verified, high_water,
+         options.channels, ns == 0 ? 0.0 : (double)bytes / (double)ns, verified,
+         percentile_us(times_ns, 50), percentile_us(times_ns, 90), percentile_us(times_ns, 100),
+         high_water,
          plugin_pages(0), free_before - free_after);
   fflush(stdout);
 }
@@ -125,7 +146,8 @@ void run_receiver(int peer_fd) {
   uint8_t *buffer = buffer_create(options.bytes);
   receiver_open(peer_fd, buffer, options.bytes);
   long free_before = plugin_free_pages(0);
-  uint64_t timed_ns = 0;
+  uint64_t *times_ns = calloc((size_t)options.iterations + 1, sizeof *times_ns);
+  if (times_ns == NULL) die(EXIT_SETUP, "no memory for %d times", options.iterations);
   uint8_t token = 1;
   int verified = 0;
   for (int i = 0; i < options.warmup + options.iterations; i++) {
@@ -133,7 +155,7 @@ void run_receiver(int peer_fd) {
     write_all(peer_fd, &token, 1);
     uint64_t begin = now_ns();
     move_all(false, buffer);
-    if (i >= options.warmup) timed_ns += now_ns() - begin;
+    if (i >= options.warmup) times_ns[i - options.warmup] = now_ns() - begin;
     if (!is_verified(i)) continue;
     verified++;
     uint64_t wrong = pattern_check(buffer, options.bytes, (uint64_t)i);
@@ -141,8 +163,8 @@ void run_receiver(int peer_fd) {
       die(EXIT_MISMATCH, "iteration %d: byte %llu differs", i, (unsigned long long)wrong);
     }
   }
-  uint64_t bytes = options.bytes * (uint64_t)options.iterations;
-  print_result(bytes, timed_ns, verified, free_before);
+  print_result(times_ns, verified, free_before);
+  free(times_ns);
   write_all(peer_fd, &token, 1);
   channels_close();
 }

@@ -27,6 +27,15 @@ export const TCPX_SETTINGS = {
     summary: 'Who gathers the fragments of a chunk; all but kernel are for comparison only.',
     cost: 'none moves no payload to its destination: verification fails.',
   },
+  'tcpx.control': {
+    kind: 'choice',
+    fallback: 'stream',
+    choices: ['stream', 'session'],
+    flag: 'control',
+    summary:
+      'How announcements and confirmations go: by a connection of their own, or the session.',
+    cost: 'By the session each of them wakes a lane at both ends: half a millisecond a transfer.',
+  },
   'tcpx.pacing': {
     kind: 'choice',
     fallback: 'none',

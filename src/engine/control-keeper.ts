@@ -15,6 +15,8 @@ import { RetryDelay } from './retry-delay.js';
 export interface SessionControl {
   /** Where the peer is, for messages to people. */
   readonly where: string;
+  /** Own address of the connection. */
+  readonly localHost: string;
   readonly isOpen: boolean;
   send(message: ControlMessage): void;
   /** Silence of the peer's kernel for `silentMs` and more is a failure too. */

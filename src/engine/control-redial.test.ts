@@ -22,6 +22,7 @@ after(closeEngines);
 
 /** A control connection that fails when it is told to. */
 class FakeControl implements SessionControl {
+  readonly localHost = '127.0.0.1';
   readonly where = 'fake';
   isOpen = true;
   fail: () => void = () => undefined;

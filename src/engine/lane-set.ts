@@ -34,7 +34,7 @@ import { closeDoorbell, createDoorbell, ringDoorbell } from '../transport/tcp/re
 import type { SendBy } from '../transport/stream-port.js';
 import { yieldCpu } from '../transport/tcp/thread.js';
 import { readZeroCopy, type ZeroCopyStats } from './zero-copy-stats.js';
-import { WakePipe } from '../transport/tcp/wake-pipe.js';
+import { WakePipe } from '../transport/wake-pipe.js';
 
 const LOOKS_BEFORE_YIELD = 16;
 

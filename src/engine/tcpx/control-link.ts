@@ -1,9 +1,16 @@
-// Control messages over an engine session, in order; what the engine has no room for now waits.
+// Control messages to a peer. Set-up, ends and notifications go over the engine's session in order;
+// what it has no room for now waits. Messages of transfers go over the stream of the epoch.
 
 import { TcpxError } from '../../base/errors.js';
 import type { Engine } from '../engine.js';
 import type { Session } from '../session.js';
-import { type ControlMessage, encodeMessage, MessageReader } from './control-message.js';
+import {
+  type ControlMessage,
+  encodeMessage,
+  isTransferMessage,
+  MessageReader,
+} from './control-message.js';
+import type { ControlStream } from './control-stream.js';
 
 /** Pieces that may wait: a peer that takes nothing must not fill our memory. */
 const WAITING_MAX = 4096;
@@ -13,6 +20,8 @@ export class ControlLink {
   readonly #engine: Engine;
   readonly #reader = new MessageReader();
   readonly #waiting: Uint8Array[] = [];
+  /** Of the current epoch: messages of transfers go over it. */
+  stream: ControlStream | undefined;
 
   constructor(engine: Engine, session: Session) {
     this.#engine = engine;
@@ -28,6 +37,10 @@ export class ControlLink {
   }
 
   send(message: ControlMessage): void {
+    if (this.stream !== undefined && isTransferMessage(message)) {
+      this.stream.send(message);
+      return;
+    }
     if (this.#waiting.length > WAITING_MAX) {
       throw new TcpxError('ERR_WIRE_LIMIT', `${this.peer}: ${WAITING_MAX} control pieces wait`);
     }

@@ -5,7 +5,7 @@
 import { TcpxError } from '../../base/errors.js';
 import type { RegionDescriptor } from '../../memory/region.js';
 
-export const PROTOCOL = 2;
+export const PROTOCOL = 3;
 /** A whole message, pieces together. */
 export const MESSAGE_BYTES_MAX = 16 * 1024 * 1024;
 const PIECE_BYTES = 60 * 1024;
@@ -21,6 +21,14 @@ export interface Hello {
   readonly nics: readonly string[];
   /** One per channel, 128 bytes in hexadecimal. */
   readonly handles: readonly string[];
+  /** The server's: where it waits for the control stream of this epoch. */
+  readonly stream?: StreamOffer;
+}
+
+export interface StreamOffer {
+  readonly port: number;
+  /** 16 bytes in hexadecimal, new for every epoch. */
+  readonly nonce: string;
 }
 
 export interface PluginIdentity {
@@ -68,7 +76,12 @@ export interface ReadRequest {
 export type ControlMessage =
   | Hello
   /** All channels of this end are joined. */
-  | { readonly kind: 'joined'; readonly epoch: number }
+  | {
+      readonly kind: 'joined';
+      readonly epoch: number;
+      /** The client's: whether messages of transfers go over the control stream. */
+      readonly isStreamed?: boolean;
+    }
   /** The server asks the client to set the channels up again. */
   | { readonly kind: 'again'; readonly epoch: number }
   | Announce
@@ -81,7 +94,6 @@ export type ControlMessage =
       readonly transfer: number;
       readonly op: string;
       readonly lastTag: number;
-      readonly channels: readonly number[][];
     }
   | {
       readonly kind: 'refuse';
@@ -100,10 +112,21 @@ export type ControlMessage =
   | { readonly kind: 'fenced'; readonly epoch: number; readonly detail: string }
   | { readonly kind: 'notify'; readonly bytes: string };
 
+const TRANSFER_KINDS: readonly string[] = ['announce', 'read', 'go', 'landed', 'refuse'];
 const KINDS: readonly string[] = [
-  ...['hello', 'joined', 'again', 'announce', 'read', 'go', 'landed', 'refuse', 'down', 'fenced'],
+  ...['hello', 'joined', 'again', ...TRANSFER_KINDS, 'down', 'fenced'],
   'notify',
 ];
+
+/** Messages about one transfer: those that go over the control stream where there is one. */
+export type TransferMessage = Extract<
+  ControlMessage,
+  { kind: 'announce' | 'read' | 'go' | 'landed' | 'refuse' }
+>;
+
+export function isTransferMessage(message: ControlMessage): message is TransferMessage {
+  return TRANSFER_KINDS.includes(message.kind);
+}
 
 /** The pieces of a message; each begins with 1 when another follows, with 0 when not. */
 export function encodeMessage(message: ControlMessage): Uint8Array[] {
@@ -155,15 +178,16 @@ export function parseMessage(text: string): ControlMessage {
   if (!isRecord(value) || !KINDS.includes(String(value['kind']))) throw malformed('unknown kind');
   const kind = String(value['kind']);
   if (kind !== 'notify') requireNumbers(value, ['epoch']);
-  if (['announce', 'read', 'go', 'landed', 'refuse'].includes(kind)) {
-    requireNumbers(value, ['transfer']);
-  }
+  if (TRANSFER_KINDS.includes(kind)) requireNumbers(value, ['transfer']);
   if (kind === 'hello') checkHello(value);
   if (kind === 'announce') checkAnnounce(value);
   if (kind === 'read') checkTargets(value);
   if (kind === 'landed') requireNumbers(value, ['lastTag']);
   for (const name of ['notify', 'bytes', 'code', 'reason', 'detail', 'op']) {
     if (value[name] !== undefined && typeof value[name] !== 'string') throw malformed(name);
+  }
+  if (value['isStreamed'] !== undefined && typeof value['isStreamed'] !== 'boolean') {
+    throw malformed('isStreamed');
   }
   return value as unknown as ControlMessage;
 }
@@ -178,6 +202,14 @@ function checkHello(value: Fields): void {
   }
   if (!isList(nics, (item) => typeof item === 'string')) throw malformed('nics');
   if (!isRecord(plugin)) throw malformed('plugin');
+  if (value['stream'] !== undefined && !isOffer(value['stream'])) throw malformed('stream');
+}
+
+function isOffer(item: unknown): boolean {
+  if (!isRecord(item)) return false;
+  const { port, nonce } = item;
+  const isPort = isCount(port) && (port as number) > 0 && (port as number) < 65536;
+  return isPort && typeof nonce === 'string' && /^[0-9a-f]{32}$/.test(nonce);
 }
 
 function checkAnnounce(value: Fields): void {

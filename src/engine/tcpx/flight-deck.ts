@@ -3,7 +3,7 @@
 
 import { TcpxError } from '../../base/errors.js';
 import { TagCounter } from '../../flow/chunk-tag.js';
-import { type MatchedPlan, planDigest, planMatched } from '../../flow/matched-plan.js';
+import type { MatchedPlan } from '../../flow/matched-plan.js';
 import type { RegionDescriptor } from '../../memory/region.js';
 import { RECEIVE, SEND } from '../../transport/tcpx/host-layout.js';
 import type { BlockPlace } from './chunk-places.js';
@@ -11,6 +11,7 @@ import { ChannelWeights } from './channel-weights.js';
 import type { ControlLink } from './control-link.js';
 import type { Announce, BlockTuple } from './control-message.js';
 import { Flight, type FlightKind } from './flight.js';
+import { PlanMemo } from './plan-memo.js';
 import type { SessionChannels } from './session-channels.js';
 
 export interface FlightDeckParts {
@@ -34,6 +35,8 @@ export class FlightDeck {
   readonly #parts: FlightDeckParts;
   readonly #flights = new Map<number, Flight>();
   readonly #weights: ChannelWeights;
+  readonly #sendPlans = new PlanMemo();
+  readonly #receivePlans = new PlanMemo();
   #sendTags = new TagCounter();
   #receiveTags = new TagCounter();
   #sendSequence = 0;
@@ -65,7 +68,7 @@ export class FlightDeck {
     const { link, isPaced, chunkBytes, gatherBytes } = this.#parts;
     const channels = this.#parts.channels();
     const weights = this.#weights.current(channels.set.count);
-    const plan = planMatched(lengths, chunkBytes, weights, gatherBytes);
+    const { plan, digest } = this.#sendPlans.plan({ lengths, chunkBytes, weights, gatherBytes });
     const firstTag = this.#sendTags.reserve(plan.chunkCount);
     const flight = this.#open({ role: 'send', op, transfer }, plan, firstTag, places);
     link.send({
@@ -75,7 +78,7 @@ export class FlightDeck {
       op,
       sequence: this.#sendSequence++,
       firstTag,
-      digest: planDigest(plan),
+      digest,
       weights,
       gatherBytes,
       lengths,
@@ -96,9 +99,9 @@ export class FlightDeck {
   /** Derives the plan of an announcement, which must be the one that is due. */
   planOf(message: Announce): MatchedPlan {
     const { lengths, weights, gatherBytes } = message;
-    const plan = planMatched(lengths, this.#parts.chunkBytes, weights, gatherBytes);
+    const { chunkBytes } = this.#parts;
+    const { plan, digest } = this.#receivePlans.plan({ lengths, chunkBytes, weights, gatherBytes });
     const due = { sequence: this.#receiveSequence, firstTag: this.#receiveTags.next };
-    const digest = planDigest(plan);
     if (message.sequence !== due.sequence || message.firstTag !== due.firstTag) {
       throw new TcpxError(
         'ERR_WIRE_STATE',

@@ -3,8 +3,10 @@
 // other's and accept on their own; each says when it has joined.
 //
 //   client                              server
-//   open, hello(epoch, handles) ──────▶ open
-//   join ◀───────────── hello(handles)  join
+//   open, hello(epoch, handles) ──────▶ open, listen for the control stream
+//   join ◀───── hello(handles, stream)  join
+//   stream: proof ════════════════════▶
+//          ◀═══════════════════ proof
 //   joined ───────────────────────────▶
 //          ◀─────────────────── joined
 //
@@ -18,7 +20,14 @@ import { channelNics } from '../../transport/tcpx/rail-plan.js';
 import type { RailSet } from '../../transport/tcpx/rail-set.js';
 import { ChannelSet } from './channel-set.js';
 import type { ControlLink } from './control-link.js';
-import { type Hello, PROTOCOL, type PluginIdentity } from './control-message.js';
+import {
+  type Hello,
+  PROTOCOL,
+  type PluginIdentity,
+  type StreamOffer,
+  type TransferMessage,
+} from './control-message.js';
+import { SessionStream } from './session-stream.js';
 
 /** down → opening → joining → ready → down …; closed for good. */
 export type ChannelsState = 'down' | 'opening' | 'joining' | 'ready' | 'closed';
@@ -29,6 +38,8 @@ export interface SessionChannelsParts {
   readonly rails: RailSet;
   readonly values: SettingValues;
   readonly log: Log;
+  /** Over the control stream. */
+  onMessage(message: TransferMessage): void;
   onPart(flight: number, channel: number, durationUs: number): void;
   /**
    * The epoch is over. `fenced` resolves when nothing of it lands at this end any more, and with
@@ -58,9 +69,20 @@ export class SessionChannels {
   #peer: Hello | undefined;
   #teardown: Promise<unknown> = Promise.resolve();
   #onFenced: (detail: string) => void = () => undefined;
+  readonly #stream: SessionStream;
 
   constructor(parts: SessionChannelsParts) {
     this.#parts = parts;
+    this.#stream = new SessionStream({
+      link: parts.link,
+      log: parts.log,
+      isWanted: parts.values['tcpx.control'] === 'stream',
+      setupTimeoutMs: parts.values['tcpx.setupTimeoutMs'],
+      onMessage: (message) => parts.onMessage(message),
+      onLost: (epoch, error) => {
+        if (epoch === this.#epoch) this.takeDown(error);
+      },
+    });
   }
 
   get epoch(): number {
@@ -88,6 +110,11 @@ export class SessionChannels {
 
   get unpackedBy(): string {
     return this.#parts.rails.facts.unpackedBy;
+  }
+
+  /** How messages of transfers go in this epoch. */
+  get controlPath(): 'stream' | 'session' {
+    return this.#stream.isUsed ? 'stream' : 'session';
   }
 
   get ownPlugin(): PluginIdentity {
@@ -128,13 +155,18 @@ export class SessionChannels {
     this.#ready ??= pending();
     await this.#setUp(async () => {
       await this.#open();
-      this.#sendHello();
+      this.#sendHello(await this.#stream.offer(hello.epoch));
       await this.#join(hello);
     });
   }
 
-  onJoined(epoch: number): void {
+  onJoined(epoch: number, isStreamed: boolean): void {
     if (epoch !== this.#epoch || this.#state !== 'joining') return;
+    if (this.#parts.role === 'server' && !isStreamed) this.#stream.close();
+    if (isStreamed && !this.#stream.choose()) {
+      this.takeDown(new TcpxError('ERR_WIRE_STATE', 'joined with a control stream that is not'));
+      return;
+    }
     this.#isPeerJoined = true;
     this.#checkReady();
   }
@@ -172,6 +204,7 @@ export class SessionChannels {
     this.#state = 'down';
     this.#set = undefined;
     this.#downSet = set;
+    this.#stream.close();
     const fence = isTold && link.isOpen ? this.#askFence(error) : Promise.resolve(undefined);
     this.#teardown = Promise.resolve(set?.close(values['tcpx.hangMs'])).catch(() => undefined);
     const fenced = this.#teardown.then(() => fence);
@@ -239,7 +272,7 @@ export class SessionChannels {
     this.#state = 'joining';
   }
 
-  #sendHello(): void {
+  #sendHello(stream?: StreamOffer): void {
     const { link, values, rails } = this.#parts;
     link.send({
       kind: 'hello',
@@ -250,21 +283,29 @@ export class SessionChannels {
       isHostRecv: values['tcpx.hostRecv'],
       nics: rails.nics,
       handles: this.set.handles,
+      ...(stream === undefined ? {} : { stream }),
     });
   }
 
   async #join(hello: Hello): Promise<void> {
+    const epoch = this.#epoch;
+    let isStreamed = false;
     try {
       this.#checkAgreement(hello);
       this.#peer = hello;
-      await this.set.join(hello.handles);
+      const isClient = this.#parts.role === 'client';
+      [isStreamed] = await Promise.all([
+        isClient && this.#stream.dial(epoch, hello.stream),
+        this.set.join(hello.handles),
+      ]);
     } catch (error) {
+      if (epoch !== this.#epoch) return;
       this.takeDown(toTcpxError(error, 'ERR_NCCLNET_CALL', 'join channels'));
       return;
     }
-    if (this.#state !== 'joining') return;
+    if (this.#state !== 'joining' || epoch !== this.#epoch) return;
     this.#isJoined = true;
-    this.#parts.link.send({ kind: 'joined', epoch: this.#epoch });
+    this.#parts.link.send({ kind: 'joined', epoch, isStreamed });
     this.#checkReady();
   }
 

@@ -29,6 +29,8 @@ export interface TcpxReceipt {
   readonly chunks: number;
   readonly channels: readonly TcpxChannelReceipt[];
   readonly durationUs: number;
+  /** How announcements and confirmations went. */
+  readonly control: 'stream' | 'session';
   /** How this end's memory reaches the plugin processes: each way once. */
   readonly memory: readonly RegionWay[];
   /** How, and who: the GPU, or the processor where there is none; `none` where nothing does. */
@@ -84,6 +86,7 @@ export function makeReceipt(parts: ReceiptParts): TcpxReceipt {
       counters: counter,
     })),
     durationUs: parts.durationUs,
+    control: channels.controlPath,
     memory: parts.memory,
     unpack: isHostRecv ? 'none' : `${values['tcpx.unpack']} (${channels.unpackedBy})`,
     threads: set.placements(),

@@ -14,7 +14,7 @@ import type { SourceEvent } from '../transfer-table.js';
 import { checkSource } from '../transfers.js';
 import { type BlockPlace, DISCARD } from './chunk-places.js';
 import type { ControlLink } from './control-link.js';
-import type { Announce, ControlMessage, ReadRequest } from './control-message.js';
+import type { Announce, ControlMessage, ReadRequest, TransferMessage } from './control-message.js';
 import type { Flight } from './flight.js';
 import { FlightDeck } from './flight-deck.js';
 import { awaitSource, describeOwn, type OwnTransfer, toBase64 } from './own-transfer.js';
@@ -35,11 +35,6 @@ export interface TcpxSessionParts {
   readonly isSourceReady: (event: SourceEvent) => boolean;
   onNotification(session: TcpxPeerSession, bytes: Uint8Array): void;
 }
-
-type TransferMessage = Extract<
-  ControlMessage,
-  { kind: 'announce' | 'read' | 'go' | 'landed' | 'refuse' }
->;
 
 const DEADLINE_MS = 60_000;
 /** Own transfers at a time. */
@@ -72,6 +67,7 @@ export class TcpxPeerSession {
       rails: parts.rails,
       values: parts.values,
       log: parts.log,
+      onMessage: (message) => this.#onTransferMessage(message),
       onPart: (flight, channel, us) => this.#onPart(flight, channel, us),
       onDown: (error, fenced) => void this.#onDown(error, fenced),
     });
@@ -121,7 +117,7 @@ export class TcpxPeerSession {
         void this.channels.onHello(message);
         return;
       case 'joined':
-        this.channels.onJoined(message.epoch);
+        this.channels.onJoined(message.epoch, message.isStreamed === true);
         return;
       case 'again':
         this.channels.onAgain();
@@ -171,6 +167,10 @@ export class TcpxPeerSession {
     const deadlineMs = options.deadlineMs ?? DEADLINE_MS;
     own.timer = setTimeout(() => this.#onDeadline(own, deadlineMs), deadlineMs);
     options.signal?.addEventListener('abort', () => this.#cancel(own), { once: true });
+    if (this.channels.state === 'ready' && options.sourceReady === undefined) {
+      this.#startNow(own);
+      return transfer;
+    }
     this.channels
       .ready()
       .then(() => awaitSource(own, options.sourceReady, this.#parts.isSourceReady))
@@ -179,6 +179,15 @@ export class TcpxPeerSession {
         this.#settle(own, toTcpxError(error, 'ERR_XFER_FAILED', op));
       });
     return transfer;
+  }
+
+  // What waits for nothing goes out before the caller does anything else.
+  #startNow(own: OwnTransfer): void {
+    try {
+      this.#start(own);
+    } catch (error) {
+      this.#settle(own, toTcpxError(error, 'ERR_XFER_FAILED', own.transfer.operation));
+    }
   }
 
   #start(own: OwnTransfer): void {
@@ -270,9 +279,6 @@ export class TcpxPeerSession {
       this.channels.takeDown(toTcpxError(error, 'ERR_CUDA_CALL', op));
       return;
     }
-    const channels = this.channels.set
-      .counters(RECEIVE)
-      .map(({ posted, done, unpacked, consumed }) => [posted, done, unpacked, consumed]);
     if (op === 'write' && notify !== undefined) {
       this.#parts.onNotification(this, Buffer.from(notify, 'base64'));
     }
@@ -282,7 +288,6 @@ export class TcpxPeerSession {
       transfer,
       op,
       lastTag: firstTag + plan.chunkCount - 1,
-      channels,
     });
     if (op === 'read') this.#finish(this.#own.get(transfer), flight);
   }

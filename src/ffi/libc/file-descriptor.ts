@@ -29,6 +29,7 @@ const flockC = bindFunction<(fd: number, operation: number) => number>(
   'int flock(int fd, int operation)',
 );
 const LOCK_EXCLUSIVE = 2;
+const PIPE_CLEAR_BYTES = 64;
 
 /** Waits for the lock of a file; it goes with the descriptor. 0 or −errno. */
 export function lockFile(fd: number): number {
@@ -76,6 +77,11 @@ export function clearEventFd(fd: number): number {
 export function writeByte(fd: number): number {
   scratchView.setUint8(0, 1);
   return resultOrErrno(writeC(fd, scratchAddr, 1));
+}
+
+/** Takes what lies in a pipe that says nothing but that it was written to. */
+export function clearPipe(fd: number): void {
+  readC(fd, scratchAddr, PIPE_CLEAR_BYTES);
 }
 
 export function readFd(fd: number, addr: number, bytes: number): number {

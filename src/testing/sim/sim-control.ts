@@ -20,6 +20,7 @@ export interface ControlRules {
 type Arrival = { readonly message: ControlMessage } | { readonly loss: string };
 
 export class SimControl implements SessionControl {
+  readonly localHost = '127.0.0.1';
   readonly where: string;
   readonly #rules: ControlRules;
   readonly #arrivals: Arrival[] = [];

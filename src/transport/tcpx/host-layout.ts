@@ -12,10 +12,8 @@ import { RING_HEADER_BYTES } from '../../memory/record-ring.js';
 
 /** Host: rises with every turn of its loop. */
 export const WORD_HEARTBEAT = 0;
-/** Host sets 1 before it sleeps; the application clears it (atomic) and wakes. */
+/** Host sets 1 before it sleeps; the application clears it (atomic), writes a byte. */
 export const WORD_HOST_SLEEPS = 32;
-/** Application: counts commands it published; the host sleeps on it (futex). */
-export const WORD_DOORBELL = 64;
 /** Application sets 1 when it has seen all events; the host clears it (atomic), writes a byte. */
 export const WORD_APP_SLEEPS = 96;
 /** Host: the plugin call it is in (index into PLUGIN_CALLS), and for which channel. */

@@ -40,7 +40,7 @@ import {
 } from './shared-link.js';
 
 /** Commands taken before channels get their turn. */
-const COMMANDS_PER_TURN = 512;
+const COMMANDS_PER_TURN = 32;
 const JOIN_POLL_MS = 1;
 /** Turns without news before the loop begins to sleep between them. */
 const SPINS_BUSY = 4000;

@@ -29,6 +29,7 @@ const WAKE_FD = 4;
 const SHARED_FD = 5;
 /** A Unix socket over which descriptors of GPU memory come. */
 const DESCRIPTOR_FD = 6;
+const BELL_FD = 7;
 
 const PAGE_BYTES = 4096;
 const BOUNCE_BYTES_MAX = 2 ** 32;
@@ -140,7 +141,7 @@ function bindingTexts() {
   };
 }
 
-const link = SharedLink.open(SHARED_FD);
+const link = SharedLink.open(SHARED_FD, BELL_FD);
 try {
   // checked: written by plugin-host.ts, of the same build
   runHost(JSON.parse(process.argv[2] ?? '{}') as HostOptions, link);

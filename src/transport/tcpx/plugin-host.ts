@@ -3,13 +3,13 @@
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { sleepMs, withinMs } from '../../base/clock.js';
 import { isTcpxError, TcpxError } from '../../base/errors.js';
 import type { Log } from '../../base/log.js';
 import { createSocketPair, sendDescriptor } from '../../ffi/libc/descriptor-passing.js';
 import { closeFd } from '../../ffi/libc/file-descriptor.js';
+import { WakePipe } from '../wake-pipe.js';
 import { CommandQueue } from './command-queue.js';
 import type { ThreadPlacement } from './helper-threads.js';
 import { HostEvents, type HostListener } from './host-events.js';
@@ -65,6 +65,7 @@ export class PluginHost {
   readonly #link = SharedLink.create();
   /** The child takes descriptors of GPU memory from the other end. */
   readonly #descriptorFd: number;
+  readonly #wakePipe = new WakePipe(() => this.#events.drain());
   readonly #child: ChildProcess;
   readonly #events: HostEvents;
   readonly #hostLog: HostLog;
@@ -87,11 +88,13 @@ export class PluginHost {
     this.#descriptorFd = pair.ownFd;
     this.#child = spawn(process.execPath, [MAIN_PATH, JSON.stringify(options.options)], {
       env: { ...options.environment },
-      stdio: ['ignore', 'pipe', 'pipe', 'pipe', 'pipe', this.#link.fd, pair.otherFd],
+      stdio: [
+        ...(['ignore', 'pipe', 'pipe', 'pipe'] as const),
+        ...[this.#wakePipe.writeFd, this.#link.fd, pair.otherFd, this.#link.bellFd],
+      ],
     });
     closeFd(pair.otherFd);
     this.#hostLog.attach(this.#child);
-    (this.#child.stdio[4] as Readable).on('data', () => this.#events.drain());
     this.#closed = once(this.#child, 'close');
     this.#child.on('exit', (code, signal) => void this.#onExit(code, signal));
     this.#child.on('error', (error) => this.#die(exitError(this.name, error.message, [])));
@@ -272,6 +275,7 @@ export class PluginHost {
     if (this.#lastCounters !== undefined) return;
     this.#lastCounters = this.#link.memory.float64.slice(0, COMMANDS_AT / 8);
     this.#link.close();
+    this.#wakePipe.close();
     closeFd(this.#descriptorFd);
   }
 }

@@ -1,8 +1,14 @@
 // The shared memory of an application and a plugin host, seen from one of the two ends.
 
-import { closeFd } from '../../ffi/libc/file-descriptor.js';
+import {
+  clearPipe,
+  closeFd,
+  createPipe,
+  type Pipe,
+  writeByte,
+} from '../../ffi/libc/file-descriptor.js';
 import { createMemoryFile } from '../../ffi/libc/mapping.js';
-import { wakeFutex, waitFutex } from '../../ffi/libc/futex.js';
+import { waitReadable } from '../../ffi/libc/poll.js';
 import {
   createFixedMemory,
   destroyFixedMemory,
@@ -23,7 +29,6 @@ import {
   EVENTS_BYTES,
   RECORD_TEXT,
   SHARED_BYTES,
-  WORD_DOORBELL,
   WORD_HOST_SLEEPS,
 } from './host-layout.js';
 
@@ -32,21 +37,29 @@ export class SharedLink {
   readonly commands: RecordRing;
   readonly events: RecordRing;
   readonly #fd: number;
+  /** The application writes, the host sleeps at the other end; −1 where it is not this end's. */
+  readonly #bell: Pipe;
 
-  private constructor(fd: number) {
+  private constructor(fd: number, bell: Pipe) {
     this.#fd = fd;
+    this.#bell = bell;
     this.memory = createFixedMemory(SHARED_BYTES, { fd });
     this.commands = new RecordRing(this.memory, COMMANDS_AT, COMMANDS_BYTES);
     this.events = new RecordRing(this.memory, EVENTS_AT, EVENTS_BYTES);
   }
 
   static create(): SharedLink {
-    return new SharedLink(createMemoryFile('tcpx-plugin-host', SHARED_BYTES));
+    return new SharedLink(createMemoryFile('tcpx-plugin-host', SHARED_BYTES), createPipe());
   }
 
   /** The same memory in the process that inherited the descriptor. */
-  static open(fd: number): SharedLink {
-    return new SharedLink(fd);
+  static open(fd: number, bellFd: number): SharedLink {
+    return new SharedLink(fd, { readFd: bellFd, writeFd: -1 });
+  }
+
+  /** The host's end of the doorbell, for the process to inherit. */
+  get bellFd(): number {
+    return this.#bell.readFd;
   }
 
   get fd(): number {
@@ -56,23 +69,24 @@ export class SharedLink {
   /** After this no view of the memory may be touched. */
   close(): void {
     closeFd(this.#fd);
+    for (const fd of [this.#bell.readFd, this.#bell.writeFd]) if (fd >= 0) closeFd(fd);
     destroyFixedMemory(this.memory);
   }
 
   /** After commands were published: wakes a host that sleeps. */
   ring(): void {
-    const { int32, addr } = this.memory;
-    Atomics.add(int32, WORD_DOORBELL, 1);
-    if (Atomics.exchange(int32, WORD_HOST_SLEEPS, 0) === 1) wakeFutex(addr + WORD_DOORBELL * 4, 1);
+    const { int32 } = this.memory;
+    if (Atomics.exchange(int32, WORD_HOST_SLEEPS, 0) === 1) writeByte(this.#bell.writeFd);
   }
 
   /** Host: sleeps until a command may be there, at most `timeoutMs`. */
   sleep(timeoutMs: number): void {
-    const { int32, addr } = this.memory;
-    const seen = Atomics.load(int32, WORD_DOORBELL);
+    const { int32 } = this.memory;
+    const { readFd } = this.#bell;
     Atomics.store(int32, WORD_HOST_SLEEPS, 1);
-    if (peekRecord(this.commands) < 0) waitFutex(addr + WORD_DOORBELL * 4, seen, timeoutMs);
+    const isRung = peekRecord(this.commands) < 0 && waitReadable(readFd, timeoutMs) > 0;
     Atomics.store(int32, WORD_HOST_SLEEPS, 0);
+    if (isRung) clearPipe(readFd);
   }
 }
 
