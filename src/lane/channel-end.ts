@@ -35,6 +35,7 @@ import {
   SETTLE_COMMAND_WORDS,
 } from './messages.js';
 import { publishRecords, reserveRecord, ringFreeBytes } from './record-ring.hot.js';
+import { dropServed, forgetServed } from './served-reads.hot.js';
 import { dropOut } from './staging-send.hot.js';
 import {
   confirmChunks,
@@ -157,10 +158,7 @@ export function closeChannel(
   // from that memory must have let go of it.
   channel.destroy(isAborted);
   if (channel.frameRegion >= 0) closeAccess(core.regions, channel.frameRegion);
-  for (; channel.serveDone !== channel.serveTail; channel.serveDone = (channel.serveDone + 1) | 0) {
-    const region = channel.serveRegion[channel.serveDone & FLIGHT_MASK] ?? 0;
-    if (region >= 0) closeAccess(core.regions, region);
-  }
+  dropServed(core, channel);
   core.parked.push(channel);
   grantCredit(core);
 }
@@ -202,6 +200,7 @@ export function settleChannel(core: LaneCore, word: number): void {
     return;
   }
   holdNotifications(core, channel);
+  forgetServed(core, channel);
   core.parked.splice(core.parked.indexOf(channel), 1);
   core.leaving.push(channel);
 }
@@ -300,6 +299,7 @@ export function giveUpParked(core: LaneCore, sessionIndex: number): void {
   for (const list of [core.parked, core.leaving]) {
     for (const channel of list.filter((one) => one.sessionIndex === sessionIndex)) {
       list.splice(list.indexOf(channel), 1);
+      forgetServed(core, channel);
       while (hasFlight(channel)) {
         const slot = takeFlight(channel);
         if (slot >= 0) giveUp(core, slot);

@@ -16,6 +16,7 @@ import { crc32At } from '../memory/fixed-memory.js';
 import { VECTOR_ENTRIES_MAX, WOULD_BLOCK, ZERO_COPY_BYTES_MIN } from '../transport/stream-port.js';
 import { writeLong } from '../wire/data-frame.hot.js';
 import {
+  DATA_HEAD_BYTES,
   FRAME_NOTIFY,
   FRAME_READ_REQUEST,
   FRAME_SIGNAL,
@@ -113,11 +114,12 @@ function onVectorSent(core: LaneCore, channel: Channel): void {
   freeServed(core, channel);
 }
 
+// For any frame, and an acknowledgement behind it.
 function hasRoom(channel: Channel): boolean {
   return (
     channel.sendBytes < SEND_BATCH_BYTES &&
-    channel.sendCount + TABLE_ENTRIES_MAX + 2 <= VECTOR_ENTRIES_MAX &&
-    channel.headUsedBytes + HEAD_AND_TABLE_BYTES_MAX <= HEAD_MEMORY_BYTES
+    channel.sendCount + TABLE_ENTRIES_MAX + 3 <= VECTOR_ENTRIES_MAX &&
+    channel.headUsedBytes + HEAD_AND_TABLE_BYTES_MAX + DATA_HEAD_BYTES <= HEAD_MEMORY_BYTES
   );
 }
 

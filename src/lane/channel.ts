@@ -101,9 +101,8 @@ export class Channel {
   readNext = 0;
   readArrived = 0;
   readDone = 0;
-  /** Answers that the peer wants to be told of, and those that it was told of, as counts. */
-  readWanted = 0;
-  readTold = 0;
+  /** The peer holds memory for answers until it is told that they have landed. */
+  isConfirmWanted = false;
   readonly readTransfer = new Int32Array(FLIGHT_SLOTS);
   readonly readChunk = new Int32Array(FLIGHT_SLOTS);
 

@@ -293,9 +293,7 @@ function onReadData(core: LaneCore, channel: Channel, word: number): number {
   const words = channel.staging.uint32;
   if (channel.readNext === channel.readArrived) return TURN_RULE - RULE_UNASKED;
   if (words[word + WORD_SEQUENCE]! !== channel.readArrived >>> 0) return TURN_RULE - RULE_SEQUENCE;
-  if ((words[word + WORD_KIND]! & FLAG_HELD) !== 0) {
-    channel.readWanted = (channel.readArrived + 1) | 0;
-  }
+  if ((words[word + WORD_KIND]! & FLAG_HELD) !== 0) channel.isConfirmWanted = true;
   const flight = channel.readArrived & FLIGHT_MASK;
   const slot = channel.readTransfer[flight]!;
   const chunkWord = chunkWordOf(core, slot, channel.readChunk[flight]!);

@@ -60,7 +60,7 @@ export function writeChecksum(channel: Channel, word: number, sum: number): void
 
 export function frameAck(channel: Channel): void {
   const word = beginFrame(channel, FRAME_ACK, 0, channel.readDone);
-  channel.readTold = channel.readDone;
+  if (channel.readNext === channel.readDone) channel.isConfirmWanted = false;
   channel.heads.uint32[word + WORD_OPERATION_BYTES] = channel.granted;
   channel.grantTold = channel.granted;
 }

@@ -295,7 +295,7 @@ test('lane: sequence numbers beyond 2^31 go on counting', () => {
   const [a] = pair.a.core.channels;
   const [b] = pair.b.core.channels;
   Object.assign(a!, { writeNext: near, writeAcked: near, readNext: near, readDone: near });
-  Object.assign(a!, { readArrived: near, readWanted: near, readTold: near });
+  Object.assign(a!, { readArrived: near });
   Object.assign(b!, { landed: near, ackSent: near, serveDone: near, serveFramed: near });
   Object.assign(b!, { serveTail: near, serveConfirmed: near, arrived: near });
   b!.stage.serveStarted = near;

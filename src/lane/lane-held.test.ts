@@ -8,7 +8,7 @@ import { fillPattern, findMismatch } from '../testing/pattern.js';
 const BYTES = 300_000;
 
 for (const operation of ['write', 'read'] as const) {
-  const link = { callBytesMax: 9000, stallChance: 0.2 };
+  const link = { callBytesMax: 9000, stallChance: 0.2, isByReference: true };
   const kind = operation === 'write' ? 'held' : 'not held, in answers below 128 KiB';
   test(`lane: payload of a ${operation} is sent as ${kind}`, () => {
     const pair = new LanePair({ seed: 3, link });
@@ -36,7 +36,7 @@ for (const operation of ['write', 'read'] as const) {
 }
 
 test('lane: a vector with a short answer to a read holds none of its bytes', () => {
-  const pair = new LanePair({ seed: 4 });
+  const pair = new LanePair({ seed: 4, link: { isByReference: true } });
   const a = addRegion(pair.a, 2 * BYTES);
   const b = addRegion(pair.b, 2 * BYTES);
   const read = pair.a.post('read', [block(a.region, b.region, BYTES)]);

@@ -71,7 +71,9 @@ function pushSegments(channel: Channel, slot: number, word: number, isChecked: b
 }
 
 function hold(channel: Channel, slot: number, word: number): void {
-  if (!channel.port.isByReference || channel.serveBytes[slot]! < HELD_BYTES_MIN) {
+  const isShort = channel.serveBytes[slot]! < HELD_BYTES_MIN;
+  // The checksum is of the bytes as they are now: its owner may change them while they are read.
+  if (isShort || !channel.port.isByReference || channel.serveChecked[slot] !== 0) {
     channel.isVectorCopied = true;
     return;
   }
@@ -106,5 +108,24 @@ export function confirmServed(core: LaneCore, channel: Channel, count: number): 
 
 /** Whether the peer waits to hear of answers, and no request will tell it soon. */
 export function isConfirmDue(channel: Channel): boolean {
-  return channel.readNext === channel.readDone && ((channel.readWanted - channel.readTold) | 0) > 0;
+  return channel.isConfirmWanted && channel.readNext === channel.readDone;
+}
+
+/** The channel has ended: what the peer may still read is held until the peer has ended it too. */
+export function dropServed(core: LaneCore, channel: Channel): void {
+  for (let at = channel.serveDone; at !== channel.serveTail; at = (at + 1) | 0) {
+    const slot = at & FLIGHT_MASK;
+    const isFramed = ((channel.serveFramed - at) | 0) > 0;
+    if (isFramed && channel.serveHeld[slot] !== 0) continue;
+    if (channel.serveRegion[slot]! >= 0) closeAccess(core.regions, channel.serveRegion[slot]!);
+    channel.serveRegion[slot] = -1;
+  }
+}
+
+/** The peer has ended the channel too, or the session is over. */
+export function forgetServed(core: LaneCore, channel: Channel): void {
+  for (; channel.serveDone !== channel.serveTail; channel.serveDone = (channel.serveDone + 1) | 0) {
+    const region = channel.serveRegion[channel.serveDone & FLIGHT_MASK]!;
+    if (region >= 0) closeAccess(core.regions, region);
+  }
 }

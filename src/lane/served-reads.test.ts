@@ -7,7 +7,7 @@ import { seededRandom } from '../base/random.js';
 import { addRegion, block, LanePair, type LanePairOptions } from '../testing/lane-pair.js';
 import { fillPattern, findMismatch } from '../testing/pattern.js';
 import { DATA_HEAD_BYTES } from '../wire/data-frame.js';
-import { COMMAND_DROP_CHANNEL } from './messages.js';
+import { COMMAND_CLOSE_SESSION, COMMAND_DROP_CHANNEL, COMMAND_SETTLE_CHANNEL } from './messages.js';
 
 const CHUNK_BYTES = 256 * 1024;
 const BYTES = 12 * CHUNK_BYTES + 777;
@@ -83,13 +83,66 @@ test('reads: a short answer is copied, and nobody is asked to confirm it', () =>
   pair.destroy();
 });
 
-test('reads: a channel that ends lets go of what it holds', () => {
-  const pair = openPair({ seed: 6 });
-  const { remote } = openRead(pair, 6);
-  pair.run(() => pair.b.core.channels[0]!.serveFramed > 2);
-  assert.ok(pair.b.regions.users(remote.region) > 0);
-  pair.b.command(COMMAND_DROP_CHANNEL, [0, 0, 0]);
-  pair.b.step();
+test('reads: a channel that ends holds what the peer may still read, until the peer has ended', () => {
+  for (const end of ['fence', 'session'] as const) {
+    const pair = openPair({ seed: 6 });
+    const { remote } = openRead(pair, 6);
+    const [channel] = pair.b.core.channels;
+    pair.run(() => channel!.serveFramed - channel!.serveConfirmed > 1);
+    pair.b.command(COMMAND_DROP_CHANNEL, [0, 0, 0]);
+    pair.b.step();
+    assert.equal(pair.b.core.channels.length, 0);
+    assert.ok(pair.b.regions.users(remote.region) > 0, 'held');
+    if (end === 'fence') pair.b.command(COMMAND_SETTLE_CHANNEL, [0, 0, 0, 0, 0]);
+    else pair.b.command(COMMAND_CLOSE_SESSION, [0]);
+    pair.b.step();
+    assert.equal(pair.b.regions.users(remote.region), 0, end);
+    pair.destroy();
+  }
+});
+
+test('reads: answers with a checksum are copied', () => {
+  const pair = openPair({ seed: 7, isChecked: true });
+  const { local, slot } = openRead(pair, 7);
+  assert.equal(pair.finish(slot), 0);
+  assert.equal(findMismatch(local.memory, 0, 7), -1);
+  assert.ok(heldBytesOf(pair) < CHUNK_BYTES, `${heldBytesOf(pair)} held`);
+  pair.destroy();
+});
+
+test('reads: a confirmation follows whatever the counters have reached, once', () => {
+  const pair = openPair({ seed: 8 });
+  const near = 0x7ffffffe;
+  const [a] = pair.a.core.channels;
+  const [b] = pair.b.core.channels;
+  Object.assign(a!, { readNext: near, readDone: near, readArrived: near });
+  Object.assign(b!, { serveDone: near, serveFramed: near, serveTail: near, serveConfirmed: near });
+  b!.stage.serveStarted = near;
+  const { remote, slot } = openRead(pair, 8);
+  assert.equal(pair.finish(slot), 0);
+  pair.settle();
   assert.equal(pair.b.regions.users(remote.region), 0);
+  const sent = pair.links[0]!.toB.sentBytes;
+  pair.settle();
+  assert.equal(pair.links[0]!.toB.sentBytes, sent, 'nothing more is said');
+  pair.destroy();
+});
+
+test('reads: an acknowledgement fits behind the longest table', () => {
+  const pair = openPair({ seed: 9, link: { isByReference: true } });
+  const { remote, slot } = openRead(pair, 9);
+  const local = addRegion(pair.a, 1_000_000);
+  // Short blocks that do not touch: tables of 1,000 entries, with single ones between them.
+  const scattered = (first: number, count: number) =>
+    Array.from({ length: count }, (_, index) => {
+      const at = (first + index) * 200;
+      return block(local.region, remote.region, 100, at, 2 * at);
+    });
+  const writes = Array.from({ length: 12 }, (_, index) =>
+    pair.a.post('write', scattered(index, 1)),
+  );
+  writes.push(pair.a.post('write', scattered(20, 1000)));
+  for (const one of [slot, ...writes]) assert.equal(pair.finish(one), 0);
+  assert.equal(pair.a.core.channels.length, 1, 'the channel lives');
   pair.destroy();
 });

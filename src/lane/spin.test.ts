@@ -28,6 +28,6 @@ test('spin: a lane that sleeps shortly spins longer, up to the limit', () => {
 
 test('spin: a limit of 0 never spins, and a small one is kept', () => {
   assert.equal(nextSpinUs(0, 0, 0), 0);
-  assert.equal(nextSpinUs(0, 5, 10), 10);
-  assert.equal(nextSpinUs(10, 50, 10), 0);
+  assert.equal(nextSpinUs(10, 50, 10), 10);
+  assert.equal(nextSpinUs(10, 100_000, 10), 10);
 });

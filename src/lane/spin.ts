@@ -9,8 +9,10 @@ const SPIN_US_MIN = 25;
 /**
  * The next spin after a sleep. `waitedUs`: from when the lane had nothing to do until it woke. A
  * spin of `limitUs` would have saved a sleep that ended within it, and was wasted on a longer one.
+ * A small limit is what it is: waking up alone takes longer, and would be taken for a long wait.
  */
 export function nextSpinUs(spinUs: number, waitedUs: number, limitUs: number): number {
+  if (limitUs < 2 * SPIN_US_MIN) return limitUs;
   if (waitedUs <= limitUs) return Math.min(limitUs, Math.max(SPIN_US_MIN, spinUs * 2));
   return spinUs < 2 * SPIN_US_MIN ? 0 : spinUs / 2;
 }
