@@ -150,6 +150,10 @@ const ALL_CASES: readonly Case[] = [
 const rounds = Number(process.argv[2] ?? 7);
 const wanted = new RegExp(process.argv[3] ?? '');
 const chosen = ALL_CASES.filter(({ name, isYardstick }) => !isYardstick && wanted.test(name));
+if (chosen.length === 0) {
+  process.stderr.write(`bench-tcpx: no case is called ${wanted.source}\n`);
+  process.exit(2);
+}
 const CASES = ALL_CASES.filter(
   (one) =>
     chosen.includes(one) || (one.isYardstick && chosen.some(({ nics }) => nics === one.nics)),

@@ -299,9 +299,9 @@ export const ENGINE_SETTINGS = {
     choices: ['splice', 'copy', 'zerocopy'],
     flag: 'send-by',
     summary:
-      'How payload leaves: as references to its pages (`splice`, for runs of 64 KiB and more, ' +
-      'answers to reads from 128 KiB on), with MSG_ZEROCOPY (`zerocopy`, from 16 KiB on), or ' +
-      'copied by the kernel.',
+      'How payload leaves: as references to its pages (`splice`, for runs of 64 KiB and more), ' +
+      'with MSG_ZEROCOPY (`zerocopy`, from 16 KiB on), or copied by the kernel. Answers to reads ' +
+      'leave by reference from 128 KiB on, and without a checksum.',
     cost:
       'By reference, the source must not change before the transfer is confirmed, and ' +
       '`deregister` waits until peers have what they read. `splice` has a pipe per channel. ' +

@@ -228,7 +228,7 @@ export class Engine {
   /**
    * Peers are refused from now on. With transfers in flight this waits for them up to `waitMs`;
    * when the time is over, or without a wait (0), it fails and the region stays registered. What a
-   * peer has read is in flight until it has said so, about a round trip longer than it seems.
+   * peer has read is in flight until it has said so, a round trip later at least.
    */
   async deregister(region: Region, waitMs = CONFIRM_WAIT_MS): Promise<void> {
     this.#assertOpen();

@@ -68,12 +68,16 @@ async function loseChannels(hardware: Hardware): Promise<{ resent: number; late:
     const transfer = session.write([block]);
     await sleepMs(((durationUs / 1000) * ((round % 5) + 1)) / 10);
     loopback.pause();
-    await sleepMs(3); // what is on its way fills the queues
-    breakSocket(session.sockets[round % CHANNELS]?.fd ?? -1);
-    await sleepMs(3);
-    const isInTime = transfer.status === 'active';
-    await other.move();
-    loopback.resume();
+    let isInTime = false;
+    try {
+      await sleepMs(3); // what is on its way fills the queues
+      breakSocket(session.sockets[round % CHANNELS]?.fd ?? -1);
+      await sleepMs(3);
+      isInTime = transfer.status === 'active';
+      await other.move();
+    } finally {
+      loopback.resume();
+    }
     seen.resent += (await transfer.done).retries;
     if (isInTime) seen.late++;
     const { mismatchAt } = await loopback.ask({ ...there, kind: 'verify', seed: round });
@@ -95,5 +99,6 @@ for (const hardware of ['simulated', 'cuda'] as const) {
     const seen = await loseChannels(hardware);
     t.diagnostic(`${seen.late} losses in mid-transfer, ${seen.resent} chunks sent again`);
     assert.ok(seen.late >= SIZES[hardware].rounds / 2, JSON.stringify(seen));
+    assert.ok(seen.resent > 0, JSON.stringify(seen));
   });
 }

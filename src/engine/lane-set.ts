@@ -36,6 +36,7 @@ import { yieldCpu } from '../transport/tcp/thread.js';
 import { readZeroCopy, type ZeroCopyStats } from './zero-copy-stats.js';
 import { WakePipe } from '../transport/wake-pipe.js';
 
+/** A few looks take less than the yield; a thread that polls now and then does not reach it. */
 const LOOKS_BEFORE_YIELD = 16;
 
 export interface LaneSetOptions {

@@ -1,5 +1,6 @@
 // Whether a lane waits for much data rather than for a message. Then looking again in a loop gains
-// nothing: the kernel's buffers bridge the wake-up, and the core is better spent on copying. And a
+// nothing: the kernel's buffers bridge the wake-up, and the core is better spent on copying. One
+// channel with bulk is enough for its lane: messages on others then pay a wake-up. And a
 // wake-up for every packet costs the sender, which has to make it, more than the packet: the lane
 // sleeps until there is something worth waking for.
 

@@ -135,7 +135,7 @@ export class Channel {
   readonly serveRegion = new Int32Array(FLIGHT_SLOTS);
   readonly serveBytes = new Int32Array(FLIGHT_SLOTS);
   readonly serveSegments = new Int32Array(FLIGHT_SLOTS);
-  /** 1 where the answer shall carry a checksum. */
+  /** Not 0 where the answer shall carry a checksum. */
   readonly serveChecked = new Int32Array(FLIGHT_SLOTS);
   /** 1 where the answer may go by reference: its region is held until it is confirmed. */
   readonly serveHeld = new Int32Array(FLIGHT_SLOTS);

@@ -83,7 +83,7 @@ test('reads: a short answer is copied, and nobody is asked to confirm it', () =>
   pair.destroy();
 });
 
-test('reads: a channel that ends holds what the peer may still read, until the peer has ended', () => {
+test('reads: a channel that ends holds what the peer may still read, until that has ended', () => {
   for (const end of ['fence', 'session'] as const) {
     const pair = openPair({ seed: 6 });
     const { remote } = openRead(pair, 6);

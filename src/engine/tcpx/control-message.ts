@@ -1,6 +1,7 @@
-// What the two ends of a tcpx session say to each other over the engine's session, which has proved
-// who they are: handles, announcements, confirmations. Everything from a peer is checked here or
-// where it is used. JSON in pieces of at most one notification.
+// What the two ends of a tcpx session say to each other: handles, announcements, confirmations.
+// They go over the engine's session, in pieces of at most one notification, or over the control
+// stream; both have proved who is there. Everything from a peer is checked here or where it is
+// used.
 
 import { TcpxError } from '../../base/errors.js';
 import type { RegionDescriptor } from '../../memory/region.js';

@@ -10,9 +10,13 @@ import { isSameProof } from '../trust.js';
 import { type ControlMessage, MESSAGE_BYTES_MAX, parseMessage } from './control-message.js';
 
 const HEAD_BYTES = 4;
-export const PROOF_BYTES = 32;
+const PROOF_BYTES = 32;
 /** A peer that takes nothing must not fill our memory. */
-const WAITING_BYTES_MAX = 4 * MESSAGE_BYTES_MAX;
+const WAITING_BYTES_MAX = 16 * MESSAGE_BYTES_MAX;
+/** More pieces of an unfinished message are put together: each has a price beside its bytes. */
+const PARTS_MAX = 1024;
+/** Firewalls forget connections that are silent for minutes. */
+const KEEP_ALIVE_MS = 10_000;
 
 export interface StreamHandler {
   /** The peer has proved itself; nothing was obeyed before. */
@@ -38,6 +42,7 @@ export class ControlStream {
     this.#expectedProof = expectedProof;
     this.#handler = handler;
     socket.setNoDelay(true);
+    socket.setKeepAlive(true, KEEP_ALIVE_MS);
     socket.on('data', (bytes) => this.#onBytes(bytes));
     socket.on('error', (error) => this.#end(new TcpxError('ERR_PEER_LOST', error.message)));
     socket.on('close', () => this.#end(new TcpxError('ERR_PEER_LOST', 'the peer closed it')));
@@ -65,7 +70,10 @@ export class ControlStream {
     if (this.#isOver) return;
     this.#parts.push(bytes);
     this.#partsBytes += bytes.length;
-    if (this.#partsBytes < this.#wantedBytes) return;
+    if (this.#partsBytes < this.#wantedBytes) {
+      if (this.#parts.length >= PARTS_MAX) this.#join();
+      return;
+    }
     const whole = this.#parts.length === 1 ? bytes : Buffer.concat(this.#parts);
     this.#parts.length = 0;
     try {
@@ -76,6 +84,10 @@ export class ControlStream {
       if (!(error instanceof TcpxError)) throw error;
       this.#end(error);
     }
+  }
+
+  #join(): void {
+    this.#parts.splice(0, this.#parts.length, Buffer.concat(this.#parts));
   }
 
   #takeProof(bytes: Buffer): Buffer {

@@ -21,10 +21,10 @@ class End {
   error: TcpxError | undefined;
   #onNews: () => void = () => undefined;
 
-  constructor(t: TestContext, key = KEY, timeoutMs = 2000) {
+  constructor(t: TestContext, key = KEY, timeoutMs = 2000, epoch = 1) {
     this.stream = new EpochStream({
       key,
-      epoch: 1,
+      epoch,
       timeoutMs,
       onChosen: (stream) => (this.chosen = stream),
       onMessage: (message) => {
@@ -173,4 +173,17 @@ test('control stream: its end is told once it is used, and not before', async (t
   assert.equal(server.stream.choose(), true);
   await server.until(() => server.error !== undefined);
   assert.equal(server.error?.code, 'ERR_PEER_LOST');
+  const unused = await joined(t);
+  unused.client.stream.close();
+  await new Promise((resolve) => setTimeout(resolve, 30));
+  assert.equal(unused.server.error, undefined);
+  assert.equal(unused.server.stream.choose(), false);
+});
+
+test('control stream: a proof of another epoch is refused', async (t) => {
+  const server = new End(t);
+  const offer = await server.stream.offer(HOST);
+  const later = new End(t, KEY, 500, 2);
+  assert.equal(await later.stream.dial(HOST, offer), false);
+  assert.equal(server.stream.choose(), false);
 });

@@ -35,6 +35,7 @@ export class EpochStream {
   #proved: ControlStream | undefined;
   #isChosen = false;
   #isClosed = false;
+  #failure = 'no answer';
   #onDialled: (isThere: boolean) => void = () => undefined;
 
   constructor(parts: EpochStreamParts) {
@@ -48,7 +49,7 @@ export class EpochStream {
     this.#server = server;
     server.maxConnections = UNPROVED_MAX;
     server.on('error', () => server.close());
-    server.listen({ host, port: 0 });
+    server.listen({ host, port: 0, exclusive: true });
     await once(server, 'listening');
     const { port } = server.address() as AddressInfo;
     if (this.#isClosed) server.close();
@@ -68,9 +69,9 @@ export class EpochStream {
     );
     stream.prove(streamProof(key, 'client', epoch, nonce));
     const isThere = (await withinMs(settled, timeoutMs)) === true && !this.#isClosed;
-    if (isThere) this.choose();
-    else this.#closeUnproved();
-    return isThere;
+    if (isThere) return this.choose();
+    this.#closeUnproved();
+    return false;
   }
 
   /** Whoever has not proved itself by now comes too late. False where nobody has. */
@@ -80,6 +81,11 @@ export class EpochStream {
     this.#isChosen = true;
     this.#parts.onChosen(this.#proved);
     return true;
+  }
+
+  /** Why there is none. */
+  get failure(): string {
+    return this.#failure;
   }
 
   /** Nothing is heard of it any more. */
@@ -125,6 +131,7 @@ export class EpochStream {
   #onEnd(stream: ControlStream, error: TcpxError): void {
     this.#unproved.delete(stream);
     if (this.#proved === stream) this.#proved = undefined;
+    this.#failure = error.message;
     if (this.#isChosen) this.#parts.onEnd(error);
     else this.#onDialled(false);
   }

@@ -70,23 +70,30 @@ export class FlightDeck {
     const weights = this.#weights.current(channels.set.count);
     const { plan, digest } = this.#sendPlans.plan({ lengths, chunkBytes, weights, gatherBytes });
     const firstTag = this.#sendTags.reserve(plan.chunkCount);
+    try {
+      link.send({
+        kind: 'announce',
+        epoch: channels.epoch,
+        transfer,
+        op,
+        sequence: this.#sendSequence,
+        firstTag,
+        digest,
+        weights,
+        gatherBytes,
+        lengths,
+        regions: target.regions,
+        blocks: target.blocks,
+        isPaced,
+        ...(target.notify === undefined ? {} : { notify: target.notify }),
+      });
+    } catch (error) {
+      // Nothing was announced: the next one has these numbers.
+      this.#sendTags = new TagCounter(firstTag);
+      throw error;
+    }
+    this.#sendSequence++;
     const flight = this.#open({ role: 'send', op, transfer }, plan, firstTag, places);
-    link.send({
-      kind: 'announce',
-      epoch: channels.epoch,
-      transfer,
-      op,
-      sequence: this.#sendSequence++,
-      firstTag,
-      digest,
-      weights,
-      gatherBytes,
-      lengths,
-      regions: target.regions,
-      blocks: target.blocks,
-      isPaced,
-      ...(target.notify === undefined ? {} : { notify: target.notify }),
-    });
     if (!isPaced) this.#put(flight);
   }
 

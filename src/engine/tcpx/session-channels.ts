@@ -226,7 +226,11 @@ export class SessionChannels {
       this.#onFenced = resolve;
     });
     const { link } = this.#parts;
-    link.send({ kind: 'down', epoch: this.#epoch, code: error.code, reason: error.message });
+    try {
+      link.send({ kind: 'down', epoch: this.#epoch, code: error.code, reason: error.message });
+    } catch {
+      return undefined;
+    }
     return await withinMs(confirmed, FENCE_MS);
   }
 

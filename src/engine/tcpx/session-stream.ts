@@ -52,9 +52,11 @@ export class SessionStream {
     const { link, log, isWanted } = this.#parts;
     if (!isWanted) return false;
     const host = hostOf(link.session.control.where);
-    const isThere = offer !== undefined && (await this.#open(epoch).dial(host, offer));
-    if (!isThere) log.warn('no control stream: messages go over the session', { peer: link.peer });
-    return isThere;
+    const stream = offer === undefined ? undefined : this.#open(epoch);
+    if (offer !== undefined && (await stream?.dial(host, offer)) === true) return true;
+    const reason = stream?.failure ?? 'the peer offers none';
+    log.warn('no control stream: messages go over the session', { peer: link.peer, reason });
+    return false;
   }
 
   /** Server: the client uses it. False where nobody has proved to be the client. */
@@ -92,10 +94,16 @@ export class SessionStream {
   }
 
   #onEnd(epoch: number, { code, message }: TcpxError): void {
-    const { link } = this.#parts;
+    const { link, log } = this.#parts;
     const error = new TcpxError(code, `${link.peer}: control stream: ${message}`);
-    if (code !== 'ERR_PEER_LOST') this.#parts.onLost(epoch, error);
-    else setTimeout(() => this.#parts.onLost(epoch, error), END_MS).unref();
+    log.warn('control stream lost', { peer: link.peer, code, reason: message });
+    if (code === 'ERR_PEER_LOST') {
+      setTimeout(() => this.#parts.onLost(epoch, error), END_MS).unref();
+      return;
+    }
+    // A rule that the peer broke costs it the session, as it would there.
+    this.#parts.onLost(epoch, error);
+    void link.session.close();
   }
 }
 

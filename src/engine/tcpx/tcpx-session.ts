@@ -264,8 +264,13 @@ export class TcpxPeerSession {
   #onPart(number: number, channel: number, durationUs: number): void {
     const flight = this.#deck.onPart(number, channel, durationUs);
     if (flight === undefined) return;
-    if (flight.kind.role === 'receive') this.#onReceived(flight);
-    else this.#checkSent(flight);
+    try {
+      if (flight.kind.role === 'receive') this.#onReceived(flight);
+      else this.#checkSent(flight);
+    } catch (error) {
+      // A peer that takes no messages cannot be told; nobody above this could do anything.
+      this.channels.takeDown(toTcpxError(error, 'ERR_WIRE_STATE', flight.kind.op));
+    }
   }
 
   #onReceived(flight: Flight): void {

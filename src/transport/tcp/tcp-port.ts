@@ -39,7 +39,8 @@ export class TcpPort implements StreamPort {
   constructor(fd: number, sendBy: SendBy, counters: Float64Array) {
     this.fd = fd;
     // Asked to wait for so much, the kernel makes room for it. Left alone it measures how much is
-    // read within a round trip, and over loopback may stay at a window that halves the bandwidth.
+    // read within a round trip, and over loopback may stay at a window that costs a third of the
+    // bandwidth.
     // In contrast to SO_RCVBUF its tuning goes on from there.
     this.wakeAt(FIRST_WINDOW_BYTES);
     this.wakeAt(1);

@@ -26,6 +26,8 @@ export interface RegionShare {
   readonly descriptors: readonly number[];
   /** Only of what is staged. */
   readonly shadow?: Shadow;
+  /** Host memory; held here so that it stays mapped for as long as it is registered. */
+  readonly memory?: SharedMemory;
   /** When no host has it mapped any more. */
   close(): void;
 }
@@ -38,9 +40,9 @@ export interface Shadow {
   drain(offset: number, bytes: number): void;
 }
 
-export function shareHostMemory({ path, bytes }: SharedMemory): RegionShare {
-  const shared = { way: 'shared', path, bytes } as const;
-  return { way: 'shared', shared, descriptors: [], close: () => undefined };
+export function shareHostMemory(memory: SharedMemory): RegionShare {
+  const shared = { way: 'shared', path: memory.path, bytes: memory.bytes } as const;
+  return { way: 'shared', shared, descriptors: [], memory, close: () => undefined };
 }
 
 /** GPUs of the application, opened at first need. */

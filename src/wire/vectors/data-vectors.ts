@@ -132,6 +132,26 @@ export const DATA_VECTORS: readonly DataVector[] = [
       `07 000000 14000000 09000000 04000000 0300000002000000 00000000 ${NO_REGION_HEX} ` +
       '00000000 0000000000000000 01000000 02000000 00000000 11000000 00000000',
   },
+  {
+    name: 'READ_DATA to be confirmed',
+    about: 'bit 1 of the flags: answers request 6 and holds its memory',
+    values: { kind: 3, flags: 2, payloadBytes: 2, acknowledged: 4, sequence: 6, operationBytes: 2 },
+    table: [],
+    payload: 'cafe',
+    hex:
+      `03 020000 02000000 04000000 06000000 0000000000000000 00000000 ${NO_REGION_HEX} ` +
+      '02000000 0000000000000000 cafe',
+  },
+  {
+    name: 'ACK of answers',
+    about: 'seven answers have landed, and every write before 12',
+    values: { kind: 5, acknowledged: 12, sequence: 7 },
+    table: [],
+    payload: '',
+    hex:
+      `05 000000 00000000 0c000000 07000000 0000000000000000 00000000 ${NO_REGION_HEX} ` +
+      '00000000 0000000000000000',
+  },
 ];
 
 export function bytesOfHex(hex: string): Uint8Array {
