@@ -1,6 +1,7 @@
 // The list of ranges that a port made of memory sends from or receives into, as readv and writev
 // take one.
 
+import { assert } from '../base/assert.js';
 import { VECTOR_ENTRIES_MAX } from '../transport/stream-port.js';
 
 export class PortVector {
@@ -8,6 +9,7 @@ export class PortVector {
   readonly #bytes = new Float64Array(VECTOR_ENTRIES_MAX);
 
   set(index: number, addr: number, bytes: number): void {
+    assert(index < VECTOR_ENTRIES_MAX, 'a vector has at most so many entries as the kernel takes');
     this.#addr[index] = addr;
     this.#bytes[index] = bytes;
   }
