@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { isTcpxError } from '../../base/errors.js';
+import { isTcpxError, TcpxError } from '../../base/errors.js';
 import type { Announce } from './control-message.js';
 import type { ControlLink } from './control-link.js';
 import { FlightDeck } from './flight-deck.js';
@@ -10,11 +10,15 @@ import type { SessionChannels } from './session-channels.js';
 
 const CHANNELS = 2;
 
-function openDeck() {
+function openDeck(refusedTransfer = -1) {
   const sent: Announce[] = [];
   const puts: unknown[] = [];
+  const send = (message: Announce): void => {
+    if (message.transfer === refusedTransfer) throw new TcpxError('ERR_WIRE_LIMIT', 'full');
+    sent.push(message);
+  };
   // checked: no more of them is used
-  const link = { send: (message: Announce) => sent.push(message) } as unknown as ControlLink;
+  const link = { send } as unknown as ControlLink;
   const set = { count: CHANNELS, put: (...words: unknown[]) => puts.push(words) };
   const channels = { epoch: 1, set } as unknown as SessionChannels;
   const deck = new FlightDeck({
@@ -85,4 +89,19 @@ test('flight deck: tags and announcements are counted alike at both ends', () =>
       [3, 5],
     ],
   );
+});
+
+test('flight deck: an announcement that could not be sent leaves no hole behind', () => {
+  const sender = openDeck(2);
+  const receiver = openDeck().deck;
+  const places = [{ region: 0, offset: 0 }];
+  for (const transfer of [1, 2, 3]) {
+    const post = () => sender.deck.send('write', transfer, [3000], places, NOTHING);
+    if (transfer === 2) assert.throws(post, /full/);
+    else post();
+  }
+  assert.equal(sender.puts.length, 2, 'nothing is sent of the one that was not announced');
+  for (const message of sender.sent) receiver.planOf(message);
+  assert.equal(sender.deck.usesRegion(0), true);
+  assert.equal(sender.deck.sending(2, 'write'), undefined);
 });

@@ -229,6 +229,7 @@ export class SessionChannels {
     try {
       link.send({ kind: 'down', epoch: this.#epoch, code: error.code, reason: error.message });
     } catch {
+      // A peer that takes no messages confirms nothing either.
       return undefined;
     }
     return await withinMs(confirmed, FENCE_MS);
