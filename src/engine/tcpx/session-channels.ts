@@ -63,6 +63,7 @@ export class SessionChannels {
   #set: ChannelSet | undefined;
   /** The channels of the epoch that went down last. */
   #downSet: ChannelSet | undefined;
+  #downReason = '';
   #ready: Pending | undefined;
   #isJoined = false;
   #isPeerJoined = false;
@@ -176,13 +177,11 @@ export class SessionChannels {
     const { link } = this.#parts;
     if (epoch !== this.#epoch || this.#state === 'closed') return;
     const set = this.#set ?? this.#downSet;
-    const stall = this.#set?.describeAll() ?? '';
+    const stall = this.#set?.describeAll() ?? this.#downReason;
     const error = new TcpxError(
       'ERR_XFER_FAILED',
       `${link.peer} took the channels down: ${code}: ${reason}`,
-      {
-        facts: { peer: link.peer, peerCode: code },
-      },
+      { facts: { peer: link.peer, peerCode: code } },
     );
     this.takeDown(error, false);
     void this.#teardown.then(() => {
@@ -204,6 +203,8 @@ export class SessionChannels {
     this.#state = 'down';
     this.#set = undefined;
     this.#downSet = set;
+    // Where both ends take it down at once, each still hears why the other did.
+    this.#downReason = isTold ? error.message : '';
     this.#stream.close();
     const fence = isTold && link.isOpen ? this.#askFence(error) : Promise.resolve(undefined);
     this.#teardown = Promise.resolve(set?.close(values['tcpx.hangMs'])).catch(() => undefined);
