@@ -23,8 +23,8 @@ import { openSplice, type SpliceState } from './splice-state.js';
 import { sendZeroCopy } from './zero-copy-send.hot.js';
 import { ZeroCopyState } from './zero-copy-state.js';
 
-/** What the kernel is asked to take in from the start. */
-const FIRST_WINDOW_BYTES = 512 * 1024;
+/** What the kernel is asked to take in from the start: all that the usual window lets a peer send. */
+const FIRST_WINDOW_BYTES = 8 * 1024 * 1024;
 
 export class TcpPort implements StreamPort {
   readonly fd: number;
@@ -39,9 +39,9 @@ export class TcpPort implements StreamPort {
   constructor(fd: number, sendBy: SendBy, counters: Float64Array) {
     this.fd = fd;
     // Asked to wait for so much, the kernel makes room for it. Left alone it measures how much is
-    // read within a round trip, and over loopback may stay at a window that costs a third of the
-    // bandwidth.
-    // In contrast to SO_RCVBUF its tuning goes on from there.
+    // read within a round trip, and over loopback may stay at a window that is always full. Then it
+    // is the reading core that sends, whenever it has made room, and that core is the busy one.
+    // In contrast to SO_RCVBUF the kernel's tuning goes on from there.
     this.wakeAt(FIRST_WINDOW_BYTES);
     this.wakeAt(1);
     this.#sendTable = createIovTable();

@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { closeFd, createEventFd } from '../../ffi/libc/file-descriptor.js';
+import { getSocketNumber, SO_RCVBUF, SO_RCVLOWAT, SOL_SOCKET } from '../../ffi/libc/socket.js';
 import { createFixedMemory, destroyFixedMemory } from '../../memory/fixed-memory.js';
 import { openLoopbackPair } from '../../testing/loopback-pair.js';
 import { ZERO_COPY_COUNTERS } from '../stream-port.js';
@@ -12,6 +13,8 @@ import { TcpPort } from './tcp-port.js';
 
 const WAKE_BYTES = 100_000;
 const WAIT_MS = 50;
+/** What the kernel grants of the window that a port asks for, where tcp_rmem is as it comes. */
+const ROOM_BYTES_MIN = 2_000_000;
 
 class Watch implements Ready {
   readonly sender: TcpPort;
@@ -84,4 +87,10 @@ test('wakeAt: the end of the stream is told of, however little came before it', 
   watch.send(10);
   watch.sender.close(false);
   assert.equal(watch.hears(), 'the end');
+});
+
+test('a port makes room for a large window, and is woken by a single byte all the same', (t) => {
+  const { receiver } = new Watch(t);
+  assert.ok(getSocketNumber(receiver.fd, SOL_SOCKET, SO_RCVBUF) >= ROOM_BYTES_MIN);
+  assert.equal(getSocketNumber(receiver.fd, SOL_SOCKET, SO_RCVLOWAT), 1);
 });
