@@ -31,6 +31,8 @@ import { peekRecord, publishRecords, reserveRecord, ringFreeBytes } from './reco
 import { isAnswerExpected, nextSpinUs } from './spin.js';
 
 const SLEEP_MS = 100;
+/** A lane that always finds something to move looks this often whether others have come. */
+const LOOK_US = 100;
 /** No descriptor tells that a GPU copy is done: the lane looks again for this long, then naps. */
 const COPY_SPIN_US = 500;
 const COPY_SLEEP_MS = 1;
@@ -110,6 +112,7 @@ export class LaneLoop implements LaneHooks {
     const stopWord = core.controlAt / 4 + LANE_STOP;
     const turns = core.controlAt / 8 + LANE_TURNS;
     let idleSinceUs = 0;
+    let lookedUs = 0;
     while (Atomics.load(core.int32, stopWord) === 0) {
       core.float64[turns] = (core.float64[turns] ?? 0) + 1;
       const nowUs = systemClock.nowUs();
@@ -118,6 +121,9 @@ export class LaneLoop implements LaneHooks {
       this.#tellNews();
       if (moved > 0) {
         idleSinceUs = 0;
+        if (nowUs - lookedUs < LOOK_US) continue;
+        lookedUs = nowUs;
+        this.#look();
         continue;
       }
       if (idleSinceUs === 0) idleSinceUs = nowUs;
@@ -127,9 +133,7 @@ export class LaneLoop implements LaneHooks {
       const isBulk = isAmidBulk(core);
       if (nowUs - idleSinceUs < spinUs && (isPending || !isBulk)) {
         yieldCpu();
-        setWakes(core, false);
-        this.#readiness.wait(0, this);
-        this.#tellNews();
+        this.#look();
         continue;
       }
       this.#sleep(isPending ? COPY_SLEEP_MS : SLEEP_MS);
@@ -138,6 +142,12 @@ export class LaneLoop implements LaneHooks {
       this.#spinUs[kind] = nextSpinUs(this.#spinUs[kind], waitedUs, this.#spinLimitUs);
     }
     this.#readiness.close();
+  }
+
+  #look(): void {
+    setWakes(this.#core, false);
+    this.#readiness.wait(0, this);
+    this.#tellNews();
   }
 
   #sleep(timeoutMs: number): void {
