@@ -10,6 +10,7 @@ import { cpuTimeUs } from './bench-target.js';
 import { type BenchBlock, layOutBlocks } from './block-layout.js';
 import { allocateBenchMemory, type BenchMemory } from './bench-memory.js';
 import { createPingPongEnd, type MarkCounter, playPingPong } from './ping-pong.js';
+import type { Turns } from './turns.js';
 
 export interface BenchRun {
   /** Per iteration: bytes per second, and post → confirmed of each transfer. */
@@ -33,6 +34,8 @@ export interface BenchInitiatorOptions {
   readonly values: SettingValues;
   /** Counts marks that came as notifications. */
   readonly marks: MarkCounter;
+  /** Where others take turns with this one. */
+  readonly turns: Turns | undefined;
   onProgress(doneFraction: number, bytesPerSecond: number): void;
 }
 
@@ -47,6 +50,8 @@ interface Scene {
 const SAMPLE_EVERY = 10;
 /** Iterations between two looks at the clock and the progress line, where nothing is checked. */
 const UNCHECKED_GROUP = 100;
+/** Enough of them that a turn is mostly what it measures, few enough that it is short. */
+const TURN_GROUP = 5;
 
 export class BenchInitiator {
   readonly #options: BenchInitiatorOptions;
@@ -68,6 +73,7 @@ export class BenchInitiator {
   async run(): Promise<BenchRun> {
     const { values } = this.#options;
     const scene = await this.#setUp();
+    this.#options.turns?.arrive();
     if (values['bench.op'] === 'pingpong') await this.#playPingPong(scene);
     else await this.#iterate(scene);
     return {
@@ -112,17 +118,29 @@ export class BenchInitiator {
   async #iterate(scene: Scene): Promise<void> {
     const { values } = this.#options;
     const warmup = values['bench.warmup'];
-    for (let index = 0; index < warmup; )
-      index = await this.#iterateGroup(scene, index, warmup, false);
+    for (let index = 0; index < warmup; ) index = await this.#takeTurn(scene, index, warmup, false);
     const startUs = systemClock.nowUs();
     const limitUs = values['bench.seconds'] * 1e6;
     const end = limitUs > 0 ? Number.POSITIVE_INFINITY : warmup + values['bench.iterations'];
     for (let index = warmup; index < end; ) {
-      index = await this.#iterateGroup(scene, index, end, true);
+      index = await this.#takeTurn(scene, index, end, true);
       const elapsedUs = systemClock.nowUs() - startUs;
       if (limitUs > 0 && elapsedUs >= limitUs) break;
       const fraction = limitUs > 0 ? elapsedUs / limitUs : (index - warmup) / (end - warmup);
       this.#options.onProgress(fraction, this.#bytesPerSecond.at(-1) ?? 0);
+    }
+  }
+
+  async #takeTurn(scene: Scene, first: number, end: number, isMeasured: boolean) {
+    const { turns } = this.#options;
+    if (turns === undefined) return await this.#iterateGroup(scene, first, end, isMeasured);
+    const endTurn = await turns.take();
+    try {
+      // Wakes what fell asleep while others had theirs.
+      this.#transfer(scene.request, false);
+      return await this.#iterateGroup(scene, first, end, isMeasured);
+    } finally {
+      endTurn();
     }
   }
 
@@ -166,7 +184,7 @@ export class BenchInitiator {
       case 'sample':
         return SAMPLE_EVERY - (first % SAMPLE_EVERY);
       case 'none':
-        return UNCHECKED_GROUP;
+        return this.#options.turns === undefined ? UNCHECKED_GROUP : TURN_GROUP;
     }
   }
 

@@ -12,6 +12,7 @@ import { readHostFacts } from './host-facts.js';
 import { channelDelta, kernelDelta, readKernelCounters } from './kernel-delta.js';
 import { MarkCounter } from './ping-pong.js';
 import { runTcpxBench } from './tcpx-bench.js';
+import type { Turns } from './turns.js';
 
 const COUNT_TIMEOUT_MS = 10_000;
 
@@ -20,6 +21,8 @@ export interface BenchSessionOptions {
   readonly log: Log;
   readonly host: string;
   readonly port: number;
+  /** Where others take turns with this one; the tcp provider alone does. */
+  readonly turns?: Turns | undefined;
   onProgress(doneFraction: number, bytesPerSecond: number): void;
 }
 
@@ -50,6 +53,7 @@ export async function runBench(options: BenchSessionOptions): Promise<BenchResul
       dialogue,
       values: config.values,
       marks,
+      turns: options.turns,
       onProgress: (fraction, rate) => options.onProgress(fraction, rate),
     });
     const countBoth = async () => ({

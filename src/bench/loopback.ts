@@ -18,6 +18,7 @@ import type { Log } from '../base/log.js';
 import { environmentName, SETTING_NAMES } from '../base/settings.js';
 import type { BenchResult } from '../results/bench-result.js';
 import { runBench } from './bench-session.js';
+import type { Turns } from './turns.js';
 import { STATE_FOLDER_VARIABLE } from '../host/emulated-nics.js';
 
 export interface LoopbackOptions {
@@ -26,6 +27,8 @@ export interface LoopbackOptions {
   onProgress(doneFraction: number, bytesPerSecond: number): void;
   /** Told the process id of the target, for those who want to watch or kill it. */
   onTarget?(pid: number): void;
+  /** Where others take turns with this one; the tcp provider alone does. */
+  readonly turns?: Turns;
 }
 
 const START_TIMEOUT_MS = 15_000;
@@ -43,6 +46,7 @@ export async function runLoopback(options: LoopbackOptions): Promise<BenchResult
       log: options.log,
       host: '127.0.0.1',
       port,
+      turns: options.turns,
       onProgress: (fraction, rate) => options.onProgress(fraction, rate),
     });
   } finally {
