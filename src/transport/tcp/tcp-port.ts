@@ -23,7 +23,7 @@ import { openSplice, type SpliceState } from './splice-state.js';
 import { sendZeroCopy } from './zero-copy-send.hot.js';
 import { ZeroCopyState } from './zero-copy-state.js';
 
-/** What the kernel is asked to take in from the start: all that the usual window lets a peer send. */
+/** What the kernel is to take in from the start: all that the usual window lets a peer send. */
 const FIRST_WINDOW_BYTES = 8 * 1024 * 1024;
 
 export class TcpPort implements StreamPort {
