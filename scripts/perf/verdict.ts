@@ -32,6 +32,32 @@ export function atMost(
   return compare(what, ours, theirs, bar, unit, '≤');
 }
 
+/**
+ * As atLeast, of figures that were taken in turn: the median of their ratios, set by set, because
+ * what slows a set slows both. Against several others the worst counts.
+ */
+export function atLeastInTurn(
+  what: string,
+  ours: readonly number[],
+  others: readonly (readonly number[])[],
+  bar: number,
+  unit: { readonly name: string; readonly scale: number },
+): PerfRow {
+  const ratios = others.map((theirs) =>
+    ours.map((rate, set) => rate / (theirs[set] ?? Number.NaN)),
+  );
+  const worst = ratios.reduce((a, b) => (medianOf(a) <= medianOf(b) ? a : b));
+  const theirs = others[ratios.indexOf(worst)] ?? [];
+  const range = `sets ${Math.min(...worst).toFixed(2)} … ${Math.max(...worst).toFixed(2)}`;
+  return {
+    what,
+    bar: `≥ ${bar.toFixed(2)} ×`,
+    measured: `${medianOf(worst).toFixed(2)} ×`,
+    detail: `${range}; ${spread(ours, unit)} against ${spread(theirs, unit)}`,
+    isMet: medianOf(worst) >= bar,
+  };
+}
+
 function compare(
   what: string,
   ours: readonly number[],
