@@ -32,7 +32,7 @@ const IN_TURN = {
   'bench.iterations': 80,
   'socket.congestion': CONGESTION,
 } as const;
-/** Connections differ, so a round has several sets of fresh ones. */
+/** Connections and places of threads differ by chance, so a round has several sets of them. */
 const SETS_PER_ROUND = 3;
 const PORT = 25_201;
 
@@ -148,7 +148,7 @@ const latency: PerfGroup = {
     const lanes: number[] = [];
     const caller: number[] = [];
     const small = ['--size', '4096', '--warmup', '2000', '--verify', 'none'];
-    for (let round = 0; round < rounds; round++) {
+    for (let set = 0; set < rounds * SETS_PER_ROUND; set++) {
       const ping = ['--op', 'pingpong', '--progress', 'caller', '--iters', '40000'];
       own.push((await ownBench([...small, ...ping])).latencyUs.p50);
       const lat = {
@@ -171,7 +171,7 @@ const latency: PerfGroup = {
 
 // A byte that differs makes the benchmark fail, and this run with it.
 async function checkEach(shapes: readonly (readonly string[])[]): Promise<void> {
-  for (const shape of shapes) await ownBench([...shape, ...CHECKED]);
+  for (const shape of shapes) await ownBench([...shape, '--congestion', CONGESTION, ...CHECKED]);
 }
 
 const blocks: PerfGroup = {

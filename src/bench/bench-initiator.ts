@@ -1,5 +1,6 @@
 // The initiator's role: posts, measures, has the target check what landed.
 
+import { assert } from '../base/assert.js';
 import { systemClock } from '../base/clock.js';
 import { TcpxError } from '../base/errors.js';
 import type { SettingValues } from '../base/settings.js';
@@ -71,11 +72,13 @@ export class BenchInitiator {
   }
 
   async run(): Promise<BenchRun> {
-    const { values } = this.#options;
+    const { values, turns } = this.#options;
+    assert(turns === undefined || values['bench.op'] !== 'pingpong', 'a ping-pong takes no turns');
     const scene = await this.#setUp();
-    this.#options.turns?.arrive();
+    turns?.arrive();
     if (values['bench.op'] === 'pingpong') await this.#playPingPong(scene);
     else await this.#iterate(scene);
+    await turns?.leave();
     return {
       bytesPerSecond: this.#bytesPerSecond,
       latencyUs: this.#latencyUs,

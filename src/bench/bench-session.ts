@@ -1,5 +1,6 @@
 // One benchmark from connect to result, whichever way the target was started.
 
+import { assert } from '../base/assert.js';
 import type { Config } from '../base/config.js';
 import { TcpxError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
@@ -21,14 +22,17 @@ export interface BenchSessionOptions {
   readonly log: Log;
   readonly host: string;
   readonly port: number;
-  /** Where others take turns with this one; the tcp provider alone does. */
+  /** Where others take turns with this one. */
   readonly turns?: Turns | undefined;
   onProgress(doneFraction: number, bytesPerSecond: number): void;
 }
 
 export async function runBench(options: BenchSessionOptions): Promise<BenchResult> {
   const { config, log } = options;
-  if (config.values['bench.provider'] === 'tcpx') return await runTcpxBench(options);
+  if (config.values['bench.provider'] === 'tcpx') {
+    assert(options.turns === undefined, 'benchmarks of the tcpx provider take no turns');
+    return await runTcpxBench(options);
+  }
   let dialogue: BenchDialogue | undefined;
   let initiator: BenchInitiator | undefined;
   const marks = new MarkCounter();

@@ -27,8 +27,8 @@ export interface LoopbackOptions {
   onProgress(doneFraction: number, bytesPerSecond: number): void;
   /** Told the process id of the target, for those who want to watch or kill it. */
   onTarget?(pid: number): void;
-  /** Where others take turns with this one; the tcp provider alone does. */
-  readonly turns?: Turns;
+  /** Where others take turns with this one. */
+  readonly turns?: Turns | undefined;
 }
 
 const START_TIMEOUT_MS = 15_000;

@@ -12,6 +12,12 @@ async function contend(turns: Turns, name: string, rounds: number, seen: string[
     seen.push(`${name} ends`);
     end();
   }
+  await turns.leave();
+  seen.push(`${name} leaves`);
+}
+
+function roundOf(names: readonly string[]): string[] {
+  return names.flatMap((name) => [`${name} begins`, `${name} ends`]);
 }
 
 test('turns: one at a time, round robin, and nobody before all are there', async () => {
@@ -21,15 +27,14 @@ test('turns: one at a time, round robin, and nobody before all are there', async
   await nextTurn();
   assert.deepEqual(seen, []);
   await Promise.all([...early, contend(turns, 'c', 2, seen)]);
-  const round = ['a', 'b', 'c'].flatMap((name) => [`${name} begins`, `${name} ends`]);
-  assert.deepEqual(seen, [...round, ...round]);
+  const round = roundOf(['a', 'b', 'c']);
+  assert.deepEqual(seen.slice(0, 12), [...round, ...round]);
 });
 
-test('turns: one that never gets ready does not hold up the rest', async () => {
+test('turns: nobody leaves before the last turn has ended', async () => {
   const turns = new Turns(2);
   const seen: string[] = [];
-  const rest = contend(turns, 'a', 1, seen);
-  turns.arrive();
-  await rest;
-  assert.deepEqual(seen, ['a begins', 'a ends']);
+  await Promise.all([contend(turns, 'a', 1, seen), contend(turns, 'b', 3, seen)]);
+  assert.deepEqual(seen.slice(0, 8), roundOf(['a', 'b', 'b', 'b']));
+  assert.deepEqual(seen.slice(8), ['a leaves', 'b leaves']);
 });

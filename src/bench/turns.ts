@@ -1,22 +1,21 @@
 // Contenders of one comparison that take turns within one process, a few iterations at a time:
-// whatever slows the machine for a second slows all of them.
+// whatever slows the machine for a second slows all of them. What they share, the counters of the
+// host and the CPU time of the process, is not any one's own then.
 
 export class Turns {
-  #missing: number;
-  #begin: () => void = () => undefined;
+  readonly #begun: Barrier;
+  readonly #over: Barrier;
   #last: Promise<void>;
 
   constructor(contenders: number) {
-    this.#missing = contenders;
-    this.#last = new Promise((resolve) => {
-      this.#begin = resolve;
-    });
+    this.#begun = new Barrier(contenders);
+    this.#over = new Barrier(contenders);
+    this.#last = this.#begun.passed;
   }
 
-  /** A contender is ready, or never will be. Turns begin when all have said so. */
+  /** A contender is ready. Turns begin when all are. */
   arrive(): void {
-    this.#missing--;
-    if (this.#missing === 0) this.#begin();
+    this.#begun.reach();
   }
 
   /** In the order of the calls. Resolves to what ends the turn. */
@@ -28,5 +27,29 @@ export class Turns {
     });
     await before;
     return end;
+  }
+
+  /** Waits for the others: to tidy up would disturb their last turns. */
+  async leave(): Promise<void> {
+    this.#over.reach();
+    await this.#over.passed;
+  }
+}
+
+class Barrier {
+  readonly passed: Promise<void>;
+  #missing: number;
+  #open: () => void = () => undefined;
+
+  constructor(parties: number) {
+    this.#missing = parties;
+    this.passed = new Promise((resolve) => {
+      this.#open = resolve;
+    });
+  }
+
+  reach(): void {
+    this.#missing--;
+    if (this.#missing === 0) this.#open();
   }
 }

@@ -10,7 +10,7 @@ import { type Channel, PHASE_PAYLOAD } from './channel.js';
 const BULK_BYTES = 64 * 1024;
 /** With more than this in flight an acknowledgement is not worth a core. */
 const BULK_FLIGHT_BYTES = 1024 * 1024;
-/** Half of what a socket holds before its window closes, with the kernel's usual buffers. */
+/** Enough that a wake-up is worth it, and far less than a socket holds before its window closes. */
 const WAKE_BYTES = 256 * 1024;
 
 export function isAmidBulk(core: LaneCore): boolean {

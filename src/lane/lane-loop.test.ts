@@ -1,12 +1,14 @@
 // A lane that is never idle still hears of those who come.
 
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { test, type TestContext } from 'node:test';
 import { systemClock } from '../base/clock.js';
-import { LaneEnd } from '../testing/lane-end.js';
 import { openFixedMemory } from '../memory/fixed-memory.js';
-import type { StreamPort } from '../transport/stream-port.js';
+import { LaneEnd } from '../testing/lane-end.js';
+import { openLoopbackPair } from '../testing/loopback-pair.js';
+import { type StreamPort, ZERO_COPY_COUNTERS } from '../transport/stream-port.js';
 import { closeDoorbell, createDoorbell, ringDoorbell } from '../transport/tcp/readiness.js';
+import { TcpPort } from '../transport/tcp/tcp-port.js';
 import { DATA_HEAD_BYTES, FRAME_ACK, WORD_KIND, WORD_OPERATION_BYTES } from '../wire/data-frame.js';
 import { Channel } from './channel.js';
 import { LaneLoop } from './lane-loop.js';
@@ -15,6 +17,11 @@ import { EVENT_CONTROL_READY } from './messages.js';
 
 const AGREEMENT = { channels: 1, windowChunks: 4, chunkBytes: 4096 };
 const PATIENCE_US = 2_000_000;
+/** Long enough that a look at the start alone would not do. */
+const BUSY_US = 20_000;
+/** Less than a head: nothing comes of them but that they are read. */
+const FEW_BYTES = 8;
+const WAKE_BYTES = 256 * 1024;
 
 /** A peer that never stops: every call brings an acknowledgement of nothing new. */
 class EndlessPort implements StreamPort {
@@ -65,30 +72,86 @@ class EndlessPort implements StreamPort {
   }
 }
 
+/** A lane with that peer; its loop runs in this thread until it is stopped, or patience ends. */
+class BusyLane {
+  readonly end = new LaneEnd(AGREEMENT);
+  readonly controlFd = createDoorbell();
+  readonly loop: LaneLoop;
+  readonly #doorbellFd = createDoorbell();
+  readonly #startUs = systemClock.nowUs();
+  readonly #onReceive: () => void;
+  #isBusy = false;
+
+  /** `onReceive`: called again and again, once the lane has been busy for a while. */
+  constructor(t: TestContext, onReceive: () => void) {
+    const { core } = this.end;
+    this.#onReceive = onReceive;
+    const [doorbellFd, controlFd] = [this.#doorbellFd, this.controlFd];
+    const wakeMain = (): void => this.stop();
+    this.loop = new LaneLoop({ core, doorbellFd, controlFd, spinUs: 0, wakeMain });
+    // Otherwise fewer bytes than asked for mean that the socket is empty.
+    this.add(new EndlessPort(() => this.#onTurn())).isEnding = true;
+    t.after(() => {
+      this.end.destroy();
+      closeDoorbell(doorbellFd);
+      closeDoorbell(controlFd);
+    });
+  }
+
+  add(port: StreamPort): Channel {
+    const { windowChunks, chunkBytes: chunkBytesMax } = AGREEMENT;
+    const place = { sessionIndex: 0, channelIndex: 0, epoch: 0, isStriped: false };
+    const channel = new Channel({ port, ...place, windowChunks, chunkBytesMax });
+    this.end.core.channels.push(channel);
+    return channel;
+  }
+
+  stop(): void {
+    const { core } = this.end;
+    Atomics.store(core.int32, core.controlAt / 4 + LANE_STOP, 1);
+  }
+
+  #onTurn(): void {
+    const elapsedUs = systemClock.nowUs() - this.#startUs;
+    if (elapsedUs > PATIENCE_US) this.stop();
+    if (elapsedUs > BUSY_US) this.#isBusy = true;
+    if (this.#isBusy) this.#onReceive();
+  }
+}
+
 test('a lane that always finds something to move hears of the control sockets', (t) => {
-  const end = new LaneEnd(AGREEMENT);
-  const { core } = end;
-  const [doorbellFd, controlFd] = [createDoorbell(), createDoorbell()];
-  t.after(() => {
-    end.destroy();
-    closeDoorbell(doorbellFd);
-    closeDoorbell(controlFd);
+  let isRung = false;
+  const lane: BusyLane = new BusyLane(t, () => {
+    if (!isRung) ringDoorbell(lane.controlFd);
+    isRung = true;
   });
-  const startUs = systemClock.nowUs();
-  const stop = (): void => void Atomics.store(core.int32, core.controlAt / 4 + LANE_STOP, 1);
-  const port = new EndlessPort(() => {
-    if (systemClock.nowUs() - startUs > PATIENCE_US) stop();
+  lane.end.core.int32[ENGINE_MAIN_SLEEPS] = 1;
+  lane.loop.run();
+  lane.end.drain();
+  assert.equal(lane.end.eventsOf(EVENT_CONTROL_READY).length, 1);
+});
+
+test('a lane that always finds something to move hears of few bytes of another peer', (t) => {
+  const pair = openLoopbackPair();
+  const counters = new Float64Array(ZERO_COPY_COUNTERS);
+  const [port, peer] = [pair.serverFd, pair.clientFd].map(
+    (fd) => new TcpPort(fd, 'copy', counters),
+  );
+  assert.ok(port !== undefined && peer !== undefined);
+  t.after(() => peer.close(true));
+  let isSent = false;
+  const lane: BusyLane = new BusyLane(t, () => {
+    if (quiet.receivedBytes > 0) lane.stop();
+    if (isSent) return;
+    peer.setSend(0, quiet.heads.addr, FEW_BYTES);
+    assert.equal(peer.send(0, 1, false), FEW_BYTES);
+    isSent = true;
   });
-  const { windowChunks, chunkBytes: chunkBytesMax } = AGREEMENT;
-  const place = { sessionIndex: 0, channelIndex: 0, epoch: 0, isStriped: false };
-  const channel = new Channel({ port, ...place, windowChunks, chunkBytesMax });
-  // Otherwise fewer bytes than asked for mean that the socket is empty.
-  channel.isEnding = true;
-  core.channels.push(channel);
-  core.int32[ENGINE_MAIN_SLEEPS] = 1;
-  const loop = new LaneLoop({ core, doorbellFd, controlFd, spinUs: 0, wakeMain: stop });
-  ringDoorbell(controlFd);
-  loop.run();
-  end.drain();
-  assert.equal(end.eventsOf(EVENT_CONTROL_READY).length, 1);
+  const quiet = lane.add(port);
+  lane.loop.onChannelAdded(quiet);
+  // As before a sleep amid bulk.
+  port.wakeAt(WAKE_BYTES);
+  quiet.wakeBytes = WAKE_BYTES;
+  lane.loop.run();
+  assert.equal(quiet.receivedBytes, FEW_BYTES);
 });

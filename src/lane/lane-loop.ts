@@ -31,7 +31,7 @@ import { peekRecord, publishRecords, reserveRecord, ringFreeBytes } from './reco
 import { isAnswerExpected, nextSpinUs } from './spin.js';
 
 const SLEEP_MS = 100;
-/** A lane that always finds something to move looks this often whether others have come. */
+/** A lane that always finds something to move looks for others if it has not for so long. */
 const LOOK_US = 100;
 /** No descriptor tells that a GPU copy is done: the lane looks again for this long, then naps. */
 const COPY_SPIN_US = 500;
@@ -57,6 +57,7 @@ export class LaneLoop implements LaneHooks {
   readonly #wakeMain: () => void;
   readonly #byTag: (Channel | undefined)[] = [];
   readonly #polled = new PolledChannels();
+  #lookedUs = 0;
 
   constructor(options: LaneLoopOptions) {
     this.#core = options.core;
@@ -112,7 +113,6 @@ export class LaneLoop implements LaneHooks {
     const stopWord = core.controlAt / 4 + LANE_STOP;
     const turns = core.controlAt / 8 + LANE_TURNS;
     let idleSinceUs = 0;
-    let lookedUs = 0;
     while (Atomics.load(core.int32, stopWord) === 0) {
       core.float64[turns] = (core.float64[turns] ?? 0) + 1;
       const nowUs = systemClock.nowUs();
@@ -121,9 +121,7 @@ export class LaneLoop implements LaneHooks {
       this.#tellNews();
       if (moved > 0) {
         idleSinceUs = 0;
-        if (nowUs - lookedUs < LOOK_US) continue;
-        lookedUs = nowUs;
-        this.#look();
+        if (nowUs - this.#lookedUs >= LOOK_US) this.#look(nowUs);
         continue;
       }
       if (idleSinceUs === 0) idleSinceUs = nowUs;
@@ -133,7 +131,7 @@ export class LaneLoop implements LaneHooks {
       const isBulk = isAmidBulk(core);
       if (nowUs - idleSinceUs < spinUs && (isPending || !isBulk)) {
         yieldCpu();
-        this.#look();
+        this.#look(nowUs);
         continue;
       }
       this.#sleep(isPending ? COPY_SLEEP_MS : SLEEP_MS);
@@ -144,7 +142,8 @@ export class LaneLoop implements LaneHooks {
     this.#readiness.close();
   }
 
-  #look(): void {
+  #look(nowUs: number): void {
+    this.#lookedUs = nowUs;
     setWakes(this.#core, false);
     this.#readiness.wait(0, this);
     this.#tellNews();
@@ -161,6 +160,7 @@ export class LaneLoop implements LaneHooks {
       this.#noteCpu();
       setWakes(core, true);
       this.#readiness.wait(timeoutMs, this);
+      this.#lookedUs = systemClock.nowUs();
       readUntold(core);
       this.#polled.endSleep();
     }
