@@ -57,7 +57,8 @@ export class LaneLoop implements LaneHooks {
   readonly #wakeMain: () => void;
   readonly #byTag: (Channel | undefined)[] = [];
   readonly #polled = new PolledChannels();
-  #lookedUs = 0;
+  /** In an array: a number in a field is an object for the collector whenever it changes. */
+  readonly #lookedUs = new Float64Array(1);
 
   constructor(options: LaneLoopOptions) {
     this.#core = options.core;
@@ -121,7 +122,7 @@ export class LaneLoop implements LaneHooks {
       this.#tellNews();
       if (moved > 0) {
         idleSinceUs = 0;
-        if (nowUs - this.#lookedUs >= LOOK_US) this.#look(nowUs);
+        if (nowUs - this.#lookedUs[0]! >= LOOK_US) this.#look(nowUs);
         continue;
       }
       if (idleSinceUs === 0) idleSinceUs = nowUs;
@@ -143,7 +144,7 @@ export class LaneLoop implements LaneHooks {
   }
 
   #look(nowUs: number): void {
-    this.#lookedUs = nowUs;
+    this.#lookedUs[0] = nowUs;
     setWakes(this.#core, false);
     this.#readiness.wait(0, this);
     this.#tellNews();
@@ -160,7 +161,7 @@ export class LaneLoop implements LaneHooks {
       this.#noteCpu();
       setWakes(core, true);
       this.#readiness.wait(timeoutMs, this);
-      this.#lookedUs = systemClock.nowUs();
+      this.#lookedUs[0] = systemClock.nowUs();
       readUntold(core);
       this.#polled.endSleep();
     }

@@ -6,7 +6,13 @@ import { test } from 'node:test';
 import { ECONNRESET } from '../../ffi/libc/errno.js';
 import { closeFd } from '../../ffi/libc/file-descriptor.js';
 import { renewPages } from '../../ffi/libc/mapping.js';
-import { SO_SNDBUF, SO_ZEROCOPY, SOL_SOCKET, setSocketNumber } from '../../ffi/libc/socket.js';
+import {
+  SO_RCVBUF,
+  SO_SNDBUF,
+  SO_ZEROCOPY,
+  SOL_SOCKET,
+  setSocketNumber,
+} from '../../ffi/libc/socket.js';
 import { createFixedMemory, destroyFixedMemory } from '../../memory/fixed-memory.js';
 import { openLoopbackPair } from '../../testing/loopback-pair.js';
 import { fillPattern, findMismatch } from '../../testing/pattern.js';
@@ -18,6 +24,7 @@ const PAYLOAD_BYTES = 100_000;
 const FRAMES = 12;
 const FRAME_BYTES = HEAD_BYTES + PAYLOAD_BYTES;
 const TOTAL_BYTES = FRAMES * FRAME_BYTES;
+const RECEIVE_BUFFER_BYTES = 256 * 1024;
 
 class Scene {
   readonly sendCounters = new Float64Array(ZERO_COPY_COUNTERS);
@@ -32,6 +39,8 @@ class Scene {
     const pair = openLoopbackPair();
     if (sendBy === 'zerocopy') setSocketNumber(pair.clientFd, SOL_SOCKET, SO_ZEROCOPY, 1);
     if (sendBufferBytes > 0) setSocketNumber(pair.clientFd, SOL_SOCKET, SO_SNDBUF, sendBufferBytes);
+    // Otherwise it takes in all of it at once, and nobody ever waits.
+    setSocketNumber(pair.serverFd, SOL_SOCKET, SO_RCVBUF, RECEIVE_BUFFER_BYTES);
     this.sender = new TcpPort(pair.clientFd, sendBy, this.sendCounters);
     this.receiver = new TcpPort(pair.serverFd, 'copy', new Float64Array(ZERO_COPY_COUNTERS));
     fillPattern(this.heads.uint8, 0, 1);
