@@ -57,8 +57,7 @@ export class LaneLoop implements LaneHooks {
   readonly #wakeMain: () => void;
   readonly #byTag: (Channel | undefined)[] = [];
   readonly #polled = new PolledChannels();
-  /** In an array: a number in a field is an object for the collector whenever it changes. */
-  readonly #lookedUs = new Float64Array(1);
+  #lookedUs = 0;
 
   constructor(options: LaneLoopOptions) {
     this.#core = options.core;
@@ -122,7 +121,7 @@ export class LaneLoop implements LaneHooks {
       this.#tellNews();
       if (moved > 0) {
         idleSinceUs = 0;
-        if (nowUs - this.#lookedUs[0]! >= LOOK_US) this.#look(nowUs);
+        if (nowUs - this.#lookedUs >= LOOK_US) this.#look(nowUs);
         continue;
       }
       if (idleSinceUs === 0) idleSinceUs = nowUs;
@@ -144,7 +143,7 @@ export class LaneLoop implements LaneHooks {
   }
 
   #look(nowUs: number): void {
-    this.#lookedUs[0] = nowUs;
+    this.#lookedUs = nowUs;
     setWakes(this.#core, false);
     this.#readiness.wait(0, this);
     this.#tellNews();
@@ -161,7 +160,7 @@ export class LaneLoop implements LaneHooks {
       this.#noteCpu();
       setWakes(core, true);
       this.#readiness.wait(timeoutMs, this);
-      this.#lookedUs[0] = systemClock.nowUs();
+      this.#lookedUs = systemClock.nowUs();
       readUntold(core);
       this.#polled.endSleep();
     }
