@@ -36,20 +36,18 @@ const IN_TURN = {
 const SETS_PER_ROUND = 3;
 const PORT = 25_201;
 
-const checked = new Set<string>();
+// A byte that differs makes the benchmark fail, and this run with it.
+async function checkEach(shapes: readonly (readonly string[])[]): Promise<void> {
+  for (const shape of shapes) await ownBench([...shape, '--congestion', CONGESTION, ...CHECKED]);
+}
 
-async function ownBulk(flags: readonly string[]) {
-  const shape = [...BULK, '--congestion', CONGESTION, ...flags];
-  // A byte that differs makes the benchmark fail, and this run with it.
-  if (!checked.has(shape.join(' '))) await ownBench([...shape, ...CHECKED]);
-  checked.add(shape.join(' '));
-  const result = await ownBench([...shape, ...TIMED]);
+async function ownBulk(shape: readonly string[]) {
+  const result = await ownBench([...shape, '--congestion', CONGESTION, ...TIMED]);
   const cpu = result.cpuSecondsPerGB;
   return {
     // As the peer reports it: all bytes over all the time.
     bytesPerSecond: result.bandwidthGBps.mean * 1e9,
     cpuSecondsPerGB: cpu.initiator + cpu.target,
-    latencyUs: result.latencyUs.p50,
   };
 }
 
@@ -68,14 +66,19 @@ const bulk: PerfGroup = {
       if (seconds !== undefined) (cpu[name] ??= []).push(seconds);
     };
     const sizeBytes = 64 * 1024 * 1024;
+    const [writes, reads] = [
+      [...BULK, '--op', 'write'],
+      [...BULK, '--op', 'read'],
+    ];
+    await checkEach([writes, reads]);
     for (let round = 0; round < rounds; round++) {
-      const write = await ownBulk(['--op', 'write']);
+      const write = await ownBulk(writes);
       note('write', write.bytesPerSecond, write.cpuSecondsPerGB);
       const chunked = await iperf(512 * 1024);
       note('iperf3 512 KiB', chunked.bytesPerSecond ?? 0, chunked.cpuSecondsPerGB);
       const put = await runUcx({ test: 'ucp_put_bw', port: PORT + 1, sizeBytes, iterations: 10 });
       note('put', put.bytesPerSecond ?? 0);
-      const read = await ownBulk(['--op', 'read']);
+      const read = await ownBulk(reads);
       note('read', read.bytesPerSecond, read.cpuSecondsPerGB);
       const plain = await iperf(0);
       note('iperf3 default', plain.bytesPerSecond ?? 0, plain.cpuSecondsPerGB);
@@ -118,9 +121,9 @@ const channels: PerfGroup = {
   name: 'channels',
   async run(rounds) {
     const counts = [1, 2, 4, 8];
-    const whole = { ...IN_TURN, 'bench.sizeBytes': 64 * 1024 * 1024 };
     await checkEach(counts.map((count) => [...BULK, '--channels', String(count)]));
-    const shapes = counts.map((count) => ({ ...whole, 'flow.channels': count }));
+    const shape = { ...IN_TURN, 'bench.sizeBytes': 64 * 1024 * 1024 };
+    const shapes = counts.map((count) => ({ ...shape, 'flow.channels': count }));
     const rates = await ratesInTurn(shapes, rounds);
     return counts.slice(1).map((count, index) => {
       const what = `${count} channels vs the best smaller count`;
@@ -168,11 +171,6 @@ const latency: PerfGroup = {
     ];
   },
 };
-
-// A byte that differs makes the benchmark fail, and this run with it.
-async function checkEach(shapes: readonly (readonly string[])[]): Promise<void> {
-  for (const shape of shapes) await ownBench([...shape, '--congestion', CONGESTION, ...CHECKED]);
-}
 
 const blocks: PerfGroup = {
   name: 'blocks',

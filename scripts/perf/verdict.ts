@@ -49,13 +49,8 @@ export function atLeastInTurn(
   const worst = ratios.reduce((a, b) => (medianOf(a) <= medianOf(b) ? a : b));
   const theirs = others[ratios.indexOf(worst)] ?? [];
   const range = `sets ${Math.min(...worst).toFixed(2)} … ${Math.max(...worst).toFixed(2)}`;
-  return {
-    what,
-    bar: `≥ ${bar.toFixed(2)} ×`,
-    measured: `${medianOf(worst).toFixed(2)} ×`,
-    detail: `${range}; ${spread(ours, unit)} against ${spread(theirs, unit)}`,
-    isMet: medianOf(worst) >= bar,
-  };
+  const detail = `${range}; ${spread(ours, unit)} against ${spread(theirs, unit)}`;
+  return judge(what, medianOf(worst), '≥', bar, detail);
 }
 
 function compare(
@@ -66,12 +61,22 @@ function compare(
   unit: { readonly name: string; readonly scale: number },
   relation: '≥' | '≤',
 ): PerfRow {
-  const ratio = medianOf(ours) / medianOf(theirs);
+  const detail = `${spread(ours, unit)} against ${spread(theirs, unit)}`;
+  return judge(what, medianOf(ours) / medianOf(theirs), relation, bar, detail);
+}
+
+function judge(
+  what: string,
+  ratio: number,
+  relation: '≥' | '≤',
+  bar: number,
+  detail: string,
+): PerfRow {
   return {
     what,
     bar: `${relation} ${bar.toFixed(2)} ×`,
     measured: `${ratio.toFixed(2)} ×`,
-    detail: `${spread(ours, unit)} against ${spread(theirs, unit)}`,
+    detail,
     isMet: relation === '≥' ? ratio >= bar : ratio <= bar,
   };
 }

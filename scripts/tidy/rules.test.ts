@@ -105,7 +105,7 @@ test('leftovers: paths of a machine are found, relative ones and addresses are n
   const good = [
     `https://example.org${work}`,
     `net${work}`,
-    "from '../shared-layout.js'",
+    `from '${['..', 'shared-layout.js'].join('/')}'`,
     '/home/me',
   ];
   for (const text of good) {
