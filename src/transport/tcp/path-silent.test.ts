@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sleepMs } from '../../base/clock.js';
 import { deafenSocket } from '../../ffi/libc/socket-accident.js';
-import { SO_SNDBUF, SOL_SOCKET, setSocketNumber } from '../../ffi/libc/socket.js';
+import { SO_RCVBUF, SO_SNDBUF, SOL_SOCKET, setSocketNumber } from '../../ffi/libc/socket.js';
 import { createFixedMemory, destroyFixedMemory } from '../../memory/fixed-memory.js';
 import { openLoopbackPair } from '../../testing/loopback-pair.js';
 import { ZERO_COPY_COUNTERS } from '../stream-port.js';
@@ -15,7 +15,9 @@ const BUFFER_BYTES = 16_384;
 
 function open() {
   const { clientFd, serverFd } = openLoopbackPair();
+  // Both bounded and fixed, so that what is owed soon exceeds them and stays owed.
   setSocketNumber(clientFd, SOL_SOCKET, SO_SNDBUF, BUFFER_BYTES);
+  setSocketNumber(serverFd, SOL_SOCKET, SO_RCVBUF, 4 * BUFFER_BYTES);
   const ports = [clientFd, serverFd].map(
     (fd) => new TcpPort(fd, 'copy', new Float64Array(ZERO_COPY_COUNTERS)),
   );
