@@ -2,18 +2,17 @@
 // that finds nothing must cost as little as one call.
 
 import { type Clock, systemClock } from '../base/clock.js';
-import type { ShmLink } from '../transport/shm/shm-file.js';
 import { ShmPort } from '../transport/shm/shm-port.js';
-import type { SendBy, StreamPort } from '../transport/stream-port.js';
+import type { StreamPort } from '../transport/stream-port.js';
 import { TcpPort } from '../transport/tcp/tcp-port.js';
-import type { LaneHooks } from './lane-commands.js';
+import type { LaneHooks, PortOrder } from './lane-commands.js';
 import { destroyLaneCore, type LaneCore, zeroCopyCounters } from './lane-core.js';
 import { stepLane } from './lane-step.hot.js';
 
 /** Makes a port of the descriptor that came with a channel. */
-export type PortOpener = (fd: number, sendBy: SendBy, counters: Float64Array) => StreamPort;
+export type PortOpener = (...parameters: ConstructorParameters<typeof TcpPort>) => StreamPort;
 
-const openTcpPort: PortOpener = (fd, sendBy, counters) => new TcpPort(fd, sendBy, counters);
+const openTcpPort: PortOpener = (...parameters) => new TcpPort(...parameters);
 /** Health is looked at once in so many polls: asking for the time costs as much as a poll. */
 const HEALTH_STEPS = 64;
 
@@ -39,9 +38,10 @@ export class InlineLane implements LaneHooks {
     this.#healthSteps = options.healthSteps ?? HEALTH_STEPS;
   }
 
-  openPort(fd: number, channelIndex: number, link: ShmLink | undefined): StreamPort {
+  openPort({ fd, channelIndex, windowBytes, link }: PortOrder): StreamPort {
     if (link !== undefined) return new ShmPort(fd, link);
-    return this.#open(fd, this.core.sendBy, zeroCopyCounters(this.core, channelIndex));
+    const counters = zeroCopyCounters(this.core, channelIndex);
+    return this.#open(fd, this.core.sendBy, counters, windowBytes);
   }
 
   onChannelAdded(): void {

@@ -54,9 +54,18 @@ import { TURN_DROPPED } from './turn.js';
 /** Bytes of an error's text that the owner's log is given. */
 const FAILURE_TEXT_MAX = 512;
 
+/** What a port of a new channel is made of; with a link it is shared memory, else TCP. */
+export interface PortOrder {
+  readonly fd: number;
+  readonly channelIndex: number;
+  /** What credit lets the peer have on its way. */
+  readonly windowBytes: number;
+  readonly link: ShmLink | undefined;
+}
+
 /** Where a lane gets its ports from, and who is told about channels that come and go. */
 export interface LaneHooks {
-  openPort(fd: number, channelIndex: number, link: ShmLink | undefined): StreamPort;
+  openPort(order: PortOrder): StreamPort;
   onChannelAdded(channel: Channel): void;
   onChannelRemoved(channel: Channel): void;
 }
@@ -108,13 +117,16 @@ export function takeCommands(core: LaneCore, hooks: LaneHooks): number {
 
 function addChannel(core: LaneCore, hooks: LaneHooks, words: Int32Array): void {
   const [fd = -1, sessionIndex = 0, channelIndex = 0, epoch = 0] = words;
+  const [windowChunks = 1, chunkBytesMax = 0] = words.subarray(4);
+  const windowBytes = windowChunks * chunkBytesMax;
+  const link = ShmLink.fromWords(words.subarray(7));
   const channel = new Channel({
-    port: hooks.openPort(fd, channelIndex, ShmLink.fromWords(words.subarray(7))),
+    port: hooks.openPort({ fd, channelIndex, windowBytes, link }),
     sessionIndex,
     channelIndex,
     epoch,
-    windowChunks: words[4] ?? 1,
-    chunkBytesMax: words[5] ?? 0,
+    windowChunks,
+    chunkBytesMax,
     isStriped: (words[6] ?? 1) > 1,
     memory: core.memory,
   });

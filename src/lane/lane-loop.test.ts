@@ -132,7 +132,7 @@ test('a lane that always finds something to move hears of few bytes of another p
   const pair = openLoopbackPair();
   const counters = new Float64Array(ZERO_COPY_COUNTERS);
   const [port, peer] = [pair.serverFd, pair.clientFd].map(
-    (fd) => new TcpPort(fd, 'copy', counters),
+    (fd) => new TcpPort(fd, 'copy', counters, 1),
   );
   assert.ok(port !== undefined && peer !== undefined);
   t.after(() => peer.close(true));

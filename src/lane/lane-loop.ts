@@ -1,17 +1,17 @@
-// The loop of a lane in a thread of its own: move, look again for a bounded while, then sleep in
-// epoll until a socket or the doorbell wakes it.
+// The loop of a lane in a thread of its own: move, and look now and then whether others have come;
+// with nothing to move look again for a bounded while, then sleep in epoll until a socket or the
+// doorbell wakes it.
 
 import { systemClock } from '../base/clock.js';
 import { wakeWaiters } from '../memory/thread-wait.js';
 import { Readiness } from '../transport/tcp/readiness.js';
 import { currentCpu, yieldCpu } from '../transport/tcp/thread.js';
-import type { ShmLink } from '../transport/shm/shm-file.js';
 import { ShmPort } from '../transport/shm/shm-port.js';
 import type { StreamPort } from '../transport/stream-port.js';
 import { TcpPort } from '../transport/tcp/tcp-port.js';
 import type { Channel } from './channel.js';
 import { stepLane } from './lane-step.hot.js';
-import type { LaneHooks } from './lane-commands.js';
+import type { LaneHooks, PortOrder } from './lane-commands.js';
 import { isAmidBulk, readUntold, setWakes } from './bulk-wait.hot.js';
 import { type LaneCore, zeroCopyCounters } from './lane-core.js';
 import {
@@ -68,9 +68,10 @@ export class LaneLoop implements LaneHooks {
     if (options.controlFd >= 0) this.#readiness.nest(options.controlFd);
   }
 
-  openPort(fd: number, channelIndex: number, link: ShmLink | undefined): StreamPort {
+  openPort({ fd, channelIndex, windowBytes, link }: PortOrder): StreamPort {
     if (link !== undefined) return new ShmPort(fd, link);
-    return new TcpPort(fd, this.#core.sendBy, zeroCopyCounters(this.#core, channelIndex));
+    const counters = zeroCopyCounters(this.#core, channelIndex);
+    return new TcpPort(fd, this.#core.sendBy, counters, windowBytes);
   }
 
   onChannelAdded(channel: Channel): void {

@@ -3,7 +3,7 @@
 
 import { planBytes, planRequest, writeRequest, type Block } from '../engine/request.js';
 import { SIGNAL_ENTRIES, type SourceEvent, TransferTable } from '../engine/transfer-table.js';
-import type { LaneHooks } from '../lane/lane-commands.js';
+import type { LaneHooks, PortOrder } from '../lane/lane-commands.js';
 import { destroyLaneCore, LaneCore, laneRings } from '../lane/lane-core.js';
 import { stepLane } from '../lane/lane-step.hot.js';
 import { OPERATION_READ, OPERATION_WRITE, sharedOffsets } from '../lane/layout.js';
@@ -198,9 +198,9 @@ export class LaneEnd implements LaneHooks {
     destroyFixedMemory(this.shared);
   }
 
-  openPort(index: number): StreamPort {
-    const port = this.#ports[index];
-    if (port === undefined) throw new Error(`no port ${index}`);
+  openPort({ fd }: PortOrder): StreamPort {
+    const port = this.#ports[fd];
+    if (port === undefined) throw new Error(`no port ${fd}`);
     return port;
   }
 

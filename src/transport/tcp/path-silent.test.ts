@@ -19,7 +19,7 @@ function open() {
   setSocketNumber(clientFd, SOL_SOCKET, SO_SNDBUF, BUFFER_BYTES);
   setSocketNumber(serverFd, SOL_SOCKET, SO_RCVBUF, 4 * BUFFER_BYTES);
   const ports = [clientFd, serverFd].map(
-    (fd) => new TcpPort(fd, 'copy', new Float64Array(ZERO_COPY_COUNTERS)),
+    (fd) => new TcpPort(fd, 'copy', new Float64Array(ZERO_COPY_COUNTERS), 1),
   );
   const memory = createFixedMemory(BYTES);
   const [sender] = ports;

@@ -41,8 +41,8 @@ class Scene {
     if (sendBufferBytes > 0) setSocketNumber(pair.clientFd, SOL_SOCKET, SO_SNDBUF, sendBufferBytes);
     // Otherwise it takes in all of it at once, and nobody ever waits.
     setSocketNumber(pair.serverFd, SOL_SOCKET, SO_RCVBUF, RECEIVE_BUFFER_BYTES);
-    this.sender = new TcpPort(pair.clientFd, sendBy, this.sendCounters);
-    this.receiver = new TcpPort(pair.serverFd, 'copy', new Float64Array(ZERO_COPY_COUNTERS));
+    this.sender = new TcpPort(pair.clientFd, sendBy, this.sendCounters, 1);
+    this.receiver = new TcpPort(pair.serverFd, 'copy', new Float64Array(ZERO_COPY_COUNTERS), 1);
     fillPattern(this.heads.uint8, 0, 1);
     fillPattern(this.payload.uint8, 0, 2);
   }

@@ -87,7 +87,7 @@ test('splice: a port that was refused refers to nothing any more', (t) => {
   // The kernel splices into no file that is open for appending.
   const fd = openSync(join(folder, 'appended'), 'a');
   const counters = new Float64Array(ZERO_COPY_COUNTERS);
-  const port = new TcpPort(fd, 'splice', counters);
+  const port = new TcpPort(fd, 'splice', counters, 1);
   assert.ok(port.isByReference);
   const source = createFixedMemory(ENTRY_BYTES);
   port.setSend(0, source.addr, ENTRY_BYTES);

@@ -23,8 +23,8 @@ import { openSplice, type SpliceState } from './splice-state.js';
 import { sendZeroCopy } from './zero-copy-send.hot.js';
 import { ZeroCopyState } from './zero-copy-state.js';
 
-/** What the kernel is to take in from the start: all that the usual window lets a peer send. */
-const FIRST_WINDOW_BYTES = 8 * 1024 * 1024;
+/** The kernel takes a number of 32 bits, and grants no more than half of tcp_rmem's most. */
+const WINDOW_BYTES_MAX = 1024 ** 3;
 
 export class TcpPort implements StreamPort {
   readonly fd: number;
@@ -35,14 +35,17 @@ export class TcpPort implements StreamPort {
   #firstAddr = 0;
   #firstBytes = 0;
 
-  /** How held ranges go; for `zerocopy` the socket has SO_ZEROCOPY set. */
-  constructor(fd: number, sendBy: SendBy, counters: Float64Array) {
+  /**
+   * `sendBy`: how held ranges go; for `zerocopy` the socket has SO_ZEROCOPY set. `windowBytes`:
+   * what the kernel is to take in from the start, all that credit lets the peer send.
+   */
+  constructor(fd: number, sendBy: SendBy, counters: Float64Array, windowBytes: number) {
     this.fd = fd;
     // Asked to wait for so much, the kernel makes room for it. Left alone it measures how much is
     // read within a round trip, and over loopback may stay at a window that is always full. Then it
     // is the reading core that sends, whenever it has made room, and that core is the busy one.
     // In contrast to SO_RCVBUF the kernel's tuning goes on from there.
-    this.wakeAt(FIRST_WINDOW_BYTES);
+    this.wakeAt(Math.min(windowBytes, WINDOW_BYTES_MAX));
     this.wakeAt(1);
     this.#sendTable = createIovTable();
     this.#receiveTable = createIovTable();
