@@ -5,7 +5,7 @@ import { cpus, release } from 'node:os';
 import { ucxVersion } from '../src/bench/peers/ucx.js';
 import { formatTable } from '../src/cli/print.js';
 import { choosePerf } from './perf/perf-choice.js';
-import { PERF_GROUPS } from './perf/rows.js';
+import { PERF_GROUPS, SETS_PER_ROUND } from './perf/rows.js';
 import type { PerfRow } from './perf/verdict.js';
 
 process.exitCode = await main();
@@ -38,7 +38,7 @@ async function runPerf(rounds: number, groups: readonly string[]): Promise<numbe
     `measured on ${cores[0]?.model ?? '?'}, ${cores.length} cores, Linux ${release()}, ` +
       `Node ${process.version}, ` +
       `UCX ${await ucxVersion()}; ${rounds} interleaved rounds ` +
-      '(channels, latency, blocks: three sets each), medians (min … max)\n\n',
+      `(channels, latency, blocks: ${SETS_PER_ROUND} sets each), medians (min … max)\n\n`,
   );
   process.stdout.write(formatTable([['what', 'bar', 'measured', 'verdict', 'detail'], ...table]));
   return rows.every((row) => row.isMet) ? 0 : 1;

@@ -10,12 +10,28 @@ import { Turns } from '../../src/bench/turns.js';
 /** Bytes per second of each shape: all bytes over all of its time. */
 export async function benchInTurn(shapes: readonly Partial<SettingValues>[]): Promise<number[]> {
   const turns = new Turns(shapes.length);
-  const onProgress = (): void => undefined;
   return await Promise.all(
     shapes.map(async (options) => {
-      const config = loadConfig({ options, environment: processEnvironment() });
-      const result = await runLoopback({ config, log: silentLog, onProgress, turns });
-      return result.bandwidthGBps.mean * 1e9;
+      try {
+        return (await run(options, turns)).bandwidthGBps.mean * 1e9;
+      } catch (error) {
+        turns.fail(error);
+        throw error;
+      }
     }),
   );
+}
+
+/** A run of the same shape in which every byte is compared. */
+export async function checkShape(shape: Partial<SettingValues>): Promise<void> {
+  const checked = { 'bench.verify': 'all', 'bench.iterations': 3, 'bench.warmup': 0 } as const;
+  const { verified } = await run({ ...shape, ...checked }, undefined);
+  if (verified.iterations < 3 || verified.mismatches > 0) {
+    throw new Error(`${JSON.stringify(shape)}: ${JSON.stringify(verified)}`);
+  }
+}
+
+async function run(options: Partial<SettingValues>, turns: Turns | undefined) {
+  const config = loadConfig({ options, environment: processEnvironment() });
+  return await runLoopback({ config, log: silentLog, onProgress: () => undefined, turns });
 }

@@ -38,3 +38,22 @@ test('turns: nobody leaves before the last turn has ended', async () => {
   assert.deepEqual(seen.slice(0, 8), roundOf(['a', 'b', 'b', 'b']));
   assert.deepEqual(seen.slice(8), ['a leaves', 'b leaves']);
 });
+
+test('turns: one that fails ends those who wait for a turn, or to leave', async () => {
+  const turns = new Turns(3);
+  const through = contend(turns, 'a', 1, []);
+  const waiting = contend(turns, 'b', 5, []);
+  turns.arrive();
+  await turns.take();
+  turns.fail(new Error('the target died'));
+  await assert.rejects(through, /the target died/);
+  await assert.rejects(waiting, /the target died/);
+  await assert.rejects(turns.take(), /the target died/);
+});
+
+test('turns: one that fails before it is ready does not keep the others', async () => {
+  const turns = new Turns(2);
+  const waiting = contend(turns, 'a', 1, []);
+  turns.fail(new Error('no such address'));
+  await assert.rejects(waiting, /no such address/);
+});

@@ -1,16 +1,23 @@
 // Contenders of one comparison that take turns within one process, a few iterations at a time:
 // whatever slows the machine for a second slows all of them. What they share, the counters of the
-// host and the CPU time of the process, is not any one's own then.
+// host and the CPU time of the process, is not any one's own then. One that fails ends it for all.
 
 export class Turns {
   readonly #begun: Barrier;
   readonly #over: Barrier;
+  readonly #failed: Promise<never>;
   #last: Promise<void>;
+  #fail: (error: unknown) => void = () => undefined;
 
   constructor(contenders: number) {
     this.#begun = new Barrier(contenders);
     this.#over = new Barrier(contenders);
     this.#last = this.#begun.passed;
+    this.#failed = new Promise((_, reject) => {
+      this.#fail = reject;
+    });
+    // Nobody need be waiting at that moment.
+    this.#failed.catch(() => undefined);
   }
 
   /** A contender is ready. Turns begin when all are. */
@@ -25,14 +32,19 @@ export class Turns {
     this.#last = new Promise((resolve) => {
       end = resolve;
     });
-    await before;
+    await Promise.race([before, this.#failed]);
     return end;
   }
 
   /** Waits for the others: to tidy up would disturb their last turns. */
   async leave(): Promise<void> {
     this.#over.reach();
-    await this.#over.passed;
+    await Promise.race([this.#over.passed, this.#failed]);
+  }
+
+  /** A contender will take no more turns: whoever waits for one, now or later, is told why. */
+  fail(error: unknown): void {
+    this.#fail(error);
   }
 }
 
