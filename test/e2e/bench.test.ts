@@ -6,8 +6,9 @@ import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { before, describe, type TestContext, test } from 'node:test';
 import type { Receipt } from '../../src/engine/receipt.js';
 import type { BenchResult } from '../../src/results/bench-result.js';
+import { until } from '../../src/testing/until.js';
 import { runTcpx } from './child.js';
-import { hasEnded, RunningTcpx, until } from './running-tcpx.js';
+import { hasEnded, RunningTcpx } from './running-tcpx.js';
 
 /** Time for a process to start on a busy machine, on top of what is promised. */
 let startMs = 0;

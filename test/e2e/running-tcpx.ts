@@ -3,10 +3,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { until } from '../../src/testing/until.js';
 import { packageRoot } from './child.js';
-
-const POLL_MS = 20;
 
 export class RunningTcpx {
   readonly child: ChildProcess;
@@ -53,14 +51,6 @@ export class RunningTcpx {
 
 /** CPU time of 1 s, in ticks of 10 ms: far more than a start takes. */
 const BUSY_TICKS = 100;
-
-export async function until(what: string, limitMs: number, isSo: () => boolean): Promise<void> {
-  const endMs = performance.now() + limitMs;
-  while (!isSo()) {
-    if (performance.now() > endMs) throw new Error(`not within ${limitMs} ms: ${what}`);
-    await sleep(POLL_MS);
-  }
-}
 
 function childrenOf(pid: number): number[] {
   try {

@@ -5,6 +5,7 @@ import assert from 'node:assert/strict';
 import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
+import { until } from '../../src/testing/until.js';
 import { diffTraces, parseTrace, type TraceLine } from '../../src/transport/tcpx/trace-file.js';
 import { summarizeTrace } from '../../src/transport/tcpx/trace-summary.js';
 import {
@@ -31,6 +32,9 @@ async function traceRun(nics: string, settings: Settings = {}): Promise<Map<stri
   const remote = await makeMemory(pair.target, 20 * MIB);
   await pair.session.write(wholeBlock(local, remote)).done;
   await pair.session.read(wholeBlock(local, remote)).done;
+  // A read is done when its bytes are here; the target may yet have to see that its sends are.
+  const { set } = pair.targetSession.channels;
+  await until('nothing is posted', 5000, () => set.describeAll() === '');
   await pair.close();
   const traces = new Map<string, TraceLine[]>();
   for (const file of readdirSync(folder)) {

@@ -1,0 +1,13 @@
+// Waiting for something that comes soon: bounded, and what did not come is named.
+
+import { sleepMs } from '../base/clock.js';
+
+const POLL_MS = 5;
+
+export async function until(what: string, limitMs: number, isSo: () => boolean): Promise<void> {
+  const endMs = performance.now() + limitMs;
+  while (!isSo()) {
+    if (performance.now() > endMs) throw new Error(`not within ${limitMs} ms: ${what}`);
+    await sleepMs(POLL_MS);
+  }
+}
