@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { atLeast, atLeastInTurn } from './verdict.js';
+import { atLeast, atLeastInTurn, atMostInTurn } from './verdict.js';
 
 const UNIT = { name: 'GB/s', scale: 1 };
 
@@ -32,4 +32,13 @@ test('in turn: against several, the one that is hardest to reach counts', () => 
   assert.equal(row.measured, '0.90 ×');
   assert.ok(!row.isMet);
   assert.match(row.detail, /against 10\.00 GB\/s/);
+});
+
+test('in turn, at most: slow phases that fall on one side now and then are outliers', () => {
+  const ours = [7, 11, 7, 11, 7];
+  const theirs = [9.2, 13.1, 9.2, 9.2, 9.2];
+  assert.ok(atMostInTurn('a', ours, [theirs], 0.8, UNIT).isMet);
+  assert.ok(!atMostInTurn('a', [11, 11, 11, 7, 7], [theirs], 0.8, UNIT).isMet);
+  const fast = theirs.map(() => 7);
+  assert.equal(atMostInTurn('a', ours, [theirs, fast], 0.8, UNIT).measured, '1.00 ×');
 });

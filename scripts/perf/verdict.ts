@@ -33,8 +33,8 @@ export function atMost(
 }
 
 /**
- * As atLeast, of figures that were taken in turn: the median of their ratios, set by set, because
- * what slows a set slows both. Against several others the worst counts.
+ * As atLeast, of figures that were taken right after each other: the median of their ratios, set by
+ * set, because what slows a set slows both. Against several others the worst counts.
  */
 export function atLeastInTurn(
   what: string,
@@ -43,14 +43,38 @@ export function atLeastInTurn(
   bar: number,
   unit: { readonly name: string; readonly scale: number },
 ): PerfRow {
+  return compareInTurn(what, ours, others, bar, unit, '≥');
+}
+
+/** As atMost, in the same way. */
+export function atMostInTurn(
+  what: string,
+  ours: readonly number[],
+  others: readonly (readonly number[])[],
+  bar: number,
+  unit: { readonly name: string; readonly scale: number },
+): PerfRow {
+  return compareInTurn(what, ours, others, bar, unit, '≤');
+}
+
+function compareInTurn(
+  what: string,
+  ours: readonly number[],
+  others: readonly (readonly number[])[],
+  bar: number,
+  unit: { readonly name: string; readonly scale: number },
+  relation: '≥' | '≤',
+): PerfRow {
   const ratios = others.map((theirs) =>
     ours.map((rate, set) => rate / (theirs[set] ?? Number.NaN)),
   );
-  const worst = ratios.reduce((a, b) => (medianOf(a) <= medianOf(b) ? a : b));
+  const worst = ratios.reduce((a, b) =>
+    medianOf(a) <= medianOf(b) === (relation === '≥') ? a : b,
+  );
   const theirs = others[ratios.indexOf(worst)] ?? [];
   const range = `sets ${Math.min(...worst).toFixed(2)} … ${Math.max(...worst).toFixed(2)}`;
   const detail = `${range}; ${spread(ours, unit)} against ${spread(theirs, unit)}`;
-  return judge(what, medianOf(worst), '≥', bar, detail);
+  return judge(what, medianOf(worst), relation, bar, detail);
 }
 
 function compare(
