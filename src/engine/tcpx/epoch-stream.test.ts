@@ -187,3 +187,24 @@ test('control stream: a proof of another epoch is refused', async (t) => {
   assert.equal(await later.stream.dial(HOST, offer), false);
   assert.equal(server.stream.choose(), false);
 });
+
+test('control stream: silent strangers are bounded, and make room when they go', async (t) => {
+  const server = new End(t);
+  const offer = await server.stream.offer(HOST);
+  const silent = await Promise.all(
+    Array.from({ length: 8 }, async () => {
+      const socket = connect({ host: HOST, port: offer.port });
+      t.after(() => socket.destroy());
+      await once(socket, 'connect');
+      return socket;
+    }),
+  );
+  assert.equal(await new End(t).stream.dial(HOST, offer), false);
+  silent[0]?.destroy();
+  let isThere = false;
+  for (let attempt = 0; attempt < 200 && !isThere; attempt++) {
+    isThere = await new End(t).stream.dial(HOST, offer);
+  }
+  assert.ok(isThere);
+  assert.equal(server.stream.choose(), true);
+});
