@@ -7,18 +7,18 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
 import { medianOf } from '../src/results/statistics.js';
 import { openSides, type Side } from './bench-agent/sides.js';
 import { serveTarget } from './bench-agent/target.js';
+import { readCount, readWords } from './words.js';
 
-const { values } = parseArgs({
+const { values } = readWords('npm run bench:agent [-- --rounds N]', {
   options: { rounds: { type: 'string', default: '9' }, target: { type: 'string' } },
 });
 const KIB = 1024;
 
 if (values.target !== undefined) await serveTarget(values.target);
-else process.exitCode = await main(Number(values.rounds));
+else process.exitCode = await main(readCount('--rounds', values.rounds));
 
 async function main(rounds: number): Promise<number> {
   const small = await withTarget('caller', (info) => compareLatency(info, rounds));

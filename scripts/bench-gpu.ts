@@ -3,7 +3,6 @@
 // same run, with a verdict per row. Exit 0 all bars met, 1 one missed or not judged, 3 no GPU here.
 
 import { readFileSync } from 'node:fs';
-import { parseArgs } from 'node:util';
 import { formatTable, printJson, printText } from '../src/cli/print.js';
 import { GpuContext } from '../src/ffi/cuda/context.js';
 import { deviceByOrdinal, type GpuDevice } from '../src/ffi/cuda/device.js';
@@ -11,6 +10,7 @@ import { type CudaDriver, gpuAbsence, openCudaDriver } from '../src/ffi/cuda/dri
 import { measureRows, type Row, tuneRows } from './gpu-rows.js';
 import { type Congestion, sweepRows, transferRows } from './gpu-transfer-rows.js';
 import { ncclAbsence } from './nccl-peer.js';
+import { readWords } from './words.js';
 
 /** As in the table of host memory: what paces costs more than loopback does. */
 const FIXED = 'cubic';
@@ -91,14 +91,15 @@ function withContext(
   return rows;
 }
 
-function partsOf(values: { only?: string; tune?: boolean; sweep?: boolean }): Part[] {
+function partsOf(values: { only?: string; tune?: boolean; sweep?: boolean }): Part[] | undefined {
   if (values.tune === true) return ['tune'];
   if (values.sweep === true) return ['sweep'];
   if (values.only === 'kernels' || values.only === 'transfers') return [values.only];
-  return ['kernels', 'transfers'];
+  return values.only === undefined ? ['kernels', 'transfers'] : undefined;
 }
 
-const { values } = parseArgs({
+const USAGE = 'npm run bench:gpu [-- --json] [--only kernels|transfers] [--tune] [--sweep]';
+const { values } = readWords(USAGE, {
   options: {
     json: { type: 'boolean' },
     only: { type: 'string' },
@@ -106,12 +107,16 @@ const { values } = parseArgs({
     sweep: { type: 'boolean' },
   },
 });
+const parts = partsOf(values);
 const absence = gpuAbsence();
-if (absence !== undefined) {
+if (parts === undefined) {
+  process.stderr.write(`--only ${values.only ?? ''}: kernels or transfers\n`);
+  process.exitCode = 2;
+} else if (absence !== undefined) {
   printText(`bench:gpu needs a GPU: ${absence}`);
   process.exitCode = 3;
 } else {
-  const report = await run(partsOf(values));
+  const report = await run(parts);
   printText(formatReport(report));
   if (values.json === true) printJson(report);
   process.exitCode = report.ok ? 0 : 1;

@@ -5,13 +5,14 @@
 import { cpus, release } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { parseArgs } from 'node:util';
 import { formatTable } from '../src/cli/print.js';
 import { measureCase, type MicroCase, type MicroFigure } from '../src/testing/micro-bench.js';
 import { repositoryRoot } from './repository.js';
 import { sourcePaths } from './suite/source-paths.js';
+import { readCount, readWords } from './words.js';
 
-const { values, positionals } = parseArgs({
+const USAGE = 'npm run bench:micro [-- --rounds N] [--scale F] [--json] [PART OF A NAME…]';
+const { values, positionals } = readWords(USAGE, {
   allowPositionals: true,
   options: {
     rounds: { type: 'string', default: '9' },
@@ -19,9 +20,9 @@ const { values, positionals } = parseArgs({
     json: { type: 'boolean', default: false },
   },
 });
-const options = { rounds: Number(values.rounds), scale: Number(values.scale) };
-if (!(Number.isInteger(options.rounds) && options.rounds > 0 && options.scale > 0)) {
-  process.stderr.write('--rounds is a count, --scale a factor above 0\n');
+const options = { rounds: readCount('--rounds', values.rounds), scale: Number(values.scale) };
+if (!(options.scale > 0)) {
+  process.stderr.write(`--scale ${values.scale}: a factor above 0 is wanted\n`);
   process.exit(2);
 }
 

@@ -15,6 +15,13 @@ import { loadavg } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { medianOf } from '../src/results/statistics.js';
 import type { BenchResult } from '../src/results/bench-result.js';
+import { readCount, readWords } from './words.js';
+
+const { positionals } = readWords('node dist/scripts/bench-tcpx.js [ROUNDS [CASES]]', {
+  allowPositionals: true,
+});
+const rounds = readCount('rounds', positionals[0] ?? '7');
+const wanted = new RegExp(positionals[1] ?? '');
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const NATIVE = join(ROOT, 'build/native');
@@ -29,6 +36,7 @@ const RATIO_MIN = 0.85;
 
 const AMOUNT = ['--iters', String(ITERATIONS), '--warmup', String(WARMUP)];
 const stateDir = mkdtempSync(join(tmpdir(), 'tcpx-bench-'));
+process.on('exit', () => rmSync(stateDir, { recursive: true, force: true }));
 const environment: Record<string, string | undefined> = {
   ...process.env,
   TCPX_EMU_NICS: 'eth1,addr=127.0.0.11;eth2,addr=127.0.0.12',
@@ -147,8 +155,6 @@ const ALL_CASES: readonly Case[] = [
   provider('one process, 2 NICs', 2, '--processes', 'one'),
 ];
 
-const rounds = Number(process.argv[2] ?? 7);
-const wanted = new RegExp(process.argv[3] ?? '');
 const chosen = ALL_CASES.filter(({ name, isYardstick }) => !isYardstick && wanted.test(name));
 if (chosen.length === 0) {
   process.stderr.write(`bench-tcpx: no case is called ${wanted.source}\n`);
@@ -159,12 +165,8 @@ const CASES = ALL_CASES.filter(
     chosen.includes(one) || (one.isYardstick && chosen.some(({ nics }) => nics === one.nics)),
 );
 const samples = new Map(CASES.map(({ name }) => [name, [] as Sample[]]));
-try {
-  for (let round = 0; round < rounds; round++) {
-    for (const one of CASES) samples.get(one.name)?.push(runQuiet(one));
-  }
-} finally {
-  rmSync(stateDir, { recursive: true, force: true });
+for (let round = 0; round < rounds; round++) {
+  for (const one of CASES) samples.get(one.name)?.push(runQuiet(one));
 }
 
 const values = (name: string, field: keyof Sample): number[] =>

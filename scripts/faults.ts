@@ -1,12 +1,12 @@
 // `npm run faults -- [--rounds N] [NAME…]`: every real fault N times between network namespaces, as
 // the table of docs/reliability.md. Exits 1 when a promise was broken once. Needs root.
 
-import { parseArgs } from 'node:util';
 import { netLabObstacle } from '../src/testing/net-lab.js';
 import { type Outcome, openFaultLab, runScenario, type Scenario } from '../test/faults/scenario.js';
 import { SCENARIOS } from '../test/faults/scenarios.js';
+import { readCount, readWords } from './words.js';
 
-const { values, positionals } = parseArgs({
+const { values, positionals } = readWords('npm run faults [-- --rounds N] [PART OF A NAME…]', {
   allowPositionals: true,
   options: { rounds: { type: 'string', default: '5' } },
 });
@@ -42,6 +42,15 @@ async function repeat(scenario: Scenario, rounds: number): Promise<number> {
   return broken.length;
 }
 
+const rounds = readCount('--rounds', values.rounds);
+const chosen = SCENARIOS.filter(
+  ({ name }) => positionals.length === 0 || positionals.some((part) => name.includes(part)),
+);
+if (chosen.length === 0) {
+  const names = SCENARIOS.map(({ name }) => name).join(', ');
+  process.stderr.write(`no fault is called ${positionals.join(' or ')}; there are: ${names}\n`);
+  process.exit(2);
+}
 const obstacle = netLabObstacle();
 if (obstacle !== undefined) {
   process.stderr.write(`${obstacle}\n`);
@@ -52,9 +61,5 @@ process.on('exit', () => lab.close());
 const head = ['fault', 'promised', 'runs', 'broken', 'noticed ms, p50 / max', 'recovered ms'];
 process.stdout.write(`| ${head.join(' | ')} |\n|${' --- |'.repeat(head.length)}\n`);
 let broken = 0;
-for (const scenario of SCENARIOS) {
-  const isWanted =
-    positionals.length === 0 || positionals.some((part) => scenario.name.includes(part));
-  if (isWanted) broken += await repeat(scenario, Number(values.rounds));
-}
+for (const scenario of chosen) broken += await repeat(scenario, rounds);
 process.exitCode = broken > 0 ? 1 : 0;

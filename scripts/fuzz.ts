@@ -3,14 +3,15 @@
 // target's name as filter the first batch fails again. --list prints the targets.
 
 import { randomInt } from 'node:crypto';
-import { parseArgs } from 'node:util';
 import { runCampaign } from './fuzz/campaign.js';
 import { findTargets } from './fuzz/find-targets.js';
+import { readCount, readWords } from './words.js';
 
 process.exitCode = await main();
 
 async function main(): Promise<number> {
-  const { values, positionals } = parseArgs({
+  const usage = 'npm run fuzz [-- --seconds N] [--seed S] [--list] [FILTER…]';
+  const { values, positionals } = readWords(usage, {
     allowPositionals: true,
     options: {
       seconds: { type: 'string', default: '60' },
@@ -18,10 +19,11 @@ async function main(): Promise<number> {
       list: { type: 'boolean', default: false },
     },
   });
-  const [seconds, seed] = [Number(values.seconds), Number(values.seed)];
+  const seconds = readCount('--seconds', values.seconds, 0);
+  const seed = readCount('--seed', values.seed, 0);
   const targets = await findTargets(positionals);
-  if (!(seconds >= 0) || !Number.isInteger(seed) || targets.length === 0) {
-    process.stderr.write('fuzz: --seconds is a time, --seed a whole number; see --list\n');
+  if (targets.length === 0) {
+    process.stderr.write(`fuzz: no target is called ${positionals.join(' or ')}; see --list\n`);
     return 2;
   }
   if (values.list) {

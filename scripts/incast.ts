@@ -2,11 +2,13 @@
 // `npm run incast -- --quiet [--seconds S] [--runs R]`: a quiet peer beside a loud one. The tables
 // of docs/reliability.md.
 
-import { parseArgs } from 'node:util';
 import { measureWriters, WRITERS_HEAD } from './incast/many-writers.js';
 import { measureQuietPeer, QUIET_HEAD } from './incast/quiet-peer.js';
+import { readCount, readWords } from './words.js';
 
-const { values, positionals } = parseArgs({
+const USAGE = `npm run incast [-- --seconds S] [INITIATORS…]
+npm run incast -- --quiet [--seconds S] [--runs R]`;
+const { values, positionals } = readWords(USAGE, {
   allowPositionals: true,
   options: {
     seconds: { type: 'string', default: '5' },
@@ -14,7 +16,9 @@ const { values, positionals } = parseArgs({
     runs: { type: 'string', default: '5' },
   },
 });
-const seconds = Number(values.seconds);
+const seconds = readCount('--seconds', values.seconds);
+const runs = readCount('--runs', values.runs);
+const counts = positionals.map((text) => readCount('initiators', text));
 
 function printRow(cells: readonly string[]): void {
   process.stdout.write(`| ${cells.join(' | ')} |\n`);
@@ -27,10 +31,10 @@ function printHead(cells: readonly string[]): void {
 
 if (values.quiet) {
   printHead(QUIET_HEAD);
-  for (let run = 0; run < Number(values.runs); run++) printRow(await measureQuietPeer(seconds));
+  for (let run = 0; run < runs; run++) printRow(await measureQuietPeer(seconds));
 } else {
   printHead(WRITERS_HEAD);
-  for (const count of positionals.length > 0 ? positionals.map(Number) : [1, 8, 64]) {
+  for (const count of counts.length > 0 ? counts : [1, 8, 64]) {
     printRow(await measureWriters(count, seconds));
   }
 }

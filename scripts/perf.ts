@@ -1,22 +1,26 @@
 // `npm run perf`: the performance bars as ratios in interleaved runs; exit 1 when one is missed.
-// Arguments: --rounds N (default 5), and names of groups to run only those.
 
 import { cpus, release } from 'node:os';
 import { ucxVersion } from '../src/bench/peers/ucx.js';
 import { formatTable } from '../src/cli/print.js';
-import { choosePerf } from './perf/perf-choice.js';
 import { PERF_GROUPS, SETS_PER_ROUND } from './perf/rows.js';
 import type { PerfRow } from './perf/verdict.js';
+import { readCount, readWords } from './words.js';
+
+const NAMES = PERF_GROUPS.map(({ name }) => name);
+const USAGE = `npm run perf [-- --rounds N] [GROUP…]; groups: ${NAMES.join(', ')}`;
 
 process.exitCode = await main();
 
 async function main(): Promise<number> {
-  const choice = choosePerf(
-    process.argv.slice(2),
-    PERF_GROUPS.map(({ name }) => name),
-  );
-  if (typeof choice !== 'string') return runPerf(choice.rounds, choice.groups);
-  process.stderr.write(`perf: ${choice}\n`);
+  const { values, positionals } = readWords(USAGE, {
+    options: { rounds: { type: 'string', default: '5' } },
+    allowPositionals: true,
+  });
+  const rounds = readCount('--rounds', values.rounds);
+  const unknown = positionals.find((name) => !NAMES.includes(name));
+  if (unknown === undefined) return runPerf(rounds, positionals.length > 0 ? positionals : NAMES);
+  process.stderr.write(`no group ${unknown}; there are: ${NAMES.join(', ')}\n`);
   return 2;
 }
 

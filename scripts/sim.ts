@@ -6,7 +6,6 @@ import { spawn } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
 import { runSeed } from '../src/testing/sim/run-seed.js';
 import {
   addFigures,
@@ -16,6 +15,7 @@ import {
   type SeedFailure,
   type SeedsOutcome,
 } from '../src/testing/sim/run-seeds.js';
+import { readCount, readWords } from './words.js';
 
 interface Share {
   readonly from: number;
@@ -24,10 +24,13 @@ interface Share {
   readonly index: number;
 }
 
+const USAGE = `npm run sim [-- --seeds N] [--from S] [--workers W]
+npm run sim -- --seed S`;
+
 process.exitCode = await main();
 
 async function main(): Promise<number> {
-  const { values } = parseArgs({
+  const { values } = readWords(USAGE, {
     options: {
       seeds: { type: 'string', default: '1000' },
       seed: { type: 'string' },
@@ -36,21 +39,14 @@ async function main(): Promise<number> {
       share: { type: 'string' },
     },
   });
-  if (values.seed !== undefined) return replay(wholeNumber('seed', values.seed));
-  const count = wholeNumber('seeds', values.seeds);
-  const from = wholeNumber('from', values.from);
-  const workers = Math.max(1, wholeNumber('workers', values.workers));
+  if (values.seed !== undefined) return replay(readCount('--seed', values.seed, 0));
+  const count = readCount('--seeds', values.seeds, 0);
+  const from = readCount('--from', values.from, 0);
+  const workers = readCount('--workers', values.workers);
   if (values.share !== undefined) {
-    return work({ from, count, workers, index: wholeNumber('share', values.share) });
+    return work({ from, count, workers, index: readCount('--share', values.share, 0) });
   }
   return runAll(from, count, Math.min(workers, Math.max(1, count)));
-}
-
-function wholeNumber(name: string, text: string): number {
-  const value = Number(text);
-  if (Number.isSafeInteger(value) && value >= 0) return value;
-  process.stderr.write(`sim: --${name} ${text} is not a whole number\n`);
-  process.exit(2);
 }
 
 async function replay(seed: number): Promise<number> {

@@ -1,21 +1,23 @@
-// `npm test [-- FILTER…]`: runs every compiled test, or those whose path contains a filter.
-//   --concurrency N      files at a time; 1 by default: tests measure and share the network
-//   --file-timeout-ms N  after which a file is ended and fails
-//   --root DIR           another tree with src/ and dist/; for the tests of this script
+// `npm test`: runs every compiled test, or those whose path contains a filter.
 
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { parseArgs } from 'node:util';
 import { repositoryRoot } from './repository.js';
 import { compiledTests } from './suite/compiled.js';
 import { runFiles } from './suite/run-files.js';
 import { forbiddenSkips, formatSkip, type Skip } from './suite/skips.js';
 import { sourcePaths } from './suite/source-paths.js';
+import { readCount, readWords } from './words.js';
+
+const USAGE = `npm test [-- FLAGS] [FILTER…]
+  --concurrency N      files at a time; 1 by default: tests measure and share the network
+  --file-timeout-ms N  after which a file is ended and fails
+  --root DIR           another tree with src/ and dist/`;
 
 process.exitCode = await main();
 
 async function main(): Promise<number> {
-  const { values, positionals } = parseArgs({
+  const { values, positionals } = readWords(USAGE, {
     options: {
       concurrency: { type: 'string', default: '1' },
       'file-timeout-ms': { type: 'string', default: '120000' },
@@ -23,11 +25,8 @@ async function main(): Promise<number> {
     },
     allowPositionals: true,
   });
-  const concurrency = Number(values.concurrency);
-  const fileTimeoutMs = Number(values['file-timeout-ms']);
-  if (![concurrency, fileTimeoutMs].every((count) => Number.isInteger(count) && count > 0)) {
-    return fail('--concurrency and --file-timeout-ms take a whole number above 0');
-  }
+  const concurrency = readCount('--concurrency', values.concurrency);
+  const fileTimeoutMs = readCount('--file-timeout-ms', values['file-timeout-ms']);
   const root = resolve(values.root);
   const files = compiledTests(sourcePaths(root), positionals).map((path) => join(root, path));
   if (files.length === 0) return fail(`no test matches ${positionals.join(' ')}`);

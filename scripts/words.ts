@@ -1,0 +1,46 @@
+// The words behind a script's name. `--help` prints how it is called; what is wrong with them is
+// said in one line, above that, and ends the script with 2: a run of nothing would look good.
+
+import { parseArgs, type ParseArgsConfig } from 'node:util';
+
+type Parsed<T extends ParseArgsConfig> = ReturnType<typeof parseArgs<T>>;
+
+/** What ends a script before it begins. */
+export interface WordsEnd {
+  readonly exitCode: 0 | 2;
+  readonly text: string;
+}
+
+export function parseWords<T extends ParseArgsConfig>(
+  words: readonly string[],
+  usage: string,
+  config: T,
+): Parsed<T> | WordsEnd {
+  if (words.includes('--help')) return { exitCode: 0, text: usage };
+  try {
+    return parseArgs({ ...config, args: [...words] }) as Parsed<T>;
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    return { exitCode: 2, text: `${reason}\n${usage}` };
+  }
+}
+
+/** The words of this process; ends it where there is nothing to run. */
+export function readWords<T extends ParseArgsConfig>(usage: string, config: T): Parsed<T> {
+  const parsed = parseWords(process.argv.slice(2), usage, config);
+  if ('exitCode' in parsed) return endWith(parsed);
+  return parsed;
+}
+
+/** A whole number from `least` on; anything else ends the process. */
+export function readCount(flag: string, text: string, least = 1): number {
+  const value = Number(text);
+  if (/^\d+$/.test(text) && Number.isSafeInteger(value) && value >= least) return value;
+  const reason = `${flag} ${text}: a whole number from ${least} on is wanted`;
+  return endWith({ exitCode: 2, text: reason });
+}
+
+function endWith({ exitCode, text }: WordsEnd): never {
+  (exitCode === 0 ? process.stdout : process.stderr).write(`${text}\n`);
+  process.exit(exitCode);
+}
