@@ -10,16 +10,17 @@ import { Turns } from '../../src/bench/turns.js';
 /** Bytes per second of each shape: all bytes over all of its time. */
 export async function benchInTurn(shapes: readonly Partial<SettingValues>[]): Promise<number[]> {
   const turns = new Turns(shapes.length);
-  return await Promise.all(
-    shapes.map(async (options) => {
-      try {
-        return (await run(options, turns)).bandwidthGBps.mean * 1e9;
-      } catch (error) {
-        turns.fail(error);
-        throw error;
-      }
-    }),
-  );
+  const rates = shapes.map(async (options) => {
+    try {
+      return (await run(options, turns)).bandwidthGBps.mean * 1e9;
+    } catch (error) {
+      turns.fail(error);
+      throw error;
+    }
+  });
+  // Whoever failed: the others end their targets before the failure is told.
+  await Promise.allSettled(rates);
+  return await Promise.all(rates);
 }
 
 /** A run of the same shape in which every byte is compared. */

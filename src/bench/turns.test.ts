@@ -51,6 +51,15 @@ test('turns: one that fails ends those who wait for a turn, or to leave', async 
   await assert.rejects(turns.take(), /the target died/);
 });
 
+test('turns: after a failure none is given, though the one before has ended', async () => {
+  const turns = new Turns(1);
+  turns.arrive();
+  const end = await turns.take();
+  end();
+  turns.fail(new Error('the target died'));
+  await assert.rejects(turns.take(), /the target died/);
+});
+
 test('turns: one that fails before it is ready does not keep the others', async () => {
   const turns = new Turns(2);
   const waiting = contend(turns, 'a', 1, []);

@@ -32,14 +32,14 @@ export class Turns {
     this.#last = new Promise((resolve) => {
       end = resolve;
     });
-    await Promise.race([before, this.#failed]);
+    await Promise.race([this.#failed, before]);
     return end;
   }
 
   /** Waits for the others: to tidy up would disturb their last turns. */
   async leave(): Promise<void> {
     this.#over.reach();
-    await Promise.race([this.#over.passed, this.#failed]);
+    await Promise.race([this.#failed, this.#over.passed]);
   }
 
   /** A contender will take no more turns: whoever waits for one, now or later, is told why. */
