@@ -14,6 +14,14 @@ test('credit: few senders have the whole window, many an equal share, nobody non
   assert.equal(creditOf(1 * MIB, 5, CHANNEL), 1);
 });
 
+test('credit: a port is asked for with room for the whole window of its channel', () => {
+  const pair = new LanePair({ channels: 2, chunkBytes: 65536, windowChunks: 3 });
+  pair.settle();
+  const asked = [pair.a, pair.b].flatMap(({ orders }) => orders.map((order) => order.windowBytes));
+  assert.deepEqual(asked, new Array(4).fill(3 * 65536));
+  pair.destroy();
+});
+
 for (const operation of ['write', 'read'] as const) {
   test(`credit: a ${operation} keeps within what the receiver takes, and ends`, () => {
     const chunkBytes = 65536;

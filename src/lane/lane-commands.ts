@@ -58,7 +58,7 @@ const FAILURE_TEXT_MAX = 512;
 export interface PortOrder {
   readonly fd: number;
   readonly channelIndex: number;
-  /** What credit lets the peer have on its way. */
+  /** The agreed window: credit lets the peer have no more than this on its way. */
   readonly windowBytes: number;
   readonly link: ShmLink | undefined;
 }

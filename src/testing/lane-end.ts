@@ -60,6 +60,8 @@ export class LaneEnd implements LaneHooks {
   readonly regions: RegionRegistry;
   readonly transfers: TransferTable;
   readonly events: LaneEvent[] = [];
+  /** What each port was asked for with. */
+  readonly orders: PortOrder[] = [];
   readonly #arena = new Arena(SHAPE.arenaBytes);
   readonly #agreement: LaneAgreement;
   readonly #ports: StreamPort[] = [];
@@ -198,9 +200,10 @@ export class LaneEnd implements LaneHooks {
     destroyFixedMemory(this.shared);
   }
 
-  openPort({ fd }: PortOrder): StreamPort {
-    const port = this.#ports[fd];
-    if (port === undefined) throw new Error(`no port ${fd}`);
+  openPort(order: PortOrder): StreamPort {
+    this.orders.push(order);
+    const port = this.#ports[order.fd];
+    if (port === undefined) throw new Error(`no port ${order.fd}`);
     return port;
   }
 

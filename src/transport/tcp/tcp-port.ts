@@ -37,7 +37,7 @@ export class TcpPort implements StreamPort {
 
   /**
    * `sendBy`: how held ranges go; for `zerocopy` the socket has SO_ZEROCOPY set. `windowBytes`:
-   * what the kernel is to take in from the start, all that credit lets the peer send.
+   * what the kernel is to take in from the start, the most that credit may let the peer send.
    */
   constructor(fd: number, sendBy: SendBy, counters: Float64Array, windowBytes: number) {
     this.fd = fd;

@@ -62,6 +62,10 @@ class Watch implements Ready {
   }
 }
 
+function roomOf({ fd }: TcpPort): number {
+  return getSocketNumber(fd, SOL_SOCKET, SO_RCVBUF);
+}
+
 test('wakeAt: fewer bytes are not told of, the one that makes them enough is', (t) => {
   const watch = new Watch(t);
   watch.receiver.wakeAt(WAKE_BYTES);
@@ -96,7 +100,8 @@ test('a port makes room for a large window, and is woken by a single byte all th
   // The kernel grants up to half of the most that it would tune to, and as much again for what it
   // keeps beside the bytes.
   const most = Number(readFileSync('/proc/sys/net/ipv4/tcp_rmem', 'utf8').trim().split(/\s+/)[2]);
-  const room = getSocketNumber(receiver.fd, SOL_SOCKET, SO_RCVBUF);
+  const room = roomOf(receiver);
   assert.ok(room >= 2 * Math.min(windowBytes, most / 2), `${room} of ${most}`);
+  assert.ok(roomOf(new Watch(t).receiver) < room);
   assert.equal(getSocketNumber(receiver.fd, SOL_SOCKET, SO_RCVLOWAT), 1);
 });
