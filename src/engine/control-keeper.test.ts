@@ -2,25 +2,17 @@
 
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { sleepMs } from '../base/clock.js';
 import { CuttingProxy } from '../testing/cutting-proxy.js';
 import { closeEngines, KeptLog, openEngine } from '../testing/engine-pair.js';
 import { openRawChannel, openRawSession, rawAttach } from '../testing/raw-handshake.js';
 import { RawPeer } from '../testing/raw-peer.js';
+import { until } from '../testing/until.js';
 import { CONTROL_INDEX, ControlKind } from '../wire/control-frame.js';
 import type { Session } from './session.js';
 
 after(closeEngines);
 
 const LIMIT_MS = 4000;
-
-async function until(isTrue: () => boolean, what: string): Promise<void> {
-  const endMs = Date.now() + LIMIT_MS;
-  while (!isTrue()) {
-    assert.ok(Date.now() < endMs, `not within ${LIMIT_MS} ms: ${what}`);
-    await sleepMs(5);
-  }
-}
 
 async function openThroughProxy() {
   const kept = { server: new KeptLog(), client: new KeptLog() };
@@ -50,10 +42,12 @@ async function openThroughProxy() {
 test('redial: the last channel dies at the server alone, and the client dials', async () => {
   const { proxy, atServer, session, kept, heard, close } = await openThroughProxy();
   proxy.cut(1, 'server');
-  await until(() => kept.client.has(/peer asks for a new connection/), 'the client is asked');
+  await until('the client is asked', LIMIT_MS, () =>
+    kept.client.has(/peer asks for a new connection/),
+  );
   const sent = atServer.notify('still here');
   await sent.done;
-  await until(() => heard.length === 1, 'a message over the new connection');
+  await until('a message over the new connection', LIMIT_MS, () => heard.length === 1);
   assert.deepEqual(heard, ['still here']);
   assert.deepEqual([atServer.state, session.state], ['ready', 'ready']);
   assert.equal(session.recovery.book.epoch(0), 1);
@@ -65,11 +59,15 @@ for (const side of ['client', 'server'] as const) {
     const { proxy, session, atServer, kept, close } = await openThroughProxy();
     proxy.cut(0, side);
     const back = /control connection is back/;
-    await until(() => kept.server.has(back) && kept.client.has(back), 'both have a new one');
+    await until(
+      'both have a new one',
+      LIMIT_MS,
+      () => kept.server.has(back) && kept.client.has(back),
+    );
     assert.ok(session.control.isOpen && atServer.control.isOpen);
     assert.equal(session.recovery.failovers + atServer.recovery.failovers, 0);
     await atServer.close();
-    await until(() => session.isEnding(), 'the end is heard');
+    await until('the end is heard', LIMIT_MS, () => session.isEnding());
     assert.equal(session.error?.code, 'ERR_PEER_GOODBYE');
     await close();
   });
@@ -81,7 +79,7 @@ test('restart: a peer that returns with a new generation is lost at once, by nam
   proxy.serverPort = successor.listen({ host: '127.0.0.1', port: 0 });
   const startMs = performance.now();
   proxy.cut(1, 'client');
-  await until(() => session.isEnding(), 'the session ends');
+  await until('the session ends', LIMIT_MS, () => session.isEnding());
   assert.ok(performance.now() - startMs < 1000);
   assert.equal(session.error?.code, 'ERR_PEER_STALE_SESSION');
   await successor.close();
@@ -95,7 +93,7 @@ test('control: a server that has forgotten the session ends it at once', async (
   proxy.cut(1, 'server');
   await atServer.close();
   proxy.cut(0, 'client');
-  await until(() => session.isEnding(), 'the session ends');
+  await until('the session ends', LIMIT_MS, () => session.isEnding());
   assert.equal(session.error?.code, 'ERR_PEER_STALE_SESSION');
   await close();
 });
@@ -127,7 +125,7 @@ test('control: a later one proves itself; recorded, foreign, early ones are refu
   assert.equal(await codeOf(first), 'ERR_WIRE_STATE', 'recorded');
   assert.ok(kept.has(/peer refused peer=127\.0\.0\.1:\d+ code=ERR_WIRE_STATE/));
   peer.send({ kind: ControlKind.Redial, channelIndex: 0, epoch: 0 });
-  await until(() => server.sessions.length === 0, 'a client does not ask');
+  await until('a client does not ask', LIMIT_MS, () => server.sessions.length === 0);
   for (const one of [data, peer, session.control]) one.close();
   await server.close();
 });

@@ -5,6 +5,7 @@ import { after, test } from 'node:test';
 import { sleepMs } from '../base/clock.js';
 import { breakAlone, silenceControl } from '../testing/connection-accident.js';
 import { closeEngines, KeptLog, openEngine } from '../testing/engine-pair.js';
+import { until } from '../testing/until.js';
 import type { Session } from './session.js';
 
 after(closeEngines);
@@ -13,15 +14,6 @@ after(closeEngines);
 const SETTINGS = { 'session.controlTimeoutMs': 1000, 'flow.channels': 2 } as const;
 const NOTICED_MS = 3000;
 const BACK = /control connection is back/;
-
-async function until(isTrue: () => boolean, what: string): Promise<number> {
-  const startMs = performance.now();
-  while (!isTrue()) {
-    assert.ok(performance.now() - startMs < NOTICED_MS, `not within ${NOTICED_MS} ms: ${what}`);
-    await sleepMs(5);
-  }
-  return performance.now() - startMs;
-}
 
 async function openBoth() {
   const logs = { server: new KeptLog(), client: new KeptLog() };
@@ -37,7 +29,7 @@ async function openBoth() {
   });
   const port = server.listen({ host: '127.0.0.1', port: 0 });
   const atClient = await client.connect('127.0.0.1', port);
-  await until(() => atServer !== undefined, 'the session at the server');
+  await until('the session at the server', NOTICED_MS, () => atServer !== undefined);
   if (atServer === undefined) throw new Error('no session');
   // Until nothing is on its way any more that a kernel would send again.
   await sleepMs(300);
@@ -48,11 +40,15 @@ async function openBoth() {
 test('control: silent while idle, noticed by the kernels and attached anew', async () => {
   const { atClient, atServer, logs, close } = await openBoth();
   silenceControl(atClient, atServer);
-  await until(() => logs.client.has(BACK) && logs.server.has(BACK), 'both have a new one');
+  await until(
+    'both have a new one',
+    NOTICED_MS,
+    () => logs.client.has(BACK) && logs.server.has(BACK),
+  );
   assert.ok(atClient.control.isOpen && atServer.control.isOpen);
   assert.equal(atClient.recovery.failovers + atServer.recovery.failovers, 0);
   await atServer.close();
-  await until(() => atClient.isEnding(), 'the goodbye is heard over it');
+  await until('the goodbye is heard over it', NOTICED_MS, () => atClient.isEnding());
   assert.equal(atClient.error?.code, 'ERR_PEER_GOODBYE');
   await close();
 });
@@ -90,16 +86,17 @@ test('control: an idle client notices that its server has lost every connection'
   const { atClient, atServer, logs, heard, close } = await openBoth();
   await breakAlone(atServer, atClient, async () => {
     await until(
+      'the server knows',
+      NOTICED_MS,
       () =>
         logs.server.has(/channel down.*channel=1/) && logs.server.has(/control connection lost/),
-      'the server knows',
     );
   });
   assert.ok(!logs.client.has(/lost|down/), 'the client does not');
   const sent = atServer.notify('still here');
   await sent.done;
-  await until(() => heard.length === 1, 'a message over a new connection');
+  await until('a message over a new connection', NOTICED_MS, () => heard.length === 1);
   assert.deepEqual([atClient.state, atServer.state], ['ready', 'ready']);
-  await until(() => atServer.recovery.book.isWhole, 'every channel is back');
+  await until('every channel is back', NOTICED_MS, () => atServer.recovery.book.isWhole);
   await close();
 });

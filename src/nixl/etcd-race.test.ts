@@ -10,9 +10,11 @@ import { sleepMs } from '../base/clock.js';
 import { EtcdServer, etcdSkipReason } from '../testing/etcd-server.js';
 import { openMockAgent } from '../testing/mock-agents.js';
 import { MockNetwork } from '../testing/mock-network.js';
+import { until } from '../testing/until.js';
 import { NixlStatus } from './status.js';
 
 const skip = etcdSkipReason() ?? false;
+const LIMIT_MS = 10_000;
 
 interface WatchDelay {
   readonly requestMs: number;
@@ -56,20 +58,13 @@ async function openPair(t: TestContext, delay: WatchDelay) {
   return { a: a.agent, b: b.agent, evicted };
 }
 
-async function until(condition: () => boolean, what: string): Promise<void> {
-  for (const stop = Date.now() + 10_000; !condition(); ) {
-    assert.ok(Date.now() < stop, what);
-    await sleepMs(20);
-  }
-}
-
 test('etcd: a withdrawal before the watch stands is not missed', { skip }, async (t) => {
   const { a, b, evicted } = await openPair(t, { requestMs: 400, answerMs: 0 });
   await a.sendLocalMD();
   await b.fetchRemoteMD('a');
   await sleepMs(100);
   await a.invalidateLocalMD();
-  await until(() => b.checkRemoteMD('a') === NixlStatus.ERR_NOT_FOUND, 'b forgets a');
+  await until('b forgets a', LIMIT_MS, () => b.checkRemoteMD('a') === NixlStatus.ERR_NOT_FOUND);
   assert.deepEqual(evicted, ['a']);
 });
 
@@ -85,7 +80,7 @@ test('etcd: late news of an old withdrawal does not evict who came back', { skip
   assert.deepEqual(evicted, []);
   assert.equal(b.checkRemoteMD('a'), NixlStatus.SUCCESS);
   await a.invalidateLocalMD();
-  await until(() => evicted.length === 1, 'the new withdrawal counts');
+  await until('the new withdrawal counts', LIMIT_MS, () => evicted.length === 1);
 });
 
 test('etcd: a withdrawal that the standing watch has passed is found', { skip }, async (t) => {
@@ -97,7 +92,11 @@ test('etcd: a withdrawal that the standing watch has passed is found', { skip },
   // Withdrawn in the same turn as the fetch ends: the answer may hold what is gone already.
   for (let round = 1; round <= 20; round++) {
     await Promise.allSettled([other.fetchRemoteMD('a'), first.invalidateLocalMD()]);
-    await until(() => other.checkRemoteMD('a') === NixlStatus.ERR_NOT_FOUND, `round ${round}`);
+    await until(
+      `round ${round}`,
+      LIMIT_MS,
+      () => other.checkRemoteMD('a') === NixlStatus.ERR_NOT_FOUND,
+    );
     assert.equal(evicted.length, round);
     await first.sendLocalMD();
     await other.fetchRemoteMD('a');

@@ -8,12 +8,14 @@ import { silentLog } from '../base/log.js';
 import { EtcdServer, etcdSkipReason } from '../testing/etcd-server.js';
 import { openMockAgent, piecesOf, regionOf } from '../testing/mock-agents.js';
 import { MockNetwork } from '../testing/mock-network.js';
+import { until } from '../testing/until.js';
 import { EtcdClient, prefixEnd } from './etcd-client.js';
 import { EtcdWatch } from './etcd-watch.js';
 import { NixlStatus } from './status.js';
 
 const S = NixlStatus;
 const skip = etcdSkipReason() ?? false;
+const LIMIT_MS = 20_000;
 
 interface StoreSettings {
   readonly leaseSeconds?: number;
@@ -36,13 +38,6 @@ function using(
 async function openWorld(t: TestContext) {
   const server = await EtcdServer.start(t);
   return { server, network: new MockNetwork(), client: new EtcdClient([server.url], 5000) };
-}
-
-async function until(condition: () => boolean | Promise<boolean>, what: string): Promise<void> {
-  for (const stop = Date.now() + 20_000; !(await condition()); ) {
-    assert.ok(Date.now() < stop, what);
-    await sleepMs(20);
-  }
 }
 
 async function rejectsCode(promise: Promise<unknown>, code: ErrorCode): Promise<void> {
@@ -103,7 +98,7 @@ test('etcd: withdrawing removes the keys and peers forget the agent', { skip }, 
   await a.agent.sendLocalMD();
   await b.agent.fetchRemoteMD('a');
   await a.agent.invalidateLocalMD();
-  await until(() => b.agent.checkRemoteMD('a') === S.ERR_NOT_FOUND, 'b forgets a');
+  await until('b forgets a', LIMIT_MS, () => b.agent.checkRemoteMD('a') === S.ERR_NOT_FOUND);
   assert.deepEqual(evicted, ['a']);
   assert.deepEqual(await client.keys('/nixl/agents//a/'), []);
   // Publishing again brings the anchor back, and watching works again.
@@ -111,7 +106,7 @@ test('etcd: withdrawing removes the keys and peers forget the agent', { skip }, 
   assert.equal((await client.keys('/nixl/agents//a/')).length, 2);
   await b.agent.fetchRemoteMD('a');
   await a.agent.invalidateLocalMD();
-  await until(() => evicted.length === 2, 'b forgets a again');
+  await until('b forgets a again', LIMIT_MS, () => evicted.length === 2);
 });
 
 test('etcd: keys die with the agent: at close, and by the lease when it crashes', {
@@ -130,7 +125,11 @@ test('etcd: keys die with the agent: at close, and by the lease when it crashes'
   await client.put('/nixl/agents//dead/', new Uint8Array(0), lease);
   await client.put('/nixl/agents//dead/metadata', dead.agent.getLocalMD(), lease);
   await b.agent.fetchRemoteMD('dead');
-  await until(() => b.agent.checkRemoteMD('dead') === S.ERR_NOT_FOUND, 'the lease runs out');
+  await until(
+    'the lease runs out',
+    LIMIT_MS,
+    () => b.agent.checkRemoteMD('dead') === S.ERR_NOT_FOUND,
+  );
 });
 
 test('etcd: without a lease keys stay after close, as NIXL leaves them', { skip }, async (t) => {
@@ -158,7 +157,7 @@ test('etcd: a lost lease is noticed and everything published anew', { skip }, as
   for (const { ID } of leases) await client.revokeLease(ID);
   assert.deepEqual(await client.keys('/nixl/agents//a/'), []);
   const isBack = async () => (await client.keys('/nixl/agents//a/')).length === 2;
-  await until(isBack, 'the keys come back');
+  await until('the keys come back', LIMIT_MS, isBack);
 });
 
 test('etcd: a restart of the server in mid-run is survived', { skip }, async (t) => {
@@ -180,7 +179,7 @@ test('etcd: a restart of the server in mid-run is survived', { skip }, async (t)
   assert.equal(b.agent.checkRemoteMD('c'), S.SUCCESS);
   assert.equal((await client.keys('/nixl/agents//a/')).length, 2, 'a’s keys outlive the restart');
   await a.agent.invalidateLocalMD();
-  await until(() => b.agent.checkRemoteMD('a') === S.ERR_NOT_FOUND, 'the watch goes on');
+  await until('the watch goes on', LIMIT_MS, () => b.agent.checkRemoteMD('a') === S.ERR_NOT_FOUND);
 });
 
 test('etcd: a deletion during the outage of a watch is not missed', { skip }, async (t) => {
@@ -193,7 +192,7 @@ test('etcd: a deletion during the outage of a watch is not missed', { skip }, as
   await server.stop();
   await server.start();
   await client.deletePrefix('/nixl/agents//a/');
-  await until(() => b.agent.checkRemoteMD('a') === S.ERR_NOT_FOUND, 'b hears of it');
+  await until('b hears of it', LIMIT_MS, () => b.agent.checkRemoteMD('a') === S.ERR_NOT_FOUND);
 });
 
 test('etcd: a watch whose revisions were compacted away says so and goes on', {
@@ -215,9 +214,9 @@ test('etcd: a watch whose revisions were compacted away says so and goes on', {
     onGap: () => seen.push('gap'),
   });
   t.after(() => watch.close());
-  await until(() => seen.includes('gap'), 'the gap is told');
+  await until('the gap is told', LIMIT_MS, () => seen.includes('gap'));
   await client.put('/w/later', Buffer.from('v'), undefined);
-  await until(() => seen.includes('put /w/later'), 'and what comes later is seen');
+  await until('and what comes later is seen', LIMIT_MS, () => seen.includes('put /w/later'));
 });
 
 test('etcd: the second endpoint is used when the first is dead', { skip }, async (t) => {
@@ -230,7 +229,11 @@ test('etcd: the second endpoint is used when the first is dead', { skip }, async
   await a.agent.sendLocalMD();
   await b.agent.fetchRemoteMD('a');
   await a.agent.invalidateLocalMD();
-  await until(() => b.agent.checkRemoteMD('a') === S.ERR_NOT_FOUND, 'watching works as well');
+  await until(
+    'watching works as well',
+    LIMIT_MS,
+    () => b.agent.checkRemoteMD('a') === S.ERR_NOT_FOUND,
+  );
 });
 
 test('etcd: endpoints that are no URLs are refused', async (t) => {

@@ -7,6 +7,7 @@ import { sleepMs } from '../base/clock.js';
 import { type ErrorCode, isTcpxError } from '../base/errors.js';
 import { openMockAgent, piecesOf, regionOf } from '../testing/mock-agents.js';
 import { MockNetwork } from '../testing/mock-network.js';
+import { until } from '../testing/until.js';
 import type { AgentOptions } from './agent-parts.js';
 import { encodeListenerFrame } from './listener-message.js';
 import { MemType } from './memory-type.js';
@@ -15,6 +16,7 @@ import { NixlStatus } from './status.js';
 
 const S = NixlStatus;
 const LOCAL = '127.0.0.1';
+const LIMIT_MS = 5000;
 
 function listening(options: AgentOptions = {}): AgentOptions {
   return { ...options, useListenThread: true, settings: { 'nixl.listenPort': 0 } };
@@ -27,13 +29,6 @@ async function openPair(t: TestContext, options: AgentOptions = {}) {
   const toA = { ipAddr: LOCAL, port: a.agent.listenPort! };
   const toB = { ipAddr: LOCAL, port: b.agent.listenPort! };
   return { network, a, b, toA, toB };
-}
-
-async function until(condition: () => boolean, what: string): Promise<void> {
-  for (const stop = Date.now() + 5000; !condition(); ) {
-    assert.ok(Date.now() < stop, what);
-    await sleepMs(2);
-  }
 }
 
 async function rejectsCode(promise: Promise<unknown>, code: ErrorCode): Promise<void> {
@@ -52,22 +47,26 @@ async function rawPeer(t: TestContext, port: number, localAddress = LOCAL): Prom
 test('socket: push, fetch and invalidate between two agents', async (t) => {
   const { a, b, toA, toB } = await openPair(t);
   await a.agent.sendLocalMD(toB);
-  await until(() => b.agent.checkRemoteMD('a') === S.SUCCESS, 'b loads what a pushed');
+  await until('b loads what a pushed', LIMIT_MS, () => b.agent.checkRemoteMD('a') === S.SUCCESS);
   await a.agent.fetchRemoteMD('b', toB);
   assert.equal(a.agent.checkRemoteMD('b', piecesOf(b.memory, [0, 8])), S.SUCCESS);
   await b.agent.invalidateLocalMD(toA);
-  await until(() => a.agent.checkRemoteMD('b') === S.ERR_NOT_FOUND, 'a forgets b');
+  await until('a forgets b', LIMIT_MS, () => a.agent.checkRemoteMD('b') === S.ERR_NOT_FOUND);
 });
 
 test('socket: partial metadata adds up; no listener is needed to send and fetch', async (t) => {
   const { network, b, toB } = await openPair(t);
   const quiet = await openMockAgent(t, network, 'quiet');
   await quiet.agent.sendLocalPartialMD({ memType: MemType.DRAM, descs: [] }, toB);
-  await until(() => b.agent.checkRemoteMD('quiet') === S.SUCCESS, 'connection info came');
+  await until('connection info came', LIMIT_MS, () => b.agent.checkRemoteMD('quiet') === S.SUCCESS);
   const piece = piecesOf(quiet.memory, [0, 8]);
   assert.equal(b.agent.checkRemoteMD('quiet', piece), S.ERR_NOT_FOUND);
   await quiet.agent.sendLocalPartialMD(regionOf(quiet.memory), toB);
-  await until(() => b.agent.checkRemoteMD('quiet', piece) === S.SUCCESS, 'the region came');
+  await until(
+    'the region came',
+    LIMIT_MS,
+    () => b.agent.checkRemoteMD('quiet', piece) === S.SUCCESS,
+  );
   await quiet.agent.fetchRemoteMD('b', toB);
   assert.equal(quiet.agent.checkRemoteMD('b'), S.SUCCESS);
 });
@@ -94,7 +93,7 @@ test('socket: the bytes on the wire are NIXL’s', async (t) => {
   peer.write(Buffer.concat([Buffer.from('0d00000000000000', 'hex'), Buffer.from('NIXLCOMM:SEND')]));
   const blob = a.agent.getLocalMD();
   const size = () => seen.reduce((sum, chunk) => sum + chunk.length, 0);
-  await until(() => size() >= blob.length + 21, 'the answer comes');
+  await until('the answer comes', LIMIT_MS, () => size() >= blob.length + 21);
   const answer = Buffer.concat(seen);
   assert.equal(Number(answer.readBigUInt64LE()), 13 + blob.length);
   assert.equal(answer.toString('latin1', 8, 21), 'NIXLCOMM:LOAD');
@@ -110,12 +109,12 @@ test('socket: a frame in single bytes and two frames at once are both understood
     peer.write(Buffer.from([byte]));
     if (byte % 16 === 0) await sleepMs(0);
   }
-  await until(() => a.agent.checkRemoteMD('c') === S.SUCCESS, 'c is known');
+  await until('c is known', LIMIT_MS, () => a.agent.checkRemoteMD('c') === S.SUCCESS);
   const load = encodeListenerFrame({ verb: 'LOAD', blob: b.agent.getLocalMD() });
   const invalidate = encodeListenerFrame({ verb: 'INVL', agent: 'c' });
   peer.write(Buffer.concat([load, invalidate]));
-  await until(() => a.agent.checkRemoteMD('b') === S.SUCCESS, 'b is known');
-  await until(() => a.agent.checkRemoteMD('c') === S.ERR_NOT_FOUND, 'c is forgotten');
+  await until('b is known', LIMIT_MS, () => a.agent.checkRemoteMD('b') === S.SUCCESS);
+  await until('c is forgotten', LIMIT_MS, () => a.agent.checkRemoteMD('c') === S.ERR_NOT_FOUND);
 });
 
 test('socket: whoever breaks the format is cut off; others are served on', async (t) => {
@@ -156,7 +155,7 @@ test('socket: another host cannot change or invalidate what a peer said of itsel
   stranger.write(encodeListenerFrame({ verb: 'LOAD', blob: b.agent.getLocalMD() }));
   const c = await openMockAgent(t, network, 'c');
   stranger.write(encodeListenerFrame({ verb: 'LOAD', blob: c.agent.getLocalMD() }));
-  await until(() => a.agent.checkRemoteMD('c') === S.SUCCESS, 'messages were read');
+  await until('messages were read', LIMIT_MS, () => a.agent.checkRemoteMD('c') === S.SUCCESS);
   assert.equal(a.agent.checkRemoteMD('b'), S.SUCCESS);
   assert.equal(a.agent.checkRemoteMD('b', piecesOf(extra, [0, 8])), S.ERR_NOT_FOUND);
 });
