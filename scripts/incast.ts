@@ -4,7 +4,7 @@
 
 import { measureWriters, WRITERS_HEAD } from './incast/many-writers.js';
 import { measureQuietPeer, QUIET_HEAD } from './incast/quiet-peer.js';
-import { readCount, readWords } from './words.js';
+import { readCount, readWords, refuse } from './words.js';
 
 const USAGE = `npm run incast [-- --seconds S] [INITIATORS…]
 npm run incast -- --quiet [--seconds S] [--runs R]`;
@@ -13,12 +13,14 @@ const { values, positionals } = readWords(USAGE, {
   options: {
     seconds: { type: 'string', default: '5' },
     quiet: { type: 'boolean', default: false },
-    runs: { type: 'string', default: '5' },
+    runs: { type: 'string' },
   },
 });
 const seconds = readCount('--seconds', values.seconds);
-const runs = readCount('--runs', values.runs);
+const runs = readCount('--runs', values.runs ?? '5');
 const counts = positionals.map((text) => readCount('initiators', text));
+if (values.quiet && counts.length > 0) refuse('--quiet has two initiators, always');
+if (!values.quiet && values.runs !== undefined) refuse('--runs goes with --quiet');
 
 function printRow(cells: readonly string[]): void {
   process.stdout.write(`| ${cells.join(' | ')} |\n`);

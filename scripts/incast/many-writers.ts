@@ -1,8 +1,7 @@
 // N initiators write to one target: total rate, how equal the shares are, memory, false alarms.
 
 import { readFileSync } from 'node:fs';
-import type { Request } from '../../src/engine/session.js';
-import { MIB, openEngine, Target } from './target.js';
+import { MIB, openEngine, Target, writeUntil } from './target.js';
 
 const BLOCK_BYTES = 8 * MIB;
 
@@ -21,14 +20,6 @@ function tcpMemoryMiB(): number {
   return Math.round((Number(pages ?? 0) * 4096) / MIB);
 }
 
-// Writes one block after the other; the sum of what landed.
-async function write(request: Request, endMs: number, landed: (bytes: number) => void) {
-  while (performance.now() < endMs) {
-    await request.post().done;
-    landed(BLOCK_BYTES);
-  }
-}
-
 export async function measureWriters(count: number, seconds: number): Promise<string[]> {
   const target = await Target.open(Array.from({ length: count }, () => BLOCK_BYTES));
   let alarms = 0;
@@ -36,7 +27,6 @@ export async function measureWriters(count: number, seconds: number): Promise<st
   const engines = await Promise.all(
     Array.from({ length: count }, () => openEngine({ 'lane.progress': 'caller' }, () => alarms++)),
   );
-  const bytes = engines.map(() => 0);
   let kernelMiB = 0;
   const sampler = setInterval(() => (kernelMiB = Math.max(kernelMiB, tcpMemoryMiB())), 50);
   const requests = await Promise.all(
@@ -44,10 +34,8 @@ export async function measureWriters(count: number, seconds: number): Promise<st
   );
   const startMs = performance.now();
   const endMs = startMs + seconds * 1000;
-  await Promise.all(
-    requests.map((request, index) => {
-      return write(request, endMs, (landed) => (bytes[index] = (bytes[index] ?? 0) + landed));
-    }),
+  const bytes = await Promise.all(
+    requests.map((request) => writeUntil(endMs, request, BLOCK_BYTES)),
   );
   const spentMs = performance.now() - startMs;
   clearInterval(sampler);

@@ -3,22 +3,13 @@
 
 import type { Request } from '../../src/engine/session.js';
 import { percentile } from '../../src/results/statistics.js';
-import { MIB, openEngine, Target } from './target.js';
+import { MIB, openEngine, Target, writeUntil } from './target.js';
 
 const LOUD_BYTES = 64 * MIB;
 const LOUD_WRITES = 4;
 const QUIET_BYTES = 4096;
 
 export const QUIET_HEAD = ['loud GB/s', 'small writes', 'p50 ms', 'p90 ms', 'p99 ms', 'most ms'];
-
-async function writeLoudly(request: Request, endMs: number): Promise<number> {
-  let bytes = 0;
-  while (performance.now() < endMs) {
-    await request.post().done;
-    bytes += LOUD_BYTES;
-  }
-  return bytes;
-}
 
 /** How long each took, in ms, in ascending order. */
 async function writeQuietly(request: Request, endMs: number): Promise<number[]> {
@@ -40,7 +31,7 @@ export async function measureQuietPeer(seconds: number): Promise<string[]> {
   const endMs = startMs + seconds * 1000;
   const [tookMs, ...loudBytes] = await Promise.all([
     writeQuietly(quietRequest, endMs),
-    ...Array.from({ length: LOUD_WRITES }, () => writeLoudly(loudRequest, endMs)),
+    ...Array.from({ length: LOUD_WRITES }, () => writeUntil(endMs, loudRequest, LOUD_BYTES)),
   ]);
   const spentMs = performance.now() - startMs;
   await target.end();

@@ -65,11 +65,23 @@ export class Target {
   }
 }
 
+/** Writes the region again and again; the sum of what landed. */
+export async function writeUntil(endMs: number, request: Request, bytes: number): Promise<number> {
+  let landed = 0;
+  while (performance.now() < endMs) {
+    await request.post().done;
+    landed += bytes;
+  }
+  return landed;
+}
+
 function next<T>(child: ChildProcess): Promise<T> {
   return new Promise((resolve) => child.once('message', resolve as never));
 }
 
 async function runTarget(regionBytes: readonly number[]): Promise<void> {
+  // The parent is gone, whatever the reason: leave, and let the kernel close what is open.
+  process.once('disconnect', () => process.kill(process.pid, 'SIGKILL'));
   let alarms = 0;
   const engine = await openEngine({ 'session.peersMax': regionBytes.length }, () => alarms++);
   const descriptors = regionBytes.map((bytes) => engine.register(new Uint8Array(bytes)).descriptor);
