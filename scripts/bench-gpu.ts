@@ -10,7 +10,7 @@ import { type CudaDriver, gpuAbsence, openCudaDriver } from '../src/ffi/cuda/dri
 import { measureRows, type Row, tuneRows } from './gpu-rows.js';
 import { type Congestion, sweepRows, transferRows } from './gpu-transfer-rows.js';
 import { ncclAbsence } from './nccl-peer.js';
-import { readWords } from './words.js';
+import { readWords, refuse } from './words.js';
 
 /** As in the table of host memory: what paces costs more than loopback does. */
 const FIXED = 'cubic';
@@ -91,11 +91,14 @@ function withContext(
   return rows;
 }
 
-function partsOf(values: { only?: string; tune?: boolean; sweep?: boolean }): Part[] | undefined {
+function partsOf(values: { only?: string; tune?: boolean; sweep?: boolean }): Part[] {
+  const { only } = values;
+  if (only !== undefined && only !== 'kernels' && only !== 'transfers') {
+    refuse(`--only ${only}: kernels or transfers`);
+  }
   if (values.tune === true) return ['tune'];
   if (values.sweep === true) return ['sweep'];
-  if (values.only === 'kernels' || values.only === 'transfers') return [values.only];
-  return values.only === undefined ? ['kernels', 'transfers'] : undefined;
+  return only === undefined ? ['kernels', 'transfers'] : [only];
 }
 
 const USAGE = 'npm run bench:gpu [-- --json] [--only kernels|transfers] [--tune] [--sweep]';
@@ -109,10 +112,7 @@ const { values } = readWords(USAGE, {
 });
 const parts = partsOf(values);
 const absence = gpuAbsence();
-if (parts === undefined) {
-  process.stderr.write(`--only ${values.only ?? ''}: kernels or transfers\n`);
-  process.exitCode = 2;
-} else if (absence !== undefined) {
+if (absence !== undefined) {
   printText(`bench:gpu needs a GPU: ${absence}`);
   process.exitCode = 3;
 } else {

@@ -9,7 +9,7 @@ import { formatTable } from '../src/cli/print.js';
 import { measureCase, type MicroCase, type MicroFigure } from '../src/testing/micro-bench.js';
 import { repositoryRoot } from './repository.js';
 import { sourcePaths } from './suite/source-paths.js';
-import { readCount, readWords } from './words.js';
+import { readCount, readWords, refuse } from './words.js';
 
 const USAGE = 'npm run bench:micro [-- --rounds N] [--scale F] [--json] [PART OF A NAME…]';
 const { values, positionals } = readWords(USAGE, {
@@ -21,20 +21,14 @@ const { values, positionals } = readWords(USAGE, {
   },
 });
 const options = { rounds: readCount('--rounds', values.rounds), scale: Number(values.scale) };
-if (!(options.scale > 0)) {
-  process.stderr.write(`--scale ${values.scale}: a factor above 0 is wanted\n`);
-  process.exit(2);
-}
+if (!(options.scale > 0)) refuse(`--scale ${values.scale}: a factor above 0 is wanted`);
 
 const figures: MicroFigure[] = [];
 for (const one of await findCases()) {
   const isWanted = positionals.length === 0 || positionals.some((part) => one.name.includes(part));
   if (isWanted) figures.push(await measureCase(one, options));
 }
-if (figures.length === 0) {
-  process.stderr.write(`no case has ${positionals.join(' or ')} in its name\n`);
-  process.exit(2);
-}
+if (figures.length === 0) refuse(`no case has ${positionals.join(' or ')} in its name`);
 const host = { cpu: cpus()[0]?.model ?? '?', cores: cpus().length, kernel: release() };
 if (values.json) {
   const document = { schema: 'tcpx.bench-micro/1', evidence: 'measured', figures };

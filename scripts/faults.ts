@@ -4,7 +4,7 @@
 import { netLabObstacle } from '../src/testing/net-lab.js';
 import { type Outcome, openFaultLab, runScenario, type Scenario } from '../test/faults/scenario.js';
 import { SCENARIOS } from '../test/faults/scenarios.js';
-import { readCount, readWords } from './words.js';
+import { readCount, readWords, refuse } from './words.js';
 
 const { values, positionals } = readWords('npm run faults [-- --rounds N] [PART OF A NAME…]', {
   allowPositionals: true,
@@ -43,14 +43,14 @@ async function repeat(scenario: Scenario, rounds: number): Promise<number> {
 }
 
 const rounds = readCount('--rounds', values.rounds);
+const unknown = positionals.find((part) => !SCENARIOS.some(({ name }) => name.includes(part)));
+if (unknown !== undefined) {
+  const names = SCENARIOS.map(({ name }) => `\n  ${name}`).join('');
+  refuse(`no fault has ${unknown} in its name; there are:${names}`);
+}
 const chosen = SCENARIOS.filter(
   ({ name }) => positionals.length === 0 || positionals.some((part) => name.includes(part)),
 );
-if (chosen.length === 0) {
-  const names = SCENARIOS.map(({ name }) => name).join(', ');
-  process.stderr.write(`no fault is called ${positionals.join(' or ')}; there are: ${names}\n`);
-  process.exit(2);
-}
 const obstacle = netLabObstacle();
 if (obstacle !== undefined) {
   process.stderr.write(`${obstacle}\n`);

@@ -5,7 +5,7 @@
 import { randomInt } from 'node:crypto';
 import { runCampaign } from './fuzz/campaign.js';
 import { findTargets } from './fuzz/find-targets.js';
-import { readCount, readWords } from './words.js';
+import { readCount, readWords, refuse } from './words.js';
 
 process.exitCode = await main();
 
@@ -22,10 +22,7 @@ async function main(): Promise<number> {
   const seconds = readCount('--seconds', values.seconds, 0);
   const seed = readCount('--seed', values.seed, 0);
   const targets = await findTargets(positionals);
-  if (targets.length === 0) {
-    process.stderr.write(`fuzz: no target is called ${positionals.join(' or ')}; see --list\n`);
-    return 2;
-  }
+  if (targets.length === 0) refuse(`no target is called ${positionals.join(' or ')}; see --list`);
   if (values.list) {
     for (const { name, runs } of targets) process.stdout.write(`${name} (${runs} runs a batch)\n`);
     return 0;

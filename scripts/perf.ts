@@ -5,7 +5,7 @@ import { ucxVersion } from '../src/bench/peers/ucx.js';
 import { formatTable } from '../src/cli/print.js';
 import { PERF_GROUPS, SETS_PER_ROUND } from './perf/rows.js';
 import type { PerfRow } from './perf/verdict.js';
-import { readCount, readWords } from './words.js';
+import { readCount, readWords, refuse } from './words.js';
 
 const NAMES = PERF_GROUPS.map(({ name }) => name);
 const USAGE = `npm run perf [-- --rounds N] [GROUP…]; groups: ${NAMES.join(', ')}`;
@@ -19,9 +19,8 @@ async function main(): Promise<number> {
   });
   const rounds = readCount('--rounds', values.rounds);
   const unknown = positionals.find((name) => !NAMES.includes(name));
-  if (unknown === undefined) return runPerf(rounds, positionals.length > 0 ? positionals : NAMES);
-  process.stderr.write(`no group ${unknown}; there are: ${NAMES.join(', ')}\n`);
-  return 2;
+  if (unknown !== undefined) refuse(`no group ${unknown}; there are: ${NAMES.join(', ')}`);
+  return runPerf(rounds, positionals.length > 0 ? positionals : NAMES);
 }
 
 async function runPerf(rounds: number, groups: readonly string[]): Promise<number> {

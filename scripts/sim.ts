@@ -40,13 +40,13 @@ async function main(): Promise<number> {
     },
   });
   if (values.seed !== undefined) return replay(readCount('--seed', values.seed, 0));
-  const count = readCount('--seeds', values.seeds, 0);
+  const count = readCount('--seeds', values.seeds);
   const from = readCount('--from', values.from, 0);
   const workers = readCount('--workers', values.workers);
   if (values.share !== undefined) {
     return work({ from, count, workers, index: readCount('--share', values.share, 0) });
   }
-  return runAll(from, count, Math.min(workers, Math.max(1, count)));
+  return runAll(from, count, Math.min(workers, count));
 }
 
 async function replay(seed: number): Promise<number> {

@@ -57,14 +57,17 @@ test('words: a number that is none, and a name that nothing has, run nothing', (
     ['bench-tcpx', '1.5'],
     ['bench-tcpx', '1', 'no such case'],
     ['bench-gpu', '--only', 'nothing'],
+    ['bench-gpu', '--tune', '--only', 'nothing'],
     ['faults', '--rounds', '-1'],
-    ['faults', 'no such fault'],
+    ['faults', 'reset', 'no such fault'],
     ['fuzz', '--seed', 'x'],
     ['incast', '--seconds', 'soon'],
     ['incast', '0'],
+    ['incast', '--quiet', '8'],
+    ['incast', '--runs', '8'],
     ['perf', '--rounds', '0'],
     ['perf', 'no such group'],
-    ['sim', '--seeds', 'x'],
+    ['sim', '--seeds', '0'],
   ] as const) {
     const { status, stdout, stderr } = run(script, words);
     assert.equal(status, 2, `${script} ${words.join(' ')}: ${stderr}`);

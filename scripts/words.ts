@@ -1,5 +1,5 @@
-// The words behind a script's name. `--help` prints how it is called; what is wrong with them is
-// said in one line, above that, and ends the script with 2: a run of nothing would look good.
+// The words behind a script's name. `--help` prints how it is called; words that are wrong are
+// named in one line and end the script with 2: a run of nothing would look good.
 
 import { parseArgs, type ParseArgsConfig } from 'node:util';
 
@@ -36,7 +36,11 @@ export function readWords<T extends ParseArgsConfig>(usage: string, config: T): 
 export function readCount(flag: string, text: string, least = 1): number {
   const value = Number(text);
   if (/^\d+$/.test(text) && Number.isSafeInteger(value) && value >= least) return value;
-  const reason = `${flag} ${text}: a whole number from ${least} on is wanted`;
+  return refuse(`${flag} ${text}: a whole number from ${least} on is wanted`);
+}
+
+/** Ends the process for words that ask for nothing that there is. */
+export function refuse(reason: string): never {
   return endWith({ exitCode: 2, text: reason });
 }
 
