@@ -3,6 +3,7 @@
 import { cpus, release } from 'node:os';
 import { ucxVersion } from '../src/bench/peers/ucx.js';
 import { formatTable } from '../src/cli/print.js';
+import { formatMachine, type MachineState, measureMachine } from './perf/machine-state.js';
 import { PERF_GROUPS, SETS_PER_ROUND } from './perf/rows.js';
 import type { PerfRow } from './perf/verdict.js';
 import { readCount, readWords, refuse } from './words.js';
@@ -25,9 +26,12 @@ async function main(): Promise<number> {
 
 async function runPerf(rounds: number, groups: readonly string[]): Promise<number> {
   const rows: PerfRow[] = [];
+  const states: MachineState[] = [];
   for (const group of PERF_GROUPS.filter(({ name }) => groups.includes(name))) {
     process.stderr.write(`${group.name}: ${rounds} rounds\n`);
+    states.push(await measureMachine());
     rows.push(...(await group.run(rounds)));
+    states.push(await measureMachine());
   }
   const table = rows.map((row) => [
     row.what,
@@ -41,7 +45,8 @@ async function runPerf(rounds: number, groups: readonly string[]): Promise<numbe
     `measured on ${cores[0]?.model ?? '?'}, ${cores.length} cores, Linux ${release()}, ` +
       `Node ${process.version}, ` +
       `UCX ${await ucxVersion()}; ${rounds} interleaved rounds ` +
-      `(channels, latency, blocks: ${SETS_PER_ROUND} sets each), medians (min … max)\n\n`,
+      `(channels, latency, blocks: ${SETS_PER_ROUND} sets each), medians (min … max)\n` +
+      `before and after each group: ${formatMachine(states)}\n\n`,
   );
   process.stdout.write(formatTable([['what', 'bar', 'measured', 'verdict', 'detail'], ...table]));
   return rows.every((row) => row.isMet) ? 0 : 1;
