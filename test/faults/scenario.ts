@@ -20,11 +20,13 @@ export interface Scenario {
   readonly links?: number;
   /** Something is measured long after the fault: the transfer must last. */
   readonly isLong?: boolean;
-  run(lab: NetLab, bytes: number): Promise<Outcome>;
+  run(lab: NetLab, bytes: number, fullShare: number): Promise<Outcome>;
 }
 
 export const LINKS = 4;
 export const LINK_BYTES_PER_MS = 125_000;
+/** What is still the full rate, as a share of it. */
+const FULL_SHARE = 0.9;
 /** Share of the transfer that is over when the fault comes. */
 const BEFORE = 0.3;
 
@@ -73,7 +75,9 @@ export async function runScenario(
   lab: NetLab,
   scenario: Scenario,
   bytes: number,
+  fullShare = FULL_SHARE,
 ): Promise<Outcome> {
   lab.restore();
-  return scenario.run({ ...lab, links: lab.links.slice(0, scenario.links ?? LINKS) }, bytes);
+  const links = lab.links.slice(0, scenario.links ?? LINKS);
+  return scenario.run({ ...lab, links }, bytes, fullShare);
 }
