@@ -10,89 +10,59 @@ export interface PerfRow {
   readonly isMet: boolean;
 }
 
+interface Unit {
+  readonly name: string;
+  readonly scale: number;
+}
+
+type Relation = '≥' | '≤';
+
+/** `theirs`: the figures of one contender, or of several. */
+type Comparison<T> = (
+  what: string,
+  ours: readonly number[],
+  theirs: readonly T[],
+  bar: number,
+  unit: Unit,
+) => PerfRow;
+
 /** Median ours ÷ median theirs, at least `bar`. */
-export function atLeast(
-  what: string,
-  ours: readonly number[],
-  theirs: readonly number[],
-  bar: number,
-  unit: { readonly name: string; readonly scale: number },
-): PerfRow {
-  return compare(what, ours, theirs, bar, unit, '≥');
-}
-
+export const atLeast = comparison('≥');
 /** Median ours ÷ median theirs, at most `bar`. */
-export function atMost(
-  what: string,
-  ours: readonly number[],
-  theirs: readonly number[],
-  bar: number,
-  unit: { readonly name: string; readonly scale: number },
-): PerfRow {
-  return compare(what, ours, theirs, bar, unit, '≤');
-}
-
+export const atMost = comparison('≤');
 /**
- * As atLeast, of figures that were taken right after each other: the median of their ratios, set by
- * set, because what slows a set slows both. Against several others the worst counts.
+ * Of figures that were taken right after each other: the median of their ratios, set by set,
+ * because what slows a set slows both. Against several others the worst counts.
  */
-export function atLeastInTurn(
-  what: string,
-  ours: readonly number[],
-  others: readonly (readonly number[])[],
-  bar: number,
-  unit: { readonly name: string; readonly scale: number },
-): PerfRow {
-  return compareInTurn(what, ours, others, bar, unit, '≥');
+export const atLeastInTurn = comparisonInTurn('≥');
+export const atMostInTurn = comparisonInTurn('≤');
+
+function comparison(relation: Relation): Comparison<number> {
+  return (what, ours, theirs, bar, unit) => {
+    const detail = `${spread(ours, unit)} against ${spread(theirs, unit)}`;
+    return judge(what, medianOf(ours) / medianOf(theirs), relation, bar, detail);
+  };
 }
 
-/** As atMost, in the same way. */
-export function atMostInTurn(
-  what: string,
-  ours: readonly number[],
-  others: readonly (readonly number[])[],
-  bar: number,
-  unit: { readonly name: string; readonly scale: number },
-): PerfRow {
-  return compareInTurn(what, ours, others, bar, unit, '≤');
-}
-
-function compareInTurn(
-  what: string,
-  ours: readonly number[],
-  others: readonly (readonly number[])[],
-  bar: number,
-  unit: { readonly name: string; readonly scale: number },
-  relation: '≥' | '≤',
-): PerfRow {
-  const ratios = others.map((theirs) =>
-    ours.map((rate, set) => rate / (theirs[set] ?? Number.NaN)),
-  );
-  const worst = ratios.reduce((a, b) =>
-    medianOf(a) <= medianOf(b) === (relation === '≥') ? a : b,
-  );
-  const theirs = others[ratios.indexOf(worst)] ?? [];
-  const range = `sets ${Math.min(...worst).toFixed(2)} … ${Math.max(...worst).toFixed(2)}`;
-  const detail = `${range}; ${spread(ours, unit)} against ${spread(theirs, unit)}`;
-  return judge(what, medianOf(worst), relation, bar, detail);
-}
-
-function compare(
-  what: string,
-  ours: readonly number[],
-  theirs: readonly number[],
-  bar: number,
-  unit: { readonly name: string; readonly scale: number },
-  relation: '≥' | '≤',
-): PerfRow {
-  const detail = `${spread(ours, unit)} against ${spread(theirs, unit)}`;
-  return judge(what, medianOf(ours) / medianOf(theirs), relation, bar, detail);
+function comparisonInTurn(relation: Relation): Comparison<readonly number[]> {
+  return (what, ours, others, bar, unit) => {
+    const ratios = others.map((theirs) =>
+      ours.map((rate, set) => rate / (theirs[set] ?? Number.NaN)),
+    );
+    const worst = ratios.reduce((a, b) =>
+      medianOf(a) <= medianOf(b) === (relation === '≥') ? a : b,
+    );
+    const theirs = others[ratios.indexOf(worst)] ?? [];
+    const range = `sets ${Math.min(...worst).toFixed(2)} … ${Math.max(...worst).toFixed(2)}`;
+    const detail = `${range}; ${spread(ours, unit)} against ${spread(theirs, unit)}`;
+    return judge(what, medianOf(worst), relation, bar, detail);
+  };
 }
 
 function judge(
   what: string,
   ratio: number,
-  relation: '≥' | '≤',
+  relation: Relation,
   bar: number,
   detail: string,
 ): PerfRow {
@@ -105,10 +75,7 @@ function judge(
   };
 }
 
-function spread(
-  samples: readonly number[],
-  unit: { readonly name: string; readonly scale: number },
-) {
+function spread(samples: readonly number[], unit: Unit): string {
   const shown = samples.map((sample) => sample / unit.scale);
   const median = medianOf(shown);
   const range = `${Math.min(...shown).toFixed(2)} … ${Math.max(...shown).toFixed(2)}`;
