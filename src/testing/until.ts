@@ -4,16 +4,14 @@ import { sleepMs } from '../base/clock.js';
 
 const POLL_MS = 5;
 
-/** How long it took, in ms. */
 export async function until(
   what: string,
   limitMs: number,
   isSo: () => boolean | Promise<boolean>,
-): Promise<number> {
-  const beganMs = performance.now();
+): Promise<void> {
+  const endMs = performance.now() + limitMs;
   while (!(await isSo())) {
-    if (performance.now() - beganMs > limitMs) throw new Error(`not within ${limitMs} ms: ${what}`);
+    if (performance.now() > endMs) throw new Error(`not within ${limitMs} ms: ${what}`);
     await sleepMs(POLL_MS);
   }
-  return performance.now() - beganMs;
 }
