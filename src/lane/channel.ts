@@ -3,6 +3,7 @@
 
 import { type FixedMemory, type MemorySource, mappedMemory } from '../memory/fixed-memory.js';
 import { assert } from '../base/assert.js';
+import { FLOAT_ZERO } from '../base/float-zero.js';
 import { type StreamPort, ZERO_COPY_BYTES_MIN } from '../transport/stream-port.js';
 import {
   HEAD_AND_TABLE_BYTES_MAX,
@@ -110,8 +111,8 @@ export class Channel {
   readonly isStriped: boolean;
   flightBytes = 0;
   flightLimitBytes: number;
-  deliveredBytes = 0;
-  rateBytesPerUs = 0;
+  deliveredBytes = FLOAT_ZERO;
+  rateBytesPerUs = FLOAT_ZERO;
   readonly writeSentUs = new Float64Array(FLIGHT_SLOTS);
   readonly writeDeliveredAt = new Float64Array(FLIGHT_SLOTS);
   readonly readSentUs = new Float64Array(FLIGHT_SLOTS);
@@ -183,16 +184,16 @@ export class Channel {
   readonly stage = new ChannelStaging();
 
   // Health: when something was last seen to move, and what stood there then (see channel-health).
-  progressUs = 0;
-  progressMark = -1;
-  queuedBytes = 0;
+  progressUs = FLOAT_ZERO;
+  progressMark = Number.NEGATIVE_INFINITY;
+  queuedBytes = FLOAT_ZERO;
   isStalled = false;
   /** Bytes received when it was found to stand still. */
-  stalledAtBytes = 0;
+  stalledAtBytes = FLOAT_ZERO;
 
   // Totals since the channel was added.
-  sentBytes = 0;
-  receivedBytes = 0;
+  sentBytes = FLOAT_ZERO;
+  receivedBytes = FLOAT_ZERO;
 
   constructor(options: ChannelOptions) {
     this.port = options.port;

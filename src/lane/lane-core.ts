@@ -2,6 +2,7 @@
 // runs in a worker thread or, without threads, inside the caller.
 
 import { assert } from '../base/assert.js';
+import { FLOAT_ZERO } from '../base/float-zero.js';
 import { type FixedMemory, type MemorySource, mappedMemory } from '../memory/fixed-memory.js';
 import { type RegionTable, regionTableOver } from '../memory/region-table.js';
 import type { Channel } from './channel.js';
@@ -89,9 +90,9 @@ export class LaneCore {
   readonly isChecked: boolean;
   readonly receiveBytes: number;
   /** When the health of the channels was looked at last. */
-  healthUs = 0;
+  healthUs = FLOAT_ZERO;
   /** Time of the current turn, set by whoever steps the lane. */
-  nowUs = 0;
+  nowUs = FLOAT_ZERO;
   /** Events were written that the main thread may sleep on. */
   hasNews = false;
   /** Transfers finished since the last wake-up of blocking waiters. */

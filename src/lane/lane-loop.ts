@@ -3,6 +3,7 @@
 // doorbell wakes it.
 
 import { systemClock } from '../base/clock.js';
+import { FLOAT_ZERO } from '../base/float-zero.js';
 import { wakeWaiters } from '../memory/thread-wait.js';
 import { Readiness } from '../transport/tcp/readiness.js';
 import { currentCpu, yieldCpu } from '../transport/tcp/thread.js';
@@ -57,7 +58,7 @@ export class LaneLoop implements LaneHooks {
   readonly #wakeMain: () => void;
   readonly #byTag: (Channel | undefined)[] = [];
   readonly #polled = new PolledChannels();
-  #lookedUs = 0;
+  #lookedUs = FLOAT_ZERO;
 
   constructor(options: LaneLoopOptions) {
     this.#core = options.core;

@@ -1,6 +1,7 @@
 // What a port needs to send by splice: its vector, a pipe, and how far into the stream the kernel
 // refers to memory that is not its own.
 
+import { FLOAT_ZERO } from '../../base/float-zero.js';
 import { closeFd, createPipe, growPipe, type Pipe } from '../../ffi/libc/file-descriptor.js';
 import { createIovTable, destroyIovTable, type IovTable } from '../../ffi/libc/message.js';
 
@@ -27,8 +28,8 @@ export class SpliceState {
   doneBytes = 0;
   runBytes = 0;
   /** Bytes sent so far, and the end of the last ones that went by reference. */
-  sentBytes = 0;
-  referredBytes = 0;
+  sentBytes = FLOAT_ZERO;
+  referredBytes = FLOAT_ZERO;
   /** The kernel did not take pages from the pipe: from then on all is copied. */
   isRefused = false;
 

@@ -1,5 +1,6 @@
 // The TCP provider's port: one connected, non-blocking socket and its two vectors.
 
+import { FLOAT_ZERO } from '../../base/float-zero.js';
 import { closeFd } from '../../ffi/libc/file-descriptor.js';
 import {
   receiveInto,
@@ -32,7 +33,7 @@ export class TcpPort implements StreamPort {
   readonly #receiveTable: IovTable;
   readonly #zeroCopy: ZeroCopyState | undefined;
   readonly #splice: SpliceState | undefined;
-  #firstAddr = 0;
+  #firstAddr = FLOAT_ZERO;
   #firstBytes = 0;
 
   /**
