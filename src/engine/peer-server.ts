@@ -56,7 +56,11 @@ export class PeerServer {
     this.#refusals = new LimitedLog(options.log);
     // A NIC that is absent shows here, not at the first peer that comes.
     this.#dataAddresses();
-    this.#listener = new Listener(options.set, options.address, (fd) => this.#onAccepted(fd));
+    this.#listener = new Listener(options.set, {
+      address: options.address,
+      congestion: options.config.values['socket.congestion'],
+      onAccepted: (fd) => this.#onAccepted(fd),
+    });
   }
 
   get host(): string {

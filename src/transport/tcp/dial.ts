@@ -20,11 +20,11 @@ import {
   setSocketNumber,
   setSocketText,
   takeSocketError,
-  TCP_CONGESTION,
   TCP_NODELAY,
   TCP_USER_TIMEOUT,
 } from '../../ffi/libc/socket.js';
 import type { SocketAddress } from '../../ffi/libc/socket-address.js';
+import { setCongestion } from './congestion.js';
 import type { ControlSet } from './control-set.js';
 
 export type { SocketAddress };
@@ -109,10 +109,7 @@ export function tuneSocket(fd: number, tuning: SocketTuning): void {
     setSocketNumber(fd, SOL_SOCKET, SO_RCVBUF, tuning.bufferBytes);
   }
   if (tuning.isZeroCopy) setSocketNumber(fd, SOL_SOCKET, SO_ZEROCOPY, 1);
-  if (tuning.congestion !== '') {
-    const result = setSocketText(fd, IPPROTO_TCP, TCP_CONGESTION, tuning.congestion);
-    checkCall('setsockopt TCP_CONGESTION', tuning.congestion, result);
-  }
+  setCongestion(fd, tuning.congestion);
 }
 
 /** Leaves by this interface and no other: the address alone does not prove the link. */

@@ -4,6 +4,7 @@ import { EAGAIN } from '../../ffi/libc/errno.js';
 import { closeFd } from '../../ffi/libc/file-descriptor.js';
 import { acceptSocket, listenOn, localAddress } from '../../ffi/libc/socket.js';
 import type { SocketAddress } from '../../ffi/libc/socket-address.js';
+import { setCongestion } from './congestion.js';
 import type { ControlHandler, ControlSet } from './control-set.js';
 
 const BACKLOG = 512;
@@ -13,6 +14,13 @@ const TURN_MS = 1;
 /** Pause after accept failed for want of descriptors or memory: asking again at once would spin. */
 const WANT_MS = 50;
 
+export interface ListenerOptions {
+  readonly address: SocketAddress;
+  /** Of the connections that are accepted; empty leaves the kernel's. */
+  readonly congestion: string;
+  onAccepted(fd: number): void;
+}
+
 export class Listener implements ControlHandler {
   readonly #fd: number;
   readonly #set: ControlSet;
@@ -20,11 +28,17 @@ export class Listener implements ControlHandler {
   #resume: NodeJS.Timeout | undefined;
   readonly address: SocketAddress;
 
-  constructor(set: ControlSet, address: SocketAddress, onAccepted: (fd: number) => void) {
-    this.#fd = listenOn(address, BACKLOG);
+  constructor(set: ControlSet, options: ListenerOptions) {
+    this.#fd = listenOn(options.address, BACKLOG);
+    try {
+      setCongestion(this.#fd, options.congestion);
+    } catch (error) {
+      closeFd(this.#fd);
+      throw error;
+    }
     this.address = localAddress(this.#fd);
     this.#set = set;
-    this.#onAccepted = onAccepted;
+    this.#onAccepted = options.onAccepted;
     set.add(this.#fd, this);
   }
 
