@@ -25,7 +25,12 @@ export async function benchInTurn(shapes: readonly Partial<SettingValues>[]): Pr
 
 /** A run of the same shape in which every byte is compared. */
 export async function checkShape(shape: Partial<SettingValues>): Promise<void> {
-  const checked = { 'bench.verify': 'all', 'bench.iterations': 3, 'bench.warmup': 0 } as const;
+  const checked = {
+    'bench.verify': 'all',
+    'bench.iterations': 3,
+    'bench.warmup': 0,
+    'bench.warmupSeconds': 0,
+  } as const;
   const { verified } = await run({ ...shape, ...checked }, undefined);
   if (verified.iterations < 3 || verified.mismatches > 0) {
     throw new Error(`${JSON.stringify(shape)}: ${JSON.stringify(verified)}`);

@@ -22,13 +22,16 @@ const MBITPS = { name: 'Mbit/s', scale: 1e6 / 8 };
 const CONGESTION = 'cubic';
 const BULK = ['--size', '64MiB'];
 /** Once for each shape: every byte is checked. */
-const CHECKED = ['--iters', '3', '--warmup', '0', '--verify', 'all'];
+const CHECKED = ['--iters', '3', '--warmup', '0', '--warmup-seconds', '0', '--verify', 'all'];
+/** Until the hot code of both ends is compiled; the peers have theirs compiled beforehand. */
+const WARM_SECONDS = 3;
+const WARM = ['--warmup-seconds', String(WARM_SECONDS), '--verify', 'none'];
 /** Timed, as long as iperf3: nothing touches the memory between two transfers, as in the peers. */
-const TIMED = ['--seconds', '2', '--warmup', '40', '--verify', 'none'];
+const TIMED = ['--seconds', '2', ...WARM];
 /** The same for shapes that take turns: iterations, because the time belongs to all of them. */
 const IN_TURN = {
   'bench.verify': 'none',
-  'bench.warmup': 40,
+  'bench.warmupSeconds': WARM_SECONDS,
   'bench.iterations': 80,
   'socket.congestion': CONGESTION,
 } as const;
@@ -146,9 +149,11 @@ const latency: PerfGroup = {
     const ucx: number[] = [];
     const lanes: number[] = [];
     const caller: number[] = [];
-    const small = ['--size', '4096', '--warmup', '2000', '--verify', 'none'];
+    const small = ['--size', '4096', ...WARM];
     for (let set = 0; set < rounds * SETS_PER_ROUND; set++) {
-      const ping = ['--op', 'pingpong', '--progress', 'caller', '--iters', '40000'];
+      const long = ['--progress', 'caller', '--iters', '40000'];
+      // A ping-pong's warm-up is counted.
+      const ping = ['--op', 'pingpong', '--warmup', '40000', ...long];
       own.push((await ownBench([...small, ...ping])).latencyUs.p50);
       const lat = {
         test: 'ucp_put_lat',
@@ -172,7 +177,7 @@ const blocks: PerfGroup = {
   name: 'blocks',
   async run(rounds) {
     const sizeBytes = 10_000 * 16_384;
-    const shape = { ...IN_TURN, 'bench.warmup': 20, 'bench.iterations': 40 };
+    const shape = { ...IN_TURN, 'bench.iterations': 40 };
     const shapes = [
       { ...shape, 'bench.sizeBytes': sizeBytes },
       { ...shape, 'bench.sizeBytes': sizeBytes, 'bench.blockBytes': 16_384 },
@@ -205,15 +210,8 @@ const sizes: PerfGroup = {
     ] as const) {
       const own: Record<'write' | 'read', number[]> = { write: [], read: [] };
       const ucx: Record<'write' | 'read', number[]> = { write: [], read: [] };
-      const flags = [
-        '--size',
-        String(sizeBytes),
-        '--iters',
-        String(iterations),
-        '--verify',
-        'none',
-      ];
-      flags.push('--warmup', '200', '--progress', 'caller', '--congestion', CONGESTION);
+      const flags = ['--size', String(sizeBytes), '--iters', String(iterations), ...WARM];
+      flags.push('--progress', 'caller', '--congestion', CONGESTION);
       for (let round = 0; round < rounds; round++) {
         for (const [op, test] of [
           ['write', 'ucp_put_bw'],

@@ -62,6 +62,15 @@ export const BENCH_SETTINGS = {
     summary: 'Iterations before the measured ones; verified like the others.',
     cost: 'Without warm-up, page faults and compilation are measured too.',
   },
+  'bench.warmupSeconds': {
+    kind: 'count',
+    fallback: 2,
+    minimum: 0,
+    maximum: 3600,
+    flag: 'warmup-seconds',
+    summary: 'Warm-up goes on for at least this long; a ping-pong only counts.',
+    cost: 'Less and the compiler of both ends is measured too: it takes its time, and a core.',
+  },
   'bench.verify': {
     kind: 'choice',
     fallback: 'all',

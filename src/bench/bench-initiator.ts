@@ -51,6 +51,8 @@ interface Scene {
 const SAMPLE_EVERY = 10;
 /** Iterations between two looks at the clock and the progress line, where nothing is checked. */
 const UNCHECKED_GROUP = 100;
+/** They end before that where one of them takes long. */
+const GROUP_US = 200_000;
 /** Enough of them that a turn is mostly what it measures, few enough that it is short. */
 const TURN_GROUP = 5;
 
@@ -120,18 +122,30 @@ export class BenchInitiator {
 
   async #iterate(scene: Scene): Promise<void> {
     const { values } = this.#options;
-    const warmup = values['bench.warmup'];
-    for (let index = 0; index < warmup; ) index = await this.#takeTurn(scene, index, warmup, false);
+    const first = await this.#warmUp(scene);
     const startUs = systemClock.nowUs();
     const limitUs = values['bench.seconds'] * 1e6;
-    const end = limitUs > 0 ? Number.POSITIVE_INFINITY : warmup + values['bench.iterations'];
-    for (let index = warmup; index < end; ) {
+    const end = limitUs > 0 ? Number.POSITIVE_INFINITY : first + values['bench.iterations'];
+    for (let index = first; index < end; ) {
       index = await this.#takeTurn(scene, index, end, true);
       const elapsedUs = systemClock.nowUs() - startUs;
       if (limitUs > 0 && elapsedUs >= limitUs) break;
-      const fraction = limitUs > 0 ? elapsedUs / limitUs : (index - warmup) / (end - warmup);
+      const fraction = limitUs > 0 ? elapsedUs / limitUs : (index - first) / (end - first);
       this.#options.onProgress(fraction, this.#bytesPerSecond.at(-1) ?? 0);
     }
+  }
+
+  // Returns the index of the first iteration to measure.
+  async #warmUp(scene: Scene): Promise<number> {
+    const { values } = this.#options;
+    const count = values['bench.warmup'];
+    const untilUs = systemClock.nowUs() + values['bench.warmupSeconds'] * 1e6;
+    let index = 0;
+    while (index < count) index = await this.#takeTurn(scene, index, count, false);
+    while (systemClock.nowUs() < untilUs) {
+      index = await this.#takeTurn(scene, index, Number.POSITIVE_INFINITY, false);
+    }
+    return index;
   }
 
   async #takeTurn(scene: Scene, first: number, end: number, isMeasured: boolean) {
@@ -163,7 +177,12 @@ export class BenchInitiator {
     const isFill = isRead && isVerified;
     const prepared = await dialogue.ask({ kind: 'prepare', seed, isFill }, 'prepared', timeoutMs);
     const cpuUs = cpuTimeUs();
-    for (let index = first; index <= last; index++) this.#transfer(scene.request, isMeasured);
+    const untilUs = systemClock.nowUs() + GROUP_US;
+    let next = first;
+    do {
+      this.#transfer(scene.request, isMeasured);
+      next++;
+    } while (next <= last && (isVerified || systemClock.nowUs() < untilUs));
     const ownCpuUs = cpuTimeUs() - cpuUs;
     const isVerify = !isRead && isVerified;
     const checked = await dialogue.ask({ kind: 'check', seed, isVerify }, 'checked', timeoutMs);
@@ -176,7 +195,7 @@ export class BenchInitiator {
       this.#initiatorCpuUs += ownCpuUs;
       this.#targetCpuUs += checked.cpuUs - prepared.cpuUs;
     }
-    return last + 1;
+    return next;
   }
 
   /** Iterations that run without a word in between: none are, where every one is checked. */

@@ -96,20 +96,29 @@ class TcpxBench {
       await this.#playPingPong(scene);
       return;
     }
-    const warmup = this.#values['bench.warmup'];
+    const first = await this.#warmUp(scene);
     const limitUs = this.#values['bench.seconds'] * 1e6;
-    const end =
-      warmup + (limitUs > 0 ? Number.POSITIVE_INFINITY : this.#values['bench.iterations']);
-    let startUs = systemClock.nowUs();
-    for (let index = 0; index < end; index++) {
-      if (index === warmup) startUs = systemClock.nowUs();
-      await this.#iterate(scene, index, index >= warmup);
+    const end = first + (limitUs > 0 ? Number.POSITIVE_INFINITY : this.#values['bench.iterations']);
+    const startUs = systemClock.nowUs();
+    for (let index = first; index < end; index++) {
+      await this.#iterate(scene, index, true);
       const elapsedUs = systemClock.nowUs() - startUs;
-      if (index < warmup) continue;
       if (limitUs > 0 && elapsedUs >= limitUs) return;
-      const done = limitUs > 0 ? elapsedUs / limitUs : (index - warmup + 1) / (end - warmup);
+      const done = limitUs > 0 ? elapsedUs / limitUs : (index - first + 1) / (end - first);
       onProgress(done, this.#rates.at(-1) ?? 0);
     }
+  }
+
+  // Returns the index of the first iteration to measure.
+  async #warmUp(scene: Scene): Promise<number> {
+    const count = this.#values['bench.warmup'];
+    const untilUs = systemClock.nowUs() + this.#values['bench.warmupSeconds'] * 1e6;
+    let index = 0;
+    while (index < count || systemClock.nowUs() < untilUs) {
+      await this.#iterate(scene, index, false);
+      index++;
+    }
+    return index;
   }
 
   result(config: BenchResult['config']): BenchResult {

@@ -42,7 +42,7 @@ function assertOneLine(stderr: string, pattern: RegExp): void {
   assert.doesNotMatch(stderr, /\n\s+at /);
 }
 
-const FEW = ['--iters', '3', '--warmup', '1'];
+const FEW = ['--iters', '3', '--warmup', '1', '--warmup-seconds', '0'];
 
 describe('bench loopback: results', () => {
   test('bench: the document has every field, with its type', async () => {
@@ -70,6 +70,16 @@ describe('bench loopback: results', () => {
       assert.equal(host.node, process.version);
       assert.ok(host.cores > 0 && host.kernel !== '' && host.congestion !== '');
     }
+  });
+
+  test('bench: warm-up goes on for its time, checked and not counted', async () => {
+    const flags = ['--size', '64KiB', '--iters', '3', '--warmup', '1', '--warmup-seconds', '1'];
+    const startMs = performance.now();
+    const result = await loopback(flags);
+    assert.ok(performance.now() - startMs > 1000);
+    assert.equal(result.iterations, 3);
+    assertGood(result, result.verified.iterations);
+    assert.ok(result.verified.iterations > 4 + 10, String(result.verified.iterations));
   });
 
   test('bench: both kernels’ view of each channel’s connection is in the document', async () => {

@@ -1,7 +1,7 @@
 // `tcpx bench loopback`: the first thing a newcomer runs.
 
 import { TcpxError } from '../../base/errors.js';
-import type { SettingName } from '../../base/settings.js';
+import type { SettingName, SettingValues } from '../../base/settings.js';
 import { formatBytes, formatGBps, plural } from '../../base/units.js';
 import { runLoopback } from '../../bench/loopback.js';
 import type { BenchResult } from '../../results/bench-result.js';
@@ -40,6 +40,7 @@ export const BENCH_SETTINGS: readonly SettingName[] = [
   'bench.iterations',
   'bench.seconds',
   'bench.warmup',
+  'bench.warmupSeconds',
   'bench.verify',
   'bench.deadlineMs',
   'bench.memory',
@@ -87,8 +88,16 @@ export function announce({ config, isJson }: Invocation): void {
       : plural(values['bench.iterations'], 'iteration');
   printText(
     `moving ${formatBytes(values['bench.sizeBytes'])} per iteration (${values['bench.op']}), ` +
-      `${limit}, after ${values['bench.warmup']} for warm-up`,
+      `${limit}, after ${warmUpText(values)}`,
   );
+}
+
+function warmUpText(values: SettingValues): string {
+  const count = values['bench.warmup'];
+  const seconds = values['bench.warmupSeconds'];
+  // A ping-pong is agreed on beforehand: it can only count.
+  if (values['bench.op'] === 'pingpong' || seconds === 0) return `${count} for warm-up`;
+  return `${count} and at least ${seconds} s for warm-up`;
 }
 
 export function showBenchProgress(doneFraction: number, bytesPerSecond: number): void {
