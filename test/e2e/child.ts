@@ -42,12 +42,15 @@ export function runChild(
   });
 }
 
-/** `tcpx …` as a user would start it, without settings from this process' environment. */
+/**
+ * `tcpx …` as a user would start it, without settings from this process' environment; only that a
+ * benchmark is looked at for what it says, and needs no warm-up.
+ */
 export function runTcpx(words: readonly string[], env: Record<string, string> = {}) {
   const inherited = Object.entries(process.env).filter(
     ([name]) => !/^(NIXL_|UCCL_|NCCL_)/.test(name),
   );
   return runChild(process.execPath, ['bin/tcpx.js', ...words], {
-    env: { ...Object.fromEntries(inherited), ...env },
+    env: { ...Object.fromEntries(inherited), NIXL_TCPX_BENCH_WARMUP_SECONDS: '0', ...env },
   });
 }

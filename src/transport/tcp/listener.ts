@@ -38,7 +38,7 @@ export class Listener implements ControlHandler {
     }
     this.address = localAddress(this.#fd);
     this.#set = set;
-    this.#onAccepted = options.onAccepted;
+    this.#onAccepted = (fd) => options.onAccepted(fd);
     set.add(this.#fd, this);
   }
 
