@@ -45,7 +45,7 @@ async function runPerf(rounds: number, groups: readonly string[]): Promise<numbe
     `measured on ${cores[0]?.model ?? '?'}, ${cores.length} cores, Linux ${release()}, ` +
       `Node ${process.version}, ` +
       `UCX ${await ucxVersion()}; ${rounds} interleaved rounds ` +
-      `(channels, latency, blocks: ${SETS_PER_ROUND} sets each), medians (min … max)\n` +
+      `(bulk, channels, latency, blocks: ${SETS_PER_ROUND} sets each), medians (min … max)\n` +
       `around each group: ${formatMachine(states)}\n\n`,
   );
   process.stdout.write(formatTable([['what', 'bar', 'measured', 'verdict', 'detail'], ...table]));

@@ -8,7 +8,7 @@ import { netLabObstacle, openNetLab } from '../../src/testing/net-lab.js';
 import { benchInTurn, checkShape } from './in-turn.js';
 import { networkBench } from './network-bench.js';
 import { ownBench } from './own-bench.js';
-import { atLeast, atLeastInTurn, atMost, atMostInTurn, type PerfRow } from './verdict.js';
+import { atLeast, atLeastInTurn, atMostInTurn, type PerfRow } from './verdict.js';
 
 export interface PerfGroup {
   readonly name: string;
@@ -70,48 +70,32 @@ const bulk: PerfGroup = {
     for (const shape of [writes, reads]) {
       await ownBench([...shape, '--congestion', CONGESTION, ...CHECKED]);
     }
-    for (let round = 0; round < rounds; round++) {
+    for (let set = 0; set < rounds * SETS_PER_ROUND; set++) {
       const write = await ownBulk(writes);
       note('write', write.bytesPerSecond, write.cpuSecondsPerGB);
       const chunked = await iperf(512 * 1024);
       note('iperf3 512 KiB', chunked.bytesPerSecond ?? 0, chunked.cpuSecondsPerGB);
-      const put = await runUcx({ test: 'ucp_put_bw', port: PORT + 1, sizeBytes, iterations: 10 });
-      note('put', put.bytesPerSecond ?? 0);
       const read = await ownBulk(reads);
       note('read', read.bytesPerSecond, read.cpuSecondsPerGB);
       const plain = await iperf(0);
       note('iperf3 default', plain.bytesPerSecond ?? 0, plain.cpuSecondsPerGB);
+      if (set % SETS_PER_ROUND > 0) continue;
+      const put = await runUcx({ test: 'ucp_put_bw', port: PORT + 1, sizeBytes, iterations: 4 });
+      note('put', put.bytesPerSecond ?? 0);
       const get = await runUcx({ test: 'ucp_get', port: PORT + 2, sizeBytes, iterations: 20 });
       note('get', get.bytesPerSecond ?? 0);
     }
     const of = (name: string): number[] => rates[name] ?? [];
-    const best =
-      medianOf(of('iperf3 512 KiB')) >= medianOf(of('iperf3 default'))
-        ? 'iperf3 512 KiB'
-        : 'iperf3 default';
-    const cheapest =
-      medianOf(cpu['iperf3 512 KiB'] ?? []) <= medianOf(cpu['iperf3 default'] ?? [])
-        ? 'iperf3 512 KiB'
-        : 'iperf3 default';
+    const iperfs = [of('iperf3 512 KiB'), of('iperf3 default')];
+    const iperfCpu = [cpu['iperf3 512 KiB'] ?? [], cpu['iperf3 default'] ?? []];
+    const perGB = 'CPU per GB, both ends,';
     return [
-      atLeast(`WRITE 64 MiB, 1 channel, vs ${best}`, of('write'), of(best), 1.0, GBPS),
-      atLeast(`READ 64 MiB, 1 channel, vs ${best}`, of('read'), of(best), 1.0, GBPS),
+      atLeastInTurn('WRITE 64 MiB, 1 channel, vs iperf3', of('write'), iperfs, 1.0, GBPS),
+      atLeastInTurn('READ 64 MiB, 1 channel, vs iperf3', of('read'), iperfs, 1.0, GBPS),
       atLeast('WRITE 64 MiB vs UCX put', of('write'), of('put'), 1.05, GBPS),
       atLeast('READ 64 MiB vs UCX get', of('read'), of('get'), 1.5, GBPS),
-      atMost(
-        `CPU per GB, WRITE, both ends, vs ${cheapest}`,
-        cpu['write'] ?? [],
-        cpu[cheapest] ?? [],
-        1.15,
-        CPU,
-      ),
-      atMost(
-        `CPU per GB, READ, both ends, vs ${cheapest}`,
-        cpu['read'] ?? [],
-        cpu[cheapest] ?? [],
-        1.15,
-        CPU,
-      ),
+      atMostInTurn(`${perGB} WRITE vs iperf3`, cpu['write'] ?? [], iperfCpu, 1.15, CPU),
+      atMostInTurn(`${perGB} READ vs iperf3`, cpu['read'] ?? [], iperfCpu, 1.15, CPU),
     ];
   },
 };

@@ -17,19 +17,26 @@ interface Unit {
 
 type Relation = '≥' | '≤';
 
-/** `theirs`: the figures of one contender, or of several. */
-type Comparison<T> = (
+type ComparisonInTurn = (
   what: string,
   ours: readonly number[],
-  theirs: readonly T[],
+  others: readonly (readonly number[])[],
   bar: number,
   unit: Unit,
 ) => PerfRow;
 
 /** Median ours ÷ median theirs, at least `bar`. */
-export const atLeast = comparison('≥');
-/** Median ours ÷ median theirs, at most `bar`. */
-export const atMost = comparison('≤');
+export function atLeast(
+  what: string,
+  ours: readonly number[],
+  theirs: readonly number[],
+  bar: number,
+  unit: Unit,
+): PerfRow {
+  const detail = `${spread(ours, unit)} against ${spread(theirs, unit)}`;
+  return judge(what, medianOf(ours) / medianOf(theirs), '≥', bar, detail);
+}
+
 /**
  * Of figures that were taken right after each other: the median of their ratios, set by set,
  * because what slows a set slows both. Against several others the worst counts.
@@ -37,14 +44,7 @@ export const atMost = comparison('≤');
 export const atLeastInTurn = comparisonInTurn('≥');
 export const atMostInTurn = comparisonInTurn('≤');
 
-function comparison(relation: Relation): Comparison<number> {
-  return (what, ours, theirs, bar, unit) => {
-    const detail = `${spread(ours, unit)} against ${spread(theirs, unit)}`;
-    return judge(what, medianOf(ours) / medianOf(theirs), relation, bar, detail);
-  };
-}
-
-function comparisonInTurn(relation: Relation): Comparison<readonly number[]> {
+function comparisonInTurn(relation: Relation): ComparisonInTurn {
   return (what, ours, others, bar, unit) => {
     const ratios = others.map((theirs) =>
       ours.map((rate, set) => rate / (theirs[set] ?? Number.NaN)),
