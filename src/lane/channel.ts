@@ -47,6 +47,9 @@ assert(
   'a table is too short to go by zero-copy',
 );
 
+/** In place of the checksum of a payload that has none: less than any, and no small integer. */
+export const NO_CHECKSUM = Number.NEGATIVE_INFINITY;
+
 export interface ChannelOptions {
   readonly port: StreamPort;
   readonly sessionIndex: number;
@@ -153,8 +156,8 @@ export class Channel {
   readonly refusedReason = new Int32Array(FLIGHT_SLOTS);
   readonly refusedSequence = new Int32Array(FLIGHT_SLOTS);
   /** Transfer whose last frame was refused: its notification must not be delivered. */
-  refusedTransferLow = 0;
-  refusedTransferHigh = 0;
+  refusedTransferLow = FLOAT_ZERO;
+  refusedTransferHigh = FLOAT_ZERO;
 
   // Receiving.
   readonly staging: FixedMemory;
@@ -165,9 +168,9 @@ export class Channel {
   frameKind = 0;
   /** Region slot opened for the payload, −1 when none is (draining, or an own read). */
   frameRegion = -1;
-  /** The checksum that the payload shall have, −1 without one, and what it has so far. */
-  frameChecksum = -1;
-  receivedChecksum = 0;
+  /** The checksum that the payload shall have, and what it has so far. */
+  frameChecksum = NO_CHECKSUM;
+  receivedChecksum = FLOAT_ZERO;
   /** Sequence of the frame. */
   frameSequence = 0;
   /** Size of the last head with its table: a guess at the next one’s. */

@@ -52,7 +52,7 @@ import {
   RULE_UNASKED,
   RULE_WINDOW,
 } from '../wire/data-frame-rules.js';
-import { type Channel, FLIGHT_AGAIN, FLIGHT_DRAINED, FLIGHT_MASK } from './channel.js';
+import { type Channel, FLIGHT_AGAIN, FLIGHT_DRAINED, FLIGHT_MASK, NO_CHECKSUM } from './channel.js';
 import { chunkWordOf, giveBackFlight, onChunkConfirmed } from './chunk-confirmed.hot.js';
 import { freeConfirmedSlot } from './held-slots.hot.js';
 import {
@@ -190,7 +190,7 @@ function onWrite(core: LaneCore, channel: Channel, word: number, entries: number
   const room = device === 0 ? SLOT_FREE : slotFor(channel, device);
   if (room === SLOT_NONE_YET) return FRAME_WAITS;
   channel.frameKind = FRAME_WRITE;
-  channel.frameSequence = words[word + WORD_SEQUENCE]!;
+  channel.frameSequence = words[word + WORD_SEQUENCE]! | 0;
   channel.payloadLeft = words[word + WORD_PAYLOAD_BYTES]!;
   const refusal =
     room === SLOT_NEVER ? REFUSE_DEVICE : openSegments(core, channel, word, entries, RIGHT_WRITE);
@@ -214,7 +214,7 @@ function onWrite(core: LaneCore, channel: Channel, word: number, entries: number
 function expectChecksum(channel: Channel, word: number): void {
   const words = channel.staging.uint32;
   const isChecked = (words[word + WORD_KIND]! & FLAG_CHECKSUM) !== 0;
-  channel.frameChecksum = isChecked ? words[word + WORD_OPERATION_BYTES]! : -1;
+  channel.frameChecksum = isChecked ? words[word + WORD_OPERATION_BYTES]! : NO_CHECKSUM;
   channel.receivedChecksum = 0;
 }
 

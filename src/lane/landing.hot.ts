@@ -4,7 +4,7 @@
 import { closeAccess } from '../memory/region-access.hot.js';
 import { COPY_DONE, COPY_PENDING } from '../memory/staging-device.js';
 import { FRAME_WRITE, REFUSE_CHECKSUM, REFUSE_DEVICE } from '../wire/data-frame.js';
-import type { Channel } from './channel.js';
+import { type Channel, NO_CHECKSUM } from './channel.js';
 import {
   LAND_READ,
   LAND_READ_DAMAGED,
@@ -83,7 +83,7 @@ export function onArrived(core: LaneCore, channel: Channel): void {
 // Whether the payload that has just arrived is not what its owner sent.
 function takeDamage(channel: Channel): boolean {
   const expected = channel.frameChecksum;
-  channel.frameChecksum = -1;
+  channel.frameChecksum = NO_CHECKSUM;
   return expected >= 0 && channel.receivedChecksum !== expected;
 }
 
