@@ -178,6 +178,7 @@ async function dialPatiently(options: ConnectOptions, hosts: readonly string[]):
       return await dial(set, {
         address: { host, port: options.port },
         nic: config.values['session.ctrlInterface'],
+        congestion: config.values['socket.congestion'],
         tuning: socketTuning(config),
         timeoutMs: Math.max(1, leftMs),
       });
@@ -198,6 +199,7 @@ function dialChannel(
   return dial(options.set, {
     address: { host: route.host, port: options.port },
     nic: route.nic,
+    congestion: options.config.values['socket.congestion'],
     tuning: socketTuning(options.config),
     timeoutMs,
   });

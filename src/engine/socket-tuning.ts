@@ -6,7 +6,6 @@ import type { SocketTuning } from '../transport/tcp/dial.js';
 export function socketTuning(config: Config): SocketTuning {
   return {
     bufferBytes: config.values['socket.bufferBytes'],
-    congestion: config.values['socket.congestion'],
     userTimeoutMs: config.values['socket.userTimeoutMs'],
     isZeroCopy: config.values['socket.sendBy'] === 'zerocopy',
   };

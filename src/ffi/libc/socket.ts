@@ -95,9 +95,22 @@ export function bindSocket(fd: number, address: SocketAddress): number {
   return resultOrErrno(bindC(fd, scratchAddr, bytes));
 }
 
-/** A listening socket; a taken port is ERR_SYS_ADDRESS_IN_USE. */
-export function listenOn(address: SocketAddress, backlog: number): number {
+/**
+ * A listening socket; a taken port is ERR_SYS_ADDRESS_IN_USE. `prepare` sets what connections
+ * inherit, before the first can come.
+ */
+export function listenOn(
+  address: SocketAddress,
+  backlog: number,
+  prepare: (fd: number) => void = () => undefined,
+): number {
   const fd = openStreamSocket(address.host);
+  try {
+    prepare(fd);
+  } catch (error) {
+    closeFd(fd);
+    throw error;
+  }
   setSocketNumber(fd, SOL_SOCKET, SO_REUSEADDR, 1);
   if (address.host.includes(':')) setSocketNumber(fd, IPPROTO_IPV6, IPV6_V6ONLY, 0);
   let result = bindSocket(fd, address);

@@ -16,16 +16,19 @@ import {
 } from '../../ffi/libc/socket.js';
 import { withCode } from '../../testing/expect-error.js';
 import { ControlSet } from './control-set.js';
-import { dial, nicAddress, tuneSocket } from './dial.js';
+import { dial, type DialOptions, nicAddress, tuneSocket } from './dial.js';
 
-const TUNING = { bufferBytes: 0, congestion: '', userTimeoutMs: 0, isZeroCopy: false };
+const TUNING = { bufferBytes: 0, userTimeoutMs: 0, isZeroCopy: false };
 
-async function dialTo(port: number, change: { nic?: string; timeoutMs?: number } = {}) {
+type Change = Partial<Pick<DialOptions, 'nic' | 'congestion' | 'timeoutMs'>>;
+
+async function dialTo(port: number, change: Change = {}) {
   const set = new ControlSet();
   const pump = setInterval(() => set.poll(), 1);
   try {
     const address = { host: '127.0.0.1', port };
-    return await dial(set, { address, nic: '', tuning: TUNING, timeoutMs: 1000, ...change });
+    const usual = { nic: '', congestion: '', tuning: TUNING, timeoutMs: 1000 };
+    return await dial(set, { address, ...usual, ...change });
   } finally {
     clearInterval(pump);
     set.close();
@@ -55,17 +58,20 @@ test('dial: refused is ERR_PEER_UNREACHABLE, with the errno among its facts', as
   await assert.rejects(dialTo(port), withCode('ERR_PEER_UNREACHABLE', /ECONNREFUSED/));
 });
 
-test('tuning: the options are set, and an unknown algorithm is named', () => {
+test('dial: the congestion control is the one asked for, and an unknown one is named', async () => {
+  const listenFd = listenOn({ host: '127.0.0.1', port: 0 }, 4);
+  const { port } = localAddress(listenFd);
+  const fd = await dialTo(port, { congestion: 'reno' });
+  assert.equal(getSocketText(fd, IPPROTO_TCP, TCP_CONGESTION), 'reno');
+  closeFd(fd);
+  const attempt = dialTo(port, { congestion: 'nonsense' });
+  await assert.rejects(attempt, withCode('ERR_SYS_CALL', /TCP_CONGESTION nonsense: ENOENT/));
+  closeFd(listenFd);
+});
+
+test('tuning: the options are set', () => {
   const fd = openStreamSocket('127.0.0.1');
-  const current = getSocketText(fd, IPPROTO_TCP, TCP_CONGESTION);
-  tuneSocket(fd, {
-    bufferBytes: 65536,
-    congestion: current,
-    userTimeoutMs: 4321,
-    isZeroCopy: false,
-  });
+  tuneSocket(fd, { bufferBytes: 65536, userTimeoutMs: 4321, isZeroCopy: false });
   assert.equal(getSocketNumber(fd, IPPROTO_TCP, TCP_USER_TIMEOUT), 4321);
-  const tune = () => tuneSocket(fd, { ...TUNING, congestion: 'nonsense' });
-  assert.throws(tune, withCode('ERR_SYS_CALL', /TCP_CONGESTION nonsense: ENOENT/));
   closeFd(fd);
 });

@@ -32,7 +32,6 @@ export { closeFd as closeSocket, formatAddress };
 
 export interface SocketTuning {
   readonly bufferBytes: number;
-  readonly congestion: string;
   readonly userTimeoutMs: number;
   readonly isZeroCopy: boolean;
 }
@@ -41,6 +40,8 @@ export interface DialOptions {
   readonly address: SocketAddress;
   /** Interface to leave by; empty lets routing decide. */
   readonly nic: string;
+  /** Empty leaves the kernel's. */
+  readonly congestion: string;
   readonly tuning: SocketTuning;
   readonly timeoutMs: number;
 }
@@ -65,6 +66,7 @@ export function dial(set: ControlSet, options: DialOptions): Promise<number> {
   let started: number;
   try {
     if (options.nic !== '') bindToNic(fd, options.nic, address.host);
+    setCongestion(fd, options.congestion);
     tuneSocket(fd, options.tuning);
     started = connectSocket(fd, address);
   } catch (error) {
@@ -109,7 +111,6 @@ export function tuneSocket(fd: number, tuning: SocketTuning): void {
     setSocketNumber(fd, SOL_SOCKET, SO_RCVBUF, tuning.bufferBytes);
   }
   if (tuning.isZeroCopy) setSocketNumber(fd, SOL_SOCKET, SO_ZEROCOPY, 1);
-  setCongestion(fd, tuning.congestion);
 }
 
 /** Leaves by this interface and no other: the address alone does not prove the link. */

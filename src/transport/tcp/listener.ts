@@ -24,21 +24,15 @@ export interface ListenerOptions {
 export class Listener implements ControlHandler {
   readonly #fd: number;
   readonly #set: ControlSet;
-  readonly #onAccepted: (fd: number) => void;
+  readonly #options: ListenerOptions;
   #resume: NodeJS.Timeout | undefined;
   readonly address: SocketAddress;
 
   constructor(set: ControlSet, options: ListenerOptions) {
-    this.#fd = listenOn(options.address, BACKLOG);
-    try {
-      setCongestion(this.#fd, options.congestion);
-    } catch (error) {
-      closeFd(this.#fd);
-      throw error;
-    }
+    this.#fd = listenOn(options.address, BACKLOG, (fd) => setCongestion(fd, options.congestion));
     this.address = localAddress(this.#fd);
     this.#set = set;
-    this.#onAccepted = (fd) => options.onAccepted(fd);
+    this.#options = options;
     set.add(this.#fd, this);
   }
 
@@ -50,7 +44,7 @@ export class Listener implements ControlHandler {
         this.#pause(WANT_MS);
         return;
       }
-      this.#onAccepted(fd);
+      this.#options.onAccepted(fd);
     }
     this.#pause(TURN_MS);
   }
