@@ -88,7 +88,8 @@ function driver(nics: number): Case {
 function provider(name: string, nics: number, ...words: readonly string[]): Case {
   const common = ['bench', 'loopback', '--provider', 'tcpx', '--plugin', EMULATOR, '--json'];
   const names = Array.from({ length: nics }, (_, index) => `eth${index + 1}`).join(',');
-  const amount = [...AMOUNT, '--size', String(BYTES), '--verify', 'sample', '--nics', names];
+  const amount = [...AMOUNT, '--warmup-seconds', '0', '--size', String(BYTES)];
+  amount.push('--verify', 'sample', '--nics', names);
   return {
     name,
     nics,

@@ -12,8 +12,10 @@ import { ownBench } from './perf/own-bench.js';
 const ROUNDS = 3;
 const BLOCKS = 10_000;
 const BLOCK_BYTES = 16 * 1024;
-const LARGE = ['--size', '64MiB', '--iters', '40', '--warmup', '5', '--verify', 'sample'];
+const LARGE = ['--size', '64MiB', '--iters', '40', '--warmup-seconds', '1', '--verify', 'sample'];
 const MANY = ['--size', String(BLOCKS * BLOCK_BYTES), '--iters', '20', '--verify', 'sample'];
+MANY.push('--warmup-seconds', '1');
+const SMALL = ['--op', 'pingpong', '--size', '4KiB', '--iters', '5000', '--warmup', '5000'];
 
 /** Our own runs, by name. */
 const RUNS = {
@@ -23,8 +25,8 @@ const RUNS = {
   read4: [...LARGE, '--op', 'read', '--channels', '4', '--lanes', '4'],
   oneBlock: [...MANY, '--channels', '4', '--lanes', '4'],
   manyBlocks: [...MANY, '--channels', '4', '--lanes', '4', '--block', '16KiB'],
-  pingPong: ['--op', 'pingpong', '--size', '4KiB', '--iters', '5000', '--progress', 'caller'],
-  pingPongLanes: ['--op', 'pingpong', '--size', '4KiB', '--iters', '5000'],
+  pingPong: [...SMALL, '--progress', 'caller'],
+  pingPongLanes: SMALL,
 } as const;
 /** The two that are judged against NCCL, with the host's congestion control. */
 const HOST_RUNS = { hostWrite1: RUNS.write1, hostWrite4: RUNS.write4 } as const;

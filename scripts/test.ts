@@ -2,7 +2,6 @@
 
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { setDefaultVariables } from '../src/base/config.js';
 import { repositoryRoot } from './repository.js';
 import { compiledTests } from './suite/compiled.js';
 import { runFiles } from './suite/run-files.js';
@@ -33,8 +32,6 @@ async function main(): Promise<number> {
   if (files.length === 0) return fail(`no test matches ${positionals.join(' ')}`);
   const missing = files.filter((path) => !existsSync(path));
   if (missing.length > 0) return fail(`not compiled, run npm run build: ${missing.join(' ')}`);
-  // Tests of benchmarks look at what they say, not at how fast they are.
-  setDefaultVariables({ NIXL_TCPX_BENCH_WARMUP_SECONDS: '0' });
   const result = await runFiles({ files, root, concurrency, fileTimeoutMs });
   const isGood = reportSkips(result.skips, process.env['CI'] === 'true') && !result.hasFailure;
   return isGood ? 0 : 1;

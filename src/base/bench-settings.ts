@@ -68,8 +68,8 @@ export const BENCH_SETTINGS = {
     minimum: 0,
     maximum: 3600,
     flag: 'warmup-seconds',
-    summary: 'Warm-up goes on for at least this long; a ping-pong only counts.',
-    cost: 'Less and the compiler of both ends is measured too: it takes its time, and a core.',
+    summary: 'Warm-up lasts at least this long. A ping-pong’s length is agreed on before it.',
+    cost: 'With less, compilation at both ends is measured too: it takes two to three seconds.',
   },
   'bench.verify': {
     kind: 'choice',

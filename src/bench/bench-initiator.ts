@@ -37,6 +37,8 @@ export interface BenchInitiatorOptions {
   readonly marks: MarkCounter;
   /** Where others take turns with this one. */
   readonly turns: Turns | undefined;
+  /** Warm-up is over: what is counted from here on is of the measured iterations. */
+  onWarm(): Promise<void>;
   onProgress(doneFraction: number, bytesPerSecond: number): void;
 }
 
@@ -51,7 +53,7 @@ interface Scene {
 const SAMPLE_EVERY = 10;
 /** Iterations between two looks at the clock and the progress line, where nothing is checked. */
 const UNCHECKED_GROUP = 100;
-/** They end before that where one of them takes long. */
+/** Such a group ends after this time as well: over a slow link a hundred may take minutes. */
 const GROUP_US = 200_000;
 /** Enough of them that a turn is mostly what it measures, few enough that it is short. */
 const TURN_GROUP = 5;
@@ -66,6 +68,8 @@ export class BenchInitiator {
   #verified = 0;
   #mismatches = 0;
   #mismatchAt = -1;
+  /** In its turns so far: the time of the others is not its own. */
+  #busyUs = 0;
   #receipt: Receipt | undefined;
   #memory: BenchMemory | undefined;
 
@@ -123,6 +127,7 @@ export class BenchInitiator {
   async #iterate(scene: Scene): Promise<void> {
     const { values } = this.#options;
     const first = await this.#warmUp(scene);
+    await this.#options.onWarm();
     const startUs = systemClock.nowUs();
     const limitUs = values['bench.seconds'] * 1e6;
     const end = limitUs > 0 ? Number.POSITIVE_INFINITY : first + values['bench.iterations'];
@@ -139,25 +144,26 @@ export class BenchInitiator {
   async #warmUp(scene: Scene): Promise<number> {
     const { values } = this.#options;
     const count = values['bench.warmup'];
-    const untilUs = systemClock.nowUs() + values['bench.warmupSeconds'] * 1e6;
+    const limitUs = values['bench.warmupSeconds'] * 1e6;
     let index = 0;
-    while (index < count) index = await this.#takeTurn(scene, index, count, false);
-    while (systemClock.nowUs() < untilUs) {
-      index = await this.#takeTurn(scene, index, Number.POSITIVE_INFINITY, false);
+    while (index < count || this.#busyUs < limitUs) {
+      const end = index < count ? count : Number.POSITIVE_INFINITY;
+      index = await this.#takeTurn(scene, index, end, false);
     }
     return index;
   }
 
   async #takeTurn(scene: Scene, first: number, end: number, isMeasured: boolean) {
     const { turns } = this.#options;
-    if (turns === undefined) return await this.#iterateGroup(scene, first, end, isMeasured);
-    const endTurn = await turns.take();
+    const endTurn = await turns?.take();
+    const startUs = systemClock.nowUs();
     try {
       // Wakes what fell asleep while others had theirs.
-      this.#transfer(scene.request, false);
+      if (turns !== undefined) this.#transfer(scene.request, false);
       return await this.#iterateGroup(scene, first, end, isMeasured);
     } finally {
-      endTurn();
+      this.#busyUs += systemClock.nowUs() - startUs;
+      endTurn?.();
     }
   }
 
@@ -168,7 +174,7 @@ export class BenchInitiator {
     const timeoutMs = values['bench.deadlineMs'];
     const isRead = values['bench.op'] === 'read';
     const last = Math.min(end, first + this.#groupSize(first)) - 1;
-    const isVerified = this.#isVerified(last);
+    const isVerified = this.#isVerified(last, isMeasured && last === end - 1);
     const seed = last + 1;
     if (!isRead && isVerified) {
       scene.memory.fill(0, scene.memory.bytes, 0, seed);
@@ -177,12 +183,8 @@ export class BenchInitiator {
     const isFill = isRead && isVerified;
     const prepared = await dialogue.ask({ kind: 'prepare', seed, isFill }, 'prepared', timeoutMs);
     const cpuUs = cpuTimeUs();
-    const untilUs = systemClock.nowUs() + GROUP_US;
-    let next = first;
-    do {
-      this.#transfer(scene.request, isMeasured);
-      next++;
-    } while (next <= last && (isVerified || systemClock.nowUs() < untilUs));
+    const mayStop = !isVerified && this.#options.turns === undefined;
+    const next = this.#transferGroup(scene.request, first, last, isMeasured, mayStop);
     const ownCpuUs = cpuTimeUs() - cpuUs;
     const isVerify = !isRead && isVerified;
     const checked = await dialogue.ask({ kind: 'check', seed, isVerify }, 'checked', timeoutMs);
@@ -195,6 +197,23 @@ export class BenchInitiator {
       this.#initiatorCpuUs += ownCpuUs;
       this.#targetCpuUs += checked.cpuUs - prepared.cpuUs;
     }
+    return next;
+  }
+
+  // Back to back; returns the index after those that were made.
+  #transferGroup(
+    request: Request,
+    first: number,
+    last: number,
+    isMeasured: boolean,
+    mayStop: boolean,
+  ): number {
+    const untilUs = mayStop ? systemClock.nowUs() + GROUP_US : Number.POSITIVE_INFINITY;
+    let next = first;
+    do {
+      this.#transfer(request, isMeasured);
+      next++;
+    } while (next <= last && systemClock.nowUs() < untilUs);
     return next;
   }
 
@@ -222,9 +241,10 @@ export class BenchInitiator {
     this.#receipt = transfers[0]?.receipt();
   }
 
-  #isVerified(index: number): boolean {
+  #isVerified(index: number, isLast: boolean): boolean {
     const mode = this.#options.values['bench.verify'];
-    return mode === 'all' || (mode === 'sample' && index % SAMPLE_EVERY === SAMPLE_EVERY - 1);
+    if (mode !== 'sample') return mode === 'all';
+    return isLast || index % SAMPLE_EVERY === SAMPLE_EVERY - 1;
   }
 
   #countVerified(mismatchAt: number): void {
@@ -261,6 +281,7 @@ export class BenchInitiator {
     const count = values['bench.warmup'] + values['bench.iterations'];
     const { bytes } = scene.memory;
     const question = { kind: 'pong', region: scene.region.descriptor, count, bytes } as const;
+    await this.#options.onWarm();
     await dialogue.ask(question, 'ponging', timeoutMs);
     const halfTrips = playPingPong(end, count, true, timeoutMs);
     if (halfTrips === null) {

@@ -51,6 +51,14 @@ export async function runBench(options: BenchSessionOptions): Promise<BenchResul
     void session.closed.then(() => {
       talk.fail(session.error ?? new TcpxError('ERR_PEER_LOST', `${session.peer}: session ended`));
     });
+    const countBoth = async () => ({
+      channels: {
+        own: session.kernelCounters(),
+        peer: (await talk.ask({ kind: 'count' }, 'counted', COUNT_TIMEOUT_MS)).channels,
+      },
+      host: readKernelCounters(),
+    });
+    let before: Awaited<ReturnType<typeof countBoth>> | undefined;
     initiator = new BenchInitiator({
       engine,
       session,
@@ -58,23 +66,20 @@ export async function runBench(options: BenchSessionOptions): Promise<BenchResul
       values: config.values,
       marks,
       turns: options.turns,
+      onWarm: async () => {
+        before = await countBoth();
+      },
       onProgress: (fraction, rate) => options.onProgress(fraction, rate),
     });
-    const countBoth = async () => ({
-      own: session.kernelCounters(),
-      peer: (await talk.ask({ kind: 'count' }, 'counted', COUNT_TIMEOUT_MS)).channels,
-    });
-    const channelsBefore = await engine.drive(countBoth());
-    const before = readKernelCounters();
     const run = await engine.drive(initiator.run()).catch((error: unknown) => {
       // A post may meet the loss of the session before its transfers do.
       throw session.error ?? error;
     });
-    const grown = kernelDelta(before, readKernelCounters());
-    const channelsAfter = await engine.drive(countBoth());
-    const channels = channelDelta(channelsBefore.own, channelsAfter.own);
-    const peerChannels = channelDelta(channelsBefore.peer, channelsAfter.peer);
-    const kernel = { ...grown, channels, peerChannels };
+    const after = await engine.drive(countBoth());
+    assert(before !== undefined, 'a run says when it is warm');
+    const channels = channelDelta(before.channels.own, after.channels.own);
+    const peerChannels = channelDelta(before.channels.peer, after.channels.peer);
+    const kernel = { ...kernelDelta(before.host, after.host), channels, peerChannels };
     await session.notify(encodeBenchMessage({ kind: 'finish' })).done;
     const laneCpus = config.values['lane.progress'] === 'caller' ? [] : engine.laneStats();
     const zeroCopy = engine.zeroCopyStats();

@@ -85,6 +85,7 @@ for (const options of RUNS) {
         'bench.memory': 'vram',
         'bench.sizeBytes': 5_000_000,
         'bench.iterations': 5,
+        'bench.warmupSeconds': 0,
         ...options,
       },
       environment: {},

@@ -210,7 +210,7 @@ class TcpxBench {
       this.#verified.iterations++;
       if (at >= 0) this.#verified.mismatches++;
     }
-    if (this.#devmem.before < 0) {
+    if (isMeasured && this.#devmem.before < 0) {
       this.#devmem.before = isRead ? ownBefore : (prepared.devmemPackets ?? -1);
     }
     this.#targetThreads = checked.threads ?? 'unseen';

@@ -62,7 +62,7 @@ async function runAgainst(t: TestContext, op: string, tamper: Tamper) {
   const { port, secret } = await openTarget(t, tamper);
   const flags = ['--op', op, '--size', String(SIZE_BYTES), '--iters', String(ITERATIONS)];
   const words = ['bench', 'client', '127.0.0.1', '--port', String(port), '--json', ...flags];
-  const run = await runTcpx([...words, '--warmup', '0', '--warmup-seconds', '0'], {
+  const run = await runTcpx([...words, '--warmup', '0'], {
     NIXL_TCPX_TRUST_SECRET: secret,
   });
   return { ...run, result: JSON.parse(run.stdout) as BenchResult };

@@ -43,8 +43,8 @@ export function runChild(
 }
 
 /**
- * `tcpx …` as a user would start it, without settings from this process' environment; only that a
- * benchmark is looked at for what it says, and needs no warm-up.
+ * `tcpx …` as a user would start it, without settings from this process' environment, except that
+ * benchmarks warm up by their count alone: tests look at what they say, not at how fast they are.
  */
 export function runTcpx(words: readonly string[], env: Record<string, string> = {}) {
   const inherited = Object.entries(process.env).filter(

@@ -69,6 +69,7 @@ describe('bench --send-by', () => {
       return;
     }
     const words = [process.execPath, 'bin/tcpx.js', ...BENCH, '--json', ...ZERO_COPY];
+    words.push('--warmup-seconds', '0');
     const { exitCode, stdout, stderr } = await runChild('setpriv', [...probe, ...words]);
     assert.equal(exitCode, 0, stderr);
     const result = JSON.parse(stdout) as BenchResult;

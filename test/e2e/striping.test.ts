@@ -76,6 +76,7 @@ async function runStriped(t: TestContext, lab: NetLab, sizeMiB: number): Promise
   const server = await startServer(t, lab, right.join(','));
   const before = countersOf(lab.right);
   const run = ['--size', `${sizeMiB}MiB`, '--iters', '2', '--warmup', '1', '--channels', '4'];
+  run.push('--warmup-seconds', '0');
   const client = await runClient(lab, left.join(','), [...run, '--congestion', 'cubic']);
   assert.equal(client.exitCode, 0, client.stderr);
   const after = countersOf(lab.right);

@@ -10,6 +10,7 @@ import { packageRoot } from '../e2e/child.js';
 test('fault: a full disk behind the log, every byte lands all the same', async () => {
   const full = openSync('/dev/full', 'w');
   const words = ['bench', 'loopback', '--size', '8MiB', '--iters', '5', '--json'];
+  words.push('--warmup-seconds', '0');
   const bench = spawn(process.execPath, ['bin/tcpx.js', ...words, '--log-level', 'trace'], {
     cwd: packageRoot,
     stdio: ['ignore', 'pipe', full],

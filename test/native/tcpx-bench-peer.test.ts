@@ -24,6 +24,7 @@ function benchOptions() {
       'bench.provider': 'tcpx',
       'bench.sizeBytes': 1024 * 1024,
       'bench.iterations': 1_000_000,
+      'bench.warmupSeconds': 0,
       'bench.deadlineMs': DEADLINE_MS,
       'plugin.path': emulatorPath,
       'session.nics': 'eth1',

@@ -40,7 +40,7 @@ describe('tcpx bench --provider tcpx', () => {
   test('tcpx bench: write says emulated, verifies, counts device-memory packets', async () => {
     const result = await benchWell(['--nics', 'eth1']);
     assert.equal(result.devmem?.verdict, 'good');
-    assert.ok(result.devmem.packets >= (3 * 4 * 1024 * 1024) / 4096);
+    assert.ok(result.devmem.packets >= (2 * 4 * 1024 * 1024) / 4096);
   });
 
   test('tcpx bench: --ifaces=eth2 alone is device 0 of the plugin', async () => {

@@ -88,16 +88,15 @@ export function announce({ config, isJson }: Invocation): void {
       : plural(values['bench.iterations'], 'iteration');
   printText(
     `moving ${formatBytes(values['bench.sizeBytes'])} per iteration (${values['bench.op']}), ` +
-      `${limit}, after ${warmUpText(values)}`,
+      `${limit}, after a warm-up of ${warmUpText(values)}`,
   );
 }
 
 function warmUpText(values: SettingValues): string {
-  const count = values['bench.warmup'];
+  const count = plural(values['bench.warmup'], 'iteration');
   const seconds = values['bench.warmupSeconds'];
-  // A ping-pong is agreed on beforehand: it can only count.
-  if (values['bench.op'] === 'pingpong' || seconds === 0) return `${count} for warm-up`;
-  return `${count} and at least ${seconds} s for warm-up`;
+  if (values['bench.op'] === 'pingpong' || seconds === 0) return count;
+  return `at least ${count} and ${seconds} s`;
 }
 
 export function showBenchProgress(doneFraction: number, bytesPerSecond: number): void {
