@@ -31,11 +31,11 @@ export interface BenchResult {
   /** Through the plugin: `bound`, `none`, `unseen`, or `differs` with the reason, at each end. */
   readonly threads?: { readonly initiator: string; readonly target: string };
   readonly receipt: unknown;
-  /** What the initiator's kernel counted meanwhile, for the whole host. */
+  /** What the initiator's kernel counted during the measured iterations, for the whole host. */
   readonly kernel?: KernelDelta;
   /** Where the initiator's lanes ran; empty where callers drive. */
   readonly laneCpus: readonly { readonly cpu: number; readonly pinnedTo: readonly number[] }[];
-  /** The initiator's sends by reference, by channel; empty with --send-by copy. */
+  /** The initiator's sends by reference, warm-up included; empty with --send-by copy. */
   readonly zeroCopy: readonly ZeroCopyResult[];
   readonly config: Readonly<Record<string, string | number | boolean>>;
   readonly host: HostFacts;
@@ -51,7 +51,7 @@ export interface KernelDelta {
   readonly peerChannels: readonly ChannelKernel[];
 }
 
-/** What grew during the run, and how the connection stood at its end. */
+/** What grew during the measured iterations, and how the connection stood at its end. */
 export interface ChannelKernel {
   readonly channel: number;
   readonly nic: string;
@@ -71,7 +71,7 @@ export interface ChannelKernel {
 export interface DevmemVerdict {
   /** `failed`: data arrived without device-memory packets, or host receives had some. */
   readonly verdict: 'good' | 'failed' | 'unknown';
-  /** Packets during the run; −1 where they are not counted. */
+  /** Packets during the measured iterations; −1 where they are not counted. */
   readonly packets: number;
   readonly reason: string;
 }
