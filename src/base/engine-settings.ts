@@ -223,8 +223,8 @@ export const ENGINE_SETTINGS = {
     maximum: 100_000,
     flag: 'spin',
     summary:
-      'How long an idle lane looks again, at most, before it sleeps in the kernel. A lane for ' +
-      'which nothing comes in that time looks again for less, down to not at all.',
+      'How long an idle lane, or a thread in wait(), looks again, at most, before it sleeps in ' +
+      'the kernel. One for which nothing comes in that time does so for less, down to not at all.',
     cost: 'Longer burns a core for lower latency; 0 always sleeps.',
   },
   'lane.bindings': {

@@ -134,6 +134,7 @@ export class Engine {
       transfersMax: values['memory.transfersMax'],
       trustName: this.trust.name,
       isCallerDriven: values['lane.progress'] === 'caller',
+      spinUs: values['lane.spinUs'],
       openDevice: (device) => this.#gpus.open(device),
       poll: () => this.poll(),
     });

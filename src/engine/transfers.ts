@@ -2,19 +2,12 @@
 
 import { type Clock, systemClock } from '../base/clock.js';
 import { TcpxError } from '../base/errors.js';
-import {
-  ENGINE_FINISHED,
-  ENGINE_WAITERS,
-  FAIL_CHANNEL,
-  OPERATION_READ,
-  OPERATION_SIGNAL,
-  OPERATION_WRITE,
-} from '../lane/layout.js';
+import { FAIL_CHANNEL, OPERATION_READ, OPERATION_SIGNAL, OPERATION_WRITE } from '../lane/layout.js';
 import { COMMAND_CANCEL } from '../lane/messages.js';
 import type { Arena } from '../memory/arena.js';
 import type { RegionRegistry } from '../memory/region.js';
-import { waitForChange } from '../memory/thread-wait.js';
 import { NOTIFICATION_BYTES_MAX } from '../wire/data-frame.js';
+import { FinishWait } from './finish-wait.js';
 import type { LaneSet } from './lane-set.js';
 import type { TransferPath } from './receipt.js';
 import { isStagedPath, pathOf } from './transfer-path.js';
@@ -40,6 +33,8 @@ export interface TransfersOptions {
   readonly transfersMax: number;
   readonly trustName: string;
   readonly isCallerDriven: boolean;
+  /** How long a thread that blocks looks again, at most, before it sleeps. */
+  readonly spinUs: number;
   /** What transfers are timed by; the system's unless a simulation has its own. */
   readonly clock?: Clock;
   /** Calls after this time; a timer of the event loop unless a simulation has its own. */
@@ -60,7 +55,6 @@ const NO_NOTIFICATION = { notifyBytes: -1, notifyAt: -1 };
 const NO_PLACES: RequestPlaces = { remotesAt: 0, pairsAt: 0, chunksAt: 0 };
 /** Where callers drive, control sockets are looked at once in so many polls. */
 const CONTROL_POLL_MASK = 63;
-const BLOCK_SLICE_MS = 10;
 
 export class Transfers implements TransferHost {
   readonly #options: TransfersOptions;
@@ -68,6 +62,7 @@ export class Transfers implements TransferHost {
   readonly #inFlight: (InFlight | undefined)[] = [];
   readonly #moves: TransferMoves;
   readonly #clock: Clock;
+  readonly #finishWait: FinishWait;
   #awaiting = 0;
   #isClosed = false;
   #isPumping = false;
@@ -80,6 +75,8 @@ export class Transfers implements TransferHost {
     const { shared, offsets } = options.lanes;
     const entries = options.transfersMax + SIGNAL_ENTRIES;
     this.#table = new TransferTable(shared, offsets.transfersAt, entries);
+    const takeEvents = (): number => options.lanes.takeEvents();
+    this.#finishWait = new FinishWait(shared, options.spinUs, takeEvents);
     this.#moves = new TransferMoves(options.lanes, this.#table, this.#inFlight);
   }
 
@@ -312,15 +309,7 @@ export class Transfers implements TransferHost {
 
   block(timeoutMs: number): void {
     if (this.#options.isCallerDriven || this.#isClosed) return;
-    const { int32, addr } = this.#options.lanes.shared;
-    Atomics.add(int32, ENGINE_WAITERS, 1);
-    const seen = Atomics.load(int32, ENGINE_FINISHED);
-    if (this.#options.lanes.takeEvents() === 0) {
-      // In slices: other events than a finished transfer do not wake this word.
-      const sliceMs = Math.min(timeoutMs, BLOCK_SLICE_MS);
-      waitForChange(addr + ENGINE_FINISHED * 4, seen, sliceMs);
-    }
-    Atomics.sub(int32, ENGINE_WAITERS, 1);
+    this.#finishWait.wait(timeoutMs);
   }
 
   nowUs(): number {

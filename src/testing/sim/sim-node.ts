@@ -145,6 +145,7 @@ export class SimNode {
       transfersMax: TRANSFERS_MAX,
       trustName: 'simulated',
       isCallerDriven: false,
+      spinUs: 0,
       clock: this.clock,
       after: (delayMs, act) => this.timers.at(this.clock.nowUs() + delayMs * 1000, act),
       openDevice: () => undefined,
