@@ -28,12 +28,12 @@ const WARM_SECONDS = 3;
 const WARM = ['--warmup-seconds', String(WARM_SECONDS), '--verify', 'none'];
 /** Timed, as long as iperf3: nothing touches the memory between two transfers, as in the peers. */
 const TIMED = ['--seconds', '2', ...WARM];
-/** Of each contender's own time; what compiles goes on while others have their turns. */
-const IN_TURN_WARM_SECONDS = 2;
 /** The same for shapes that take turns: iterations, because the time belongs to all of them. */
 const IN_TURN = {
   'bench.verify': 'none',
-  'bench.warmupSeconds': IN_TURN_WARM_SECONDS,
+  // About two seconds of each one's own time; by count, so that all begin to measure together.
+  'bench.warmup': 180,
+  'bench.warmupSeconds': 0,
   'bench.iterations': 80,
   'socket.congestion': CONGESTION,
 } as const;
@@ -164,7 +164,7 @@ const blocks: PerfGroup = {
   name: 'blocks',
   async run(rounds) {
     const sizeBytes = 10_000 * 16_384;
-    const shape = { ...IN_TURN, 'bench.iterations': 40 };
+    const shape = { ...IN_TURN, 'bench.warmup': 70, 'bench.iterations': 40 };
     const shapes = [
       { ...shape, 'bench.sizeBytes': sizeBytes },
       { ...shape, 'bench.sizeBytes': sizeBytes, 'bench.blockBytes': 16_384 },

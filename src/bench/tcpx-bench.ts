@@ -101,7 +101,7 @@ class TcpxBench {
     const end = first + (limitUs > 0 ? Number.POSITIVE_INFINITY : this.#values['bench.iterations']);
     const startUs = systemClock.nowUs();
     for (let index = first; index < end; index++) {
-      await this.#iterate(scene, index, true);
+      await this.#iterate(scene, index, true, index === end - 1);
       const elapsedUs = systemClock.nowUs() - startUs;
       if (limitUs > 0 && elapsedUs >= limitUs) return;
       const done = limitUs > 0 ? elapsedUs / limitUs : (index - first + 1) / (end - first);
@@ -115,7 +115,7 @@ class TcpxBench {
     const untilUs = systemClock.nowUs() + this.#values['bench.warmupSeconds'] * 1e6;
     let index = 0;
     while (index < count || systemClock.nowUs() < untilUs) {
-      await this.#iterate(scene, index, false);
+      await this.#iterate(scene, index, false, false);
       index++;
     }
     return index;
@@ -189,9 +189,9 @@ class TcpxBench {
   }
 
   // Fill and check lie outside the timed and CPU-counted window.
-  async #iterate(scene: Scene, index: number, isMeasured: boolean): Promise<void> {
+  async #iterate(scene: Scene, index: number, isMeasured: boolean, isLast: boolean): Promise<void> {
     const isRead = this.#values['bench.op'] === 'read';
-    const isVerified = this.#isVerified(index);
+    const isVerified = this.#isVerified(index, isLast);
     const seed = index + 1;
     const { memory } = scene;
     if (!isRead && isVerified) memory.fill(0, memory.bytes, 0, seed);
@@ -259,9 +259,10 @@ class TcpxBench {
     return readDevmemPackets(rails.nics, rails.facts.isEmulated);
   }
 
-  #isVerified(index: number): boolean {
+  #isVerified(index: number, isLast: boolean): boolean {
     const mode = this.#values['bench.verify'];
-    return mode === 'all' || (mode === 'sample' && index % SAMPLE_EVERY === SAMPLE_EVERY - 1);
+    if (mode !== 'sample') return mode === 'all';
+    return isLast || index % SAMPLE_EVERY === SAMPLE_EVERY - 1;
   }
 
   async #transfer(blocks: readonly Block[], isMeasured: boolean): Promise<void> {

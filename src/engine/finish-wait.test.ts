@@ -4,49 +4,68 @@ import { ENGINE_WAITERS } from '../lane/layout.js';
 import { createFixedMemory, destroyFixedMemory } from '../memory/fixed-memory.js';
 import { FinishWait } from './finish-wait.js';
 
-const SPIN_US = 200;
+const NEVER = Number.POSITIVE_INFINITY;
 const shared = createFixedMemory(4096);
 after(() => destroyFixedMemory(shared));
 
-/** Events come with the `at`th look of a wait; with none if that is never reached. */
+/** Every look takes a microsecond; sleeps take none of this clock's time. */
 class Waiting {
-  at = Number.POSITIVE_INFINITY;
-  looks = 0;
-  readonly wait = new FinishWait(shared, SPIN_US, () => (++this.looks >= this.at ? 1 : 0));
+  readonly #wait: FinishWait;
+  #at = NEVER;
+  #looks = 0;
+  #nowUs = 0;
 
-  looksOfOne(at: number, timeoutMs: number): number {
-    this.at = at;
-    this.looks = 0;
-    this.wait.wait(timeoutMs);
+  constructor(spinLimitUs: number) {
+    const clock = { nowUs: () => this.#nowUs };
+    this.#wait = new FinishWait(shared, spinLimitUs, clock, () => this.#look());
+  }
+
+  #look(): number {
+    this.#nowUs++;
+    return ++this.#looks >= this.#at ? 1 : 0;
+  }
+
+  /** How often one wait looks, where something comes with the `at`th look. */
+  looksOf(at: number, timeoutMs: number): number {
+    this.#at = at;
+    this.#looks = 0;
+    this.#wait.wait(timeoutMs);
     assert.equal(shared.int32[ENGINE_WAITERS], 0, 'lanes need wake nobody any more');
-    return this.looks;
+    return this.#looks;
+  }
+
+  /** Nothing comes for a while. */
+  tire(timeoutMs: number): void {
+    for (let count = 0; count < 16; count++) this.looksOf(NEVER, timeoutMs);
   }
 }
 
 test('finish wait: what comes at the first look is taken without a sleep', () => {
-  const waiting = new Waiting();
-  assert.equal(waiting.looksOfOne(1, 1000), 1);
+  assert.equal(new Waiting(200).looksOf(1, 1000), 1);
 });
 
 test('finish wait: where nothing comes in time it soon sleeps without looking again', () => {
-  const waiting = new Waiting();
-  const never = Number.POSITIVE_INFINITY;
-  assert.ok(waiting.looksOfOne(never, 2) > 1);
-  for (let count = 0; count < 8; count++) waiting.looksOfOne(never, 2);
-  assert.equal(waiting.looksOfOne(never, 2), 1, 'the look before the sleep');
+  const waiting = new Waiting(200);
+  assert.equal(waiting.looksOf(NEVER, 1), 201, 'and the look before the sleep');
+  waiting.tire(1);
+  assert.equal(waiting.looksOf(NEVER, 1), 1);
 });
 
-test('finish wait: one that slept and was told at once looks longer the next time', () => {
-  const waiting = new Waiting();
-  for (let count = 0; count < 9; count++) waiting.looksOfOne(Number.POSITIVE_INFINITY, 2);
-  // The look before the sleep finds something: hardly any time has passed.
-  assert.equal(waiting.looksOfOne(1, 2), 1);
-  assert.ok(waiting.looksOfOne(Number.POSITIVE_INFINITY, 2) > 1);
+test('finish wait: a limit above the longest sleep tires as well', () => {
+  const waiting = new Waiting(20_000);
+  assert.equal(waiting.looksOf(NEVER, 50), 10_001, 'not longer at a time than it sleeps');
+  waiting.tire(50);
+  assert.equal(waiting.looksOf(NEVER, 50), 1);
 });
 
-test('finish wait: no longer than it was given', () => {
-  const waiting = new Waiting();
-  const startMs = performance.now();
-  waiting.looksOfOne(Number.POSITIVE_INFINITY, 0.05);
-  assert.ok(performance.now() - startMs < 100);
+test('finish wait: one that went to sleep and was told at once looks again the next time', () => {
+  const waiting = new Waiting(200);
+  waiting.tire(1);
+  assert.equal(waiting.looksOf(1, 1), 1);
+  assert.equal(waiting.looksOf(NEVER, 1), 26);
+});
+
+test('finish wait: a wait that its caller cuts short changes nothing', () => {
+  const waiting = new Waiting(200);
+  for (let count = 0; count < 5; count++) assert.equal(waiting.looksOf(NEVER, 0.1), 101);
 });

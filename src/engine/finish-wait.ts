@@ -2,51 +2,60 @@
 // long as transfers tend to finish within that time, and then sleeps on a word that lanes change:
 // a wake-up takes longer than a small transfer.
 
-import { systemClock } from '../base/clock.js';
+import type { Clock } from '../base/clock.js';
 import { ENGINE_FINISHED, ENGINE_WAITERS } from '../lane/layout.js';
 import { nextSpinUs } from '../lane/spin.js';
 import type { FixedMemory } from '../memory/fixed-memory.js';
 import { waitForChange } from '../memory/thread-wait.js';
 import { yieldCpu } from '../transport/tcp/thread.js';
 
-/** Other events than a finished transfer do not change that word. */
+/** Other events than a finished transfer do not change that word, and the caller has timers. */
 const SLICE_MS = 10;
 
 export class FinishWait {
   readonly #shared: FixedMemory;
   readonly #takeEvents: () => number;
   readonly #spinLimitUs: number;
+  readonly #clock: Clock;
   #spinUs: number;
 
   /** `takeEvents` handles what lanes have told. `spinLimitUs`: at most; see nextSpinUs. */
-  constructor(shared: FixedMemory, spinLimitUs: number, takeEvents: () => number) {
+  constructor(shared: FixedMemory, spinLimitUs: number, clock: Clock, takeEvents: () => number) {
     this.#shared = shared;
     this.#takeEvents = takeEvents;
     this.#spinLimitUs = spinLimitUs;
+    this.#clock = clock;
     this.#spinUs = spinLimitUs;
   }
 
   /** Returns when something has happened, or some of the time is over; the caller looks again. */
   wait(timeoutMs: number): void {
-    const startUs = systemClock.nowUs();
-    const spinUs = Math.min(this.#spinUs, timeoutMs * 1000);
-    while (systemClock.nowUs() - startUs < spinUs) {
+    const startUs = this.#clock.nowUs();
+    const sliceUs = Math.min(timeoutMs, SLICE_MS) * 1000;
+    const spinUs = Math.min(this.#spinUs, sliceUs);
+    while (this.#clock.nowUs() - startUs < spinUs) {
       if (this.#takeEvents() > 0) return;
       // Lanes may be waiting for this core.
       yieldCpu();
     }
-    this.#sleep(timeoutMs);
-    const waitedUs = systemClock.nowUs() - startUs;
+    const isTold = this.#sleep(sliceUs / 1000);
+    // A wait that its caller cut short says nothing.
+    if (!isTold && timeoutMs * 1000 < this.#spinLimitUs) return;
+    const waitedUs = isTold ? this.#clock.nowUs() - startUs : Number.POSITIVE_INFINITY;
     this.#spinUs = nextSpinUs(this.#spinUs, waitedUs, this.#spinLimitUs);
   }
 
-  #sleep(timeoutMs: number): void {
+  // Whether something came.
+  #sleep(sliceMs: number): boolean {
     const { int32, addr } = this.#shared;
     Atomics.add(int32, ENGINE_WAITERS, 1);
-    const seen = Atomics.load(int32, ENGINE_FINISHED);
-    if (this.#takeEvents() === 0) {
-      waitForChange(addr + ENGINE_FINISHED * 4, seen, Math.min(timeoutMs, SLICE_MS));
+    try {
+      const seen = Atomics.load(int32, ENGINE_FINISHED);
+      if (this.#takeEvents() > 0) return true;
+      waitForChange(addr + ENGINE_FINISHED * 4, seen, sliceMs);
+      return Atomics.load(int32, ENGINE_FINISHED) !== seen;
+    } finally {
+      Atomics.sub(int32, ENGINE_WAITERS, 1);
     }
-    Atomics.sub(int32, ENGINE_WAITERS, 1);
   }
 }

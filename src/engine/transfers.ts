@@ -76,7 +76,7 @@ export class Transfers implements TransferHost {
     const entries = options.transfersMax + SIGNAL_ENTRIES;
     this.#table = new TransferTable(shared, offsets.transfersAt, entries);
     const takeEvents = (): number => options.lanes.takeEvents();
-    this.#finishWait = new FinishWait(shared, options.spinUs, takeEvents);
+    this.#finishWait = new FinishWait(shared, options.spinUs, this.#clock, takeEvents);
     this.#moves = new TransferMoves(options.lanes, this.#table, this.#inFlight);
   }
 

@@ -1,5 +1,5 @@
-// How long an idle lane looks again before it sleeps: as long as what it waits for tends to come
-// within that time, and not at all where it does not.
+// How long an idle lane, or a thread that waits for transfers, looks again before it sleeps: as
+// long as what it waits for tends to come within that time, and not at all where it does not.
 
 import type { LaneCore } from './lane-core.js';
 
@@ -7,7 +7,7 @@ import type { LaneCore } from './lane-core.js';
 const SPIN_US_MIN = 25;
 
 /**
- * The next spin after a sleep. `waitedUs`: from when the lane had nothing to do until it woke. A
+ * The next spin after a sleep. `waitedUs`: from when there was nothing to do until it woke. A
  * spin of `limitUs` would have saved a sleep that ended within it, and was wasted on a longer one.
  * A small limit is what it is: waking up alone takes longer, and would be taken for a long wait.
  */

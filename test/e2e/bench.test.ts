@@ -80,7 +80,7 @@ describe('bench loopback: results', () => {
     };
     const without = await timed('0');
     const warm = await timed('2');
-    assert.ok(warm.ms - without.ms > 1000, `${without.ms} and ${warm.ms} ms`);
+    assert.ok(warm.ms > 2000, `${warm.ms} ms`);
     assertGood(without.result, 4);
     assert.equal(warm.result.iterations, 3);
     assert.ok(warm.result.ok && warm.result.verified.iterations > 4);

@@ -33,7 +33,7 @@ async function congestionOfAccepted(congestion: string): Promise<string> {
 
 test('listener: a connection begins with the congestion control asked for', async (t) => {
   const usual = await congestionOfAccepted('');
-  const path = '/proc/sys/net/ipv4/tcp_available_congestion_control';
+  const path = '/proc/sys/net/ipv4/tcp_allowed_congestion_control';
   const other = readFileSync(path, 'utf8')
     .trim()
     .split(' ')
