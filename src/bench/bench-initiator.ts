@@ -12,6 +12,7 @@ import { type BenchBlock, layOutBlocks } from './block-layout.js';
 import { allocateBenchMemory, type BenchMemory } from './bench-memory.js';
 import { createPingPongEnd, type MarkCounter, playPingPong } from './ping-pong.js';
 import type { Turns } from './turns.js';
+import { isChecked, SAMPLE_EVERY } from './verify-choice.js';
 
 export interface BenchRun {
   /** Per iteration: bytes per second, and post → confirmed of each transfer. */
@@ -50,7 +51,6 @@ interface Scene {
   readonly peer: HostFacts;
 }
 
-const SAMPLE_EVERY = 10;
 /** Iterations between two looks at the clock and the progress line, where nothing is checked. */
 const UNCHECKED_GROUP = 100;
 /** Such a group ends after this time as well: over a slow link a hundred may take minutes. */
@@ -174,7 +174,7 @@ export class BenchInitiator {
     const timeoutMs = values['bench.deadlineMs'];
     const isRead = values['bench.op'] === 'read';
     const last = Math.min(end, first + this.#groupSize(first)) - 1;
-    const isVerified = this.#isVerified(last, isMeasured && last === end - 1);
+    const isVerified = isChecked(values['bench.verify'], last, isMeasured && last === end - 1);
     const seed = last + 1;
     if (!isRead && isVerified) {
       scene.memory.fill(0, scene.memory.bytes, 0, seed);
@@ -239,12 +239,6 @@ export class BenchInitiator {
     this.#bytesPerSecond.push((bytes / durationUs) * 1e6);
     for (const transfer of transfers) this.#latencyUs.push(transfer.receipt().durationUs);
     this.#receipt = transfers[0]?.receipt();
-  }
-
-  #isVerified(index: number, isLast: boolean): boolean {
-    const mode = this.#options.values['bench.verify'];
-    if (mode !== 'sample') return mode === 'all';
-    return isLast || index % SAMPLE_EVERY === SAMPLE_EVERY - 1;
   }
 
   #countVerified(mismatchAt: number): void {

@@ -19,8 +19,7 @@ import { readHostFacts } from './host-facts.js';
 import { cpuWithChildrenUs } from './process-cpu.js';
 import { allocateTcpxMemory } from './tcpx-memory.js';
 import { MarkListener, playTcpxPingPong } from './tcpx-ping-pong.js';
-
-const SAMPLE_EVERY = 10;
+import { isChecked } from './verify-choice.js';
 
 export async function runTcpxBench(options: BenchSessionOptions): Promise<BenchResult> {
   const { config, log } = options;
@@ -191,7 +190,7 @@ class TcpxBench {
   // Fill and check lie outside the timed and CPU-counted window.
   async #iterate(scene: Scene, index: number, isMeasured: boolean, isLast: boolean): Promise<void> {
     const isRead = this.#values['bench.op'] === 'read';
-    const isVerified = this.#isVerified(index, isLast);
+    const isVerified = isChecked(this.#values['bench.verify'], index, isLast);
     const seed = index + 1;
     const { memory } = scene;
     if (!isRead && isVerified) memory.fill(0, memory.bytes, 0, seed);
@@ -257,12 +256,6 @@ class TcpxBench {
   #ownPackets(): number {
     const { rails } = this.#provider;
     return readDevmemPackets(rails.nics, rails.facts.isEmulated);
-  }
-
-  #isVerified(index: number, isLast: boolean): boolean {
-    const mode = this.#values['bench.verify'];
-    if (mode !== 'sample') return mode === 'all';
-    return isLast || index % SAMPLE_EVERY === SAMPLE_EVERY - 1;
   }
 
   async #transfer(blocks: readonly Block[], isMeasured: boolean): Promise<void> {
