@@ -72,7 +72,7 @@ export default tseslint.config(
       'src/base/config.ts',
       'test/**/*.ts',
       '**/*.test.ts',
-      'src/testing/**/*.ts',
+      'test/support/**/*.ts',
     ],
     rules: { 'no-restricted-properties': 'off' },
   },

@@ -7,7 +7,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import { medianOf } from '../src/results/statistics.js';
+import { medianOf } from '../src/bench/statistics.js';
 import { openSides, type Side } from './bench-agent/sides.js';
 import { serveTarget } from './bench-agent/target.js';
 import { readCount, readWords } from './words.js';

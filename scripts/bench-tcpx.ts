@@ -13,8 +13,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { loadavg } from 'node:os';
 import { fileURLToPath } from 'node:url';
-import { medianOf } from '../src/results/statistics.js';
-import type { BenchResult } from '../src/results/bench-result.js';
+import { medianOf } from '../src/bench/statistics.js';
+import type { BenchResult } from '../src/bench/bench-result.js';
 import { readCount, readWords, refuse } from './words.js';
 
 const { positionals } = readWords('node dist/scripts/bench-tcpx.js [ROUNDS [PART OF A NAME]]', {
@@ -23,7 +23,7 @@ const { positionals } = readWords('node dist/scripts/bench-tcpx.js [ROUNDS [PART
 const rounds = readCount('rounds', positionals[0] ?? '7');
 const wanted = positionals[1] ?? '';
 
-const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const NATIVE = join(ROOT, 'build/native');
 const EMULATOR = join(NATIVE, 'libnccl-net-tcpx-emulator.so');
 const BYTES = 64 * 1024 * 1024;

@@ -1,7 +1,7 @@
 // `npm run faults -- [--rounds N] [NAME…]`: every real fault N times between network namespaces, as
 // the table of docs/reliability.md. Exits 1 when a promise was broken once. Needs root.
 
-import { netLabObstacle } from '../src/testing/net-lab.js';
+import { netLabObstacle } from '../test/support/net-lab.js';
 import { type Outcome, openFaultLab, runScenario, type Scenario } from '../test/faults/scenario.js';
 import { SCENARIOS } from '../test/faults/scenarios.js';
 import { readCount, readWords, refuse } from './words.js';

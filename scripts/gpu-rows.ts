@@ -5,8 +5,8 @@ import { DeviceMemory } from '../src/ffi/cuda/device-memory.js';
 import { CudaResult } from '../src/ffi/cuda/driver.js';
 import { PinnedMemory } from '../src/ffi/cuda/pinned-memory.js';
 import { GpuEvent } from '../src/ffi/cuda/stream.js';
-import { GpuKernels } from '../src/memory/gpu-kernels.js';
-import { KernelQueue } from '../src/memory/kernel-queue.js';
+import { GpuKernels } from '../src/gpu/gpu-kernels.js';
+import { KernelQueue } from '../src/gpu/kernel-queue.js';
 import { DeviceTimer, type Percentiles, perCallUs } from './gpu-measure.js';
 import { BlockField, ChunkWindow, type WindowShape } from './gpu-scenarios.js';
 

@@ -6,12 +6,12 @@ import type { GpuContext } from '../src/ffi/cuda/context.js';
 import { DeviceMemory } from '../src/ffi/cuda/device-memory.js';
 import type { PreparedLaunch } from '../src/ffi/cuda/module.js';
 import { PinnedMemory } from '../src/ffi/cuda/pinned-memory.js';
-import type { BlockCopy, KernelQueue } from '../src/memory/kernel-queue.js';
-import { fillPattern } from '../src/memory/pattern.js';
-import { NOT_PACKED } from '../src/memory/scatter-entry.js';
-import { checkFragments, isPackable } from '../src/memory/scatter-list.hot.js';
-import { validateScatterList } from '../src/memory/scatter-list.js';
-import { type ListShape, randomList, randomTable } from '../src/testing/scatter-lists.js';
+import type { BlockCopy, KernelQueue } from '../src/gpu/kernel-queue.js';
+import { fillPattern } from '../src/gpu/pattern.js';
+import { NOT_PACKED } from '../src/gpu/scatter-entry.js';
+import { checkFragments, isPackable } from '../src/gpu/scatter-list.hot.js';
+import { validateScatterList } from '../src/gpu/scatter-list.js';
+import { type ListShape, randomList, randomTable } from '../test/support/scatter-lists.js';
 
 export const CHUNK_BYTES = 512 * 1024;
 const PATTERN_SEED = 77;

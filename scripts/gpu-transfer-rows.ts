@@ -3,7 +3,7 @@
 // which is shown. Congestion control is fixed on both, and NCCL has the host's besides: its best
 // counts.
 
-import { type BenchResult } from '../src/results/bench-result.js';
+import { type BenchResult } from '../src/bench/bench-result.js';
 import type { Row } from './gpu-rows.js';
 import { ncclTrials, type NcclFigure, type NcclTrial, runNccl } from './nccl-peer.js';
 import { ownBench } from './perf/own-bench.js';

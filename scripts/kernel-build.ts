@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-export const KERNELS_DIRECTORY = fileURLToPath(new URL('../../kernels/', import.meta.url));
+export const KERNELS_DIRECTORY = fileURLToPath(new URL('../../kernels', import.meta.url));
 
 /** Oldest first. compute_80 began with 7.0; 7.8 is the newest that a CUDA 11.8 driver takes. */
 const ISA_VERSIONS = ['7.0', '7.1', '7.2', '7.3', '7.4', '7.5', '7.6', '7.7', '7.8'] as const;

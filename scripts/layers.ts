@@ -8,24 +8,27 @@ export interface Layer {
 export const LAYERS: Readonly<Record<string, Layer>> = {
   base: { purpose: 'assert, errors, settings, units, log, clock, seeded random', mayImport: [] },
   ffi: { purpose: 'the only home of FFI: libc, cuda, nccl-net', mayImport: ['base'] },
-  memory: {
-    purpose: 'regions, arenas, region table, GPU memory and kernels',
+  os: {
+    purpose: 'sockets, epoll sets, pipes, threads, mapped memory, rings between threads',
     mayImport: ['base', 'ffi'],
   },
-  wire: { purpose: 'frames: encode, decode; pure', mayImport: ['base'] },
-  flow: { purpose: 'chunk plan, windows, scheduling; pure', mayImport: ['base'] },
-  // flow: the plugin host is a process of its own, not a lane, and applies the windows itself.
-  transport: {
-    purpose: 'providers: tcp, tcpx; shared memory for tcp',
-    mayImport: ['base', 'ffi', 'memory', 'flow'],
+  gpu: {
+    purpose: 'kernels, copy queues, staging, scatter lists; the same on host memory',
+    mayImport: ['base', 'ffi'],
   },
-  lane: {
-    purpose: 'the data plane: shared layout, rings, lane loop, worker thread',
-    mayImport: ['base', 'wire', 'flow', 'transport', 'memory'],
+  memory: {
+    purpose: 'regions, their table and their checks; the arena',
+    mayImport: ['base', 'ffi'],
+  },
+  wire: { purpose: 'formats that cross a process: encode, decode; pure', mayImport: ['base'] },
+  flow: { purpose: 'chunk plans, windows, rates, striping; pure', mayImport: ['base'] },
+  provider: {
+    purpose: 'what moves the bytes: tcp (lanes, ports, shared memory) and tcpx (plugin processes)',
+    mayImport: ['base', 'ffi', 'os', 'gpu', 'memory', 'wire', 'flow'],
   },
   engine: {
-    purpose: 'bootstrap, sessions, transfers, lane supervision',
-    mayImport: ['base', 'memory', 'wire', 'flow', 'transport', 'lane'],
+    purpose: 'bootstrap, sessions, transfers, recovery',
+    mayImport: ['base', 'os', 'gpu', 'memory', 'wire', 'flow', 'provider'],
   },
   nixl: {
     purpose: 'agent, backend contract, metadata, notifications',
@@ -36,23 +39,16 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
     mayImport: ['base', 'memory', 'engine'],
   },
   host: { purpose: 'topology, NIC queues, IRQ, CPU, kernel counters', mayImport: ['base', 'ffi'] },
-  results: { purpose: 'versioned result schema, statistics; pure', mayImport: ['base'] },
-  diag: {
-    purpose: 'checks: probe, finding, advice',
-    mayImport: ['base', 'host', 'results', 'nixl'],
-  },
+  diag: { purpose: 'checks: probe, finding, advice', mayImport: ['base', 'host'] },
   bench: {
-    purpose: 'scenarios, load generation, sampling',
-    mayImport: ['base', 'host', 'results', 'nixl', 'engine'],
-  },
-  report: { purpose: 'result file to HTML', mayImport: ['base', 'results'] },
-  web: { purpose: 'browser code of the report', mayImport: ['results'] },
-  testing: {
-    purpose: 'virtual link, fake clock, fixtures; only tests import it',
-    mayImport: ['*'],
+    purpose: 'scenarios, load generation, sampling, results and statistics',
+    mayImport: ['base', 'host', 'engine'],
   },
   cli: { purpose: 'argument table, one file per command, exit codes', mayImport: ['*'] },
 };
 
 /** Folders that nobody but tests and the entry point may import. */
-export const CLOSED_LAYERS: readonly string[] = ['cli', 'testing'];
+export const CLOSED_LAYERS: readonly string[] = ['cli'];
+
+/** Where each folder is a provider of its own: none imports another. */
+export const PROVIDER_FOLDER = 'provider';

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { formatBytes } from '../src/base/units.js';
 
-const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const PACK = join(ROOT, 'build/gpu-host');
 const STAGE = join(ROOT, 'build/gpu-host-stage');
 const PACK_BYTES_MAX = 40 * 1024 * 1024;

@@ -14,7 +14,7 @@ export interface RepositoryFile {
 }
 
 /** Compiled scripts lie in dist/scripts, two folders below the root. */
-export const repositoryRoot = fileURLToPath(new URL('../../', import.meta.url));
+export const repositoryRoot = fileURLToPath(new URL('../..', import.meta.url));
 
 const IGNORED_FOLDERS = new Set(['.git', 'node_modules', 'dist', '.cache', 'build']);
 

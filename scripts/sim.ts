@@ -6,7 +6,7 @@ import { spawn } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { runSeed } from '../src/testing/sim/run-seed.js';
+import { runSeed } from '../test/support/sim/run-seed.js';
 import {
   addFigures,
   replayCommand,
@@ -14,7 +14,7 @@ import {
   seedRange,
   type SeedFailure,
   type SeedsOutcome,
-} from '../src/testing/sim/run-seeds.js';
+} from '../test/support/sim/run-seeds.js';
 import { readCount, readWords } from './words.js';
 
 interface Share {

@@ -7,9 +7,9 @@ import { gpuAbsence } from '../src/ffi/cuda/driver.js';
 
 const TESTS = [
   'src/ffi/cuda/gpu-memory.test.js',
-  'src/memory/kernel-queue.test.js',
-  'src/memory/staging-memory.test.js',
-  'src/memory/gpu-leak.test.js',
+  'src/gpu/kernel-queue.test.js',
+  'src/gpu/staging-memory.test.js',
+  'src/gpu/gpu-leak.test.js',
   'src/engine/gpu-loopback.test.js',
   'src/engine/gpu-failover.test.js',
   'src/bench/bench-vram.test.js',

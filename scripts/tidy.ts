@@ -16,7 +16,7 @@ import {
 } from './repository.js';
 import { checkBannedCalls } from './tidy/banned-calls.js';
 import { checkDocsIndex, checkGenerated, checkLinks } from './tidy/docs.js';
-import { checkLayers } from './tidy/layers.js';
+import { checkLayers, checkLayerTable } from './tidy/layers.js';
 import { checkFileBytes, checkForeignPaths, checkUnfinished } from './tidy/leftovers.js';
 import { checkLineWidth } from './tidy/line-width.js';
 import {
@@ -31,6 +31,7 @@ import { checkSizes, measureSizes } from './tidy/size.js';
 import { checkUnused, measureUnused } from './tidy/unused.js';
 import { formatViolation, type Violation } from './tidy/violation.js';
 
+const RULES = { layers: LAYERS, closedLayers: CLOSED_LAYERS };
 const DECLARED = { settings: SETTING_NAMES, errorCodes: Object.keys(ERROR_CODES) };
 
 const files = readRepository();
@@ -57,7 +58,8 @@ function measure(all: readonly RepositoryFile[]): Ratchet {
 function checkAll(all: readonly RepositoryFile[], ratchet: Ratchet): Violation[] {
   const committed = readCommitted(RATCHET_PATH);
   return [
-    ...checkLayers(all, { layers: LAYERS, closedLayers: CLOSED_LAYERS }),
+    ...checkLayers(all, RULES),
+    ...checkLayerTable(all, RULES),
     ...checkLineWidth(all),
     ...checkSizes(all, ratchet),
     ...checkBannedCalls(all),

@@ -24,7 +24,7 @@ export {
   allocateRegionMemory as allocateMemory,
   type PageKind,
   type RegionMemory,
-} from './memory/region-memory.js';
+} from './os/region-memory.js';
 export { Agent, type BackendChoice, type BackendDescription } from './nixl/agent.js';
 export type { AgentOptions, OwnMetadataOptions } from './nixl/agent-parts.js';
 export {
@@ -64,7 +64,7 @@ export { TcpxProvider, type TcpxProviderOptions } from './engine/tcpx/tcpx-provi
 export type { TcpxReceipt } from './engine/tcpx/tcpx-receipt.js';
 export type { TcpxPeerSession } from './engine/tcpx/tcpx-session.js';
 export type { TcpxTransfer as TcpxProviderTransfer } from './engine/tcpx/tcpx-transfer.js';
-export type { SharedMemory } from './transport/tcpx/shared-region.js';
+export type { SharedMemory } from './provider/tcpx/shared-region.js';
 export type { MemoryHandle, MemoryUse } from './p2p/memory-table.js';
 export type { OperationFacts, OperationState, Receive, Send } from './p2p/operation.js';
 export { type Role, TcpxSession, type TcpxSessionOptions } from './p2p/tcpx-session.js';

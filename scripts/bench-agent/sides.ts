@@ -9,7 +9,7 @@ import { XferDlist } from '../../src/nixl/xfer-dlist.js';
 import { parseConnInfo } from '../../src/engine/conn-info.js';
 import { Engine } from '../../src/engine/engine.js';
 import { parseRegion } from '../../src/engine/region-text.js';
-import { allocateRegionMemory } from '../../src/memory/region-memory.js';
+import { allocateRegionMemory } from '../../src/os/region-memory.js';
 
 export interface Side {
   readonly bytes: number;

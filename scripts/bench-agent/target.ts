@@ -3,7 +3,7 @@
 import { Agent } from '../../src/nixl/agent.js';
 import { describeMemory } from '../../src/nixl/host-memory.js';
 import { MemType } from '../../src/nixl/memory-type.js';
-import { allocateRegionMemory } from '../../src/memory/region-memory.js';
+import { allocateRegionMemory } from '../../src/os/region-memory.js';
 
 const TARGET_BYTES = 10_000 * 16 * 1024;
 

@@ -12,7 +12,7 @@ export function renderLayers(): string {
   const closed = CLOSED_LAYERS.map((name) => `\`src/${name}\``).join(' and ');
   return (
     `${markdownTable(['folder', 'purpose', 'may import'], rows)}\n` +
-    `Nobody but tests imports ${closed}. Providers below \`src/transport\` never import each\n` +
+    `Nobody but tests imports ${closed}. Folders below \`src/provider\` never import each\n` +
     'other. Type imports count like others. The table is kept as data in `scripts/layers.ts`;\n' +
     '`npm run check` enforces it.\n'
   );

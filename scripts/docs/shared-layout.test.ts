@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import * as layout from '../../src/lane/layout.js';
-import * as messages from '../../src/lane/messages.js';
+import * as layout from '../../src/provider/tcp/lane/layout.js';
+import * as messages from '../../src/provider/tcp/lane/messages.js';
 import { REGION_ENTRY_LAYOUT } from '../../src/memory/region-table.js';
 import { COMMANDS } from '../../src/cli/commands.js';
 import { renderCommands } from './commands.js';

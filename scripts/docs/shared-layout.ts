@@ -15,8 +15,8 @@ import {
   REMOTE_SLOT,
   REQUEST_ENTRY_BYTES,
 } from '../../src/flow/request-layout.js';
-import * as layout from '../../src/lane/layout.js';
-import { RECORD_HEADER_BYTES } from '../../src/lane/record-ring.js';
+import * as layout from '../../src/provider/tcp/lane/layout.js';
+import { RECORD_HEADER_BYTES } from '../../src/os/record-ring.js';
 import { REGION_ENTRY_BYTES, REGION_ENTRY_LAYOUT } from '../../src/memory/region-table.js';
 import { GENERATED_NOTE, markdownTable } from './markdown-table.js';
 import { renderRecords } from './shared-records.js';
@@ -28,7 +28,7 @@ interface Word {
   readonly meaning: string;
 }
 
-const SOURCES = 'src/lane, src/memory/region-table.ts and src/flow/request-layout.ts';
+const SOURCES = 'src/provider/tcp/lane, src/memory/region-table.ts and src/flow/request-layout.ts';
 const WORD = 4;
 const FLOAT = 8;
 

@@ -1,6 +1,6 @@
 // The records on the rings, for docs/shared-layout.md.
 
-import * as messages from '../../src/lane/messages.js';
+import * as messages from '../../src/provider/tcp/lane/messages.js';
 import { markdownTable } from './markdown-table.js';
 
 type Row = readonly [name: keyof typeof messages, payload: string, meaning: string];

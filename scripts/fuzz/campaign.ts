@@ -1,7 +1,7 @@
 // Fuzzing for a time: batch after batch, each target in turn, each batch with the next seed. The
 // first failure ends it.
 
-import { type FuzzFailure, type FuzzTarget, runBatch } from '../../src/testing/fuzz-target.js';
+import { type FuzzFailure, type FuzzTarget, runBatch } from '../../test/support/fuzz-target.js';
 
 export interface CampaignOptions {
   readonly targets: readonly FuzzTarget[];

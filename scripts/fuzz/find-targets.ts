@@ -2,7 +2,7 @@
 
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import type { FuzzTarget } from '../../src/testing/fuzz-target.js';
+import type { FuzzTarget } from '../../test/support/fuzz-target.js';
 import { repositoryRoot } from '../repository.js';
 import { sourcePaths } from '../suite/source-paths.js';
 

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { fuzzTarget, runBatch } from '../../src/testing/fuzz-target.js';
+import { fuzzTarget, runBatch } from '../../test/support/fuzz-target.js';
 import { runCampaign } from './campaign.js';
 import { findTargets } from './find-targets.js';
 

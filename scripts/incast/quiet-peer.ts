@@ -2,7 +2,7 @@
 // keeps large ones under way.
 
 import type { Request } from '../../src/engine/session.js';
-import { percentile } from '../../src/results/statistics.js';
+import { percentile } from '../../src/bench/statistics.js';
 import { MIB, openEngine, Target, writeUntil } from './target.js';
 
 const LOUD_BYTES = 64 * MIB;

@@ -4,11 +4,7 @@
 
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
-import {
-  copyMemory,
-  createFixedMemory,
-  destroyFixedMemory,
-} from '../../src/memory/fixed-memory.js';
+import { copyMemory, createFixedMemory, destroyFixedMemory } from '../../src/os/fixed-memory.js';
 
 export interface MachineState {
   /** From the store of one thread to the load of another, one way. */

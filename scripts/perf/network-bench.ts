@@ -2,7 +2,7 @@
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import type { NetLab } from '../../src/testing/net-lab.js';
+import type { NetLab } from '../../test/support/net-lab.js';
 import { ownBench, TCPX } from './own-bench.js';
 
 const SECRET = { NIXL_TCPX_TRUST_SECRET: 'a secret of the laboratory' };

@@ -3,7 +3,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import type { BenchResult } from '../../src/results/bench-result.js';
+import type { BenchResult } from '../../src/bench/bench-result.js';
 
 export const TCPX = fileURLToPath(new URL('../../../bin/tcpx.js', import.meta.url));
 

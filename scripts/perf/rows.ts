@@ -3,8 +3,8 @@
 
 import { runIperf3 } from '../../src/bench/peers/iperf3.js';
 import { runUcx } from '../../src/bench/peers/ucx.js';
-import { medianOf } from '../../src/results/statistics.js';
-import { netLabObstacle, openNetLab } from '../../src/testing/net-lab.js';
+import { medianOf } from '../../src/bench/statistics.js';
+import { netLabObstacle, openNetLab } from '../../test/support/net-lab.js';
 import { benchInTurn, checkShape } from './in-turn.js';
 import { networkBench } from './network-bench.js';
 import { ownBench } from './own-bench.js';

@@ -1,6 +1,6 @@
 // A row of the performance table: what, bar, measured, verdict. Pure.
 
-import { medianOf } from '../../src/results/statistics.js';
+import { medianOf } from '../../src/bench/statistics.js';
 
 export interface PerfRow {
   readonly what: string;

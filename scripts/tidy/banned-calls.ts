@@ -18,12 +18,12 @@ interface Ban {
 const BANS: readonly Ban[] = [
   {
     name: 'Buffer.concat',
-    folders: ['src/lane/'],
+    folders: ['src/provider/tcp/lane/'],
     replacement: 'it copies per chunk: write into a slot, or pass an iov list',
   },
   {
     name: 'setTimeout',
-    folders: ['src/flow/', 'src/wire/', 'src/lane/'],
+    folders: ['src/flow/', 'src/wire/', 'src/provider/tcp/lane/'],
     replacement: 'take the time as an argument, or wait in the lane loop',
   },
   {

@@ -1,7 +1,7 @@
 // The layer matrix: who in src/ may import whom, type imports included, and no cycles.
 // Tests may import anything; the entry points (files directly in src/) may import any layer.
 
-import type { Layer } from '../layers.js';
+import { type Layer, PROVIDER_FOLDER } from '../layers.js';
 import { type ImportUse, importsOf } from './syntax.js';
 import { isTestPath, isTypeScript, type TextFile, type Violation } from './violation.js';
 
@@ -22,23 +22,51 @@ const RULE = 'layer';
 
 export function checkLayers(files: readonly TextFile[], rules: LayerRules): Violation[] {
   const sources = files.filter(isTypeScript);
-  const violations = sources.flatMap(checkFfiLibrary);
-  const product = sources.filter((file) => file.path.startsWith('src/') && !isTestPath(file.path));
-  violations.push(...product.flatMap((file) => checkFolderKnown(file, rules)));
-  const edges: Edge[] = [];
-  for (const file of product) {
-    for (const use of importsOf(file)) {
-      if (use.target === undefined) continue;
-      const message = refusal(file.path, use.target, rules);
-      if (message !== undefined) {
-        // Refused already: it would drag every lawful import opposite to it into a cycle.
-        violations.push(violation(file, use, message));
-        continue;
-      }
-      edges.push({ file, use, from: layerOf(file.path) ?? '', to: layerOf(use.target) ?? '' });
-    }
+  const unknown = productFiles(files).flatMap((file) => checkFolderKnown(file, rules));
+  const violations = [...sources.flatMap(checkFfiLibrary), ...unknown];
+  const lawful: Edge[] = [];
+  for (const edge of edgesOf(files)) {
+    const message = refusal(edge.file.path, edge.use.target ?? '', rules);
+    // Refused already: it would drag every lawful import opposite to it into a cycle.
+    if (message === undefined) lawful.push(edge);
+    else violations.push(violation(edge.file, edge.use, message));
   }
-  return [...violations, ...checkCycles(edges)];
+  return [...violations, ...checkCycles(lawful)];
+}
+
+/** A grant that nobody uses, or a layer that is not there, would let the next import pass unseen. */
+export function checkLayerTable(files: readonly TextFile[], rules: LayerRules): Violation[] {
+  const used = new Set(edgesOf(files).map((edge) => `${edge.from} ${edge.to}`));
+  const folders = new Set(productFiles(files).map((file) => layerOf(file.path)));
+  return Object.entries(rules.layers).flatMap(([from, { mayImport }]) => {
+    if (!folders.has(from)) return [tableViolation(`src/${from} does not exist`)];
+    return mayImport
+      .filter((to) => to !== '*' && !used.has(`${from} ${to}`))
+      .map((to) => tableViolation(`src/${from} imports nothing of src/${to}; take the grant back`));
+  });
+}
+
+function tableViolation(message: string): Violation {
+  return { path: 'scripts/layers.ts', line: 1, rule: RULE, message };
+}
+
+function productFiles(files: readonly TextFile[]): TextFile[] {
+  return files.filter(
+    (file) => isTypeScript(file) && file.path.startsWith('src/') && !isTestPath(file.path),
+  );
+}
+
+function edgesOf(files: readonly TextFile[]): Edge[] {
+  return productFiles(files).flatMap((file) =>
+    importsOf(file)
+      .filter(({ target }) => target !== undefined)
+      .map((use) => ({
+        file,
+        use,
+        from: layerOf(file.path) ?? '',
+        to: layerOf(use.target ?? '') ?? '',
+      })),
+  );
 }
 
 /** `src/flow/window.ts` → `flow`; undefined for entry points and anything outside src/. */
@@ -54,7 +82,7 @@ function refusal(path: string, target: string, rules: LayerRules): string | unde
     return `${target} lies outside src/ and is not packaged; move what is needed into src/`;
   }
   if (/\.(test|bench|fuzz)\.ts$/.test(target)) {
-    return `${target} is a test; move what is shared into src/testing`;
+    return `${target} is a test; move what is shared into test/support`;
   }
   if (from === undefined) return undefined;
   if (to === undefined) return `${target} is an entry point; import the file that it names`;
@@ -72,12 +100,13 @@ function refusalOfProvider(path: string, target: string): string | undefined {
   const own = providerOf(path);
   const other = providerOf(target);
   if (own === undefined || other === undefined || own === other) return undefined;
-  return `provider ${own} may not import provider ${other}; move what is shared to src/transport`;
+  const common = `src/${PROVIDER_FOLDER}`;
+  return `provider ${own} may not import provider ${other}; move what is shared to ${common}`;
 }
 
 function providerOf(path: string): string | undefined {
   const parts = path.split('/');
-  return parts[1] === 'transport' && parts.length > 3 ? parts[2] : undefined;
+  return parts[1] === PROVIDER_FOLDER && parts.length > 3 ? parts[2] : undefined;
 }
 
 function checkFfiLibrary(file: TextFile): Violation[] {

@@ -57,10 +57,10 @@ test('size: methods and arrow functions count, lists of tests and generated file
 
 test('banned: each call is refused in its folders and the replacement is named', () => {
   const cases: readonly (readonly [string, string, RegExp])[] = [
-    ['src/lane/a.ts', 'Buffer.concat([a]);', /slot/],
+    ['src/provider/tcp/lane/a.ts', 'Buffer.concat([a]);', /slot/],
     ['src/flow/a.ts', 'setTimeout(f, 1);', /argument/],
     ['src/wire/a.ts', 'globalThis.setTimeout(f, 1);', /argument/],
-    ['src/lane/a.ts', 'setTimeout(f, 1);', /argument/],
+    ['src/provider/tcp/lane/a.ts', 'setTimeout(f, 1);', /argument/],
     ['src/host/a.ts', 'const x = Math.random();', /seededRandom/],
     ['src/host/a.test.ts', 'const f = Math.random;', /seededRandom/],
     ['src/host/a.ts', "console.log('x');", /base\/log/],

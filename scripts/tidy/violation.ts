@@ -27,9 +27,5 @@ export function isMarkdown(file: TextFile): boolean {
 
 /** Tests, benchmarks and fuzzers, and the folder that serves them. */
 export function isTestPath(path: string): boolean {
-  return (
-    /\.(test|bench|fuzz)\.ts$/.test(path) ||
-    path.startsWith('test/') ||
-    path.startsWith('src/testing/')
-  );
+  return /\.(test|bench|fuzz)\.ts$/.test(path) || path.startsWith('test/');
 }

@@ -5,7 +5,7 @@ import { systemClock } from '../base/clock.js';
 import { TcpxError } from '../base/errors.js';
 import type { SettingValues } from '../base/settings.js';
 import type { Engine, Receipt, Region, Request, Session, Transfer } from '../engine/internal.js';
-import type { HostFacts } from '../results/bench-result.js';
+import type { HostFacts } from './bench-result.js';
 import { type BenchDialogue } from './bench-message.js';
 import { cpuTimeUs } from './bench-target.js';
 import { type BenchBlock, layOutBlocks } from './block-layout.js';

@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { decodesOrRefuses, fuzzTarget } from '../testing/fuzz-target.js';
-import { mutatedText } from '../testing/mutated-bytes.js';
+import { decodesOrRefuses, fuzzTarget } from '../../test/support/fuzz-target.js';
+import { mutatedText } from '../../test/support/mutated-bytes.js';
 import { decodeBenchMessage } from './bench-message.js';
 
 const region = { slot: 0, generation: 1, bytes: 64, key: '0123456789abcdef'.repeat(2) };

@@ -2,7 +2,7 @@
 // JSON, checked on receipt: the peer is trusted to be ours, not to be right.
 
 import { TcpxError } from '../base/errors.js';
-import type { HostFacts } from '../results/bench-result.js';
+import type { HostFacts } from './bench-result.js';
 import type { ChannelCounters, RegionDescriptor } from '../engine/internal.js';
 import type { MemoryKind } from './bench-memory.js';
 

@@ -6,7 +6,7 @@ import { processEnvironment } from '../base/config.js';
 import { readEmulatedStatistics, STATE_FOLDER_VARIABLE } from '../host/emulated-nics.js';
 import { openStatistics } from '../host/nic-statistics.js';
 import { openHost } from '../host/open-host.js';
-import type { DevmemVerdict } from '../results/bench-result.js';
+import type { DevmemVerdict } from './bench-result.js';
 
 const COUNTER = 'rx_devmem_pkts';
 

@@ -2,7 +2,7 @@
 
 import { readFileSync } from 'node:fs';
 import { cpus, hostname, release } from 'node:os';
-import type { HostFacts } from '../results/bench-result.js';
+import type { HostFacts } from './bench-result.js';
 
 export function readHostFacts(congestion: string): HostFacts {
   const processors = cpus();

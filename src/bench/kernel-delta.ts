@@ -4,7 +4,7 @@
 import { parseNetDev, readTcpCounters } from '../host/kernel-counters.js';
 import { openFolderFiles } from '../host/host-files.js';
 import type { ChannelCounters } from '../engine/internal.js';
-import type { ChannelKernel, KernelDelta } from '../results/bench-result.js';
+import type { ChannelKernel, KernelDelta } from './bench-result.js';
 
 /** Counters that grow when something goes wrong on the way. */
 const TCP_COUNTERS = [

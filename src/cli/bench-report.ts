@@ -4,7 +4,7 @@ import { formatCpuList } from '../base/cpu-set.js';
 import { formatBytes, formatUs, plural } from '../base/units.js';
 import type { Receipt } from '../engine/internal.js';
 import type { TcpxReceipt } from '../engine/tcpx/tcpx-receipt.js';
-import type { BenchResult } from '../results/bench-result.js';
+import type { BenchResult } from '../bench/bench-result.js';
 import { formatTable } from './print.js';
 
 export function formatBenchResult(result: BenchResult): string {

@@ -5,9 +5,9 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, test } from 'node:test';
 import type { Diagnosis } from '../diag/doctor.js';
-import { a3HighTree } from '../testing/a3-high-host.js';
-import { runTcpx } from '../testing/run-tcpx.js';
-import { removeTreeFolder, writeTreeFolder } from '../testing/tree-folder.js';
+import { a3HighTree } from '../../test/support/a3-high-host.js';
+import { runTcpx } from '../../test/support/run-tcpx.js';
+import { removeTreeFolder, writeTreeFolder } from '../../test/support/tree-folder.js';
 
 let root = '';
 beforeEach(() => {

@@ -7,9 +7,9 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { A3_HIGH_RX_BINDINGS, A3_HIGH_TX_BINDINGS } from '../host/irq/policy.js';
-import { a3HighTree } from '../testing/a3-high-host.js';
-import { runTcpx } from '../testing/run-tcpx.js';
-import { removeTreeFolder, writeTreeFolder } from '../testing/tree-folder.js';
+import { a3HighTree } from '../../test/support/a3-high-host.js';
+import { runTcpx } from '../../test/support/run-tcpx.js';
+import { removeTreeFolder, writeTreeFolder } from '../../test/support/tree-folder.js';
 
 const TCPX = fileURLToPath(new URL('../../../bin/tcpx.js', import.meta.url));
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { loadConfig } from '../base/config.js';
-import { withCode } from '../testing/expect-error.js';
+import { withCode } from '../../test/support/expect-error.js';
 import { agree, checkAgreement, type Wish, wishOf } from './agreement.js';
 
 const BASE: Wish = { channels: 1, windowChunks: 16, chunkBytes: 524288, explicit: 0 };

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { sleepMs } from '../base/clock.js';
-import { closeEngines, openEngine } from '../testing/engine-pair.js';
+import { closeEngines, openEngine } from '../../test/support/engine-pair.js';
 import type { Notification } from './notification.js';
 
 after(closeEngines);

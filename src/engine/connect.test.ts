@@ -3,9 +3,9 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { sleepMs } from '../base/clock.js';
-import { closeEngines, openEngine } from '../testing/engine-pair.js';
-import { withCode } from '../testing/expect-error.js';
-import { listenRaw } from '../testing/raw-peer.js';
+import { closeEngines, openEngine } from '../../test/support/engine-pair.js';
+import { withCode } from '../../test/support/expect-error.js';
+import { listenRaw } from '../../test/support/raw-peer.js';
 
 after(closeEngines);
 

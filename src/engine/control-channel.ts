@@ -1,8 +1,8 @@
 // Control frames over a control socket: whole messages in order, awaited with a deadline.
 
 import { TcpxError } from '../base/errors.js';
-import type { ControlSet } from '../transport/tcp/control-set.js';
-import { ControlSocket } from '../transport/tcp/control-socket.js';
+import type { ControlSet } from '../os/control-set.js';
+import { ControlSocket } from '../os/control-socket.js';
 import {
   CONTROL_HEAD_BYTES,
   CONTROL_BODY_BYTES_MAX,

@@ -2,11 +2,11 @@
 
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { CuttingProxy } from '../testing/cutting-proxy.js';
-import { closeEngines, KeptLog, openEngine } from '../testing/engine-pair.js';
-import { openRawChannel, openRawSession, rawAttach } from '../testing/raw-handshake.js';
-import { RawPeer } from '../testing/raw-peer.js';
-import { until } from '../testing/until.js';
+import { CuttingProxy } from '../../test/support/cutting-proxy.js';
+import { closeEngines, KeptLog, openEngine } from '../../test/support/engine-pair.js';
+import { openRawChannel, openRawSession, rawAttach } from '../../test/support/raw-handshake.js';
+import { RawPeer } from '../../test/support/raw-peer.js';
+import { until } from '../../test/support/until.js';
 import { CONTROL_INDEX, ControlKind } from '../wire/control-frame.js';
 import type { Session } from './session.js';
 

@@ -5,10 +5,10 @@
 import { TcpxError, toTcpxError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
 import type { Timers } from '../base/timers.js';
-import { END_OF_STREAM } from '../transport/tcp/control-socket.js';
+import { END_OF_STREAM } from '../os/control-socket.js';
 import { ControlKind, controlKindName, type ControlMessage } from '../wire/control-frame.js';
 import { encodeControlLost } from '../wire/fence-signal.js';
-import type { RedialOutcome } from './recovery.js';
+import type { RedialOutcome } from './recovery-host.js';
 import { RetryDelay } from './retry-delay.js';
 
 /** The control connection, as far as a session needs it. */

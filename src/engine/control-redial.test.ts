@@ -7,14 +7,14 @@ import { sleepMs } from '../base/clock.js';
 import { TcpxError } from '../base/errors.js';
 import { silentLog } from '../base/log.js';
 import { Timers } from '../base/timers.js';
-import { closeEngines, openEngine } from '../testing/engine-pair.js';
+import { closeEngines, openEngine } from '../../test/support/engine-pair.js';
 import {
   openRawChannel,
   openRawSession,
   rawAttach,
   type RawSession,
-} from '../testing/raw-handshake.js';
-import { RawPeer } from '../testing/raw-peer.js';
+} from '../../test/support/raw-handshake.js';
+import { RawPeer } from '../../test/support/raw-peer.js';
 import { CONTROL_INDEX, ControlKind } from '../wire/control-frame.js';
 import { ControlKeeper, type SessionControl } from './control-keeper.js';
 

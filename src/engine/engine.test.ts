@@ -5,9 +5,14 @@ import { after, test } from 'node:test';
 import { sleepMs } from '../base/clock.js';
 import { isTcpxError } from '../base/errors.js';
 import type { Region } from '../memory/region.js';
-import { closeEngines, type EnginePair, openPair, type Settings } from '../testing/engine-pair.js';
-import { withCode } from '../testing/expect-error.js';
-import { fillPattern, findMismatch } from '../testing/pattern.js';
+import {
+  closeEngines,
+  type EnginePair,
+  openPair,
+  type Settings,
+} from '../../test/support/engine-pair.js';
+import { withCode } from '../../test/support/expect-error.js';
+import { fillPattern, findMismatch } from '../bench/pattern.js';
 
 after(closeEngines);
 

@@ -8,7 +8,7 @@ import { type Config, loadConfig, processEnvironment } from '../base/config.js';
 import { isTcpxError, TcpxError, toTcpxError } from '../base/errors.js';
 import { createLog, type Log } from '../base/log.js';
 import type { SettingValues } from '../base/settings.js';
-import { COMMAND_OPEN_DEVICE } from '../lane/messages.js';
+import { COMMAND_OPEN_DEVICE } from '../provider/tcp/lane/messages.js';
 import { Timers } from '../base/timers.js';
 import { Arena } from '../memory/arena.js';
 import {
@@ -19,11 +19,11 @@ import {
   type RegionSource,
   type RegionTerms,
 } from '../memory/region.js';
-import { allocateRegionMemory, type PageKind, type RegionMemory } from '../memory/region-memory.js';
-import { loadCrc32 } from '../memory/fixed-memory.js';
+import { allocateRegionMemory, type PageKind, type RegionMemory } from '../os/region-memory.js';
+import { loadCrc32 } from '../os/fixed-memory.js';
 import { regionTableOver } from '../memory/region-table.js';
-import type { GpuProvider } from '../memory/staging-device.js';
-import { ControlSet } from '../transport/tcp/control-set.js';
+import type { GpuProvider } from '../gpu/staging-device.js';
+import { ControlSet } from '../os/control-set.js';
 import { wishOf } from './agreement.js';
 import { type ConnInfo, offeredHosts } from './conn-info.js';
 import { gpuSource, GpuUse } from './gpu-use.js';

@@ -11,8 +11,8 @@ import { test } from 'node:test';
 import { sleepMs } from '../base/clock.js';
 import { gpuAbsence } from '../ffi/cuda/driver.js';
 import { breakSocket } from '../ffi/libc/socket-accident.js';
-import { GpuLoopback, type Hardware } from '../testing/gpu-loopback.js';
-import { openPatternMemory } from '../testing/pattern-memory.js';
+import { GpuLoopback, type Hardware } from '../../test/support/gpu-loopback.js';
+import { openPatternMemory } from '../../test/support/pattern-memory.js';
 import type { Engine } from './engine.js';
 
 const MIB = 1024 * 1024;

@@ -4,11 +4,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { gpuAbsence } from '../ffi/cuda/driver.js';
-import { GpuBuffer } from '../memory/gpu-buffer.js';
-import { GPU_ROUNDS } from '../testing/gpu.js';
-import { GpuLoopback, type Hardware } from '../testing/gpu-loopback.js';
-import { withCode } from '../testing/expect-error.js';
-import { openEngine } from '../testing/engine-pair.js';
+import { GpuBuffer } from '../gpu/gpu-buffer.js';
+import { GPU_ROUNDS } from '../../test/support/gpu.js';
+import { GpuLoopback, type Hardware } from '../../test/support/gpu-loopback.js';
+import { withCode } from '../../test/support/expect-error.js';
+import { openEngine } from '../../test/support/engine-pair.js';
 
 const MIB = 1024 * 1024;
 const KINDS = ['dram', 'vram'] as const;

@@ -5,11 +5,16 @@ import { after, test } from 'node:test';
 import { sleepMs } from '../base/clock.js';
 import { gpuAbsence } from '../ffi/cuda/driver.js';
 import { memoryRange } from '../memory/region.js';
-import { closeEngines, openEngine, openPair, type Settings } from '../testing/engine-pair.js';
-import { withCode } from '../testing/expect-error.js';
-import { registerHost, registerSimulated, simulatedRange } from '../testing/gpu-memory.js';
-import { fillPattern, findMismatch } from '../testing/pattern.js';
-import { SIMULATED_GPU_MODULE, SimulatedGpus } from '../testing/simulated-gpu.js';
+import {
+  closeEngines,
+  openEngine,
+  openPair,
+  type Settings,
+} from '../../test/support/engine-pair.js';
+import { withCode } from '../../test/support/expect-error.js';
+import { registerHost, registerSimulated, simulatedRange } from '../../test/support/gpu-memory.js';
+import { fillPattern, findMismatch } from '../bench/pattern.js';
+import { SIMULATED_GPU_MODULE, SimulatedGpus } from '../../test/support/simulated-gpu.js';
 import type { Engine } from './engine.js';
 
 after(closeEngines);

@@ -2,9 +2,9 @@
 // what is registered, and announced to the lanes before anybody can name memory of it.
 
 import { TcpxError } from '../base/errors.js';
-import { openGpuProvider } from '../memory/gpu-staging.js';
+import { openGpuProvider } from '../gpu/gpu-staging.js';
 import type { DeviceRange } from '../memory/region.js';
-import { type GpuModule, type GpuProvider, GPUS_MAX } from '../memory/staging-device.js';
+import { type GpuModule, type GpuProvider, GPUS_MAX } from '../gpu/staging-device.js';
 
 export class GpuUse {
   /** A provider belongs to one thread; a lane without a thread has its own all the same. */

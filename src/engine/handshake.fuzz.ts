@@ -7,8 +7,8 @@ import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { sleepMs, withinMs } from '../base/clock.js';
 import { ERROR_CODES, isTcpxError } from '../base/errors.js';
-import { openEngine } from '../testing/engine-pair.js';
-import { fuzzTarget } from '../testing/fuzz-target.js';
+import { openEngine } from '../../test/support/engine-pair.js';
+import { fuzzTarget } from '../../test/support/fuzz-target.js';
 import {
   type Heard,
   HOSTILE_SECRET,
@@ -16,10 +16,10 @@ import {
   type Line,
   scriptFrom,
   speak,
-} from '../testing/hostile-scripts.js';
-import { openDescriptors } from '../testing/process-resources.js';
-import { type Challenge, RAW_GENERATION } from '../testing/raw-handshake.js';
-import { listenRaw, RawPeer } from '../testing/raw-peer.js';
+} from '../../test/support/hostile-scripts.js';
+import { openDescriptors } from '../../test/support/process-resources.js';
+import { type Challenge, RAW_GENERATION } from '../../test/support/raw-handshake.js';
+import { listenRaw, RawPeer } from '../../test/support/raw-peer.js';
 import {
   CONTROL_HEAD_BYTES,
   ControlKind,

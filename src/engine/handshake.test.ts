@@ -10,9 +10,9 @@ import {
   openEngine,
   openPair,
   type Settings,
-} from '../testing/engine-pair.js';
-import { withCode } from '../testing/expect-error.js';
-import { listenRaw, RawPeer } from '../testing/raw-peer.js';
+} from '../../test/support/engine-pair.js';
+import { withCode } from '../../test/support/expect-error.js';
+import { listenRaw, RawPeer } from '../../test/support/raw-peer.js';
 import { ControlKind, type ControlMessage, encodeControl } from '../wire/control-frame.js';
 import { attachProof, proofOf } from './trust.js';
 

@@ -6,6 +6,6 @@ export type { Receipt } from './receipt.js';
 export type { Block } from './request.js';
 export type { ChannelCounters, Request, Session } from './session.js';
 export type { Transfer } from './transfer.js';
-export { GpuBuffer } from '../memory/gpu-buffer.js';
+export { GpuBuffer } from '../gpu/gpu-buffer.js';
 export type { DeviceRange } from '../memory/region.js';
 export type { Region, RegionDescriptor, RegionSource } from '../memory/region.js';

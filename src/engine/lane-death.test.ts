@@ -5,11 +5,11 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { sleepMs } from '../base/clock.js';
 import { isTcpxError } from '../base/errors.js';
-import { DEADLY_GPU_MODULE, DEADLY_TEXT } from '../testing/deadly-gpu.js';
-import { readConnection } from '../transport/tcp/connection-counters.js';
-import { closeEngines, openPair } from '../testing/engine-pair.js';
-import { registerHost, registerSimulated } from '../testing/gpu-memory.js';
-import { withCode } from '../testing/expect-error.js';
+import { DEADLY_GPU_MODULE, DEADLY_TEXT } from '../../test/support/deadly-gpu.js';
+import { readConnection } from '../os/connection-counters.js';
+import { closeEngines, openPair } from '../../test/support/engine-pair.js';
+import { registerHost, registerSimulated } from '../../test/support/gpu-memory.js';
+import { withCode } from '../../test/support/expect-error.js';
 import type { Transfer } from './transfer.js';
 
 after(closeEngines);

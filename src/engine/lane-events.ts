@@ -19,9 +19,9 @@ import {
   LOSS_DROPPED,
   LOSS_PROTOCOL,
   LOSS_SYSTEM,
-} from '../lane/messages.js';
-import { NOTIFICATION_EVENT_BYTES } from '../lane/record-ring.js';
-import { systemErrorName } from '../transport/tcp/error-name.js';
+} from '../provider/tcp/lane/messages.js';
+import { NOTIFICATION_EVENT_BYTES } from '../os/record-ring.js';
+import { systemErrorName } from '../os/error-name.js';
 import { FRAME_RULES, frameName } from '../wire/data-frame-rules.js';
 import type { LaneSet } from './lane-set.js';
 import type { Notification } from './notification.js';

@@ -4,8 +4,8 @@
 import { Worker } from 'node:worker_threads';
 import { assert } from '../base/assert.js';
 import { TcpxError } from '../base/errors.js';
-import { LaneCore, laneRings } from '../lane/lane-core.js';
-import type { LaneWorkerData } from '../lane/lane-worker.js';
+import { LaneCore, laneRings } from '../provider/tcp/lane/lane-core.js';
+import type { LaneWorkerData } from '../provider/tcp/lane/lane-worker.js';
 import {
   ENGINE_MAIN_SLEEPS,
   LANE_DRAINED,
@@ -17,24 +17,24 @@ import {
   type SharedOffsets,
   type SharedShape,
   sharedOffsets,
-} from '../lane/layout.js';
-import { InlineLane, type InlineLaneOptions } from '../lane/inline-lane.js';
-import { COMMAND_SUBMIT } from '../lane/messages.js';
-import type { RecordRing } from '../lane/record-ring.js';
+} from '../provider/tcp/lane/layout.js';
+import { InlineLane, type InlineLaneOptions } from '../provider/tcp/lane/inline-lane.js';
+import { COMMAND_SUBMIT } from '../provider/tcp/lane/messages.js';
+import type { RecordRing } from '../os/record-ring.js';
 import {
   peekRecord,
   publishRecords,
   recordKind,
   releaseRecord,
   reserveRecord,
-} from '../lane/record-ring.hot.js';
-import { type FixedMemory, type MemorySource, mappedMemory } from '../memory/fixed-memory.js';
-import type { GpuProvider } from '../memory/staging-device.js';
-import { closeDoorbell, createDoorbell, ringDoorbell } from '../transport/tcp/readiness.js';
-import type { SendBy } from '../transport/stream-port.js';
-import { yieldCpu } from '../transport/tcp/thread.js';
+} from '../os/record-ring.hot.js';
+import { type FixedMemory, type MemorySource, mappedMemory } from '../os/fixed-memory.js';
+import type { GpuProvider } from '../gpu/staging-device.js';
+import { closeDoorbell, createDoorbell, ringDoorbell } from '../os/readiness.js';
+import type { SendBy } from '../provider/tcp/port/stream-port.js';
+import { yieldCpu } from '../os/thread.js';
 import { readZeroCopy, type ZeroCopyStats } from './zero-copy-stats.js';
-import { WakePipe } from '../transport/wake-pipe.js';
+import { WakePipe } from '../os/wake-pipe.js';
 
 /** A few looks take less than the yield; a thread that polls now and then does not reach it. */
 const LOOKS_BEFORE_YIELD = 16;
@@ -177,7 +177,7 @@ export class LaneSet {
       isChecked,
       receiveBytes,
     };
-    const worker = new Worker(new URL('../lane/lane-worker.js', import.meta.url), {
+    const worker = new Worker(new URL('../provider/tcp/lane/lane-worker.js', import.meta.url), {
       workerData,
       ...workerFlags(process.execArgv),
     });

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { sleepMs } from '../base/clock.js';
-import { closeEngines, openPair } from '../testing/engine-pair.js';
+import { closeEngines, openPair } from '../../test/support/engine-pair.js';
 
 after(closeEngines);
 

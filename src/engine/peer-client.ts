@@ -5,10 +5,10 @@ import { networkInterfaces } from 'node:os';
 import { sleepMs, systemClock } from '../base/clock.js';
 import type { Config } from '../base/config.js';
 import { isTcpxError, TcpxError, toTcpxError } from '../base/errors.js';
-import type { ControlSet } from '../transport/tcp/control-set.js';
-import { createShm, isAnswered, type ShmLink, unlinkShm } from '../transport/shm/shm-file.js';
-import { identifySocket } from '../transport/tcp/connection-counters.js';
-import { closeSocket, dial, nicAddress, resolveHost } from '../transport/tcp/dial.js';
+import type { ControlSet } from '../os/control-set.js';
+import { createShm, isAnswered, type ShmLink, unlinkShm } from '../provider/tcp/shm/shm-file.js';
+import { identifySocket } from '../os/connection-counters.js';
+import { closeSocket, dial, nicAddress, resolveHost } from '../os/dial.js';
 import { CONTROL_INDEX } from '../wire/control-frame.js';
 import { ControlChannel } from './control-channel.js';
 import {
@@ -20,7 +20,7 @@ import {
   pathOf,
 } from './handshake.js';
 import { type ChannelRoute, distinctRoutes, type LocalNic, routeChannels } from './nic-map.js';
-import type { RedialOutcome } from './recovery.js';
+import type { RedialOutcome } from './recovery-host.js';
 import type { Session } from './session.js';
 import type { SessionTable } from './session-table.js';
 import { socketTuning } from './socket-tuning.js';

@@ -7,11 +7,11 @@ import type { Config } from '../base/config.js';
 import { TcpxError, toTcpxError } from '../base/errors.js';
 import { LimitedLog } from '../base/limited-log.js';
 import type { Log } from '../base/log.js';
-import { openShm } from '../transport/shm/shm-file.js';
-import { identifySocket } from '../transport/tcp/connection-counters.js';
-import { closeSocket, nicAddress, type SocketAddress, tuneSocket } from '../transport/tcp/dial.js';
-import type { ControlSet } from '../transport/tcp/control-set.js';
-import { Listener } from '../transport/tcp/listener.js';
+import { openShm } from '../provider/tcp/shm/shm-file.js';
+import { identifySocket } from '../os/connection-counters.js';
+import { closeSocket, nicAddress, type SocketAddress, tuneSocket } from '../os/dial.js';
+import type { ControlSet } from '../os/control-set.js';
+import { Listener } from '../os/listener.js';
 import { type Attach, CONTROL_INDEX, ControlKind } from '../wire/control-frame.js';
 import { ControlChannel } from './control-channel.js';
 import {

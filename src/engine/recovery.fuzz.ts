@@ -6,11 +6,16 @@ import fc from 'fast-check';
 import { TcpxError } from '../base/errors.js';
 import { silentLog } from '../base/log.js';
 import { Timers } from '../base/timers.js';
-import { COMMAND_DROP_CHANNEL, COMMAND_SETTLE_CHANNEL, LOSS_SYSTEM } from '../lane/messages.js';
-import { fuzzTarget } from '../testing/fuzz-target.js';
-import { mutatedBytes } from '../testing/mutated-bytes.js';
+import {
+  COMMAND_DROP_CHANNEL,
+  COMMAND_SETTLE_CHANNEL,
+  LOSS_SYSTEM,
+} from '../provider/tcp/lane/messages.js';
+import { fuzzTarget } from '../../test/support/fuzz-target.js';
+import { mutatedBytes } from '../../test/support/mutated-bytes.js';
 import { encodeControlLost, encodeFence } from '../wire/fence-signal.js';
-import { FENCES_UNANSWERED_MAX, Recovery, type RedialOutcome } from './recovery.js';
+import { FENCES_UNANSWERED_MAX, Recovery } from './recovery.js';
+import type { RedialOutcome } from './recovery-host.js';
 
 const CHANNELS = 3;
 const LIMITS = { stallMs: 600, reconnectMs: 5000 };

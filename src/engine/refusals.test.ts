@@ -6,8 +6,8 @@ import { after, test } from 'node:test';
 import { sleepMs } from '../base/clock.js';
 import { type ErrorCode, isTcpxError } from '../base/errors.js';
 import type { RegionDescriptor } from '../memory/region.js';
-import { closeEngines, type EnginePair, openPair } from '../testing/engine-pair.js';
-import { withCode } from '../testing/expect-error.js';
+import { closeEngines, type EnginePair, openPair } from '../../test/support/engine-pair.js';
+import { withCode } from '../../test/support/expect-error.js';
 
 after(closeEngines);
 

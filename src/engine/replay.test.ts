@@ -6,8 +6,8 @@ import { randomBytes } from 'node:crypto';
 import { networkInterfaces } from 'node:os';
 import { after, test } from 'node:test';
 import { sleepMs } from '../base/clock.js';
-import { closeEngines, KeptLog, openEngine } from '../testing/engine-pair.js';
-import { withCode } from '../testing/expect-error.js';
+import { closeEngines, KeptLog, openEngine } from '../../test/support/engine-pair.js';
+import { withCode } from '../../test/support/expect-error.js';
 import {
   openRawChannel,
   openRawSession,
@@ -16,8 +16,8 @@ import {
   rawHello,
   rawPropose,
   transcriptOf,
-} from '../testing/raw-handshake.js';
-import { listenRaw, RawPeer } from '../testing/raw-peer.js';
+} from '../../test/support/raw-handshake.js';
+import { listenRaw, RawPeer } from '../../test/support/raw-peer.js';
 import { ControlKind, encodeControl } from '../wire/control-frame.js';
 import { proofOf } from './trust.js';
 

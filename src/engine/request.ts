@@ -27,9 +27,9 @@ import {
   REQUEST_ENTRY_BYTES,
   requestBytes,
 } from '../flow/request-layout.js';
-import type { FixedMemory } from '../memory/fixed-memory.js';
+import type { FixedMemory } from '../os/fixed-memory.js';
 import type { Region, RegionDescriptor } from '../memory/region.js';
-import { GPUS_MAX } from '../memory/staging-device.js';
+import { GPUS_MAX } from '../gpu/staging-device.js';
 import { TABLE_ENTRIES_MAX } from '../wire/data-frame.js';
 
 /** One block: `bytes` from a place in local memory to a place in the peer's, or back. */

@@ -14,10 +14,10 @@ import {
   setSocketText,
   shutdownSocket,
 } from '../ffi/libc/socket.js';
-import { closeEngines, openEngine, openPair } from '../testing/engine-pair.js';
-import { withCode } from '../testing/expect-error.js';
-import { mappedBytes, openDescriptors } from '../testing/process-resources.js';
-import { listenRaw, RawPeer } from '../testing/raw-peer.js';
+import { closeEngines, openEngine, openPair } from '../../test/support/engine-pair.js';
+import { withCode } from '../../test/support/expect-error.js';
+import { mappedBytes, openDescriptors } from '../../test/support/process-resources.js';
+import { listenRaw, RawPeer } from '../../test/support/raw-peer.js';
 import { ControlKind } from '../wire/control-frame.js';
 import { ControlChannel } from './control-channel.js';
 import { proofOf } from './trust.js';
@@ -134,8 +134,9 @@ test('resources: a server with a nonsense data address costs no descriptor', asy
 });
 
 test('resources: closing with handshakes open does not keep the process', async () => {
+  const pair = new URL('../../test/support/engine-pair.js', import.meta.url).href;
   const script = `
-    import { openEngine } from '${new URL('../testing/engine-pair.js', import.meta.url).href}';
+    import { openEngine } from '${pair}';
     import { connect } from 'node:net';
     const engine = await openEngine({ 'session.handshakeTimeoutMs': 20000 });
     const port = engine.listen({ host: '127.0.0.1', port: 0 });

@@ -4,22 +4,18 @@ import { type Clock, systemClock } from '../base/clock.js';
 import { TcpxError, toTcpxError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
 import type { Timers } from '../base/timers.js';
-import { COMMAND_ADD_CHANNEL, COMMAND_CLOSE_SESSION } from '../lane/messages.js';
-import type { ShmLink } from '../transport/shm/shm-file.js';
-import { abortSocket, type SocketIdentity } from '../transport/tcp/connection-counters.js';
-import { closeSocket } from '../transport/tcp/dial.js';
+import { COMMAND_ADD_CHANNEL, COMMAND_CLOSE_SESSION } from '../provider/tcp/lane/messages.js';
+import type { ShmLink } from '../provider/tcp/shm/shm-file.js';
+import { abortSocket, type SocketIdentity } from '../os/connection-counters.js';
+import { closeSocket } from '../os/dial.js';
 import type { Agreement } from '../wire/control-frame.js';
 import { ControlKind } from '../wire/control-frame.js';
 import { ControlKeeper, type ControlLimits, type SessionControl } from './control-keeper.js';
 import type { DataPath } from './handshake.js';
 import { laneOfChannel } from './lane-placement.js';
 import type { LaneSet } from './lane-set.js';
-import {
-  Recovery,
-  type RecoveryHost,
-  type RecoveryLimits,
-  type RedialOutcome,
-} from './recovery.js';
+import { Recovery, type RecoveryLimits } from './recovery.js';
+import type { RecoveryHost, RedialOutcome } from './recovery-host.js';
 import { Session, type SessionHost } from './session.js';
 
 /** What happens to the transfers of a session when its channels come and go. */

@@ -5,7 +5,7 @@ import {
   type ConnectionCounters,
   readConnection,
   type SocketIdentity,
-} from '../transport/tcp/connection-counters.js';
+} from '../os/connection-counters.js';
 import type { Agreement } from '../wire/control-frame.js';
 import { ControlKind } from '../wire/control-frame.js';
 import type { ControlKeeper, SessionControl } from './control-keeper.js';

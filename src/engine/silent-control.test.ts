@@ -3,9 +3,9 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { sleepMs } from '../base/clock.js';
-import { breakAlone, silenceControl } from '../testing/connection-accident.js';
-import { closeEngines, KeptLog, openEngine } from '../testing/engine-pair.js';
-import { until } from '../testing/until.js';
+import { breakAlone, silenceControl } from '../../test/support/connection-accident.js';
+import { closeEngines, KeptLog, openEngine } from '../../test/support/engine-pair.js';
+import { until } from '../../test/support/until.js';
 import type { Session } from './session.js';
 
 after(closeEngines);

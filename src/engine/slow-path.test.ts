@@ -4,8 +4,8 @@ import assert from 'node:assert/strict';
 import { connect, createServer, type Socket } from 'node:net';
 import { after, test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { closeEngines, openEngine } from '../testing/engine-pair.js';
-import { fillPattern, findMismatch } from '../testing/pattern.js';
+import { closeEngines, openEngine } from '../../test/support/engine-pair.js';
+import { fillPattern, findMismatch } from '../bench/pattern.js';
 
 const PIECE_BYTES = 24 * 1024;
 const PIECE_MS = 10;

@@ -1,7 +1,7 @@
 // Socket options of data connections, from the settings.
 
 import type { Config } from '../base/config.js';
-import type { SocketTuning } from '../transport/tcp/dial.js';
+import type { SocketTuning } from '../os/dial.js';
 
 export function socketTuning(config: Config): SocketTuning {
   return {

@@ -8,8 +8,8 @@ import { loadConfig } from '../base/config.js';
 import { environmentName, SETTING_NAMES, settingOf } from '../base/settings.js';
 import { parseLaneBindings } from '../base/lane-bindings.js';
 import { parseBytes } from '../base/units.js';
-import { decodesOrRefuses, fuzzTarget } from '../testing/fuzz-target.js';
-import { mutatedText } from '../testing/mutated-bytes.js';
+import { decodesOrRefuses, fuzzTarget } from '../../test/support/fuzz-target.js';
+import { mutatedText } from '../../test/support/mutated-bytes.js';
 import { formatConnInfo, parseConnInfo } from './conn-info.js';
 import { formatRegion, parseRegion } from './region-text.js';
 

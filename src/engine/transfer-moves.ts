@@ -1,7 +1,7 @@
 // What becomes of transfers when channels come and go: chunks whose channel is gone go to another,
 // whole transfers to lanes that can move them. The path of a fault, not of a transfer.
 
-import { COMMAND_GIVE_UP, COMMAND_RETRY } from '../lane/messages.js';
+import { COMMAND_GIVE_UP, COMMAND_RETRY } from '../provider/tcp/lane/messages.js';
 import type { Region } from '../memory/region.js';
 import type { LaneSet } from './lane-set.js';
 import type { Session } from './session.js';

@@ -7,9 +7,9 @@ import {
   TRANSFER_STATE,
   TransferState,
   transferWord,
-} from '../lane/layout.js';
-import { createFixedMemory } from '../memory/fixed-memory.js';
-import { withCode } from '../testing/expect-error.js';
+} from '../provider/tcp/lane/layout.js';
+import { createFixedMemory } from '../os/fixed-memory.js';
+import { withCode } from '../../test/support/expect-error.js';
 import { SIGNAL_ENTRIES, TransferTable } from './transfer-table.js';
 
 const ENTRY = {

@@ -35,8 +35,8 @@ import {
   TransferState,
   transferFloat,
   transferWord,
-} from '../lane/layout.js';
-import type { FixedMemory } from '../memory/fixed-memory.js';
+} from '../provider/tcp/lane/layout.js';
+import type { FixedMemory } from '../os/fixed-memory.js';
 import type { StageTimes } from './receipt.js';
 
 export interface TransferEntry {

@@ -12,7 +12,7 @@ import {
   FAIL_PEER_DEVICE,
   FAIL_RIGHTS,
   FAIL_STALE,
-} from '../lane/layout.js';
+} from '../provider/tcp/lane/layout.js';
 import type { ChannelReceipt, Receipt, StageTimes, TransferPath } from './receipt.js';
 
 export type TransferStatus = 'active' | 'done' | 'failed';

@@ -2,8 +2,13 @@
 
 import { type Clock, systemClock } from '../base/clock.js';
 import { TcpxError } from '../base/errors.js';
-import { FAIL_CHANNEL, OPERATION_READ, OPERATION_SIGNAL, OPERATION_WRITE } from '../lane/layout.js';
-import { COMMAND_CANCEL } from '../lane/messages.js';
+import {
+  FAIL_CHANNEL,
+  OPERATION_READ,
+  OPERATION_SIGNAL,
+  OPERATION_WRITE,
+} from '../provider/tcp/lane/layout.js';
+import { COMMAND_CANCEL } from '../provider/tcp/lane/messages.js';
 import type { Arena } from '../memory/arena.js';
 import type { RegionRegistry } from '../memory/region.js';
 import { NOTIFICATION_BYTES_MAX } from '../wire/data-frame.js';

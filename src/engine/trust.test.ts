@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { loadConfig } from '../base/config.js';
 import type { SettingValues } from '../base/settings.js';
-import { withCode } from '../testing/expect-error.js';
+import { withCode } from '../../test/support/expect-error.js';
 import { attachProof, isSameProof, loadTrust, proofOf } from './trust.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'tcpx-trust-'));

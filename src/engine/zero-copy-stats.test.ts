@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { LANE_CONTROL_BYTES, LANE_ZERO_COPY } from '../lane/layout.js';
+import { LANE_CONTROL_BYTES, LANE_ZERO_COPY } from '../provider/tcp/lane/layout.js';
 import { readZeroCopy } from './zero-copy-stats.js';
 
 test('zero-copy stats: lanes are added up by channel, silent channels left out', () => {

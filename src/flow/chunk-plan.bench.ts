@@ -1,6 +1,6 @@
 // Planning a request: what preparing costs, per chunk or per block.
 
-import type { MicroCase, OpenMicroCase } from '../testing/micro-bench.js';
+import type { MicroCase, OpenMicroCase } from '../../test/support/micro-bench.js';
 import { emptyColumns, mergePairs, type PairColumns, planChunks } from './chunk-plan.js';
 
 const CHUNK_BYTES = 512 * 1024;

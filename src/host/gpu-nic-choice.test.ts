@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { a3HighSpec } from '../testing/a3-high-host.js';
-import { openFixture } from '../testing/open-fixture.js';
-import type { HostSpec } from '../testing/host-spec.js';
-import { virtioHost } from '../testing/odd-hosts.js';
+import { a3HighSpec } from '../../test/support/a3-high-host.js';
+import { openFixture } from '../../test/support/open-fixture.js';
+import type { HostSpec } from '../../test/support/host-spec.js';
+import { virtioHost } from '../../test/support/odd-hosts.js';
 import { chooseNics } from './gpu-nic-choice.js';
 import { readHost } from './read-host.js';
 

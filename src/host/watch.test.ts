@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { a3HighSpec } from '../testing/a3-high-host.js';
-import { openFixtureTree } from '../testing/open-fixture.js';
-import { buildHostTree } from '../testing/host-tree.js';
+import { a3HighSpec } from '../../test/support/a3-high-host.js';
+import { openFixtureTree } from '../../test/support/open-fixture.js';
+import { buildHostTree } from '../../test/support/host-tree.js';
 import type { TreeEntry } from './file-tree.js';
 import type { HostFiles } from './host-files.js';
 import { openStatistics } from './nic-statistics.js';

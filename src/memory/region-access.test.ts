@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { withCode } from '../testing/expect-error.js';
-import { createFixedMemory } from './fixed-memory.js';
+import { withCode } from '../../test/support/expect-error.js';
+import { createFixedMemory } from '../os/fixed-memory.js';
 import { type Region, RegionRegistry, type RegionRights } from './region.js';
 import {
   ACCESS_EXPIRED,

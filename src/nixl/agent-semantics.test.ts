@@ -4,9 +4,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isTcpxError, TcpxError } from '../base/errors.js';
-import { fill, openMockAgent, openMockPair, piecesOf, regionOf } from '../testing/mock-agents.js';
-import { mockPlugin } from '../testing/mock-backend.js';
-import { MockNetwork } from '../testing/mock-network.js';
+import {
+  fill,
+  openMockAgent,
+  openMockPair,
+  piecesOf,
+  regionOf,
+} from '../../test/support/mock-agents.js';
+import { mockPlugin } from '../../test/support/mock-backend.js';
+import { MockNetwork } from '../../test/support/mock-network.js';
 import { Agent } from './agent.js';
 import { XferOp } from './memory-type.js';
 import { PluginManager } from './plugin-manager.js';

@@ -7,10 +7,10 @@ import { createServer, request, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { sleepMs } from '../base/clock.js';
-import { EtcdServer, etcdSkipReason } from '../testing/etcd-server.js';
-import { openMockAgent } from '../testing/mock-agents.js';
-import { MockNetwork } from '../testing/mock-network.js';
-import { until } from '../testing/until.js';
+import { EtcdServer, etcdSkipReason } from '../../test/support/etcd-server.js';
+import { openMockAgent } from '../../test/support/mock-agents.js';
+import { MockNetwork } from '../../test/support/mock-network.js';
+import { until } from '../../test/support/until.js';
 import { NixlStatus } from './status.js';
 
 const skip = etcdSkipReason() ?? false;

@@ -4,8 +4,8 @@ import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import { test } from 'node:test';
 import { silentLog } from '../base/log.js';
-import { withCode } from '../testing/expect-error.js';
-import { RawPeer } from '../testing/raw-peer.js';
+import { withCode } from '../../test/support/expect-error.js';
+import { RawPeer } from '../../test/support/raw-peer.js';
 import { EtcdClient } from './etcd-client.js';
 import { MetadataEndpoint } from './metadata-endpoint.js';
 

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { type ErrorCode, isTcpxError } from '../base/errors.js';
-import { mockPlugin } from '../testing/mock-backend.js';
-import { MockNetwork } from '../testing/mock-network.js';
+import { mockPlugin } from '../../test/support/mock-backend.js';
+import { MockNetwork } from '../../test/support/mock-network.js';
 import { Agent } from './agent.js';
 import { PluginManager } from './plugin-manager.js';
 

@@ -5,7 +5,7 @@ import { createServer as createHttpServer, type Server as HttpServer } from 'nod
 import { createServer, type Server, type Socket } from 'node:net';
 import fc from 'fast-check';
 import { isTcpxError } from '../base/errors.js';
-import { decodesOrRefuses, fuzzTarget } from '../testing/fuzz-target.js';
+import { decodesOrRefuses, fuzzTarget } from '../../test/support/fuzz-target.js';
 import { EtcdClient, parseEtcdAnswer } from './etcd-client.js';
 import { TcpStoreClient } from './tcp-store-client.js';
 

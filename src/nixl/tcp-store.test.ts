@@ -5,11 +5,11 @@ import { createServer } from 'node:net';
 import { test } from 'node:test';
 import { sleepMs } from '../base/clock.js';
 import { type ErrorCode, isTcpxError } from '../base/errors.js';
-import { freePort } from '../testing/etcd-server.js';
-import { openMockAgent, piecesOf, regionOf } from '../testing/mock-agents.js';
-import { MockNetwork } from '../testing/mock-network.js';
-import { TcpStoreServer } from '../testing/tcp-store-server.js';
-import { startTorchStore, torchSkipReason } from '../testing/torch-store.js';
+import { freePort } from '../../test/support/etcd-server.js';
+import { openMockAgent, piecesOf, regionOf } from '../../test/support/mock-agents.js';
+import { MockNetwork } from '../../test/support/mock-network.js';
+import { TcpStoreServer } from '../../test/support/tcp-store-server.js';
+import { startTorchStore, torchSkipReason } from '../../test/support/torch-store.js';
 import { NixlStatus } from './status.js';
 import { TcpStoreClient } from './tcp-store-client.js';
 

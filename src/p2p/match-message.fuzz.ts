@@ -1,8 +1,8 @@
 // Messages about posted receives: any bytes are one that comes back as it went, or a wire error.
 
 import assert from 'node:assert/strict';
-import { decodesOrRefuses, fuzzTarget } from '../testing/fuzz-target.js';
-import { mutatedBytes } from '../testing/mutated-bytes.js';
+import { decodesOrRefuses, fuzzTarget } from '../../test/support/fuzz-target.js';
+import { mutatedBytes } from '../../test/support/mutated-bytes.js';
 import {
   decodeMatch,
   encodeLanded,

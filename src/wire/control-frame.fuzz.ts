@@ -1,8 +1,8 @@
 // Control frames: any bytes are a message or a wire error, and a message is its bytes.
 
 import assert from 'node:assert/strict';
-import { decodesOrRefuses, fuzzTarget } from '../testing/fuzz-target.js';
-import { mutatedBytes } from '../testing/mutated-bytes.js';
+import { decodesOrRefuses, fuzzTarget } from '../../test/support/fuzz-target.js';
+import { mutatedBytes } from '../../test/support/mutated-bytes.js';
 import {
   CONTROL_BODY_BYTES_MAX,
   CONTROL_HEAD_BYTES,

@@ -1,6 +1,6 @@
 // Checks on received heads and descriptor tables, and 64-bit fields.
 
-import type { MicroCase, OpenMicroCase } from '../testing/micro-bench.js';
+import type { MicroCase, OpenMicroCase } from '../../test/support/micro-bench.js';
 import {
   DATA_HEAD_BYTES,
   FRAME_WRITE,

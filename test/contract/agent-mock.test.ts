@@ -2,8 +2,8 @@
 
 import { Agent } from '../../src/nixl/agent.js';
 import { PluginManager } from '../../src/nixl/plugin-manager.js';
-import { mockPlugin } from '../../src/testing/mock-backend.js';
-import { MockNetwork } from '../../src/testing/mock-network.js';
+import { mockPlugin } from '../support/mock-backend.js';
+import { MockNetwork } from '../support/mock-network.js';
 import { agentSuite } from './agent.js';
 import { type AgentEnd, region } from './agent-world.js';
 

@@ -1,7 +1,7 @@
 // The agents' suite over TCPX on loopback, with lanes and driven by the caller. Agents live in one
 // process, so one that is "killed" closes; agents killed in mid-transfer are in test/e2e.
 
-import { allocateRegionMemory } from '../../src/memory/region-memory.js';
+import { allocateRegionMemory } from '../../src/os/region-memory.js';
 import { Agent } from '../../src/nixl/agent.js';
 import { PluginManager } from '../../src/nixl/plugin-manager.js';
 import { tcpxPlugin } from '../../src/nixl/tcpx-backend.js';

@@ -2,8 +2,8 @@
 
 import { silentLog } from '../../src/base/log.js';
 import { MemType } from '../../src/nixl/memory-type.js';
-import { MockBackend } from '../../src/testing/mock-backend.js';
-import { MockNetwork } from '../../src/testing/mock-network.js';
+import { MockBackend } from '../support/mock-backend.js';
+import { MockNetwork } from '../support/mock-network.js';
 import { backendContract } from './backend.js';
 import type { ContractMemory, ContractPeer, ContractWorld } from './backend-world.js';
 

@@ -3,10 +3,10 @@
 // simulated; real ones are in test/gpu.
 
 import { silentLog } from '../../src/base/log.js';
-import { allocateRegionMemory } from '../../src/memory/region-memory.js';
+import { allocateRegionMemory } from '../../src/os/region-memory.js';
 import { MemType } from '../../src/nixl/memory-type.js';
 import { TcpxBackend } from '../../src/nixl/tcpx-backend.js';
-import { SIMULATED_GPU_MODULE, toDeviceAddr } from '../../src/testing/simulated-gpu.js';
+import { SIMULATED_GPU_MODULE, toDeviceAddr } from '../support/simulated-gpu.js';
 import { backendContract } from './backend.js';
 import type { ContractMemory, ContractPeer, ContractWorld } from './backend-world.js';
 

@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { checksumHost } from '../../src/memory/checksum.js';
-import { allocateRegionMemory } from '../../src/memory/region-memory.js';
+import { checksumHost } from '../../src/gpu/checksum.js';
+import { allocateRegionMemory } from '../../src/os/region-memory.js';
 import { Agent } from '../../src/nixl/agent.js';
 import { describeMemory } from '../../src/nixl/host-memory.js';
 import { MemType, XferOp } from '../../src/nixl/memory-type.js';

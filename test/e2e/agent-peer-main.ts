@@ -3,8 +3,8 @@
 //                                      then prints `seen TEXT SUM` for each notification
 //   agent-peer-main.js session INFO    a p2p client: receives 1 MiB, sends it back
 
-import { checksumHost } from '../../src/memory/checksum.js';
-import { allocateRegionMemory } from '../../src/memory/region-memory.js';
+import { checksumHost } from '../../src/gpu/checksum.js';
+import { allocateRegionMemory } from '../../src/os/region-memory.js';
 import { Agent } from '../../src/nixl/agent.js';
 import { describeMemory } from '../../src/nixl/host-memory.js';
 import { MemType } from '../../src/nixl/memory-type.js';

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
-import { checksumHost } from '../../src/memory/checksum.js';
+import { checksumHost } from '../../src/gpu/checksum.js';
 import { Agent } from '../../src/nixl/agent.js';
 import type { AgentOptions } from '../../src/nixl/agent-parts.js';
 import { describeMemory } from '../../src/nixl/host-memory.js';

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { MicroFigure } from '../../src/testing/micro-bench.js';
+import type { MicroFigure } from '../support/micro-bench.js';
 import { runChild } from './child.js';
 
 const SCRIPT = 'dist/scripts/bench-micro.js';

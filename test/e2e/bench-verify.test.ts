@@ -11,7 +11,7 @@ import { BenchTarget } from '../../src/bench/bench-target.js';
 import { readHostFacts } from '../../src/bench/host-facts.js';
 import { fillPattern } from '../../src/bench/pattern.js';
 import { Engine } from '../../src/engine/internal.js';
-import type { BenchResult } from '../../src/results/bench-result.js';
+import type { BenchResult } from '../../src/bench/bench-result.js';
 import { runTcpx } from './child.js';
 
 const SIZE_BYTES = 2 * 1024 * 1024;

@@ -5,8 +5,8 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { before, describe, type TestContext, test } from 'node:test';
 import type { Receipt } from '../../src/engine/receipt.js';
-import type { BenchResult } from '../../src/results/bench-result.js';
-import { until } from '../../src/testing/until.js';
+import type { BenchResult } from '../../src/bench/bench-result.js';
+import { until } from '../support/until.js';
 import { runTcpx } from './child.js';
 import { hasEnded, RunningTcpx } from './running-tcpx.js';
 

@@ -17,7 +17,7 @@ export interface ChildOptions {
 }
 
 /** Compiled tests lie in dist/test/e2e, three folders below the root. */
-export const packageRoot = fileURLToPath(new URL('../../../', import.meta.url));
+export const packageRoot = fileURLToPath(new URL('../../..', import.meta.url));
 
 export function runChild(
   program: string,

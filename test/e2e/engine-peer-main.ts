@@ -12,7 +12,7 @@ import { silentLog } from '../../src/base/log.js';
 import type { SettingValues } from '../../src/base/settings.js';
 import { Engine } from '../../src/engine/engine.js';
 import type { RegionDescriptor } from '../../src/memory/region.js';
-import { findMismatch } from '../../src/testing/pattern.js';
+import { findMismatch } from '../../src/bench/pattern.js';
 
 interface Options {
   readonly settings?: Partial<SettingValues>;

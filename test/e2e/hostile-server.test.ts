@@ -14,8 +14,8 @@ import {
   floodFrames,
   sendMalformed,
   SlowLoris,
-} from '../../src/testing/attacks.js';
-import { fillPattern } from '../../src/testing/pattern.js';
+} from '../support/attacks.js';
+import { fillPattern } from '../../src/bench/pattern.js';
 import { HostileTarget, type Resources } from './hostile-target.js';
 
 const BYTES = 1_000_000;

@@ -3,7 +3,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
-import { until } from '../../src/testing/until.js';
+import { until } from '../support/until.js';
 import { packageRoot } from './child.js';
 
 export class RunningTcpx {

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { BenchResult } from '../../src/results/bench-result.js';
+import type { BenchResult } from '../../src/bench/bench-result.js';
 import { runChild, runTcpx } from './child.js';
 
 const ZERO_COPY = ['--send-by', 'zerocopy'];

@@ -6,8 +6,8 @@ import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { type TestContext, test } from 'node:test';
 import type { ChannelReceipt, Receipt } from '../../src/engine/receipt.js';
-import type { BenchResult } from '../../src/results/bench-result.js';
-import { type NetLab, netLabObstacle, openNetLab } from '../../src/testing/net-lab.js';
+import type { BenchResult } from '../../src/bench/bench-result.js';
+import { type NetLab, netLabObstacle, openNetLab } from '../support/net-lab.js';
 import { packageRoot, runChild } from './child.js';
 
 const SECRET = { NIXL_TCPX_TRUST_SECRET: 'a secret for the links' };

@@ -4,9 +4,9 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { sleepMs } from '../../src/base/clock.js';
 import type { SettingValues } from '../../src/base/settings.js';
-import { closeEngines, openEngine } from '../../src/testing/engine-pair.js';
-import { withCode } from '../../src/testing/expect-error.js';
-import { fillPattern, findMismatch } from '../../src/testing/pattern.js';
+import { closeEngines, openEngine } from '../support/engine-pair.js';
+import { withCode } from '../support/expect-error.js';
+import { fillPattern, findMismatch } from '../../src/bench/pattern.js';
 import { EnginePeer } from './engine-peer.js';
 
 const children: EnginePeer[] = [];

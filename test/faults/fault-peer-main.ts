@@ -15,7 +15,7 @@ import { createLog } from '../../src/base/log.js';
 import type { SettingValues } from '../../src/base/settings.js';
 import { Engine } from '../../src/engine/engine.js';
 import type { RegionDescriptor } from '../../src/memory/region.js';
-import { fillPattern, findMismatch } from '../../src/testing/pattern.js';
+import { fillPattern, findMismatch } from '../../src/bench/pattern.js';
 
 export interface FaultPeerOptions {
   readonly settings: Partial<SettingValues>;

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import type { SettingValues } from '../../src/base/settings.js';
 import type { Receipt } from '../../src/engine/receipt.js';
 import type { RegionDescriptor } from '../../src/memory/region.js';
-import type { NetLab } from '../../src/testing/net-lab.js';
+import type { NetLab } from '../support/net-lab.js';
 import type { FaultPeerOptions } from './fault-peer-main.js';
 
 const MAIN = fileURLToPath(new URL('./fault-peer-main.js', import.meta.url));

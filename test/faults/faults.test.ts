@@ -1,7 +1,7 @@
 // Each real fault once, with a smaller transfer than `npm run faults` takes.
 
 import { after, test } from 'node:test';
-import { type NetLab, netLabObstacle } from '../../src/testing/net-lab.js';
+import { type NetLab, netLabObstacle } from '../support/net-lab.js';
 import { openFaultLab, runScenario } from './scenario.js';
 import { SCENARIOS } from './scenarios.js';
 

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type NetLab, openNetLab } from '../../src/testing/net-lab.js';
+import { type NetLab, openNetLab } from '../support/net-lab.js';
 import { type Fact, FaultRun } from './fault-run.js';
 
 export interface Outcome {

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { NetLab } from '../../src/testing/net-lab.js';
+import type { NetLab } from '../support/net-lab.js';
 import { CONTROL_SCENARIOS } from './control-scenarios.js';
 import { FAULT_PORT, type Fact, type FaultPeer, type FaultRun } from './fault-run.js';
 import {

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { gpuAbsence } from '../../src/ffi/cuda/driver.js';
-import type { BenchResult } from '../../src/results/bench-result.js';
+import type { BenchResult } from '../../src/bench/bench-result.js';
 import { runTcpx } from '../e2e/child.js';
 import { emulatorPath, emulatorVariables, requireNative } from './plugin-environment.js';
 

@@ -10,7 +10,7 @@ import type { SettingValues } from '../../src/base/settings.js';
 import { TcpxProvider } from '../../src/engine/tcpx/tcpx-provider.js';
 import type { TcpxPeerSession } from '../../src/engine/tcpx/tcpx-session.js';
 import type { Region } from '../../src/memory/region.js';
-import type { HostOptions } from '../../src/transport/tcpx/host-message.js';
+import type { HostOptions } from '../../src/provider/tcpx/host-message.js';
 import {
   emulatorPath,
   emulatorVariables,

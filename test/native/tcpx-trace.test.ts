@@ -5,9 +5,13 @@ import assert from 'node:assert/strict';
 import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
-import { until } from '../../src/testing/until.js';
-import { diffTraces, parseTrace, type TraceLine } from '../../src/transport/tcpx/trace-file.js';
-import { summarizeTrace } from '../../src/transport/tcpx/trace-summary.js';
+import { until } from '../support/until.js';
+import {
+  diffTraces,
+  parseTrace,
+  type TraceLine,
+} from '../../src/provider/tcpx/trace/trace-file.js';
+import { summarizeTrace } from '../../src/provider/tcpx/trace/trace-summary.js';
 import {
   closeProviders,
   makeMemory,

@@ -8,8 +8,8 @@ import { openCudaDriver } from '../../src/ffi/cuda/driver.js';
 import { MemoryPool } from '../../src/ffi/cuda/memory-pool.js';
 import { createSharedMemory } from '../../src/ffi/cuda/shared-memory.js';
 import { GpuEvent } from '../../src/ffi/cuda/stream.js';
-import { GpuKernels } from '../../src/memory/gpu-kernels.js';
-import { KernelQueue } from '../../src/memory/kernel-queue.js';
+import { GpuKernels } from '../../src/gpu/gpu-kernels.js';
+import { KernelQueue } from '../../src/gpu/kernel-queue.js';
 
 export type VramWay = 'ipc' | 'vmm' | 'pool' | 'staged';
 

@@ -3,9 +3,9 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { MUTATIONS } from '../../src/testing/sim/mutations.js';
-import { runSeed } from '../../src/testing/sim/run-seed.js';
-import type { SimPlan } from '../../src/testing/sim/sim-plan.js';
+import { MUTATIONS } from '../support/sim/mutations.js';
+import { runSeed } from '../support/sim/run-seed.js';
+import type { SimPlan } from '../support/sim/sim-plan.js';
 
 const SEEDS_MAX = 400;
 

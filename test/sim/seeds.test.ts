@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { RunFigures } from '../../src/testing/sim/run-seed.js';
+import type { RunFigures } from '../support/sim/run-seed.js';
 import { runChild } from '../e2e/child.js';
 
 const SEEDS = 1000;

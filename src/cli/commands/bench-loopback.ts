@@ -4,7 +4,7 @@ import { TcpxError } from '../../base/errors.js';
 import type { SettingName, SettingValues } from '../../base/settings.js';
 import { formatBytes, formatGBps, plural } from '../../base/units.js';
 import { runLoopback } from '../../bench/loopback.js';
-import type { BenchResult } from '../../results/bench-result.js';
+import type { BenchResult } from '../../bench/bench-result.js';
 import { formatBenchResult } from '../bench-report.js';
 import type { Command, Invocation } from '../command.js';
 import { ExitCode } from '../exit-code.js';

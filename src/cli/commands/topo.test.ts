@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { packCapture } from '../../host/capture.js';
 import type { Topology } from '../../host/topology.js';
-import { a3HighTree } from '../../testing/a3-high-host.js';
-import { runTcpx } from '../../testing/run-tcpx.js';
+import { a3HighTree } from '../../../test/support/a3-high-host.js';
+import { runTcpx } from '../../../test/support/run-tcpx.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'tcpx-topo-'));
 after(() => rmSync(folder, { recursive: true, force: true }));

@@ -8,8 +8,8 @@ import {
   parseTrace,
   type TraceDifference,
   type TraceLine,
-} from '../../transport/tcpx/trace-file.js';
-import { summarizeTrace, type TraceSummary } from '../../transport/tcpx/trace-summary.js';
+} from '../../provider/tcpx/trace/trace-file.js';
+import { summarizeTrace, type TraceSummary } from '../../provider/tcpx/trace/trace-summary.js';
 import { type Command, usageError } from '../command.js';
 import { ExitCode } from '../exit-code.js';
 import { formatTable, printJson, printText } from '../print.js';

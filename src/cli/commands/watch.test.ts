@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { WatchRates } from '../../host/watch-rates.js';
-import { a3HighTree } from '../../testing/a3-high-host.js';
-import { runTcpx } from '../../testing/run-tcpx.js';
-import { removeTreeFolder, writeTreeFolder } from '../../testing/tree-folder.js';
+import { a3HighTree } from '../../../test/support/a3-high-host.js';
+import { runTcpx } from '../../../test/support/run-tcpx.js';
+import { removeTreeFolder, writeTreeFolder } from '../../../test/support/tree-folder.js';
 
 test('watch: JSON lines, as many as asked for', () => {
   const words = ['watch', '--json', '--count', '3', '--interval-ms', '50', '--nics', 'lo', '--cpu'];

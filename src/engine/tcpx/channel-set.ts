@@ -3,11 +3,11 @@
 import type { TcpxError } from '../../base/errors.js';
 import { chunkTag } from '../../flow/chunk-tag.js';
 import type { MatchedPlan } from '../../flow/matched-plan.js';
-import { type ChannelCounters, describeStall } from '../../transport/tcpx/channel-counters.js';
-import type { ThreadPlacement } from '../../transport/tcpx/helper-threads.js';
-import { type Direction, RECEIVE, SEND } from '../../transport/tcpx/host-layout.js';
-import type { RailChannel } from '../../transport/tcpx/rail-channel.js';
-import type { RailSet } from '../../transport/tcpx/rail-set.js';
+import { type ChannelCounters, describeStall } from '../../provider/tcpx/channel-counters.js';
+import type { ThreadPlacement } from '../../provider/tcpx/helper-threads.js';
+import { type Direction, RECEIVE, SEND } from '../../provider/tcpx/host-layout.js';
+import type { RailChannel } from '../../provider/tcpx/rail-channel.js';
+import type { RailSet } from '../../provider/tcpx/rail-set.js';
 import { type BlockPlace, chunkPlace } from './chunk-places.js';
 
 export interface ChannelSetListener {

@@ -1,7 +1,7 @@
 // The shares of a session's channels: equal, as configured, or after their measured rates.
 
 import { MATCHED_WEIGHT_MAX } from '../../flow/matched-plan.js';
-import { parseWeights } from '../../transport/tcpx/rail-plan.js';
+import { parseWeights } from '../../provider/tcpx/rail-plan.js';
 
 /** Parts shorter than this say more about latency than about rate. */
 const PART_BYTES_MIN = 1024 * 1024;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { planMatched } from '../../flow/matched-plan.js';
-import { NO_REGION, PIECE_FIELDS } from '../../transport/tcpx/host-layout.js';
+import { NO_REGION, PIECE_FIELDS } from '../../provider/tcpx/host-layout.js';
 import { chunkPlace, DISCARD } from './chunk-places.js';
 
 test('chunk places: every byte of every block, in the order of the message', () => {

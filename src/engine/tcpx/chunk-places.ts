@@ -8,7 +8,7 @@ import {
   PIECE_FIELDS,
   PIECE_OFFSET,
   PIECE_REGION,
-} from '../../transport/tcpx/host-layout.js';
+} from '../../provider/tcpx/host-layout.js';
 
 /** Where a block lies; region NO_REGION throws it away. */
 export interface BlockPlace {

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { EventEmitter } from 'node:events';
 import type { Socket } from 'node:net';
 import { test } from 'node:test';
-import { withCode } from '../../testing/expect-error.js';
+import { withCode } from '../../../test/support/expect-error.js';
 import { MESSAGE_BYTES_MAX } from './control-message.js';
 import { ControlStream } from './control-stream.js';
 

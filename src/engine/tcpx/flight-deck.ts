@@ -5,7 +5,7 @@ import { TcpxError } from '../../base/errors.js';
 import { TagCounter } from '../../flow/chunk-tag.js';
 import type { MatchedPlan } from '../../flow/matched-plan.js';
 import type { RegionDescriptor } from '../../memory/region.js';
-import { RECEIVE, SEND } from '../../transport/tcpx/host-layout.js';
+import { RECEIVE, SEND } from '../../provider/tcpx/host-layout.js';
 import type { BlockPlace } from './chunk-places.js';
 import { ChannelWeights } from './channel-weights.js';
 import type { ControlLink } from './control-link.js';

@@ -10,8 +10,8 @@ import {
   type RegionSource,
 } from '../../memory/region.js';
 import { REGION_ENTRY_BYTES, regionTableOver } from '../../memory/region-table.js';
-import type { RegionWay } from '../../transport/tcpx/host-region.js';
-import type { RegionShare } from '../../transport/tcpx/region-share.js';
+import type { RegionWay } from '../../provider/tcpx/host-region.js';
+import type { RegionShare } from '../../provider/tcpx/region-share.js';
 import { isSameProof } from '../trust.js';
 import type { BlockPlace } from './chunk-places.js';
 import type { BlockTuple } from './control-message.js';

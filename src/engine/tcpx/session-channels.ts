@@ -16,8 +16,8 @@ import { withinMs } from '../../base/clock.js';
 import { TcpxError, toTcpxError } from '../../base/errors.js';
 import type { Log } from '../../base/log.js';
 import type { SettingValues } from '../../base/settings.js';
-import { channelNics } from '../../transport/tcpx/rail-plan.js';
-import type { RailSet } from '../../transport/tcpx/rail-set.js';
+import { channelNics } from '../../provider/tcpx/rail-plan.js';
+import type { RailSet } from '../../provider/tcpx/rail-set.js';
 import { ChannelSet } from './channel-set.js';
 import type { ControlLink } from './control-link.js';
 import {

@@ -13,10 +13,10 @@ import {
   type Region,
   type RegionRights,
 } from '../../memory/region.js';
-import type { HostOptions } from '../../transport/tcpx/host-message.js';
-import { RailSet } from '../../transport/tcpx/rail-set.js';
-import { DeviceSharer, shareHostMemory } from '../../transport/tcpx/region-share.js';
-import { allocateShared, type SharedMemory } from '../../transport/tcpx/shared-region.js';
+import type { HostOptions } from '../../provider/tcpx/host-message.js';
+import { RailSet } from '../../provider/tcpx/rail-set.js';
+import { DeviceSharer, shareHostMemory } from '../../provider/tcpx/region-share.js';
+import { allocateShared, type SharedMemory } from '../../provider/tcpx/shared-region.js';
 import { Engine } from '../engine.js';
 import type { Notification } from '../notification.js';
 import type { Session } from '../session.js';

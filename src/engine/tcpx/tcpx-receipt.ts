@@ -1,10 +1,10 @@
 // What a transfer through the plugin did, from counters that the plugin processes keep anyway.
 
-import type { ChannelCounters } from '../../transport/tcpx/channel-counters.js';
+import type { ChannelCounters } from '../../provider/tcpx/channel-counters.js';
 import type { SettingValues } from '../../base/settings.js';
-import type { ThreadPlacement } from '../../transport/tcpx/helper-threads.js';
-import { RECEIVE, SEND } from '../../transport/tcpx/host-layout.js';
-import type { RegionWay } from '../../transport/tcpx/host-region.js';
+import type { ThreadPlacement } from '../../provider/tcpx/helper-threads.js';
+import { RECEIVE, SEND } from '../../provider/tcpx/host-layout.js';
+import type { RegionWay } from '../../provider/tcpx/host-region.js';
 import type { PluginIdentity } from './control-message.js';
 import type { Flight } from './flight.js';
 import type { SessionChannels } from './session-channels.js';

@@ -8,8 +8,8 @@ import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import { isTcpxError } from '../../base/errors.js';
 import { seededRandom } from '../../base/random.js';
-import { withGpu } from '../../testing/gpu.js';
-import { randomBytes } from '../../testing/scatter-lists.js';
+import { withGpu } from '../../../test/support/gpu.js';
+import { randomBytes } from '../../../test/support/scatter-lists.js';
 import { DeviceMemory } from './device-memory.js';
 import { DeviceAttribute, deviceAttribute, deviceByOrdinal, deviceByPciAddress } from './device.js';
 import { addressOf } from './fixed-memory.js';
@@ -114,7 +114,7 @@ test('gpu ipc: another process sees an allocation at its offset and writes to it
     queue.wait(queue.fill(span, 1, 0));
     const exported = exportIpc(context, span.addr);
     assert.equal(exported.offset, 4099);
-    const peer = fileURLToPath(new URL('../../testing/gpu-peer.js', import.meta.url));
+    const peer = fileURLToPath(new URL('../../../test/support/gpu-peer.js', import.meta.url));
     const handle = Buffer.from(exported.handle).toString('hex');
     const words = [peer, handle, String(exported.offset), String(span.bytes)];
     const answer = execFileSync(process.execPath, words, { encoding: 'utf8', timeout: 60_000 });
@@ -158,7 +158,7 @@ test('gpu sharing by dma-buf: a range gives a descriptor', (t) =>
 
 test('gpu threads: a worker opens the context for itself', (t) =>
   withGpu(t, async () => {
-    const worker = new Worker(new URL('../../testing/gpu-thread.js', import.meta.url));
+    const worker = new Worker(new URL('../../../test/support/gpu-thread.js', import.meta.url));
     const mismatches = await new Promise((resolve, reject) => {
       worker.once('message', resolve);
       worker.once('error', reject);

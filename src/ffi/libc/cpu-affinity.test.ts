@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { afterEach, test } from 'node:test';
-import { withCode } from '../../testing/expect-error.js';
+import { withCode } from '../../../test/support/expect-error.js';
 import { currentCpu, getThreadAffinity, setThreadAffinity } from './cpu-affinity.js';
 
 const allowed = getThreadAffinity();

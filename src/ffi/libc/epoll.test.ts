@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { withCode } from '../../testing/expect-error.js';
-import { closeLoopbackPair, openLoopbackPair } from '../../testing/loopback-pair.js';
+import { withCode } from '../../../test/support/expect-error.js';
+import { closeLoopbackPair, openLoopbackPair } from '../../../test/support/loopback-pair.js';
 import {
   addToEpoll,
   changeInEpoll,

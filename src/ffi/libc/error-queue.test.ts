@@ -4,7 +4,7 @@ import {
   closeLoopbackPair,
   type LoopbackPair,
   openLoopbackPair,
-} from '../../testing/loopback-pair.js';
+} from '../../../test/support/loopback-pair.js';
 import { EAGAIN } from './errno.js';
 import { isNoticeCopied, takeNotice } from './error-queue.hot.js';
 import { createNoticeTable, destroyNoticeTable } from './error-queue.js';

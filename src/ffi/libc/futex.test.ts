@@ -36,7 +36,7 @@ test('futex: a wake without sleepers wakes none', () => {
 test('futex: a sleeping thread is woken by another', async () => {
   words[0] = 0;
   words[1] = 0;
-  const worker = new Worker(new URL('../../testing/futex-worker.js', import.meta.url), {
+  const worker = new Worker(new URL('../../../test/support/futex-worker.js', import.meta.url), {
     workerData: { addr: mapping.addr },
   });
   while (Atomics.load(words, 1) === 0) await sleepMs(1);

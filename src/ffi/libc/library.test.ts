@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { withCode } from '../../testing/expect-error.js';
+import { withCode } from '../../../test/support/expect-error.js';
 import { EBADF } from './errno.js';
 import { addressOf, checkCall, systemCallError, viewMemory } from './library.js';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { withCode } from '../../testing/expect-error.js';
-import { isMapped } from '../../testing/process-resources.js';
+import { withCode } from '../../../test/support/expect-error.js';
+import { isMapped } from '../../../test/support/process-resources.js';
 import { errnoName } from './errno.js';
 import { closeFd } from './file-descriptor.js';
 import {

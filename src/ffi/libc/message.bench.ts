@@ -1,7 +1,7 @@
 // What a call into libc costs: nothing in the kernel, an empty socket, a small vectored message.
 
-import { closeLoopbackPair, openLoopbackPair } from '../../testing/loopback-pair.js';
-import type { MicroCase, OpenMicroCase } from '../../testing/micro-bench.js';
+import { closeLoopbackPair, openLoopbackPair } from '../../../test/support/loopback-pair.js';
+import type { MicroCase, OpenMicroCase } from '../../../test/support/micro-bench.js';
 import { EAGAIN } from './errno.js';
 import { closeFd } from './file-descriptor.js';
 import { bindFunction, checkCall, resultOrErrno } from './library.js';

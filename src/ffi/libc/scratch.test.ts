@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { isMapped } from '../../testing/process-resources.js';
+import { isMapped } from '../../../test/support/process-resources.js';
 import { releaseScratch, SCRATCH_BYTES, scratchAddr } from './scratch.js';
 
 test('scratch: what a thread needed for its calls is unmapped when it says that it ends', () => {

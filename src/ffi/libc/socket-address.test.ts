@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { withCode } from '../../testing/expect-error.js';
+import { withCode } from '../../../test/support/expect-error.js';
 import { decodeSocketAddress, encodeSocketAddress, isLoopbackHost } from './socket-address.js';
 
 function roundTrip(host: string, port: number) {

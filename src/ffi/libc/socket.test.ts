@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { withCode } from '../../testing/expect-error.js';
-import { acceptWithin, closeLoopbackPair, openLoopbackPair } from '../../testing/loopback-pair.js';
+import { withCode } from '../../../test/support/expect-error.js';
+import {
+  acceptWithin,
+  closeLoopbackPair,
+  openLoopbackPair,
+} from '../../../test/support/loopback-pair.js';
 import { EAGAIN, EBADF, ECONNREFUSED, EINPROGRESS, ENOTCONN, errnoName } from './errno.js';
 import { closeFd } from './file-descriptor.js';
 import { receiveVector, sendVector, setIov } from './message.hot.js';

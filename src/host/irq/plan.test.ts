@@ -3,9 +3,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isTcpxError } from '../../base/errors.js';
-import { a3HighSpec, a3HighTree } from '../../testing/a3-high-host.js';
-import { readFixtureHost } from '../../testing/fixture-host.js';
-import { buildHostTree } from '../../testing/host-tree.js';
+import { a3HighSpec, a3HighTree } from '../../../test/support/a3-high-host.js';
+import { readFixtureHost } from '../../../test/support/fixture-host.js';
+import { buildHostTree } from '../../../test/support/host-tree.js';
 import { formatCpuList } from '../../base/cpu-set.js';
 import type { HostModel } from '../model.js';
 import { coreMapOf, physicalCores } from './core-map.js';

@@ -1,0 +1,32 @@
+// What the recovery of a session needs from its owner, so that a simulation can be one.
+
+import type { TcpxError } from '../base/errors.js';
+import type { Log } from '../base/log.js';
+import type { Timers } from '../base/timers.js';
+
+/** How an attempt to attach a channel anew ended. */
+export type RedialOutcome = 'attached' | 'failed' | 'refused' | 'unknown';
+
+export interface ChannelLoss {
+  readonly loss: number;
+  readonly error: TcpxError;
+}
+
+export interface RecoveryHost {
+  readonly log: Log;
+  readonly timers: Timers;
+  readonly peer: string;
+  nowUs(): number;
+  command(lane: number, kind: number, words: readonly number[]): void;
+  /** Sends it on any living channel, now or when there is one. */
+  postSignal(bytes: Uint8Array): void;
+  /** Channels have come or gone: transfers may have to move. */
+  onChannelsChanged(): void;
+  lose(error: TcpxError): void;
+  /** The client's: a new connection for the index. Absent where the peer has to come. */
+  redial: ((channel: number, epoch: number) => Promise<RedialOutcome>) | undefined;
+  /** The server's: asks the client for it, over the control connection. */
+  askRedial(channel: number, epoch: number): void;
+  /** The peer has lost its end of this control connection. */
+  onControlLost(epoch: number): void;
+}

@@ -1,8 +1,0 @@
-// The ring lies in memory/, because plugin hosts use it too.
-
-export {
-  NOTIFICATION_EVENT_BYTES,
-  RECORD_FILLER,
-  RECORD_HEADER_BYTES,
-  RecordRing,
-} from '../memory/record-ring.js';

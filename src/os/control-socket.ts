@@ -1,0 +1,158 @@
+// A connected socket in the control set: bytes in by callback, bytes out with a bounded queue.
+
+import { EAGAIN, errnoName } from '../ffi/libc/errno.js';
+import { closeFd } from '../ffi/libc/file-descriptor.js';
+import { receiveVector, sendVector, setIov } from '../ffi/libc/message.hot.js';
+import { createIovTable, destroyIovTable, type IovTable } from '../ffi/libc/message.js';
+import { abortOnClose, localAddress, peerAddress, takeSocketError } from '../ffi/libc/socket.js';
+import { isLoopbackHost } from '../ffi/libc/socket-address.js';
+import { createFixedMemory, destroyFixedMemory, type FixedMemory } from './fixed-memory.js';
+import type { ControlHandler, ControlSet } from './control-set.js';
+import { keepAlive } from './keep-alive.js';
+
+const BUFFER_BYTES = 8 * 1024;
+const QUEUE_BYTES_MAX = 64 * 1024;
+
+/** The reason of an end that the peer's program, or its kernel after it, has made. */
+export const END_OF_STREAM = 'the peer closed the connection';
+
+export interface ControlListener {
+  /**
+   * How many bytes belong to the frame that is due. No more are read: what follows a handshake on
+   * a data connection is for the lane that will own it.
+   */
+  bytesWanted(): number;
+  /** The bytes are valid during the call only. */
+  onBytes(bytes: Uint8Array): void;
+  /** The peer closed, or a call failed; the socket is closed already. */
+  onClosed(reason: string): void;
+}
+
+export class ControlSocket implements ControlHandler {
+  readonly fd: number;
+  readonly peerHost: string;
+  readonly peerPort: number;
+  /** Own address of the connection. */
+  readonly localHost: string;
+  readonly #set: ControlSet;
+  readonly #listener: ControlListener;
+  readonly #input: FixedMemory;
+  readonly #output: FixedMemory;
+  readonly #iov: IovTable;
+  #outputBytes = 0;
+  #isOpen = true;
+  #isReading = false;
+
+  constructor(set: ControlSet, fd: number, listener: ControlListener) {
+    const address = peerAddress(fd);
+    this.fd = fd;
+    this.peerHost = address.host;
+    this.peerPort = address.port;
+    this.localHost = localAddress(fd).host;
+    this.#input = createFixedMemory(BUFFER_BYTES);
+    this.#output = createFixedMemory(QUEUE_BYTES_MAX);
+    this.#iov = createIovTable();
+    this.#set = set;
+    this.#listener = listener;
+    set.add(fd, this);
+    set.want(fd, false, false);
+  }
+
+  get isOpen(): boolean {
+    return this.#isOpen;
+  }
+
+  get isLoopback(): boolean {
+    return isLoopbackHost(this.peerHost);
+  }
+
+  onReady(): void {
+    if (this.#outputBytes > 0) this.#flush();
+    if (!this.#isOpen) return;
+    if (!this.#isReading) {
+      this.#onReadyWhilePaused();
+      return;
+    }
+    setIov(this.#iov, 0, this.#input.addr, Math.min(this.#listener.bytesWanted(), BUFFER_BYTES));
+    const received = receiveVector(this.fd, this.#iov, 0, 1);
+    if (received > 0) this.#listener.onBytes(this.#input.uint8.subarray(0, received));
+    else if (received === 0) this.#fail(END_OF_STREAM);
+    else if (received !== -EAGAIN) this.#fail(errnoName(-received));
+  }
+
+  onSetClosed(): void {
+    this.#fail('closed here');
+  }
+
+  // Nobody reads: what is reported is room to write, or the death of the connection.
+  #onReadyWhilePaused(): void {
+    const error = takeSocketError(this.fd);
+    if (error !== 0) this.#fail(errnoName(error));
+  }
+
+  /** Reads frames, or leaves what comes in the kernel. */
+  setReading(isReading: boolean): void {
+    if (!this.#isOpen || isReading === this.#isReading) return;
+    this.#isReading = isReading;
+    this.#updateInterest();
+  }
+
+  #updateInterest(): void {
+    this.#set.want(this.fd, this.#isReading, this.#outputBytes > 0);
+  }
+
+  /** From now on it fails when the peer's kernel has not been heard of for this long. */
+  keepAlive(silentMs: number): void {
+    if (this.#isOpen) keepAlive(this.fd, silentMs);
+  }
+
+  /** Queues and sends; false when the peer does not take its bytes and the queue is full. */
+  send(bytes: Uint8Array): boolean {
+    if (!this.#isOpen || this.#outputBytes + bytes.length > QUEUE_BYTES_MAX) return false;
+    this.#output.uint8.set(bytes, this.#outputBytes);
+    this.#outputBytes += bytes.length;
+    this.#flush();
+    return this.#isOpen;
+  }
+
+  #flush(): void {
+    setIov(this.#iov, 0, this.#output.addr, this.#outputBytes);
+    const sent = sendVector(this.fd, this.#iov, 0, 1, 0);
+    if (sent < 0 && sent !== -EAGAIN) {
+      this.#fail(errnoName(-sent));
+      return;
+    }
+    const taken = Math.max(0, sent);
+    this.#output.uint8.copyWithin(0, taken, this.#outputBytes);
+    this.#outputBytes -= taken;
+    this.#updateInterest();
+  }
+
+  #fail(reason: string): void {
+    if (!this.#isOpen) return;
+    this.close();
+    this.#listener.onClosed(reason);
+  }
+
+  close(): void {
+    if (!this.#isOpen) return;
+    this.release();
+    closeFd(this.fd);
+  }
+
+  /** Gives the connection up: the peer sees a reset, not the end that a process leaves behind. */
+  abort(): void {
+    if (this.#isOpen) abortOnClose(this.fd);
+    this.close();
+  }
+
+  /** Leaves the control set with the socket open: somebody else owns the descriptor now. */
+  release(): void {
+    if (!this.#isOpen) return;
+    this.#isOpen = false;
+    this.#set.remove(this.fd);
+    destroyFixedMemory(this.#input);
+    destroyFixedMemory(this.#output);
+    destroyIovTable(this.#iov);
+  }
+}

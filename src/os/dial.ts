@@ -1,0 +1,160 @@
+// Making a connection: resolve, bind to an interface, connect without blocking, set the options.
+
+import { lookup } from 'node:dns/promises';
+import { networkInterfaces } from 'node:os';
+import { TcpxError } from '../base/errors.js';
+import { ECONNREFUSED, EINPROGRESS, errnoName } from '../ffi/libc/errno.js';
+import { closeFd } from '../ffi/libc/file-descriptor.js';
+import { checkCall } from '../ffi/libc/library.js';
+import {
+  bindSocket,
+  connectSocket,
+  formatAddress,
+  IPPROTO_TCP,
+  openStreamSocket,
+  SO_BINDTODEVICE,
+  SO_RCVBUF,
+  SO_SNDBUF,
+  SO_ZEROCOPY,
+  SOL_SOCKET,
+  setSocketNumber,
+  setSocketText,
+  takeSocketError,
+  TCP_NODELAY,
+  TCP_USER_TIMEOUT,
+} from '../ffi/libc/socket.js';
+import type { SocketAddress } from '../ffi/libc/socket-address.js';
+import { setCongestion } from './congestion.js';
+import type { ControlSet } from './control-set.js';
+
+export type { SocketAddress };
+export { closeFd as closeSocket, formatAddress };
+
+export interface SocketTuning {
+  readonly bufferBytes: number;
+  readonly userTimeoutMs: number;
+  readonly isZeroCopy: boolean;
+}
+
+export interface DialOptions {
+  readonly address: SocketAddress;
+  /** Interface to leave by; empty lets routing decide. */
+  readonly nic: string;
+  /** Empty leaves the kernel's. */
+  readonly congestion: string;
+  readonly tuning: SocketTuning;
+  readonly timeoutMs: number;
+}
+
+/** Every address of a name, in the order in which they should be tried. */
+export async function resolveHost(host: string): Promise<string[]> {
+  try {
+    const found = await lookup(host, { all: true, verbatim: true });
+    return found.map((entry) => entry.address);
+  } catch (error) {
+    throw new TcpxError('ERR_SYS_RESOLVE', `resolve ${JSON.stringify(host)}: no address`, {
+      cause: error,
+    });
+  }
+}
+
+/** A connected descriptor; refusal is ERR_PEER_UNREACHABLE with errno in its facts. */
+export function dial(set: ControlSet, options: DialOptions): Promise<number> {
+  const { address } = options;
+  set.assertOpen();
+  const fd = openStreamSocket(address.host);
+  let started: number;
+  try {
+    if (options.nic !== '') bindToNic(fd, options.nic, address.host);
+    setCongestion(fd, options.congestion);
+    tuneSocket(fd, options.tuning);
+    started = connectSocket(fd, address);
+  } catch (error) {
+    closeFd(fd);
+    throw error;
+  }
+  if (started !== 0 && started !== -EINPROGRESS) {
+    closeFd(fd);
+    return Promise.reject(unreachable(address, -started));
+  }
+  return new Promise((resolve, reject) => {
+    const fail = (error: TcpxError): void => {
+      clearTimeout(timer);
+      set.remove(fd);
+      closeFd(fd);
+      reject(error);
+    };
+    const timer = setTimeout(() => fail(timedOut(options)), options.timeoutMs);
+    const onReady = (): void => {
+      const errno = takeSocketError(fd);
+      if (errno !== 0) {
+        fail(unreachable(address, errno));
+        return;
+      }
+      clearTimeout(timer);
+      set.remove(fd);
+      resolve(fd);
+    };
+    const onSetClosed = (): void => fail(closedHere(options));
+    set.add(fd, { onReady, onSetClosed });
+    set.want(fd, false, true);
+  });
+}
+
+export function tuneSocket(fd: number, tuning: SocketTuning): void {
+  setSocketNumber(fd, IPPROTO_TCP, TCP_NODELAY, 1);
+  if (tuning.userTimeoutMs > 0) {
+    setSocketNumber(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, tuning.userTimeoutMs);
+  }
+  if (tuning.bufferBytes > 0) {
+    setSocketNumber(fd, SOL_SOCKET, SO_SNDBUF, tuning.bufferBytes);
+    setSocketNumber(fd, SOL_SOCKET, SO_RCVBUF, tuning.bufferBytes);
+  }
+  if (tuning.isZeroCopy) setSocketNumber(fd, SOL_SOCKET, SO_ZEROCOPY, 1);
+}
+
+/** Leaves by this interface and no other: the address alone does not prove the link. */
+function bindToNic(fd: number, nic: string, peerHost: string): void {
+  const source = nicAddress(nic, peerHost.includes(':') ? 'IPv6' : 'IPv4');
+  checkCall('setsockopt SO_BINDTODEVICE', nic, setSocketText(fd, SOL_SOCKET, SO_BINDTODEVICE, nic));
+  checkCall('bind', source, bindSocket(fd, { host: source, port: 0 }));
+}
+
+/** Address of an interface; a missing one is an error, never a silent fallback. */
+export function nicAddress(nic: string, family: 'IPv4' | 'IPv6'): string {
+  const entries = networkInterfaces()[nic];
+  if (entries === undefined) {
+    const names = Object.keys(networkInterfaces()).join(', ');
+    throw new TcpxError('ERR_CONFIG_VALUE', `interface ${nic}: not here or down (found: ${names})`);
+  }
+  const entry = entries.find((candidate) => candidate.family === family);
+  if (entry === undefined) {
+    throw new TcpxError('ERR_CONFIG_VALUE', `interface ${nic}: has no ${family} address`);
+  }
+  return entry.scopeid === undefined || entry.scopeid === 0
+    ? entry.address
+    : `${entry.address}%${entry.scopeid}`;
+}
+
+function unreachable(address: SocketAddress, errno: number): TcpxError {
+  const where = formatAddress(address);
+  return new TcpxError('ERR_PEER_UNREACHABLE', `connect to ${where}: ${errnoName(errno)}`, {
+    facts: { peer: where, errno, isRefused: errno === ECONNREFUSED },
+  });
+}
+
+function closedHere(options: DialOptions): TcpxError {
+  const where = formatAddress(options.address);
+  return new TcpxError('ERR_USAGE_STATE', `connect to ${where}: the engine was closed`);
+}
+
+function timedOut(options: DialOptions): TcpxError {
+  const where = formatAddress(options.address);
+  return new TcpxError(
+    'ERR_PEER_TIMEOUT',
+    `connect to ${where}: no answer in ${options.timeoutMs} ms`,
+    {
+      facts: { peer: where },
+    },
+  );
+}

@@ -1,0 +1,82 @@
+// A lane without a thread: whoever polls moves it. It asks the sockets directly, because a poll
+// that finds nothing must cost as little as one call.
+
+import { type Clock, systemClock } from '../../../base/clock.js';
+import { ShmPort } from '../shm/shm-port.js';
+import type { StreamPort } from '../port/stream-port.js';
+import { TcpPort } from '../port/tcp-port.js';
+import type { LaneHooks, PortOrder } from './lane-commands.js';
+import { destroyLaneCore, type LaneCore, zeroCopyCounters } from './lane-core.js';
+import { stepLane } from './lane-step.hot.js';
+
+/** Makes a port of the descriptor that came with a channel. */
+export type PortOpener = (...parameters: ConstructorParameters<typeof TcpPort>) => StreamPort;
+
+const openTcpPort: PortOpener = (...parameters) => new TcpPort(...parameters);
+/** Health is looked at once in so many polls: asking for the time costs as much as a poll. */
+const HEALTH_STEPS = 64;
+
+/** Where ports and time come from: sockets and the system, unless a simulation gives them. */
+export interface InlineLaneOptions {
+  readonly openPort?: PortOpener;
+  readonly clock?: Clock;
+  /** How many steps go by between two looks at the time, where nothing else needs it. */
+  readonly healthSteps?: number;
+}
+
+export class InlineLane implements LaneHooks {
+  readonly core: LaneCore;
+  readonly #open: PortOpener;
+  readonly #clock: Clock;
+  readonly #healthSteps: number;
+  #steps = 0;
+
+  constructor(core: LaneCore, options: InlineLaneOptions = {}) {
+    this.core = core;
+    this.#open = options.openPort ?? openTcpPort;
+    this.#clock = options.clock ?? systemClock;
+    this.#healthSteps = options.healthSteps ?? HEALTH_STEPS;
+  }
+
+  openPort({ fd, channelIndex, windowBytes, link }: PortOrder): StreamPort {
+    if (link !== undefined) return new ShmPort(fd, link);
+    const counters = zeroCopyCounters(this.core, channelIndex);
+    return this.#open(fd, this.core.sendBy, counters, windowBytes);
+  }
+
+  onChannelAdded(): void {
+    // Nothing watches readiness here.
+  }
+
+  onChannelRemoved(): void {
+    // Nothing watches readiness here.
+  }
+
+  step(): number {
+    return this.#step(true);
+  }
+
+  /** Sends alone: whoever posts wants its message gone before anything else is looked at. */
+  stepSend(): number {
+    return this.#step(false);
+  }
+
+  #step(mayReceive: boolean): number {
+    const { channels, staging } = this.core;
+    for (const channel of channels) {
+      channel.isReadable = mayReceive;
+      channel.isWritable = true;
+    }
+    this.core.hasNews = false;
+    this.core.hasFinished = false;
+    // Only striped channels and staged transfers ask for the time, and health now and then.
+    if (mayReceive) this.#steps = this.#steps > 0 ? this.#steps - 1 : this.#healthSteps - 1;
+    const isTimed = channels.length > 1 || staging.stagers.length > 0 || this.#steps === 0;
+    const nowUs = isTimed ? this.#clock.nowUs() : 0;
+    return stepLane(this.core, this, nowUs, mayReceive);
+  }
+
+  close(): void {
+    destroyLaneCore(this.core);
+  }
+}

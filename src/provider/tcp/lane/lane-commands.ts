@@ -1,0 +1,205 @@
+// Commands from the main thread: channels and sessions come and go, transfers are handed over.
+
+import { assert } from '../../../base/assert.js';
+import type { TcpxError } from '../../../base/errors.js';
+import { ShmLink } from '../shm/shm-file.js';
+import type { StreamPort } from '../port/stream-port.js';
+import { Channel } from './channel.js';
+import { closeChannel, endChannel, giveUpParked, settleChannel } from './channel-end.js';
+import { sendTurn } from './channel-send.hot.js';
+import { finishLanding } from './landing.hot.js';
+import { grantCredit } from './credit.js';
+import { type LaneCore, sessionLane } from './lane-core.js';
+import {
+  FAIL_CANCELLED,
+  TRANSFER_GENERATION,
+  TRANSFER_SESSION,
+  TRANSFER_STATE,
+  TransferState,
+  transferWord,
+} from './layout.js';
+import {
+  ADD_CHANNEL_WORDS,
+  COMMAND_ADD_CHANNEL,
+  COMMAND_CANCEL,
+  COMMAND_CLOSE_SESSION,
+  COMMAND_DROP_CHANNEL,
+  COMMAND_GIVE_UP,
+  COMMAND_OPEN_DEVICE,
+  COMMAND_RETRY,
+  COMMAND_SETTLE_CHANNEL,
+  COMMAND_SUBMIT,
+  EVENT_DEVICE_COPIES,
+  EVENT_DEVICE_FAILED,
+  EVENT_SESSION_CLOSED,
+} from './messages.js';
+import {
+  peekRecord,
+  publishRecords,
+  recordKind,
+  releaseRecord,
+  reserveRecord,
+} from '../../../os/record-ring.hot.js';
+import {
+  failSession,
+  failTransfer,
+  giveUp,
+  pushNotify,
+  releaseHolder,
+  returnChunk,
+  submitTransfer,
+} from './transfer-progress.hot.js';
+import { TURN_DROPPED } from './turn.js';
+
+/** Bytes of an error's text that the owner's log is given. */
+const FAILURE_TEXT_MAX = 512;
+
+/** What a port of a new channel is made of; with a link it is shared memory, else TCP. */
+export interface PortOrder {
+  readonly fd: number;
+  readonly channelIndex: number;
+  /** The agreed window: credit lets the peer have no more than this on its way. */
+  readonly windowBytes: number;
+  readonly link: ShmLink | undefined;
+}
+
+/** Where a lane gets its ports from, and who is told about channels that come and go. */
+export interface LaneHooks {
+  openPort(order: PortOrder): StreamPort;
+  onChannelAdded(channel: Channel): void;
+  onChannelRemoved(channel: Channel): void;
+}
+
+/** Handles every waiting command; returns how many. */
+export function takeCommands(core: LaneCore, hooks: LaneHooks): number {
+  let count = 0;
+  tell(core, EVENT_DEVICE_FAILED, core.staging.takeFailure());
+  for (let at = peekRecord(core.commands); at >= 0; at = peekRecord(core.commands)) {
+    const word = at >> 2;
+    const first = core.int32[word] ?? 0;
+    switch (recordKind(core.commands, at)) {
+      case COMMAND_SUBMIT:
+        submitTransfer(core, first);
+        break;
+      case COMMAND_ADD_CHANNEL:
+        addChannel(core, hooks, core.int32.subarray(word, word + ADD_CHANNEL_WORDS));
+        break;
+      case COMMAND_CLOSE_SESSION:
+        closeSession(core, hooks, first);
+        break;
+      case COMMAND_OPEN_DEVICE:
+        tell(core, EVENT_DEVICE_FAILED, core.staging.open(first, core.channels));
+        tell(core, EVENT_DEVICE_COPIES, core.staging.takeRefusal());
+        break;
+      case COMMAND_CANCEL:
+        cancelTransfer(core, first, core.int32[word + 1] ?? 0);
+        break;
+      case COMMAND_DROP_CHANNEL:
+        dropChannel(core, hooks, core.int32.subarray(word, word + 3));
+        break;
+      case COMMAND_SETTLE_CHANNEL:
+        settleChannel(core, word);
+        break;
+      case COMMAND_RETRY:
+        retryChunk(core, core.int32.subarray(word, word + 3));
+        break;
+      case COMMAND_GIVE_UP:
+        if (isCurrent(core, first, core.int32[word + 1] ?? 0)) giveUp(core, first);
+        break;
+      default:
+        break;
+    }
+    releaseRecord(core.commands, at);
+    count++;
+  }
+  return count;
+}
+
+function addChannel(core: LaneCore, hooks: LaneHooks, words: Int32Array): void {
+  const [fd = -1, sessionIndex = 0, channelIndex = 0, epoch = 0] = words;
+  const [windowChunks = 1, chunkBytesMax = 0] = words.subarray(4);
+  const windowBytes = windowChunks * chunkBytesMax;
+  const link = ShmLink.fromWords(words.subarray(7));
+  const channel = new Channel({
+    port: hooks.openPort({ fd, channelIndex, windowBytes, link }),
+    sessionIndex,
+    channelIndex,
+    epoch,
+    windowChunks,
+    chunkBytesMax,
+    isStriped: (words[6] ?? 1) > 1,
+    memory: core.memory,
+  });
+  core.channels.push(channel);
+  tell(core, EVENT_DEVICE_FAILED, core.staging.attach(channel));
+  tell(core, EVENT_DEVICE_COPIES, core.staging.takeRefusal());
+  const session = sessionLane(core, sessionIndex);
+  session.isOpen = true;
+  session.openChannels++;
+  grantCredit(core);
+  hooks.onChannelAdded(channel);
+}
+
+// Failed: whatever needs that GPU fails in this lane from now on. The owner's log says why.
+function tell(core: LaneCore, event: number, reason: TcpxError | undefined): void {
+  if (reason === undefined) return;
+  const text = new TextEncoder().encode(reason.message).subarray(0, FAILURE_TEXT_MAX);
+  const at = reserveRecord(core.events, event, 4 + text.length);
+  if (at < 0) return;
+  core.int32[at >> 2] = text.length;
+  core.uint8.set(text, at + 4);
+  publishRecords(core.events);
+  core.hasNews = true;
+}
+
+function cancelTransfer(core: LaneCore, slot: number, generation: number): void {
+  if (isCurrent(core, slot, generation)) failTransfer(core, slot, FAIL_CANCELLED);
+  // Whoever asked holds the entry for this command, so that it is not another's by now.
+  releaseHolder(core, slot);
+}
+
+function isCurrent(core: LaneCore, slot: number, generation: number): boolean {
+  const current = core.int32[transferWord(core.transfersAt, slot, TRANSFER_GENERATION)];
+  const state = Atomics.load(core.int32, transferWord(core.transfersAt, slot, TRANSFER_STATE));
+  return current === generation && state === TransferState.Active;
+}
+
+function dropChannel(core: LaneCore, hooks: LaneHooks, words: Int32Array): void {
+  const [sessionIndex, channelIndex, epoch] = words;
+  const channel = core.channels.find(
+    (one) =>
+      one.sessionIndex === sessionIndex && one.channelIndex === channelIndex && one.epoch === epoch,
+  );
+  if (channel !== undefined) endChannel(core, hooks, channel, TURN_DROPPED);
+}
+
+// A chunk that another channel could not deliver; chunk −1 is the notification.
+function retryChunk(core: LaneCore, words: Int32Array): void {
+  const [slot = 0, generation = 0, chunk = 0] = words;
+  assert(isCurrent(core, slot, generation), 'a transfer with a chunk to send is not over');
+  const word = transferWord(core.transfersAt, slot, TRANSFER_SESSION);
+  const session = sessionLane(core, core.int32[word] ?? 0);
+  if (!session.isOpen) giveUp(core, slot);
+  else if (session.openChannels === 0) returnChunk(core, slot, chunk);
+  else if (chunk < 0) pushNotify(core, session, slot);
+  else session.retries.push(slot, chunk);
+}
+
+function closeSession(core: LaneCore, hooks: LaneHooks, sessionIndex: number): void {
+  for (const channel of core.channels.filter((one) => one.sessionIndex === sessionIndex)) {
+    // What has landed is acknowledged before the end, as far as the socket takes it.
+    finishLanding(core, channel);
+    channel.isReadable = false;
+    channel.ackDelayTurns = 0;
+    sendTurn(core, channel);
+    closeChannel(core, hooks, channel, false);
+  }
+  giveUpParked(core, sessionIndex);
+  const session = core.sessions[sessionIndex];
+  if (session !== undefined) failSession(core, session);
+  const at = reserveRecord(core.events, EVENT_SESSION_CLOSED, 4);
+  assert(at >= 0, 'the event ring has room for the end of a session');
+  core.int32[at >> 2] = sessionIndex;
+  publishRecords(core.events);
+  core.hasNews = true;
+}

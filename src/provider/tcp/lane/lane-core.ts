@@ -1,0 +1,157 @@
+// The state of one lane: its channels, what is posted on each session, its rings. The same core
+// runs in a worker thread or, without threads, inside the caller.
+
+import { assert } from '../../../base/assert.js';
+import { FLOAT_ZERO } from '../../../base/float-zero.js';
+import { type FixedMemory, type MemorySource, mappedMemory } from '../../../os/fixed-memory.js';
+import { type RegionTable, regionTableOver } from '../../../memory/region-table.js';
+import type { Channel } from './channel.js';
+import {
+  COMMAND_RING_BYTES,
+  EVENT_RING_BYTES,
+  LANE_CONTROL_BYTES,
+  LANE_ZERO_COPY,
+  RING_HEADER_BYTES,
+  type SharedShape,
+  sharedOffsets,
+} from './layout.js';
+import { type SendBy, ZERO_COPY_COUNTERS } from '../port/stream-port.js';
+import { RecordRing } from '../../../os/record-ring.js';
+import { LaneStaging, type LaneStagingOptions } from './stager.js';
+
+/** Bytes of a refused or cancelled payload go here. */
+export const SINK_BYTES = 256 * 1024;
+
+export interface LaneCoreOptions {
+  readonly shared: FixedMemory;
+  readonly shape: SharedShape;
+  readonly laneIndex: number;
+  readonly sessionCount: number;
+  /** Turns for which an acknowledgement waits for a frame to ride on: 1 when callers drive. */
+  readonly ackDelayTurns: number;
+  /** Whether large payload goes by MSG_ZEROCOPY. */
+  readonly sendBy: SendBy;
+  /** Where GPUs come from, and how much memory is pinned for each; none without. */
+  readonly staging?: LaneStagingOptions;
+  /** How long a channel with something in flight may stand still. */
+  readonly stallUs: number;
+  /** Whether chunks of this end go with a checksum. */
+  readonly isChecked: boolean;
+  /** What all channels of this lane together may receive at a time. */
+  readonly receiveBytes: number;
+  /** Where the memory of channels comes from; mapped for each unless a simulation keeps it. */
+  readonly memory?: MemorySource;
+}
+
+const NO_STAGING: LaneStagingOptions = { provider: undefined, stagingBytes: 0 };
+
+/** Transfers of one session that wait in this lane, as intrusive lists. */
+export class SessionLane {
+  isOpen = false;
+  /** Channels of the session that this lane can send on. */
+  openChannels = 0;
+  activeHead = -1;
+  activeTail = -1;
+  notifyHead = -1;
+  notifyTail = -1;
+  /** Chunks whose channel is gone, to be sent before others: slot and chunk in turn. */
+  readonly retries: number[] = [];
+}
+
+export class LaneCore {
+  readonly laneIndex: number;
+  readonly int32: Int32Array;
+  readonly uint32: Uint32Array;
+  readonly uint8: Uint8Array;
+  readonly float64: Float64Array;
+  readonly sharedAddr: number;
+  readonly transfersAt: number;
+  readonly arenaAt: number;
+  readonly controlAt: number;
+  readonly regions: RegionTable;
+  readonly commands: RecordRing;
+  readonly events: RecordRing;
+  readonly sessions: readonly SessionLane[];
+  readonly channels: Channel[] = [];
+  /** Closed, with frames in flight that only the peer's fence settles. */
+  readonly parked: Channel[] = [];
+  /** Settled, with chunks that have to be handed back as the event ring takes them. */
+  readonly leaving: Channel[] = [];
+  /** Transfer of the chunk that was claimed last. */
+  claimedSlot = -1;
+  readonly nextActive: Int32Array;
+  readonly nextNotify: Int32Array;
+  readonly sink: FixedMemory;
+  readonly memory: MemorySource;
+  readonly staging: LaneStaging;
+  readonly ackDelayTurns: number;
+  readonly sendBy: SendBy;
+  readonly stallUs: number;
+  readonly isChecked: boolean;
+  readonly receiveBytes: number;
+  /** When the health of the channels was looked at last. */
+  healthUs = FLOAT_ZERO;
+  /** Time of the current turn, set by whoever steps the lane. */
+  nowUs = FLOAT_ZERO;
+  /** Events were written that the main thread may sleep on. */
+  hasNews = false;
+  /** Transfers finished since the last wake-up of blocking waiters. */
+  hasFinished = false;
+
+  constructor(options: LaneCoreOptions) {
+    const { shared, shape, laneIndex } = options;
+    const offsets = sharedOffsets(shape);
+    this.laneIndex = laneIndex;
+    this.int32 = shared.int32;
+    this.uint32 = shared.uint32;
+    this.uint8 = shared.uint8;
+    this.float64 = shared.float64;
+    this.sharedAddr = shared.addr;
+    this.transfersAt = offsets.transfersAt;
+    this.arenaAt = offsets.arenaAt;
+    this.controlAt = offsets.lanesAt + laneIndex * offsets.laneBytes;
+    this.regions = regionTableOver(shared, offsets.regionsAt, shape.regionCount);
+    const rings = laneRings(shared, this.controlAt);
+    this.commands = rings.commands;
+    this.events = rings.events;
+    this.sessions = Array.from({ length: options.sessionCount }, () => new SessionLane());
+    this.nextActive = new Int32Array(shape.transferCount).fill(-1);
+    this.nextNotify = new Int32Array(shape.transferCount).fill(-1);
+    this.memory = options.memory ?? mappedMemory;
+    this.sink = this.memory.create(SINK_BYTES);
+    this.staging = new LaneStaging(options.staging ?? NO_STAGING);
+    this.ackDelayTurns = options.ackDelayTurns;
+    this.sendBy = options.sendBy;
+    this.stallUs = options.stallUs;
+    this.isChecked = options.isChecked;
+    this.receiveBytes = options.receiveBytes;
+  }
+}
+
+export function sessionLane(core: LaneCore, sessionIndex: number): SessionLane {
+  const session = core.sessions[sessionIndex];
+  assert(session !== undefined, `session ${sessionIndex} is in the table`);
+  return session;
+}
+
+/** What a lane holds besides the shared memory; it must not step any more. */
+export function destroyLaneCore(core: LaneCore): void {
+  for (const channel of core.channels.splice(0)) channel.destroy();
+  core.staging.close();
+  core.memory.destroy(core.sink);
+}
+
+/** Where the port of a channel counts its sends by reference. */
+export function zeroCopyCounters(core: LaneCore, channelIndex: number): Float64Array {
+  const first = core.controlAt / 8 + LANE_ZERO_COPY + channelIndex * ZERO_COPY_COUNTERS;
+  return core.float64.subarray(first, first + ZERO_COPY_COUNTERS);
+}
+
+export function laneRings(shared: FixedMemory, controlAt: number) {
+  const commandsAt = controlAt + LANE_CONTROL_BYTES;
+  const eventsAt = commandsAt + RING_HEADER_BYTES + COMMAND_RING_BYTES;
+  return {
+    commands: new RecordRing(shared, commandsAt, COMMAND_RING_BYTES),
+    events: new RecordRing(shared, eventsAt, EVENT_RING_BYTES),
+  };
+}

@@ -1,0 +1,159 @@
+// A lane that is never idle still hears of those who come.
+
+import assert from 'node:assert/strict';
+import { test, type TestContext } from 'node:test';
+import { systemClock } from '../../../base/clock.js';
+import { openFixedMemory } from '../../../os/fixed-memory.js';
+import { LaneEnd } from '../../../../test/support/lane-end.js';
+import { openLoopbackPair } from '../../../../test/support/loopback-pair.js';
+import { type StreamPort, ZERO_COPY_COUNTERS } from '../port/stream-port.js';
+import { closeDoorbell, createDoorbell, ringDoorbell } from '../../../os/readiness.js';
+import { TcpPort } from '../port/tcp-port.js';
+import {
+  DATA_HEAD_BYTES,
+  FRAME_ACK,
+  WORD_KIND,
+  WORD_OPERATION_BYTES,
+} from '../../../wire/data-frame.js';
+import { Channel } from './channel.js';
+import { LaneLoop } from './lane-loop.js';
+import { ENGINE_MAIN_SLEEPS, LANE_STOP } from './layout.js';
+import { EVENT_CONTROL_READY } from './messages.js';
+
+const AGREEMENT = { channels: 1, windowChunks: 4, chunkBytes: 4096 };
+const PATIENCE_US = 2_000_000;
+/** Long enough that a look at the start alone would not do. */
+const BUSY_US = 20_000;
+/** Less than a head: nothing comes of them but that they are read. */
+const FEW_BYTES = 8;
+const WAKE_BYTES = 256 * 1024;
+
+/** A peer that never stops: every call brings an acknowledgement of nothing new. */
+class EndlessPort implements StreamPort {
+  readonly fd = -1;
+  readonly isByReference = false;
+  readonly #onReceive: () => void;
+  #addr = 0;
+
+  constructor(onReceive: () => void) {
+    this.#onReceive = onReceive;
+  }
+
+  setReceive(_index: number, addr: number): void {
+    this.#addr = addr;
+  }
+
+  receive(): number {
+    this.#onReceive();
+    const { uint8, uint32 } = openFixedMemory(this.#addr, DATA_HEAD_BYTES);
+    uint8.fill(0);
+    uint32[WORD_KIND] = FRAME_ACK;
+    uint32[WORD_OPERATION_BYTES] = AGREEMENT.windowChunks;
+    return DATA_HEAD_BYTES;
+  }
+
+  setSend(): void {
+    assert.fail('nothing is due');
+  }
+
+  send(): number {
+    return assert.fail('nothing is due');
+  }
+
+  advanceSend(): number {
+    return assert.fail('nothing is due');
+  }
+
+  queuedBytes(): number {
+    return 0;
+  }
+
+  isPathSilent(): boolean {
+    return false;
+  }
+
+  close(): void {
+    // Nothing is open.
+  }
+}
+
+/** A lane with that peer; its loop runs in this thread until it is stopped, or patience ends. */
+class BusyLane {
+  readonly end = new LaneEnd(AGREEMENT);
+  readonly controlFd = createDoorbell();
+  readonly loop: LaneLoop;
+  readonly #startUs = systemClock.nowUs();
+  readonly #onReceive: () => void;
+
+  /** `onReceive`: called again and again, once the lane has been busy for a while. */
+  constructor(t: TestContext, onReceive: () => void) {
+    const { core } = this.end;
+    this.#onReceive = onReceive;
+    const [doorbellFd, controlFd] = [createDoorbell(), this.controlFd];
+    const wakeMain = (): void => this.stop();
+    this.loop = new LaneLoop({ core, doorbellFd, controlFd, spinUs: 0, wakeMain });
+    // Otherwise fewer bytes than asked for mean that the socket is empty.
+    this.add(new EndlessPort(() => this.#onTurn())).isEnding = true;
+    t.after(() => {
+      this.end.destroy();
+      closeDoorbell(doorbellFd);
+      closeDoorbell(controlFd);
+    });
+  }
+
+  add(port: StreamPort): Channel {
+    const { windowChunks, chunkBytes: chunkBytesMax } = AGREEMENT;
+    const place = { sessionIndex: 0, channelIndex: 0, epoch: 0, isStriped: false };
+    const channel = new Channel({ port, ...place, windowChunks, chunkBytesMax });
+    this.end.core.channels.push(channel);
+    return channel;
+  }
+
+  stop(): void {
+    const { core } = this.end;
+    Atomics.store(core.int32, core.controlAt / 4 + LANE_STOP, 1);
+  }
+
+  #onTurn(): void {
+    const elapsedUs = systemClock.nowUs() - this.#startUs;
+    if (elapsedUs > PATIENCE_US) this.stop();
+    if (elapsedUs > BUSY_US) this.#onReceive();
+  }
+}
+
+test('a lane that always finds something to move hears of the control sockets', (t) => {
+  let isRung = false;
+  const lane: BusyLane = new BusyLane(t, () => {
+    if (!isRung) ringDoorbell(lane.controlFd);
+    isRung = true;
+  });
+  lane.end.core.int32[ENGINE_MAIN_SLEEPS] = 1;
+  lane.loop.run();
+  lane.end.drain();
+  assert.equal(lane.end.eventsOf(EVENT_CONTROL_READY).length, 1);
+});
+
+test('a lane that always finds something to move hears of few bytes of another peer', (t) => {
+  const pair = openLoopbackPair();
+  const counters = new Float64Array(ZERO_COPY_COUNTERS);
+  const [port, peer] = [pair.serverFd, pair.clientFd].map(
+    (fd) => new TcpPort(fd, 'copy', counters, 1),
+  );
+  assert.ok(port !== undefined && peer !== undefined);
+  t.after(() => peer.close(true));
+  let isSent = false;
+  const lane: BusyLane = new BusyLane(t, () => {
+    if (quiet.receivedBytes > 0) lane.stop();
+    if (isSent) return;
+    peer.setSend(0, quiet.heads.addr, FEW_BYTES);
+    assert.equal(peer.send(0, 1, false), FEW_BYTES);
+    isSent = true;
+  });
+  const quiet = lane.add(port);
+  lane.loop.onChannelAdded(quiet);
+  // As before a sleep amid bulk.
+  port.wakeAt(WAKE_BYTES);
+  quiet.wakeBytes = WAKE_BYTES;
+  lane.loop.run();
+  assert.equal(quiet.receivedBytes, FEW_BYTES);
+});

@@ -1,0 +1,48 @@
+// The memory that two processes of one host share for a channel: a page of words, then two rings
+// of bytes, one per direction. Every word has one writer (the sleep words: one who sets, one who
+// clears) and a cache line pair of its own.
+//
+//   0     magic, version, ring bytes
+//   64    nonce of the ATTACH, by the client: this is the file that was meant
+//   128   proof, by the server: the same memory is mapped at both ends
+//   1024  client → server: tail, head, writer sleeps, reader sleeps, 128 bytes apart
+//   2048  server → client: the same
+//   4096  ring client → server, then ring server → client
+
+import { assert } from '../../../base/assert.js';
+
+export const SHM_MAGIC = 0x4d535854; // "TXSM" in memory order
+export const SHM_VERSION = 1;
+export const NONCE_AT = 64;
+export const ANSWER_AT = 128;
+export const HEADER_BYTES = 4096;
+/** Fits into the caches of two cores, so that bytes are read before they leave them. */
+export const RING_BYTES = 1024 * 1024;
+
+const LINE_WORDS = 128 / 4;
+const DIRECTIONS_AT = [1024, 2048] as const;
+
+// Offsets in words from the start of a direction.
+export const TAIL = 0;
+export const HEAD = LINE_WORDS;
+export const WRITER_SLEEPS = 2 * LINE_WORDS;
+export const READER_SLEEPS = 3 * LINE_WORDS;
+
+export type ShmSide = 'client' | 'server';
+
+export interface DirectionPlace {
+  /** First word of its control words. */
+  readonly word: number;
+  /** First byte of its ring. */
+  readonly ringAt: number;
+}
+
+/** Where the bytes that `side` sends, or receives, go. */
+export function directionOf(side: ShmSide, isSending: boolean): DirectionPlace {
+  const index = (side === 'client') === isSending ? 0 : 1;
+  return { word: DIRECTIONS_AT[index] / 4, ringAt: HEADER_BYTES + index * RING_BYTES };
+}
+
+export const SHM_BYTES = HEADER_BYTES + 2 * RING_BYTES;
+
+assert((RING_BYTES & (RING_BYTES - 1)) === 0, 'ring positions wrap by a mask');

@@ -1,0 +1,173 @@
+// A stream port over shared memory: two rings of bytes, and the socket of the channel as doorbell
+// and sign of life. Nothing is sent on the socket but a byte for a peer that has said it sleeps;
+// its end is the end of the peer.
+
+import { closeFd } from '../../../ffi/libc/file-descriptor.js';
+import { EAGAIN } from '../../../ffi/libc/errno.js';
+import { receiveInto, sendVector, setIov } from '../../../ffi/libc/message.hot.js';
+import { createIovTable, destroyIovTable, type IovTable } from '../../../ffi/libc/message.js';
+import {
+  createFixedMemory,
+  destroyFixedMemory,
+  type FixedMemory,
+  openFixedMemory,
+} from '../../../os/fixed-memory.js';
+import { type PolledPort, VECTOR_ENTRIES_MAX, WOULD_BLOCK } from '../port/stream-port.js';
+import type { ShmLink } from './shm-file.js';
+import { HEADER_BYTES, RING_BYTES } from './shm-layout.js';
+import { type Bell, RingEnd } from './shm-ring.js';
+import { knownBytes, lookAtPeer, moveBytes, publish, sayAsleep, sayAwake } from './shm-ring.hot.js';
+
+/** Looks that found nothing, after which the socket is asked whether the peer still lives. */
+const LOOKS_PER_CHECK = 256;
+const DRAIN_BYTES = 4096;
+/** A peer that rings without end is not listened to without end. */
+const DRAINS_MAX = 16;
+
+export class ShmPort implements PolledPort, Bell {
+  readonly isPolled = true;
+  readonly isByReference = false;
+  readonly fd: number;
+  readonly #link: ShmLink;
+  readonly #out: RingEnd;
+  readonly #in: RingEnd;
+  readonly #sendAddr = new Float64Array(VECTOR_ENTRIES_MAX);
+  readonly #sendBytes = new Float64Array(VECTOR_ENTRIES_MAX);
+  readonly #receiveAddr = new Float64Array(VECTOR_ENTRIES_MAX);
+  readonly #receiveBytes = new Float64Array(VECTOR_ENTRIES_MAX);
+  readonly #bellTable: IovTable;
+  readonly #drain: FixedMemory;
+  /** The last send found no room for all of it. */
+  #isBlocked = false;
+  #emptyLooks = 0;
+  /** What the socket said at its end: 0, or −errno; 1 while it is open. */
+  #ending = 1;
+
+  /** Takes over the socket and the mapping. */
+  constructor(fd: number, link: ShmLink) {
+    this.fd = fd;
+    this.#link = link;
+    const header = openFixedMemory(link.addr, HEADER_BYTES);
+    this.#out = new RingEnd(header, link.side, true, this);
+    this.#in = new RingEnd(header, link.side, false, this);
+    this.#drain = createFixedMemory(DRAIN_BYTES);
+    this.#bellTable = createIovTable();
+    setIov(this.#bellTable, 0, this.#drain.addr, 1);
+  }
+
+  setSend(index: number, addr: number, bytes: number): void {
+    this.#sendAddr[index] = addr;
+    this.#sendBytes[index] = bytes;
+  }
+
+  send(first: number, count: number): number {
+    let sent = 0;
+    this.#isBlocked = false;
+    for (let index = first; index < count; index++) {
+      const wanted = this.#sendBytes[index] ?? 0;
+      const moved = moveBytes(this.#out, this.#sendAddr[index] ?? 0, wanted);
+      if (moved < 0) return moved;
+      sent += moved;
+      if (moved < wanted) {
+        this.#isBlocked = true;
+        break;
+      }
+    }
+    if (this.#out.position !== this.#out.published) publish(this.#out);
+    return sent === 0 ? WOULD_BLOCK : sent;
+  }
+
+  advanceSend(first: number, bytes: number): number {
+    let index = first;
+    for (let left = bytes; left > 0; index++) {
+      const entry = this.#sendBytes[index] ?? 0;
+      if (left < entry) {
+        this.#sendAddr[index] = (this.#sendAddr[index] ?? 0) + left;
+        this.#sendBytes[index] = entry - left;
+        break;
+      }
+      left -= entry;
+    }
+    return index;
+  }
+
+  setReceive(index: number, addr: number, bytes: number): void {
+    this.#receiveAddr[index] = addr;
+    this.#receiveBytes[index] = bytes;
+  }
+
+  receive(count: number): number {
+    const received = this.#take(count);
+    if (received !== 0) return received;
+    if (this.#ending > 0 && ++this.#emptyLooks < LOOKS_PER_CHECK) return WOULD_BLOCK;
+    this.#askSocket();
+    if (this.#ending > 0) return WOULD_BLOCK;
+    // What the peer wrote before it went is still there.
+    const last = this.#take(count);
+    return last === 0 ? this.#ending : last;
+  }
+
+  /** The socket has something: the peer rang, or is gone. */
+  onBell(): void {
+    this.#emptyLooks = LOOKS_PER_CHECK;
+  }
+
+  prepareSleep(): boolean {
+    const arrived = sayAsleep(this.#in);
+    const room = this.#isBlocked ? sayAsleep(this.#out) : 0;
+    if (arrived === 0 && room === 0) return true;
+    this.endSleep();
+    return false;
+  }
+
+  endSleep(): void {
+    sayAwake(this.#in);
+    if (this.#isBlocked) sayAwake(this.#out);
+  }
+
+  ring(): void {
+    // A full socket is as good: the peer has been rung and not looked yet. An end shows elsewhere.
+    sendVector(this.fd, this.#bellTable, 0, 1, 0);
+  }
+
+  queuedBytes(): number {
+    lookAtPeer(this.#out);
+    return RING_BYTES - knownBytes(this.#out);
+  }
+
+  /** Memory is not cut; a peer that is gone shows by its socket. */
+  isPathSilent(): boolean {
+    return false;
+  }
+
+  close(): void {
+    // Unread bytes would turn the farewell into a reset.
+    this.#askSocket();
+    closeFd(this.fd);
+    destroyFixedMemory(this.#drain);
+    destroyIovTable(this.#bellTable);
+    this.#link.unmap();
+  }
+
+  #take(count: number): number {
+    let received = 0;
+    for (let index = 0; index < count; index++) {
+      const wanted = this.#receiveBytes[index] ?? 0;
+      const moved = moveBytes(this.#in, this.#receiveAddr[index] ?? 0, wanted);
+      if (moved < 0) return moved;
+      received += moved;
+      if (moved < wanted) break;
+    }
+    if (this.#in.position !== this.#in.published) publish(this.#in);
+    return received;
+  }
+
+  #askSocket(): void {
+    this.#emptyLooks = 0;
+    for (let round = 0; round < DRAINS_MAX && this.#ending > 0; round++) {
+      const taken = receiveInto(this.fd, this.#drain.addr, DRAIN_BYTES);
+      if (taken === -EAGAIN) return;
+      if (taken <= 0) this.#ending = taken;
+    }
+  }
+}

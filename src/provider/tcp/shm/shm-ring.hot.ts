@@ -1,0 +1,73 @@
+// Moves bytes through a ring: copy, then publish the position. The peer's position is hostile: it
+// may only move forward, and never past what there is; anything else is −EPROTO for good.
+
+import { copyMemory } from '../../../os/fixed-memory.js';
+import { RING_BYTES } from './shm-layout.js';
+import type { RingEnd } from './shm-ring.js';
+
+export const EPROTO = 71;
+/** Copied before the other end is told, so that both copy at the same time. */
+const PIECE_BYTES = 64 * 1024;
+const MASK = RING_BYTES - 1;
+
+/** Bytes that may be moved by what was seen last: room for a writer, contents for a reader. */
+export function knownBytes(ring: RingEnd): number {
+  const ahead = ring.isWriter ? ring.position - ring.peer : ring.peer - ring.position;
+  return ring.isWriter ? RING_BYTES - (ahead >>> 0) : ahead >>> 0;
+}
+
+/** Looks at the peer's position; bytes that may be moved now, or −EPROTO. */
+export function lookAtPeer(ring: RingEnd): number {
+  const known = knownBytes(ring);
+  const seen = Atomics.load(ring.words, ring.peerWord);
+  // Forward means more for us, whichever end this is, and never more than the ring holds.
+  const gained = (seen - ring.peer) >>> 0;
+  if (gained > RING_BYTES - known) return -EPROTO;
+  ring.peer = seen;
+  return known + gained;
+}
+
+/** Moves up to `bytes` between `addr` and the ring; what was moved, or −EPROTO. */
+export function moveBytes(ring: RingEnd, addr: number, bytes: number): number {
+  let moved = 0;
+  while (moved < bytes) {
+    let able = knownBytes(ring);
+    if (able === 0) {
+      if (ring.position !== ring.published) publish(ring);
+      able = lookAtPeer(ring);
+      if (able < 0) return able;
+      if (able === 0) break;
+    }
+    const at = ring.position & MASK;
+    let piece = bytes - moved;
+    if (piece > able) piece = able;
+    if (piece > RING_BYTES - at) piece = RING_BYTES - at;
+    if (piece > PIECE_BYTES) piece = PIECE_BYTES;
+    if (ring.isWriter) copyMemory(ring.dataAddr + at, addr + moved, piece);
+    else copyMemory(addr + moved, ring.dataAddr + at, piece);
+    ring.position = (ring.position + piece) | 0;
+    moved += piece;
+    if (((ring.position - ring.published) | 0) >= PIECE_BYTES) publish(ring);
+  }
+  return moved;
+}
+
+/** Tells the peer of what was moved, and wakes it if it sleeps for it. */
+export function publish(ring: RingEnd): void {
+  ring.published = ring.position;
+  Atomics.store(ring.words, ring.ownWord, ring.position);
+  if (Atomics.load(ring.words, ring.peerSleepsWord) === 0) return;
+  // A writer that waits for room is woken when there is much of it; sooner would be too often.
+  if (!ring.isWriter && knownBytes(ring) > RING_BYTES / 2) return;
+  if (Atomics.exchange(ring.words, ring.peerSleepsWord, 0) !== 0) ring.bell.ring();
+}
+
+/** Says that this end sleeps; 0 if it may, otherwise there is something to do, or −EPROTO. */
+export function sayAsleep(ring: RingEnd): number {
+  Atomics.store(ring.words, ring.ownSleepsWord, 1);
+  return lookAtPeer(ring);
+}
+
+export function sayAwake(ring: RingEnd): void {
+  Atomics.store(ring.words, ring.ownSleepsWord, 0);
+}

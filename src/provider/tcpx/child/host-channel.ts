@@ -1,0 +1,91 @@
+// One channel in a plugin host, from listen to close: it offers a handle, then connects to the
+// peer's and accepts on its own while the loop polls, and then has both directions.
+
+import { TcpxError } from '../../../base/errors.js';
+import { type Mapping, mapMemory, unmapMemory, viewMapping } from '../../../ffi/libc/mapping.js';
+import { HANDLE_BYTES } from '../../../ffi/nccl-net/net-plugin.js';
+import type { ChannelId, ChannelSurroundings } from './channel-part.js';
+import { ReceiveChannel } from './receive-channel.js';
+import { SendChannel } from './send-channel.js';
+
+/** Offsets in the channel's page: own handle, the peer's (written by connect), device struct. */
+const OWN_AT = 0;
+const PEER_AT = 256;
+const DEVICE_AT = 512;
+// 32 bytes are the interface; callers have met plugins that write more.
+const PAGE_BYTES = 4096;
+
+/** Entered in this order; `joining` polls both ends. */
+export type HostChannelState = 'listening' | 'joining' | 'open' | 'broken' | 'closed';
+
+export class HostChannel {
+  readonly id: ChannelId;
+  state: HostChannelState = 'listening';
+  send: SendChannel | undefined;
+  receive: ReceiveChannel | undefined;
+  readonly #surroundings: ChannelSurroundings;
+  readonly #page: Mapping;
+  readonly #bytes: Uint8Array;
+  readonly #listenComm: number;
+
+  constructor(surroundings: ChannelSurroundings, id: ChannelId) {
+    this.#surroundings = surroundings;
+    this.id = id;
+    this.#page = mapMemory(PAGE_BYTES);
+    this.#bytes = new Uint8Array(viewMapping(this.#page));
+    const { plugin } = surroundings;
+    this.#listenComm = plugin.listen(id.channel, id.dev, this.#page.addr + OWN_AT);
+  }
+
+  /** The handle for the peer, as hexadecimal text. */
+  handle(): string {
+    return Buffer.from(this.#bytes.subarray(OWN_AT, OWN_AT + HANDLE_BYTES)).toString('hex');
+  }
+
+  join(peerHandle: string): void {
+    if (this.state !== 'listening' || !/^[0-9a-f]{256}$/.test(peerHandle)) {
+      throw new TcpxError(
+        'ERR_USAGE_STATE',
+        `channel ${this.id.channel}: join with a handle of ${peerHandle.length / 2} bytes, ` +
+          `while ${this.state}`,
+      );
+    }
+    // A private copy: connect keeps its own state in these bytes between polls.
+    this.#bytes.set(Buffer.from(peerHandle, 'hex'), PEER_AT);
+    this.state = 'joining';
+  }
+
+  /** One poll of connect and accept; whether both are there now. */
+  pollJoin(): boolean {
+    const { plugin } = this.#surroundings;
+    const { channel, dev } = this.id;
+    const { addr } = this.#page;
+    if (this.send === undefined) {
+      const comm = plugin.connect(channel, dev, addr + PEER_AT);
+      if (comm !== 0) this.send = new SendChannel(this.#surroundings, this.id, comm);
+    }
+    if (this.receive === undefined) {
+      const comm = plugin.accept(channel, this.#listenComm, addr + DEVICE_AT);
+      if (comm !== 0) {
+        const device = addr + DEVICE_AT;
+        this.receive = new ReceiveChannel(this.#surroundings, this.id, comm, device);
+      }
+    }
+    if (this.send === undefined || this.receive === undefined) return false;
+    this.state = 'open';
+    return true;
+  }
+
+  /** Not while accept or connect are under way: such a process is ended. */
+  close(): void {
+    if (this.state === 'closed') return;
+    if (this.state === 'joining') {
+      throw new TcpxError('ERR_USAGE_STATE', `channel ${this.id.channel}: closed while joining`);
+    }
+    this.state = 'closed';
+    this.send?.close();
+    this.receive?.close();
+    this.#surroundings.plugin.closeListen(this.id.channel, this.#listenComm);
+    unmapMemory(this.#page);
+  }
+}

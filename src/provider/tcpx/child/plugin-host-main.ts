@@ -1,0 +1,154 @@
+// The process that owns a plugin: its comms, its registered buffers, its threads. Started by
+// plugin-host.ts with one argument (HostOptions as JSON) and these descriptors; it ends when told,
+// when its parent has gone, or when the plugin ends it.
+
+import { processEnvironment } from '../../../base/config.js';
+import { isTcpxError, TcpxError, toTcpxError } from '../../../base/errors.js';
+import { GpuContext } from '../../../ffi/cuda/context.js';
+import { deviceByOrdinal } from '../../../ffi/cuda/device.js';
+import { gpuAbsence, openCudaDriver } from '../../../ffi/cuda/driver.js';
+import { emulatorFacts } from '../../../ffi/nccl-net/emulator-facts.js';
+import { NetPlugin, POINTER_CUDA, POINTER_HOST } from '../../../ffi/nccl-net/net-plugin.js';
+import { openPluginLogger } from '../../../ffi/nccl-net/plugin-logger.js';
+import type { DeviceProperties } from '../../../ffi/nccl-net/properties.js';
+import { openUnpackLibrary } from '../../../ffi/unpack-library.js';
+import { CallTrace } from '../trace/call-trace.js';
+import { CpuMover } from './chunk-mover.js';
+import { GpuSide } from './gpu-side.js';
+import { GuardedPlugin } from './guarded-plugin.js';
+import { judgePlacement, readHelperThreads, threadIds } from '../helper-threads.js';
+import { PLUGIN_CALLS, WORD_CALL } from '../host-layout.js';
+import type { HostEvent, HostFacts, HostOptions } from '../host-message.js';
+import { PluginHostLoop } from './plugin-host-loop.js';
+import { RegionMapper } from './region-mapper.js';
+import { putText, SharedLink } from '../shared-link.js';
+import { writeByte } from '../../../ffi/libc/file-descriptor.js';
+
+export const LOG_FD = 3;
+const WAKE_FD = 4;
+const SHARED_FD = 5;
+/** A Unix socket over which descriptors of GPU memory come. */
+const DESCRIPTOR_FD = 6;
+const BELL_FD = 7;
+
+const PAGE_BYTES = 4096;
+const BOUNCE_BYTES_MAX = 2 ** 32;
+
+function runHost(options: HostOptions, link: SharedLink): void {
+  link.memory.int32[WORD_CALL] = PLUGIN_CALLS.indexOf('load');
+  const plugin = NetPlugin.load({ path: options.pluginPath, name: options.pluginName });
+  const absence = railGpuAbsence(plugin.library.isEmulated);
+  const context = absence === '' ? makeContextCurrent(options.gpu) : undefined;
+  const trace = options.tracePath === undefined ? undefined : new CallTrace(options.tracePath);
+  const guarded = new GuardedPlugin(plugin, link.memory.int32, trace);
+  const logger = openPluginLogger({ fd: LOG_FD });
+  const devices = guarded.init(logger);
+  const threadsBefore = threadIds();
+  const emulator = emulatorFacts(plugin.library);
+  requireDeviceMemory(options, emulator !== undefined, absence);
+  const gpu = context && new GpuSide(context, options.unpack, options.chunkBytes);
+  const mapper = new RegionMapper(gpu, absence, DESCRIPTOR_FD);
+  const parentPid = process.ppid;
+  const loop = new PluginHostLoop({
+    link,
+    wakeFd: WAKE_FD,
+    surroundings: {
+      plugin: guarded,
+      options,
+      float64: link.memory.float64,
+      pointerType: options.isHostRecv ? POINTER_HOST : POINTER_CUDA,
+      cpu: new CpuMover(options.unpack, options.chunkBytes, openUnpackLibrary()),
+      gpu,
+      bounceBytes: () => {
+        const pages = emulator?.pages(options.gpu) ?? 0;
+        return options.bounceBytes || pages * PAGE_BYTES || BOUNCE_BYTES_MAX;
+      },
+    },
+    deviceOf: (nic) => deviceOf(devices, nic, plugin.library.path),
+    mapRegion: (memory) => mapper.map(memory),
+    pages: () => ({
+      pages: emulator?.pages(options.gpu) ?? 0,
+      freePages: emulator?.freePages(options.gpu) ?? 0,
+    }),
+    placement: () =>
+      judgePlacement(readHelperThreads(threadsBefore), bindingTexts(), namesOf(devices)),
+    hasParent: () => process.ppid === parentPid,
+  });
+  const facts: HostFacts = {
+    path: plugin.library.path,
+    name: plugin.name,
+    tableVersion: plugin.tableVersion,
+    isEmulated: plugin.library.isEmulated,
+    emulatorVersion: emulator?.version ?? '',
+    isLogSilent: logger.isSilent,
+    devices,
+    pointerType: options.isHostRecv ? 'host' : 'cuda',
+    gpuContext: context?.subject ?? '',
+    unpackedBy: unpackerOf(options, gpu !== undefined),
+  };
+  loop.emit({ kind: 'started', facts });
+  loop.run();
+  trace?.close();
+}
+
+function unpackerOf(options: HostOptions, hasGpu: boolean): HostFacts['unpackedBy'] {
+  if (options.isHostRecv || options.unpack === 'none') return 'none';
+  return hasGpu ? 'gpu' : 'cpu';
+}
+
+// Without a GPU the emulator takes host memory for device memory; a plugin does not.
+function requireDeviceMemory(options: HostOptions, isEmulated: boolean, absence: string): void {
+  if (isEmulated || options.isHostRecv || absence === '') return;
+  throw new TcpxError(
+    'ERR_CAP_GPU',
+    `the plugin receives into GPU memory, and there is none: ${absence}; use --host-recv`,
+  );
+}
+
+/** Why the rail GPU is left alone; empty when it is used. */
+function railGpuAbsence(isEmulated: boolean): string {
+  const isKeptOut = isEmulated && processEnvironment()['TCPX_EMU_MEMORY'] === 'host';
+  return isKeptOut ? 'TCPX_EMU_MEMORY=host' : (gpuAbsence() ?? '');
+}
+
+// The plugin takes the device of the calling thread at listen, connect, accept and registration;
+// one thread makes all calls, so the rail GPU stays current.
+function makeContextCurrent(gpu: number): GpuContext {
+  const driver = openCudaDriver();
+  return new GpuContext(driver, deviceByOrdinal(driver, gpu));
+}
+
+function deviceOf(devices: readonly DeviceProperties[], nic: string, path: string): number {
+  const dev = devices.findIndex((device) => device['name'] === nic);
+  if (dev >= 0) return dev;
+  const present = namesOf(devices).join(', ');
+  throw new TcpxError(
+    'ERR_CAP_NET_DEVICE',
+    `interface ${nic}: not among the devices of ${path} (${present})`,
+    { facts: { nic, present } },
+  );
+}
+
+function namesOf(devices: readonly DeviceProperties[]): string[] {
+  return devices.map((device) => String(device['name']));
+}
+
+function bindingTexts() {
+  const variables = processEnvironment();
+  return {
+    tx: variables['NCCL_GPUDIRECTTCPX_TX_BINDINGS'] ?? '',
+    rx: variables['NCCL_GPUDIRECTTCPX_RX_BINDINGS'] ?? '',
+  };
+}
+
+const link = SharedLink.open(SHARED_FD, BELL_FD);
+try {
+  // checked: written by plugin-host.ts, of the same build
+  runHost(JSON.parse(process.argv[2] ?? '{}') as HostOptions, link);
+} catch (error) {
+  if (!isTcpxError(error)) throw error;
+  const { code, message, facts } = toTcpxError(error, 'ERR_NCCLNET_CALL', 'plugin host');
+  const event: HostEvent = { kind: 'refused', id: 0, failure: { code, message, facts } };
+  putText(link.events, JSON.stringify(event));
+  writeByte(WAKE_FD);
+}

@@ -1,0 +1,299 @@
+// The application's side of a plugin host: starts it, speaks to it, watches its heart-beat, and
+// turns its death, its hang and its refusals into typed errors. It never waits for it.
+
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { sleepMs, withinMs } from '../../base/clock.js';
+import { isTcpxError, TcpxError } from '../../base/errors.js';
+import type { Log } from '../../base/log.js';
+import { createSocketPair, sendDescriptor } from '../../ffi/libc/descriptor-passing.js';
+import { closeFd } from '../../ffi/libc/file-descriptor.js';
+import { WakePipe } from '../../os/wake-pipe.js';
+import { CommandQueue } from './command-queue.js';
+import type { ThreadPlacement } from './helper-threads.js';
+import { HostEvents, type HostListener } from './host-events.js';
+import { HostLog } from './host-log.js';
+import {
+  COMMANDS_AT,
+  counterFloat,
+  COUNTER_FLOATS,
+  PLUGIN_CALLS,
+  SLOW_CALLS,
+  WORD_CALL,
+  WORD_CALL_CHANNEL,
+  WORD_HEARTBEAT,
+} from './host-layout.js';
+import type { HostCommand, HostFacts, HostOptions, PageCount } from './host-message.js';
+import type { RegionShare } from './region-share.js';
+import { SharedLink } from './shared-link.js';
+
+export type CommandBody = HostCommand extends infer C
+  ? C extends HostCommand
+    ? Omit<C, 'id'>
+    : never
+  : never;
+
+export interface PluginHostOptions {
+  /** For messages: the rail or rails it serves. */
+  readonly name: string;
+  readonly options: HostOptions;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly log: Log;
+  readonly setupTimeoutMs: number;
+  readonly hangMs: number;
+  readonly listener: HostListener;
+  /** Once, when it has died or was ended for a reason. */
+  onDead(error: TcpxError): void;
+}
+
+export interface HostAnswer {
+  readonly handle?: string;
+  readonly pages?: PageCount;
+}
+
+const MAIN_PATH = fileURLToPath(new URL('child/plugin-host-main.js', import.meta.url));
+const WATCH_MS = 100;
+const STOP_MS = 2000;
+const WARNINGS_MS = 20;
+const LAST_WORDS_MS = 300;
+
+export class PluginHost {
+  readonly name: string;
+  readonly commands: CommandQueue;
+  readonly #options: PluginHostOptions;
+  readonly #link = SharedLink.create();
+  /** The child takes descriptors of GPU memory from the other end. */
+  readonly #descriptorFd: number;
+  readonly #wakePipe = new WakePipe(() => this.#events.drain());
+  readonly #child: ChildProcess;
+  readonly #events: HostEvents;
+  readonly #hostLog: HostLog;
+  readonly #closed: Promise<unknown>;
+  #facts: HostFacts | undefined;
+  #watch: NodeJS.Timeout | undefined;
+  #error: TcpxError | undefined;
+  #isStopping = false;
+  #beat = { count: -1, sinceMs: 0 };
+  /** The counters as they were at its end; the shared memory is gone then. */
+  #lastCounters: Float64Array | undefined;
+
+  private constructor(options: PluginHostOptions) {
+    this.#options = options;
+    this.name = options.name;
+    this.#hostLog = new HostLog(options.name, options.log);
+    this.#events = new HostEvents(this.#link, options.listener);
+    this.commands = new CommandQueue(this.#link);
+    const pair = createSocketPair();
+    this.#descriptorFd = pair.ownFd;
+    this.#child = spawn(process.execPath, [MAIN_PATH, JSON.stringify(options.options)], {
+      env: { ...options.environment },
+      stdio: [
+        ...(['ignore', 'pipe', 'pipe', 'pipe'] as const),
+        ...[this.#wakePipe.writeFd, this.#link.fd, pair.otherFd, this.#link.bellFd],
+      ],
+    });
+    closeFd(pair.otherFd);
+    this.#hostLog.attach(this.#child);
+    this.#closed = once(this.#child, 'close');
+    this.#child.on('exit', (code, signal) => void this.#onExit(code, signal));
+    this.#child.on('error', (error) => this.#die(exitError(this.name, error.message, [])));
+    this.#watch = setInterval(() => this.#checkBeat(), WATCH_MS);
+    this.#watch.unref();
+    this.#events.drain();
+  }
+
+  /** Resolves when the plugin is loaded and initialised. */
+  static async start(options: PluginHostOptions): Promise<PluginHost> {
+    const host = new PluginHost(options);
+    const facts = await withinMs(host.#events.started, options.setupTimeoutMs).catch(
+      async (error: unknown) => {
+        const explained = await host.#explain(error);
+        host.end();
+        throw explained;
+      },
+    );
+    if (facts === undefined) {
+      const message = `plugin of ${options.name} not initialised in ${options.setupTimeoutMs} ms`;
+      const error = new TcpxError('ERR_NCCLNET_HUNG', message);
+      host.#die(error);
+      throw error;
+    }
+    host.#facts = facts;
+    return host;
+  }
+
+  get facts(): HostFacts {
+    if (this.#facts === undefined) throw new TcpxError('ERR_USAGE_STATE', 'host is not started');
+    return this.#facts;
+  }
+
+  get pid(): number {
+    return this.#child.pid ?? 0;
+  }
+
+  get isAlive(): boolean {
+    return this.#error === undefined && !this.#isStopping;
+  }
+
+  /** Why it is gone; undefined while it lives. */
+  get error(): TcpxError | undefined {
+    return this.#error;
+  }
+
+  /** As the plugin's log says it; empty when it did not. */
+  get pluginVersion(): string {
+    return this.#hostLog.pluginVersion;
+  }
+
+  /** Where the plugin's helper threads run; undefined before the first part is finished. */
+  get placement(): ThreadPlacement | undefined {
+    return this.#events.placement;
+  }
+
+  /** Warnings of the plugin, newest last. */
+  get warnings(): readonly string[] {
+    return this.#hostLog.warnings;
+  }
+
+  /** Counters of one direction of a channel, read from shared memory. */
+  counters(channel: number, direction: number): Float64Array {
+    const at = counterFloat(channel, direction);
+    const counters = this.#lastCounters ?? this.#link.memory.float64;
+    return counters.slice(at, at + COUNTER_FLOATS);
+  }
+
+  async request(body: CommandBody, timeoutMs: number): Promise<HostAnswer> {
+    if (this.#error !== undefined) throw this.#error;
+    const { id, answer } = this.#events.expect();
+    this.commands.putText(JSON.stringify({ ...body, id }));
+    const given = await withinMs(answer, timeoutMs).catch(async (error: unknown) => {
+      throw await this.#explain(error);
+    });
+    if (given !== undefined) return given;
+    const channel = 'channel' in body ? `, channel ${body.channel}` : '';
+    const error = new TcpxError(
+      'ERR_NCCLNET_HUNG',
+      `plugin ${body.op} on ${this.name}${channel}: no answer in ${timeoutMs} ms`,
+      { facts: { call: body.op, nic: this.name } },
+    );
+    // Whatever is stuck in there cannot be cancelled.
+    this.#die(error);
+    throw error;
+  }
+
+  /** Maps a region there; its descriptors go ahead of the command. */
+  async map(region: number, share: RegionShare, timeoutMs: number): Promise<void> {
+    if (this.#error !== undefined) throw this.#error;
+    for (const fd of share.descriptors) sendDescriptor(this.#descriptorFd, fd);
+    await this.request({ op: 'map', region, memory: share.shared }, timeoutMs);
+  }
+
+  /** Ends it at once, without an error for anybody: the caller has one. */
+  end(): void {
+    this.#isStopping = true;
+    this.#child.kill('SIGKILL');
+    this.#forget(new TcpxError('ERR_USAGE_STATE', `plugin host ${this.name} was ended`));
+  }
+
+  /** Ends it for a reason that is told to everybody who waits. */
+  fail(error: TcpxError): void {
+    this.#die(error);
+  }
+
+  /** Stops it in an orderly way, by force when it does not; channels are to be closed before. */
+  async stop(): Promise<void> {
+    if (this.isAlive) {
+      this.#isStopping = true;
+      const { id, answer } = this.#events.expect();
+      this.commands.putText(JSON.stringify({ op: 'stop', id }));
+      await withinMs(
+        answer.catch(() => undefined),
+        STOP_MS,
+      );
+    }
+    const isGone = await withinMs(
+      this.#closed.then(() => true),
+      STOP_MS,
+    );
+    if (isGone !== true) this.#child.kill('SIGKILL');
+    await this.#closed;
+    this.#forget(new TcpxError('ERR_USAGE_STATE', `plugin host ${this.name} was stopped`));
+  }
+
+  // A result code says little; what the plugin warned of comes by another pipe, a little later.
+  async #explain(error: unknown): Promise<unknown> {
+    if (!isTcpxError(error, 'ERR_NCCLNET_CALL') || this.#error !== undefined) return error;
+    await sleepMs(WARNINGS_MS);
+    const words = `${error.message} on ${this.name}${saidWords(this.#hostLog.lastWords())}`;
+    const facts = { ...error.facts, nic: this.name };
+    return new TcpxError(error.code, words, { facts, cause: error });
+  }
+
+  // Last words are still in the pipes when the process is gone.
+  async #onExit(code: number | null, signal: string | null): Promise<void> {
+    await withinMs(this.#closed, LAST_WORDS_MS);
+    if (this.#isStopping) return;
+    this.#events.drain();
+    const how = signal === null ? `exited with ${code ?? 'no status'}` : `was ended by ${signal}`;
+    this.#die(exitError(this.name, how, this.#hostLog.lastWords()));
+  }
+
+  #checkBeat(): void {
+    // A byte that was missed would leave news lying.
+    this.#events.drain();
+    const { int32 } = this.#link.memory;
+    const count = Atomics.load(int32, WORD_HEARTBEAT);
+    const nowMs = performance.now();
+    if (count !== this.#beat.count) {
+      this.#beat = { count, sinceMs: nowMs };
+      return;
+    }
+    const call = PLUGIN_CALLS[Atomics.load(int32, WORD_CALL)] ?? '';
+    const { hangMs, setupTimeoutMs } = this.#options;
+    const allowedMs = SLOW_CALLS.includes(call) || count === 0 ? setupTimeoutMs : hangMs;
+    const silentMs = nowMs - this.#beat.sinceMs;
+    if (silentMs > allowedMs) this.#die(hungError(this.name, call, this.#channelIn(), silentMs));
+  }
+
+  #channelIn(): number {
+    return this.#link.memory.int32[WORD_CALL_CHANNEL] ?? -1;
+  }
+
+  #die(error: TcpxError): void {
+    if (this.#error !== undefined || this.#isStopping) return;
+    this.#child.kill('SIGKILL');
+    this.#forget(error);
+    this.#options.onDead(error);
+  }
+
+  #forget(error: TcpxError): void {
+    this.#error ??= error;
+    clearInterval(this.#watch);
+    this.commands.close();
+    this.#events.fail(error);
+    if (this.#lastCounters !== undefined) return;
+    this.#lastCounters = this.#link.memory.float64.slice(0, COMMANDS_AT / 8);
+    this.#link.close();
+    this.#wakePipe.close();
+    closeFd(this.#descriptorFd);
+  }
+}
+
+function exitError(name: string, how: string, lastWords: readonly string[]): TcpxError {
+  const words = `plugin process of ${name} ${how}${saidWords(lastWords)}`;
+  return new TcpxError('ERR_NCCLNET_EXIT', words, { facts: { nic: name } });
+}
+
+function saidWords(lastWords: readonly string[]): string {
+  return lastWords.length === 0 ? '' : `; it said: ${lastWords.join(' | ')}`;
+}
+
+function hungError(name: string, call: string, channel: number, silentMs: number): TcpxError {
+  const where = call === '' ? 'outside the plugin' : `inside ${call}, channel ${channel}`;
+  return new TcpxError(
+    'ERR_NCCLNET_HUNG',
+    `plugin process of ${name}: no heart-beat for ${Math.round(silentMs)} ms, ${where}`,
+    { facts: { nic: name, call, channel } },
+  );
+}

@@ -1,0 +1,99 @@
+// Two engines of one process that know each other, with whatever settings a test asks for.
+
+import { loadConfig } from '../../src/base/config.js';
+import { createLog, type Log } from '../../src/base/log.js';
+import type { SettingValues } from '../../src/base/settings.js';
+import { Engine, type EngineOptions } from '../../src/engine/engine.js';
+import type { Notification } from '../../src/engine/notification.js';
+import type { Session } from '../../src/engine/session.js';
+
+export type Settings = Partial<SettingValues>;
+
+const SMALL: Settings = {
+  'memory.regionsMax': 64,
+  'memory.transfersMax': 256,
+  'memory.arenaBytes': 4 * 1024 * 1024,
+  'session.handshakeTimeoutMs': 2000,
+  'session.connectTimeoutMs': 2000,
+};
+
+/** Log lines of an engine, kept instead of printed. */
+export class KeptLog {
+  readonly lines: string[] = [];
+  readonly log: Log = createLog({
+    level: 'debug',
+    format: 'text',
+    write: (line) => this.lines.push(line),
+  });
+
+  has(pattern: RegExp): boolean {
+    return this.lines.some((line) => pattern.test(line));
+  }
+}
+
+const opened: Engine[] = [];
+
+/** For after hooks: an engine that a failed test left open would keep the process. */
+export async function closeEngines(): Promise<void> {
+  await Promise.all(opened.splice(0).map((engine) => engine.close()));
+}
+
+/** An engine of modest size that reads no environment. */
+export async function openEngine(
+  settings: Settings = {},
+  options: Omit<EngineOptions, 'settings' | 'config'> = {},
+): Promise<Engine> {
+  const config = loadConfig({ options: { ...SMALL, ...settings }, environment: {} });
+  const engine = await Engine.open({ log: new KeptLog().log, ...options, config });
+  opened.push(engine);
+  return engine;
+}
+
+export interface EnginePair {
+  readonly server: Engine;
+  readonly client: Engine;
+  /** The client's session, and the server's end of it. */
+  readonly session: Session;
+  readonly serverSession: Session;
+  /** What the server was told. */
+  readonly notifications: Notification[];
+  readonly serverLog: KeptLog;
+  /** Awaits with both engines moving, whatever mode they are in. */
+  drive<T>(promise: Promise<T>): Promise<T>;
+  close(): Promise<void>;
+}
+
+export async function openPair(
+  serverSettings: Settings = {},
+  clientSettings: Settings = serverSettings,
+  where: { readonly listen?: string; readonly connect?: string } = {},
+  /** Both engines have simulated GPUs, or none. */
+  gpus: Pick<EngineOptions, 'gpuModule'> = {},
+): Promise<EnginePair> {
+  const notifications: Notification[] = [];
+  const serverLog = new KeptLog();
+  let arrived: (session: Session) => void = () => undefined;
+  const serverSide = new Promise<Session>((resolve) => (arrived = resolve));
+  const server = await openEngine(serverSettings, {
+    name: 'server',
+    log: serverLog.log,
+    onSession: (session) => arrived(session),
+    onNotification: (notification) => notifications.push(notification),
+    ...gpus,
+  });
+  const client = await openEngine(clientSettings, { name: 'client', ...gpus });
+  const drive = <T>(promise: Promise<T>): Promise<T> => client.drive(server.drive(promise));
+  try {
+    const listen = where.listen ?? '127.0.0.1';
+    const port = server.listen({ host: listen, port: 0 });
+    const session = await drive(client.connect(where.connect ?? listen, port));
+    const serverSession = await drive(serverSide);
+    const close = async (): Promise<void> => {
+      await drive(Promise.all([client.close(), server.close()]));
+    };
+    return { server, client, session, serverSession, notifications, serverLog, drive, close };
+  } catch (error) {
+    await Promise.all([client.close(), server.close()]);
+    throw error;
+  }
+}

@@ -1,0 +1,96 @@
+// Faults in the engine itself, made on purpose: each breaks one promise, and the simulation must
+// notice. They change what a machine's main thread tells its lanes or its peer, never the product's
+// code.
+
+import type { Channel } from '../../../src/provider/tcp/lane/channel.js';
+import {
+  COMMAND_SETTLE_CHANNEL,
+  EVENT_CHANNEL_DOWN,
+} from '../../../src/provider/tcp/lane/messages.js';
+import { ControlKind } from '../../../src/wire/control-frame.js';
+import type { Machine } from './sim-job.js';
+
+type Mutation = (machine: Machine) => void;
+
+/** Chunks of a lost channel go elsewhere at once: the peer is not told to close its end first. */
+const resendUnfenced: Mutation = ({ node }) => {
+  node.sessions.transfers = {
+    onChannelsChanged: (session) => node.transfers.onChannelsChanged(session),
+    postSignal: () => undefined,
+    giveUpStranded: (session) => node.transfers.giveUpStranded(session),
+    abandonSession: (session) => node.transfers.abandonSession(session),
+  };
+  node.onLaneEvent = (lane, kind, at) => {
+    if (kind !== EVENT_CHANNEL_DOWN) return;
+    const [session = 0, channel = 0, epoch = 0] = node.lanes.shared.int32.subarray(at >> 2);
+    const parked = parkedChannel(node, lane, [session, channel, epoch]);
+    if (parked === undefined) return;
+    const words = [session, channel, epoch, parked.writeAcked, 0];
+    node.lanes.command(lane, COMMAND_SETTLE_CHANNEL, words);
+  };
+};
+
+/** Whatever was not acknowledged is sent again, also what the peer says has landed. */
+const resendLanded: Mutation = ({ node }) => {
+  onSettle(node, (lane, words) => {
+    const parked = parkedChannel(node, lane, words);
+    const [session = 0, channel = 0, epoch = 0, landed = 0, ...rest] = words;
+    return [session, channel, epoch, parked?.writeAcked ?? landed, ...rest];
+  });
+};
+
+/** A refusal whose frame died with its channel is not heard of. */
+const loseRefusals: Mutation = ({ node }) => {
+  onSettle(node, (_, words) => [...words.slice(0, 4), 0]);
+};
+
+/** A server whose last connection is gone does not ask for another. */
+const askNobody: Mutation = ({ node }) => {
+  const add = node.controls.add.bind(node.controls);
+  node.controls.add = (control) => {
+    const send = control.send.bind(control);
+    control.send = (message) => {
+      if (message.kind !== ControlKind.Redial) send(message);
+    };
+    return add(control);
+  };
+};
+
+/** No kernel looks whether a quiet control connection is dead. */
+const trustSilence: Mutation = ({ node }) => {
+  const add = node.controls.add.bind(node.controls);
+  node.controls.add = (control) => {
+    const handOver = control.handOver.bind(control);
+    control.handOver = (onMessage, onFailure) =>
+      handOver(onMessage, onFailure, Number.POSITIVE_INFINITY);
+    return add(control);
+  };
+};
+
+export const MUTATIONS = {
+  resendUnfenced,
+  resendLanded,
+  loseRefusals,
+  askNobody,
+  trustSilence,
+} as const;
+
+function onSettle(
+  node: Machine['node'],
+  change: (lane: number, words: readonly number[]) => readonly number[],
+): void {
+  const command = node.lanes.command.bind(node.lanes);
+  node.lanes.command = (lane, kind, words) => {
+    command(lane, kind, kind === COMMAND_SETTLE_CHANNEL ? change(lane, words) : words);
+  };
+}
+
+function parkedChannel(
+  node: Machine['node'],
+  lane: number,
+  [session, channel, epoch]: readonly number[],
+): Channel | undefined {
+  return node.lanes.inline[lane]?.core.parked.find(
+    (one) => one.sessionIndex === session && one.channelIndex === channel && one.epoch === epoch,
+  );
+}

@@ -1,0 +1,134 @@
+// One transfer of a simulated program, and what must be true of it when it ends.
+
+import type { Request, Session } from '../../../src/engine/session.js';
+import type { Transfer } from '../../../src/engine/transfer.js';
+import type { SimMemory } from './sim-memory.js';
+import type { SimNode } from './sim-node.js';
+import type { SessionPair } from './sim-session.js';
+import { Violation } from './violation.js';
+
+/** A machine between two starts: a new process has new memory. */
+export interface Machine {
+  readonly name: string;
+  readonly node: SimNode;
+  readonly memory: SimMemory;
+}
+
+export interface JobBlock {
+  readonly localCell: number;
+  readonly localAt: number;
+  readonly remoteCell: number;
+  readonly remoteAt: number;
+  readonly bytes: number;
+}
+
+export interface Job {
+  readonly id: number;
+  readonly operation: 'write' | 'read' | 'notify';
+  readonly own: Machine;
+  readonly peer: Machine;
+  readonly pair: SessionPair;
+  readonly session: Session;
+  readonly transfer: Transfer;
+  readonly request: Request | undefined;
+  readonly blocks: readonly JobBlock[];
+  readonly locals: readonly number[];
+  readonly remotes: readonly number[];
+  readonly postedUs: number;
+  /** Codes with which the owner must refuse it; empty when it is good. */
+  readonly refusals: readonly string[];
+  readonly hasNotification: boolean;
+  notified: number;
+  isCancelled: boolean;
+  hasDeadline: boolean;
+  /** A region that it names was deregistered meanwhile. */
+  mayBeStale: boolean;
+  outcome: 'active' | 'done' | 'refused' | 'given up' | 'lost' | 'crashed';
+}
+
+interface Place {
+  readonly memory: SimMemory;
+  readonly cell: number;
+  readonly at: number;
+}
+
+function source(job: Job, block: JobBlock): Place {
+  const { localCell, localAt, remoteCell, remoteAt } = block;
+  return job.operation === 'write'
+    ? { memory: job.own.memory, cell: localCell, at: localAt }
+    : { memory: job.peer.memory, cell: remoteCell, at: remoteAt };
+}
+
+function target(job: Job, block: JobBlock): Place {
+  const { localCell, localAt, remoteCell, remoteAt } = block;
+  return job.operation === 'write'
+    ? { memory: job.peer.memory, cell: remoteCell, at: remoteAt }
+    : { memory: job.own.memory, cell: localCell, at: localAt };
+}
+
+function nameOf(job: Job): string {
+  return `transfer ${job.id} (${job.operation} of ${job.own.name} at ${job.peer.name})`;
+}
+
+/** Every byte is where it belongs, and nothing else of the cells has changed. */
+export function checkLanded(job: Job, when: string): void {
+  for (const block of job.blocks) {
+    const from = source(job, block);
+    const to = target(job, block);
+    from.memory.checkShadow(from.cell);
+    const expected = Buffer.from(to.memory.shadow(to.cell));
+    expected.set(from.memory.shadow(from.cell).subarray(from.at, from.at + block.bytes), to.at);
+    const seen = to.memory.bytes(to.cell);
+    if (expected.compare(seen) === 0) continue;
+    const at = expected.findIndex((byte, index) => byte !== seen[index]);
+    throw new Violation(`${nameOf(job)}: wrong byte ${at} of cell ${to.cell} ${when}`);
+  }
+}
+
+/** It failed: what lies there is what was there before, or what was sent, byte by byte. */
+export function checkPartial(job: Job): void {
+  for (const block of job.blocks) {
+    const from = source(job, block);
+    const to = target(job, block);
+    const seen = to.memory.bytes(to.cell);
+    const old = to.memory.shadow(to.cell);
+    const sent = from.memory.shadow(from.cell);
+    for (let index = 0; index < seen.length; index++) {
+      if (seen[index] === old[index]) continue;
+      const at = index - to.at;
+      if (at >= 0 && at < block.bytes && seen[index] === sent[from.at + at]) continue;
+      throw new Violation(`${nameOf(job)}: byte ${index} of cell ${to.cell} is of nobody`);
+    }
+  }
+}
+
+/** How it ended, and whether it may have ended so. */
+export function judgeOutcome(job: Job): Job['outcome'] {
+  const { error } = job.transfer;
+  const isEnding = job.session.isEnding();
+  if (error === undefined) {
+    if (job.refusals.length > 0) throw new Violation(`${nameOf(job)}: done, but it is not allowed`);
+    const { bytes, bytesConfirmed } = job.transfer.receipt();
+    if (job.operation !== 'notify' && bytes !== bytesConfirmed) {
+      throw new Violation(`${nameOf(job)}: ${bytesConfirmed} of ${bytes} bytes in its receipt`);
+    }
+    return 'done';
+  }
+  const { code } = error;
+  if (code === 'ERR_XFER_FAILED' && isEnding) return 'lost';
+  if (code === 'ERR_XFER_CANCELLED' && job.isCancelled) return isEnding ? 'lost' : 'given up';
+  if (code === 'ERR_XFER_DEADLINE' && job.hasDeadline) return isEnding ? 'lost' : 'given up';
+  if (job.refusals.includes(code)) return isEnding ? 'lost' : 'refused';
+  if (job.mayBeStale && code === 'ERR_PEER_STALE_REGION') return isEnding ? 'lost' : 'refused';
+  throw new Violation(`${nameOf(job)}: failed with ${code}: ${error.message}`);
+}
+
+/** A message of it has come to the peer's program. */
+export function onNotified(job: Job): void {
+  job.notified++;
+  if (job.notified > 1) throw new Violation(`${nameOf(job)}: its notification came twice`);
+  if (!job.hasNotification) throw new Violation(`${nameOf(job)}: it has no notification`);
+  if (job.outcome === 'refused' || job.refusals.length > 0) {
+    throw new Violation(`${nameOf(job)}: notified although it was refused`);
+  }
+}

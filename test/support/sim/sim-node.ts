@@ -1,0 +1,190 @@
+// One machine: everything of an engine above its sockets, on virtual ports, clock and control
+// connections. The simulation steps each lane and the main thread on its own.
+
+import type { Log } from '../../../src/base/log.js';
+import type { Random } from '../../../src/base/random.js';
+import { Timers } from '../../../src/base/timers.js';
+import { LaneEvents } from '../../../src/engine/lane-events.js';
+import { LaneSet } from '../../../src/engine/lane-set.js';
+import type { Notification } from '../../../src/engine/notification.js';
+import { SessionTable } from '../../../src/engine/session-table.js';
+import { SIGNAL_ENTRIES } from '../../../src/engine/transfer-table.js';
+import { Transfers } from '../../../src/engine/transfers.js';
+import { Arena } from '../../../src/memory/arena.js';
+import { RegionRegistry } from '../../../src/memory/region.js';
+import { regionTableOver } from '../../../src/memory/region-table.js';
+import type { SimControl } from './sim-control.js';
+import type { SimPort } from './sim-connection.js';
+import type { SimNetwork } from './sim-network.js';
+import { KeptMemory } from './kept-memory.js';
+import type { SimPlan } from './sim-plan.js';
+import { NodeClock, type SimTime } from './sim-time.js';
+
+export interface NodeOptions {
+  readonly name: string;
+  readonly lanes: number;
+  readonly time: SimTime;
+  readonly network: SimNetwork;
+  readonly log: Log;
+  readonly random: Random;
+  /** Whether chunks go with a checksum. */
+  readonly isChecked: boolean;
+  /** What a lane takes at a time from all its peers. */
+  readonly receiveBytes: number;
+  readonly limits: SimPlan['limits'];
+  onNotification(notification: Notification): void;
+  /** A connection has come in; called by the main thread. */
+  onAccepted(port: SimPort): void;
+}
+
+const REGIONS = 16;
+const TRANSFERS_MAX = 24;
+const ARENA_BYTES = 1024 * 1024;
+const SESSIONS_MAX = 6;
+
+export class SimNode {
+  readonly name: string;
+  readonly clock: NodeClock;
+  readonly timers = new Timers();
+  readonly lanes: LaneSet;
+  readonly arena = new Arena(ARENA_BYTES);
+  readonly regions: RegionRegistry;
+  readonly sessions: SessionTable;
+  readonly transfers: Transfers;
+  readonly events: LaneEvents;
+  readonly controls = new Set<SimControl>();
+  readonly accepted: SimPort[] = [];
+  readonly #options: NodeOptions;
+  isAlive = true;
+  /** Nothing of it runs before these times. */
+  mainPausedUs = 0;
+  readonly lanePausedUs: number[];
+  /** Called with every event before the engine handles it; for mutations. */
+  onLaneEvent: ((lane: number, kind: number, at: number) => void) | undefined;
+
+  constructor(options: NodeOptions) {
+    this.#options = options;
+    this.name = options.name;
+    this.clock = new NodeClock(options.time);
+    this.clock.aheadUs = options.random.nextBetween(0, 1e9);
+    this.lanePausedUs = Array.from({ length: options.lanes }, () => 0);
+    this.lanes = this.#createLanes();
+    const { shared, offsets } = this.lanes;
+    this.regions = new RegionRegistry(regionTableOver(shared, offsets.regionsAt, REGIONS));
+    this.sessions = this.#createSessions();
+    this.transfers = this.#createTransfers();
+    this.sessions.host = {
+      prepare: (session, operation, blocks) => this.transfers.prepare(session, operation, blocks),
+      postNotification: (session, message) => this.transfers.postNotification(session, message),
+      closeSession: (session, error) => this.sessions.close(session, error),
+      drive: (promise) => promise,
+    };
+    this.sessions.transfers = this.transfers;
+    this.events = new LaneEvents({
+      lanes: this.lanes,
+      sessions: this.sessions,
+      transfers: this.transfers,
+      log: options.log,
+      onNotification: (notification) => options.onNotification(notification),
+      pollControl: () => this.pollControl(),
+    });
+  }
+
+  #createLanes(): LaneSet {
+    const { network, limits, lanes, isChecked, receiveBytes } = this.#options;
+    const shape = {
+      regionCount: REGIONS,
+      transferCount: TRANSFERS_MAX + SIGNAL_ENTRIES,
+      laneCount: lanes,
+      arenaBytes: ARENA_BYTES,
+    };
+    return new LaneSet({
+      shape,
+      sessionCount: SESSIONS_MAX,
+      progress: 'caller',
+      spinUs: 0,
+      cpus: [],
+      controlFd: -1,
+      sendBy: 'copy',
+      stallUs: limits.stallMs * 1000,
+      isChecked,
+      receiveBytes,
+      staging: { stagingBytes: 0, gpuModule: '', openProvider: () => undefined },
+      memory: new KeptMemory(shape),
+      inline: { openPort: (fd) => network.port(fd), clock: this.clock, healthSteps: 1 },
+      onEvent: (lane, kind, at) => {
+        this.onLaneEvent?.(lane, kind, at);
+        this.events.handle(kind, at);
+      },
+      onWake: () => undefined,
+      onLaneFailed: (_, error) => {
+        throw error;
+      },
+    });
+  }
+
+  #createSessions(): SessionTable {
+    const { log, limits, network } = this.#options;
+    return new SessionTable({
+      lanes: this.lanes,
+      sessionsMax: SESSIONS_MAX,
+      nicCount: 0,
+      log,
+      timers: this.timers,
+      limits,
+      clock: this.clock,
+      closeConnection: (fd) => network.port(fd).close(false),
+    });
+  }
+
+  #createTransfers(): Transfers {
+    return new Transfers({
+      lanes: this.lanes,
+      arena: this.arena,
+      regions: this.regions,
+      transfersMax: TRANSFERS_MAX,
+      trustName: 'simulated',
+      isCallerDriven: false,
+      spinUs: 0,
+      clock: this.clock,
+      after: (delayMs, act) => this.timers.at(this.clock.nowUs() + delayMs * 1000, act),
+      openDevice: () => undefined,
+      poll: () => undefined,
+    });
+  }
+
+  pollControl(): number {
+    let count = 0;
+    for (const control of [...this.controls]) {
+      count += control.poll();
+      if (!control.isOpen) this.controls.delete(control);
+    }
+    return count;
+  }
+
+  isLaneRunning(lane: number, nowUs: number): boolean {
+    return this.isAlive && (this.lanePausedUs[lane] ?? 0) <= nowUs;
+  }
+
+  isMainRunning(nowUs: number): boolean {
+    return this.isAlive && this.mainPausedUs <= nowUs;
+  }
+
+  /** As the engine does when it wakes up. */
+  stepMain(): number {
+    this.timers.run(this.clock.nowUs());
+    let count = this.pollControl();
+    for (let port = this.accepted.shift(); port !== undefined; port = this.accepted.shift()) {
+      this.#options.onAccepted(port);
+      count++;
+    }
+    count += this.lanes.takeEvents();
+    this.events.deliver();
+    return count;
+  }
+
+  async destroy(): Promise<void> {
+    this.isAlive = false;
+    await this.lanes.close();
+  }
+}

@@ -1,0 +1,89 @@
+// What a seed stands for: how many machines, how the network behaves, which accidents happen.
+
+import { type Random, seededRandom } from '../../../src/base/random.js';
+import type { WorkRules } from './sim-work.js';
+
+export interface SimPlan {
+  readonly seed: number;
+  readonly machines: number;
+  readonly lanes: number;
+  readonly channels: number;
+  readonly windowChunks: number;
+  readonly chunkBytes: number;
+  readonly paths: number;
+  readonly delayUs: number;
+  readonly jitterUs: number;
+  readonly callBytesMax: number;
+  readonly wholeChance: number;
+  readonly blockChance: number;
+  readonly pipeBytes: number;
+  readonly transfers: number;
+  readonly activeMax: number;
+  readonly work: WorkRules;
+  /** No accident that a session may notice: nothing may fail, no channel may be given up. */
+  readonly isCalm: boolean;
+  readonly faults: number;
+  /** A fault comes in one of so many rounds. */
+  readonly faultRounds: number;
+  readonly limits: {
+    readonly stallMs: number;
+    readonly reconnectMs: number;
+    readonly controlTimeoutMs: number;
+  };
+  readonly duplicateChance: number;
+  readonly isChecked: boolean;
+  readonly receiveBytes: number;
+  /** How often a byte of payload is damaged on its way. */
+  readonly flipChance: number;
+}
+
+export function planOf(seed: number): SimPlan {
+  const random = seededRandom(seed * 2 + 1);
+  const isCalm = random.nextChance(0.2);
+  const isTiny = random.nextChance(0.1);
+  const isFlood = random.nextChance(0.03);
+  const isChecked = random.nextChance(0.4);
+  const flipChance = isChecked && random.nextChance(0.5) ? 0.02 : 0;
+  return {
+    seed,
+    machines: random.nextChance(0.6) ? 2 : random.nextBetween(3, 4),
+    lanes: random.nextBetween(1, 2),
+    channels: random.nextBetween(1, 4),
+    windowChunks: random.nextBetween(1, 8),
+    chunkBytes: 2 ** random.nextBetween(8, 11),
+    paths: random.nextBetween(1, 3),
+    delayUs: pick(random, [5, 50, 500, 5000]),
+    jitterUs: pick(random, [0, 50, 1000]),
+    callBytesMax: isTiny ? random.nextBetween(1, 40) : pick(random, [300, 2000, 8000]),
+    wholeChance: isTiny ? 0.3 : pick(random, [0.3, 0.7, 1]),
+    blockChance: pick(random, [0, 0.05, 0.3]),
+    pipeBytes: pick(random, [1500, 4096, 16384]),
+    transfers: random.nextBetween(6, isTiny ? 8 : 40),
+    activeMax: random.nextBetween(1, 6),
+    work: { ...workOf(random, isCalm, isFlood), hasDamage: flipChance > 0 },
+    isCalm,
+    faults: isCalm ? random.nextBetween(0, 3) : random.nextBetween(1, 9),
+    faultRounds: pick(random, [4, 15, 60, 150]),
+    limits: { stallMs: 600, reconnectMs: pick(random, [2000, 5000]), controlTimeoutMs: 3000 },
+    duplicateChance: 0.3,
+    isChecked,
+    receiveBytes: pick(random, [1024, 8192, 1e9]),
+    flipChance,
+  };
+}
+
+function workOf(random: Random, isCalm: boolean, isFlood: boolean): Omit<WorkRules, 'hasDamage'> {
+  return {
+    cellsMax: random.nextBetween(1, 10),
+    notifyBytesMax: isFlood ? 64_000 : 2000,
+    badChance: random.nextChance(0.5) ? 0.15 : 0,
+    cancelChance: random.nextChance(0.4) ? 0.01 : 0,
+    deadlineChance: !isCalm && random.nextChance(0.3) ? 0.3 : 0,
+  };
+}
+
+export function pick<T>(random: Random, choices: readonly T[]): T {
+  const choice = choices[random.nextBetween(0, choices.length - 1)];
+  if (choice === undefined) throw new Error('nothing to choose from');
+  return choice;
+}

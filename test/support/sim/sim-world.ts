@@ -1,0 +1,254 @@
+// Machines, network, programs and time together, moved round by round in an order that the seed
+// decides. Time passes in small steps while something moves, and jumps to what comes next when not.
+
+import type { Log, LogFields } from '../../../src/base/log.js';
+import { type Random, seededRandom } from '../../../src/base/random.js';
+import type { SimPort } from './sim-connection.js';
+import { checkCredits, checkWindows } from './sim-invariants.js';
+import type { Machine } from './sim-job.js';
+import { SimMemory } from './sim-memory.js';
+import { SimNetwork } from './sim-network.js';
+import { SimNode } from './sim-node.js';
+import type { SimPlan } from './sim-plan.js';
+import { SessionMaker, type SessionPair } from './sim-session.js';
+import { SimTime } from './sim-time.js';
+import { type Place, SimWork } from './sim-work.js';
+import { Violation } from './violation.js';
+
+/** Health is looked at every 50 ms: time never jumps further than a part of that. */
+const IDLE_US = 20_000;
+/** Turns of the microtask queue that a chain of awaits takes at most between two virtual waits. */
+const MICROTASKS = 24;
+const HANDSHAKE_US = 4_000_000;
+
+/** A session and what has happened to it. */
+export interface SimLink {
+  readonly pair: SessionPair;
+  readonly client: Machine;
+  readonly server: Machine;
+  /** An accident that may cost a channel has touched it. */
+  isDisturbed: boolean;
+  /** What happened may cost the session. */
+  mayBeLost: boolean;
+  disturbedUs: number;
+}
+
+export class SimWorld {
+  readonly plan: SimPlan;
+  readonly random: Random;
+  readonly time = new SimTime();
+  readonly network: SimNetwork;
+  readonly maker: SessionMaker;
+  readonly work: SimWork;
+  readonly machines: Machine[] = [];
+  readonly graveyard: Machine[] = [];
+  readonly links: SimLink[] = [];
+  /** Changes a machine on purpose, to see that the run notices. */
+  readonly #mutate: ((machine: Machine) => void) | undefined;
+  readonly #waiting: { machine: Machine; port: SimPort; sinceUs: number }[] = [];
+  readonly #trace: ((line: string) => void) | undefined;
+  rounds = 0;
+
+  constructor(
+    plan: SimPlan,
+    mutate: ((machine: Machine) => void) | undefined,
+    trace: ((line: string) => void) | undefined,
+  ) {
+    this.plan = plan;
+    this.#mutate = mutate;
+    this.#trace = trace;
+    this.random = seededRandom(plan.seed);
+    const { random } = this;
+    const isDamaged = (addr: number): boolean =>
+      plan.flipChance > 0 && random.nextChance(plan.flipChance) && this.#isPayload(addr);
+    const io = { ...plan, random, isDamaged };
+    this.network = new SimNetwork(this.time, random, { ...plan, io });
+    const isDuplicated = (): boolean => random.nextChance(plan.duplicateChance);
+    this.maker = new SessionMaker(this.time, this.network, isDuplicated);
+    this.work = new SimWork(random, plan.work, () => this.time.nowUs);
+    for (let index = 0; index < plan.machines; index++) this.start(`m${index}`);
+  }
+
+  note(text: string): void {
+    this.#trace?.(`${(this.time.nowUs / 1000).toFixed(3)} ${text}`);
+  }
+
+  /** A machine starts, with new memory and without any session. */
+  start(name: string): Machine {
+    const { time, network, random, plan } = this;
+    const node: SimNode = new SimNode({
+      name,
+      lanes: plan.lanes,
+      time,
+      network,
+      random,
+      limits: plan.limits,
+      isChecked: plan.isChecked,
+      receiveBytes: plan.receiveBytes,
+      log: this.#logOf(name),
+      onNotification: (notification) => this.work.onNotification(machine, notification),
+      onAccepted: (port) => this.#waiting.push({ machine, port, sinceUs: time.nowUs }),
+    });
+    const machine: Machine = { name, node, memory: new SimMemory(name, node.regions, random) };
+    // Somebody may still hold what the process before this one had given out.
+    for (const old of this.graveyard.filter((one) => one.name === name)) {
+      machine.memory.stale.push(...old.memory.regions.map(({ descriptor }) => descriptor));
+    }
+    network.listen(name, { onConnected: (port) => node.accepted.push(port) });
+    this.machines.push(machine);
+    this.#mutate?.(machine);
+    return machine;
+  }
+
+  #logOf(name: string): Log {
+    const at =
+      (level: string) =>
+      (event: string, fields: LogFields = {}): void => {
+        if (this.#trace !== undefined)
+          this.note(`${name} ${level} ${event} ${JSON.stringify(fields)}`);
+      };
+    return {
+      error: at('error'),
+      warn: at('warn'),
+      info: at('info'),
+      debug: at('debug'),
+      trace: at('trace'),
+    };
+  }
+
+  #isPayload(addr: number): boolean {
+    return this.machines.some(({ memory }) => memory.includes(addr));
+  }
+
+  machine(name: string): Machine | undefined {
+    return this.machines.find((one) => one.name === name);
+  }
+
+  connect(client: Machine, server: Machine, isAmidFaults = false): void {
+    const { channels, windowChunks, chunkBytes } = this.plan;
+    const agreement = { channels, windowChunks, chunkBytes };
+    const pair = this.maker.connect(client.node, server.node, agreement);
+    this.note(`session ${pair.id}: ${client.name} to ${server.name}, ${channels} channels`);
+    this.links.push({
+      pair,
+      client,
+      server,
+      isDisturbed: isAmidFaults,
+      mayBeLost: isAmidFaults,
+      disturbedUs: Number.NEGATIVE_INFINITY,
+    });
+  }
+
+  /** Ends of sessions on which something can be posted. */
+  places(): Place[] {
+    return this.links.flatMap(({ pair, client, server }): Place[] => [
+      { own: client, peer: server, pair, session: pair.atClient },
+      { own: server, peer: client, pair, session: pair.atServer },
+    ]);
+  }
+
+  /** One round: what is due happens, and machines run, each or not. */
+  async round(): Promise<void> {
+    this.rounds++;
+    let moved = this.time.run();
+    for (const machine of [...this.machines]) moved += this.#step(machine);
+    if (this.maker.pending > 0 || moved > 0) {
+      for (let turn = 0; turn < (this.maker.pending > 0 ? MICROTASKS : 1); turn++)
+        await Promise.resolve();
+    }
+    const { failure } = this.maker;
+    if (failure !== undefined)
+      throw failure instanceof Error ? failure : new Error(String(failure));
+    this.work.releaseQuarantines();
+    if ((this.rounds & 63) === 0) this.network.sweep();
+    this.#pass(moved);
+  }
+
+  #pass(moved: number): void {
+    const { time, random } = this;
+    if (moved > 0) {
+      time.nowUs += random.nextBetween(1, 30);
+      return;
+    }
+    const nextUs = Math.min(time.nextUs, this.network.nextUs, time.nowUs + IDLE_US);
+    time.nowUs = Math.max(nextUs, time.nowUs + 1);
+  }
+
+  #step(machine: Machine): number {
+    const { node } = machine;
+    const { random } = this;
+    const { nowUs } = this.time;
+    let moved = 0;
+    const first = random.nextBetween(0, node.lanes.count);
+    for (let turn = 0; turn <= node.lanes.count; turn++) {
+      if (random.nextChance(0.2)) continue;
+      const actor = (first + turn) % (node.lanes.count + 1);
+      moved +=
+        actor === node.lanes.count
+          ? this.#stepMain(machine, nowUs)
+          : this.#stepLane(machine, actor, nowUs);
+    }
+    return moved;
+  }
+
+  #stepLane(machine: Machine, lane: number, nowUs: number): number {
+    const { node } = machine;
+    if (!node.isLaneRunning(lane, nowUs)) return 0;
+    const moved = node.lanes.stepInline(lane);
+    const core = node.lanes.inline[lane]?.core;
+    if (core === undefined) return moved;
+    checkWindows(machine.name, core);
+    checkCredits(machine.name, core);
+    return moved;
+  }
+
+  #stepMain(machine: Machine, nowUs: number): number {
+    const { node } = machine;
+    if (!node.isMainRunning(nowUs)) return 0;
+    const moved = node.stepMain() + this.#accept(machine, nowUs);
+    machine.memory.pollClosing();
+    return moved + this.work.settle(machine);
+  }
+
+  #accept(machine: Machine, nowUs: number): number {
+    let count = 0;
+    for (const entry of this.#waiting.filter((one) => one.machine === machine)) {
+      const isServed = this.maker.serve(machine.node, entry.port);
+      if (!isServed && nowUs - entry.sinceUs < HANDSHAKE_US) continue;
+      if (!isServed) entry.port.close(false);
+      this.#waiting.splice(this.#waiting.indexOf(entry), 1);
+      count++;
+    }
+    return count;
+  }
+
+  /** Everything of a machine is gone at once. */
+  crash(machine: Machine, isSilent: boolean): void {
+    this.network.crash(machine.name, isSilent);
+    for (const control of machine.node.controls) {
+      if (isSilent) control.vanish();
+      else control.close();
+    }
+    machine.node.isAlive = false;
+    this.machines.splice(this.machines.indexOf(machine), 1);
+    this.graveyard.push(machine);
+    this.work.onCrash(machine);
+  }
+
+  /** Rounds until the claim holds; a limit of virtual time stands for "never". */
+  async until(isOver: () => boolean, limitMs: number, what: () => string): Promise<void> {
+    const endUs = this.time.nowUs + limitMs * 1000;
+    while (!isOver()) {
+      if (this.time.nowUs > endUs) throw new Violation(`not within ${limitMs} ms: ${what()}`);
+      await this.round();
+    }
+  }
+
+  async destroy(): Promise<void> {
+    for (const { node, memory } of [...this.machines, ...this.graveyard]) {
+      await node.destroy();
+      memory.destroy();
+    }
+    this.network.destroy();
+  }
+}
