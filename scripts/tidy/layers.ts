@@ -34,7 +34,7 @@ export function checkLayers(files: readonly TextFile[], rules: LayerRules): Viol
   return [...violations, ...checkCycles(lawful)];
 }
 
-/** A grant that nobody uses, or a layer that is not there, would let the next import pass unseen. */
+/** A grant that nobody uses would let the next import pass unseen. */
 export function checkLayerTable(files: readonly TextFile[], rules: LayerRules): Violation[] {
   const used = new Set(edgesOf(files).map((edge) => `${edge.from} ${edge.to}`));
   const folders = new Set(productFiles(files).map((file) => layerOf(file.path)));
