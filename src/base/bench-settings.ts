@@ -113,12 +113,4 @@ export const BENCH_SETTINGS = {
     summary: 'CUDA ordinal of the GPU whose memory this end of a benchmark uses.',
     cost: 'None; only --memory vram asks for it.',
   },
-  'bench.provider': {
-    kind: 'choice',
-    fallback: 'tcp',
-    choices: ['tcp', 'tcpx'],
-    flag: 'provider',
-    summary: 'Transport: kernel TCP sockets or an NCCL net plugin.',
-    cost: 'tcpx needs the plugin.',
-  },
 } as const satisfies Readonly<Record<string, Setting>>;

@@ -23,6 +23,17 @@ export const ENGINE_SETTINGS = {
     summary: 'Log lines as key=value text or as JSON.',
     cost: 'None.',
   },
+  'engine.provider': {
+    kind: 'choice',
+    fallback: 'auto',
+    choices: ['auto', 'tcp', 'tcpx'],
+    flag: 'provider',
+    aliases: ['NIXL_TCPX_BENCH_PROVIDER'],
+    summary:
+      'What carries the data: kernel TCP, an NCCL net plugin (tcpx), or auto: tcpx where a ' +
+      'plugin, a GPU and a NIC for it are there and the peer is on another host, tcp otherwise.',
+    cost: 'tcpx refuses peers that have tcp alone; memory that a plugin cannot reach goes over tcp.',
+  },
   'session.port': {
     kind: 'port',
     fallback: 20000,

@@ -22,7 +22,7 @@ export interface BenchServiceOptions {
 
 export async function openBenchService(options: BenchServiceOptions): Promise<BenchService> {
   const { config, log } = options;
-  if (config.values['bench.provider'] === 'tcpx') return await openTcpxBenchService(options);
+  if (config.values['engine.provider'] === 'tcpx') return await openTcpxBenchService(options);
   let resolveFinished: () => void = () => undefined;
   const finished = new Promise<void>((resolve) => {
     resolveFinished = resolve;

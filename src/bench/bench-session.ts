@@ -29,7 +29,7 @@ export interface BenchSessionOptions {
 
 export async function runBench(options: BenchSessionOptions): Promise<BenchResult> {
   const { config, log } = options;
-  if (config.values['bench.provider'] === 'tcpx') {
+  if (config.values['engine.provider'] === 'tcpx') {
     assert(options.turns === undefined, 'benchmarks of the tcpx provider take no turns');
     return await runTcpxBench(options);
   }
@@ -105,7 +105,7 @@ function toResult(
     schema: 'tcpx.bench/1',
     ok: run.mismatches === 0,
     evidence: 'measured',
-    provider: values['bench.provider'],
+    provider: values['engine.provider'],
     op: values['bench.op'],
     memory: values['bench.memory'],
     progress: values['lane.progress'],

@@ -58,7 +58,7 @@ export async function runLoopback(options: LoopbackOptions): Promise<BenchResult
 // Both ends are on this host, which the emulator refuses as the plugin does, unless told; and its
 // counters need a folder that both share. A real plugin does not look at either.
 function prepareEmulator(config: Config): () => void {
-  if (config.values['bench.provider'] !== 'tcpx') return () => undefined;
+  if (config.values['engine.provider'] !== 'tcpx') return () => undefined;
   const folder = mkdtempSync(join(tmpdir(), 'tcpx-counters-'));
   setDefaultVariables({ TCPX_EMU_SAME_HOST: '1', [STATE_FOLDER_VARIABLE]: folder });
   return () => rmSync(folder, { recursive: true, force: true });

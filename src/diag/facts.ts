@@ -6,7 +6,7 @@ import type { Observation } from '../host/irq/observation.js';
 import type { LineVerdict } from '../host/irq/verify.js';
 import type { HostModel, Nic } from '../host/model.js';
 
-export type Provider = 'tcp' | 'tcpx';
+export type Provider = 'auto' | 'tcp' | 'tcpx';
 
 export interface ProcessFacts {
   readonly pid: number;

@@ -23,6 +23,7 @@ import { allocateRegionMemory, type PageKind, type RegionMemory } from '../os/re
 import { loadCrc32 } from '../os/fixed-memory.js';
 import { regionTableOver } from '../memory/region-table.js';
 import type { GpuProvider } from '../gpu/staging-device.js';
+import { hostId } from '../os/host-id.js';
 import { ControlSet } from '../os/control-set.js';
 import { wishOf } from './agreement.js';
 import { type ConnInfo, offeredHosts } from './conn-info.js';
@@ -106,6 +107,7 @@ export class Engine {
       trust: this.trust,
       wish: wishOf(this.config),
       isSharedMemory: values['session.local'] === 'shm',
+      offer: { hasTcp: true, hasTcpx: false, isSameHostServed: false, hostId: hostId() },
       timeoutMs: values['session.handshakeTimeoutMs'],
     };
     if (values['flow.checksum']) loadCrc32();

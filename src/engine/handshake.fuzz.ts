@@ -18,11 +18,12 @@ import {
   speak,
 } from '../../test/support/hostile-scripts.js';
 import { openDescriptors } from '../../test/support/process-resources.js';
-import { type Challenge, RAW_GENERATION } from '../../test/support/raw-handshake.js';
+import { type Challenge, RAW_GENERATION, RAW_HOST_ID } from '../../test/support/raw-handshake.js';
 import { listenRaw, RawPeer } from '../../test/support/raw-peer.js';
 import {
   CONTROL_HEAD_BYTES,
   ControlKind,
+  Feature,
   type ControlMessage,
   PROOF_BYTES,
 } from '../wire/control-frame.js';
@@ -140,7 +141,8 @@ function challengeFor(clientGeneration: Uint8Array, clientNonce: Uint8Array): Ch
     serverNonce: nonce,
   });
   const kind = ControlKind.Challenge;
-  return { kind, features: 0, generation: RAW_GENERATION, nonce, name: 'raw', proof };
+  const identity = { generation: RAW_GENERATION, nonce, hostId: RAW_HOST_ID, name: 'raw' };
+  return { kind, features: Feature.Tcp, ...identity, proof };
 }
 
 async function attackClient(script: readonly Line[], isProved: boolean): Promise<void> {

@@ -13,7 +13,7 @@ import {
 } from '../../test/support/engine-pair.js';
 import { withCode } from '../../test/support/expect-error.js';
 import { listenRaw, RawPeer } from '../../test/support/raw-peer.js';
-import { ControlKind, type ControlMessage, encodeControl } from '../wire/control-frame.js';
+import { ControlKind, type ControlMessage, encodeControl, Feature } from '../wire/control-frame.js';
 import { attachProof, proofOf } from './trust.js';
 
 after(closeEngines);
@@ -23,9 +23,10 @@ const NONCE = new Uint8Array(32).fill(1);
 const GENERATION = new Uint8Array(8).fill(2);
 const HELLO: ControlMessage = {
   kind: ControlKind.Hello,
-  features: 0,
+  features: Feature.Tcp,
   generation: GENERATION,
   nonce: NONCE,
+  hostId: new Uint8Array(16),
   name: 'by hand',
 };
 const WISH = { explicit: 0, channels: 2, windowChunks: 16, chunkBytes: 65536 };
@@ -187,9 +188,9 @@ test('handshake: a frame out of turn, a long body and a broken one are refused',
   const { engine, port } = await openServer();
   const cases: [Uint8Array, string][] = [
     [encodeControl({ kind: ControlKind.Goodbye, reason: '' }), 'ERR_WIRE_STATE'],
-    [Buffer.from('4e58545001000100ffffffff00000000', 'hex'), 'ERR_WIRE_LIMIT'],
-    [Buffer.from('4e58545001000100040000000000000000000000', 'hex'), 'ERR_WIRE_FRAME'],
-    [Buffer.from('4e5854500100010000000000 01000000'.replaceAll(' ', ''), 'hex'), 'ERR_WIRE_FRAME'],
+    [Buffer.from('4e58545002000100ffffffff00000000', 'hex'), 'ERR_WIRE_LIMIT'],
+    [Buffer.from('4e58545002000100040000000000000000000000', 'hex'), 'ERR_WIRE_FRAME'],
+    [Buffer.from('4e5854500200010000000000 01000000'.replaceAll(' ', ''), 'hex'), 'ERR_WIRE_FRAME'],
   ];
   for (const [bytes, code] of cases) {
     const peer = await RawPeer.connect(port);

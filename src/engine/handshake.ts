@@ -16,15 +16,21 @@ import {
   type Accept,
   type Agreement,
   type Attach,
+  type Hello,
   ControlKind,
+  Feature,
   NONCE_BYTES,
 } from '../wire/control-frame.js';
 import { agree, checkAgreement, type Wish } from './agreement.js';
 import type { ControlChannel } from './control-channel.js';
+import {
+  chooseProvider,
+  offeredFeatures,
+  offerOf,
+  type ProviderChoice,
+  type ProviderOffer,
+} from './provider-choice.js';
 import { attachProof, isSameProof, proofOf, type Transcript, type Trust } from './trust.js';
-
-/** Feature bits; unknown ones of a peer are ignored. This one: data over shared memory. */
-const FEATURE_SHARED_MEMORY = 1;
 
 export interface Identity {
   readonly name: string;
@@ -33,6 +39,7 @@ export interface Identity {
   readonly wish: Wish;
   /** Whether data channels run over shared memory; both ends must want it. */
   readonly isSharedMemory: boolean;
+  readonly offer: ProviderOffer;
   readonly timeoutMs: number;
 }
 
@@ -51,6 +58,7 @@ export interface ClientResult {
   readonly peerName: string;
   readonly peerGeneration: Uint8Array;
   readonly sessionKey: Uint8Array;
+  readonly choice: ProviderChoice;
   readonly accept: Accept;
 }
 
@@ -62,6 +70,7 @@ export async function greetServer(self: Identity, control: ControlChannel): Prom
     features: featuresOf(self),
     generation: self.generation,
     nonce: clientNonce,
+    hostId: self.offer.hostId,
     name: self.name,
   });
   const challenge = await control.next([ControlKind.Challenge], self.timeoutMs);
@@ -78,19 +87,31 @@ export async function greetServer(self: Identity, control: ControlChannel): Prom
     refusePeer(control, error);
     throw error;
   }
+  const choice = agreeProvider(self, control, offerOf(challenge.features, challenge.hostId));
   const proof = proofOf(self.trust.secret, 'client', transcript);
   control.send({ kind: ControlKind.Propose, proof, ...self.wish });
   const accept = await control.next([ControlKind.Accept], self.timeoutMs);
   checkAgreement(accept);
   const sessionKey = proofOf(self.trust.secret, 'session', transcript);
   const peerGeneration = challenge.generation;
-  return { peerName: challenge.name, peerGeneration, sessionKey, accept };
+  return { peerName: challenge.name, peerGeneration, sessionKey, choice, accept };
+}
+
+// Told before we go, so that the server's log says why.
+function agreeProvider(self: Identity, control: ControlChannel, server: ProviderOffer) {
+  try {
+    return chooseProvider(self.offer, server, control.where);
+  } catch (error) {
+    refusePeer(control, error);
+    throw error;
+  }
 }
 
 export interface ServerResult {
   readonly peerName: string;
   readonly peerGeneration: Uint8Array;
   readonly sessionKey: Uint8Array;
+  readonly choice: ProviderChoice;
   readonly agreement: Agreement;
 }
 
@@ -98,7 +119,7 @@ export interface ServerResult {
 export async function greetClient(
   self: Identity,
   control: ControlChannel,
-  hello: { features: number; generation: Uint8Array; nonce: Uint8Array; name: string },
+  hello: Hello,
 ): Promise<ServerResult> {
   assertTrusted(self, control);
   checkFeatures(self, control, hello.features, 'client');
@@ -114,6 +135,7 @@ export async function greetClient(
     features: featuresOf(self),
     generation: self.generation,
     nonce: serverNonce,
+    hostId: self.offer.hostId,
     name: self.name,
     proof: proofOf(self.trust.secret, 'server', transcript),
   });
@@ -121,10 +143,12 @@ export async function greetClient(
   if (!isSameProof(propose.proof, proofOf(self.trust.secret, 'client', transcript))) {
     throw authError(control, 'the client');
   }
+  const offer = offerOf(hello.features, hello.hostId);
   return {
     peerName: hello.name,
     peerGeneration: hello.generation,
     sessionKey: proofOf(self.trust.secret, 'session', transcript),
+    choice: chooseProvider(offer, self.offer, control.where),
     agreement: agree(self.wish, propose),
   };
 }
@@ -181,7 +205,8 @@ export function refusePeer(control: ControlChannel, error: unknown): void {
 }
 
 function featuresOf(self: Identity): number {
-  return self.isSharedMemory ? FEATURE_SHARED_MEMORY : 0;
+  const shared = self.isSharedMemory ? Feature.SharedMemory : 0;
+  return shared | offeredFeatures(self.offer);
 }
 
 function checkFeatures(
@@ -190,7 +215,7 @@ function checkFeatures(
   features: number,
   peer: 'client' | 'server',
 ): void {
-  const doesPeer = (features & FEATURE_SHARED_MEMORY) !== 0;
+  const doesPeer = (features & Feature.SharedMemory) !== 0;
   if (doesPeer === self.isSharedMemory) return;
   const [there, here] = doesPeer ? ['shm', 'tcp'] : ['tcp', 'shm'];
   const other = peer === 'client' ? 'server' : 'client';

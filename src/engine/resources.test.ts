@@ -18,7 +18,7 @@ import { closeEngines, openEngine, openPair } from '../../test/support/engine-pa
 import { withCode } from '../../test/support/expect-error.js';
 import { mappedBytes, openDescriptors } from '../../test/support/process-resources.js';
 import { listenRaw, RawPeer } from '../../test/support/raw-peer.js';
-import { ControlKind } from '../wire/control-frame.js';
+import { ControlKind, Feature } from '../wire/control-frame.js';
 import { ControlChannel } from './control-channel.js';
 import { proofOf } from './trust.js';
 
@@ -116,7 +116,10 @@ test('resources: a server with a nonsense data address costs no descriptor', asy
     };
     const proof = proofOf(new Uint8Array(0), 'server', transcript);
     const name = 'liar';
-    peer.send({ kind: ControlKind.Challenge, features: 0, generation, nonce, name, proof });
+    const features = Feature.Tcp;
+    const hostId = new Uint8Array(16);
+    const said = { features, generation, nonce, hostId, name, proof };
+    peer.send({ kind: ControlKind.Challenge, ...said });
     await peer.next();
     const agreement = { channels: 1, windowChunks: 16, chunkBytes: 65536 };
     const addresses = ['not an address'];

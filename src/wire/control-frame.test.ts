@@ -137,6 +137,7 @@ test('control body: random bytes are refused or decode to something that encodes
 });
 
 const word = fc.nat({ max: 0xffffffff });
+const bytes16 = fc.uint8Array({ minLength: 16, maxLength: 16 });
 const bytes32 = fc.uint8Array({ minLength: 32, maxLength: 32 });
 const name = fc.string({ maxLength: 60, unit: 'grapheme' });
 const anyMessage: fc.Arbitrary<ControlMessage> = fc.oneof(
@@ -145,6 +146,7 @@ const anyMessage: fc.Arbitrary<ControlMessage> = fc.oneof(
     features: word,
     generation: fc.uint8Array({ minLength: 8, maxLength: 8 }),
     nonce: bytes32,
+    hostId: bytes16,
     name,
   }),
   fc.record({

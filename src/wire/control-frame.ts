@@ -9,7 +9,7 @@ import { ByteReader, ByteWriter } from './byte-cursor.js';
 import { declareFrame, type FrameField } from './frame-fields.js';
 
 export const PROTOCOL_MAGIC = 0x5054584e; // "NXTP" in memory order
-export const PROTOCOL_VERSION = 1;
+export const PROTOCOL_VERSION = 2;
 export const CONTROL_HEAD_BYTES = 16;
 /** Nothing before or after authentication needs a longer body. */
 export const CONTROL_BODY_BYTES_MAX = 4096;
@@ -17,12 +17,25 @@ export const NAME_BYTES_MAX = 255;
 export const NONCE_BYTES = 32;
 export const PROOF_BYTES = 32;
 export const GENERATION_BYTES = 8;
+export const HOST_ID_BYTES = 16;
 const ADDRESSES_MAX = 16;
 const ADDRESS_BYTES_MAX = 64;
 const REASON_BYTES_MAX = 512;
 const EPOCH_MAX = 0x7fffffff;
 /** In place of a channel in ATTACH: this connection follows the lost control connection. */
 export const CONTROL_INDEX = 0xffffffff;
+/** Likewise: this connection carries the frames of matched transfers. */
+export const MATCH_INDEX = 0xfffffffe;
+
+/** Bits of `features`; unknown ones of a peer are ignored. */
+export const Feature = {
+  SharedMemory: 1,
+  /** Data may go over the tcp provider, or the tcpx provider. */
+  Tcp: 2,
+  Tcpx: 4,
+  /** The tcpx provider serves peers on the same host: an emulated plugin does. */
+  SameHost: 8,
+} as const;
 
 export const ControlKind = {
   Hello: 1,
@@ -51,6 +64,8 @@ export interface Hello {
   readonly features: number;
   readonly generation: Uint8Array;
   readonly nonce: Uint8Array;
+  /** Equal at two ends that run on the same host. */
+  readonly hostId: Uint8Array;
   readonly name: string;
 }
 
@@ -164,7 +179,8 @@ function encodeBody(message: ControlMessage, body: ByteWriter): ByteWriter {
 }
 
 function encodeHello(hello: Hello, body: ByteWriter): ByteWriter {
-  return body.uint32(hello.features).bytes(hello.generation).bytes(hello.nonce).text(hello.name);
+  body.uint32(hello.features).bytes(hello.generation).bytes(hello.nonce);
+  return body.bytes(hello.hostId).text(hello.name);
 }
 
 function encodeAgreement(agreement: Agreement, body: ByteWriter): ByteWriter {
@@ -271,6 +287,7 @@ function readHello(reader: ByteReader): Hello {
     features: reader.uint32(),
     generation: reader.bytes(GENERATION_BYTES),
     nonce: reader.bytes(NONCE_BYTES),
+    hostId: reader.bytes(HOST_ID_BYTES),
     name: reader.text(NAME_BYTES_MAX),
   };
 }

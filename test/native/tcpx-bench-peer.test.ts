@@ -21,7 +21,7 @@ function benchOptions() {
   const config = loadConfig({
     environment: {},
     options: {
-      'bench.provider': 'tcpx',
+      'engine.provider': 'tcpx',
       'bench.sizeBytes': 1024 * 1024,
       'bench.iterations': 1_000_000,
       'bench.warmupSeconds': 0,

@@ -8,10 +8,12 @@ import {
   ControlKind,
   type ControlMessage,
   encodeControl,
+  Feature,
 } from '../../src/wire/control-frame.js';
 import { RawPeer } from './raw-peer.js';
 
 export const RAW_GENERATION = new Uint8Array(8).fill(2);
+export const RAW_HOST_ID = new Uint8Array(16).fill(3);
 export const RAW_WISH = { explicit: 0, channels: 1, windowChunks: 16, chunkBytes: 65536 };
 
 type MessageOf<K> = Extract<ControlMessage, { kind: K }>;
@@ -19,8 +21,8 @@ export type Challenge = MessageOf<typeof ControlKind.Challenge>;
 export type Accept = MessageOf<typeof ControlKind.Accept>;
 
 export function rawHello(nonce: Uint8Array): MessageOf<typeof ControlKind.Hello> {
-  const identity = { generation: RAW_GENERATION, nonce, name: 'by hand' };
-  return { kind: ControlKind.Hello, features: 0, ...identity };
+  const identity = { generation: RAW_GENERATION, nonce, hostId: RAW_HOST_ID, name: 'by hand' };
+  return { kind: ControlKind.Hello, features: Feature.Tcp, ...identity };
 }
 
 export function transcriptOf(nonce: Uint8Array, challenge: Challenge): Transcript {

@@ -46,7 +46,7 @@ export const BENCH_SETTINGS: readonly SettingName[] = [
   'bench.memory',
   'bench.gpu',
   'gpu.stagingBytes',
-  'bench.provider',
+  'engine.provider',
   'flow.chunkBytes',
   'flow.windowChunks',
   'flow.channels',

@@ -43,7 +43,7 @@ export const benchServerCommand: Command = {
     'socket.congestion',
     'socket.userTimeoutMs',
     'socket.sendBy',
-    'bench.provider',
+    'engine.provider',
     ...TCPX_BENCH_SETTINGS,
   ],
   flags: [{ name: 'once', kind: 'boolean', summary: 'End after one client has finished.' }],

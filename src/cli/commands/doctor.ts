@@ -18,7 +18,7 @@ const SOCKET_BUDGET = 8;
 export const doctorCommand: Command = {
   name: 'doctor',
   summary: 'Check everything a run needs; exit 1 when something fails.',
-  settings: ['session.nics', 'bench.provider'],
+  settings: ['session.nics', 'engine.provider'],
   flags: [
     ROOT_FLAG,
     STATE_FLAG,
@@ -40,7 +40,7 @@ export const doctorCommand: Command = {
   async run(invocation) {
     const facts = await collectFacts({
       source: openHost(rootOf(invocation)),
-      provider: invocation.config.values['bench.provider'],
+      provider: invocation.config.values['engine.provider'],
       nics: invocation.config.values['session.nics'].split(',').filter((name) => name !== ''),
       environment: environmentOf(invocation),
       referenceFolder: invocation.text('reference') ?? newestReference(),

@@ -22,14 +22,21 @@ export interface ControlVector {
 const GENERATION = Uint8Array.of(1, 2, 3, 4, 5, 6, 7, 8);
 const NONCE = new Uint8Array(32).fill(0xa5);
 const PROOF = new Uint8Array(32).fill(0xc3);
+const HOST_ID = new Uint8Array(16).fill(0x77);
+const HOST_ID_HEX = '77'.repeat(16);
 const NONCE_HEX = 'a5'.repeat(32);
 const PROOF_HEX = 'c3'.repeat(32);
 
 const TEXT = 'u16 length in bytes, then UTF-8';
 const HELLO_BODY: readonly BodyField[] = [
-  { name: 'features', bytes: 4, meaning: 'bits; 1: shared memory; unknown ones are ignored' },
+  {
+    name: 'features',
+    bytes: 4,
+    meaning: 'bits; 1 shared memory, 2 tcp, 4 tcpx, 8 tcpx on one host; unknown ones are ignored',
+  },
   { name: 'generation', bytes: 8, meaning: 'random, new whenever the engine opens' },
   { name: 'nonce', bytes: 32, meaning: 'random, goes into both proofs' },
+  { name: 'hostId', bytes: 16, meaning: 'equal at two ends on the same host' },
   { name: 'name', bytes: 4, meaning: `${TEXT}, at most 255` },
 ];
 const AGREEMENT_BODY: readonly BodyField[] = [
@@ -48,9 +55,10 @@ export const CONTROL_VECTORS: readonly ControlVector[] = [
       features: 0,
       generation: GENERATION,
       nonce: NONCE,
+      hostId: HOST_ID,
       name: 'ab',
     },
-    hex: `4e585450 0100 0100 30000000 00000000 00000000 0102030405060708 ${NONCE_HEX} 0200 6162`,
+    hex: `4e585450 0200 0100 40000000 00000000 00000000 0102030405060708 ${NONCE_HEX} ${HOST_ID_HEX} 0200 6162`,
     body: HELLO_BODY,
   },
   {
@@ -61,11 +69,12 @@ export const CONTROL_VECTORS: readonly ControlVector[] = [
       features: 3,
       generation: GENERATION,
       nonce: NONCE,
+      hostId: HOST_ID,
       name: 'cd',
       proof: PROOF,
     },
     hex:
-      `4e585450 0100 0200 50000000 00000000 03000000 0102030405060708 ${NONCE_HEX} 0200 6364 ` +
+      `4e585450 0200 0200 60000000 00000000 03000000 0102030405060708 ${NONCE_HEX} ${HOST_ID_HEX} 0200 6364 ` +
       PROOF_HEX,
     body: [...HELLO_BODY, PROOF_FIELD],
   },
@@ -80,7 +89,7 @@ export const CONTROL_VECTORS: readonly ControlVector[] = [
       windowChunks: 16,
       chunkBytes: 524288,
     },
-    hex: `4e585450 0100 0300 30000000 00000000 ${PROOF_HEX} 05000000 04000000 10000000 00000800`,
+    hex: `4e585450 0200 0300 30000000 00000000 ${PROOF_HEX} 05000000 04000000 10000000 00000800`,
     body: [
       PROOF_FIELD,
       {
@@ -103,7 +112,7 @@ export const CONTROL_VECTORS: readonly ControlVector[] = [
       addresses: ['::1', '10.0.0.1'],
     },
     hex:
-      '4e585450 0100 0400 21000000 00000000 04030201 02000000 10000000 00000800 0200 ' +
+      '4e585450 0200 0400 21000000 00000000 04030201 02000000 10000000 00000800 0200 ' +
       '0300 3a3a31 0800 31302e302e302e31',
     body: [
       { name: 'sessionId', bytes: 4, meaning: 'chosen by the server, named by ATTACH' },
@@ -116,7 +125,7 @@ export const CONTROL_VECTORS: readonly ControlVector[] = [
     name: 'REFUSE',
     direction: 'either, instead of an answer',
     message: { kind: ControlKind.Refuse, code: 'ERR_WIRE_AUTH', reason: 'no' },
-    hex: '4e585450 0100 0500 13000000 00000000 0d00 4552525f574952455f41555448 0200 6e6f',
+    hex: '4e585450 0200 0500 13000000 00000000 0d00 4552525f574952455f41555448 0200 6e6f',
     body: [
       { name: 'code', bytes: 15, meaning: `${TEXT}, at most 64: an error code` },
       { name: 'reason', bytes: 4, meaning: `${TEXT}, at most 512` },
@@ -134,7 +143,7 @@ export const CONTROL_VECTORS: readonly ControlVector[] = [
       proof: PROOF,
     },
     hex:
-      '4e585450 0100 0600 4c000000 00000000 04030201 01000000 00000000 ' +
+      '4e585450 0200 0600 4c000000 00000000 04030201 01000000 00000000 ' +
       `${NONCE_HEX} ${PROOF_HEX}`,
     body: [
       { name: 'sessionId', bytes: 4, meaning: 'as accepted' },
@@ -152,21 +161,21 @@ export const CONTROL_VECTORS: readonly ControlVector[] = [
     name: 'ATTACHED',
     direction: 'server → client; data frames follow',
     message: { kind: ControlKind.Attached, proof: PROOF },
-    hex: `4e585450 0100 0700 20000000 00000000 ${PROOF_HEX}`,
+    hex: `4e585450 0200 0700 20000000 00000000 ${PROOF_HEX}`,
     body: [PROOF_FIELD],
   },
   {
     name: 'GOODBYE',
     direction: 'either, on the control connection',
     message: { kind: ControlKind.Goodbye, reason: 'bye' },
-    hex: '4e585450 0100 0800 05000000 00000000 0300 627965',
+    hex: '4e585450 0200 0800 05000000 00000000 0300 627965',
     body: [{ name: 'reason', bytes: 5, meaning: `${TEXT}, at most 512` }],
   },
   {
     name: 'REDIAL',
     direction: 'server → client, on the control connection',
     message: { kind: ControlKind.Redial, channelIndex: 2, epoch: 5 },
-    hex: '4e585450 0100 0900 08000000 00000000 02000000 05000000',
+    hex: '4e585450 0200 0900 08000000 00000000 02000000 05000000',
     body: [
       { name: 'channelIndex', bytes: 4, meaning: 'the channel that needs a new connection' },
       { name: 'epoch', bytes: 4, meaning: 'the connection that is lost or stands still' },
@@ -176,7 +185,7 @@ export const CONTROL_VECTORS: readonly ControlVector[] = [
     name: 'TAKEN',
     direction: 'client → server, first frame behind ATTACHED on a later control connection',
     message: { kind: ControlKind.Taken, epoch: 3 },
-    hex: '4e585450 0100 0a00 04000000 00000000 03000000',
+    hex: '4e585450 0200 0a00 04000000 00000000 03000000',
     body: [{ name: 'epoch', bytes: 4, meaning: 'the epoch of its ATTACH' }],
   },
 ];
