@@ -61,7 +61,8 @@ export function chooseProvider(
   }
   throw new TcpxError(
     'ERR_CONFIG_MISMATCH',
-    `${where}: engine.provider: ${offerText(client)} at the client, ${offerText(server)} at the server`,
+    `${where}: engine.provider: ${offerText(client)} at the client, ` +
+      `${offerText(server)} at the server`,
     { facts: { name: 'engine.provider', peer: where } },
   );
 }
