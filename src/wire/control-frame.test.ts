@@ -76,7 +76,7 @@ function headWith(change: (view: DataView) => void): Uint8Array {
   const bytes = new Uint8Array(CONTROL_HEAD_BYTES);
   const view = new DataView(bytes.buffer);
   view.setUint32(0, PROTOCOL_MAGIC, true);
-  view.setUint16(4, 1, true);
+  view.setUint16(4, 2, true);
   view.setUint16(6, 1, true);
   change(view);
   return bytes;
