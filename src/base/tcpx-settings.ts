@@ -27,15 +27,6 @@ export const TCPX_SETTINGS = {
     summary: 'Who gathers the fragments of a chunk; all but kernel are for comparison only.',
     cost: 'none moves no payload to its destination: verification fails.',
   },
-  'tcpx.control': {
-    kind: 'choice',
-    fallback: 'stream',
-    choices: ['stream', 'session'],
-    flag: 'control',
-    summary:
-      'How announcements and confirmations go: by a connection of their own, or the session.',
-    cost: 'By the session each of them wakes a lane at both ends: half a millisecond a transfer.',
-  },
   'tcpx.pacing': {
     kind: 'choice',
     fallback: 'none',
@@ -153,6 +144,14 @@ export const TCPX_SETTINGS = {
     flag: 'setup-timeout',
     summary: 'Longest time for loading the plugin and for connecting all channels of a session.',
     cost: 'Too short fails where many sockets are made; a stuck accept is seen after this time.',
+  },
+  'tcpx.deadlineMs': {
+    kind: 'ms',
+    fallback: 60_000,
+    minimum: 100,
+    maximum: 86_400_000,
+    summary: 'Longest time of a transfer through the plugin that names no deadline of its own.',
+    cost: 'A data socket that dies without a word of the plugin is noticed after this time.',
   },
   'tcpx.hangMs': {
     kind: 'ms',

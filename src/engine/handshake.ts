@@ -21,6 +21,7 @@ import {
   Feature,
   NONCE_BYTES,
 } from '../wire/control-frame.js';
+import type { DataPath } from '../provider/receipt.js';
 import { agree, checkAgreement, type Wish } from './agreement.js';
 import type { ControlChannel } from './control-channel.js';
 import {
@@ -42,9 +43,6 @@ export interface Identity {
   readonly offer: ProviderOffer;
   readonly timeoutMs: number;
 }
-
-/** How the bytes go, as receipts name it. */
-export type DataPath = 'tcp host' | 'shm';
 
 export function pathOf(self: Identity): DataPath {
   return self.isSharedMemory ? 'shm' : 'tcp host';

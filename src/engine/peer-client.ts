@@ -9,7 +9,12 @@ import type { ControlSet } from '../os/control-set.js';
 import { createShm, isAnswered, type ShmLink, unlinkShm } from '../provider/tcp/shm/shm-file.js';
 import { identifySocket } from '../os/connection-counters.js';
 import { closeSocket, dial, nicAddress, resolveHost } from '../os/dial.js';
-import { CONTROL_INDEX } from '../wire/control-frame.js';
+import type {
+  MatchConnection,
+  MatchHandler,
+  OpenMatch,
+} from '../provider/tcpx/match-connection.js';
+import { CONTROL_INDEX, MATCH_INDEX } from '../wire/control-frame.js';
 import { ControlChannel } from './control-channel.js';
 import {
   assertTrusted,
@@ -35,6 +40,8 @@ export interface ConnectOptions {
   readonly config: Config;
   /** Whether a refused connection is tried again: the peer may not listen yet. */
   readonly isPatient: boolean;
+  /** Where the tcpx provider is open. */
+  readonly openMatch: ((fd: number, handler: MatchHandler) => MatchConnection) | undefined;
 }
 
 const RETRY_MS = 50;
@@ -61,16 +68,21 @@ export async function connectPeer(options: ConnectOptions): Promise<Session> {
       key: greeted.sessionKey,
       control,
       path: pathOf(options.identity),
+      choice: greeted.choice,
+      connectMatch: (made, epoch) => connectMatch(options, made, peerHost, epoch),
       redial: (made, channel, epoch) => redial(options, made, routes[channel], channel, epoch),
       attachControl: (made, epoch) =>
         attachControl(options, made, controlRoutes(options.config, peerHost, routes, made), epoch),
     });
-    const nics = listNics(options.config).map(localNic);
+    // With tcpx the NICs are the plugin's: tcp goes where routing leads.
+    const isTcpx = greeted.choice.provider === 'tcpx';
+    const nics = isTcpx ? [] : listNics(options.config).map(localNic);
     routes.push(...routeChannels(accept.channels, nics, accept.addresses, peerHost));
     for (const [channel, route] of routes.entries()) {
       const fd = await dialChannel(options, route, options.identity.timeoutMs);
       await attach(options, session, fd, { channel, epoch: 0, nic: route.nic });
     }
+    await session.matched?.ready();
     return session;
   } catch (error) {
     if (session === undefined) control.close();
@@ -150,6 +162,33 @@ async function attachControl(
     connection?.abort();
     return failureOf(error);
   }
+}
+
+/** A connection for the frames of matched transfers, of one epoch. */
+async function connectMatch(
+  options: ConnectOptions,
+  session: Session,
+  peerHost: string,
+  epoch: number,
+): Promise<OpenMatch> {
+  const { identity, set, config, openMatch } = options;
+  assert(openMatch !== undefined, 'the provider is open');
+  const route = { host: peerHost, nic: config.values['session.ctrlInterface'] };
+  const connection = openControl(set, await dialChannel(options, route, identity.timeoutMs));
+  try {
+    assertTrusted(identity, connection);
+    const { id, key } = session.facts;
+    const name = { sessionId: id, channelIndex: MATCH_INDEX, epoch, nonce: freshNonce() };
+    // The server closes what was before first.
+    const timeoutMs = identity.timeoutMs + config.values['tcpx.hangMs'];
+    await attachChannel(connection, key, name, timeoutMs);
+  } catch (error) {
+    connection.close();
+    throw error;
+  }
+  const { fd } = connection.socket;
+  connection.socket.release();
+  return (handler) => openMatch(fd, handler);
 }
 
 // Each way in turn; where there are others, the next is tried soon.

@@ -12,7 +12,8 @@ import { identifySocket } from '../os/connection-counters.js';
 import { closeSocket, nicAddress, type SocketAddress, tuneSocket } from '../os/dial.js';
 import type { ControlSet } from '../os/control-set.js';
 import { Listener } from '../os/listener.js';
-import { type Attach, CONTROL_INDEX, ControlKind } from '../wire/control-frame.js';
+import type { MatchConnection, MatchHandler } from '../provider/tcpx/match-connection.js';
+import { type Attach, CONTROL_INDEX, ControlKind, MATCH_INDEX } from '../wire/control-frame.js';
 import { ControlChannel } from './control-channel.js';
 import {
   admitChannel,
@@ -37,6 +38,8 @@ export interface PeerServerOptions {
   readonly sessions: SessionTable;
   readonly config: Config;
   readonly log: Log;
+  /** Where the tcpx provider is open. */
+  readonly openMatch: ((fd: number, handler: MatchHandler) => MatchConnection) | undefined;
   onSession(session: Session): void;
 }
 
@@ -55,7 +58,7 @@ export class PeerServer {
     this.#options = options;
     this.#refusals = new LimitedLog(options.log);
     // A NIC that is absent shows here, not at the first peer that comes.
-    this.#dataAddresses();
+    if (!options.identity.offer.hasTcpx) this.#dataAddresses();
     this.#listener = new Listener(options.set, {
       address: options.address,
       congestion: options.config.values['socket.congestion'],
@@ -160,13 +163,15 @@ export class PeerServer {
       key: greeted.sessionKey,
       control: connection,
       path: pathOf(identity),
+      choice: greeted.choice,
     });
     this.#expectChannels(session);
     connection.send({
       kind: ControlKind.Accept,
       sessionId: session.facts.id,
       ...greeted.agreement,
-      addresses: this.#dataAddresses(),
+      // With tcpx the NICs are the plugin's.
+      addresses: greeted.choice.provider === 'tcpx' ? [] : this.#dataAddresses(),
     });
   }
 
@@ -207,7 +212,8 @@ export class PeerServer {
       );
     }
     const { channelIndex, epoch } = attach;
-    if (channelIndex !== CONTROL_INDEX && channelIndex >= session.facts.agreement.channels) {
+    const isMain = channelIndex === CONTROL_INDEX || channelIndex === MATCH_INDEX;
+    if (!isMain && channelIndex >= session.facts.agreement.channels) {
       throw new TcpxError('ERR_WIRE_LIMIT', `${connection.where}: no channel ${channelIndex}`);
     }
     checkAttach(session.facts.key, connection, attach);
@@ -215,6 +221,10 @@ export class PeerServer {
       sessions.assertControl(session, epoch);
       admitChannel(connection, session.facts.key, attach);
       sessions.attachControl(session, connection, epoch);
+      return;
+    }
+    if (channelIndex === MATCH_INDEX) {
+      await this.#attachMatch(connection, session, attach);
       return;
     }
     await sessions.makeRoom(session, channelIndex, epoch);
@@ -236,9 +246,28 @@ export class PeerServer {
     const place = { channel: channelIndex, epoch, fd, nic, link, socket };
     if (sessions.addChannel(session, place)) this.#options.onSession(session);
   }
+
+  async #attachMatch(connection: ControlChannel, session: Session, attach: Attach): Promise<void> {
+    const { matched } = session;
+    const { openMatch } = this.#options;
+    if (matched === undefined || openMatch === undefined || !session.isReady) {
+      throw new TcpxError('ERR_WIRE_STATE', `${session.peer}: the session is not one of tcpx`);
+    }
+    await matched.epochs.makeRoom(attach.epoch);
+    admitChannel(connection, session.facts.key, attach);
+    const { fd } = connection.socket;
+    connection.socket.release();
+    try {
+      matched.epochs.accept(attach.epoch, (handler) => openMatch(fd, handler));
+    } catch (error) {
+      closeSocket(fd);
+      throw error;
+    }
+  }
 }
 
 /** Interface that owns an address; empty when none does. */
+
 function nicOfAddress(host: string): string {
   for (const [name, entries] of Object.entries(networkInterfaces())) {
     if (entries?.some((entry) => entry.address === host) === true) return name;

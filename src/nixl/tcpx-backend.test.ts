@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { type ErrorCode, isTcpxError } from '../base/errors.js';
-import { planRequest } from '../engine/request.js';
+import { planRequest } from '../provider/tcp/lane-request.js';
 import { Agent } from './agent.js';
 import { describeMemory } from './host-memory.js';
 import { MemType, XferOp } from './memory-type.js';

@@ -1,12 +1,12 @@
 // One end of a session for tests of the data plane: a lane core over virtual ports, with its
 // regions, transfers and rings, stepped by the test. No thread, no socket, no clock.
 
-import { planBytes, planRequest, writeRequest, type Block } from '../../src/engine/request.js';
+import { planBytes, planRequest, writeRequest, type Block } from '../../src/provider/tcp/lane-request.js';
 import {
   SIGNAL_ENTRIES,
   type SourceEvent,
   TransferTable,
-} from '../../src/engine/transfer-table.js';
+} from '../../src/provider/tcp/transfer-table.js';
 import type { LaneHooks, PortOrder } from '../../src/provider/tcp/lane/lane-commands.js';
 import { destroyLaneCore, LaneCore, laneRings } from '../../src/provider/tcp/lane/lane-core.js';
 import { stepLane } from '../../src/provider/tcp/lane/lane-step.hot.js';

@@ -71,21 +71,24 @@ export class HostEvents {
     return { id, answer };
   }
 
-  /** Takes everything that is there, then asks to be woken for more. */
-  drain(): void {
-    if (this.#isClosed) return;
+  /** Takes everything that is there, then asks to be woken for more. How much there was. */
+  drain(): number {
+    if (this.#isClosed) return 0;
     const { events, memory } = this.#link;
+    let count = 0;
     do {
       Atomics.store(memory.int32, WORD_APP_SLEEPS, 0);
       for (let at = peekRecord(events); at >= 0; at = peekRecord(events)) {
         const tell = this.#read(at);
         releaseRecord(events, at);
+        count++;
         tell();
         // Whoever was told may have ended the host: the memory is gone then.
-        if (this.isClosed) return;
+        if (this.isClosed) return count;
       }
       Atomics.store(memory.int32, WORD_APP_SLEEPS, 1);
     } while (peekRecord(events) >= 0);
+    return count;
   }
 
   fail(error: TcpxError): void {

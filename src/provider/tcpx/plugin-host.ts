@@ -65,7 +65,7 @@ export class PluginHost {
   readonly #link = SharedLink.create();
   /** The child takes descriptors of GPU memory from the other end. */
   readonly #descriptorFd: number;
-  readonly #wakePipe = new WakePipe(() => this.#events.drain());
+  readonly #wakePipe = new WakePipe(() => this.drain());
   readonly #child: ChildProcess;
   readonly #events: HostEvents;
   readonly #hostLog: HostLog;
@@ -149,6 +149,16 @@ export class PluginHost {
   /** Where the plugin's helper threads run; undefined before the first part is finished. */
   get placement(): ThreadPlacement | undefined {
     return this.#events.placement;
+  }
+
+  /** Where it writes a byte when it has news for somebody who sleeps. */
+  get wakeFd(): number {
+    return this.#wakePipe.readFd;
+  }
+
+  /** Takes its news; how many there were. */
+  drain(): number {
+    return this.#events.drain();
   }
 
   /** Warnings of the plugin, newest last. */

@@ -38,6 +38,8 @@ export interface ChannelListener {
 interface Group {
   readonly plan: RailGroup;
   host: Promise<PluginHost> | undefined;
+  /** The same, once it is there: what it is told at once keeps its order. */
+  living: PluginHost | undefined;
   readonly listeners: Map<number, ChannelListener>;
 }
 
@@ -62,7 +64,7 @@ export class RailSet {
     if (nics.length === 0) nics = await this.#askPlugin();
     this.#rails = railsOf(nics, values['tcpx.railGpus']);
     const plans = groupRails(this.#rails, values['tcpx.processes']);
-    this.#groups = plans.map((plan) => ({ plan, host: undefined, listeners: new Map() }));
+    this.#groups = plans.map((plan) => ({ plan, host: undefined, living: undefined, listeners: new Map() }));
     const hosts = await settleAll(this.#groups.map((group) => this.#hostOf(group)));
     this.#checkNics(hosts);
   }
@@ -84,6 +86,18 @@ export class RailSet {
   /** Processes started so far, restarts included. */
   get starts(): number {
     return this.#starts;
+  }
+
+  /** Takes what the processes have said; how much it was. */
+  drain(): number {
+    let count = 0;
+    for (const { living } of this.#groups) if (living?.isAlive === true) count += living.drain();
+    return count;
+  }
+
+  /** Where living processes write when they have news. */
+  wakeFds(): number[] {
+    return this.#groups.flatMap(({ living }) => (living?.isAlive === true ? [living.wakeFd] : []));
   }
 
   /** Process ids of the living hosts. */
@@ -108,14 +122,16 @@ export class RailSet {
     return sum;
   }
 
-  /** In every process; when one refuses, in none. */
+  /**
+   * In every process; when one refuses, in none. Told at once where a process lives, so that no
+   * chunk that is put afterwards comes before it; one that starts is told before it has channels.
+   */
   async addRegion(id: number, share: RegionShare): Promise<void> {
     this.#regions.set(id, share);
     try {
       await settleAll(
-        this.#groups.map(async (group) => {
-          const host = await this.#hostOf(group);
-          await host.map(id, share, this.#timeoutMs);
+        this.#groups.map(async ({ living }) => {
+          if (living?.isAlive === true) await living.map(id, share, this.#timeoutMs);
         }),
       );
     } catch (error) {
@@ -187,7 +203,9 @@ export class RailSet {
     const host = await this.#start(group.plan, group);
     this.#facts = host.facts;
     this.#pluginVersion = host.pluginVersion || this.#pluginVersion;
-    for (const [id, share] of this.#regions) await host.map(id, share, this.#timeoutMs);
+    const regions = [...this.#regions];
+    group.living = host;
+    await settleAll(regions.map(([id, share]) => host.map(id, share, this.#timeoutMs)));
     return host;
   }
 
