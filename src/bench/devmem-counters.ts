@@ -3,9 +3,9 @@
 // its statistics.
 
 import { processEnvironment } from '../base/config.js';
-import { readEmulatedStatistics, STATE_FOLDER_VARIABLE } from '../host/emulated-nics.js';
-import { openStatistics } from '../host/nic-statistics.js';
-import { openHost } from '../host/open-host.js';
+import { readEmulatedStatistics, STATE_FOLDER_VARIABLE } from '../host/read/emulated-nics.js';
+import { openStatistics } from '../host/read/nic-statistics.js';
+import { openHost } from '../host/read/open-host.js';
 import type { DevmemVerdict } from './bench-result.js';
 
 const COUNTER = 'rx_devmem_pkts';

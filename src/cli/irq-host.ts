@@ -10,10 +10,10 @@ import { type Observation, readBundle } from '../host/irq/observation.js';
 import { buildPlan, type IrqPlan } from '../host/irq/plan.js';
 import { parsePolicyName, type PolicyRequest } from '../host/irq/policy.js';
 import { loadPlan, rebasePlan } from '../host/irq/saved-plan.js';
-import type { HostModel, Nic } from '../host/model.js';
+import type { HostModel, Nic } from '../host/read/model.js';
 import { readBootId } from '../host/irq/boot-id.js';
-import { openHost } from '../host/open-host.js';
-import { readHost } from '../host/read-host.js';
+import { openHost } from '../host/read/open-host.js';
+import { readHost } from '../host/read/read-host.js';
 import type { Invocation, OwnFlag } from './command.js';
 import { namedNic } from './named-nic.js';
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { collectFacts } from '../../diag/collect.js';
 import { type Diagnosis, diagnose } from '../../diag/doctor.js';
 import type { EnvironmentValues } from '../../host/environment/preset.js';
-import { openHost } from '../../host/open-host.js';
+import { openHost } from '../../host/read/open-host.js';
 import type { Command, Invocation } from '../command.js';
 import { environmentOfFile, environmentOfProcess, ownEnvironment } from '../environment-source.js';
 import { ExitCode } from '../exit-code.js';

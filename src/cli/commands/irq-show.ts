@@ -9,9 +9,9 @@ import { timeStamp } from '../../host/irq/journal.js';
 import { mappingTable } from '../../host/irq/mapping-table.js';
 import { analyseOverlap } from '../../host/irq/overlap.js';
 import { describeVector } from '../../host/irq/policy.js';
-import { makeFolder } from '../../host/make-folder.js';
-import type { HostModel, Nic } from '../../host/model.js';
-import { openHost } from '../../host/open-host.js';
+import { makeFolder } from '../../host/capture/make-folder.js';
+import type { HostModel, Nic } from '../../host/read/model.js';
+import { openHost } from '../../host/read/open-host.js';
 import type { Command, Invocation } from '../command.js';
 import { ExitCode } from '../exit-code.js';
 import {

@@ -1,8 +1,8 @@
 // The tar format, written and read by ourselves: ustar with pax headers for what does not fit.
 // Only what a capture holds: files, folders, symbolic links. Pure; compression is the caller's.
 
-import { TcpxError } from '../base/errors.js';
-import type { FileTree, TreeEntry } from './file-tree.js';
+import { TcpxError } from '../../base/errors.js';
+import type { FileTree, TreeEntry } from '../read/file-tree.js';
 
 const BLOCK = 512;
 const NAME_BYTES = 100;

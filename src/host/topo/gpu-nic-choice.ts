@@ -1,10 +1,10 @@
 // Which NIC serves which GPU: the nearest by PCI, then on the same node, then the fastest. Pure,
 // and every choice says what decided it.
 
-import { compareNames } from './host-files.js';
-import type { Gpu, HostModel, Nic, PciDistance } from './model.js';
-import { PCI_DISTANCES } from './model.js';
-import { commonBridge, pciDistance, type PciPlace } from './pci.js';
+import { compareNames } from '../read/host-files.js';
+import type { Gpu, HostModel, Nic, PciDistance } from '../read/model.js';
+import { PCI_DISTANCES } from '../read/model.js';
+import { commonBridge, pciDistance, type PciPlace } from '../read/pci.js';
 
 export interface GpuNicChoice {
   readonly gpu: number;

@@ -1,6 +1,6 @@
 // Small readings shared by the sysfs readers: one number, one CPU list, one link.
 
-import { parseCpuList, parseCpuMask } from '../base/cpu-set.js';
+import { parseCpuList, parseCpuMask } from '../../base/cpu-set.js';
 import type { HostFiles } from './host-files.js';
 
 export function readLine(files: HostFiles, path: string): string | undefined {

@@ -12,8 +12,8 @@ import {
   numberAttribute,
   type Reply,
   stringAttribute,
-} from '../ffi/netlink-message.js';
-import type { NetlinkSocket } from '../ffi/netlink.js';
+} from '../../ffi/netlink-message.js';
+import type { NetlinkSocket } from '../../ffi/netlink.js';
 import type { NetdevNapi, NetdevQueue, NetdevQueues } from './probes.js';
 
 const CONTROL_GET_FAMILY = 3;

@@ -1,7 +1,7 @@
 // Who else writes interrupt affinity: a binding lasts only as long as none of these acts.
 
-import type { HostFiles } from './host-files.js';
-import type { IrqWriter } from './host-settings.js';
+import type { HostFiles } from '../read/host-files.js';
+import type { IrqWriter } from '../read/host-settings.js';
 
 /** Process names as the kernel cuts them, at 15 characters. */
 const PROCESSES: readonly (readonly [string, IrqWriter['kind']])[] = [

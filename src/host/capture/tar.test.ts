@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { isTcpxError } from '../base/errors.js';
-import type { FileTree, TreeEntry } from './file-tree.js';
+import { isTcpxError } from '../../base/errors.js';
+import type { FileTree, TreeEntry } from '../read/file-tree.js';
 import { decodeTar, encodeTar } from './tar.js';
 
 const LONG = `/sys/devices/${'pci0000:00/0000:00:10.0/'.repeat(14)}queues/rx-15/rps_flow_cnt`;

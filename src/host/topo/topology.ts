@@ -1,14 +1,14 @@
 // The topology of a host as one document: devices, their distances, their cores. What `tcpx topo`
 // prints in every form.
 
-import { formatCpuList } from '../base/cpu-set.js';
-import type { LaneBindings } from '../base/lane-bindings.js';
-import { physicalCores } from './cpus.js';
+import { formatCpuList } from '../../base/cpu-set.js';
+import type { LaneBindings } from '../../base/lane-bindings.js';
+import { physicalCores } from '../read/cpus.js';
 import { chooseNics, type GpuNicChoice, placeOf } from './gpu-nic-choice.js';
-import type { HostModel, Nic, PciDistance } from './model.js';
-import { nicIrqCpus } from './nics.js';
-import { pciDistance } from './pci.js';
-import type { ReadGap } from './read-gap.js';
+import type { HostModel, Nic, PciDistance } from '../read/model.js';
+import { nicIrqCpus } from '../read/nics.js';
+import { pciDistance } from '../read/pci.js';
+import type { ReadGap } from '../read/read-gap.js';
 
 export interface Topology {
   readonly schema: 'tcpx.topo/1';

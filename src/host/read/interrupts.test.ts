@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { a3HighSpec } from '../../test/support/a3-high-host.js';
-import { buildHostTree } from '../../test/support/host-tree.js';
-import { encodeHwirq } from '../../test/support/host-tree-irqs.js';
+import { a3HighSpec } from '../../../test/support/a3-high-host.js';
+import { buildHostTree } from '../../../test/support/host-tree.js';
+import { encodeHwirq } from '../../../test/support/host-tree-irqs.js';
 import { decodeHwirq, parseInterrupts } from './interrupts.js';
 
 test('interrupts: columns follow the header names, with offline CPUs', () => {

@@ -1,8 +1,8 @@
 // The topology as a drawing: NUMA nodes as columns, in each its cores (coloured where a NIC's
 // interrupts arrive) and its PCIe switches with GPUs and NICs, a line from each GPU to its NIC.
 
-import { formatBytes } from '../base/units.js';
-import { parseCpuList } from '../base/cpu-set.js';
+import { formatBytes } from '../../base/units.js';
+import { parseCpuList } from '../../base/cpu-set.js';
 import { type Box, svgLink, svgRect, svgText } from './svg-shapes.js';
 import { type CpuMark, drawCores } from './topo-svg-cores.js';
 import {

@@ -4,8 +4,8 @@
 import { execFileSync } from 'node:child_process';
 import { networkInterfaces } from 'node:os';
 import { getSystemErrorName } from 'node:util';
-import { type EthtoolSocket, openEthtoolSocket } from '../ffi/ethtool.js';
-import { openGenericNetlink } from '../ffi/netlink.js';
+import { type EthtoolSocket, openEthtoolSocket } from '../../ffi/ethtool.js';
+import { openGenericNetlink } from '../../ffi/netlink.js';
 import { readEthtool } from './ethtool-reader.js';
 import type { HostFiles } from './host-files.js';
 import { findFamily, readNetdevQueues, readTcpDataSplit } from './netdev-family.js';

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { a3HighSpec } from '../../test/support/a3-high-host.js';
-import { openFixtureTree } from '../../test/support/open-fixture.js';
-import { buildHostTree } from '../../test/support/host-tree.js';
-import type { TreeEntry } from './file-tree.js';
-import type { HostFiles } from './host-files.js';
-import { openStatistics } from './nic-statistics.js';
-import { parseQueueCounter } from './queue-counter.js';
-import { readHost } from './read-host.js';
+import { a3HighSpec } from '../../../test/support/a3-high-host.js';
+import { openFixtureTree } from '../../../test/support/open-fixture.js';
+import { buildHostTree } from '../../../test/support/host-tree.js';
+import type { TreeEntry } from '../read/file-tree.js';
+import type { HostFiles } from '../read/host-files.js';
+import { openStatistics } from '../read/nic-statistics.js';
+import { parseQueueCounter } from '../read/queue-counter.js';
+import { readHost } from '../read/read-host.js';
 import { ratesBetween } from './watch-rates.js';
 import { chooseCounters, WatchSampler, type WatchWish } from './watch-sample.js';
 

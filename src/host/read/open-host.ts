@@ -1,8 +1,8 @@
 // Opens the host to be read: this machine, a captured tree in a folder, or a capture file.
 
 import { readFileSync, statSync } from 'node:fs';
-import { TcpxError, toTcpxError } from '../base/errors.js';
-import { unpackCapture } from './capture.js';
+import { TcpxError, toTcpxError } from '../../base/errors.js';
+import { unpackCapture } from '../capture/capture.js';
 import { openFolderFiles } from './host-files.js';
 import { liveProbes } from './live-probes.js';
 import { captureProbes } from './probes.js';

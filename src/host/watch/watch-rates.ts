@@ -1,7 +1,7 @@
 // Two samples into rates per second. Pure. A counter that fell was reset (driver reset, interface
 // re-created): its rate is unknown for that interval, never negative.
 
-import type { CpuTimes } from './kernel-counters.js';
+import type { CpuTimes } from '../read/kernel-counters.js';
 import type { NicSample, WatchSample } from './watch-sample.js';
 
 /** null = no rate: the counter was reset, appeared in between, or was not read again. */

@@ -2,12 +2,12 @@
 // tools as JSON. Reading it back gives the same model.
 
 import { gunzipSync, gzipSync } from 'node:zlib';
-import { TcpxError } from '../base/errors.js';
-import type { FileTree, TreeEntry } from './file-tree.js';
-import type { HostModel } from './model.js';
-import { CAPTURE_PATHS, type HostProbes } from './probes.js';
-import { type HostSource, readHost } from './read-host.js';
-import { recordFiles } from './recording-files.js';
+import { TcpxError } from '../../base/errors.js';
+import type { FileTree, TreeEntry } from '../read/file-tree.js';
+import type { HostModel } from '../read/model.js';
+import { CAPTURE_PATHS, type HostProbes } from '../read/probes.js';
+import { type HostSource, readHost } from '../read/read-host.js';
+import { recordFiles } from '../read/recording-files.js';
 import { decodeTar, encodeTar } from './tar.js';
 
 const UNPACKED_BYTES_MAX = 256 * 1024 * 1024;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { test } from 'node:test';
-import { openEthtoolSocket } from '../ffi/ethtool.js';
+import { openEthtoolSocket } from '../../ffi/ethtool.js';
 import { readEthtool } from './ethtool-reader.js';
 import * as requests from './ethtool-requests.js';
 import { openHost } from './open-host.js';

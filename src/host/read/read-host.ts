@@ -5,7 +5,7 @@ import { readLine } from './field-text.js';
 import { readGpus } from './gpus.js';
 import type { HostFiles } from './host-files.js';
 import { readIrqDefaultAffinity, readIrqs } from './irqs.js';
-import { readIrqWriters } from './irq-writers.js';
+import { readIrqWriters } from '../irq/irq-writers.js';
 import { parseSoftirqs, parseSoftnetStat, readTcpCounters } from './kernel-counters.js';
 import { readIommu, readLimits, readRfsEntries } from './limits.js';
 import type { HostModel } from './model.js';

@@ -1,7 +1,7 @@
 // Driver statistics and bytes per queue, read again and again at low cost.
 
-import { openEthtoolSocket } from '../ffi/ethtool.js';
-import { openGenericNetlink } from '../ffi/netlink.js';
+import { openEthtoolSocket } from '../../ffi/ethtool.js';
+import { openGenericNetlink } from '../../ffi/netlink.js';
 import { statisticsReader } from './ethtool-reader.js';
 import { findFamily, type QueueBytes, readQueueBytes } from './netdev-family.js';
 import type { HostSource } from './read-host.js';

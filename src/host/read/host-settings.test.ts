@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { TreeEntry } from './file-tree.js';
 import { isGpuDevice, parseDriverVersion, parseGpuInformation, parseNvidiaSmi } from './gpus.js';
-import { readIrqWriters } from './irq-writers.js';
+import { readIrqWriters } from '../irq/irq-writers.js';
 import { parseResourceLimits, readIommu } from './limits.js';
 import type { PciDevice } from './model.js';
 import { openTreeFiles } from './tree-files.js';

@@ -2,7 +2,7 @@
 // rest is still read. Also the cheap repeated reading of statistics that `tcpx watch` needs.
 
 import { getSystemErrorName } from 'node:util';
-import type { EthtoolSocket } from '../ffi/ethtool.js';
+import type { EthtoolSocket } from '../../ffi/ethtool.js';
 import type { EthtoolData } from './ethtool-data.js';
 import * as requests from './ethtool-requests.js';
 import type { ReadGap } from './read-gap.js';

@@ -3,7 +3,7 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync }
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { isTcpxError } from '../base/errors.js';
+import { isTcpxError } from '../../base/errors.js';
 import type { TreeEntry } from './file-tree.js';
 import { openFolderFiles } from './host-files.js';
 import { openHost } from './open-host.js';

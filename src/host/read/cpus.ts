@@ -1,6 +1,6 @@
 // CPUs, their hardware-thread siblings, and NUMA nodes.
 
-import { sortCpus } from '../base/cpu-set.js';
+import { sortCpus } from '../../base/cpu-set.js';
 import { readCpuList, readLine, readNumber } from './field-text.js';
 import type { HostFiles } from './host-files.js';
 import type { Cpu, CpuModel, NumaNode } from './model.js';

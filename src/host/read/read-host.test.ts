@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { A3_HIGH_NICS, a3HighSpec } from '../../test/support/a3-high-host.js';
-import { openFixture } from '../../test/support/open-fixture.js';
+import { A3_HIGH_NICS, a3HighSpec } from '../../../test/support/a3-high-host.js';
+import { openFixture } from '../../../test/support/open-fixture.js';
 import {
   containerHost,
   noNumaHost,
   offlineCpuHost,
   oldKernelHost,
   virtioHost,
-} from '../../test/support/odd-hosts.js';
-import { formatCpuList, parseCpuList } from '../base/cpu-set.js';
+} from '../../../test/support/odd-hosts.js';
+import { formatCpuList, parseCpuList } from '../../base/cpu-set.js';
 import { physicalCores } from './cpus.js';
 import type { HostModel, Nic } from './model.js';
 import { nicIrqCpus } from './nics.js';

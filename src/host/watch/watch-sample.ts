@@ -1,19 +1,19 @@
 // One reading of the counters that `tcpx watch` shows. Made to be cheap on a large host: a small
 // file per interrupt of the NICs watched, never the whole interrupt table while those exist.
 
-import { readNumber } from './field-text.js';
-import type { HostFiles } from './host-files.js';
-import { parseInterrupts } from './interrupts.js';
-import { parsePerCpuCount } from './irqs.js';
+import { readNumber } from '../read/field-text.js';
+import type { HostFiles } from '../read/host-files.js';
+import { parseInterrupts } from '../read/interrupts.js';
+import { parsePerCpuCount } from '../read/irqs.js';
 import {
   type CpuTimes,
   parseCpuTimes,
   parseNamedCounters,
   parseNetDev,
-} from './kernel-counters.js';
-import type { HostModel, Nic } from './model.js';
-import type { StatisticsSource } from './nic-statistics.js';
-import { parseQueueCounter } from './queue-counter.js';
+} from '../read/kernel-counters.js';
+import type { HostModel, Nic } from '../read/model.js';
+import type { StatisticsSource } from '../read/nic-statistics.js';
+import { parseQueueCounter } from '../read/queue-counter.js';
 
 /** Of an interface of the host, or of the plugin emulator. */
 export interface WatchedNic extends Pick<Nic, 'name' | 'ifindex' | 'vectors'> {

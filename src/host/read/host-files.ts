@@ -3,7 +3,7 @@
 
 import { lstatSync, readdirSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { TcpxError } from '../base/errors.js';
+import { TcpxError } from '../../base/errors.js';
 import type { ReadGap } from './read-gap.js';
 
 export interface HostFiles {
