@@ -70,6 +70,7 @@ enum fault {
   FAULT_ACCEPT_STUCK,
   FAULT_HANG,
   FAULT_CRASH,
+  FAULT_UNCOUNTED,
   FAULT_COUNT,
 };
 bool faults_read(void);

@@ -14,7 +14,7 @@ import type { BenchMemory } from './bench-memory.js';
 import { BenchDialogue, decodeBenchMessage, encodeBenchMessage } from './bench-message.js';
 import { type BenchSessionOptions, visibleConfig } from './bench-session.js';
 import { layOutBlocks } from './block-layout.js';
-import { judgeDevmem, readDevmemPackets } from './devmem-counters.js';
+import { judgeDevmem, type NicIntake, readIntake } from './devmem-counters.js';
 import { readHostFacts } from './host-facts.js';
 import { cpuWithChildrenUs } from './process-cpu.js';
 import { allocateTcpxMemory } from './tcpx-memory.js';
@@ -75,7 +75,9 @@ class TcpxBench {
   readonly #latencies: number[] = [];
   readonly #cpuUs = { initiator: 0, target: 0 };
   readonly #verified = { iterations: 0, mismatches: 0 };
-  readonly #devmem = { before: -1, after: -1 };
+  /** Of the receiving end: before the first measured iteration, after the last. */
+  #intakeBefore: readonly NicIntake[] | undefined;
+  #intakeAfter: readonly NicIntake[] = [];
   #receipt: TcpxReceipt | undefined;
   #peer: HostFacts | undefined;
   #targetThreads = 'unseen';
@@ -124,8 +126,8 @@ class TcpxBench {
     const values = this.#values;
     const bytesMoved = this.#latencies.length * values['bench.sizeBytes'];
     const gigabytes = bytesMoved / 1e9;
-    const { before, after } = this.#devmem;
-    const devmem = judgeDevmem(before, after, bytesMoved, values['tcpx.hostRecv']);
+    const isHostRecv = values['tcpx.hostRecv'];
+    const devmem = judgeDevmem(this.#intakeBefore ?? [], this.#intakeAfter, isHostRecv);
     const host = readHostFacts(values['socket.congestion']);
     return {
       schema: 'tcpx.bench/1',
@@ -199,7 +201,7 @@ class TcpxBench {
     const prepared = await this.#dialogue.ask(prepare, 'prepared', this.#timeoutMs);
     const pids = await this.#provider.rails.pids();
     const cpuUs = cpuWithChildrenUs(pids);
-    const ownBefore = this.#ownPackets();
+    const ownBefore = this.#ownIntake();
     await this.#transfer(scene.blocks, isMeasured);
     const ownCpuUs = cpuWithChildrenUs(pids) - cpuUs;
     const check = { kind: 'check', seed, isVerify: !isRead && isVerified } as const;
@@ -209,11 +211,9 @@ class TcpxBench {
       this.#verified.iterations++;
       if (at >= 0) this.#verified.mismatches++;
     }
-    if (isMeasured && this.#devmem.before < 0) {
-      this.#devmem.before = isRead ? ownBefore : (prepared.devmemPackets ?? -1);
-    }
+    if (isMeasured) this.#intakeBefore ??= isRead ? ownBefore : (prepared.intake ?? []);
     this.#targetThreads = checked.threads ?? 'unseen';
-    this.#devmem.after = isRead ? this.#ownPackets() : (checked.devmemPackets ?? -1);
+    this.#intakeAfter = isRead ? this.#ownIntake() : (checked.intake ?? []);
     if (!isMeasured) return;
     this.#cpuUs.initiator += ownCpuUs;
     this.#cpuUs.target += checked.cpuUs - prepared.cpuUs;
@@ -234,7 +234,7 @@ class TcpxBench {
     if (remote === undefined) throw new TcpxError('ERR_USAGE_STATE', 'no remote region');
     const question = { kind: 'pong', region: region.descriptor, count, bytes } as const;
     await this.#dialogue.ask(question, 'ponging', this.#timeoutMs);
-    this.#devmem.before = this.#ownPackets();
+    this.#intakeBefore = this.#ownIntake();
     const { halfTripsUs, receipt } = await playTcpxPingPong({
       session: this.#session,
       marks: this.#marks,
@@ -242,7 +242,7 @@ class TcpxBench {
       count,
       timeoutMs: this.#timeoutMs,
     });
-    this.#devmem.after = this.#ownPackets();
+    this.#intakeAfter = this.#ownIntake();
     this.#receipt = receipt;
     for (const halfTripUs of halfTripsUs.slice(warmup)) {
       this.#latencies.push(halfTripUs);
@@ -253,9 +253,9 @@ class TcpxBench {
     if (memory.findMismatch(0, bytes, 0, count) >= 0) this.#verified.mismatches = 1;
   }
 
-  #ownPackets(): number {
+  #ownIntake(): NicIntake[] {
     const { rails } = this.#provider;
-    return readDevmemPackets(rails.nics, rails.facts.isEmulated);
+    return readIntake(rails.receivedBytes(), rails.facts.isEmulated);
   }
 
   async #transfer(blocks: readonly Block[], isMeasured: boolean): Promise<void> {

@@ -10,7 +10,7 @@ import type { BenchMemory } from './bench-memory.js';
 import { type BenchMessage, decodeBenchMessage, encodeBenchMessage } from './bench-message.js';
 import type { BenchService, BenchServiceOptions } from './bench-service.js';
 import { type BenchBlock, layOutBlocks } from './block-layout.js';
-import { readDevmemPackets } from './devmem-counters.js';
+import { readIntake } from './devmem-counters.js';
 import { readHostFacts } from './host-facts.js';
 import { isMark } from './ping-pong.js';
 import { cpuWithChildrenUs } from './process-cpu.js';
@@ -121,7 +121,7 @@ class TcpxBenchTarget {
     const { rails } = this.#provider;
     return {
       cpuUs: cpuWithChildrenUs(await rails.pids()),
-      devmemPackets: readDevmemPackets(rails.nics, rails.facts.isEmulated),
+      intake: readIntake(rails.receivedBytes(), rails.facts.isEmulated),
     };
   }
 

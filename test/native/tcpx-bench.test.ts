@@ -68,8 +68,27 @@ describe('tcpx bench --provider tcpx', () => {
 
   test('tcpx bench: host receives leave the counter at 0', async () => {
     const result = await benchWell(['--nics', 'eth1', '--host-recv']);
-    assert.deepEqual(result.devmem, { verdict: 'good', packets: 0, reason: '' });
+    const { verdict, packets, nics } = result.devmem ?? {};
+    assert.deepEqual([verdict, packets, nics?.[0]?.verdict], ['good', 0, 'good']);
     assert.equal((result.receipt as { path: string }).path, 'tcpx host-recv');
+  });
+
+  test('tcpx bench: one NIC past device memory fails the run, whatever the other did', async () => {
+    for (const op of ['write', 'read']) {
+      const words = ['--nics', 'eth1,eth2', '--op', op];
+      const run = await bench([...words, '--json'], { TCPX_EMU_FAULT: 'uncounted@eth2' });
+      assert.equal(run.exitCode, 1, run.stderr);
+      assert.match(run.stderr, /ERR_XFER_PATH: eth2: data arrived, but not through device memory/);
+      const { ok, devmem } = JSON.parse(run.stdout) as BenchResult;
+      assert.equal(ok, false);
+      assert.deepEqual(
+        devmem?.nics.map(({ nic, verdict }) => [nic, verdict]),
+        [
+          ['eth1', 'good'],
+          ['eth2', 'failed'],
+        ],
+      );
+    }
   });
 
   test('tcpx bench: pingpong gives half round trips, what comes back is checked', async () => {

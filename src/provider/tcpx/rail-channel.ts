@@ -2,7 +2,7 @@
 
 import type { TcpxError } from '../../base/errors.js';
 import { type ChannelCounters, readCounters } from './channel-counters.js';
-import type { Direction } from './host-layout.js';
+import { type Direction, RECEIVE } from './host-layout.js';
 import {
   CHUNK_BYTES,
   CHUNK_CHANNEL,
@@ -46,6 +46,7 @@ export interface ChunkOrder {
 export class RailChannel {
   readonly #parts: RailChannelParts;
   readonly #fields = new Float64Array(CHUNK_FIELDS);
+  #isJoined = false;
   #isClosed = false;
 
   constructor(parts: RailChannelParts) {
@@ -74,6 +75,7 @@ export class RailChannel {
   async join(peerHandle: string): Promise<void> {
     const { host, slot, timeoutMs } = this.#parts;
     await host.request({ op: 'join', channel: slot, handle: peerHandle }, timeoutMs);
+    this.#isJoined = true;
   }
 
   put(order: ChunkOrder): void {
@@ -99,6 +101,11 @@ export class RailChannel {
 
   counters(direction: Direction): ChannelCounters {
     return readCounters(this.#parts.host.counters(this.#parts.slot, direction));
+  }
+
+  /** Bytes of finished receives. Before the join the counters are those of the slot's last user. */
+  get receivedBytes(): number {
+    return this.#isJoined ? this.counters(RECEIVE).bytes : 0;
   }
 
   /** Afterwards no byte moves on it: it is closed, or its process is gone. */

@@ -44,6 +44,9 @@ interface Group {
 export class RailSet {
   readonly #options: RailSetOptions;
   readonly #regions = new Map<number, RegionShare>();
+  readonly #channels = new Set<RailChannel>();
+  /** By NIC, of channels that are closed. */
+  readonly #pastBytes = new Map<string, number>();
   #groups: Group[] = [];
   #rails: Rail[] = [];
   #starts = 0;
@@ -144,18 +147,34 @@ export class RailSet {
     const claim = takeSockets(values['tcpx.stateDir'], nic, sockets, budget);
     const slot = freeSlot(group);
     group.listeners.set(slot, listener);
-    const free = (): void => {
+    const free = (channel?: RailChannel): void => {
       if (group.listeners.get(slot) === listener) group.listeners.delete(slot);
       claim.release();
+      if (channel === undefined || !this.#channels.delete(channel)) return;
+      this.#pastBytes.set(nic, (this.#pastBytes.get(nic) ?? 0) + channel.receivedBytes);
     };
     try {
       const timeoutMs = this.#timeoutMs;
       const { handle } = await host.request({ op: 'listen', channel: slot, nic }, timeoutMs);
-      return new RailChannel({ host, slot, nic, handle: handle ?? '', timeoutMs, free });
+      const channel: RailChannel = new RailChannel({
+        ...{ host, slot, nic, handle: handle ?? '', timeoutMs },
+        free: () => free(channel),
+      });
+      this.#channels.add(channel);
+      return channel;
     } catch (error) {
       free();
       throw error;
     }
+  }
+
+  /** What came in through each NIC since the set was opened, channels that are closed included. */
+  receivedBytes(): Map<string, number> {
+    const bytes = new Map(this.nics.map((nic) => [nic, this.#pastBytes.get(nic) ?? 0]));
+    for (const channel of this.#channels) {
+      bytes.set(channel.nic, (bytes.get(channel.nic) ?? 0) + channel.receivedBytes);
+    }
+    return bytes;
   }
 
   async close(): Promise<void> {
