@@ -48,19 +48,23 @@ export const TCPX_SETTINGS = {
     kind: 'count',
     fallback: 12,
     minimum: 1,
-    maximum: 16,
+    maximum: 256,
     flag: 'send-window',
-    aliases: ['UCCL_TCPX_MAX_SEND_INFLIGHT'],
-    summary: 'Sends in flight on one channel, of the plugin’s pool of 16.',
+    aliases: ['UCCL_TCPX_MAX_SEND_INFLIGHT', 'UCCL_TCPX_WINDOW_SIZE'],
+    summary:
+      'Sends in flight on one channel, of the plugin’s pool of 16: the provider refuses more.',
     cost: 'Each takes a chunk of the send ring.',
   },
   'tcpx.recvWindow': {
     kind: 'count',
     fallback: 16,
     minimum: 1,
-    maximum: 16,
+    maximum: 256,
     flag: 'recv-window',
-    summary: 'Receives of one channel that are posted and not yet consumed.',
+    aliases: ['UCCL_TCPX_MAX_RECV_INFLIGHT', 'UCCL_TCPX_WINDOW_SIZE'],
+    summary:
+      'Receives of one channel that are posted and not yet consumed, of the plugin’s pool of 16: ' +
+      'the provider refuses more.',
     cost: 'Each may hold a chunk of the bounce buffer.',
   },
   'tcpx.sendFrom': {

@@ -106,6 +106,12 @@ describe('tcpx bench --provider tcpx', () => {
     }
   });
 
+  test('tcpx bench: a window above the plugin’s pool is refused, not cut in silence', async () => {
+    const run = await bench(['--nics', 'eth1'], { UCCL_TCPX_WINDOW_SIZE: '17' });
+    assert.equal(run.exitCode, 2, run.stderr);
+    assert.match(run.stderr, /ERR_CONFIG_VALUE: .*17 .*pool of 16.*UCCL_TCPX_WINDOW_SIZE/);
+  });
+
   test('tcpx bench: pingpong without unpacking brings nothing back', async () => {
     const words = ['--nics', 'eth1', '--op', 'pingpong', '--size', '4KiB', '--unpack', 'none'];
     const run = await bench(words);

@@ -2,7 +2,15 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isTcpxError } from '../../base/errors.js';
 import { hostVariables, libraryPath } from './host-environment.js';
-import { channelNics, groupRails, namedNics, parseWeights, railsOf } from './rail-plan.js';
+import { loadConfig } from '../../base/config.js';
+import {
+  channelNics,
+  checkWindows,
+  groupRails,
+  namedNics,
+  parseWeights,
+  railsOf,
+} from './rail-plan.js';
 
 const isConfigError = (error: unknown): boolean => isTcpxError(error, 'ERR_CONFIG_VALUE');
 
@@ -41,6 +49,18 @@ test('rails: weights are one integer per channel', () => {
   assert.deepEqual(parseWeights('3,1', 2), [3, 1]);
   for (const text of ['3', '3,x', '1,-1'])
     assert.throws(() => parseWeights(text, 2), isConfigError);
+});
+
+test('rails: a window above the plugin’s pool is refused, by the name that set it', () => {
+  for (const variable of ['UCCL_TCPX_WINDOW_SIZE', 'UCCL_TCPX_MAX_RECV_INFLIGHT']) {
+    const { values } = loadConfig({ environment: { [variable]: '17' } });
+    assert.throws(
+      () => checkWindows(values),
+      (error: unknown) =>
+        isConfigError(error) && new RegExp(`17 .* pool of 16 .*${variable}`).test(String(error)),
+    );
+    checkWindows(loadConfig({ environment: { [variable]: '16' } }).values);
+  }
 });
 
 test('host environment: the library path has a fixed order and no folder twice', () => {

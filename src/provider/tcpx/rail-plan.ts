@@ -1,7 +1,8 @@
 // Which NICs, GPUs and processes a provider uses: rails, and how they are grouped. Pure.
 
 import { TcpxError } from '../../base/errors.js';
-import type { SettingValues } from '../../base/settings.js';
+import { type SettingName, settingOf, type SettingValues } from '../../base/settings.js';
+import { REQUEST_POOL } from '../../flow/sliding-window.hot.js';
 
 export interface Rail {
   readonly nic: string;
@@ -71,4 +72,20 @@ export function parseWeights(text: string, channelCount: number): number[] {
     'ERR_CONFIG_VALUE',
     `tcpx.weights: ${JSON.stringify(text)} is not ${channelCount} integers, one per channel`,
   );
+}
+
+const WINDOWS = ['tcpx.sendWindow', 'tcpx.recvWindow'] as const satisfies readonly SettingName[];
+
+/** A window that the tcp provider would take may be more than the plugin has requests. */
+export function checkWindows(values: SettingValues): void {
+  for (const name of WINDOWS) {
+    if (values[name] <= REQUEST_POOL) continue;
+    const { flag = '', aliases = [] } = settingOf(name);
+    throw new TcpxError(
+      'ERR_CONFIG_VALUE',
+      `${name}: ${values[name]} in flight on a channel, but the plugin has a pool of ` +
+        `${REQUEST_POOL} requests per channel (--${flag}, ${aliases.join(', ')})`,
+      { facts: { name, value: values[name], pool: REQUEST_POOL } },
+    );
+  }
 }

@@ -13,7 +13,14 @@ import type { FinishedPart } from './host-events.js';
 import type { HostFacts, HostOptions } from './host-message.js';
 import { PluginHost } from './plugin-host.js';
 import { RailChannel } from './rail-channel.js';
-import { groupRails, namedNics, type Rail, type RailGroup, railsOf } from './rail-plan.js';
+import {
+  checkWindows,
+  groupRails,
+  namedNics,
+  type Rail,
+  type RailGroup,
+  railsOf,
+} from './rail-plan.js';
 import type { RegionShare } from './region-share.js';
 import { takeSockets } from './socket-registry.js';
 
@@ -55,6 +62,7 @@ export class RailSet {
 
   constructor(options: RailSetOptions) {
     checkSockets(options.values);
+    checkWindows(options.values);
     this.#options = options;
   }
 
