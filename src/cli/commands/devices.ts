@@ -80,7 +80,8 @@ function devicesDocument(facts: PluginFacts) {
     schema: 'tcpx.devices/1',
     evidence: evidenceOf(facts),
     plugin: { path: facts.path, name: facts.name, tableVersion: facts.tableVersion },
-    log: facts.isLogSilent ? 'silent' : 'captured',
+    log: facts.logSilence === '' ? 'captured' : 'silent',
+    logSilence: facts.logSilence,
     devices: facts.devices.map((device, index) => ({ index, ...device })),
     differences: propertyDifferences(facts.devices),
   };
@@ -102,8 +103,8 @@ function formatDevices(facts: PluginFacts): string {
     formatTable([heading, ...rows]),
     differencesText(facts),
   ];
-  if (facts.isLogSilent) {
-    lines.push('The plugin’s log is lost: the logger shim is not built (npm run build:native).');
+  if (facts.logSilence !== '') {
+    lines.push(`The plugin’s words are not captured: ${facts.logSilence}.`);
   }
   return lines.join('\n');
 }

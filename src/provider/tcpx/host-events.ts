@@ -44,6 +44,8 @@ export class HostEvents {
   readonly #waiters = new Map<number, Waiter>();
   /** Of the plugin's helper threads, as the host saw them last. */
   placement: ThreadPlacement | undefined;
+  /** Why the plugin's words are lost; empty when they are not. */
+  logSilence = '';
   #nextId = 1;
   #isClosed = false;
   #resolveStarted: (facts: HostFacts) => void = () => undefined;
@@ -125,6 +127,9 @@ export class HostEvents {
       case 'refused':
         if (event.id === 0) this.#rejectStarted(toError(event.failure));
         this.#takeWaiter(event.id)?.reject(toError(event.failure));
+        return;
+      case 'silent':
+        this.logSilence = event.reason;
         return;
       case 'threads':
         this.placement = event.placement;
