@@ -16,7 +16,7 @@ import type { Command, Invocation } from '../command.js';
 import { ExitCode } from '../exit-code.js';
 import {
   BINDING_FLAGS,
-  chooseNics,
+  shownNics,
   observationOf,
   openIrqHost,
   ROOT_FLAG,
@@ -39,7 +39,7 @@ export const irqShowCommand: Command = {
   ],
   run(invocation) {
     const { model } = openIrqHost(invocation);
-    const nics = chooseNics(invocation, model);
+    const nics = shownNics(invocation, model);
     const observation = observationOf(invocation);
     const rows = mappingTable({
       nics,
