@@ -122,7 +122,8 @@ export const TCPX_SETTINGS = {
     kind: 'text',
     fallback: '',
     flag: 'rail-gpus',
-    summary: 'The GPU behind each NIC, as eth1=0,eth2=2; empty takes GPU 0 for every NIC.',
+    summary:
+      'The GPU of a NIC, as eth1=0,eth2=2, against what the PCI tree says; empty follows the tree.',
     cost: 'A GPU that is not behind the NIC ends the plugin with "rx no cmsg".',
   },
   'tcpx.weights': {

@@ -11,6 +11,7 @@ import type { TcpxPeerSession } from '../engine/tcpx/tcpx-session.js';
 import type { BenchResult, HostFacts } from './bench-result.js';
 import { percentilesOf, rateSpreadOf } from './statistics.js';
 import type { BenchMemory } from './bench-memory.js';
+import { benchRails } from './bench-rails.js';
 import { BenchDialogue, decodeBenchMessage, encodeBenchMessage } from './bench-message.js';
 import { type BenchSessionOptions, visibleConfig } from './bench-session.js';
 import { layOutBlocks } from './block-layout.js';
@@ -29,6 +30,7 @@ export async function runTcpxBench(options: BenchSessionOptions): Promise<BenchR
     name: 'bench-initiator',
     config,
     log,
+    rails: benchRails(config),
     onNotification: (_, bytes) => {
       if (!marks.take(bytes)) dialogue?.receive(decodeBenchMessage(bytes));
     },

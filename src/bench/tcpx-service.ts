@@ -7,6 +7,7 @@ import { describeThreads } from '../engine/tcpx/tcpx-receipt.js';
 import type { TcpxPeerSession } from '../engine/tcpx/tcpx-session.js';
 import type { Region } from '../engine/internal.js';
 import type { BenchMemory } from './bench-memory.js';
+import { benchRails } from './bench-rails.js';
 import { type BenchMessage, decodeBenchMessage, encodeBenchMessage } from './bench-message.js';
 import type { BenchService, BenchServiceOptions } from './bench-service.js';
 import { type BenchBlock, layOutBlocks } from './block-layout.js';
@@ -31,6 +32,7 @@ export async function openTcpxBenchService(options: BenchServiceOptions): Promis
     name: 'bench-target',
     config,
     log,
+    rails: benchRails(config),
     onNotification: (session, bytes) => {
       if (!isMark(bytes)) void target.onMessage(session, decodeBenchMessage(bytes));
       else target.onMark(session);

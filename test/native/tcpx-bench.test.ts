@@ -112,6 +112,24 @@ describe('tcpx bench --provider tcpx', () => {
     assert.match(run.stderr, /ERR_CONFIG_VALUE: .*17 .*pool of 16.*UCCL_TCPX_WINDOW_SIZE/);
   });
 
+  test('tcpx bench: the NICs and the rail GPUs follow the map, without a flag', async () => {
+    const map = '0=eth1,1=eth1,2=eth2,3=eth2,4=eth3,5=eth3,6=eth4,7=eth4';
+    const railsOf = async (words: readonly string[]): Promise<string> => {
+      const run = await bench([...words, '--json'], { TCPX_EMU_GPU_NICS: map });
+      assert.equal(run.exitCode, 0, run.stderr);
+      const { receipt } = JSON.parse(run.stdout) as BenchResult;
+      const { channels } = receipt as { channels: readonly { readonly nic: string }[] };
+      return channels.map(({ nic }) => nic).join();
+    };
+    assert.equal(await railsOf([]), 'eth1');
+    assert.equal(await railsOf(['--gpu', '5']), 'eth3');
+    const all = 'eth1,eth2,eth3,eth4';
+    assert.equal(await railsOf(['--gpu', '5', '--nics', all]), all);
+    const wrong = await bench(['--gpu', '5', '--nics', 'eth1'], { TCPX_EMU_GPU_NICS: map });
+    assert.equal(wrong.exitCode, 2);
+    assert.match(wrong.stderr, /GPU 5 is not behind eth1/);
+  });
+
   test('tcpx bench: pingpong without unpacking brings nothing back', async () => {
     const words = ['--nics', 'eth1', '--op', 'pingpong', '--size', '4KiB', '--unpack', 'none'];
     const run = await bench(words);
@@ -135,10 +153,10 @@ describe('tcpx bench --provider tcpx', () => {
     assert.match(run.stderr, /ERR_XFER_VERIFY: 3 of 3/);
   });
 
-  test('tcpx bench: the same host without the override is "rx no cmsg", and no stack', async () => {
+  test('tcpx bench: the same host without the override is refused, and no stack', async () => {
     const run = await bench(['--nics', 'eth1'], { TCPX_EMU_SAME_HOST: '0' });
     assert.equal(run.exitCode, 4);
-    assert.match(run.stderr, /rx no cmsg/);
+    assert.match(run.stderr, /the peer is on this host/);
     assert.doesNotMatch(run.stderr, /\n {4}at /);
   });
 

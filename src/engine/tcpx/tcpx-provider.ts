@@ -14,7 +14,7 @@ import {
   type RegionRights,
 } from '../../memory/region.js';
 import type { HostOptions } from '../../provider/tcpx/host-message.js';
-import { RailSet } from '../../provider/tcpx/rail-set.js';
+import { RailSet, type RailSetOptions } from '../../provider/tcpx/rail-set.js';
 import { DeviceSharer, shareHostMemory } from '../../provider/tcpx/region-share.js';
 import { allocateShared, type SharedMemory } from '../../provider/tcpx/shared-region.js';
 import { Engine } from '../engine.js';
@@ -31,6 +31,8 @@ export interface TcpxProviderOptions {
   readonly log?: Log;
   /** Lets the emulator's peers of the same host through; a real plugin cannot. */
   readonly isSameHostAllowed?: boolean;
+  /** Whose memory is moved, and which GPUs are behind which NICs. */
+  readonly rails?: Pick<RailSetOptions, 'gpu' | 'nicGpus'>;
   /** Added to the environment of the plugin processes. */
   readonly pluginEnvironment?: Readonly<Record<string, string>>;
   /** For tests: changes what the plugin processes are told. */
@@ -68,6 +70,7 @@ export class TcpxProvider {
       isSameHostAllowed: options.isSameHostAllowed ?? false,
       environment: options.pluginEnvironment ?? {},
       hostOverrides: options.hostOverrides ?? {},
+      ...options.rails,
     });
   }
 

@@ -26,6 +26,8 @@ export interface RailChannelParts {
   readonly nic: string;
   readonly handle: string;
   readonly timeoutMs: number;
+  /** Throws for a handle that must not be connected to. */
+  checkPeer(handle: string): void;
   /** Gives slot and sockets back. */
   free(): void;
 }
@@ -74,6 +76,7 @@ export class RailChannel {
   /** Connects to the peer's handle and accepts on the own one. */
   async join(peerHandle: string): Promise<void> {
     const { host, slot, timeoutMs } = this.#parts;
+    this.#parts.checkPeer(peerHandle);
     await host.request({ op: 'join', channel: slot, handle: peerHandle }, timeoutMs);
     this.#isJoined = true;
   }

@@ -8,7 +8,7 @@ import type { Log } from '../../base/log.js';
 import type { SettingValues } from '../../base/settings.js';
 import { parseSocketBudget } from '../../flow/socket-budget.js';
 import { HOST_CHANNELS_MAX } from './host-layout.js';
-import { hostVariables } from './host-environment.js';
+import { hostVariables, isSameHostSwitched } from './host-environment.js';
 import type { FinishedPart } from './host-events.js';
 import type { HostFacts, HostOptions } from './host-message.js';
 import { PluginHost } from './plugin-host.js';
@@ -19,9 +19,11 @@ import {
   namedNics,
   type Rail,
   type RailGroup,
-  railsOf,
+  type NicGpus,
+  planRails,
 } from './rail-plan.js';
 import type { RegionShare } from './region-share.js';
+import { handleAddress, readHostIdentity, requireOtherHost } from './same-host.js';
 import { takeSockets } from './socket-registry.js';
 
 export interface RailSetOptions {
@@ -30,6 +32,10 @@ export interface RailSetOptions {
   /** For traces: which end this is. */
   readonly role: string;
   readonly isSameHostAllowed: boolean;
+  /** Whose memory is moved; its NICs are the default, and it is their rail GPU. */
+  readonly gpu?: number;
+  /** GPUs behind each NIC, by the PCI tree; without it every NIC takes `gpu`, or GPU 0. */
+  readonly nicGpus?: NicGpus;
   /** Added to the environment of the plugin processes. */
   readonly environment?: Readonly<Record<string, string>>;
   /** For tests: changes what the processes are told. */
@@ -69,13 +75,17 @@ export class RailSet {
   /** Finds the rails, asking the plugin where none are named, and starts their processes. */
   async open(): Promise<void> {
     const { values } = this.#options;
-    let nics = namedNics(values['session.nics']);
-    if (nics.length === 0) nics = await this.#askPlugin();
-    this.#rails = railsOf(nics, values['tcpx.railGpus']);
+    this.#rails = this.#plan(namedNics(values['session.nics']));
+    if (this.#rails.length === 0) this.#rails = this.#plan(await this.#askPlugin());
     const plans = groupRails(this.#rails, values['tcpx.processes']);
     this.#groups = plans.map((plan) => ({ plan, host: undefined, listeners: new Map() }));
     const hosts = await settleAll(this.#groups.map((group) => this.#hostOf(group)));
     this.#checkNics(hosts);
+  }
+
+  /** NICs and their GPUs. */
+  get rails(): readonly Rail[] {
+    return this.#rails;
   }
 
   get nics(): string[] {
@@ -166,6 +176,7 @@ export class RailSet {
       const { handle } = await host.request({ op: 'listen', channel: slot, nic }, timeoutMs);
       const channel: RailChannel = new RailChannel({
         ...{ host, slot, nic, handle: handle ?? '', timeoutMs },
+        checkPeer: (peerHandle) => this.#checkPeer(nic, peerHandle),
         free: () => free(channel),
       });
       this.#channels.add(channel);
@@ -288,6 +299,22 @@ export class RailSet {
     const { log } = this.#options;
     log.info('plugin process', { nic: plan.name, libraryPath: variables['LD_LIBRARY_PATH'] });
     return variables;
+  }
+
+  // Host receives do without device memory, and the emulator has a switch for tests.
+  #checkPeer(nic: string, handle: string): void {
+    const { values, isSameHostAllowed, environment } = this.#options;
+    const inherited = { ...processEnvironment(), ...environment };
+    const isAllowed = isSameHostSwitched(isSameHostAllowed, inherited);
+    if (values['tcpx.hostRecv'] || (this.facts.isEmulated && isAllowed)) return;
+    const address = handleAddress(handle);
+    const peer = { bootId: '', addresses: address === '' ? [] : [address] };
+    requireOtherHost(readHostIdentity(), peer, nic);
+  }
+
+  #plan(nics: readonly string[]): Rail[] {
+    const { values, gpu, nicGpus } = this.#options;
+    return planRails({ nics, gpu, nicGpus, railGpus: values['tcpx.railGpus'] });
   }
 
   async #askPlugin(): Promise<string[]> {
