@@ -25,6 +25,7 @@ export interface FinishedPart {
 export interface HostListener {
   onPart(part: FinishedPart): void;
   onBroken(channel: number, direction: number, error: TcpxError): void;
+  onFallback(channel: number, reason: string): void;
 }
 
 interface Answer {
@@ -46,6 +47,8 @@ export class HostEvents {
   placement: ThreadPlacement | undefined;
   /** Why the plugin's words are lost; empty when they are not. */
   logSilence = '';
+  /** By channel: why it sends from its ring although regions were to be registered. */
+  readonly fallbacks = new Map<number, string>();
   #nextId = 1;
   #isClosed = false;
   #resolveStarted: (facts: HostFacts) => void = () => undefined;
@@ -130,6 +133,10 @@ export class HostEvents {
         return;
       case 'silent':
         this.logSilence = event.reason;
+        return;
+      case 'fallback':
+        this.fallbacks.set(event.channel, event.reason);
+        this.#listener.onFallback(event.channel, event.reason);
         return;
       case 'threads':
         this.placement = event.placement;

@@ -164,6 +164,16 @@ export class PluginHost {
     return counters.slice(at, at + COUNTER_FLOATS);
   }
 
+  /** Why a channel sends from its ring although regions were to be registered; empty if not. */
+  sendFallback(channel: number): string {
+    return this.#events.fallbacks.get(channel) ?? '';
+  }
+
+  /** The slot has a new channel. */
+  forgetFallback(channel: number): void {
+    this.#events.fallbacks.delete(channel);
+  }
+
   async request(body: CommandBody, timeoutMs: number): Promise<HostAnswer> {
     if (this.#error !== undefined) throw this.#error;
     const { id, answer } = this.#events.expect();

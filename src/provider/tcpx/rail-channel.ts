@@ -2,7 +2,7 @@
 
 import type { TcpxError } from '../../base/errors.js';
 import { type ChannelCounters, readCounters } from './channel-counters.js';
-import { type Direction, RECEIVE } from './host-layout.js';
+import { type Direction, RECEIVE, SEND } from './host-layout.js';
 import {
   CHUNK_BYTES,
   CHUNK_CHANNEL,
@@ -103,7 +103,9 @@ export class RailChannel {
   }
 
   counters(direction: Direction): ChannelCounters {
-    return readCounters(this.#parts.host.counters(this.#parts.slot, direction));
+    const { host, slot } = this.#parts;
+    const sendFallback = direction === SEND ? host.sendFallback(slot) : '';
+    return readCounters(host.counters(slot, direction), sendFallback);
   }
 
   /** Bytes of finished receives. Before the join the counters are those of the slot's last user. */

@@ -165,6 +165,7 @@ export class RailSet {
     const claim = takeSockets(values['tcpx.stateDir'], nic, sockets, budget);
     const slot = freeSlot(group);
     group.listeners.set(slot, listener);
+    host.forgetFallback(slot);
     const free = (channel?: RailChannel): void => {
       if (group.listeners.get(slot) === listener) group.listeners.delete(slot);
       claim.release();
@@ -246,6 +247,8 @@ export class RailSet {
       hangMs: values['tcpx.hangMs'],
       listener: {
         onPart: (part) => tell((listener) => listener.onPart(part), part.channel),
+        onFallback: (slot, reason) =>
+          log.warn('regions are sent from the ring', { nic: plan.name, channel: slot, reason }),
         onBroken: (slot, _, error) => tell((listener) => listener.onBroken(error), slot),
       },
       onDead: (error) => {
