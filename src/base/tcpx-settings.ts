@@ -39,19 +39,23 @@ export const TCPX_SETTINGS = {
     kind: 'count',
     fallback: 12,
     minimum: 1,
-    maximum: 16,
+    maximum: 256,
     flag: 'send-window',
-    aliases: ['UCCL_TCPX_MAX_SEND_INFLIGHT'],
-    summary: 'Sends in flight on one channel, of the plugin’s pool of 16.',
+    aliases: ['UCCL_TCPX_MAX_SEND_INFLIGHT', 'UCCL_TCPX_WINDOW_SIZE'],
+    summary:
+      'Sends in flight on one channel, of the plugin’s pool of 16: the provider refuses more.',
     cost: 'Each takes a chunk of the send ring.',
   },
   'tcpx.recvWindow': {
     kind: 'count',
     fallback: 16,
     minimum: 1,
-    maximum: 16,
+    maximum: 256,
     flag: 'recv-window',
-    summary: 'Receives of one channel that are posted and not yet consumed.',
+    aliases: ['UCCL_TCPX_MAX_RECV_INFLIGHT', 'UCCL_TCPX_WINDOW_SIZE'],
+    summary:
+      'Receives of one channel that are posted and not yet consumed, of the plugin’s pool of 16: ' +
+      'the provider refuses more.',
     cost: 'Each may hold a chunk of the bounce buffer.',
   },
   'tcpx.sendFrom': {
@@ -109,7 +113,8 @@ export const TCPX_SETTINGS = {
     kind: 'text',
     fallback: '',
     flag: 'rail-gpus',
-    summary: 'The GPU behind each NIC, as eth1=0,eth2=2; empty takes GPU 0 for every NIC.',
+    summary:
+      'The GPU of a NIC, as eth1=0,eth2=2, against what the PCI tree says; empty follows the tree.',
     cost: 'A GPU that is not behind the NIC ends the plugin with "rx no cmsg".',
   },
   'tcpx.weights': {

@@ -61,6 +61,8 @@ export interface EngineOptions {
   readonly onNotification?: (notification: Notification) => void;
   /** Module that stands in for the CUDA driver, for tests; there is no fallback to it. */
   readonly gpuModule?: URL;
+  /** The GPU whose memory is moved, where it is one: its NICs are the plugin's default. */
+  readonly gpu?: number;
   /** Added to the environment of the plugin processes. */
   readonly pluginEnvironment?: Readonly<Record<string, string>>;
   /** For tests: changes what the plugin processes are told. */
@@ -218,10 +220,8 @@ export class Engine {
     checkEngineName(name);
     const openGpus = await gpuSource(options.gpuModule);
     const { pluginEnvironment = {}, pluginOverrides = {} } = options;
-    const opened = await openProvider({
-      ...{ values: config.values, log, name, pluginEnvironment },
-      hostOverrides: pluginOverrides,
-    });
+    const plugin = { values: config.values, log, name, pluginEnvironment };
+    const opened = await openProvider({ ...plugin, hostOverrides: pluginOverrides }, options.gpu);
     const engine = new Engine(options, basis, openGpus, opened);
     try {
       await engine.#lanes.start();

@@ -9,3 +9,4 @@ export type { Transfer } from './transfer.js';
 export { GpuBuffer } from '../gpu/gpu-buffer.js';
 export type { DeviceRange } from '../memory/region.js';
 export type { Region, RegionDescriptor, RegionSource } from '../memory/region.js';
+export { describeThreads } from '../provider/tcpx/plugin-receipt.js';

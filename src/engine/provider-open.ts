@@ -7,6 +7,7 @@ import { isTcpxError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
 import type { SettingValues } from '../base/settings.js';
 import { gpuObstacle } from '../gpu/gpu-staging.js';
+import { readNicGpus } from '../host/topo/nic-gpus.js';
 import { hostId } from '../os/host-id.js';
 import { TcpxProvider, type TcpxProviderOptions } from '../provider/tcpx/tcpx-provider.js';
 import type { ProviderOffer } from './provider-choice.js';
@@ -22,7 +23,11 @@ export interface OpenedProvider {
   readonly offer: ProviderOffer;
 }
 
-export async function openProvider(options: TcpxProviderOptions): Promise<OpenedProvider> {
+/** `gpu`: whose memory will be moved, where that is known. */
+export async function openProvider(
+  options: TcpxProviderOptions,
+  gpu: number | undefined,
+): Promise<OpenedProvider> {
   const { values, log } = options;
   const wish = values['engine.provider'];
   const offer = { hasTcp: wish !== 'tcpx', hasTcpx: false, isSameHostServed: false };
@@ -35,8 +40,13 @@ export async function openProvider(options: TcpxProviderOptions): Promise<Opened
   const obstacle = wish === 'auto' ? obstacleToTcpx(values) : '';
   if (obstacle !== '') return without(obstacle);
   try {
-    const tcpx = await TcpxProvider.open(options);
     const variables = { ...processEnvironment(), ...options.pluginEnvironment };
+    const nicGpus = readNicGpus(variables, values['session.ctrlInterface']);
+    const rails = {
+      ...(gpu === undefined ? {} : { gpu }),
+      ...(nicGpus === undefined ? {} : { nicGpus }),
+    };
+    const tcpx = await TcpxProvider.open({ rails, ...options });
     const isSameHostServed = isServed(tcpx, variables);
     return {
       tcpx,

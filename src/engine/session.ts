@@ -15,6 +15,7 @@ import { SessionState, nextSessionState } from './session-state.js';
 import type { Transfer } from './transfer.js';
 import type { SourceEvent } from '../provider/contract.js';
 import type { DataPath, ProviderName, TransferPath } from '../provider/receipt.js';
+import type { ThreadPlacement } from '../provider/tcpx/helper-threads.js';
 import type { MatchedCarrier } from '../provider/tcpx/matched-carrier.js';
 import type { StrandedChunk } from '../provider/tcp/lane-carrier.js';
 
@@ -195,6 +196,12 @@ export class Session {
         ? []
         : [{ channel, nic, epoch: book.epoch(channel), ...counters }];
     });
+  }
+
+  /** Where the helper threads of this end's plugin processes run; those that have been seen. */
+  pluginThreads(): readonly ThreadPlacement[] {
+    const { matched } = this;
+    return matched?.epochs.state === 'ready' ? matched.epochs.set.placements() : [];
   }
 
   /** Says goodbye and gives up what is in flight. */

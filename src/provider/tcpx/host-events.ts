@@ -25,6 +25,7 @@ export interface FinishedPart {
 export interface HostListener {
   onPart(part: FinishedPart): void;
   onBroken(channel: number, direction: number, error: TcpxError): void;
+  onFallback(channel: number, reason: string): void;
 }
 
 interface Answer {
@@ -44,6 +45,10 @@ export class HostEvents {
   readonly #waiters = new Map<number, Waiter>();
   /** Of the plugin's helper threads, as the host saw them last. */
   placement: ThreadPlacement | undefined;
+  /** Why the plugin's words are lost; empty when they are not. */
+  logSilence = '';
+  /** By channel: why it sends from its ring although regions were to be registered. */
+  readonly fallbacks = new Map<number, string>();
   #nextId = 1;
   #isClosed = false;
   #resolveStarted: (facts: HostFacts) => void = () => undefined;
@@ -128,6 +133,13 @@ export class HostEvents {
       case 'refused':
         if (event.id === 0) this.#rejectStarted(toError(event.failure));
         this.#takeWaiter(event.id)?.reject(toError(event.failure));
+        return;
+      case 'silent':
+        this.logSilence = event.reason;
+        return;
+      case 'fallback':
+        this.fallbacks.set(event.channel, event.reason);
+        this.#listener.onFallback(event.channel, event.reason);
         return;
       case 'threads':
         this.placement = event.placement;

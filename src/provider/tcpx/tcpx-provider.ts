@@ -16,7 +16,7 @@ import { MatchStream } from './match-stream.js';
 import { MatchedCarrier } from './matched-carrier.js';
 import type { MatchedHost } from './matched-host.js';
 import { channelNics } from './rail-plan.js';
-import { RailSet } from './rail-set.js';
+import { RailSet, type RailSetOptions } from './rail-set.js';
 import { DeviceSharer } from './region-share.js';
 import { SharedAllocations } from './shared-allocations.js';
 import { SharedRegions } from './shared-regions.js';
@@ -26,6 +26,8 @@ export interface TcpxProviderOptions {
   readonly log: Log;
   /** For traces: which end this is. */
   readonly name: string;
+  /** Whose memory is moved, and which GPUs are behind which NICs. */
+  readonly rails?: Pick<RailSetOptions, 'gpu' | 'nicGpus'>;
   /** Added to the environment of the plugin processes. */
   readonly pluginEnvironment?: Readonly<Record<string, string>>;
   /** For tests: changes what the plugin processes are told. */
@@ -56,6 +58,7 @@ export class TcpxProvider {
       isSameHostAllowed: false,
       environment: options.pluginEnvironment ?? {},
       hostOverrides: options.hostOverrides ?? {},
+      ...options.rails,
     });
     this.regions = new SharedRegions(this.rails, this.#devices, this.allocations);
   }
