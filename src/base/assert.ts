@@ -9,7 +9,10 @@ export function assert(condition: boolean, claim: string): asserts condition {
 }
 
 /** The element at an index that is in range: anything else is our bug, not zero. */
-export function at<T>(list: { readonly [index: number]: T; readonly length: number }, index: number): T {
+export function at<T>(
+  list: { readonly [index: number]: T; readonly length: number },
+  index: number,
+): T {
   const element = list[index];
   if (element === undefined) {
     throw new AssertionFailure(`assertion failed: index ${index} of ${list.length} is in range`);

@@ -59,10 +59,7 @@ function hostMemoryOver(view: Uint8Array): BenchMemory {
   };
 }
 
-function gpuMemory(
-  gpu: number,
-  bytes: number,
-): BenchMemory & { readonly source: DeviceRange } {
+function gpuMemory(gpu: number, bytes: number): BenchMemory & { readonly source: DeviceRange } {
   const buffer = allocateGpu(gpu, bytes);
   return {
     kind: 'vram',

@@ -41,7 +41,8 @@ export function formatBenchResult(result: BenchResult): string {
 }
 
 function describeProgress(result: BenchResult): string {
-  if (result.provider === 'tcpx') return `plugin processes ${result.config['tcpx.processes'] ?? ''}`;
+  if (result.provider === 'tcpx')
+    return `plugin processes ${result.config['tcpx.processes'] ?? ''}`;
   return result.progress === 'caller' ? 'caller-driven' : plural(result.lanes, 'lane');
 }
 

@@ -165,7 +165,8 @@ export class Engine {
       poll: () => this.poll(),
       waitMatched: (timeoutMs) => opened.tcpx?.wait(timeoutMs),
     });
-    this.#sessions.openMatched = (session, connect) => this.#match(session, connect, table, regionTable);
+    this.#sessions.openMatched = (session, connect) =>
+      this.#match(session, connect, table, regionTable);
     this.#sessions.host = {
       prepare: (session, operation, blocks) => this.#transfers.prepare(session, operation, blocks),
       postNotification: (session, message) => this.#transfers.postNotification(session, message),

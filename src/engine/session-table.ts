@@ -114,7 +114,8 @@ export class SessionTable {
     const index = this.#freeIndex();
     const { lanes, nicCount } = this.#options;
     if (this.host === undefined) throw new TcpxError('ERR_USAGE_STATE', 'engine is not open');
-    const { control, peerGeneration, redial, attachControl, connectMatch, choice, ...given } = options;
+    const { control, peerGeneration, redial, attachControl, connectMatch, choice, ...given } =
+      options;
     const channelLanes = Array.from({ length: given.agreement.channels }, (_, channel) =>
       laneOfChannel(index, channel, lanes.count, nicCount),
     );

@@ -130,7 +130,8 @@ export class Transfers implements TransferHost {
   }
 
   #post(request: PreparedRequest, options: PostOptions): Transfer {
-    if (request.isReleased) throw new TcpxError('ERR_USAGE_STATE', 'post: the request was released');
+    if (request.isReleased)
+      throw new TcpxError('ERR_USAGE_STATE', 'post: the request was released');
     const { session, operation, carrier, prepared, blocks } = request;
     assertReady(session);
     const { regions } = this.#options;

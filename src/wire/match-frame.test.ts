@@ -29,7 +29,13 @@ const PLAN: PlannedBlocks = {
 };
 
 const HELLO: MatchHello = {
-  plugin: { name: 'TCPX', version: '3.1.9', tableVersion: 7, isEmulated: true, pointerType: 'host' },
+  plugin: {
+    name: 'TCPX',
+    version: '3.1.9',
+    tableVersion: 7,
+    isEmulated: true,
+    pointerType: 'host',
+  },
   chunkBytes: 524288,
   isHostRecv: true,
   nics: ['eth1', 'eth2'],

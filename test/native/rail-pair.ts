@@ -148,7 +148,9 @@ export async function openRailPair(
   ]);
   const memories = [allocateShared(bytes), allocateShared(bytes)] as const;
   await Promise.all(
-    rails.map(({ set }, at) => set.addRegion(REGION, shareHostMemory(memories[at]!))),
+    rails.map(({ set }, at) =>
+      set.addRegion(REGION, shareHostMemory({ memory: memories[at]!, offset: 0 }, bytes)),
+    ),
   );
   const [sender, receiver] = await Promise.all([RailEnd.open(rails[0]), RailEnd.open(rails[1])]);
   await Promise.all(

@@ -2,13 +2,7 @@
 // that lie behind each other in memory become one piece. Pure.
 
 import { GATHERED_BLOCKS_MAX, type MatchedPlan } from '../../flow/matched-plan.js';
-import {
-  NO_REGION,
-  PIECE_BYTES,
-  PIECE_FIELDS,
-  PIECE_OFFSET,
-  PIECE_REGION,
-} from './host-layout.js';
+import { NO_REGION, PIECE_BYTES, PIECE_FIELDS, PIECE_OFFSET, PIECE_REGION } from './host-layout.js';
 
 /** Where a block lies; region NO_REGION throws it away. */
 export interface BlockPlace {

@@ -42,7 +42,10 @@ export class KeptPlans {
     this.#bytes -= this.#slots[slot]?.bytes ?? 0;
     this.#slots[slot] = undefined;
     if (this.#bytes + body.length > KEPT_PLAN_BYTES_MAX) {
-      throw new TcpxError('ERR_WIRE_LIMIT', `PLAN: more than ${KEPT_PLAN_BYTES_MAX} bytes of plans`);
+      throw new TcpxError(
+        'ERR_WIRE_LIMIT',
+        `PLAN: more than ${KEPT_PLAN_BYTES_MAX} bytes of plans`,
+      );
     }
     const blocks = decodeMatchPlan(body);
     if (blocks.chunkBytes !== chunkBytes) {

@@ -3,90 +3,88 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isTcpxError, TcpxError } from '../../base/errors.js';
-import type { Announce } from '../../engine/tcpx/control-message.js';
-import type { ControlLink } from '../../engine/tcpx/control-link.js';
+import { decodeMatchHead, type MatchHead } from '../../wire/match-frame.js';
+import { derivePlan } from './described-plan.js';
 import { FlightDeck } from './flight-deck.js';
-import type { SessionChannels } from '../../engine/tcpx/session-channels.js';
 
-const CHANNELS = 2;
+const SHAPE = { chunkBytes: 1000, gatherBytes: 400, weights: [1, 1] };
 
 function openDeck(refusedTransfer = -1) {
-  const sent: Announce[] = [];
+  const sent: MatchHead[] = [];
   const puts: unknown[] = [];
-  const send = (message: Announce): void => {
-    if (message.transfer === refusedTransfer) throw new TcpxError('ERR_WIRE_LIMIT', 'full');
-    sent.push(message);
-  };
-  // checked: no more of them is used
-  const link = { send } as unknown as ControlLink;
-  const set = { count: CHANNELS, put: (...words: unknown[]) => puts.push(words) };
-  const channels = { epoch: 1, set } as unknown as SessionChannels;
   const deck = new FlightDeck({
-    channels: () => channels,
-    link,
-    chunkBytes: 1000,
-    gatherBytes: 400,
+    set: () => ({ put: (...words: unknown[]) => puts.push(words) }),
+    send: (frame) => {
+      const head = decodeMatchHead(frame);
+      if (head.transfer === refusedTransfer) throw new TcpxError('ERR_WIRE_LIMIT', 'full');
+      sent.push(head);
+    },
     isPaced: false,
-    weights: '',
   });
   return { deck, sent, puts };
 }
 
-const NOTHING = { regions: [], blocks: [], notify: undefined };
+function planOf(lengths: readonly number[], shape: Partial<typeof SHAPE> = {}) {
+  return derivePlan(Float64Array.from(lengths), { ...SHAPE, ...shape });
+}
 
-function announced(lengths: readonly number[]): Announce {
-  const { deck, sent } = openDeck();
+function send(deck: FlightDeck, transfer: number, lengths: readonly number[]): void {
   const places = lengths.map(() => ({ region: 0, offset: 0 }));
-  deck.send('write', 1, lengths, places, NOTHING);
+  const kind = { operation: 'write', transfer, entered: [] } as const;
+  const announced = { plan: 3, notify: undefined };
+  deck.send({ ...kind, lengths: Float64Array.from(lengths) }, planOf(lengths), places, announced);
+}
+
+function announced(lengths: readonly number[]): MatchHead {
+  const { deck, sent } = openDeck();
+  send(deck, 1, lengths);
   assert.ok(sent[0] !== undefined);
   return sent[0];
 }
 
 test('flight deck: the receiver derives the plan that the sender announces', () => {
-  const message = announced([2500, 100, 200, 399, 401]);
-  const plan = openDeck().deck.planOf(message);
-  assert.equal(plan.chunkCount, 3 + 1 + 1);
-  assert.deepEqual([...plan.blockCounts], [1, 1, 1, 3, 1]);
+  const lengths = [2500, 100, 200, 399, 401];
+  const head = announced(lengths);
+  const derived = planOf(lengths);
+  openDeck().deck.checkDue(head, derived);
+  assert.equal(derived.plan.chunkCount, 3 + 1 + 1);
+  assert.deepEqual([...derived.plan.blockCounts], [1, 1, 1, 3, 1]);
+  assert.equal(head.plan, 3);
 });
 
-test('flight deck: another order, tag, plan or channel count fails fast', () => {
-  const message = announced([2500, 100]);
-  const bad: readonly Partial<Announce>[] = [
-    { sequence: 1 },
-    { firstTag: 2 },
-    { digest: message.digest + 1 },
-    { lengths: [2500, 101] },
-    { gatherBytes: 0, lengths: [2500, 100, 100] },
-    { weights: [1, 2] },
-    { weights: [1] },
-  ];
-  for (const change of bad) {
-    assert.throws(
-      () => openDeck().deck.planOf({ ...message, ...change }),
-      (error) => isTcpxError(error, 'ERR_WIRE_STATE'),
-      JSON.stringify(change),
-    );
+test('flight deck: another order, tag or plan fails fast', () => {
+  const head = announced([2500, 100]);
+  const derived = planOf([2500, 100]);
+  const isOff = (error: unknown): boolean => isTcpxError(error, 'ERR_WIRE_STATE');
+  for (const change of [{ sequence: 1 }, { tag: 2 }, { digest: head.digest + 1 }]) {
+    const attempt = () => openDeck().deck.checkDue({ ...head, ...change }, derived);
+    assert.throws(attempt, isOff, JSON.stringify(change));
   }
-  assert.throws(() => openDeck().deck.planOf({ ...message, gatherBytes: 1001 }), /gathered/);
+  const others = [
+    planOf([2500, 101]),
+    planOf([2500, 100, 100]),
+    planOf([2500, 100], { weights: [1, 2] }),
+    planOf([2500, 100], { weights: [1] }),
+  ];
+  for (const other of others) assert.throws(() => openDeck().deck.checkDue(head, other), isOff);
+  assert.throws(() => planOf([1], { gatherBytes: 1001 }), /gathered/);
 });
 
 test('flight deck: tags and announcements are counted alike at both ends', () => {
   const sender = openDeck();
   const receiver = openDeck().deck;
-  for (const lengths of [[10], [3000], [], [1, 1, 1]]) {
-    const places = lengths.map(() => ({ region: 0, offset: 0 }));
-    sender.deck.send('write', 1, lengths, places, NOTHING);
-    const message = sender.sent.at(-1);
-    assert.ok(message !== undefined);
-    receiver.planOf(message);
+  for (const lengths of [[10], [3000], [1, 1, 1]]) {
+    send(sender.deck, 1, lengths);
+    const head = sender.sent.at(-1);
+    assert.ok(head !== undefined);
+    receiver.checkDue(head, planOf(lengths));
   }
   assert.deepEqual(
-    sender.sent.map(({ sequence, firstTag }) => [sequence, firstTag]),
+    sender.sent.map(({ sequence, tag }) => [sequence, tag]),
     [
       [0, 1],
       [1, 2],
       [2, 5],
-      [3, 5],
     ],
   );
 });
@@ -94,14 +92,13 @@ test('flight deck: tags and announcements are counted alike at both ends', () =>
 test('flight deck: an announcement that could not be sent leaves no hole behind', () => {
   const sender = openDeck(2);
   const receiver = openDeck().deck;
-  const places = [{ region: 0, offset: 0 }];
   for (const transfer of [1, 2, 3]) {
-    const post = () => sender.deck.send('write', transfer, [3000], places, NOTHING);
+    const post = () => send(sender.deck, transfer, [3000]);
     if (transfer === 2) assert.throws(post, /full/);
     else post();
   }
   assert.equal(sender.puts.length, 2, 'nothing is sent of the one that was not announced');
-  for (const message of sender.sent) receiver.planOf(message);
-  assert.equal(sender.deck.usesRegion(0), true);
-  assert.equal(sender.deck.sending(2, 'write'), undefined);
+  for (const head of sender.sent) receiver.checkDue(head, planOf([3000]));
+  assert.equal(sender.deck.find('send', 2, 'write'), undefined);
+  assert.equal(sender.deck.reset().length, 2);
 });

@@ -131,11 +131,7 @@ export class FlightDeck {
     this.#flights.delete(flight.number);
   }
 
-  find(
-    role: FlightKind['role'],
-    transfer: number,
-    operation: DataOperation,
-  ): Flight | undefined {
+  find(role: FlightKind['role'], transfer: number, operation: DataOperation): Flight | undefined {
     for (const flight of this.#flights.values()) {
       const { kind } = flight;
       const isSame = kind.role === role && kind.operation === operation;

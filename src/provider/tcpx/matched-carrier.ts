@@ -50,6 +50,8 @@ export interface SetListener {
 
 /** A cancelled transfer may land by itself within this time; then its epoch is taken down. */
 const CANCEL_GRACE_MS = 200;
+/** A peer that has ended is known to have, by its control connection, within this time. */
+const PEER_END_MS = 1000;
 /** Between two looks at the event of a source. */
 const SOURCE_LOOK_MS = 1;
 
@@ -67,6 +69,8 @@ export class MatchedCarrier<S> implements Carrier<S, MatchedRequest> {
   #described = new DescribedPlans();
   #nextTransfer = 1;
   #obstacle = '';
+  /** Why the session ends, once it does. */
+  #ending: TcpxError | undefined;
 
   constructor(parts: MatchedCarrierParts) {
     this.#parts = parts;
@@ -138,12 +142,15 @@ export class MatchedCarrier<S> implements Carrier<S, MatchedRequest> {
     const own = this.#ownAt(posted);
     own.place = { slot: posted.slot, generation: posted.generation };
     this.#own.set(own.transfer, own);
-    if (this.epochs.state === 'ready' && own.extra.source === undefined) {
+    const mapping = this.#parts.host.regions.mappingOf(own.request.regions);
+    const waits = own.extra.source !== undefined || mapping !== undefined;
+    if (this.epochs.state === 'ready' && !waits) {
       this.#startNow(own);
       return;
     }
     this.epochs
       .ready()
+      .then(() => mapping)
       .then(() => this.#awaitSource(own))
       .then(() => this.#startNow(own))
       .catch((error: unknown) => this.#fail(own, toTcpxError(error, 'ERR_XFER_FAILED', 'post')));
@@ -171,7 +178,7 @@ export class MatchedCarrier<S> implements Carrier<S, MatchedRequest> {
   #start(own: OwnPost): void {
     const { request, transfer, operation } = own;
     const { regions } = this.#parts.host;
-    regions.assertMapped(request.places);
+    regions.assertMapped(request.regions);
     const weighed = request.planFor(this.#weights.current(this.epochs.set.count));
     const plan = this.#describe(weighed);
     if (operation === 'read') {
@@ -219,6 +226,7 @@ export class MatchedCarrier<S> implements Carrier<S, MatchedRequest> {
 
   /** The session ends: what is in flight fails, and nothing lands any more afterwards. */
   async end(reason: TcpxError): Promise<void> {
+    this.#ending = reason;
     await this.epochs.close(reason);
     for (const own of [...this.#own.values()]) this.#fail(own, reason);
   }
@@ -338,7 +346,7 @@ export class MatchedCarrier<S> implements Carrier<S, MatchedRequest> {
   #enter(kept: KeptPlan, right: 'read' | 'write'): readonly number[] {
     const entered = this.#parts.host.enter(kept.blocks.regions, kept.ends, right);
     try {
-      this.#parts.host.regions.assertMapped(kept.places);
+      this.#parts.host.regions.assertMapped(entered);
     } catch (error) {
       this.#parts.host.leave(entered);
       throw error;
@@ -477,14 +485,29 @@ export class MatchedCarrier<S> implements Carrier<S, MatchedRequest> {
     const failing = [...this.#own.values()];
     // Memory is free, and transfers have failed, when nothing of the epoch lands any more.
     void fenced.then((error) => {
-      for (const { kind } of flights) this.#parts.host.leave(kind.entered);
-      for (const own of failing) this.#fail(own, error);
+      const { host } = this.#parts;
+      for (const { kind } of flights) host.leave(kind.entered);
+      if (error.code !== 'ERR_PEER_LOST') {
+        for (const own of failing) this.#fail(own, error);
+        return;
+      }
+      // Channels are lost, which is less than a peer: one that is gone ends the session, soon.
+      const { message, facts } = error;
+      const told = new TcpxError('ERR_XFER_FAILED', message, { facts });
+      const waitMs = facts['isFenced'] === true ? 0 : PEER_END_MS;
+      host.after(waitMs, () => {
+        for (const own of failing) this.#fail(own, told);
+      });
     });
   }
 
   #fail(own: OwnPost, error: TcpxError): void {
     if (own.isOver) return;
-    own.outcome = failed(error, own.isCancelled);
+    const sessionError = this.#ending;
+    own.outcome =
+      sessionError === undefined
+        ? failed(error, own.isCancelled)
+        : { ...failed(lostError(this.#parts.peer), false), sessionError };
     this.#settle(own);
   }
 

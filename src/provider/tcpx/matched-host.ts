@@ -39,7 +39,8 @@ export interface MatchedHost {
 /** Regions as plugin processes have them. */
 export interface MatchedRegions {
   obstacleTo(region: Region): string;
-  assertMapped(places: readonly BlockPlace[]): void;
+  assertMapped(slots: readonly number[]): void;
+  mappingOf(slots: readonly number[]): Promise<unknown> | undefined;
   ways(places: readonly BlockPlace[]): RegionWay[];
   fillShadows(places: readonly BlockPlace[], lengths: Float64Array): void;
   drainShadows(places: readonly BlockPlace[], lengths: Float64Array): void;

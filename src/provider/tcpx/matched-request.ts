@@ -21,6 +21,8 @@ export class MatchedRequest implements Prepared {
   /** Of the blocks, in own memory. */
   readonly places: readonly BlockPlace[];
   readonly lengths: Float64Array;
+  /** Own regions that it touches. */
+  readonly regions: readonly number[];
   readonly #limits: { readonly chunkBytes: number; readonly gatherBytes: number };
   readonly #remote: {
     readonly regions: readonly PlannedRegion[];
@@ -36,12 +38,14 @@ export class MatchedRequest implements Prepared {
     isHostRecv: boolean,
   ) {
     this.path = isHostRecv ? 'tcpx host-recv' : 'tcpx';
-    const rows = mergedRows(blocks);
+    // Where blocks shall have messages of their own, neighbours do too.
+    const rows = limits.gatherBytes === 0 ? singleRows(blocks) : mergedRows(blocks);
     this.#limits = limits;
     this.places = rows.map((row) => ({
       region: at(blocks.locals, at(blocks.localIndexes, row.first)).id,
       offset: at(blocks.localOffsets, row.first),
     }));
+    this.regions = [...new Set(this.places.map(({ region }) => region))];
     this.lengths = Float64Array.from(rows, ({ bytes }) => bytes);
     this.#remote = {
       regions: blocks.remotes.map(({ slot, generation, key }) => ({
@@ -80,6 +84,10 @@ export class MatchedRequest implements Prepared {
 interface Row {
   readonly first: number;
   bytes: number;
+}
+
+function singleRows(blocks: CheckedBlocks): Row[] {
+  return Array.from(blocks.bytes.subarray(0, blocks.count), (bytes, first) => ({ first, bytes }));
 }
 
 // Blocks that continue each other on both sides are one.

@@ -80,7 +80,12 @@ export class RailSet {
     this.#rails = this.#plan(namedNics(values['session.nics']));
     if (this.#rails.length === 0) this.#rails = this.#plan(await this.#askPlugin());
     const plans = groupRails(this.#rails, values['tcpx.processes']);
-    this.#groups = plans.map((plan) => ({ plan, host: undefined, living: undefined, listeners: new Map() }));
+    this.#groups = plans.map((plan) => ({
+      plan,
+      host: undefined,
+      living: undefined,
+      listeners: new Map(),
+    }));
     const hosts = await settleAll(this.#groups.map((group) => this.#hostOf(group)));
     this.#checkNics(hosts);
   }

@@ -24,6 +24,8 @@ interface Entry {
   readonly region: Region;
   readonly share: RegionShare;
   failure: TcpxError | undefined;
+  /** Until every process has answered. */
+  mapping: Promise<void> | undefined;
 }
 
 export class SharedRegions {
@@ -48,11 +50,17 @@ export class SharedRegions {
 
   /** Begins to map it. A failure is told to whoever uses the region. */
   add(region: Region, share: RegionShare): void {
-    const entry: Entry = { region, share, failure: undefined };
+    const entry: Entry = { region, share, failure: undefined, mapping: undefined };
     this.#entries.set(region.id, entry);
-    this.#maps.addRegion(region.id, share).catch((error: unknown) => {
-      entry.failure = toTcpxError(error, 'ERR_NCCLNET_CALL', `map region ${region.id}`);
-    });
+    entry.mapping = this.#maps.addRegion(region.id, share).then(
+      () => {
+        entry.mapping = undefined;
+      },
+      (error: unknown) => {
+        entry.mapping = undefined;
+        entry.failure = toTcpxError(error, 'ERR_NCCLNET_CALL', `map region ${region.id}`);
+      },
+    );
   }
 
   /** Nobody uses it any more. */
@@ -76,21 +84,21 @@ export class SharedRegions {
     return entry.failure === undefined ? '' : `region ${region.id}: ${entry.failure.message}`;
   }
 
-  /** Throws where the region of a place could not be mapped. */
-  assertMapped(places: readonly BlockPlace[]): void {
-    let last = -1;
-    for (const { region } of places) {
-      if (region === last) continue;
-      last = region;
-      const failure = this.#entries.get(region)?.failure;
-      if (failure !== undefined) throw failure;
+  /** Throws where the plugin does not reach a region. */
+  assertMapped(slots: readonly number[]): void {
+    for (const slot of slots) {
+      const entry = this.#entries.get(slot);
+      if (entry === undefined) {
+        throw new TcpxError('ERR_PEER_RIGHTS', `region ${slot}: the plugin does not reach it`);
+      }
+      if (entry.failure !== undefined) throw entry.failure;
     }
   }
 
-  /** Whether the region in this slot is one that the plugin reaches. */
-  has(slot: number): boolean {
-    const entry = this.#entries.get(slot);
-    return entry !== undefined && entry.failure === undefined;
+  /** Resolves when every process has answered; undefined where all have. */
+  mappingOf(slots: readonly number[]): Promise<unknown> | undefined {
+    const open = slots.flatMap((slot) => this.#entries.get(slot)?.mapping ?? []);
+    return open.length === 0 ? undefined : Promise.all(open);
   }
 
   /** How the regions of these places reach the plugin processes, each way once. */
@@ -113,11 +121,7 @@ export class SharedRegions {
     this.#eachShadow(places, lengths, 'drain');
   }
 
-  #eachShadow(
-    places: readonly BlockPlace[],
-    lengths: Float64Array,
-    how: 'fill' | 'drain',
-  ): void {
+  #eachShadow(places: readonly BlockPlace[], lengths: Float64Array, how: 'fill' | 'drain'): void {
     for (const [index, { region, offset }] of places.entries()) {
       const shadow = this.#entries.get(region)?.share.shadow;
       const bytes = lengths[index];

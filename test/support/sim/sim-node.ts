@@ -8,7 +8,8 @@ import { LaneEvents } from '../../../src/engine/lane-events.js';
 import { LaneSet } from '../../../src/provider/tcp/lane-set.js';
 import type { Notification } from '../../../src/engine/notification.js';
 import { SessionTable } from '../../../src/engine/session-table.js';
-import { SIGNAL_ENTRIES } from '../../../src/provider/tcp/transfer-table.js';
+import { LaneCarrier } from '../../../src/provider/tcp/lane-carrier.js';
+import { SIGNAL_ENTRIES, TransferTable } from '../../../src/provider/tcp/transfer-table.js';
 import { Transfers } from '../../../src/engine/transfers.js';
 import { Arena } from '../../../src/memory/arena.js';
 import { RegionRegistry } from '../../../src/memory/region.js';
@@ -138,17 +139,25 @@ export class SimNode {
   }
 
   #createTransfers(): Transfers {
+    const { shared, offsets } = this.lanes;
+    const entries = TRANSFERS_MAX + SIGNAL_ENTRIES;
+    const table = new TransferTable(shared, offsets.transfersAt, entries);
     return new Transfers({
       lanes: this.lanes,
-      arena: this.arena,
+      carrier: new LaneCarrier({
+        lanes: this.lanes,
+        arena: this.arena,
+        table,
+        isCallerDriven: false,
+        openDevice: () => undefined,
+      }),
+      table,
       regions: this.regions,
-      transfersMax: TRANSFERS_MAX,
       trustName: 'simulated',
       isCallerDriven: false,
       spinUs: 0,
       clock: this.clock,
       after: (delayMs, act) => this.timers.at(this.clock.nowUs() + delayMs * 1000, act),
-      openDevice: () => undefined,
       poll: () => undefined,
     });
   }

@@ -77,7 +77,9 @@ export class SessionMaker {
     server.controls.add(serverControl);
     const generation = new Uint8Array(8);
     const path = 'tcp host' as const;
-    const common = { id, agreement, key: new Uint8Array(32), peerGeneration: generation, path };
+    const choice = { provider: 'tcp', reason: 'simulated' } as const;
+    const keys = { key: new Uint8Array(32), peerGeneration: generation };
+    const common = { id, agreement, ...keys, path, choice };
     const atServer = server.sessions.create({
       ...common,
       role: 'server',
