@@ -73,8 +73,8 @@ describe('tcpx vram: bytes arrive as sent, written and read', () => {
       for (const [index, bytes] of sizes.entries()) {
         const [written] = await moveBoth(pair, bytes, 2 * index + 1);
         assert.equal(written.plugin?.evidence, 'emulated');
-        assert.equal(written.plugin?.unpack, 'kernel (gpu)');
-        assert.deepEqual(written.plugin?.memory, ['ipc']);
+        assert.equal(written.plugin.unpack, 'kernel (gpu)');
+        assert.deepEqual(written.plugin.memory, ['ipc']);
       }
     });
   });
@@ -342,7 +342,7 @@ describe('tcpx vram: what goes wrong', () => {
       local.fill(5);
       await pair.session.write(blocks).done;
       const transfer = pair.session.write(blocks);
-      for (const pid of await railsOf(pair.target).pids()) process.kill(pid, 'SIGKILL');
+      for (const pid of railsOf(pair.target).pids()) process.kill(pid, 'SIGKILL');
       await transfer.done.then(
         () => undefined,
         (error: unknown) => assert.ok(isTcpxError(error), String(error)),
