@@ -1,7 +1,6 @@
 // What tools of this project use of the engine beyond the public names.
 
-export { Engine, type EngineOptions } from './engine.js';
-export type { Notification } from './notification.js';
+export { Engine } from './engine.js';
 export type { Receipt } from './receipt.js';
 export type { Block } from './request.js';
 export type { ChannelCounters, Request, Session } from './session.js';

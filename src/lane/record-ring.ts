@@ -2,7 +2,6 @@
 
 export {
   NOTIFICATION_EVENT_BYTES,
-  RECORD_FILLER,
   RECORD_HEADER_BYTES,
   RecordRing,
 } from '../memory/record-ring.js';

@@ -44,6 +44,7 @@ function assertOneLine(stderr: string, pattern: RegExp): void {
 
 const FEW = ['--iters', '3', '--warmup', '1'];
 
+// eslint-disable-next-line max-lines-per-function -- a list of tests
 describe('bench loopback: results', () => {
   test('bench: the document has every field, with its type', async () => {
     const result = await loopback(['--size', '1MiB', ...FEW]);
@@ -212,6 +213,7 @@ async function freePort(): Promise<number> {
   return port;
 }
 
+// eslint-disable-next-line max-lines-per-function -- a list of tests
 describe('bench client and server: bad peers', () => {
   test('bench client: nobody listens, exit 4 that names the address', async () => {
     const closed = await freePort();
