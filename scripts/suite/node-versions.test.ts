@@ -16,10 +16,9 @@ import { sourcePaths } from './source-paths.js';
 const FILES = [
   'src/ffi/', // calls to C
   '/lane-death.', // threads
-  '/epoch-stream.', // pipes
+  '/epoch-stream.', // sockets between processes
   '/metadata-socket.', // streams
-  '/watch.', // processes and their output
-  '/suite.', // the test runner
+  '/suite.', // the test runner, processes and their pipes
   '/hostile-server.', // memory, under load
 ];
 const RUN_MS_MAX = 120_000;

@@ -8,8 +8,10 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { repositoryRoot } from '../repository.js';
+import { ALONE } from './alone.js';
 import { compiledTests, staleOutputs } from './compiled.js';
 import { newestOf } from './newest-version.js';
+import { sourcePaths } from './source-paths.js';
 
 const HEAD = "import { test } from 'node:test';\n";
 
@@ -61,6 +63,26 @@ test('suite: several files make one closing summary', (t) => {
   assert.match(stdout, /tests 3\n/);
 });
 
+test('suite: files that run alone run last, and count in the one closing summary', (t) => {
+  const tests = {
+    'node-versions': "test('alone', (t) => { t.skip('needs a GPU'); });",
+    watch: "test('alone too', () => {});",
+    zebra: "test('bad', () => { throw 1; }); test('skips', (t) => { t.skip('no reason'); });",
+  };
+  const { status, stdout } = runSuiteOn(t, tests, '');
+  assert.equal(status, 1, stdout);
+  assert.ok(stdout.indexOf('✖ bad') < stdout.indexOf('✔ alone too'), stdout);
+  assert.match(stdout, /tests 4\n.*suites 0\n.*pass 1\n.*fail 1\n.*cancelled 0\n.*skipped 2\n/);
+  assert.equal(stdout.match(/^\S tests /gm)?.length, 1, stdout);
+  assert.match(stdout, /\n✖ \S+zebra\.test\.js: bad\n/, 'named again at the end');
+  assert.match(stdout, /skipped 2:\n {2}\S+zebra\S+ skips: no reason.*\n {2}\S+ alone: needs a/);
+});
+
+test('suite: each file that runs alone is one', () => {
+  const sources = sourcePaths(repositoryRoot);
+  for (const part of ALONE) assert.ok(compiledTests(sources, [part]).length > 0, part);
+});
+
 test('suite: passes, prints the closing summary and leaves stale tests alone', (t) => {
   const tests = { good: "test('fine', () => {});", stale: "test('old', () => { throw 1; });" };
   const { status, stdout } = runSuiteOn(t, tests, 'true');
@@ -105,7 +127,10 @@ test('suite: a file that does not end is a failure after its time, the others st
   const { status, stdout } = runSuiteOn(t, tests, '');
   assert.equal(status, 1, stdout);
   for (const name of ['busy', 'endless', 'open']) {
-    assert.match(stdout, new RegExp(`/${name}.test.js: killed, because it has not ended after 2`));
+    assert.match(
+      stdout,
+      new RegExp(`✖ \\S+/${name}.test.js: killed, because it has not ended after 2`),
+    );
   }
   assert.match(stdout, /✔ fine/);
 });
