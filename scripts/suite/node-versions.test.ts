@@ -10,6 +10,7 @@ import { test } from 'node:test';
 import { repositoryRoot } from '../repository.js';
 import { compiledTests } from './compiled.js';
 import { NODE_MAJORS, nodeBinary } from './node-binary.js';
+import { outsideEnvironment } from './outside.js';
 import { sourcePaths } from './source-paths.js';
 
 /** Parts of paths. */
@@ -23,11 +24,9 @@ const FILES = [
 ];
 const RUN_MS_MAX = 120_000;
 const ownMajor = Number(process.versions.node.split('.')[0]);
-/** Not a part of this run: it would speak to it instead of printing. */
-const env = { ...process.env, NODE_TEST_CONTEXT: undefined };
 
 function runUnder(node: string, words: readonly string[]) {
-  const options = { cwd: repositoryRoot, env, timeout: RUN_MS_MAX };
+  const options = { cwd: repositoryRoot, env: outsideEnvironment(), timeout: RUN_MS_MAX };
   return spawnSync(node, words, { ...options, encoding: 'utf8' });
 }
 

@@ -10,6 +10,7 @@ import { type TestContext, test } from 'node:test';
 import { repositoryRoot } from '../repository.js';
 import { ALONE } from './alone.js';
 import { compiledTests, staleOutputs } from './compiled.js';
+import { outsideEnvironment } from './outside.js';
 import { newestOf } from './newest-version.js';
 import { sourcePaths } from './source-paths.js';
 
@@ -42,9 +43,7 @@ function runSuiteOn(t: TestContext, tests: Readonly<Record<string, string>>, ci:
     writeAt(join(root, `dist/src/${name}.test.js`), HEAD + text);
     if (!name.startsWith('stale')) writeAt(join(root, `src/${name}.test.ts`), '');
   }
-  // An undefined variable is left out: without it, the child does not know that it is one.
-  const own = { NODE_TEST_CONTEXT: undefined, CI: ci, TEST_FILE_MS_MAX: '2000' };
-  const env = { ...process.env, ...own };
+  const env = { ...outsideEnvironment(), CI: ci, TEST_FILE_MS_MAX: '2000' };
   const script = join(repositoryRoot, 'dist/scripts/test.js');
   // More at a time than there are cores: most of what is slow here only waits.
   const words = [script, '--root', root, '--concurrency', '4'];
