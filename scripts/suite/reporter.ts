@@ -63,26 +63,33 @@ function earlierOutcome(): Outcome {
 }
 
 /** Passes events on; the counts of the closing summary become those of all runs. */
-async function* note(source: AsyncIterable<TestEvent>, { counts, skips, failures }: Outcome) {
+async function* note(source: AsyncIterable<TestEvent>, outcome: Outcome) {
   for await (const event of source) {
-    const { skip, todo, file, name, nesting, message } = event.data;
+    const { skip, todo, file, name } = event.data;
     const place = `${file ?? '?'}: ${name ?? '?'}`;
     if (event.type === 'test:pass' && isMarked(skip)) {
-      const reason = typeof skip === 'string' ? skip : '';
-      const isExcused = NEVER_IN_CI.some((prefix) => reason.startsWith(prefix));
-      skips.push(`${place}: ${reason || '(no reason given)'}${isExcused ? '' : UNEXCUSED}`);
+      outcome.skips.push(`${place}: ${describeSkip(skip)}`);
     }
-    if (event.type === 'test:fail' && !isMarked(todo)) failures.push(place);
-    const isOwn = event.type === 'test:diagnostic' && nesting === 0;
-    const [, label, count] = (isOwn ? COUNT.exec(message ?? '') : null) ?? [];
-    if (label === undefined) yield event;
-    else {
-      const sum = (counts[label] ?? 0) + Number(count);
-      counts[label] = sum;
-      if (laterPath !== undefined) continue;
-      yield { ...event, data: { ...event.data, message: `${label} ${sum}` } };
-    }
+    if (event.type === 'test:fail' && !isMarked(todo)) outcome.failures.push(place);
+    const sum = addCount(event, outcome.counts);
+    if (sum === undefined) yield event;
+    else if (laterPath === undefined) yield { ...event, data: { ...event.data, message: sum } };
   }
+}
+
+/** The line with the sum of all runs, of a line of the closing summary; undefined of all else. */
+function addCount({ type, data }: TestEvent, counts: Outcome['counts']): string | undefined {
+  if (type !== 'test:diagnostic' || data.nesting !== 0) return undefined;
+  const [, label, count] = COUNT.exec(data.message ?? '') ?? [];
+  if (label === undefined) return undefined;
+  const sum = (counts[label] ?? 0) + Number(count);
+  counts[label] = sum;
+  return `${label} ${sum}`;
+}
+
+function describeSkip(skip: string | boolean | undefined): string {
+  const reason = typeof skip === 'string' && skip !== '' ? skip : '(no reason given)';
+  return NEVER_IN_CI.some((prefix) => reason.startsWith(prefix)) ? reason : reason + UNEXCUSED;
 }
 
 // An empty reason is still a mark.
