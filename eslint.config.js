@@ -28,6 +28,11 @@ const NAMED_REPORTER = {
     ':not(:has(TemplateElement[value.raw=/^--test-reporter=/]))',
   message: 'Say --test-reporter=: what node prints without it differs from release to release.',
 };
+const BENCH_WHEN_RUN = {
+  selector:
+    'ImportDeclaration[importKind="value"][source.value=/^[.]{2}.[.]{2}.(bench|engine)\\b/]',
+  message: 'Import it in run(): every other command would load the engine to print its help.',
+};
 /** Older than the limit: what each of these may have at most. New code keeps to the limit. */
 const COMPLEX = {
   '**/data-frame.hot.ts': 37,
@@ -113,6 +118,13 @@ export default tseslint.config(
   },
   ...upTo('complexity', COMPLEX),
   ...upTo('max-params', MANY_PARAMETERS),
+  {
+    files: ['**/cli/commands/*.ts'],
+    ignores: ['**/*.test.ts'],
+    rules: {
+      'no-restricted-syntax': ['error', NO_DEFAULT_EXPORT, NAMED_REPORTER, BENCH_WHEN_RUN],
+    },
+  },
   // Node asks for the default export of a reporter.
   { files: ['**/reporter.ts'], rules: { 'no-restricted-syntax': ['error', NAMED_REPORTER] } },
   { files: ['**/*.hot.ts'], rules: { 'no-restricted-syntax': ['error', ...HOT_BANNED] } },
