@@ -12,6 +12,7 @@ export const ALONE: readonly string[] = [
   '/slow-path.', // time over a slow path
   '/steady-state.', // the collector hardly runs
   '/striping.', // rates of links
+  '/tcpx-faults.', // a plugin that is late is not one that hangs
   '/watch.', // intervals
 ];
 
