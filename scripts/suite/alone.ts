@@ -13,6 +13,7 @@ export const ALONE: readonly string[] = [
   '/steady-state.', // the collector hardly runs
   '/striping.', // rates of links
   '/tcpx-faults.', // a plugin that is late is not one that hangs
+  '/tcpx-watch.', // what is counted during a run
   '/watch.', // intervals
 ];
 

@@ -20,7 +20,8 @@ export function nodeBinary(major: number): string {
   mkdirSync(cache, { recursive: true });
   const version = newestOf(publishedVersions(), major) ?? newestOf(keptVersions(), major);
   if (version === undefined) {
-    throw new Error(`Node ${major}: neither the npm registry nor .cache has ${PACKAGE}@${major}`);
+    const registry = registryFault === '' ? 'the npm registry' : `npm (${registryFault})`;
+    throw new Error(`Node ${major}: neither ${registry} nor .cache has ${PACKAGE}@${major}`);
   }
   const binary = binaryOf(version);
   if (!existsSync(binary)) fetchNode(version);
@@ -28,10 +29,13 @@ export function nodeBinary(major: number): string {
 }
 
 let published: string[] | undefined;
+/** Empty where it has answered. */
+let registryFault = '';
 
 function publishedVersions(): string[] {
   if (published !== undefined) return published;
-  const { status, stdout } = npm(['view', PACKAGE, 'versions', '--json']);
+  const { status, stdout, stderr } = npm(['view', PACKAGE, 'versions', '--json']);
+  if (status !== 0) registryFault = /code (\S+)/.exec(stderr)?.[1] ?? 'npm view failed';
   const versions: unknown = status === 0 ? JSON.parse(stdout) : [];
   published = Array.isArray(versions) ? versions.map(String) : [];
   return published;
