@@ -17,8 +17,8 @@ import { sourcePaths } from './source-paths.js';
 const FILES = [
   'src/ffi/', // calls to C
   '/lane-death.', // threads
-  '/epoch-stream.', // sockets between processes
-  '/metadata-socket.', // streams
+  '/tcp-store.', // sockets
+  '/metadata-socket.', // and streams on them
   '/suite.', // the test runner, processes and their pipes
 ];
 /** Memory under load; its other attacks are of no concern to the release. */

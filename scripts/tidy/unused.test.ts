@@ -58,6 +58,7 @@ test('unused: a member of a class is used where its name stands elsewhere, by wh
   const files = [
     { path: 'src/a.ts', text },
     { path: 'src/b.ts', text: 'class C { gone = 2 }' },
+    { path: 'src/c.test.ts', text: 'class StandIn { setKeepAlive() {} }' },
     { path: 'docs/api.md', text: '| `promised` | for users |' },
   ];
   const dead = ['dead', 'gone', 'gone'].map((name) => `unused-member ${name}`);

@@ -7,7 +7,7 @@ import { before, describe, type TestContext, test } from 'node:test';
 import type { Receipt } from '../../src/engine/receipt.js';
 import type { BenchResult } from '../../src/results/bench-result.js';
 import { until } from '../../src/testing/until.js';
-import { runTcpx } from './child.js';
+import { runChild, runTcpx } from './child.js';
 import { hasEnded, RunningTcpx } from './running-tcpx.js';
 
 /** Time for a process to start on a busy machine, on top of what is promised. */
@@ -15,7 +15,10 @@ let startMs = 0;
 
 before(async () => {
   const beganMs = performance.now();
-  await runTcpx(['--version']);
+  // What a benchmark loads, without what it does then.
+  const load = "import './bin/tcpx.js'; import './dist/src/bench/loopback.js';";
+  const loaded = await runChild(process.execPath, ['--input-type=module', '--eval', load]);
+  assert.equal(loaded.exitCode, 0, loaded.stderr);
   startMs = Math.round(1000 + 4 * (performance.now() - beganMs));
 });
 
