@@ -82,7 +82,7 @@ export async function connectPeer(options: ConnectOptions): Promise<Session> {
       const fd = await dialChannel(options, route, options.identity.timeoutMs);
       await attach(options, session, fd, { channel, epoch: 0, nic: route.nic });
     }
-    await session.matched?.ready();
+    await readyPlugin(session, options.config);
     return session;
   } catch (error) {
     if (session === undefined) control.close();
@@ -161,6 +161,15 @@ async function attachControl(
     // The server may have taken it: a reset tells that it was given up, not that we have ended.
     connection?.abort();
     return failureOf(error);
+  }
+}
+
+// Where tcp would do as well, a plugin that cannot be set up costs its speed, not the session.
+async function readyPlugin(session: Session, config: Config): Promise<void> {
+  try {
+    await session.matched?.ready();
+  } catch (error) {
+    if (config.values['engine.provider'] !== 'auto' || session.isEnding()) throw error;
   }
 }
 

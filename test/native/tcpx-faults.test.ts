@@ -157,6 +157,7 @@ describe('tcpx: the plugin is silent', () => {
   });
 });
 
+// eslint-disable-next-line max-lines-per-function -- a list of tests
 describe('tcpx: the peer goes between any two calls', () => {
   const delaysMs = [0, 2, 5, 10, 20, 40];
 
@@ -238,6 +239,7 @@ describe('tcpx: the peer goes between any two calls', () => {
   });
 });
 
+// eslint-disable-next-line max-lines-per-function -- a list of tests
 describe('tcpx: the plugin refuses', () => {
   async function openFailure(side: SideOptions): Promise<TcpxError> {
     return failure(openProvider('alone', side));

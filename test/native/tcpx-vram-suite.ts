@@ -65,6 +65,7 @@ async function withPair(side: SideOptions, use: (pair: TcpxPair) => Promise<void
   }
 }
 
+// eslint-disable-next-line max-lines-per-function -- a list of tests
 describe('tcpx vram: bytes arrive as sent, written and read', () => {
   test('tcpx vram: 1 byte and up over one NIC', async () => {
     const edges = [1, 4095, 4096, 4097, 524_287, 524_288, 524_289, 3 * MIB + 5, 16 * MIB];
@@ -187,6 +188,7 @@ describe('tcpx vram: bytes arrive as sent, written and read', () => {
   });
 });
 
+// eslint-disable-next-line max-lines-per-function -- a list of tests
 describe('tcpx vram: ways into the plugin processes', () => {
   for (const way of ['ipc', 'vmm', 'pool', 'staged'] as const) {
     test(`tcpx vram: ${way}, as source and destination`, async () => {

@@ -85,9 +85,15 @@ export class MatchedCarrier<S> implements Carrier<S, MatchedRequest> {
     return this.epochs.ready();
   }
 
-  /** From now on nothing is taken: the session goes on over tcp, for this reason. */
-  giveUp(reason: string): void {
-    this.#obstacle = reason;
+  // From now on nothing is taken: the session goes on over tcp.
+  #giveUp({ code, message }: TcpxError): void {
+    const { peer, log } = this.#parts;
+    this.#obstacle = `the plugin’s channels could not be set up: ${message}`;
+    log.warn('data goes over tcp: the plugin’s channels could not be set up', {
+      peer,
+      code,
+      reason: message,
+    });
   }
 
   /** Why these blocks cannot go through the plugin; empty where they can. */
@@ -357,10 +363,13 @@ export class MatchedCarrier<S> implements Carrier<S, MatchedRequest> {
     this.#peers.reset();
     this.#described = new DescribedPlans();
     const failing = [...this.#own.values()];
+    const isFallback =
+      this.#parts.values['engine.provider'] === 'auto' && !this.epochs.hasBeenReady;
     // Memory is free, and transfers have failed, when nothing of the epoch lands any more.
     void fenced.then((error) => {
       const { host } = this.#parts;
       for (const { kind } of flights) host.leave(kind.entered);
+      if (isFallback && this.#ending === undefined) this.#giveUp(error);
       if (error.code !== 'ERR_PEER_LOST') {
         for (const own of failing) this.#fail(own, error);
         return;
