@@ -65,6 +65,11 @@ export class Epochs {
     return this.#state;
   }
 
+  /** Counts set-ups. */
+  get epoch(): number {
+    return this.#epoch;
+  }
+
   get hasBeenReady(): boolean {
     return this.#hasBeenReady;
   }

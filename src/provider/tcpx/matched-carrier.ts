@@ -230,20 +230,14 @@ export class MatchedCarrier<S> implements Carrier<S, MatchedRequest> {
   }
 
   async #openSet(epoch: number): Promise<ChannelSet> {
-    const set = await this.#parts.openSet(epoch, {
+    return await this.#parts.openSet(epoch, {
       onPart: (flight, channel, us) => {
-        if (this.#isCurrent(set)) this.#onPart(flight, channel, us);
+        if (epoch === this.epochs.epoch) this.#onPart(flight, channel, us);
       },
       onBroken: (error) => {
-        if (this.#isCurrent(set)) this.epochs.takeDown(error);
+        if (epoch === this.epochs.epoch) this.epochs.takeDown(error);
       },
     });
-    return set;
-  }
-
-  #isCurrent(set: ChannelSet): boolean {
-    const { state } = this.epochs;
-    return (state === 'joining' || state === 'ready') && this.epochs.set === set;
   }
 
   // A rule that is broken here costs the epoch and, through the connection, the session.
