@@ -238,20 +238,25 @@ export class MatchedCarrier<S> implements Carrier<S, MatchedRequest> {
   }
 
   async #openSet(epoch: number): Promise<ChannelSet> {
+    // A channel may break while others are still opened: then opening fails, and says why.
+    const opened: { set?: ChannelSet } = {};
     const set = await this.#parts.openSet(epoch, {
       onPart: (flight, channel, us) => {
-        if (this.#isCurrent(set)) this.#onPart(flight, channel, us);
+        if (this.#isCurrent(opened.set)) this.#onPart(flight, channel, us);
       },
       onBroken: (error) => {
-        if (this.#isCurrent(set)) this.epochs.takeDown(error);
+        if (this.#isCurrent(opened.set)) this.epochs.takeDown(error);
       },
     });
+    opened.set = set;
     return set;
   }
 
-  #isCurrent(set: ChannelSet): boolean {
+  #isCurrent(set: ChannelSet | undefined): boolean {
     const { state } = this.epochs;
-    return (state === 'joining' || state === 'ready') && this.epochs.set === set;
+    return (
+      set !== undefined && (state === 'joining' || state === 'ready') && this.epochs.set === set
+    );
   }
 
   // A rule that is broken here costs the epoch and, through the connection, the session.
