@@ -22,7 +22,7 @@ import type { Carrier, DataOperation, Outcome, PostExtra, Posted } from '../cont
 import type { ChannelSet } from './channel-set.js';
 import { ChannelWeights } from './channel-weights.js';
 import { type BlockPlace, DISCARD } from './chunk-places.js';
-import { DescribedPlans, type KeptPlan, KeptPlans } from './described-plan.js';
+import { type DerivedPlan, DescribedPlans, type KeptPlan, KeptPlans } from './described-plan.js';
 import { Epochs } from './epochs.js';
 import type { Flight } from './flight.js';
 import { FlightDeck } from './flight-deck.js';
@@ -41,6 +41,11 @@ export interface MatchedCarrierParts {
   readonly nics: () => readonly string[];
   readonly channelCount: () => number;
   openSet(epoch: number, listener: SetListener): Promise<ChannelSet>;
+}
+
+interface UnwantedRead {
+  readonly derived: DerivedPlan;
+  readonly lengths: Float64Array;
 }
 
 export interface SetListener {
@@ -65,6 +70,8 @@ export class MatchedCarrier<S> implements Carrier<S, MatchedRequest> {
   readonly #bySlot: (OwnPost | undefined)[] = [];
   readonly #deck: FlightDeck;
   readonly #weights: ChannelWeights;
+  /** READs that were cancelled before their owner announced them: it does so all the same. */
+  readonly #unwanted = new Map<number, UnwantedRead>();
   #kept = new KeptPlans();
   #described = new DescribedPlans();
   #nextTransfer = 1;
@@ -206,6 +213,10 @@ export class MatchedCarrier<S> implements Carrier<S, MatchedRequest> {
     if (own.isOver || own.isCancelled) return;
     own.isCancelled = true;
     if (this.#flightOf(own) === undefined) {
+      const { derived, outcome, transfer } = own;
+      if (derived !== undefined && outcome === undefined) {
+        this.#unwanted.set(transfer, { derived, lengths: own.request.lengths });
+      }
       this.#fail(own, new TcpxError('ERR_XFER_CANCELLED', 'nothing was sent'));
       return;
     }
@@ -323,6 +334,12 @@ export class MatchedCarrier<S> implements Carrier<S, MatchedRequest> {
   }
 
   #readTarget(transfer: number) {
+    const unwanted = this.#unwanted.get(transfer);
+    if (unwanted !== undefined) {
+      this.#unwanted.delete(transfer);
+      const places = Array.from(unwanted.lengths, () => DISCARD);
+      return { ...unwanted, places, entered: [], isRefused: false };
+    }
     const own = this.#own.get(transfer);
     if (own?.operation !== 'read' || own.derived === undefined) {
       throw new TcpxError('ERR_WIRE_STATE', `read ${transfer} was not asked for`);
@@ -427,6 +444,7 @@ export class MatchedCarrier<S> implements Carrier<S, MatchedRequest> {
 
   #onRefused({ transfer, body }: MatchFrame): void {
     const own = this.#own.get(transfer);
+    this.#unwanted.delete(transfer);
     if (own === undefined) return;
     const { code, reason } = decodeReason(body);
     const known = code in ERROR_CODES ? (code as ErrorCode) : 'ERR_PEER_REFUSED';
@@ -485,6 +503,7 @@ export class MatchedCarrier<S> implements Carrier<S, MatchedRequest> {
 
   #onDown(fenced: Promise<TcpxError>): void {
     const flights = this.#deck.reset();
+    this.#unwanted.clear();
     this.#kept = new KeptPlans();
     this.#described = new DescribedPlans();
     const failing = [...this.#own.values()];
