@@ -198,6 +198,8 @@ export class MatchedCarrier<S> implements Carrier<S, MatchedRequest> {
     if (own.isOver || own.isCancelled) return;
     own.isCancelled = true;
     if (this.#flightOf(own) === undefined) {
+      const asked = own.outcome === undefined ? own.asRead() : undefined;
+      if (asked !== undefined) this.#peers.abandonRead(own.transfer, asked);
       this.#fail(own, new TcpxError('ERR_XFER_CANCELLED', 'nothing was sent'));
       return;
     }
@@ -307,6 +309,7 @@ export class MatchedCarrier<S> implements Carrier<S, MatchedRequest> {
 
   #onRefused({ transfer, body }: MatchFrame): void {
     const own = this.#own.get(transfer);
+    this.#peers.forgetRead(transfer);
     if (own === undefined) return;
     const { code, reason } = decodeReason(body);
     const known = code in ERROR_CODES ? (code as ErrorCode) : 'ERR_PEER_REFUSED';

@@ -40,6 +40,8 @@ export interface OwnRead {
 export class PeerFlights {
   readonly #parts: PeerFlightsParts;
   #kept = new KeptPlans();
+  /** READs that were cancelled before their owner announced them: it does so all the same. */
+  readonly #unwanted = new Map<number, OwnRead>();
 
   constructor(parts: PeerFlightsParts) {
     this.#parts = parts;
@@ -48,6 +50,17 @@ export class PeerFlights {
   /** A new epoch begins with no plans. */
   reset(): void {
     this.#kept = new KeptPlans();
+    this.#unwanted.clear();
+  }
+
+  /** When it comes it is thrown away. */
+  abandonRead(transfer: number, read: OwnRead): void {
+    this.#unwanted.set(transfer, read);
+  }
+
+  /** It does not come. */
+  forgetRead(transfer: number): void {
+    this.#unwanted.delete(transfer);
   }
 
   onPlan({ plan, body, digest }: MatchFrame): void {
@@ -86,6 +99,13 @@ export class PeerFlights {
   }
 
   #readTarget(transfer: number) {
+    const unwanted = this.#unwanted.get(transfer);
+    if (unwanted !== undefined) {
+      this.#unwanted.delete(transfer);
+      const { derived, request } = unwanted;
+      const places = request.places.map(() => DISCARD);
+      return { derived, places, lengths: request.lengths, entered: [], isRefused: false };
+    }
     const own = this.#parts.findRead(transfer);
     if (own === undefined) {
       throw new TcpxError('ERR_WIRE_STATE', `read ${transfer} was not asked for`);
