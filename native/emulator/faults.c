@@ -21,6 +21,7 @@ static const char *const NAMES[FAULT_COUNT] = {
     [FAULT_HANG] = "hang",
     [FAULT_CRASH] = "crash",
     [FAULT_UNCOUNTED] = "uncounted",
+    [FAULT_BAD_ENTRY] = "bad-entry",
 };
 
 struct fault_switch {

@@ -84,7 +84,10 @@ bool settings_read(void) {
   int fragments = settings_choice("TCPX_EMU_FRAGMENTS", "page|random", FRAGMENT_PAGE);
   int memory = settings_choice("TCPX_EMU_MEMORY", "auto|host|cuda", MEMORY_AUTO);
   int device = settings_choice("TCPX_EMU_DEVICE", "host|unpack", NET_DEVICE_UNPACK);
-  if (poison < 0 || fragments < 0 || memory < 0 || device < 0) return false;
+  int bad = settings_choice("TCPX_EMU_BAD_DEVICE",
+                            "no|type|version|size|null|wild|no-lists|no-bounce", DEVICE_GOOD);
+  if (poison < 0 || fragments < 0 || memory < 0 || device < 0 || bad < 0) return false;
+  settings.bad_device = (enum bad_device)bad;
   settings.poison = (enum poison_mode)poison;
   settings.fragments = (enum fragment_mode)fragments;
   settings.memory = (enum memory_mode)memory;

@@ -138,7 +138,7 @@ export const TCPX_SETTINGS = {
     fallback: 0,
     minimum: 0,
     maximum: 4_294_967_296,
-    summary: 'Size of the bounce buffer per GPU, for the check of fragments; 0 allows 4 GiB.',
+    summary: 'Size of the bounce buffer per GPU, for the check of fragments; 0 asks the driver.',
     cost: 'Too small refuses good fragments.',
   },
   'tcpx.steeringWaitUs': {

@@ -249,6 +249,11 @@ export class RailSet {
         onPart: (part) => tell((listener) => listener.onPart(part), part.channel),
         onFallback: (slot, reason) =>
           log.warn('regions are sent from the ring', { nic: plan.name, channel: slot, reason }),
+        onUnknownExtent: (slot) =>
+          log.warn('the driver does not know the bounce buffer; set tcpx.bounceBytes', {
+            nic: plan.name,
+            channel: slot,
+          }),
         onBroken: (slot, _, error) => tell((listener) => listener.onBroken(error), slot),
       },
       onDead: (error) => {

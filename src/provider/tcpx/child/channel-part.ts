@@ -47,9 +47,11 @@ export interface ChannelSurroundings {
   readonly cpu: CpuMover;
   /** The rail GPU; undefined where all memory is the processor's. */
   readonly gpu: GpuSide | undefined;
-  /** Pages of the bounce buffer in bytes; 4 GiB where it is not known. */
+  /** Size of the bounce buffer where somebody told it, else 0: the driver is asked. */
   bounceBytes(): number;
   region(id: number): HostRegion;
+  /** Nobody knows how large the bounce buffer is: fragments are checked against 4 GiB. */
+  onUnknownExtent(channel: number): void;
   /** Regions of the channel are sent from the ring although they were to be registered. */
   onFallback(channel: number, reason: string): void;
   onPart(channel: number, direction: Direction, transfer: number, tag: number, us: number): void;

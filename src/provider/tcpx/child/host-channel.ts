@@ -66,14 +66,21 @@ export class HostChannel {
     }
     if (this.receive === undefined) {
       const comm = plugin.accept(channel, this.#listenComm, addr + DEVICE_AT);
-      if (comm !== 0) {
-        const device = addr + DEVICE_AT;
-        this.receive = new ReceiveChannel(this.#surroundings, this.id, comm, device);
-      }
+      if (comm !== 0) this.receive = this.#openReceive(comm, addr + DEVICE_AT);
     }
     if (this.send === undefined || this.receive === undefined) return false;
     this.state = 'open';
     return true;
+  }
+
+  // A comm that cannot be used is closed: nobody else knows of it.
+  #openReceive(comm: number, deviceAddr: number): ReceiveChannel {
+    try {
+      return new ReceiveChannel(this.#surroundings, this.id, comm, deviceAddr);
+    } catch (error) {
+      this.#surroundings.plugin.closeReceive(this.id.channel, comm);
+      throw error;
+    }
   }
 
   /** Not while accept or connect are under way: such a process is ended. */

@@ -48,11 +48,14 @@ const SPINS_IDLE = 200;
 const NAP_MS = 0.05;
 const SLEEP_MS = 100;
 
+/** What the loop itself does for channels. */
+type LoopDuty = 'onFallback' | 'onUnknownExtent' | 'onPart' | 'region';
+
 export interface LoopParts {
   readonly link: SharedLink;
   /** Written to when the application sleeps. */
   readonly wakeFd: number;
-  readonly surroundings: Omit<ChannelSurroundings, 'onFallback' | 'onPart' | 'region'>;
+  readonly surroundings: Omit<ChannelSurroundings, LoopDuty>;
   deviceOf(nic: string): number;
   mapRegion(memory: SharedRegion): HostRegion;
   pages(): { readonly pages: number; readonly freePages: number };
@@ -82,6 +85,7 @@ export class PluginHostLoop {
     this.#surroundings = {
       ...parts.surroundings,
       region: (id) => this.#region(id),
+      onUnknownExtent: (channel) => this.emit({ kind: 'unknown-extent', channel }),
       onFallback: (channel, reason) => this.emit({ kind: 'fallback', channel, reason }),
       onPart: (channel, direction, transfer, tag, us) =>
         this.#putPart(channel, direction, transfer, tag, us),

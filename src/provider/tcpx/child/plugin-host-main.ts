@@ -32,7 +32,6 @@ const DESCRIPTOR_FD = 6;
 const BELL_FD = 7;
 
 const PAGE_BYTES = 4096;
-const BOUNCE_BYTES_MAX = 2 ** 32;
 
 function runHost(options: HostOptions, link: SharedLink): void {
   link.memory.int32[WORD_CALL] = PLUGIN_CALLS.indexOf('load');
@@ -61,7 +60,7 @@ function runHost(options: HostOptions, link: SharedLink): void {
       gpu,
       bounceBytes: () => {
         const pages = emulator?.pages(options.gpu) ?? 0;
-        return options.bounceBytes || pages * PAGE_BYTES || BOUNCE_BYTES_MAX;
+        return options.bounceBytes === 0 ? pages * PAGE_BYTES : options.bounceBytes;
       },
     },
     deviceOf: (nic) => deviceOf(devices, nic, plugin.library.path),

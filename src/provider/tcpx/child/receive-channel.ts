@@ -57,7 +57,10 @@ export class ReceiveChannel {
     this.#fragments = new Int32Array(options.recvWindow);
     this.#isHost = pointerType === POINTER_HOST;
     const reader = surroundings.gpu ?? cpuReader;
-    this.#unpack = this.#isHost ? undefined : new UnpackQueue(deviceAddr, reader);
+    this.#unpack = this.#isHost
+      ? undefined
+      : new UnpackQueue(deviceAddr, reader, surroundings.bounceBytes());
+    if (this.#unpack?.isExtentGuessed === true) surroundings.onUnknownExtent(id.channel);
     this.#slotBytes = roundToPage(options.chunkBytes);
     this.#ring = this.#makeRing();
     const { addr, bytes } = this.#ring;
@@ -174,7 +177,7 @@ export class ReceiveChannel {
     const slot = this.#unpack.slots[position % CHUNKS_MAX];
     assert(slot !== undefined, 'as many slots as requests');
     const count = this.#unpack.count(position % CHUNKS_MAX);
-    const bounceBytes = this.#surroundings.bounceBytes();
+    const { bounceBytes } = this.#unpack;
     const mover = gpu?.into ?? cpu;
     const packed = mover.packedOf(slot);
     const longest = checkFragments(slot.entries, count, chunk.bytes, bounceBytes, packed);
