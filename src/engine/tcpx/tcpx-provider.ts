@@ -14,7 +14,8 @@ import {
   type RegionRights,
 } from '../../memory/region.js';
 import type { HostOptions } from '../../provider/tcpx/host-message.js';
-import { RailSet, type RailSetOptions } from '../../provider/tcpx/rail-set.js';
+import type { RailSetOptions } from '../../provider/tcpx/rail-process.js';
+import { RailSet } from '../../provider/tcpx/rail-set.js';
 import { DeviceSharer, shareHostMemory } from '../../provider/tcpx/region-share.js';
 import { allocateShared, type SharedMemory } from '../../provider/tcpx/shared-region.js';
 import { Engine } from '../engine.js';
