@@ -89,6 +89,9 @@ void comm_count_traffic(struct comm *comm) {
 int comm_close(void *opaque) {
   struct comm *comm = opaque;
   if (comm == NULL) return NET_OK;
+  if (fault_hits(FAULT_CLOSE_STUCK, comm->nic->name, comm->messages)) {
+    for (;;) pause();
+  }
   if (comm->done > 0) comm_count_traffic(comm);
   if (!comm->is_send && comm->pool != NULL) give_back_pages(comm);
   workers_end(comm);

@@ -43,6 +43,7 @@ struct settings {
   uint64_t warn_every_ns;
   bool same_host_allowed;
   bool token_leak;
+  bool strict_pci;
   enum poison_mode poison;
   enum fragment_mode fragments;
   enum memory_mode memory;
@@ -75,6 +76,7 @@ enum fault {
   FAULT_CRASH,
   FAULT_UNCOUNTED,
   FAULT_BAD_ENTRY,
+  FAULT_CLOSE_STUCK,
   FAULT_COUNT,
 };
 bool faults_read(void);

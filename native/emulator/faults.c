@@ -22,6 +22,7 @@ static const char *const NAMES[FAULT_COUNT] = {
     [FAULT_CRASH] = "crash",
     [FAULT_UNCOUNTED] = "uncounted",
     [FAULT_BAD_ENTRY] = "bad-entry",
+    [FAULT_CLOSE_STUCK] = "close-stuck",
 };
 
 struct fault_switch {

@@ -72,6 +72,7 @@ bool settings_read(void) {
   read_plugin_names();
   settings.setup_step_us = settings_number("TCPX_EMU_SETUP_STEP_MICROS", 100000, 0, 10000000);
   settings.same_host_allowed = settings_number("TCPX_EMU_SAME_HOST", 0, 0, 1) == 1;
+  settings.strict_pci = settings_number("TCPX_EMU_STRICT_PCI", 0, 0, 1) == 1;
   settings.token_leak = settings_number("TCPX_EMU_TOKEN_LEAK", 1, 0, 1) == 1;
   settings.seed = settings_number("TCPX_EMU_SEED", 1, 0, UINT64_MAX);
   settings.bounce_bytes =
