@@ -77,6 +77,8 @@ enum fault {
   FAULT_UNCOUNTED,
   FAULT_BAD_ENTRY,
   FAULT_CLOSE_STUCK,
+  FAULT_CONTROL_ERROR,
+  FAULT_RXDM_SILENT,
   FAULT_COUNT,
 };
 bool faults_read(void);

@@ -159,6 +159,14 @@ export const TCPX_SETTINGS = {
     summary: 'Longest time for loading the plugin and for connecting all channels of a session.',
     cost: 'Too short fails where many sockets are made; a stuck accept is seen after this time.',
   },
+  'tcpx.rxdmTimeoutMs': {
+    kind: 'ms',
+    fallback: 5000,
+    minimum: 100,
+    maximum: 600_000,
+    summary: 'How long the receive datapath manager may take to answer for a steering rule.',
+    cost: 'Too short fails the set-up on a manager that is merely busy.',
+  },
   'tcpx.hangMs': {
     kind: 'ms',
     fallback: 3000,

@@ -20,6 +20,7 @@ export interface HostOptions {
   readonly sendFrom: 'auto' | 'ring' | 'region';
   /** 0 when not known. */
   readonly bounceBytes: number;
+  readonly rxdmTimeoutMs: number;
   /** For tests: as if there were no log shim. */
   readonly isLogLost?: boolean;
   /** For tests of what follows: received chunks are never given back. */

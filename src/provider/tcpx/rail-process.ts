@@ -1,7 +1,9 @@
 // What a set of rails tells each of its plugin processes: options and environment.
 
+import { accessSync, constants, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { processEnvironment } from '../../base/config.js';
+import { TcpxError } from '../../base/errors.js';
 import type { Log } from '../../base/log.js';
 import type { SettingValues } from '../../base/settings.js';
 import { hostVariables } from './host-environment.js';
@@ -39,12 +41,33 @@ export function hostOptions(set: RailSetOptions, plan: RailGroup, start: number)
     unpack: values['tcpx.unpack'],
     sendFrom: values['tcpx.sendFrom'],
     bounceBytes: values['tcpx.bounceBytes'],
+    rxdmTimeoutMs: values['tcpx.rxdmTimeoutMs'],
     ...set.hostOverrides,
   };
   const folder = values['tcpx.traceDir'];
   if (!values['tcpx.debug'] && folder === '') return options;
   const name = `trace-${role}-${plan.name || 'all'}-${process.pid}-${start}.log`;
   return { ...options, tracePath: folder === '' ? '' : join(folder, name) };
+}
+
+/** Said before a process dies of it. */
+export function requireTraceFolder(folder: string): void {
+  if (folder === '') return;
+  try {
+    accessSync(folder, constants.W_OK);
+    if (statSync(folder).isDirectory()) return;
+  } catch (error) {
+    throw traceFolderError(folder, error instanceof Error ? error.message : String(error));
+  }
+  throw traceFolderError(folder, 'not a folder');
+}
+
+function traceFolderError(folder: string, reason: string): TcpxError {
+  return new TcpxError(
+    'ERR_CONFIG_VALUE',
+    `tcpx.traceDir: ${folder}: ${reason}; --trace-dir names a folder that exists`,
+    { facts: { name: 'tcpx.traceDir', value: folder } },
+  );
 }
 
 export function hostEnvironment(set: RailSetOptions, plan: RailGroup): Variables {

@@ -13,6 +13,7 @@ import { PluginHost } from './plugin-host.js';
 import { overriddenVariables } from './plugin-variables.js';
 import { RailChannel } from './rail-channel.js';
 import {
+  checkChunk,
   checkWindows,
   groupRails,
   namedNics,
@@ -20,7 +21,12 @@ import {
   type RailGroup,
   planRails,
 } from './rail-plan.js';
-import { hostEnvironment, hostOptions, type RailSetOptions } from './rail-process.js';
+import {
+  hostEnvironment,
+  hostOptions,
+  type RailSetOptions,
+  requireTraceFolder,
+} from './rail-process.js';
 import type { RegionShare } from './region-share.js';
 import { handleAddress, readHostIdentity, requireOtherHost } from './same-host.js';
 import { takeSockets } from './socket-registry.js';
@@ -52,6 +58,7 @@ export class RailSet {
   constructor(options: RailSetOptions) {
     checkSockets(options.values);
     checkWindows(options.values);
+    checkChunk(options.values);
     this.#options = options;
   }
 
@@ -59,6 +66,7 @@ export class RailSet {
   async open(): Promise<void> {
     const { values } = this.#options;
     this.#warnOfOverridden();
+    requireTraceFolder(values['tcpx.traceDir']);
     this.#rails = this.#plan(namedNics(values['session.nics']));
     if (this.#rails.length === 0) this.#rails = this.#plan(await this.#askPlugin());
     const plans = groupRails(this.#rails, values['tcpx.processes']);

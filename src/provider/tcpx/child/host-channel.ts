@@ -80,10 +80,23 @@ export class HostChannel {
       const accept = () => plugin.accept(channel, this.#listenComm, addr + DEVICE_AT);
       const comm = this.#poll('accept', accept);
       if (comm !== 0) this.receive = this.#openReceive(comm, addr + DEVICE_AT);
+      else if (this.state === 'joining') this.#requireAnswers();
     }
     if (this.send === undefined || this.receive === undefined) return false;
     if (this.state === 'joining') this.state = 'open';
     return true;
+  }
+
+  #requireAnswers(): void {
+    if (!this.#surroundings.isRxdmSilent()) return;
+    const { rxdmTimeoutMs } = this.#surroundings.options;
+    throw new TcpxError(
+      'ERR_NCCLNET_HUNG',
+      `accept on channel ${this.id.channel} (${this.id.nic}): the receive datapath manager took ` +
+        `the request for a steering rule and has not answered in ${rxdmTimeoutMs} ms ` +
+        '(tcpx.rxdmTimeoutMs); look at its log, restart it',
+      { facts: { call: 'accept', nic: this.id.nic } },
+    );
   }
 
   #poll(end: 'connect' | 'accept', call: () => number): number {

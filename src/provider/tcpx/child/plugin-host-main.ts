@@ -22,6 +22,7 @@ import { PLUGIN_CALLS, WORD_CALL } from '../host-layout.js';
 import type { HostEvent, HostFacts, HostOptions } from '../host-message.js';
 import { PluginHostLoop } from './plugin-host-loop.js';
 import { RegionMapper } from './region-mapper.js';
+import { RxdmWatch } from './rxdm-watch.js';
 import { putText, SharedLink } from '../shared-link.js';
 import { writeByte } from '../../../ffi/libc/file-descriptor.js';
 
@@ -50,6 +51,7 @@ function runHost(options: HostOptions, link: SharedLink): void {
   const logger = openLogger(options, link);
   const devices = guarded.init(logger);
   const threadsBefore = threadIds();
+  const rxdm = new RxdmWatch(options.rxdmTimeoutMs);
   const emulator = emulatorFacts(plugin.library);
   requireDeviceMemory(options, emulator !== undefined, absence);
   const gpu = context && new GpuSide(context, options.unpack, options.chunkBytes);
@@ -65,6 +67,8 @@ function runHost(options: HostOptions, link: SharedLink): void {
       pointerType: options.isHostRecv ? POINTER_HOST : POINTER_CUDA,
       cpu: new CpuMover(options.unpack, options.chunkBytes, openUnpackLibrary()),
       gpu,
+      lastWarning: () => logger.lastWarning(),
+      isRxdmSilent: () => rxdm.isSilent(performance.now()),
       bounceBytes: () => {
         const pages = emulator?.pages(options.gpu) ?? 0;
         return options.bounceBytes === 0 ? pages * PAGE_BYTES : options.bounceBytes;

@@ -15,9 +15,11 @@ import type { ChunkRow } from './chunk-queue.js';
 import {
   CHUNK_PIECES,
   CHUNK_REGION,
+  COUNTER_BOUNCE_BYTES,
   COUNTER_CONSUMED,
   COUNTER_FRAGMENTS,
   COUNTER_UNPACKED,
+  COUNTER_WINDOW_BYTES,
   NO_REGION,
   RECEIVE,
 } from '../host-layout.js';
@@ -61,6 +63,9 @@ export class ReceiveChannel {
       ? undefined
       : new UnpackQueue(deviceAddr, reader, surroundings.bounceBytes());
     if (this.#unpack?.isExtentGuessed === true) surroundings.onUnknownExtent(id.channel);
+    else this.#line.counters.set(COUNTER_BOUNCE_BYTES, this.#unpack?.bounceBytes ?? 0);
+    const windowBytes = roundToPage(options.chunkBytes) * options.recvWindow;
+    this.#line.counters.set(COUNTER_WINDOW_BYTES, windowBytes);
     this.#slotBytes = roundToPage(options.chunkBytes);
     this.#ring = this.#makeRing();
     const { addr, bytes } = this.#ring;
@@ -154,7 +159,10 @@ export class ReceiveChannel {
     const { plugin } = this.#surroundings;
     const request = this.#line.request(position);
     const result = plugin.consumed(this.#id.channel, this.#comm, request, chunk);
-    if (result < 0) throw messageError('irecvConsumed', this.#id, RECEIVE, chunk, -result);
+    if (result < 0) {
+      const words = this.#surroundings.lastWarning();
+      throw messageError('irecvConsumed', this.#id, RECEIVE, chunk, -result, words);
+    }
     window.onConsumed();
     counters.set(COUNTER_CONSUMED, window.consumed);
     this.#line.finish(position, chunk);
