@@ -43,7 +43,7 @@ test('rail words: result 2 of test is the peer only where the plugin says so', a
   assert.match(lost.message, /the peer closed/);
 });
 
-test('rail words: a manager that takes requests and is silent is named, in its own time', async () => {
+test('rail words: a manager that is silent is named, in its own time', async () => {
   const settings = { 'tcpx.rxdmTimeoutMs': 700, 'tcpx.setupTimeoutMs': 8000 } as const;
   const receiver = { settings, plugin: { TCPX_EMU_FAULT: 'rxdm-silent' } };
   const startMs = performance.now();
@@ -53,7 +53,7 @@ test('rail words: a manager that takes requests and is silent is named, in its o
   assert.ok(performance.now() - startMs < 7000, 'long before the set-up time is over');
 });
 
-test('rail words: a drained bounce buffer is said, with window × chunk against its size', async () => {
+test('rail words: a drained bounce buffer is said, with window × chunk', async () => {
   const receiver = { plugin: { TCPX_EMU_BOUNCE_BYTES: '65536' } };
   const pair = await openRailPair({}, { receiver });
   const stalled = moveChecked(pair);
@@ -62,7 +62,7 @@ test('rail words: a drained bounce buffer is said, with window × chunk against 
   assert.ok(counters !== undefined);
   assert.match(
     describeStall('receive', 0, 'eth1', counters),
-    /bounce buffer is drained: a full window takes 8388608 bytes \(--recv-window × --chunk\), it has 65536/,
+    /drained: a full window takes 8388608 bytes \(--recv-window × --chunk\), it has 65536/,
   );
 });
 
