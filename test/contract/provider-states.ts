@@ -1,5 +1,5 @@
-// Contract of providers, part five: what may be done when. Regions in use, requests in flight, sessions
-// that end, entries that are taken.
+// Contract of providers, part five: what may be done when. Regions in use, requests in flight,
+// sessions that end, entries that are taken.
 
 import assert from 'node:assert/strict';
 import { isTcpxError } from '../../src/base/errors.js';
