@@ -28,7 +28,7 @@ import { ControlSet } from '../os/control-set.js';
 import { wishOf } from './agreement.js';
 import { type ConnInfo, offeredHosts } from './conn-info.js';
 import { gpuSource, GpuUse } from './gpu-use.js';
-import type { Identity } from './handshake.js';
+import type { Identity } from './identity.js';
 import { checkEngineName } from './engine-name.js';
 import { LaneEvents } from './lane-events.js';
 import { laneChoice } from './lane-choice.js';
@@ -36,9 +36,10 @@ import { LaneSet, type LaneStats } from './lane-set.js';
 import type { ZeroCopyStats } from './zero-copy-stats.js';
 import type { Notification } from './notification.js';
 import { PeerServer } from './peer-server.js';
-import { connectPeer, listNics } from './peer-client.js';
+import { connectPeer } from './peer-client.js';
 import type { Session } from './session.js';
 import { SessionTable } from './session-table.js';
+import { listNics, SocketNetwork } from './socket-network.js';
 import { Transfers } from './transfers.js';
 import { loadTrust, type Trust, warnOfTrust } from './trust.js';
 
@@ -116,11 +117,10 @@ export class Engine {
     this.#regions = new RegionRegistry(
       regionTableOver(shared, offsets.regionsAt, values['memory.regionsMax']),
     );
-    const nicCount = listNics(this.config).length;
     this.#sessions = new SessionTable({
       lanes: this.#lanes,
       sessionsMax: values['session.peersMax'],
-      nicCount,
+      nicCount: listNics(this.config).length,
       log: this.log,
       timers: this.#timers,
       limits: {
@@ -262,14 +262,13 @@ export class Engine {
     const base = values['session.port'];
     const host = options.host ?? (values['session.bind'] || everybody);
     this.#server = new PeerServer({
-      set: this.#control,
+      network: new SocketNetwork(this.#control, this.config, this.log),
       address: {
         host,
         port: options.port ?? (base === 0 ? 0 : base + values['session.portIndex']),
       },
       identity: this.#identity,
       sessions: this.#sessions,
-      config: this.config,
       log: this.log,
       onSession: (session) => this.#options.onSession?.(session),
     });
@@ -295,12 +294,13 @@ export class Engine {
     const values = this.config.values;
     return this.drive(
       connectPeer({
-        set: this.#control,
+        network: new SocketNetwork(this.#control, this.config, this.log),
         host,
         port: port ?? values['session.port'] + values['session.portIndex'],
         identity: this.#identity,
         sessions: this.#sessions,
         config: this.config,
+        log: this.log,
         isPatient: choice.isPatient ?? true,
       }),
     );

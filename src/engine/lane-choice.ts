@@ -5,7 +5,7 @@ import type { Config } from '../base/config.js';
 import { parseLaneBindings } from '../base/lane-bindings.js';
 import { cpusOfLanes } from './lane-placement.js';
 import type { LaneSetOptions } from './lane-set.js';
-import { listNics } from './peer-client.js';
+import { listNics } from './socket-network.js';
 import { SIGNAL_ENTRIES } from './transfer-table.js';
 
 type Chosen =

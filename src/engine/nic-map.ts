@@ -1,5 +1,7 @@
 // Which interface and which peer address each channel uses. Pure.
 
+import { isIPv4 } from 'node:net';
+
 export interface ChannelRoute {
   /** Interface to bind to; empty lets routing decide. */
   readonly nic: string;
@@ -31,6 +33,29 @@ export function routeChannels(
   });
 }
 
+export interface CheckedAddresses {
+  readonly usable: string[];
+  /** Where the client must not knock because a server says so. */
+  readonly foreign: string[];
+}
+
+/**
+ * Addresses that a server names for data are used where they are its own, by the control
+ * connection, or lie in the network of a NIC that this end has chosen for data.
+ */
+export function usableAddresses(
+  addresses: readonly string[],
+  nics: readonly LocalNic[],
+  controlHost: string,
+): CheckedAddresses {
+  const isUsable = (host: string): boolean =>
+    host === controlHost || nics.some((nic) => isSameNetwork(host, nic));
+  return {
+    usable: addresses.filter(isUsable),
+    foreign: addresses.filter((host) => !isUsable(host)),
+  };
+}
+
 /** Each way once, in the order given. */
 export function distinctRoutes(routes: readonly ChannelRoute[]): ChannelRoute[] {
   const isSame = (a: ChannelRoute, b: ChannelRoute): boolean =>
@@ -39,7 +64,7 @@ export function distinctRoutes(routes: readonly ChannelRoute[]): ChannelRoute[] 
 }
 
 function isSameNetwork(host: string, nic: LocalNic): boolean {
-  if (host.includes(':') || nic.address.includes(':')) return false;
+  if (!isIPv4(host) || !isIPv4(nic.address)) return false;
   const mask = nic.prefix === 0 ? 0 : (-1 << (32 - nic.prefix)) >>> 0;
   return (ipv4Number(host) & mask) >>> 0 === (ipv4Number(nic.address) & mask) >>> 0;
 }

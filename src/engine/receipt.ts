@@ -1,6 +1,6 @@
 // What a transfer did, from counters that the lanes keep anyway: no system call is made for it.
 
-import type { DataPath } from './handshake.js';
+import type { DataPath } from './identity.js';
 
 export interface ChannelReceipt {
   readonly channel: number;

@@ -11,9 +11,10 @@ import { closeSocket } from '../os/dial.js';
 import type { Agreement } from '../wire/control-frame.js';
 import { ControlKind } from '../wire/control-frame.js';
 import { ControlKeeper, type ControlLimits, type SessionControl } from './control-keeper.js';
-import type { DataPath } from './handshake.js';
+import type { DataPath } from './identity.js';
 import { laneOfChannel } from './lane-placement.js';
 import type { LaneSet } from './lane-set.js';
+import type { ProviderChoice } from './provider-choice.js';
 import { Recovery, type RecoveryLimits } from './recovery.js';
 import type { RecoveryHost, RedialOutcome } from './recovery-host.js';
 import { Session, type SessionHost } from './session.js';
@@ -38,6 +39,7 @@ export interface NewSession {
   readonly key: Uint8Array;
   readonly control: SessionControl;
   readonly path: DataPath;
+  readonly choice: ProviderChoice;
   /** The client's way to attach a channel anew. */
   readonly redial?: (session: Session, channel: number, epoch: number) => Promise<RedialOutcome>;
   /** The client's way to a control connection that follows a lost one. */

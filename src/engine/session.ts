@@ -9,7 +9,8 @@ import {
 import type { Agreement } from '../wire/control-frame.js';
 import { ControlKind } from '../wire/control-frame.js';
 import type { ControlKeeper, SessionControl } from './control-keeper.js';
-import type { DataPath } from './handshake.js';
+import type { DataPath } from './identity.js';
+import type { ProviderChoice } from './provider-choice.js';
 import type { Recovery } from './recovery.js';
 import type { Block, BlockColumns, RequestPlan } from './request.js';
 import { SessionState, nextSessionState } from './session-state.js';
@@ -61,6 +62,8 @@ export interface SessionFacts {
   readonly agreement: Agreement;
   readonly key: Uint8Array;
   readonly path: DataPath;
+  /** Which provider both ends have come to, and why. */
+  readonly choice: ProviderChoice;
   /** Interface per channel; empty where routing decides, `shm` where none is used. */
   readonly nics: string[];
   /** Lanes that serve at least one channel. */
