@@ -6,12 +6,19 @@ export type { Log } from './base/log.js';
 export type { SettingName, SettingValues } from './base/settings.js';
 export { Engine, type EngineOptions } from './engine/engine.js';
 export type { Notification } from './engine/notification.js';
-export type { ChannelReceipt, Receipt, StageTimes } from './engine/receipt.js';
+export type {
+  ChannelReceipt,
+  ProviderName,
+  Receipt,
+  StageTimes,
+  TransferPath,
+} from './provider/receipt.js';
+export type { PluginReceipt } from './provider/tcpx/plugin-receipt.js';
 export { type ConnInfo, formatConnInfo, parseConnInfo } from './engine/conn-info.js';
-export type { Block, BlockColumns } from './engine/request.js';
+export type { Block, BlockColumns, CheckedBlocks } from './provider/block-columns.js';
 export type { ChannelCounters, PostOptions, Request, Session } from './engine/session.js';
 export type { Transfer, TransferStatus } from './engine/transfer.js';
-export type { SourceEvent } from './engine/transfer-table.js';
+export type { SourceEvent } from './provider/contract.js';
 export type {
   DeviceRange,
   Region,
@@ -60,11 +67,6 @@ export { XferDlist, type XferDlistInput } from './nixl/xfer-dlist.js';
 export type { XferOptions } from './nixl/xfer-factory.js';
 export type { XferRequest } from './nixl/xfer-request.js';
 export type { PostOptions as XferPostOptions, XferControl } from './nixl/xfer-runner.js';
-export { TcpxProvider, type TcpxProviderOptions } from './engine/tcpx/tcpx-provider.js';
-export type { TcpxReceipt } from './engine/tcpx/tcpx-receipt.js';
-export type { TcpxPeerSession } from './engine/tcpx/tcpx-session.js';
-export type { TcpxTransfer as TcpxProviderTransfer } from './engine/tcpx/tcpx-transfer.js';
-export type { SharedMemory } from './provider/tcpx/shared-region.js';
 export type { MemoryHandle, MemoryUse } from './p2p/memory-table.js';
 export type { OperationFacts, OperationState, Receive, Send } from './p2p/operation.js';
 export { type Role, TcpxSession, type TcpxSessionOptions } from './p2p/tcpx-session.js';

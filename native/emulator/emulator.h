@@ -48,6 +48,7 @@ struct settings {
   int device_type;
   uint64_t seed;
   uint64_t bounce_bytes;
+  uint64_t register_max_bytes;
   int socket_budget;  // data sockets per NIC over all processes; 0 = no limit
   const char *state_dir;
 };
@@ -70,6 +71,7 @@ enum fault {
   FAULT_ACCEPT_STUCK,
   FAULT_HANG,
   FAULT_CRASH,
+  FAULT_UNCOUNTED,
   FAULT_COUNT,
 };
 bool faults_read(void);

@@ -20,6 +20,7 @@ static const char *const NAMES[FAULT_COUNT] = {
     [FAULT_ACCEPT_STUCK] = "accept-stuck",
     [FAULT_HANG] = "hang",
     [FAULT_CRASH] = "crash",
+    [FAULT_UNCOUNTED] = "uncounted",
 };
 
 struct fault_switch {

@@ -65,7 +65,6 @@ static int plugin_get_properties(int dev, struct net_properties *properties) {
 // on host memory.
 static int plugin_reg_mr(void *comm, void *data, int size, int type, void **out) {
   (void)comm;
-  (void)size;
   *out = NULL;
   if (type != PTR_HOST && type != PTR_CUDA) return NET_INTERNAL;
   if (type == PTR_CUDA && (uintptr_t)data % PAGE_BYTES != 0) {
@@ -74,6 +73,12 @@ static int plugin_reg_mr(void *comm, void *data, int size, int type, void **out)
   }
   if (type == PTR_CUDA && settings_number("NCCL_USE_DMA_BUF", 1, 0, 1) == 0) {
     WARN("p2pdma api won't work");
+    return NET_INTERNAL;
+  }
+  // The driver exports whole pages only, and the plugin passes its refusal on.
+  bool is_too_large = (uint64_t)size > settings.register_max_bytes;
+  if (type == PTR_CUDA && (size % PAGE_BYTES != 0 || is_too_large)) {
+    WARN("cuMemGetHandleForAddressRange of %d bytes failed", size);
     return NET_INTERNAL;
   }
   struct mhandle *mhandle = calloc(1, sizeof *mhandle);

@@ -181,6 +181,7 @@ static void record_batch(struct comm *comm, struct data_socket *socket, struct b
   }
   device_sync(comm->gpu);
   pool_return(comm->pool, batch->pages + used, batch->count - used);
+  if (fault_hits(FAULT_UNCOUNTED, comm->nic->name, comm->messages)) return;
   comm->traffic.devmem_packets += used;
   comm->traffic.devmem_bytes += bytes;
 }

@@ -76,6 +76,8 @@ bool settings_read(void) {
   settings.seed = settings_number("TCPX_EMU_SEED", 1, 0, UINT64_MAX);
   settings.bounce_bytes =
       settings_number("TCPX_EMU_BOUNCE_BYTES", 64u << 20, PAGE_BYTES, 4ULL << 30);
+  settings.register_max_bytes =
+      settings_number("TCPX_EMU_REGISTER_MAX_BYTES", UINT64_MAX, 1, UINT64_MAX);
   settings.socket_budget = (int)settings_number("TCPX_EMU_SOCKET_BUDGET", 0, 0, 4096);
   settings.state_dir = settings_text("TCPX_EMU_STATE_DIR");
   int poison = settings_choice("TCPX_EMU_POISON", "off|head|full", POISON_HEAD);

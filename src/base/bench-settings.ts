@@ -110,7 +110,9 @@ export const BENCH_SETTINGS = {
     minimum: 0,
     maximum: 63,
     flag: 'gpu',
-    summary: 'CUDA ordinal of the GPU whose memory this end of a benchmark uses.',
-    cost: 'None; only --memory vram asks for it.',
+    summary:
+      'CUDA ordinal of the GPU whose memory this end of a benchmark uses, and whose NICs the ' +
+      'tcpx provider takes where none are named.',
+    cost: 'A GPU that is behind none of the named NICs is refused.',
   },
 } as const satisfies Readonly<Record<string, Setting>>;

@@ -47,6 +47,8 @@ test('config: names that users of other tools have set are understood', () => {
     UCCL_TCPX_PLUGIN_PATH: '/opt/x.so',
     UCCL_TCPX_DEBUG: '1',
     UCCL_TCPX_UNPACK_IMPL: 'd2d',
+    UCCL_TCPX_MAX_RECV_INFLIGHT: '9',
+    UCCL_TCPX_WINDOW_SIZE: '7',
   };
   const { values } = loadConfig({ environment });
   assert.equal(values['bench.sizeBytes'], 67_108_864);
@@ -54,6 +56,15 @@ test('config: names that users of other tools have set are understood', () => {
   assert.equal(values['flow.chunkBytes'], 262_144);
   assert.equal(values['flow.channels'], 2);
   assert.equal(values['tcpx.sendWindow'], 8);
+  // The window of whichever provider is in use.
+  assert.equal(values['tcpx.recvWindow'], 9);
+  assert.equal(values['flow.windowChunks'], 9);
+  const { values: sized } = loadConfig({ environment: { UCCL_TCPX_WINDOW_SIZE: '7' } });
+  const windows = ['tcpx.sendWindow', 'tcpx.recvWindow', 'flow.windowChunks'] as const;
+  assert.deepEqual(
+    windows.map((name) => sized[name]),
+    [7, 7, 7],
+  );
   assert.equal(values['session.port'], 20_000);
   assert.equal(values['plugin.path'], '/opt/x.so');
   assert.equal(values['tcpx.debug'], true);

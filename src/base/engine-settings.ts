@@ -32,7 +32,7 @@ export const ENGINE_SETTINGS = {
     summary:
       'What carries the data: kernel TCP, an NCCL net plugin (tcpx), or auto: tcpx where a ' +
       'plugin, a GPU and a NIC for it are there and the peer is on another host, tcp otherwise.',
-    cost: 'tcpx refuses peers that have tcp alone; memory that a plugin cannot reach goes over tcp.',
+    cost: 'tcpx refuses peers with tcp alone; memory that a plugin cannot reach goes over tcp.',
   },
   'session.port': {
     kind: 'port',

@@ -200,6 +200,10 @@ export const ERROR_CODES = {
     'the peer answered and refused',
     'The message carries the reason that the peer gave.',
   ),
+  ERR_PEER_SAME_HOST: entry(
+    'the peer is on this host, which the plugin cannot serve: data would pass by device memory',
+    'Use the tcp provider (or --host-recv) between processes of one host.',
+  ),
   ERR_PEER_UNTRUSTED: entry(
     'a peer without a secret connects from beyond loopback',
     'Give both ends a secret, or accept the risk with --trust network.',

@@ -27,15 +27,6 @@ export const TCPX_SETTINGS = {
     summary: 'Who gathers the fragments of a chunk; all but kernel are for comparison only.',
     cost: 'none moves no payload to its destination: verification fails.',
   },
-  'tcpx.control': {
-    kind: 'choice',
-    fallback: 'stream',
-    choices: ['stream', 'session'],
-    flag: 'control',
-    summary:
-      'How announcements and confirmations go: by a connection of their own, or the session.',
-    cost: 'By the session each of them wakes a lane at both ends: half a millisecond a transfer.',
-  },
   'tcpx.pacing': {
     kind: 'choice',
     fallback: 'none',
@@ -48,19 +39,23 @@ export const TCPX_SETTINGS = {
     kind: 'count',
     fallback: 12,
     minimum: 1,
-    maximum: 16,
+    maximum: 256,
     flag: 'send-window',
-    aliases: ['UCCL_TCPX_MAX_SEND_INFLIGHT'],
-    summary: 'Sends in flight on one channel, of the plugin’s pool of 16.',
+    aliases: ['UCCL_TCPX_MAX_SEND_INFLIGHT', 'UCCL_TCPX_WINDOW_SIZE'],
+    summary:
+      'Sends in flight on one channel, of the plugin’s pool of 16: the provider refuses more.',
     cost: 'Each takes a chunk of the send ring.',
   },
   'tcpx.recvWindow': {
     kind: 'count',
     fallback: 16,
     minimum: 1,
-    maximum: 16,
+    maximum: 256,
     flag: 'recv-window',
-    summary: 'Receives of one channel that are posted and not yet consumed.',
+    aliases: ['UCCL_TCPX_MAX_RECV_INFLIGHT', 'UCCL_TCPX_WINDOW_SIZE'],
+    summary:
+      'Receives of one channel that are posted and not yet consumed, of the plugin’s pool of 16: ' +
+      'the provider refuses more.',
     cost: 'Each may hold a chunk of the bounce buffer.',
   },
   'tcpx.sendFrom': {
@@ -118,7 +113,8 @@ export const TCPX_SETTINGS = {
     kind: 'text',
     fallback: '',
     flag: 'rail-gpus',
-    summary: 'The GPU behind each NIC, as eth1=0,eth2=2; empty takes GPU 0 for every NIC.',
+    summary:
+      'The GPU of a NIC, as eth1=0,eth2=2, against what the PCI tree says; empty follows the tree.',
     cost: 'A GPU that is not behind the NIC ends the plugin with "rx no cmsg".',
   },
   'tcpx.weights': {
@@ -153,6 +149,14 @@ export const TCPX_SETTINGS = {
     flag: 'setup-timeout',
     summary: 'Longest time for loading the plugin and for connecting all channels of a session.',
     cost: 'Too short fails where many sockets are made; a stuck accept is seen after this time.',
+  },
+  'tcpx.deadlineMs': {
+    kind: 'ms',
+    fallback: 60_000,
+    minimum: 100,
+    maximum: 86_400_000,
+    summary: 'Longest time of a transfer through the plugin that names no deadline of its own.',
+    cost: 'A data socket that dies without a word of the plugin is noticed after this time.',
   },
   'tcpx.hangMs': {
     kind: 'ms',

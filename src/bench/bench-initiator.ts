@@ -7,7 +7,8 @@ import type { SettingValues } from '../base/settings.js';
 import type { Engine, Receipt, Region, Request, Session, Transfer } from '../engine/internal.js';
 import type { HostFacts } from './bench-result.js';
 import { type BenchDialogue } from './bench-message.js';
-import { cpuTimeUs } from './bench-target.js';
+import type { NicIntake } from './devmem-counters.js';
+import { usageOf } from './end-usage.js';
 import { type BenchBlock, layOutBlocks } from './block-layout.js';
 import { allocateBenchMemory, type BenchMemory } from './bench-memory.js';
 import { createPingPongEnd, type MarkCounter, playPingPong } from './ping-pong.js';
@@ -26,6 +27,11 @@ export interface BenchRun {
   /** First byte that differed, −1 without one. */
   readonly mismatchAt: number;
   readonly receipt: Receipt | undefined;
+  /** Of the receiving end's NICs, where a plugin is open. */
+  readonly intakeBefore: readonly NicIntake[] | undefined;
+  readonly intakeAfter: readonly NicIntake[] | undefined;
+  /** Of the plugin's helper threads, at each end. */
+  readonly threads: { initiator: string | undefined; target: string | undefined } | undefined;
   readonly peer: HostFacts;
 }
 
@@ -71,6 +77,10 @@ export class BenchInitiator {
   /** In its turns so far: the time of the others is not its own. */
   #busyUs = 0;
   #receipt: Receipt | undefined;
+  /** Of the receiving end: before the first measured iteration, after the last. */
+  #intakeBefore: readonly NicIntake[] | undefined;
+  #intakeAfter: readonly NicIntake[] | undefined;
+  #threads: { initiator: string | undefined; target: string | undefined } | undefined;
   #memory: BenchMemory | undefined;
 
   constructor(options: BenchInitiatorOptions) {
@@ -95,6 +105,9 @@ export class BenchInitiator {
       mismatches: this.#mismatches,
       mismatchAt: this.#mismatchAt,
       receipt: this.#receipt,
+      intakeBefore: this.#intakeBefore,
+      intakeAfter: this.#intakeAfter,
+      threads: this.#threads,
       peer: scene.peer,
     };
   }
@@ -182,10 +195,10 @@ export class BenchInitiator {
     }
     const isFill = isRead && isVerified;
     const prepared = await dialogue.ask({ kind: 'prepare', seed, isFill }, 'prepared', timeoutMs);
-    const cpuUs = cpuTimeUs();
+    const before = this.#usage();
     const mayStop = !isVerified && this.#options.turns === undefined;
     const next = this.#transferGroup(scene.request, first, last, isMeasured, mayStop);
-    const ownCpuUs = cpuTimeUs() - cpuUs;
+    const after = this.#usage();
     const isVerify = !isRead && isVerified;
     const checked = await dialogue.ask({ kind: 'check', seed, isVerify }, 'checked', timeoutMs);
     if (isVerified) {
@@ -193,11 +206,18 @@ export class BenchInitiator {
       const own = isRead ? memory.findMismatch(0, memory.bytes, 0, seed) : -1;
       this.#countVerified(isRead ? own : checked.mismatchAt);
     }
+    this.#intakeAfter = (isRead ? after : checked).intake;
+    this.#threads = { initiator: after.threads, target: checked.threads };
     if (isMeasured) {
-      this.#initiatorCpuUs += ownCpuUs;
+      this.#intakeBefore ??= (isRead ? before : prepared).intake;
+      this.#initiatorCpuUs += after.cpuUs - before.cpuUs;
       this.#targetCpuUs += checked.cpuUs - prepared.cpuUs;
     }
     return next;
+  }
+
+  #usage() {
+    return usageOf(this.#options.engine, this.#options.session);
   }
 
   // Back to back; returns the index after those that were made.
@@ -269,7 +289,7 @@ export class BenchInitiator {
     const { engine, session, dialogue, values } = this.#options;
     const timeoutMs = values['bench.deadlineMs'];
     const own = { region: scene.region, memory: scene.memory };
-    const remote = scene.request.plan.remotes[0];
+    const remote = scene.request.blocks.remotes[0];
     if (remote === undefined) throw new TcpxError('ERR_USAGE_STATE', 'no remote region');
     const end = createPingPongEnd(engine, session, own, remote, this.#options.marks);
     const count = values['bench.warmup'] + values['bench.iterations'];
@@ -277,7 +297,9 @@ export class BenchInitiator {
     const question = { kind: 'pong', region: scene.region.descriptor, count, bytes } as const;
     await this.#options.onWarm();
     await dialogue.ask(question, 'ponging', timeoutMs);
+    this.#intakeBefore = this.#usage().intake;
     const halfTrips = playPingPong(end, count, true, timeoutMs);
+    this.#intakeAfter = this.#usage().intake;
     if (halfTrips === null) {
       const why = session.error?.message ?? `no pong in ${timeoutMs} ms`;
       throw new TcpxError('ERR_PEER_TIMEOUT', `pingpong with ${session.peer}: ${why}`);

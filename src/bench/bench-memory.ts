@@ -33,13 +33,15 @@ export function allocateBenchMemory(
 }
 
 function hostMemory(engine: Engine, bytes: number): BenchMemory {
-  return hostMemoryOver(new Uint8Array(engine.allocate(bytes, 'prefer-huge').buffer));
+  // A plugin reaches normal pages alone.
+  const pages = engine.tcpx === undefined ? 'prefer-huge' : 'normal';
+  return hostMemoryOver(new Uint8Array(engine.allocate(bytes, pages).buffer));
 }
 
 /** Any byte but 0. */
 const TOUCHED = 0xa5;
 
-export function hostMemoryOver(view: Uint8Array): BenchMemory {
+function hostMemoryOver(view: Uint8Array): BenchMemory {
   // Pages that were never written are all the same one, which is always in the cache: a transfer
   // from there says nothing about one from memory.
   view.fill(TOUCHED);
@@ -57,10 +59,7 @@ export function hostMemoryOver(view: Uint8Array): BenchMemory {
   };
 }
 
-export function gpuMemory(
-  gpu: number,
-  bytes: number,
-): BenchMemory & { readonly source: DeviceRange } {
+function gpuMemory(gpu: number, bytes: number): BenchMemory & { readonly source: DeviceRange } {
   const buffer = allocateGpu(gpu, bytes);
   return {
     kind: 'vram',

@@ -5,6 +5,7 @@ import { TcpxError } from '../base/errors.js';
 import type { HostFacts } from './bench-result.js';
 import type { ChannelCounters, RegionDescriptor } from '../engine/internal.js';
 import type { MemoryKind } from './bench-memory.js';
+import type { EndUsage } from './end-usage.js';
 
 export type BenchMessage =
   /** Initiator → target: allocate, register, describe yourself. */
@@ -17,18 +18,10 @@ export type BenchMessage =
   | { readonly kind: 'ready'; readonly region: RegionDescriptor; readonly host: HostFacts }
   /** Before a timed window: fill for a read, note the CPU time. */
   | { readonly kind: 'prepare'; readonly seed: number; readonly isFill: boolean }
-  | { readonly kind: 'prepared'; readonly cpuUs: number; readonly devmemPackets?: number }
+  | ({ readonly kind: 'prepared' } & EndUsage)
   /** After it: note the CPU time, check what landed. */
   | { readonly kind: 'check'; readonly seed: number; readonly isVerify: boolean }
-  | {
-      readonly kind: 'checked';
-      readonly cpuUs: number;
-      readonly mismatchAt: number;
-      /** Of the target's NICs; −1 or absent where there is no such counter. */
-      readonly devmemPackets?: number;
-      /** Whether the plugin's helper threads are on the bound cores: a verdict and its reason. */
-      readonly threads?: string;
-    }
+  | ({ readonly kind: 'checked'; readonly mismatchAt: number } & EndUsage)
   /** Answer pings in the given region of the initiator until `count` have come. */
   | {
       readonly kind: 'pong';
@@ -49,7 +42,6 @@ type Check = (field: unknown) => boolean;
 const isCount: Check = (field) => Number.isSafeInteger(field) && (field as number) >= 0;
 const isSize: Check = (field) => isCount(field) && field !== 0;
 const isIndex: Check = (field) => isCount(field) || field === -1;
-const isOptionalIndex: Check = (field) => field === undefined || isIndex(field);
 const isTime: Check = (field) => typeof field === 'number' && field >= 0;
 const isFlag: Check = (field) => typeof field === 'boolean';
 const isText: Check = (field) => typeof field === 'string';
@@ -62,12 +54,12 @@ const FIELDS: Readonly<Record<BenchMessage['kind'], Readonly<Record<string, Chec
   setup: { sizeBytes: isSize, blockBytes: isCount, memory: isMemory },
   ready: { region: isDescriptor, host: isObject },
   prepare: { seed: isCount, isFill: isFlag },
-  prepared: { cpuUs: isTime, devmemPackets: isOptionalIndex },
+  prepared: { cpuUs: isTime, intake: isOptionalIntake, threads: isOptionalText },
   check: { seed: isCount, isVerify: isFlag },
   checked: {
     cpuUs: isTime,
     mismatchAt: isIndex,
-    devmemPackets: isOptionalIndex,
+    intake: isOptionalIntake,
     threads: isOptionalText,
   },
   pong: { region: isDescriptor, count: isCount, bytes: isSize },
@@ -137,6 +129,16 @@ function isCounters(field: unknown): boolean {
     const counters = one as Partial<Record<string, unknown>>;
     const isWhole = Object.keys(counters).length === COUNTERS.length + 1;
     return isWhole && isText(counters['nic']) && COUNTERS.every((name) => isIndex(counters[name]));
+  });
+}
+
+function isOptionalIntake(field: unknown): boolean {
+  if (field === undefined) return true;
+  if (!Array.isArray(field) || field.length > CHANNELS_MAX) return false;
+  return field.every((one: unknown) => {
+    if (typeof one !== 'object' || one === null || Object.keys(one).length !== 3) return false;
+    const { nic, bytes, packets } = one as Partial<Record<string, unknown>>;
+    return isText(nic) && isCount(bytes) && isIndex(packets);
   });
 }
 

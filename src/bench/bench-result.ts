@@ -8,6 +8,7 @@ export interface BenchResult {
   /** Where the figures come from: run here, through an emulator, or somebody else's. */
   readonly evidence: 'measured' | 'emulated' | 'reference';
   readonly provider: string;
+  readonly providerReason: string;
   /** How the bytes went: `tcp host`, `tcp staged`, `tcpx`; `shm` where no network was used. */
   readonly path: string;
   readonly op: string;
@@ -69,10 +70,22 @@ export interface ChannelKernel {
 }
 
 export interface DevmemVerdict {
-  /** `failed`: data arrived without device-memory packets, or host receives had some. */
+  /** The worst of the NICs: `failed` where one failed, else `unknown` where one is not counted. */
   readonly verdict: 'good' | 'failed' | 'unknown';
-  /** Packets during the measured iterations; −1 where they are not counted. */
+  /** Packets of all NICs during the measured iterations; −1 where one does not count them. */
   readonly packets: number;
+  /** Of each NIC that has one. */
+  readonly reason: string;
+  /** Of the receiving end. */
+  readonly nics: readonly NicDevmem[];
+}
+
+export interface NicDevmem {
+  readonly nic: string;
+  readonly bytes: number;
+  readonly packets: number;
+  /** `failed`: data arrived without device-memory packets, or host receives had some. */
+  readonly verdict: 'good' | 'failed' | 'unknown' | 'idle';
   readonly reason: string;
 }
 

@@ -5,7 +5,6 @@ import type { Log } from '../base/log.js';
 import { Engine } from '../engine/internal.js';
 import { BenchTarget } from './bench-target.js';
 import { readHostFacts } from './host-facts.js';
-import { openTcpxBenchService } from './tcpx-service.js';
 
 export interface BenchService {
   readonly port: number;
@@ -22,7 +21,6 @@ export interface BenchServiceOptions {
 
 export async function openBenchService(options: BenchServiceOptions): Promise<BenchService> {
   const { config, log } = options;
-  if (config.values['engine.provider'] === 'tcpx') return await openTcpxBenchService(options);
   let resolveFinished: () => void = () => undefined;
   const finished = new Promise<void>((resolve) => {
     resolveFinished = resolve;
@@ -38,6 +36,7 @@ export async function openBenchService(options: BenchServiceOptions): Promise<Be
     name: 'bench-target',
     config,
     log,
+    ...gpuOf(config),
     onSession: (session) => target.onSession(session),
     onNotification: ({ session, bytes }) => target.onNotification(session, bytes),
   });
@@ -51,6 +50,12 @@ export async function openBenchService(options: BenchServiceOptions): Promise<Be
       await engine.close();
     },
   };
+}
+
+/** Only GPU memory has a GPU whose NICs are meant. */
+export function gpuOf({ values, effective }: Config): { readonly gpu?: number } {
+  const isNamed = effective.find(({ name }) => name === 'bench.gpu')?.origin !== 'default';
+  return isNamed || values['bench.memory'] === 'vram' ? { gpu: values['bench.gpu'] } : {};
 }
 
 // The lanes of an engine that cannot listen would keep the process alive.

@@ -4,15 +4,16 @@ import { assert } from '../base/assert.js';
 import type { Config } from '../base/config.js';
 import { TcpxError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
-import { Engine } from '../engine/internal.js';
+import { Engine, type Session } from '../engine/internal.js';
 import type { BenchResult } from './bench-result.js';
 import { percentilesOf, rateSpreadOf } from './statistics.js';
 import { BenchInitiator, type BenchRun } from './bench-initiator.js';
 import { BenchDialogue, decodeBenchMessage, encodeBenchMessage } from './bench-message.js';
+import { gpuOf } from './bench-service.js';
+import { judgeDevmem } from './devmem-counters.js';
 import { readHostFacts } from './host-facts.js';
 import { channelDelta, kernelDelta, readKernelCounters } from './kernel-delta.js';
 import { MarkCounter } from './ping-pong.js';
-import { runTcpxBench } from './tcpx-bench.js';
 import type { Turns } from './turns.js';
 
 const COUNT_TIMEOUT_MS = 10_000;
@@ -29,10 +30,6 @@ export interface BenchSessionOptions {
 
 export async function runBench(options: BenchSessionOptions): Promise<BenchResult> {
   const { config, log } = options;
-  if (config.values['engine.provider'] === 'tcpx') {
-    assert(options.turns === undefined, 'benchmarks of the tcpx provider take no turns');
-    return await runTcpxBench(options);
-  }
   let dialogue: BenchDialogue | undefined;
   let initiator: BenchInitiator | undefined;
   const marks = new MarkCounter();
@@ -40,6 +37,7 @@ export async function runBench(options: BenchSessionOptions): Promise<BenchResul
     name: 'bench-initiator',
     config,
     log,
+    ...gpuOf(config),
     onNotification: ({ bytes }) => {
       if (!marks.take(bytes)) dialogue?.receive(decodeBenchMessage(bytes));
     },
@@ -83,10 +81,7 @@ export async function runBench(options: BenchSessionOptions): Promise<BenchResul
     await session.notify(encodeBenchMessage({ kind: 'finish' })).done;
     const laneCpus = config.values['lane.progress'] === 'caller' ? [] : engine.laneStats();
     const zeroCopy = engine.zeroCopyStats();
-    const { agreement } = session.facts;
-    // The session's path says nothing of GPU memory, which is staged; a latency run has no receipt.
-    const path = run.receipt?.path ?? session.facts.path;
-    return { ...toResult(config, agreement, run, laneCpus), path, zeroCopy, kernel };
+    return { ...toResult(config, session, run, laneCpus), zeroCopy, kernel };
   } finally {
     await engine.close();
     initiator?.freeMemory();
@@ -95,24 +90,30 @@ export async function runBench(options: BenchSessionOptions): Promise<BenchResul
 
 function toResult(
   config: Config,
-  agreement: { readonly channels: number; readonly chunkBytes: number },
+  session: Session,
   run: BenchRun,
   lanes: BenchResult['laneCpus'],
-): Omit<BenchResult, 'zeroCopy' | 'path'> {
+): Omit<BenchResult, 'zeroCopy'> {
   const { values } = config;
+  const { agreement } = session.facts;
+  const { receipt } = run;
+  const plugin = pluginResult(config, run);
   const gigabytes = run.bytesMoved / 1e9;
   return {
     schema: 'tcpx.bench/1',
-    ok: run.mismatches === 0,
-    evidence: 'measured',
-    provider: values['engine.provider'],
+    ok: run.mismatches === 0 && plugin.devmem?.verdict !== 'failed',
+    evidence: receipt?.plugin?.evidence ?? 'measured',
+    provider: receipt?.provider ?? session.facts.provider,
+    providerReason: receipt?.providerReason ?? session.facts.providerReason,
+    // The session's path says nothing of GPU memory, which is staged.
+    path: receipt?.path ?? session.facts.path,
     op: values['bench.op'],
     memory: values['bench.memory'],
     progress: values['lane.progress'],
     sizeBytes: values['bench.sizeBytes'],
     blockBytes: values['bench.blockBytes'] || values['bench.sizeBytes'],
     chunkBytes: agreement.chunkBytes,
-    channels: agreement.channels,
+    channels: receipt?.plugin === undefined ? agreement.channels : receipt.channels.length,
     lanes: values['lane.count'],
     iterations: run.bytesPerSecond.length,
     bandwidthGBps: rateSpreadOf(run.bytesPerSecond.map((rate) => rate / 1e9)),
@@ -122,7 +123,8 @@ function toResult(
       target: run.targetCpuUs / 1e6 / gigabytes,
     },
     verified: { iterations: run.verified, mismatches: run.mismatches },
-    receipt: run.receipt,
+    ...plugin,
+    receipt,
     laneCpus: lanes.map(({ cpu, pinnedTo }) => ({ cpu, pinnedTo })),
     config: visibleConfig(config),
     host: readHostFacts(values['socket.congestion']),
@@ -130,7 +132,18 @@ function toResult(
   };
 }
 
-export function visibleConfig(config: Config): BenchResult['config'] {
+/** What is said of a plugin; nothing where none carried the data. */
+function pluginResult({ values }: Config, run: BenchRun): Pick<BenchResult, 'devmem' | 'threads'> {
+  if (run.receipt?.plugin === undefined) return {};
+  const { intakeBefore = [], intakeAfter = [], threads } = run;
+  const { initiator = 'unseen', target = 'unseen' } = threads ?? {};
+  return {
+    devmem: judgeDevmem(intakeBefore, intakeAfter, values['tcpx.hostRecv']),
+    threads: { initiator, target },
+  };
+}
+
+function visibleConfig(config: Config): BenchResult['config'] {
   const shown = config.effective.filter((setting) => setting.name !== 'trust.secret');
   return Object.fromEntries(shown.map((setting) => [setting.name, setting.value]));
 }

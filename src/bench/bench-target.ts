@@ -8,6 +8,7 @@ import type { HostFacts } from './bench-result.js';
 import { type BenchMessage, decodeBenchMessage, encodeBenchMessage } from './bench-message.js';
 import { type BenchBlock, layOutBlocks } from './block-layout.js';
 import { allocateBenchMemory, type BenchMemory } from './bench-memory.js';
+import { usageOf } from './end-usage.js';
 import { createPingPongEnd, MarkCounter, playPingPong } from './ping-pong.js';
 
 export interface BenchTargetOptions {
@@ -70,11 +71,11 @@ export class BenchTarget {
         return this.#setUp(session, message);
       case 'prepare':
         if (message.isFill) this.#fill(session, message.seed);
-        return { kind: 'prepared', cpuUs: cpuTimeUs() };
+        return { kind: 'prepared', ...usageOf(this.#options.engine(), session) };
       case 'check': {
-        const cpuUs = cpuTimeUs();
+        const usage = usageOf(this.#options.engine(), session);
         const mismatchAt = message.isVerify ? this.#verify(session, message.seed) : -1;
-        return { kind: 'checked', cpuUs, mismatchAt };
+        return { kind: 'checked', ...usage, mismatchAt };
       }
       case 'count':
         return { kind: 'counted', channels: session.kernelCounters() };
@@ -148,10 +149,4 @@ export class BenchTarget {
     session.notify(encodeBenchMessage({ kind: 'ponging' }));
     playPingPong(end, message.count, false, PONG_TIMEOUT_MS);
   }
-}
-
-/** CPU time of this process, all threads. */
-export function cpuTimeUs(): number {
-  const usage = process.cpuUsage();
-  return usage.user + usage.system;
 }

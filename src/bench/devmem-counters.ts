@@ -1,31 +1,44 @@
-// Device-memory packets of NICs before and after a run, and the rule about them: they are the only
-// proof that data came through device memory. The emulator keeps them in files, a NIC's driver in
-// its statistics.
+// Device-memory packets of each NIC before and after a run, and the rule about them: they are the
+// only proof that data came through device memory. The emulator keeps them in files, a NIC's driver
+// in its statistics. Judged NIC by NIC: in a sum one that stands still hides behind another.
 
 import { processEnvironment } from '../base/config.js';
-import { readEmulatedStatistics, STATE_FOLDER_VARIABLE } from '../host/emulated-nics.js';
-import { openStatistics } from '../host/nic-statistics.js';
-import { openHost } from '../host/open-host.js';
-import type { DevmemVerdict } from './bench-result.js';
+import { readEmulatedStatistics, STATE_FOLDER_VARIABLE } from '../host/read/emulated-nics.js';
+import { openStatistics } from '../host/read/nic-statistics.js';
+import { openHost } from '../host/read/open-host.js';
+import type { DevmemVerdict, NicDevmem } from './bench-result.js';
 
 const COUNTER = 'rx_devmem_pkts';
 
-/** Packets of all NICs together; −1 where one of them has no such counter. */
-export function readDevmemPackets(nics: readonly string[], isEmulated: boolean): number {
-  const counts = isEmulated ? emulatedCounts(nics) : driverCounts(nics);
-  return counts.some((count) => count < 0) ? -1 : counts.reduce((sum, count) => sum + count, 0);
+/** What a NIC of the receiving end had taken in at some moment. */
+export interface NicIntake {
+  readonly nic: string;
+  /** Through the channels of the provider, since it was opened. */
+  readonly bytes: number;
+  /** In device memory, as the NIC counts them; −1 where it does not. */
+  readonly packets: number;
 }
 
-function emulatedCounts(nics: readonly string[]): number[] {
+/** `received` has the bytes of each NIC (RailSet.receivedBytes). */
+export function readIntake(
+  received: ReadonlyMap<string, number>,
+  isEmulated: boolean,
+): NicIntake[] {
+  const nics = [...received.keys()];
+  const packets = isEmulated ? emulatedCounts(nics) : driverCounts(nics);
+  return [...received].map(([nic, bytes]) => ({ nic, bytes, packets: packets.get(nic) ?? -1 }));
+}
+
+function emulatedCounts(nics: readonly string[]): Map<string, number> {
   const folder = processEnvironment()[STATE_FOLDER_VARIABLE] ?? '';
-  if (folder === '') return [-1];
-  return nics.map((nic) => readEmulatedStatistics(folder, nic)[COUNTER] ?? 0);
+  if (folder === '') return new Map();
+  return new Map(nics.map((nic) => [nic, readEmulatedStatistics(folder, nic)[COUNTER] ?? -1]));
 }
 
-function driverCounts(nics: readonly string[]): number[] {
+function driverCounts(nics: readonly string[]): Map<string, number> {
   const statistics = openStatistics(openHost());
   try {
-    return nics.map((nic) => statistics.read(nic)[COUNTER] ?? -1);
+    return new Map(nics.map((nic) => [nic, statistics.read(nic)[COUNTER] ?? -1]));
   } finally {
     statistics.close();
   }
@@ -33,20 +46,37 @@ function driverCounts(nics: readonly string[]): number[] {
 
 /** Data that arrived without a device-memory packet did not come that way, whatever was said. */
 export function judgeDevmem(
-  packetsBefore: number,
-  packetsAfter: number,
-  bytesMoved: number,
+  before: readonly NicIntake[],
+  after: readonly NicIntake[],
   isHostRecv: boolean,
 ): DevmemVerdict {
-  if (packetsBefore < 0 || packetsAfter < 0) {
-    return { verdict: 'unknown', packets: -1, reason: `no ${COUNTER} on these NICs` };
-  }
-  const packets = packetsAfter - packetsBefore;
+  const nics = after.map((now) => {
+    const then = before.find(({ nic }) => nic === now.nic);
+    return judgeNic(then ?? { nic: now.nic, bytes: 0, packets: -1 }, now, isHostRecv);
+  });
+  const having = (verdict: NicDevmem['verdict']) => nics.filter((nic) => nic.verdict === verdict);
+  const reasons = nics.flatMap(({ nic, reason }) => (reason === '' ? [] : [`${nic}: ${reason}`]));
+  const isCounted = nics.length > 0 && nics.every(({ packets }) => packets >= 0);
+  const packets = isCounted ? nics.reduce((sum, nic) => sum + nic.packets, 0) : -1;
+  const common = { packets, reason: reasons.join('; '), nics };
+  if (having('failed').length > 0) return { verdict: 'failed', ...common };
+  if (having('unknown').length > 0) return { verdict: 'unknown', ...common };
+  if (nics.length > 0) return { verdict: 'good', ...common };
+  return { verdict: 'unknown', ...common, reason: 'no NIC was looked at' };
+}
+
+function judgeNic(before: NicIntake, after: NicIntake, isHostRecv: boolean): NicDevmem {
+  const bytes = after.bytes - before.bytes;
+  const isCounted = before.packets >= 0 && after.packets >= 0;
+  const packets = isCounted ? after.packets - before.packets : -1;
+  const facts = { nic: after.nic, bytes, packets };
+  if (bytes === 0) return { ...facts, verdict: 'idle', reason: '' };
+  if (!isCounted) return { ...facts, verdict: 'unknown', reason: `no ${COUNTER}` };
   if (isHostRecv && packets > 0) {
-    return { verdict: 'failed', packets, reason: 'host receives went through device memory' };
+    return { ...facts, verdict: 'failed', reason: 'host receives went through device memory' };
   }
-  if (!isHostRecv && packets === 0 && bytesMoved > 0) {
-    return { verdict: 'failed', packets, reason: 'data arrived, but not through device memory' };
+  if (!isHostRecv && packets === 0) {
+    return { ...facts, verdict: 'failed', reason: 'data arrived, but not through device memory' };
   }
-  return { verdict: 'good', packets, reason: '' };
+  return { ...facts, verdict: 'good', reason: '' };
 }

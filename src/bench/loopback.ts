@@ -19,7 +19,7 @@ import { environmentName, SETTING_NAMES } from '../base/settings.js';
 import type { BenchResult } from './bench-result.js';
 import { runBench } from './bench-session.js';
 import type { Turns } from './turns.js';
-import { STATE_FOLDER_VARIABLE } from '../host/emulated-nics.js';
+import { STATE_FOLDER_VARIABLE } from '../host/read/emulated-nics.js';
 
 export interface LoopbackOptions {
   readonly config: Config;

@@ -1,7 +1,8 @@
 // Ping-pong as latency benchmarks do it: each side writes into the other's memory and waits for the
 // other's write. In host memory it watches its own last byte change; GPU memory is not the CPU's to
-// watch, so there the write carries a notification, which is delivered after the data has landed.
-// No event loop: the thread polls.
+// watch, and a plugin does not write the last byte last: there the write carries a notification,
+// which is delivered after the data has landed. No event loop: the thread polls, or sleeps where
+// processes of the plugin need its core.
 
 import type { Engine, Region, RegionDescriptor, Request, Session } from '../engine/internal.js';
 import type { BenchMemory } from './bench-memory.js';
@@ -10,13 +11,17 @@ import { fillPattern } from './pattern.js';
 export interface PingPongEnd {
   send(turn: number): void;
   hasCome(turn: number): boolean;
+  /** Nothing has come: lets others work. */
+  rest(): void;
   readonly engine: Engine;
 }
 
-/** A notification that stands for a mark in memory. */
-export const MARK = Uint8Array.of(0xff);
+const REST_MS = 1;
 
-export function isMark(bytes: Uint8Array): boolean {
+/** A notification that stands for a mark in memory. */
+const MARK = Uint8Array.of(0xff);
+
+function isMark(bytes: Uint8Array): boolean {
   return bytes.length === 1 && bytes[0] === MARK[0];
 }
 
@@ -40,7 +45,7 @@ export function createPingPongEnd(
   marks: MarkCounter,
 ): PingPongEnd {
   const { view, bytes } = own.memory;
-  if (view === undefined) {
+  if (view === undefined || session.matched !== undefined) {
     const block = { local: own.region, localOffset: 0, remote, remoteOffset: 0, bytes };
     return new NotifiedEnd(engine, session.prepare('write', [block]), marks);
   }
@@ -85,6 +90,10 @@ class WatchedEnd implements PingPongEnd {
     this.engine.progress();
     return this.#memory[this.#last] === markOf(turn);
   }
+
+  rest(): void {
+    return;
+  }
 }
 
 class NotifiedEnd implements PingPongEnd {
@@ -108,6 +117,10 @@ class NotifiedEnd implements PingPongEnd {
   hasCome(turn: number): boolean {
     this.engine.poll();
     return this.#marks.count - this.#before > turn;
+  }
+
+  rest(): void {
+    if (this.#request.path.startsWith('tcpx')) this.engine.tcpx?.wait(REST_MS);
   }
 }
 
@@ -137,6 +150,7 @@ export function playPingPong(
 
 function awaitTurn(end: PingPongEnd, turn: number, endMs: number): boolean {
   for (let spins = 1; !end.hasCome(turn); spins++) {
+    end.rest();
     if ((spins & 0x3fff) !== 0) continue;
     end.engine.poll();
     if (performance.now() > endMs) return false;

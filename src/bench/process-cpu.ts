@@ -1,10 +1,15 @@
 // CPU time of this process and of its plugin processes.
 
 import { readFileSync } from 'node:fs';
-import { cpuTimeUs } from './bench-target.js';
 
 /** Clock ticks per second of /proc/PID/stat: 100 on every kernel that Node runs on. */
 const TICKS_PER_SECOND = 100;
+
+/** CPU time of this process, all threads. */
+function cpuTimeUs(): number {
+  const usage = process.cpuUsage();
+  return usage.user + usage.system;
+}
 
 export function cpuWithChildrenUs(pids: readonly number[]): number {
   return pids.reduce((sum, pid) => sum + processCpuUs(pid), cpuTimeUs());

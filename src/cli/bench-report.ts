@@ -3,8 +3,7 @@
 import { formatCpuList } from '../base/cpu-set.js';
 import { formatBytes, formatUs, plural } from '../base/units.js';
 import type { Receipt } from '../engine/internal.js';
-import type { TcpxReceipt } from '../engine/tcpx/tcpx-receipt.js';
-import type { BenchResult } from '../bench/bench-result.js';
+import type { BenchResult, NicDevmem } from '../bench/bench-result.js';
 import { formatTable } from './print.js';
 
 export function formatBenchResult(result: BenchResult): string {
@@ -42,18 +41,17 @@ export function formatBenchResult(result: BenchResult): string {
 }
 
 function describeProgress(result: BenchResult): string {
-  if (result.provider === 'tcpx') return `plugin ${result.progress}`;
+  if (result.provider === 'tcpx')
+    return `plugin processes ${result.config['tcpx.processes'] ?? ''}`;
   return result.progress === 'caller' ? 'caller-driven' : plural(result.lanes, 'lane');
 }
 
 function describePlugin(result: BenchResult): string[] {
-  if (result.provider !== 'tcpx') return [];
-  const { devmem, receipt } = result;
-  const { plugin, unpack } = receipt as TcpxReceipt;
-  const packets =
-    devmem === undefined || devmem.verdict === 'unknown'
-      ? 'not counted'
-      : `${devmem.packets} packets${devmem.reason === '' ? '' : `: ${devmem.reason}`}`;
+  const { devmem } = result;
+  const receipt = result.receipt as Receipt | undefined;
+  if (receipt?.plugin === undefined) return [];
+  const { own: plugin, unpack } = receipt.plugin;
+  const packets = (devmem?.nics ?? []).map(describeNic).join(', ') || 'not counted';
   return [
     `plugin          ${plugin.name} ${plugin.version}, ${plugin.pointerType} pointers, ` +
       `unpack ${unpack}`,
@@ -61,6 +59,12 @@ function describePlugin(result: BenchResult): string[] {
     `plugin threads  ${describeThreads(result)}`,
     `evidence        ${result.evidence}`,
   ];
+}
+
+function describeNic({ nic, packets, verdict, reason }: NicDevmem): string {
+  if (verdict === 'idle') return `${nic}: no data`;
+  if (packets < 0) return `${nic}: not counted`;
+  return `${nic}: ${packets} packets${reason === '' ? '' : `, ${reason}`}`;
 }
 
 function describeThreads({ threads }: BenchResult): string {
@@ -107,7 +111,7 @@ function describeTcp({ kernel }: BenchResult): string[] {
 }
 
 function describeLanes(result: BenchResult): string {
-  if (result.provider === 'tcpx') return `plugin ${result.progress}`;
+  if (result.provider === 'tcpx') return 'none had part: the plugin’s processes moved the data';
   if (result.laneCpus.length === 0) return 'none: the caller drives';
   return result.laneCpus
     .map(({ cpu, pinnedTo }, index) => {

@@ -92,6 +92,18 @@ test('irq show: an unreadable affinity is N/A, and snapshots are named with host
   );
 });
 
+test('irq plan, env: without a flag the NICs of the GPUs, never the control NIC', () => {
+  const plan = JSON.parse(tcpx(['irq', 'plan', '--json']).stdout) as IrqPlan;
+  assert.equal(plan.allocations.map(({ nic }) => nic).join(), NICS);
+  const { stdout } = tcpx(['env']);
+  assert.match(stdout, /SOCKET_IFNAME='?eth1,eth2,eth3,eth4'?$/m);
+  assert.match(stdout, /CTRL_DEV='?eth0'?$/m);
+  const listed = { NCCL_GPUDIRECTTCPX_SOCKET_IFNAME: 'eth', NCCL_GPUDIRECTTCPX_CTRL_DEV: 'eth0' };
+  const prefixed = tcpx(['irq', 'plan', '--json'], { env: listed });
+  const { allocations } = JSON.parse(prefixed.stdout) as IrqPlan;
+  assert.equal(allocations.map(({ nic }) => nic).join(), NICS);
+});
+
 test('irq plan: prints what would be written and writes nothing', () => {
   const before = allAffinities();
   const { stderr, status } = tcpx(['irq', 'plan', '--policy', 'nccl']);

@@ -10,11 +10,12 @@ import { type Observation, readBundle } from '../host/irq/observation.js';
 import { buildPlan, type IrqPlan } from '../host/irq/plan.js';
 import { parsePolicyName, type PolicyRequest } from '../host/irq/policy.js';
 import { loadPlan, rebasePlan } from '../host/irq/saved-plan.js';
-import type { HostModel, Nic } from '../host/model.js';
+import type { HostModel, Nic } from '../host/read/model.js';
 import { readBootId } from '../host/irq/boot-id.js';
-import { openHost } from '../host/open-host.js';
-import { readHost } from '../host/read-host.js';
+import { openHost } from '../host/read/open-host.js';
+import { readHost } from '../host/read/read-host.js';
 import type { Invocation, OwnFlag } from './command.js';
+import { dataNicWish, requireDataNics } from './data-nics.js';
 import { namedNic } from './named-nic.js';
 
 export const ROOT_FLAG: OwnFlag = {
@@ -74,11 +75,22 @@ export function stateFolderOf(invocation: Invocation): string {
   return invocation.text('state') ?? join(rootOf(invocation), STATE_DEFAULT);
 }
 
-/** NICs named with --nic or --nics, else all that have queue vectors. */
-export function chooseNics(invocation: Invocation, model: HostModel): readonly Nic[] {
-  const named = invocation.text('nic') ?? invocation.config.values['session.nics'];
-  if (named === '') return model.nics.filter((nic) => nic.vectors.length > 0);
-  return named.split(',').map((name) => namedNic(model, name));
+/** For display: NICs that are named, else all that have queue vectors, control NICs too. */
+export function shownNics(invocation: Invocation, model: HostModel): readonly Nic[] {
+  const wish = dataNicWish(invocation.config);
+  if (wish.named === '' && wish.listed === '') {
+    return model.nics.filter((nic) => nic.vectors.length > 0);
+  }
+  return requireDataNics(model, wish);
+}
+
+/** The NIC named with --nic, else the data NICs; those without queue vectors have no plan. */
+function plannedNics(invocation: Invocation, model: HostModel): readonly Nic[] {
+  const byHand = invocation.text('nic');
+  if (byHand !== undefined) return byHand.split(',').map((name) => namedNic(model, name));
+  const wish = dataNicWish(invocation.config);
+  const nics = requireDataNics(model, wish);
+  return wish.named === '' ? nics.filter((nic) => nic.vectors.length > 0) : nics;
 }
 
 function bindingsFlag(invocation: Invocation, flag: string): readonly NicBinding[] {
@@ -122,7 +134,7 @@ function requestFor(invocation: Invocation, model: HostModel): PolicyRequest {
   };
   const observation = observationOf(invocation);
   return {
-    nics: chooseNics(invocation, model),
+    nics: plannedNics(invocation, model),
     cores,
     application: list('app-cores'),
     manualCores: list('cores') ?? [],

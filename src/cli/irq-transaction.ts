@@ -7,7 +7,7 @@ import { type ApplyReport, applyPlan } from '../host/irq/apply.js';
 import { type IrqJournal, saveJournal, timeStamp } from '../host/irq/journal.js';
 import type { IrqPlan } from '../host/irq/plan.js';
 import { type RollbackLine, rollBack } from '../host/irq/rollback.js';
-import { makeFolder } from '../host/make-folder.js';
+import { makeFolder } from '../host/capture/make-folder.js';
 import type { Invocation, OwnFlag } from './command.js';
 import { checkBeforeApply } from './irq-checks.js';
 import type { IrqHost } from './irq-host.js';

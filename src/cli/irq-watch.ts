@@ -4,11 +4,11 @@
 import { sleepMs } from '../base/clock.js';
 import { isSameSet } from '../host/irq/cpu-choice.js';
 import { formatCpuList } from '../base/cpu-set.js';
-import type { HostFiles } from '../host/host-files.js';
+import type { HostFiles } from '../host/read/host-files.js';
 import type { IrqPlan } from '../host/irq/plan.js';
-import { readAffinity } from '../host/irqs.js';
-import { openHost } from '../host/open-host.js';
-import type { HostProbes } from '../host/probes.js';
+import { readAffinity } from '../host/read/irqs.js';
+import { openHost } from '../host/read/open-host.js';
+import type { HostProbes } from '../host/read/probes.js';
 import type { Invocation } from './command.js';
 import { ExitCode } from './exit-code.js';
 import { rootOf, secondsFlag } from './irq-host.js';

@@ -1,7 +1,7 @@
 // A NIC that the command line names.
 
 import { TcpxError } from '../base/errors.js';
-import type { HostModel, Nic } from '../host/model.js';
+import type { HostModel, Nic } from '../host/read/model.js';
 
 /** One that is not there is an error that lists those that are, not a silence. */
 export function namedNic(model: HostModel, name: string): Nic {

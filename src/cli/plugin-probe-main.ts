@@ -23,7 +23,7 @@ function probe(path: string, name: string): ProbeAnswer {
         name: plugin.name,
         tableVersion: plugin.tableVersion,
         isEmulated: plugin.library.isEmulated,
-        isLogSilent: logger.isSilent,
+        logSilence: logger.silence,
         devices,
       },
     };

@@ -13,7 +13,8 @@ export interface PluginFacts {
   readonly name: string;
   readonly tableVersion: number;
   readonly isEmulated: boolean;
-  readonly isLogSilent: boolean;
+  /** Why the plugin's words are not captured; empty when they are. */
+  readonly logSilence: string;
   readonly devices: readonly DeviceProperties[];
 }
 

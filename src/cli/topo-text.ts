@@ -1,6 +1,11 @@
 // The topology as text: a matrix in the manner of `nvidia-smi topo -m`, and a tree.
 
-import { shownNode, type Topology, type TopologyGpu, type TopologyNic } from '../host/topology.js';
+import {
+  shownNode,
+  type Topology,
+  type TopologyGpu,
+  type TopologyNic,
+} from '../host/topo/topology.js';
 import { formatBytes } from '../base/units.js';
 import { formatTable } from './print.js';
 

@@ -1,6 +1,6 @@
 // The rates of one interval as tables for a terminal.
 
-import type { CpuRates, NicRates, Rate, WatchRates } from '../host/watch-rates.js';
+import type { CpuRates, NicRates, Rate, WatchRates } from '../host/watch/watch-rates.js';
 import { formatTable } from './print.js';
 
 const CPU_ROWS_MAX = 16;

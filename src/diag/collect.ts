@@ -3,16 +3,16 @@
 import { execFileSync } from 'node:child_process';
 import { lookup } from 'node:dns/promises';
 import type { EnvironmentValues } from '../host/environment/preset.js';
-import { chooseNics } from '../host/gpu-nic-choice.js';
-import type { HostFiles } from '../host/host-files.js';
+import { dataNics as dataNicsOf, type DataNicWish } from '../host/topo/data-nics.js';
+import type { HostFiles } from '../host/read/host-files.js';
 import { readBootId } from '../host/irq/boot-id.js';
 import { currentPlanPath } from '../host/irq/journal.js';
 import { readBundle } from '../host/irq/observation.js';
 import { loadPlan, rebasePlan } from '../host/irq/saved-plan.js';
 import { type LineVerdict, verifyLines } from '../host/irq/verify.js';
-import type { HostModel, Nic } from '../host/model.js';
-import { CAPTURE_PATHS } from '../host/probes.js';
-import { type HostSource, readHost } from '../host/read-host.js';
+import type { HostModel, Nic } from '../host/read/model.js';
+import { CAPTURE_PATHS } from '../host/read/probes.js';
+import { type HostSource, readHost } from '../host/read/read-host.js';
 import type { DoctorFacts, PeerFacts, ProcessFacts, Provider, RxdmFacts } from './facts.js';
 import { findPlugin } from './plugin-file.js';
 import { countSockets } from './tcp-sockets.js';
@@ -20,8 +20,8 @@ import { countSockets } from './tcp-sockets.js';
 export interface CollectRequest {
   readonly source: HostSource;
   readonly provider: Provider;
-  /** Named data NICs; empty lets the GPUs' nearest NICs, else all with a PCI device, count. */
-  readonly nics: readonly string[];
+  /** Which NICs carry data. */
+  readonly nics: DataNicWish;
   readonly environment: EnvironmentValues;
   readonly referenceFolder: string | undefined;
   readonly stateFolder: string;
@@ -40,7 +40,7 @@ export async function collectFacts(request: CollectRequest): Promise<DoctorFacts
   const { files, probes } = source;
   const host = readHost(source);
   const processes = readProcesses(files);
-  const dataNics = dataNicsOf(host, request.nics);
+  const { nics: dataNics } = dataNicsOf(host, request.nics);
   const { provider, socketBudget, referenceFolder } = request;
   return {
     provider,
@@ -58,13 +58,6 @@ export async function collectFacts(request: CollectRequest): Promise<DoctorFacts
     timeKeepers: findTimeKeepers(files, processes),
     applied: appliedPlan(request.stateFolder, host, readBootId(files)),
   };
-}
-
-function dataNicsOf(host: HostModel, named: readonly string[]): readonly Nic[] {
-  if (named.length > 0) return host.nics.filter((nic) => named.includes(nic.name));
-  const nearest = new Set(chooseNics(host).map(({ nic }) => nic));
-  const ofGpus = host.nics.filter((nic) => nearest.has(nic.name));
-  return ofGpus.length > 0 ? ofGpus : host.nics.filter((nic) => nic.pciAddress !== undefined);
 }
 
 function readProcesses(files: HostFiles): readonly ProcessFacts[] {

@@ -4,7 +4,7 @@
 import type { EnvironmentValues } from '../host/environment/preset.js';
 import type { Observation } from '../host/irq/observation.js';
 import type { LineVerdict } from '../host/irq/verify.js';
-import type { HostModel, Nic } from '../host/model.js';
+import type { HostModel, Nic } from '../host/read/model.js';
 
 export type Provider = 'auto' | 'tcp' | 'tcpx';
 

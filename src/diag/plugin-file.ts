@@ -4,7 +4,7 @@
 import { readFileSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import type { EnvironmentValues } from '../host/environment/preset.js';
-import type { HostFiles } from '../host/host-files.js';
+import type { HostFiles } from '../host/read/host-files.js';
 import type { PluginFacts } from './facts.js';
 
 const CANDIDATES = [

@@ -3,8 +3,8 @@
 
 import { readdirSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import type { HostFiles } from '../host/host-files.js';
-import type { Nic } from '../host/model.js';
+import type { HostFiles } from '../host/read/host-files.js';
+import type { Nic } from '../host/read/model.js';
 import type { SocketFacts } from './facts.js';
 
 const ESTABLISHED = '01';

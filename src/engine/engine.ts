@@ -8,6 +8,7 @@ import { type Config, loadConfig, processEnvironment } from '../base/config.js';
 import { isTcpxError, TcpxError, toTcpxError } from '../base/errors.js';
 import { createLog, type Log } from '../base/log.js';
 import type { SettingValues } from '../base/settings.js';
+import { assert } from '../base/assert.js';
 import { COMMAND_OPEN_DEVICE } from '../provider/tcp/lane/messages.js';
 import { Timers } from '../base/timers.js';
 import { Arena } from '../memory/arena.js';
@@ -21,24 +22,30 @@ import {
 } from '../memory/region.js';
 import { allocateRegionMemory, type PageKind, type RegionMemory } from '../os/region-memory.js';
 import { loadCrc32 } from '../os/fixed-memory.js';
-import { regionTableOver } from '../memory/region-table.js';
+import { type RegionTable, regionTableOver } from '../memory/region-table.js';
 import type { GpuProvider } from '../gpu/staging-device.js';
-import { hostId } from '../os/host-id.js';
 import { ControlSet } from '../os/control-set.js';
 import { wishOf } from './agreement.js';
 import { type ConnInfo, offeredHosts } from './conn-info.js';
 import { gpuSource, GpuUse } from './gpu-use.js';
 import type { Identity } from './identity.js';
 import { checkEngineName } from './engine-name.js';
+import { LaneCarrier } from '../provider/tcp/lane-carrier.js';
+import { SIGNAL_ENTRIES, TransferTable } from '../provider/tcp/transfer-table.js';
+import type { MatchHandler } from '../provider/tcpx/match-connection.js';
+import type { MatchedCarrier } from '../provider/tcpx/matched-carrier.js';
+import type { TcpxProvider, TcpxProviderOptions } from '../provider/tcpx/tcpx-provider.js';
+import { matchedHost } from './matched-host.js';
+import { type OpenedProvider, openProvider } from './provider-open.js';
 import { LaneEvents } from './lane-events.js';
 import { laneChoice } from './lane-choice.js';
-import { LaneSet, type LaneStats } from './lane-set.js';
-import type { ZeroCopyStats } from './zero-copy-stats.js';
+import { LaneSet, type LaneStats } from '../provider/tcp/lane-set.js';
+import type { ZeroCopyStats } from '../provider/tcp/zero-copy-stats.js';
 import type { Notification } from './notification.js';
 import { PeerServer } from './peer-server.js';
 import { connectPeer } from './peer-client.js';
 import type { Session } from './session.js';
-import { SessionTable } from './session-table.js';
+import { type ConnectMatch, SessionTable } from './session-table.js';
 import { listNics, SocketNetwork } from './socket-network.js';
 import { Transfers } from './transfers.js';
 import { loadTrust, type Trust, warnOfTrust } from './trust.js';
@@ -55,6 +62,12 @@ export interface EngineOptions {
   readonly onNotification?: (notification: Notification) => void;
   /** Module that stands in for the CUDA driver, for tests; there is no fallback to it. */
   readonly gpuModule?: URL;
+  /** The GPU whose memory is moved, where it is one: its NICs are the plugin's default. */
+  readonly gpu?: number;
+  /** Added to the environment of the plugin processes. */
+  readonly pluginEnvironment?: Readonly<Record<string, string>>;
+  /** For tests: changes what the plugin processes are told. */
+  readonly pluginOverrides?: TcpxProviderOptions['hostOverrides'];
   /** Something happened: a transfer may have finished, a session begun or ended. */
   readonly onActivity?: () => void;
 }
@@ -85,22 +98,26 @@ export class Engine {
   readonly #identity: Identity;
   readonly #options: EngineOptions;
   readonly #gpus: GpuUse;
+  readonly #opened: OpenedProvider;
   #server: PeerServer | undefined;
   #heartbeat: NodeJS.Timeout | undefined;
   #isOpen = false;
   #laneError: TcpxError | undefined;
   #closing: Promise<void> | undefined;
 
-  private constructor(options: EngineOptions, openProvider: () => GpuProvider) {
+  private constructor(
+    options: EngineOptions,
+    basis: { readonly name: string; readonly config: Config; readonly log: Log },
+    openGpus: () => GpuProvider,
+    opened: OpenedProvider,
+  ) {
     this.#options = options;
-    this.#gpus = new GpuUse(openProvider, (device) => this.#tellDevice(device));
-    this.config =
-      options.config ??
-      loadConfig({ options: options.settings ?? {}, environment: processEnvironment() });
+    this.#opened = opened;
+    this.#gpus = new GpuUse(openGpus, (device) => this.#tellDevice(device));
+    this.name = basis.name;
+    this.config = basis.config;
+    this.log = basis.log;
     const values = this.config.values;
-    this.name = checkEngineName(options.name ?? `${hostname()}:${process.pid}`);
-    this.log =
-      options.log ?? createLog({ level: values['log.level'], format: values['log.format'] });
     this.trust = loadTrust(values);
     this.#identity = {
       name: this.name,
@@ -108,15 +125,16 @@ export class Engine {
       trust: this.trust,
       wish: wishOf(this.config),
       isSharedMemory: values['session.local'] === 'shm',
-      offer: { hasTcp: true, hasTcpx: false, isSameHostServed: false, hostId: hostId() },
+      offer: opened.offer,
       timeoutMs: values['session.handshakeTimeoutMs'],
     };
     if (values['flow.checksum']) loadCrc32();
     this.#lanes = this.#createLanes();
     const { shared, offsets } = this.#lanes;
-    this.#regions = new RegionRegistry(
-      regionTableOver(shared, offsets.regionsAt, values['memory.regionsMax']),
-    );
+    const regionTable = regionTableOver(shared, offsets.regionsAt, values['memory.regionsMax']);
+    this.#regions = new RegionRegistry(regionTable);
+    const entries = values['memory.transfersMax'] + SIGNAL_ENTRIES;
+    const table = new TransferTable(shared, offsets.transfersAt, entries);
     this.#sessions = new SessionTable({
       lanes: this.#lanes,
       sessionsMax: values['session.peersMax'],
@@ -129,17 +147,26 @@ export class Engine {
         controlTimeoutMs: values['session.controlTimeoutMs'],
       },
     });
+    const isCallerDriven = values['lane.progress'] === 'caller';
     this.#transfers = new Transfers({
       lanes: this.#lanes,
-      arena: new Arena(values['memory.arenaBytes']),
+      carrier: new LaneCarrier({
+        lanes: this.#lanes,
+        arena: new Arena(values['memory.arenaBytes']),
+        table,
+        isCallerDriven,
+        openDevice: (device) => this.#gpus.open(device),
+      }),
+      table,
       regions: this.#regions,
-      transfersMax: values['memory.transfersMax'],
       trustName: this.trust.name,
-      isCallerDriven: values['lane.progress'] === 'caller',
+      isCallerDriven,
       spinUs: values['lane.spinUs'],
-      openDevice: (device) => this.#gpus.open(device),
       poll: () => this.poll(),
+      waitMatched: (timeoutMs) => opened.tcpx?.wait(timeoutMs),
     });
+    this.#sessions.openMatched = (session, connect) =>
+      this.#match(session, connect, table, regionTable);
     this.#sessions.host = {
       prepare: (session, operation, blocks) => this.#transfers.prepare(session, operation, blocks),
       postNotification: (session, message) => this.#transfers.postNotification(session, message),
@@ -155,6 +182,22 @@ export class Engine {
       onNotification: (notification) => this.#options.onNotification?.(notification),
       pollControl: () => this.#control.poll(),
     });
+  }
+
+  #match(
+    session: Session,
+    connect: ConnectMatch | undefined,
+    table: TransferTable,
+    regionTable: RegionTable,
+  ): MatchedCarrier<Session> {
+    const { tcpx } = this.#opened;
+    assert(tcpx !== undefined, 'tcpx is offered where it is open');
+    const parts = {
+      ...{ tcpx, table, regionTable, sessions: this.#sessions, transfers: this.#transfers },
+      onNotification: (one: Notification) => this.#options.onNotification?.(one),
+      onActivity: () => this.#options.onActivity?.(),
+    };
+    return tcpx.carrier(session.peer, matchedHost(parts, session, connect));
   }
 
   #createLanes(): LaneSet {
@@ -173,14 +216,23 @@ export class Engine {
   }
 
   static async open(options: EngineOptions = {}): Promise<Engine> {
-    const engine = new Engine(options, await gpuSource(options.gpuModule));
+    const basis = basisOf(options);
+    const { name, config, log } = basis;
+    checkEngineName(name);
+    const openGpus = await gpuSource(options.gpuModule);
+    const { pluginEnvironment = {}, pluginOverrides = {} } = options;
+    const plugin = { values: config.values, log, name, pluginEnvironment };
+    const opened = await openProvider({ ...plugin, hostOverrides: pluginOverrides }, options.gpu);
+    const engine = new Engine(options, basis, openGpus, opened);
     try {
       await engine.#lanes.start();
     } catch (error) {
       await engine.#lanes.close();
       engine.#control.close();
+      await opened.tcpx?.close();
       throw error;
     }
+    log.info('provider', { tcpx: opened.tcpx !== undefined, reason: opened.reason });
     engine.#isOpen = true;
     warnOfTrust(engine.trust, engine.log);
     engine.#heartbeat = setInterval(() => engine.#onWake(), HEARTBEAT_MS).unref();
@@ -214,7 +266,11 @@ export class Engine {
   ): Region {
     this.#assertOpen();
     if (isDeviceRange(source)) this.#gpus.admit(source);
-    return this.#regions.register(source, rights, terms);
+    const shared = this.#opened.tcpx?.regions;
+    const share = shared?.shareOf(source);
+    const region = this.#regions.register(source, rights, terms, share !== undefined);
+    if (share !== undefined) shared?.add(region, share);
+    return region;
   }
 
   #tellDevice(device: number): void {
@@ -223,9 +279,15 @@ export class Engine {
     }
   }
 
-  /** Memory of the engine's own, page-aligned; register it to transfer it. */
+  /**
+   * Memory of the engine's own, page-aligned; register it to transfer it. Where a plugin is open it
+   * can reach normal pages of it, and no other host memory.
+   */
   allocate(bytes: number, pages: PageKind = 'normal'): RegionMemory {
-    return allocateRegionMemory(bytes, pages);
+    const { tcpx } = this.#opened;
+    if (tcpx === undefined || pages !== 'normal') return allocateRegionMemory(bytes, pages);
+    const { buffer, addr } = tcpx.allocations.allocate(bytes);
+    return { buffer, addr, pages: 'normal' };
   }
 
   /**
@@ -248,6 +310,7 @@ export class Engine {
       await sleepMs(1);
       this.poll();
     }
+    await this.#opened.tcpx?.regions.remove(region);
     this.#regions.finishClose(region);
   }
 
@@ -270,12 +333,29 @@ export class Engine {
       identity: this.#identity,
       sessions: this.#sessions,
       log: this.log,
+      openMatch: this.#openMatch(),
       onSession: (session) => this.#options.onSession?.(session),
     });
     if (this.trust.name === 'loopback') {
       this.log.warn('no shared secret: peers on loopback alone are accepted', { port: this.port });
     }
     return this.port;
+  }
+
+  #openMatch() {
+    const { tcpx } = this.#opened;
+    const silentMs = this.config.values['session.controlTimeoutMs'];
+    return tcpx && ((fd: number, handler: MatchHandler) => tcpx.openStream(fd, silentMs, handler));
+  }
+
+  /** The plugin's processes, where the tcpx provider is open. */
+  get tcpx(): TcpxProvider | undefined {
+    return this.#opened.tcpx;
+  }
+
+  /** Why tcpx is offered to peers, or not. */
+  get providerReason(): string {
+    return this.#opened.reason;
   }
 
   /** How peers reach this engine; listen first. */
@@ -302,6 +382,7 @@ export class Engine {
         config: this.config,
         log: this.log,
         isPatient: choice.isPatient ?? true,
+        openMatch: this.#openMatch(),
       }),
     );
   }
@@ -327,6 +408,7 @@ export class Engine {
     this.#lanes.progress();
     if (this.#transfers.isTimeForControl()) this.#control.poll();
     if (this.#timers.count > 0) this.#timers.run(systemClock.nowUs());
+    this.#opened.tcpx?.poll();
     const count = this.#lanes.takeEvents();
     this.#events.deliver();
     if (count > 0) this.#options.onActivity?.();
@@ -387,6 +469,7 @@ export class Engine {
     // First: what is still being connected fails, while the lanes can take back its channels.
     this.#control.close();
     await this.#lanes.close(() => this.#transfers.abandonAll());
+    await this.#opened.tcpx?.close();
     this.#gpus.close();
   }
 
@@ -398,4 +481,13 @@ export class Engine {
     }
     if (!this.#isOpen) throw new TcpxError('ERR_USAGE_STATE', 'the engine is closed');
   }
+}
+
+function basisOf(options: EngineOptions) {
+  const config =
+    options.config ??
+    loadConfig({ options: options.settings ?? {}, environment: processEnvironment() });
+  const { 'log.level': level, 'log.format': format } = config.values;
+  const log = options.log ?? createLog({ level, format });
+  return { name: options.name ?? `${hostname()}:${process.pid}`, config, log };
 }

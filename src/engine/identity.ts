@@ -1,6 +1,7 @@
 // Who this end is in a handshake, and what it demands of the other before it goes on. Pure.
 
 import { TcpxError } from '../base/errors.js';
+import type { DataPath } from '../provider/receipt.js';
 import { Feature } from '../wire/control-frame.js';
 import type { Wish } from './agreement.js';
 import type { ConnectionFacts } from './exchange.js';
@@ -18,9 +19,6 @@ export interface Identity {
   /** Of each step. */
   readonly timeoutMs: number;
 }
-
-/** How the bytes go, as receipts name it. */
-export type DataPath = 'tcp host' | 'shm';
 
 export function pathOf(self: Identity): DataPath {
   return self.isSharedMemory ? 'shm' : 'tcp host';

@@ -2,10 +2,11 @@
 
 export { Engine, type EngineOptions } from './engine.js';
 export type { Notification } from './notification.js';
-export type { Receipt } from './receipt.js';
-export type { Block } from './request.js';
+export type { Receipt } from '../provider/receipt.js';
+export type { Block, BlockColumns } from '../provider/block-columns.js';
 export type { ChannelCounters, Request, Session } from './session.js';
 export type { Transfer } from './transfer.js';
 export { GpuBuffer } from '../gpu/gpu-buffer.js';
 export type { DeviceRange } from '../memory/region.js';
 export type { Region, RegionDescriptor, RegionSource } from '../memory/region.js';
+export { describeThreads } from '../provider/tcpx/plugin-receipt.js';

@@ -23,7 +23,7 @@ import {
 import { NOTIFICATION_EVENT_BYTES } from '../os/record-ring.js';
 import { systemErrorName } from '../os/error-name.js';
 import { FRAME_RULES, frameName } from '../wire/data-frame-rules.js';
-import type { LaneSet } from './lane-set.js';
+import type { LaneSet } from '../provider/tcp/lane-set.js';
 import type { Notification } from './notification.js';
 import type { Session } from './session.js';
 import type { SessionTable } from './session-table.js';

@@ -1,10 +1,16 @@
 // The connecting side: control connection first, then a data connection per channel.
 
+import { assert } from '../base/assert.js';
 import type { Config } from '../base/config.js';
 import { isTcpxError, TcpxError, toTcpxError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
 import { createShm, isAnswered, type ShmLink, unlinkShm } from '../provider/tcp/shm/shm-file.js';
-import { CONTROL_INDEX, NONCE_BYTES } from '../wire/control-frame.js';
+import type {
+  MatchConnection,
+  MatchHandler,
+  OpenMatch,
+} from '../provider/tcpx/match-connection.js';
+import { CONTROL_INDEX, MATCH_INDEX, NONCE_BYTES } from '../wire/control-frame.js';
 import { attachOutcome } from './attaching.js';
 import { controlWays, DialPlan } from './dial-plan.js';
 import { ClientGreeting, type ClientResult } from './greeting.js';
@@ -26,6 +32,8 @@ export interface ConnectOptions {
   readonly log: Log;
   /** Whether a refused connection is tried again: the peer may not listen yet. */
   readonly isPatient: boolean;
+  /** Where the tcpx provider is open. */
+  readonly openMatch: ((fd: number, handler: MatchHandler) => MatchConnection) | undefined;
 }
 
 export async function connectPeer(options: ConnectOptions): Promise<Session> {
@@ -47,6 +55,7 @@ export async function connectPeer(options: ConnectOptions): Promise<Session> {
       );
       await attach(options, session, dialled, { channel, epoch: 0, nic: route.nic });
     }
+    await session.matched?.ready();
     return session;
   } catch (error) {
     // Told before we go, so that the server's log says why and from where.
@@ -78,9 +87,10 @@ function endGreeting(control: PeerConnection, error: unknown): void {
 function routesOf(
   options: ConnectOptions,
   control: PeerConnection,
-  { accept }: ClientResult,
+  { accept, choice }: ClientResult,
 ): ChannelRoute[] {
-  const nics = options.network.nics();
+  // With tcpx the NICs are the plugin's: tcp goes where routing leads.
+  const nics = choice.provider === 'tcpx' ? [] : options.network.nics();
   const { usable, foreign } = usableAddresses(accept.addresses, nics, control.peerHost);
   if (foreign.length > 0) {
     options.log.warn('addresses of the peer are left out: not in a network of session.nics', {
@@ -111,6 +121,7 @@ function createSession(
     control,
     path: pathOf(options.identity),
     choice,
+    connectMatch: (made, epoch) => connectMatch(options, made, peerHost, epoch),
     redial: (made, channel, epoch) => redial(options, made, routes[channel], channel, epoch),
     attachControl: (made, epoch) => attachControl(options, made, peerHost, routes, epoch),
   });
@@ -164,6 +175,34 @@ async function attachControl(
     if (!isTcpxError(error)) throw error;
     return attachOutcome(error);
   }
+}
+
+/** A connection for the frames of matched transfers, of one epoch. */
+async function connectMatch(
+  options: ConnectOptions,
+  session: Session,
+  peerHost: string,
+  epoch: number,
+): Promise<OpenMatch> {
+  const { identity, network, config, openMatch } = options;
+  assert(openMatch !== undefined, 'the provider is open');
+  const way = { host: peerHost, nic: config.values['session.ctrlInterface'] };
+  const plan = DialPlan.channel(way, identity.timeoutMs);
+  const connection = await dialBy(network, plan, options.port);
+  try {
+    checkTrusted(identity, connection);
+    const { id, key } = session.facts;
+    const nonce = network.randomBytes(NONCE_BYTES);
+    const name = { sessionId: id, channelIndex: MATCH_INDEX, epoch, nonce };
+    // The server closes what was before first.
+    const timeoutMs = identity.timeoutMs + config.values['tcpx.hangMs'];
+    await attachChannel(network, connection, key, name, timeoutMs);
+  } catch (error) {
+    connection.close();
+    throw error;
+  }
+  const { fd } = connection.release();
+  return (handler) => openMatch(fd, handler);
 }
 
 async function attach(

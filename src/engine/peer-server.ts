@@ -5,9 +5,16 @@ import { assert } from '../base/assert.js';
 import { TcpxError, toTcpxError } from '../base/errors.js';
 import { LimitedLog } from '../base/limited-log.js';
 import type { Log } from '../base/log.js';
-import type { SocketAddress } from '../os/dial.js';
+import { closeSocket, type SocketAddress } from '../os/dial.js';
 import { openShm } from '../provider/tcp/shm/shm-file.js';
-import { CONTROL_INDEX, ControlKind, type MessageOf, NONCE_BYTES } from '../wire/control-frame.js';
+import type { MatchConnection, MatchHandler } from '../provider/tcpx/match-connection.js';
+import {
+  CONTROL_INDEX,
+  ControlKind,
+  MATCH_INDEX,
+  type MessageOf,
+  NONCE_BYTES,
+} from '../wire/control-frame.js';
 import { ServerAttach } from './attaching.js';
 import { ServerGreeting } from './greeting.js';
 import { converse, Opening, refusePeer } from './handshake.js';
@@ -23,6 +30,8 @@ export interface PeerServerOptions {
   readonly identity: Identity;
   readonly sessions: SessionTable;
   readonly log: Log;
+  /** Where the tcpx provider is open. */
+  readonly openMatch: ((fd: number, handler: MatchHandler) => MatchConnection) | undefined;
   onSession(session: Session): void;
 }
 
@@ -41,7 +50,7 @@ export class PeerServer {
     this.#options = options;
     this.#refusals = new LimitedLog(options.log, options.network);
     // A NIC that is absent shows here, not at the first peer that comes.
-    this.#dataAddresses();
+    if (!options.identity.offer.hasTcpx) this.#dataAddresses();
     this.#listener = options.network.listen(options.address, (connection) =>
       this.#onAccepted(connection),
     );
@@ -135,7 +144,9 @@ export class PeerServer {
     const greeting = new ServerGreeting(identity, connection, hello, nonce);
     const greeted = await converse(network, connection, greeting);
     const id = this.#freshId();
-    const { accept, sessionKey } = greeting.accept(id, this.#dataAddresses());
+    // With tcpx the NICs are the plugin's.
+    const addresses = greeted.choice.provider === 'tcpx' ? [] : this.#dataAddresses();
+    const { accept, sessionKey } = greeting.accept(id, addresses);
     const session = sessions.create({
       id,
       role: 'server',
@@ -192,6 +203,10 @@ export class PeerServer {
       sessions.attachControl(session, connection, epoch);
       return;
     }
+    if (channelIndex === MATCH_INDEX) {
+      await this.#attachMatch(connection, session, joining);
+      return;
+    }
     if (channelIndex >= session.facts.agreement.channels) {
       throw new TcpxError('ERR_WIRE_LIMIT', `${connection.where}: no channel ${channelIndex}`);
     }
@@ -207,5 +222,27 @@ export class PeerServer {
     const nic = network.nicOf(connection.localHost);
     const place = { channel: channelIndex, epoch, nic, link, ...connection.release() };
     if (sessions.addChannel(session, place)) this.#options.onSession(session);
+  }
+
+  async #attachMatch(
+    connection: PeerConnection,
+    session: Session,
+    joining: ServerAttach,
+  ): Promise<void> {
+    const { matched } = session;
+    const { openMatch } = this.#options;
+    const { epoch } = joining.attach;
+    if (matched === undefined || openMatch === undefined || !session.isReady) {
+      throw new TcpxError('ERR_WIRE_STATE', `${session.peer}: the session is not one of tcpx`);
+    }
+    await matched.epochs.makeRoom(epoch);
+    connection.send(joining.admit());
+    const { fd } = connection.release();
+    try {
+      matched.epochs.accept(epoch, (handler) => openMatch(fd, handler));
+    } catch (error) {
+      closeSocket(fd);
+      throw error;
+    }
   }
 }

@@ -2,9 +2,8 @@
 // CHALLENGE and come to the same answer.
 
 import { TcpxError } from '../base/errors.js';
+import type { ProviderName } from '../provider/receipt.js';
 import { Feature } from '../wire/control-frame.js';
-
-export type ProviderName = 'tcp' | 'tcpx';
 
 /** What one end can do, and may do by its settings. */
 export interface ProviderOffer {
@@ -61,7 +60,8 @@ export function chooseProvider(
   }
   throw new TcpxError(
     'ERR_CONFIG_MISMATCH',
-    `${where}: engine.provider: ${offerText(client)} at the client, ${offerText(server)} at the server`,
+    `${where}: engine.provider: ${offerText(client)} at the client, ` +
+      `${offerText(server)} at the server`,
     { facts: { name: 'engine.provider', peer: where } },
   );
 }

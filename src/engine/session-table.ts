@@ -1,5 +1,6 @@
 // Sessions by index: made by a handshake, spread over lanes, closed once every lane has let go.
 
+import { assert } from '../base/assert.js';
 import { type Clock, systemClock } from '../base/clock.js';
 import { TcpxError, toTcpxError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
@@ -9,12 +10,14 @@ import type { ShmLink } from '../provider/tcp/shm/shm-file.js';
 import { abortSocket, type SocketIdentity } from '../os/connection-counters.js';
 import { closeSocket } from '../os/dial.js';
 import type { Agreement } from '../wire/control-frame.js';
-import { ControlKind } from '../wire/control-frame.js';
+import { ControlKind, MATCH_INDEX } from '../wire/control-frame.js';
 import { ControlKeeper, type ControlLimits, type SessionControl } from './control-keeper.js';
-import type { DataPath } from './identity.js';
-import { laneOfChannel } from './lane-placement.js';
-import type { LaneSet } from './lane-set.js';
+import type { DataPath } from '../provider/receipt.js';
+import type { OpenMatch } from '../provider/tcpx/match-connection.js';
+import type { MatchedCarrier } from '../provider/tcpx/matched-carrier.js';
 import type { ProviderChoice } from './provider-choice.js';
+import { laneOfChannel } from '../provider/tcp/lane-placement.js';
+import type { LaneSet } from '../provider/tcp/lane-set.js';
 import { Recovery, type RecoveryLimits } from './recovery.js';
 import type { RecoveryHost, RedialOutcome } from './recovery-host.js';
 import { Session, type SessionHost } from './session.js';
@@ -28,6 +31,9 @@ export interface SessionTransfers {
   abandonSession(session: Session): void;
 }
 
+/** The client's way to a match connection of an epoch. */
+export type ConnectMatch = (epoch: number) => Promise<OpenMatch>;
+
 export interface NewSession {
   /** Number that the server chose, known to both ends. */
   readonly id: number;
@@ -40,6 +46,8 @@ export interface NewSession {
   readonly control: SessionControl;
   readonly path: DataPath;
   readonly choice: ProviderChoice;
+  /** The client's way to a match connection. */
+  readonly connectMatch?: (session: Session, epoch: number) => Promise<OpenMatch>;
   /** The client's way to attach a channel anew. */
   readonly redial?: (session: Session, channel: number, epoch: number) => Promise<RedialOutcome>;
   /** The client's way to a control connection that follows a lost one. */
@@ -78,6 +86,10 @@ export class SessionTable {
   /** Set once by the engine, before any session exists. */
   host: SessionHost | undefined;
   transfers: SessionTransfers | undefined;
+  /** Where the tcpx provider is open. */
+  openMatched:
+    | ((session: Session, connect: ConnectMatch | undefined) => MatchedCarrier<Session>)
+    | undefined;
 
   constructor(options: SessionTableOptions) {
     this.#options = options;
@@ -102,12 +114,15 @@ export class SessionTable {
     const index = this.#freeIndex();
     const { lanes, nicCount } = this.#options;
     if (this.host === undefined) throw new TcpxError('ERR_USAGE_STATE', 'engine is not open');
-    const { control, peerGeneration, redial, attachControl, ...given } = options;
+    const { control, peerGeneration, redial, attachControl, connectMatch, choice, ...given } =
+      options;
     const channelLanes = Array.from({ length: given.agreement.channels }, (_, channel) =>
       laneOfChannel(index, channel, lanes.count, nicCount),
     );
     const facts = {
       ...given,
+      provider: choice.provider,
+      providerReason: choice.reason,
       index,
       peerInstance: Buffer.from(peerGeneration).toString('hex'),
       where: control.where,
@@ -119,10 +134,17 @@ export class SessionTable {
       facts,
       (made) => this.#recoveryOf(made, channelLanes, redial),
       (made) => this.#keeperOf(made, control, attachControl),
+      (made) => this.#matchedOf(made, connectMatch),
     );
-    session.lanesOpen = facts.lanes.length;
+    session.holders = facts.lanes.length + (session.matched === undefined ? 0 : 1);
     this.#byIndex[index] = session;
     return session;
+  }
+
+  #matchedOf(session: Session, connect: NewSession['connectMatch']) {
+    if (session.facts.provider !== 'tcpx') return undefined;
+    assert(this.openMatched !== undefined, 'an end that offers tcpx has the provider open');
+    return this.openMatched(session, connect && ((epoch) => connect(session, epoch)));
   }
 
   #recoveryOf(session: Session, lanes: readonly number[], redial: NewSession['redial']): Recovery {
@@ -138,7 +160,7 @@ export class SessionTable {
       lose: (error) => this.close(session, error),
       redial:
         redial === undefined ? undefined : (channel, epoch) => redial(session, channel, epoch),
-      askRedial: (channel, epoch) => this.#askRedial(session, channel, epoch),
+      askRedial: (channel, epoch) => this.askRedial(session, channel, epoch),
       onControlLost: (epoch) => session.keeper.onMissed(epoch),
     };
     return new Recovery(host, session.facts.index, lanes, limits);
@@ -160,7 +182,10 @@ export class SessionTable {
         nowUs: () => this.#clock.nowUs(),
         attach: attach === undefined ? undefined : (epoch) => attach(session, epoch),
         postSignal: (bytes) => this.#postSignal(session, bytes),
-        onRedial: (channel, epoch) => recovery.onRedialAsked(channel, epoch),
+        onRedial: (channel, epoch) => {
+          if (channel === MATCH_INDEX) session.matched?.epochs.onAgain();
+          else recovery.onRedialAsked(channel, epoch);
+        },
         onPeerEnded: (error) => recovery.onPeerEnded(error),
         onPeerBack: () => recovery.onPeerBack(),
         lose: (error) => this.close(session, error),
@@ -170,7 +195,7 @@ export class SessionTable {
   }
 
   // Without a control connection nobody can be asked now: it is asked for again later.
-  #askRedial(session: Session, channelIndex: number, epoch: number): void {
+  askRedial(session: Session, channelIndex: number, epoch: number): void {
     if (!session.control.isOpen) return;
     try {
       session.control.send({ kind: ControlKind.Redial, channelIndex, epoch });
@@ -278,6 +303,7 @@ export class SessionTable {
     session.recovery.stop();
     session.keeper.stop();
     this.transfers?.giveUpStranded(session);
+    void session.matched?.end(error).then(() => this.onLaneClosed(session.facts.index));
     for (const lane of session.facts.lanes) {
       if (this.#options.lanes.isAlive(lane)) {
         this.#options.lanes.command(lane, COMMAND_CLOSE_SESSION, [session.facts.index]);
@@ -310,12 +336,12 @@ export class SessionTable {
     }
   }
 
-  /** A lane has let go of the session. */
+  /** A lane, or the matched carrier, has let go of the session. */
   onLaneClosed(index: number): void {
     const session = this.#byIndex[index];
     if (session === undefined) return;
-    session.lanesOpen--;
-    if (session.lanesOpen > 0) return;
+    session.holders--;
+    if (session.holders > 0) return;
     this.#byIndex[index] = undefined;
     this.transfers?.abandonSession(session);
     session.setClosed();

@@ -9,13 +9,15 @@ import {
 import type { Agreement } from '../wire/control-frame.js';
 import { ControlKind } from '../wire/control-frame.js';
 import type { ControlKeeper, SessionControl } from './control-keeper.js';
-import type { DataPath } from './identity.js';
-import type { ProviderChoice } from './provider-choice.js';
 import type { Recovery } from './recovery.js';
-import type { Block, BlockColumns, RequestPlan } from './request.js';
+import type { Block, BlockColumns, CheckedBlocks } from '../provider/block-columns.js';
 import { SessionState, nextSessionState } from './session-state.js';
 import type { Transfer } from './transfer.js';
-import type { SourceEvent } from './transfer-table.js';
+import type { SourceEvent } from '../provider/contract.js';
+import type { DataPath, ProviderName, TransferPath } from '../provider/receipt.js';
+import type { ThreadPlacement } from '../provider/tcpx/helper-threads.js';
+import type { MatchedCarrier } from '../provider/tcpx/matched-carrier.js';
+import type { StrandedChunk } from '../provider/tcp/lane-carrier.js';
 
 export interface PostOptions {
   /** Delivered to the peer after every byte has landed. */
@@ -44,7 +46,10 @@ export interface SessionHost {
 export interface Request {
   readonly session: Session;
   readonly operation: 'write' | 'read';
-  readonly plan: RequestPlan;
+  readonly blocks: CheckedBlocks;
+  readonly chunkCount: number;
+  /** How its bytes will go, as the receipts name it. */
+  readonly path: TransferPath;
   post(options?: PostOptions): Transfer;
   /** Frees its memory; not while a transfer of it is in flight. */
   release(): void;
@@ -62,10 +67,11 @@ export interface SessionFacts {
   readonly agreement: Agreement;
   readonly key: Uint8Array;
   readonly path: DataPath;
-  /** Which provider both ends have come to, and why. */
-  readonly choice: ProviderChoice;
   /** Interface per channel; empty where routing decides, `shm` where none is used. */
   readonly nics: string[];
+  readonly provider: ProviderName;
+  /** Why data goes over tcp, or over tcpx. */
+  readonly providerReason: string;
   /** Lanes that serve at least one channel. */
   readonly lanes: readonly number[];
 }
@@ -78,12 +84,6 @@ export interface ChannelCounters extends ConnectionCounters {
   readonly epoch: number;
 }
 
-export interface StrandedChunk {
-  readonly slot: number;
-  readonly generation: number;
-  readonly chunk: number;
-}
-
 export class Session {
   readonly facts: SessionFacts;
   readonly #host: SessionHost;
@@ -91,12 +91,14 @@ export class Session {
   /** What lives of its channels; set when the session is made. */
   readonly recovery: Recovery;
   readonly keeper: ControlKeeper;
+  /** Carries what a plugin can reach, where both ends agreed on tcpx. */
+  readonly matched: MatchedCarrier<Session> | undefined;
   /** Chunks (−1: the notification) that wait for a channel. */
   readonly stranded: StrandedChunk[] = [];
   /** By channel, the last one that was handed to its lane. */
   readonly sockets: (SocketIdentity | undefined)[] = [];
-  /** Lanes that still hold channels of this session. */
-  lanesOpen = 0;
+  /** Lanes, and a matched carrier, that still hold channels of this session. */
+  holders = 0;
   #error: TcpxError | undefined;
   readonly #closed: Promise<void>;
   #resolveClosed: () => void = () => undefined;
@@ -106,6 +108,7 @@ export class Session {
     facts: SessionFacts,
     recover: (session: Session) => Recovery,
     keep: (session: Session) => ControlKeeper,
+    match: (session: Session) => MatchedCarrier<Session> | undefined,
   ) {
     this.#host = host;
     this.facts = facts;
@@ -114,6 +117,7 @@ export class Session {
     });
     this.recovery = recover(this);
     this.keeper = keep(this);
+    this.matched = match(this);
   }
 
   /** The control connection, as it is now. */
@@ -192,6 +196,12 @@ export class Session {
         ? []
         : [{ channel, nic, epoch: book.epoch(channel), ...counters }];
     });
+  }
+
+  /** Where the helper threads of this end's plugin processes run; those that have been seen. */
+  pluginThreads(): readonly ThreadPlacement[] {
+    const { matched } = this;
+    return matched?.epochs.state === 'ready' ? matched.epochs.set.placements() : [];
   }
 
   /** Says goodbye and gives up what is in flight. */

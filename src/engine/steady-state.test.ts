@@ -34,7 +34,7 @@ for (const operation of ['write', 'read'] as const) {
     const remote = pair.server.register(new Uint8Array(bytes)).descriptor;
     const blocks = [{ local, localOffset: 0, remote, remoteOffset: 0, bytes }];
     const request = pair.session.prepare(operation, blocks);
-    assert.equal(request.plan.chunks.length, CHUNKS_PER_POST);
+    assert.equal(request.chunkCount, CHUNKS_PER_POST);
     const post = (count: number): void => {
       for (let index = 0; index < count; index++) {
         const transfer = request.post();

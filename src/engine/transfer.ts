@@ -13,17 +13,17 @@ import {
   FAIL_RIGHTS,
   FAIL_STALE,
 } from '../provider/tcp/lane/layout.js';
-import type { ChannelReceipt, Receipt, StageTimes, TransferPath } from './receipt.js';
+import type { Outcome } from '../provider/contract.js';
+import type { ProviderName, Receipt, TransferPath } from '../provider/receipt.js';
 
 export type TransferStatus = 'active' | 'done' | 'failed';
 
 /** What a transfer needs from the engine. */
 export interface TransferHost {
-  isFinished(slot: number): boolean;
   /** Moves data where callers drive, takes events. */
   poll(): void;
-  /** Blocks the thread until something finished, for at most the time. */
-  block(timeoutMs: number): void;
+  /** Blocks the thread until something happened to this entry or another, for at most the time. */
+  block(slot: number, timeoutMs: number): void;
   /** Keeps progress going from the event loop while somebody awaits. */
   beginAwait(): void;
   endAwait(): void;
@@ -44,26 +44,14 @@ export interface TransferFacts {
   readonly trust: string;
   readonly postedUs: number;
   readonly path: TransferPath;
-}
-
-/** What the engine reads from the entry when the transfer finishes. */
-export interface TransferOutcome {
-  readonly failure: number;
-  readonly channels: readonly ChannelReceipt[];
-  readonly stages?: StageTimes | undefined;
-  /** Chunks and notifications that had to be sent again. */
-  readonly retries: number;
-  /** Of them: those that had arrived with a wrong checksum, and where the last had. */
-  readonly damaged: number;
-  readonly damagedWhere: string;
-  /** Why the session was lost, where that is the failure. */
-  readonly sessionError: TcpxError | undefined;
+  readonly provider: ProviderName;
+  readonly providerReason: string;
 }
 
 export class Transfer {
   readonly facts: TransferFacts;
   readonly #host: TransferHost;
-  #outcome: TransferOutcome | undefined;
+  #outcome: Outcome | undefined;
   #finishedUs = 0;
   #error: TcpxError | undefined;
   #promise: Promise<Receipt> | undefined;
@@ -116,7 +104,7 @@ export class Transfer {
     while (this.poll() === 'active') {
       const leftMs = (endUs - this.#host.nowUs()) / 1000;
       if (leftMs <= 0) break;
-      this.#host.block(leftMs);
+      this.#host.block(this.facts.slot, leftMs);
     }
     return this.status;
   }
@@ -147,8 +135,11 @@ export class Transfer {
     const { facts } = this;
     const channels = this.#outcome?.channels ?? [];
     const stages = this.#outcome?.stages;
+    const plugin = this.#outcome?.plugin;
     return {
       peer: facts.peer,
+      provider: facts.provider,
+      providerReason: facts.providerReason,
       path: facts.path,
       trust: facts.trust,
       operation: facts.operation,
@@ -160,36 +151,44 @@ export class Transfer {
       channels,
       durationUs: (this.#finishedUs || this.#host.nowUs()) - facts.postedUs,
       ...(stages === undefined ? {} : { stages }),
+      ...(plugin === undefined ? {} : { plugin }),
     };
   }
 
   /** Called by the engine, once. */
-  settle(outcome: TransferOutcome): void {
+  settle(outcome: Outcome): void {
     this.#outcome = outcome;
     this.#finishedUs = this.#host.nowUs();
     this.#cancelDeadline?.();
     this.#releaseSignal?.();
-    if (outcome.failure !== 0) this.#error = this.#failureError(outcome);
+    const { failure, error, isCancelled } = outcome;
+    const isFailed = failure !== 0 || error !== undefined || isCancelled === true;
+    if (isFailed) this.#error = this.#failureError(outcome);
     if (this.#resolve === undefined) return;
     this.#host.endAwait();
     if (this.#error === undefined) this.#resolve(this.receipt());
     else this.#reject?.(this.#error);
   }
 
-  #failureError(outcome: TransferOutcome): TcpxError {
+  #failureError(outcome: Outcome): TcpxError {
     const { operation, bytes, peer, slot, generation } = this.facts;
     const confirmed = this.receipt().bytesConfirmed;
     const direction = operation === 'read' ? 'from' : 'to';
     const what = `${operation} of ${formatBytes(bytes)} ${direction} ${peer}`;
-    const code = this.#failureCode(outcome.failure);
-    const cause = outcome.sessionError;
-    const reason = cause === undefined ? FAILURE_TEXTS[code] : `${cause.code}: ${cause.message}`;
+    const { failure, error, sessionError, isCancelled } = outcome;
+    // A carrier says what it waited for; whether that was a cancel or a deadline is known here.
+    const ownCode = isCancelled === true ? this.#cancelCode : error?.code;
+    const code = ownCode ?? this.#failureCode(failure);
+    const cause = sessionError ?? error;
+    const known = sessionError === undefined ? FAILURE_TEXTS[code] : undefined;
+    const reason = [known, reasonOf(sessionError, error)].filter((text) => text !== undefined);
     const where =
       outcome.damagedWhere !== '' && code === 'ERR_XFER_CHECKSUM'
         ? ` on ${outcome.damagedWhere}`
         : '';
-    const message = `${what}: ${reason ?? 'failed'}${where} (${formatBytes(confirmed)} confirmed)`;
-    const facts = { transfer: `${slot}.${generation}`, peer, bytes, bytesConfirmed: confirmed };
+    const message = `${what}: ${reason.join(': ')}${where} (${formatBytes(confirmed)} confirmed)`;
+    const own = { transfer: `${slot}.${generation}`, peer, bytes, bytesConfirmed: confirmed };
+    const facts = { ...error?.facts, ...own };
     return new TcpxError(code, message, cause === undefined ? { facts } : { facts, cause });
   }
 
@@ -217,6 +216,11 @@ export class Transfer {
         return 'ERR_XFER_FAILED';
     }
   }
+}
+
+function reasonOf(session: TcpxError | undefined, error: TcpxError | undefined) {
+  if (session !== undefined) return `${session.code}: ${session.message}`;
+  return error?.message;
 }
 
 const FAILURE_TEXTS: Partial<Record<ErrorCode, string>> = {

@@ -1,41 +1,37 @@
-// Requests and transfers: prepared into the arena, posted to the lanes, settled from their events.
+// Requests and transfers: prepared and posted through the carrier that can take their memory, settled
+// when it reports them finished.
 
 import { type Clock, systemClock } from '../base/clock.js';
 import { TcpxError } from '../base/errors.js';
-import {
-  FAIL_CHANNEL,
-  OPERATION_READ,
-  OPERATION_SIGNAL,
-  OPERATION_WRITE,
-} from '../provider/tcp/lane/layout.js';
-import { COMMAND_CANCEL } from '../provider/tcp/lane/messages.js';
-import type { Arena } from '../memory/arena.js';
-import type { RegionRegistry } from '../memory/region.js';
-import { NOTIFICATION_BYTES_MAX } from '../wire/data-frame.js';
-import { FinishWait } from './finish-wait.js';
-import type { LaneSet } from './lane-set.js';
-import type { TransferPath } from './receipt.js';
-import { isStagedPath, pathOf } from './transfer-path.js';
+import type { Region, RegionRegistry } from '../memory/region.js';
 import {
   type Block,
   type BlockColumns,
-  arenaFull,
-  planBytes,
-  planRequest,
-  type RequestPlaces,
-  writeRequest,
-} from './request.js';
+  type CheckedBlocks,
+  checkBlocks,
+} from '../provider/block-columns.js';
+import type {
+  Carrier,
+  DataOperation,
+  Posted,
+  PostExtra,
+  Prepared,
+  SourceEvent,
+} from '../provider/contract.js';
+import { FAIL_CHANNEL } from '../provider/tcp/lane/layout.js';
+import type { LaneCarrier } from '../provider/tcp/lane-carrier.js';
+import type { LaneSet } from '../provider/tcp/lane-set.js';
+import type { TransferTable } from '../provider/tcp/transfer-table.js';
+import { NOTIFICATION_BYTES_MAX } from '../wire/data-frame.js';
+import { FinishWait } from './finish-wait.js';
 import type { PostOptions, Request, Session } from './session.js';
 import { Transfer, type TransferHost } from './transfer.js';
-import { type InFlight, TransferMoves } from './transfer-moves.js';
-import { outcomeOf } from './transfer-outcome.js';
-import { SIGNAL_ENTRIES, type SourceEvent, TransferTable } from './transfer-table.js';
 
 export interface TransfersOptions {
   readonly lanes: LaneSet;
-  readonly arena: Arena;
+  readonly carrier: LaneCarrier;
+  readonly table: TransferTable;
   readonly regions: RegionRegistry;
-  readonly transfersMax: number;
   readonly trustName: string;
   readonly isCallerDriven: boolean;
   /** How long a thread that blocks looks again, at most, before it sleeps. */
@@ -44,20 +40,40 @@ export interface TransfersOptions {
   readonly clock?: Clock;
   /** Calls after this time; a timer of the event loop unless a simulation has its own. */
   readonly after?: (delayMs: number, act: () => void) => () => void;
-  /** Makes the lanes know a GPU. */
-  openDevice(device: number): void;
   poll(): void;
+  /** Blocks until a plugin process or a peer of matched transfers has said something. */
+  waitMatched?(timeoutMs: number): void;
 }
 
-/** What is known of a request once and for all its posts. */
-interface Prepared {
-  readonly plan: Request['plan'];
-  readonly places: RequestPlaces;
-  readonly path: TransferPath;
+type AnyCarrier = Carrier<Session, Prepared>;
+
+/** How a request goes, decided once. */
+interface Route {
+  readonly carrier: AnyCarrier;
+  readonly provider: 'tcp' | 'tcpx';
+  readonly reason: string;
 }
 
-const NO_NOTIFICATION = { notifyBytes: -1, notifyAt: -1 };
-const NO_PLACES: RequestPlaces = { remotesAt: 0, pairsAt: 0, chunksAt: 0 };
+/** A request that was prepared, and what is in flight of it. */
+interface PreparedRequest extends Route {
+  readonly session: Session;
+  readonly operation: DataOperation;
+  readonly blocks: CheckedBlocks;
+  readonly prepared: Prepared;
+  inFlight: number;
+  isReleased: boolean;
+}
+
+/** A transfer that is posted, and what has to be undone when it finishes. */
+interface InFlight extends Posted<Session> {
+  readonly transfer: Transfer;
+  readonly carrier: AnyCarrier;
+  readonly locals: readonly Region[];
+  /** Undefined for a message. */
+  readonly request: PreparedRequest | undefined;
+}
+
+const NO_REGIONS: readonly Region[] = [];
 /** Where callers drive, control sockets are looked at once in so many polls. */
 const CONTROL_POLL_MASK = 63;
 
@@ -65,204 +81,142 @@ export class Transfers implements TransferHost {
   readonly #options: TransfersOptions;
   readonly #table: TransferTable;
   readonly #inFlight: (InFlight | undefined)[] = [];
-  readonly #moves: TransferMoves;
   readonly #clock: Clock;
   readonly #finishWait: FinishWait;
   #awaiting = 0;
   #isClosed = false;
   #isPumping = false;
   #pollCount = 0;
-  #nextLane = 0;
 
   constructor(options: TransfersOptions) {
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
-    const { shared, offsets } = options.lanes;
-    const entries = options.transfersMax + SIGNAL_ENTRIES;
-    this.#table = new TransferTable(shared, offsets.transfersAt, entries);
+    this.#table = options.table;
     const takeEvents = (): number => options.lanes.takeEvents();
+    const { shared } = options.lanes;
     this.#finishWait = new FinishWait(shared, options.spinUs, this.#clock, takeEvents);
-    this.#moves = new TransferMoves(options.lanes, this.#table, this.#inFlight);
   }
 
   prepare(
     session: Session,
-    operation: 'write' | 'read',
+    operation: DataOperation,
     blocks: readonly Block[] | BlockColumns,
   ): Request {
-    const { arena, lanes } = this.#options;
-    const plan = planRequest(blocks, session.facts.agreement);
-    const bytes = planBytes(plan);
-    const at = arena.allocate(bytes);
-    if (at < 0) throw arenaFull(bytes);
-    const prepared: Prepared = {
-      plan,
-      places: writeRequest(lanes.shared, lanes.offsets.arenaAt, at, plan),
-      path: pathOf(session, plan),
-    };
-    let inFlight = 0;
-    let isReleased = false;
+    const checked = checkBlocks(blocks);
+    const route = this.#routeOf(session, checked);
+    const prepared = route.carrier.prepare(session, operation, checked);
+    const state = { inFlight: 0, isReleased: false };
+    const request = { ...route, ...state, session, operation, blocks: checked, prepared };
     return {
       session,
       operation,
-      plan,
-      post: (options = {}) => {
-        if (isReleased) throw new TcpxError('ERR_USAGE_STATE', 'post: the request was released');
-        inFlight++;
-        try {
-          return this.#post(session, operation, prepared, options, () => inFlight--);
-        } catch (error) {
-          inFlight--;
-          throw error;
-        }
-      },
-      release: () => {
-        if (isReleased) return;
-        if (inFlight > 0) {
-          throw new TcpxError('ERR_USAGE_STATE', `release: ${inFlight} transfers are in flight`);
-        }
-        isReleased = true;
-        arena.free(at, bytes);
-      },
+      blocks: checked,
+      chunkCount: prepared.chunkCount,
+      path: prepared.path,
+      post: (options = {}) => this.#post(request, options),
+      release: () => release(request),
     };
   }
 
-  #post(
-    session: Session,
-    operation: 'write' | 'read',
-    { plan, places, path }: Prepared,
-    options: PostOptions,
-    onSettled: () => void,
-  ): Transfer {
-    if (session.state !== 'ready') {
-      throw new TcpxError(
-        'ERR_USAGE_STATE',
-        `post: session with ${session.peer} is ${session.state}`,
-        {
-          ...(session.error === undefined ? {} : { cause: session.error }),
-        },
-      );
-    }
-    for (const region of plan.locals) this.#options.regions.assertRegistered(region);
+  // A session of the tcpx provider takes what its plugin can reach; the rest goes over tcp, named.
+  #routeOf(session: Session, blocks: CheckedBlocks): Route {
+    const { matched, facts } = session;
+    const lanes: AnyCarrier = this.#options.carrier;
+    const reason = facts.providerReason;
+    if (matched === undefined) return { carrier: lanes, provider: 'tcp', reason };
+    const obstacle = matched.obstacleTo(blocks);
+    if (obstacle !== '') return { carrier: lanes, provider: 'tcp', reason: obstacle };
+    return { carrier: matched, provider: 'tcpx', reason };
+  }
+
+  #post(request: PreparedRequest, options: PostOptions): Transfer {
+    if (request.isReleased)
+      throw new TcpxError('ERR_USAGE_STATE', 'post: the request was released');
+    const { session, operation, carrier, prepared, blocks } = request;
+    assertReady(session);
+    const { regions } = this.#options;
+    for (const region of blocks.locals) regions.assertRegistered(region);
     this.#table.assertFree();
     const source = checkSource(operation, options.sourceReady);
-    if (source !== undefined) this.#options.openDevice(source.device);
-    const notify = this.#placeNotification(options.notify);
-    for (const region of plan.locals) this.#options.regions.retain(region);
-    const lanes = session.recovery.book.livingLanes;
-    const holders = Math.min(lanes.length, plan.chunks.length);
-    const slot = this.#table.allocate({
-      operation: operation === 'write' ? OPERATION_WRITE : OPERATION_READ,
-      sessionIndex: session.facts.index,
-      chunkCount: plan.chunks.length,
-      remotesAt: places.remotesAt,
-      pairsAt: places.pairsAt,
-      chunksAt: places.chunksAt,
-      notifyBytes: notify.notifyBytes,
-      notifyAt: notify.notifyAt,
-      holders,
-      isStaged: isStagedPath(path),
-      source,
-    });
+    const extra: PostExtra = { notify: encodeNotification(options.notify), source };
+    const slot = carrier.open(session, operation, prepared, extra);
+    for (const region of blocks.locals) regions.retain(region);
     const transfer = new Transfer(this, {
       slot,
       generation: this.#table.generation(slot),
       operation,
-      bytes: plan.totalBytes,
-      chunks: plan.chunks.length,
+      bytes: blocks.totalBytes,
+      chunks: prepared.chunkCount,
       peer: session.peer,
       trust: this.#options.trustName,
       postedUs: this.nowUs(),
-      path,
+      path: prepared.path,
+      provider: request.provider,
+      providerReason: request.reason,
     });
-    const { notifyAt, notifyBytes } = notify;
-    const { locals } = plan;
-    const entry = { transfer, session, locals, notifyAt, notifyBytes, onSettled, laneBits: 0 };
-    this.#inFlight[slot] = entry;
-    this.#submit(entry, lanes, holders);
-    applyOptions(transfer, options);
+    request.inFlight++;
+    const posted = this.#enter(transfer, session, carrier, blocks.locals, request);
+    carrier.submit(posted, prepared);
+    applyOptions(transfer, options, carrier.defaultDeadlineMs);
     return transfer;
+  }
+
+  #enter(
+    transfer: Transfer,
+    session: Session,
+    carrier: AnyCarrier,
+    locals: readonly Region[],
+    request: PreparedRequest | undefined,
+  ): InFlight {
+    const { slot, generation, bytes, chunks, path } = transfer.facts;
+    const place = { slot, generation, bytes, chunks, path, laneBits: 0 };
+    const posted = { ...place, transfer, session, carrier, locals, request };
+    this.#inFlight[slot] = posted;
+    return posted;
   }
 
   /** A message without data. */
   postNotification(session: Session, message: Uint8Array | string): Transfer {
     this.#table.assertFree();
-    return this.#postMessage(session, OPERATION_WRITE, message);
+    return this.#postMessage(session, encodeNotification(message), false);
   }
 
   /** A message to the peer's engine; it needs no free entry of the program's. */
   postSignal(session: Session, bytes: Uint8Array): void {
-    this.#postMessage(session, OPERATION_SIGNAL, bytes);
+    this.#postMessage(session, bytes, true);
   }
 
-  #postMessage(session: Session, operation: number, message: Uint8Array | string): Transfer {
-    const notify = this.#placeNotification(message);
-    const lanes = session.recovery.book.livingLanes;
-    const slot = this.#table.allocate({
-      operation,
-      sessionIndex: session.facts.index,
-      chunkCount: 0,
-      ...NO_PLACES,
-      ...notify,
-      holders: Math.min(1, lanes.length),
-    });
-    const generation = this.#table.generation(slot);
+  #postMessage(session: Session, bytes: Uint8Array, isSignal: boolean): Transfer {
+    const { carrier } = this.#options;
+    const slot = carrier.openMessage(session, bytes, isSignal);
     const transfer = new Transfer(this, {
       slot,
-      generation,
+      generation: this.#table.generation(slot),
       operation: 'notify',
-      bytes: notify.notifyBytes,
+      bytes: bytes.length,
       chunks: 0,
       peer: session.peer,
-      path: session.facts.path,
       trust: this.#options.trustName,
       postedUs: this.nowUs(),
+      path: session.facts.path,
+      provider: 'tcp',
+      providerReason: 'messages go over tcp',
     });
-    const entry = { transfer, session, locals: [], ...notify, onSettled: undefined, laneBits: 0 };
-    this.#inFlight[slot] = entry;
-    if (lanes.length > 0) this.#submit(entry, lanes, 1);
-    else session.stranded.push({ slot, generation, chunk: -1 });
+    carrier.submitMessage(this.#enter(transfer, session, carrier, NO_REGIONS, undefined));
     return transfer;
-  }
-
-  // A transfer with fewer chunks than lanes goes to some of them, in turn.
-  #submit(entry: InFlight, lanes: readonly number[], holders: number): void {
-    for (let index = 0; index < holders; index++) {
-      const lane = lanes[(this.#nextLane + index) % lanes.length] ?? 0;
-      entry.laneBits |= 1 << lane;
-      this.#options.lanes.submit(lane, entry.transfer.facts.slot);
-    }
-    if (holders < lanes.length) this.#nextLane = (this.#nextLane + holders) % lanes.length;
-    if (this.#options.isCallerDriven) this.#options.lanes.sendInline();
   }
 
   /** A chunk (−1: the notification) whose channel is gone: another one takes it. */
   onRetry(slot: number, generation: number, chunk: number): void {
-    this.#moves.onRetry(slot, generation, chunk);
+    this.#options.carrier.onRetry(slot, generation, chunk);
   }
 
   onChannelsChanged(session: Session): void {
-    this.#moves.onChannelsChanged(session);
+    this.#options.carrier.onChannelsChanged(session);
   }
 
   giveUpStranded(session: Session): void {
-    this.#moves.giveUpStranded(session);
-  }
-
-  #placeNotification(message: Uint8Array | string | undefined) {
-    if (message === undefined) return NO_NOTIFICATION;
-    const bytes = typeof message === 'string' ? new TextEncoder().encode(message) : message;
-    if (bytes.length > NOTIFICATION_BYTES_MAX) {
-      throw new TcpxError(
-        'ERR_USAGE_ARGUMENT',
-        `notification of ${bytes.length} bytes: at most ${NOTIFICATION_BYTES_MAX}`,
-      );
-    }
-    const { arena, lanes } = this.#options;
-    const notifyAt = arena.allocate(bytes.length);
-    if (notifyAt < 0) throw arenaFull(bytes.length);
-    lanes.shared.uint8.set(bytes, lanes.offsets.arenaAt + notifyAt);
-    return { notifyBytes: bytes.length, notifyAt };
+    this.#options.carrier.giveUpStranded(session);
   }
 
   /** Whether a post would find an entry. */
@@ -270,10 +224,10 @@ export class Transfers implements TransferHost {
     return this.#table.hasFree();
   }
 
-  /** A lane says that the transfer in this entry has finished. */
+  /** A carrier says that the transfer in this entry has finished. */
   onFinished(slot: number, generation: number): void {
     const entry = this.#inFlight[slot];
-    if (entry?.transfer.facts.generation === generation) {
+    if (entry?.generation === generation) {
       this.#settle(slot, entry, this.#table.failure(slot));
     } else if (this.#table.generation(slot) !== generation) {
       return;
@@ -284,9 +238,10 @@ export class Transfers implements TransferHost {
   #settle(slot: number, entry: InFlight, failure: number): void {
     this.#inFlight[slot] = undefined;
     for (const region of entry.locals) this.#options.regions.release(region);
-    if (entry.notifyAt >= 0) this.#options.arena.free(entry.notifyAt, entry.notifyBytes);
-    entry.onSettled?.();
-    entry.transfer.settle(outcomeOf(this.#table, entry, failure));
+    const outcome = entry.carrier.outcome(entry, failure);
+    entry.carrier.close(entry);
+    if (entry.request !== undefined) entry.request.inFlight--;
+    entry.transfer.settle(outcome);
   }
 
   /** The lanes of this session are gone: nothing of it will finish by itself. */
@@ -304,17 +259,15 @@ export class Transfers implements TransferHost {
     }
   }
 
-  isFinished(slot: number): boolean {
-    return this.#table.isFinished(slot);
-  }
-
   poll(): void {
     this.#options.poll();
   }
 
-  block(timeoutMs: number): void {
-    if (this.#options.isCallerDriven || this.#isClosed) return;
-    this.#finishWait.wait(timeoutMs);
+  block(slot: number, timeoutMs: number): void {
+    if (this.#isClosed) return;
+    const isMatched = this.#inFlight[slot]?.carrier.capability === 'matched';
+    if (isMatched) this.#options.waitMatched?.(timeoutMs);
+    else if (!this.#options.isCallerDriven) this.#finishWait.wait(timeoutMs);
   }
 
   nowUs(): number {
@@ -333,12 +286,9 @@ export class Transfers implements TransferHost {
   }
 
   requestCancel(slot: number, generation: number): void {
-    const session = this.#inFlight[slot]?.session;
-    const lane = session?.facts.lanes.find((one) => this.#options.lanes.isAlive(one));
-    if (session === undefined || lane === undefined || this.#isClosed) return;
-    this.#table.addHolder(slot);
-    this.#options.lanes.command(lane, COMMAND_CANCEL, [slot, generation]);
-    this.#moves.onCancelled(session, slot);
+    const entry = this.#inFlight[slot];
+    if (entry?.generation !== generation || this.#isClosed) return;
+    entry.carrier.cancel(entry);
   }
 
   // Where callers drive, somebody who awaits is driven from the event loop.
@@ -364,8 +314,40 @@ export class Transfers implements TransferHost {
   }
 }
 
+function assertReady(session: Session): void {
+  if (session.isReady) return;
+  const { error } = session;
+  throw new TcpxError(
+    'ERR_USAGE_STATE',
+    `post: session with ${session.peer} is ${session.state}`,
+    error === undefined ? {} : { cause: error },
+  );
+}
+
+function release(request: PreparedRequest): void {
+  if (request.isReleased) return;
+  if (request.inFlight > 0) {
+    const message = `release: ${request.inFlight} transfers are in flight`;
+    throw new TcpxError('ERR_USAGE_STATE', message);
+  }
+  request.isReleased = true;
+  request.carrier.release(request.prepared);
+}
+
+function encodeNotification(message: Uint8Array | string): Uint8Array;
+function encodeNotification(message: Uint8Array | string | undefined): Uint8Array | undefined;
+function encodeNotification(message: Uint8Array | string | undefined): Uint8Array | undefined {
+  if (message === undefined) return undefined;
+  const bytes = typeof message === 'string' ? new TextEncoder().encode(message) : message;
+  if (bytes.length <= NOTIFICATION_BYTES_MAX) return bytes;
+  throw new TcpxError(
+    'ERR_USAGE_ARGUMENT',
+    `notification of ${bytes.length} bytes: at most ${NOTIFICATION_BYTES_MAX}`,
+  );
+}
+
 /** Only a write has a source of its own that may not be ready. */
-export function checkSource(operation: 'write' | 'read', event: SourceEvent | undefined) {
+function checkSource(operation: DataOperation, event: SourceEvent | undefined) {
   if (event === undefined) return undefined;
   if (operation === 'read') {
     throw new TcpxError('ERR_USAGE_ARGUMENT', 'post: sourceReady goes with a write');
@@ -374,8 +356,9 @@ export function checkSource(operation: 'write' | 'read', event: SourceEvent | un
   throw new TcpxError('ERR_USAGE_ARGUMENT', `post: ${event.handle} is not the handle of an event`);
 }
 
-function applyOptions(transfer: Transfer, options: PostOptions): void {
-  if (options.deadlineMs !== undefined) transfer.setDeadline(options.deadlineMs);
+function applyOptions(transfer: Transfer, options: PostOptions, defaultDeadlineMs: number): void {
+  const deadlineMs = options.deadlineMs ?? defaultDeadlineMs;
+  if (options.deadlineMs !== undefined || deadlineMs > 0) transfer.setDeadline(deadlineMs);
   if (options.signal === undefined) return;
   if (options.signal.aborted) transfer.cancel();
   else transfer.cancelOn(options.signal);

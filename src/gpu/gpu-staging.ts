@@ -4,7 +4,7 @@
 import { TcpxError } from '../base/errors.js';
 import { GpuContext } from '../ffi/cuda/context.js';
 import { deviceByOrdinal } from '../ffi/cuda/device.js';
-import { CudaResult, openCudaDriver } from '../ffi/cuda/driver.js';
+import { gpuAbsence, CudaResult, openCudaDriver } from '../ffi/cuda/driver.js';
 import { pointerOwner } from '../ffi/cuda/pointer-owner.js';
 import { GpuCopyQueue } from './gpu-copy-queue.js';
 import { GpuKernels } from './gpu-kernels.js';
@@ -40,6 +40,11 @@ class CudaStaging implements StagingDevice {
     this.out.close();
     this.into.close();
   }
+}
+
+/** Why no GPU can be used here; empty where one can. */
+export function gpuObstacle(): string {
+  return gpuAbsence() ?? '';
 }
 
 export class CudaProvider implements GpuProvider {

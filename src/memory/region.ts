@@ -47,6 +47,8 @@ export interface RegionDescriptor {
   readonly key: string;
   /** GPU of the owner that the memory lies on; absent for host memory. */
   readonly device?: number;
+  /** The owner's plugin reaches it: matched transfers can take it. */
+  readonly isPluginShared?: boolean;
 }
 
 export interface RegionTerms {
@@ -82,10 +84,16 @@ export class RegionRegistry {
     this.#table = table;
   }
 
-  register(source: RegionSource, rights: RegionRights, terms: RegionTerms = {}): Region {
+  register(
+    source: RegionSource,
+    rights: RegionRights,
+    terms: RegionTerms = {},
+    isPluginShared = false,
+  ): Region {
     const { addr, bytes } = memoryRange(source);
     const expiryUs = expiryOf(this.#table, terms.expiresMs);
     const place = isDeviceRange(source) ? { device: source.device } : {};
+    const shared = isPluginShared ? { isPluginShared } : {};
     const slot = this.#freeSlot();
     const generation = nextGeneration(this.#generations[slot] ?? this.#firstGeneration);
     const key = randomFillSync(new Uint8Array(16));
@@ -97,7 +105,14 @@ export class RegionRegistry {
       ...place,
       rights,
       source,
-      descriptor: { slot, generation, bytes, key: Buffer.from(key).toString('hex'), ...place },
+      descriptor: {
+        slot,
+        generation,
+        bytes,
+        key: Buffer.from(key).toString('hex'),
+        ...place,
+        ...shared,
+      },
     };
     this.#regions[slot] = region;
     this.#generations[slot] = generation;

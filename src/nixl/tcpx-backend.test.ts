@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { type ErrorCode, isTcpxError } from '../base/errors.js';
-import { planRequest } from '../engine/request.js';
+import { checkBlocks } from '../provider/block-columns.js';
+import { planRequest } from '../provider/tcp/lane-request.js';
 import { Agent } from './agent.js';
 import { describeMemory } from './host-memory.js';
 import { MemType, XferOp } from './memory-type.js';
@@ -108,13 +109,13 @@ test('TCPX: columns plan the same chunks as blocks do', () => {
     mds: rows.map((row) => mds[row.at]),
   });
   const limits = { chunkBytes: 4096, channels: 2 };
-  const columns = planRequest(columnsOf(side(locals), side(remotes), 'b'), limits);
+  const columns = planRequest(checkBlocks(columnsOf(side(locals), side(remotes), 'b')), limits);
   const blocks = rows.map(({ at, offset }) => {
     const region = regions[at] ?? makeRegion(at);
     const remote = region.descriptor;
     return { local: region, localOffset: offset, remote, remoteOffset: offset, bytes: 100 };
   });
-  assert.deepEqual(planRequest(blocks, limits), columns);
+  assert.deepEqual(planRequest(checkBlocks(blocks), limits), columns);
   assert.throws(() => columnsOf(side(locals), side(remotes), 'c'), has('ERR_USAGE_ARGUMENT'));
   assert.throws(() => columnsOf(side(remotes), side(locals), 'b'), has('ERR_USAGE_ARGUMENT'));
 });

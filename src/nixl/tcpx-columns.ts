@@ -2,7 +2,7 @@
 // descriptor, because requests of a hundred thousand descriptors exist.
 
 import { TcpxError } from '../base/errors.js';
-import type { BlockColumns } from '../engine/request.js';
+import type { BlockColumns } from '../engine/internal.js';
 import type { Region, RegionDescriptor } from '../memory/region.js';
 import type { MetaDlist } from './backend.js';
 import type { BlobDesc } from './descriptors.js';

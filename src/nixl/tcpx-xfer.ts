@@ -3,7 +3,7 @@
 
 import { isTcpxError, type TcpxError, toTcpxError } from '../base/errors.js';
 import type { Engine } from '../engine/engine.js';
-import type { BlockColumns } from '../engine/request.js';
+import type { BlockColumns } from '../engine/internal.js';
 import type { Request, Session } from '../engine/session.js';
 import type { Transfer } from '../engine/transfer.js';
 import { fitsOne, sealParts, sealWhole } from './notif-envelope.js';

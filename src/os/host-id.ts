@@ -1,5 +1,5 @@
-// Which host this process runs on, for comparing and nothing else: containers of one host are equal,
-// two virtual machines are not.
+// Which host this process runs on, for comparing and nothing else: containers of one host are
+// equal, two virtual machines are not.
 
 import { createHash, randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -9,7 +9,7 @@ const HOST_ID_BYTES = 16;
 
 let known: Uint8Array | undefined;
 
-/** Hashed: peers see it before they have proved anything. Where it cannot be read, like no other. */
+/** Hashed: peers see it before they have proved anything. Unreadable: like no other. */
 export function hostId(): Uint8Array {
   known ??= readHostId();
   return known;

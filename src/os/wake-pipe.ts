@@ -8,11 +8,14 @@ const BUFFER_BYTES = 4096;
 
 export class WakePipe {
   readonly writeFd: number;
+  /** For a thread that waits past the event loop. */
+  readonly readFd: number;
   readonly #reader: Socket;
 
   constructor(onWake: () => void) {
     const pipe = createPipe();
     this.writeFd = pipe.writeFd;
+    this.readFd = pipe.readFd;
     const onread: OnReadOpts = {
       buffer: new Uint8Array(BUFFER_BYTES),
       callback: (): boolean => {

@@ -1,7 +1,8 @@
 // What two p2p sessions tell each other about posted receives, as engine notifications. Pure.
 //
-//   0 u8 version 1 │ 1 u8 kind │ 2 u16 0 │ 4 u32 number │ 8 u32 tag │ 12 u32 reason │ 16 f64 bytes
-//   offer only:  24 u32 slot │ 28 u32 generation │ 32 16 bytes key
+//   0 u8 version 2 │ 1 u8 kind │ 2 u16 0 │ 4 u32 number │ 8 u32 tag │ 12 u32 reason │ 16 f64 bytes
+//   offer only:  24 u32 slot │ 28 u32 generation │ 32 16 bytes key │ 48 u32 place
+//   place: bits 0 … 7 the GPU + 1, 0 for host memory; bit 8: the receiver's plugin reaches it
 //
 // Integers are little endian. Receives are numbered from 1 in the order in which they were posted
 // to a peer, and so are sends: the n-th send belongs to the n-th receive. The receiver OFFERs each
@@ -17,9 +18,12 @@ export type MatchKind = (typeof MatchKind)[keyof typeof MatchKind];
 export const MISFITS = ['ERR_XFER_ORDER', 'ERR_XFER_SHORT', 'ERR_XFER_OVERSIZE'] as const;
 export type Misfit = (typeof MISFITS)[number];
 
-const VERSION = 1;
+const VERSION = 2;
 const HEAD_BYTES = 24;
-const OFFER_BYTES = 48;
+const OFFER_BYTES = 52;
+const PLACE_AT = 48;
+const PLACE_SHARED = 0x100;
+const PLACE_GPU_MAX = 64;
 
 export interface Offer {
   readonly number: number;
@@ -33,12 +37,14 @@ export type MatchMessage =
   | { readonly kind: typeof MatchKind.Refuse; readonly number: number; readonly misfit: Misfit };
 
 export function encodeOffer(offer: Offer): Uint8Array {
-  const { slot, generation, key, bytes } = offer.target;
+  const { slot, generation, key, bytes, device, isPluginShared } = offer.target;
   const message = head(MatchKind.Offer, OFFER_BYTES, offer.number, offer.tag, 0, bytes);
   const view = new DataView(message.buffer);
   view.setUint32(24, slot, true);
   view.setUint32(28, generation, true);
   message.set(Buffer.from(key, 'hex'), 32);
+  const reach = isPluginShared === true ? PLACE_SHARED : 0;
+  view.setUint32(PLACE_AT, (device === undefined ? 0 : device + 1) | reach, true);
   return message;
 }
 
@@ -89,8 +95,19 @@ export function decodeMatch(message: Uint8Array): MatchMessage {
   if (kind === MatchKind.Landed) return { kind, number, bytes };
   if (kind !== MatchKind.Offer) throw broken(`kind ${kind}`);
   const [slot, generation] = [view.getUint32(24, true), view.getUint32(28, true)];
-  const key = Buffer.from(message.subarray(32, OFFER_BYTES)).toString('hex');
-  return { kind, number, tag: view.getUint32(8, true), target: { slot, generation, bytes, key } };
+  const key = Buffer.from(message.subarray(32, PLACE_AT)).toString('hex');
+  const place = readPlace(view.getUint32(PLACE_AT, true));
+  const target = { slot, generation, bytes, key, ...place };
+  return { kind, number, tag: view.getUint32(8, true), target };
+}
+
+function readPlace(word: number): Pick<RegionDescriptor, 'device' | 'isPluginShared'> {
+  const gpu = word & ~PLACE_SHARED;
+  if (gpu > PLACE_GPU_MAX) throw broken(`place ${word}`);
+  return {
+    ...(gpu === 0 ? {} : { device: gpu - 1 }),
+    ...((word & PLACE_SHARED) === 0 ? {} : { isPluginShared: true }),
+  };
 }
 
 function broken(rule: string): TcpxError {

@@ -153,7 +153,8 @@ export class TcpxTransfer {
     const { memId, offset, bytes, tag } = facts;
     this.#check(attempted, tag);
     const { region } = this.#memory.range(memId, offset, bytes, 'receive');
-    const range = { addr: region.addr + offset, bytes };
+    const place = region.device === undefined ? {} : { device: region.device };
+    const range = { addr: region.addr + offset, bytes, ...place };
     const slot = this.#engine.register(range, { read: false, write: true });
     const receive = new Receive(facts, slot, () => this.#settle(this.receives, receive.error));
     return receive;

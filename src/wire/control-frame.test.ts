@@ -77,7 +77,7 @@ function headWith(change: (view: DataView) => void): Uint8Array {
   const bytes = new Uint8Array(CONTROL_HEAD_BYTES);
   const view = new DataView(bytes.buffer);
   view.setUint32(0, PROTOCOL_MAGIC, true);
-  view.setUint16(4, 1, true);
+  view.setUint16(4, 2, true);
   view.setUint16(6, 1, true);
   change(view);
   return bytes;
@@ -86,7 +86,8 @@ function headWith(change: (view: DataView) => void): Uint8Array {
 test('control head: another version, unknown kind, long body, reserved bytes are refused', () => {
   const cases: [string, Parameters<typeof withCode>[0], (view: DataView) => void][] = [
     ['version 0', 'ERR_WIRE_VERSION', (view) => view.setUint16(4, 0, true)],
-    ['version 2', 'ERR_WIRE_VERSION', (view) => view.setUint16(4, 2, true)],
+    ['version 1', 'ERR_WIRE_VERSION', (view) => view.setUint16(4, 1, true)],
+    ['version 3', 'ERR_WIRE_VERSION', (view) => view.setUint16(4, 3, true)],
     ['kind 0', 'ERR_WIRE_FRAME', (view) => view.setUint16(6, 0, true)],
     ['kind 11', 'ERR_WIRE_FRAME', (view) => view.setUint16(6, 11, true)],
     ['reserved', 'ERR_WIRE_FRAME', (view) => view.setUint8(15, 1)],

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { before, describe, type TestContext, test } from 'node:test';
-import type { Receipt } from '../../src/engine/receipt.js';
+import type { Receipt } from '../../src/provider/receipt.js';
 import type { BenchResult } from '../../src/bench/bench-result.js';
 import { until } from '../support/until.js';
 import { runTcpx } from './child.js';

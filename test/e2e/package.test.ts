@@ -5,6 +5,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import { emulatorPath, emulatorVariables, requireNative } from '../native/plugin-environment.js';
 import { packageRoot, runChild } from './child.js';
 
 interface Packed {
@@ -40,7 +41,8 @@ describe('package', () => {
 
   test('package: holds what runs, and neither tests nor build leftovers', () => {
     const paths = packed.files.map((file) => file.path);
-    for (const path of ['bin/tcpx.js', 'dist/src/index.js', 'dist/src/index.d.ts', 'LICENSE']) {
+    const wanted = ['bin/tcpx.js', 'dist/src/index.js', 'dist/src/index.d.ts', 'LICENSE'];
+    for (const path of [...wanted, 'native/logger/logger.c']) {
       assert.ok(paths.includes(path), `${path} is missing`);
     }
     const unwanted = paths.filter((path) =>
@@ -75,6 +77,22 @@ describe('package', () => {
     assert.equal(version.trim(), (JSON.parse(manifest) as { version: string }).version);
     const config = JSON.parse(await npx(project, ['config', '--json'])) as { schema: string };
     assert.equal(config.schema, 'tcpx.config/1');
+  });
+
+  test('package: captures what a plugin says, or says why it cannot', async (t) => {
+    if (offlineReason !== undefined) {
+      t.skip(offlineReason);
+      return;
+    }
+    requireNative();
+    const words = ['devices', '--json', '--plugin', emulatorPath];
+    const cache = { ...emulatorVariables, XDG_CACHE_HOME: join(project, 'cache') };
+    const heard = JSON.parse(await npx(project, words, cache)) as { log: string };
+    assert.equal(heard.log, 'captured');
+    const mute = { ...cache, CC: 'no-such-compiler' };
+    const lost = JSON.parse(await npx(project, words, mute)) as { log: string; logSilence: string };
+    assert.equal(lost.log, 'silent');
+    assert.match(lost.logSilence, /no C compiler \(no-such-compiler/);
   });
 
   test('package: no text names a path of the machine that built it', (t) => {
@@ -116,8 +134,15 @@ async function install(project: string, archive: string): Promise<string | undef
   return undefined;
 }
 
-async function npx(project: string, words: readonly string[]): Promise<string> {
-  const result = await runChild('npx', ['--no-install', 'tcpx', ...words], { cwd: project, env });
+async function npx(
+  project: string,
+  words: readonly string[],
+  variables: Readonly<Record<string, string>> = {},
+): Promise<string> {
+  const result = await runChild('npx', ['--no-install', 'tcpx', ...words], {
+    cwd: project,
+    env: { ...env, ...variables },
+  });
   assert.equal(result.exitCode, 0, result.stderr);
   return result.stdout;
 }

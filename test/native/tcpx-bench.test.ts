@@ -68,8 +68,27 @@ describe('tcpx bench --provider tcpx', () => {
 
   test('tcpx bench: host receives leave the counter at 0', async () => {
     const result = await benchWell(['--nics', 'eth1', '--host-recv']);
-    assert.deepEqual(result.devmem, { verdict: 'good', packets: 0, reason: '' });
+    const { verdict, packets, nics } = result.devmem ?? {};
+    assert.deepEqual([verdict, packets, nics?.[0]?.verdict], ['good', 0, 'good']);
     assert.equal((result.receipt as { path: string }).path, 'tcpx host-recv');
+  });
+
+  test('tcpx bench: one NIC past device memory fails the run, whatever the other did', async () => {
+    for (const op of ['write', 'read']) {
+      const words = ['--nics', 'eth1,eth2', '--op', op];
+      const run = await bench([...words, '--json'], { TCPX_EMU_FAULT: 'uncounted@eth2' });
+      assert.equal(run.exitCode, 1, run.stderr);
+      assert.match(run.stderr, /ERR_XFER_PATH: eth2: data arrived, but not through device memory/);
+      const { ok, devmem } = JSON.parse(run.stdout) as BenchResult;
+      assert.equal(ok, false);
+      assert.deepEqual(
+        devmem?.nics.map(({ nic, verdict }) => [nic, verdict]),
+        [
+          ['eth1', 'good'],
+          ['eth2', 'failed'],
+        ],
+      );
+    }
   });
 
   test('tcpx bench: pingpong gives half round trips, what comes back is checked', async () => {
@@ -85,6 +104,30 @@ describe('tcpx bench --provider tcpx', () => {
       assert.ok(result.latencyUs.p50 > 1 && result.latencyUs.p50 < 1e6, `${result.latencyUs.p50}`);
       assert.equal(result.devmem?.verdict, 'good');
     }
+  });
+
+  test('tcpx bench: a window above the plugin’s pool is refused, not cut in silence', async () => {
+    const run = await bench(['--nics', 'eth1'], { UCCL_TCPX_WINDOW_SIZE: '17' });
+    assert.equal(run.exitCode, 2, run.stderr);
+    assert.match(run.stderr, /ERR_CONFIG_VALUE: .*17 .*pool of 16.*UCCL_TCPX_WINDOW_SIZE/);
+  });
+
+  test('tcpx bench: the NICs and the rail GPUs follow the map, without a flag', async () => {
+    const map = '0=eth1,1=eth1,2=eth2,3=eth2,4=eth3,5=eth3,6=eth4,7=eth4';
+    const railsOf = async (words: readonly string[]): Promise<string> => {
+      const run = await bench([...words, '--json'], { TCPX_EMU_GPU_NICS: map });
+      assert.equal(run.exitCode, 0, run.stderr);
+      const { receipt } = JSON.parse(run.stdout) as BenchResult;
+      const { channels } = receipt as { channels: readonly { readonly nic: string }[] };
+      return channels.map(({ nic }) => nic).join();
+    };
+    assert.equal(await railsOf([]), 'eth1');
+    assert.equal(await railsOf(['--gpu', '5']), 'eth3');
+    const all = 'eth1,eth2,eth3,eth4';
+    assert.equal(await railsOf(['--gpu', '5', '--nics', all]), all);
+    const wrong = await bench(['--gpu', '5', '--nics', 'eth1'], { TCPX_EMU_GPU_NICS: map });
+    assert.equal(wrong.exitCode, 2);
+    assert.match(wrong.stderr, /GPU 5 is not behind eth1/);
   });
 
   test('tcpx bench: pingpong without unpacking brings nothing back', async () => {
@@ -110,10 +153,10 @@ describe('tcpx bench --provider tcpx', () => {
     assert.match(run.stderr, /ERR_XFER_VERIFY: 3 of 3/);
   });
 
-  test('tcpx bench: the same host without the override is "rx no cmsg", and no stack', async () => {
+  test('tcpx bench: the same host without the override is refused, and no stack', async () => {
     const run = await bench(['--nics', 'eth1'], { TCPX_EMU_SAME_HOST: '0' });
     assert.equal(run.exitCode, 4);
-    assert.match(run.stderr, /rx no cmsg/);
+    assert.match(run.stderr, /the peer is on this host/);
     assert.doesNotMatch(run.stderr, /\n {4}at /);
   });
 

@@ -5,38 +5,48 @@ import { after, describe, test } from 'node:test';
 import { isTcpxError } from '../../src/base/errors.js';
 import { fillPattern, verifyPattern } from '../../src/gpu/pattern.js';
 import { RECEIVE, SEND } from '../../src/provider/tcpx/host-layout.js';
-import type { TcpxProvider } from '../../src/engine/tcpx/tcpx-provider.js';
-import { closeProviders, makeMemory, type Memory, openPair, wholeBlock } from './tcpx-pair.js';
+import type { Engine } from '../../src/engine/engine.js';
+import {
+  closeProviders,
+  makeMemory,
+  type Memory,
+  openPair,
+  wholeBlock,
+  epochsOf,
+  railsOf,
+} from './tcpx-pair.js';
 
 after(closeProviders);
 
 const MIB = 1024 * 1024;
 const PAGE_BYTES = 4096;
 
-async function makeMemories(provider: TcpxProvider, count: number, bytes: number) {
+function makeMemories(provider: Engine, count: number, bytes: number) {
   const memories: Memory[] = [];
-  for (let index = 0; index < count; index++) memories.push(await makeMemory(provider, bytes));
+  for (let index = 0; index < count; index++) memories.push(makeMemory(provider, bytes));
   return memories;
 }
 
 describe('tcpx: windows and pages', () => {
   test('tcpx: high-water marks stay within 16 and 12, receipts count every step', async () => {
     const pair = await openPair({ settings: { 'flow.channels': 2 } });
-    const local = await makeMemory(pair.initiator, 32 * MIB);
-    const remote = await makeMemory(pair.target, 32 * MIB);
+    const local = makeMemory(pair.initiator, 32 * MIB);
+    const remote = makeMemory(pair.target, 32 * MIB);
     const receipt = await pair.session.write(wholeBlock(local, remote)).done;
-    for (const { counters, chunks } of receipt.channels) {
+    for (const { channel, chunks } of receipt.channels) {
+      const counters = receipt.plugin?.counters[channel];
+      assert.ok(counters !== undefined);
       assert.equal(counters.posted, chunks);
       assert.equal(counters.done, chunks);
       assert.ok(counters.highWater > 1 && counters.highWater <= 12, `${counters.highWater}`);
     }
-    for (const counters of pair.targetSession.channels.set.counters(RECEIVE)) {
+    for (const counters of epochsOf(pair.targetSession).set.counters(RECEIVE)) {
       const { posted, done, unpacked, consumed, highWater } = counters;
       assert.deepEqual([done, unpacked, consumed], [posted, posted, posted]);
       assert.ok(highWater > 1 && highWater <= 16, `${highWater}`);
       assert.ok(counters.fragments >= posted);
     }
-    assert.equal(pair.targetSession.channels.set.counters(SEND)[0]?.posted, 0);
+    assert.equal(epochsOf(pair.targetSession).set.counters(SEND)[0]?.posted, 0);
     await pair.close();
   });
 
@@ -47,8 +57,8 @@ describe('tcpx: windows and pages', () => {
       settings: { 'tcpx.gatherBytes': 0 },
       plugin: { TCPX_EMU_BOUNCE_BYTES: String(64 * PAGE_BYTES) },
     });
-    const local = await makeMemory(pair.initiator, count * bytes);
-    const remote = await makeMemory(pair.target, count * bytes);
+    const local = makeMemory(pair.initiator, count * bytes);
+    const remote = makeMemory(pair.target, count * bytes);
     fillPattern(local.bytes, 11, 0);
     const blocks = Array.from({ length: count }, (_, index) => ({
       local: local.region,
@@ -60,16 +70,18 @@ describe('tcpx: windows and pages', () => {
     const receipt = await pair.session.write(blocks).done;
     assert.equal(receipt.chunks, count);
     assert.equal(verifyPattern(remote.bytes, 11, 0).count, 0);
-    assert.deepEqual(await pair.target.rails.pages(), { pages: 64, freePages: 64 });
+    assert.deepEqual(await railsOf(pair.target).pages(), { pages: 64, freePages: 64 });
     await pair.close();
   });
 
   test('tcpx: 1000 registrations at each end, interleaved transfers between them', async () => {
     const count = 1000;
     const bytes = 4096;
-    const pair = await openPair({ settings: { 'memory.regionsMax': count + 10 } });
-    const locals = await makeMemories(pair.initiator, count, bytes);
-    const remotes = await makeMemories(pair.target, count, bytes);
+    const pair = await openPair({
+      settings: { 'memory.regionsMax': count + 10, 'memory.transfersMax': count },
+    });
+    const locals = makeMemories(pair.initiator, count, bytes);
+    const remotes = makeMemories(pair.target, count, bytes);
     for (const [index, { bytes: view }] of locals.entries()) fillPattern(view, index, 0);
     const writes = locals.map((local, index) => {
       const remote = remotes[count - 1 - index];
@@ -81,7 +93,7 @@ describe('tcpx: windows and pages', () => {
       assert.equal(verifyPattern(view, count - 1 - index, 0).count, 0, `region ${index}`);
     }
     for (const { region } of remotes) await pair.target.deregister(region);
-    const again = await makeMemory(pair.target, bytes);
+    const again = makeMemory(pair.target, bytes);
     await pair.session.write(wholeBlock(locals[7] ?? again, again)).done;
     assert.equal(verifyPattern(again.bytes, 7, 0).count, 0);
     await pair.close();
@@ -89,8 +101,8 @@ describe('tcpx: windows and pages', () => {
 
   test('tcpx: receives never consumed stall, the error names the full pool', async () => {
     const pair = await openPair({}, { target: { host: { isConsumeSkipped: true } } });
-    const local = await makeMemory(pair.initiator, 32 * MIB);
-    const remote = await makeMemory(pair.target, 32 * MIB);
+    const local = makeMemory(pair.initiator, 32 * MIB);
+    const remote = makeMemory(pair.target, 32 * MIB);
     const transfer = pair.session.write(wholeBlock(local, remote), { deadlineMs: 2000 });
     await assert.rejects(transfer.done, (error) => {
       assert.ok(isTcpxError(error, 'ERR_XFER_DEADLINE'));
@@ -103,11 +115,11 @@ describe('tcpx: windows and pages', () => {
 
   test('tcpx: without unpacking the bytes do not arrive, and all else looks well', async () => {
     const pair = await openPair({ settings: { 'tcpx.unpack': 'none' } });
-    const local = await makeMemory(pair.initiator, MIB);
-    const remote = await makeMemory(pair.target, MIB);
+    const local = makeMemory(pair.initiator, MIB);
+    const remote = makeMemory(pair.target, MIB);
     fillPattern(local.bytes, 2, 0);
     const receipt = await pair.session.write(wholeBlock(local, remote)).done;
-    assert.equal(receipt.unpack, 'none (none)');
+    assert.equal(receipt.plugin?.unpack, 'none (none)');
     assert.ok(verifyPattern(remote.bytes, 2, 0).count > MIB / 2);
     await pair.close();
   });
@@ -116,11 +128,11 @@ describe('tcpx: windows and pages', () => {
     // The peers disagree about a length only when one of them lies: the initiator's process is told
     // of chunks twice as large as those it announces.
     const pair = await openPair({ settings: { 'flow.chunkBytes': 65_536 } });
-    const local = await makeMemory(pair.initiator, 4 * MIB);
-    const remote = await makeMemory(pair.target, 4 * MIB);
+    const local = makeMemory(pair.initiator, 4 * MIB);
+    const remote = makeMemory(pair.target, 4 * MIB);
     const blocks = wholeBlock(local, remote);
     await pair.session.write(blocks).done;
-    const { set } = pair.session.channels;
+    const { set } = epochsOf(pair.session);
     const plan = {
       chunkCount: 1,
       channels: Uint8Array.of(0),
@@ -146,8 +158,8 @@ describe('tcpx: windows and pages', () => {
 
 test('tcpx: the application survives 100 of 100 plugin crashes', async () => {
   const pair = await openPair({}, { target: { plugin: { TCPX_EMU_FAULT: 'crash:5' } } });
-  const local = await makeMemory(pair.initiator, 8 * MIB);
-  const remote = await makeMemory(pair.target, 8 * MIB);
+  const local = makeMemory(pair.initiator, 8 * MIB);
+  const remote = makeMemory(pair.target, 8 * MIB);
   const blocks = wholeBlock(local, remote);
   const small = [{ ...blocks[0]!, bytes: 1000 }];
   for (let run = 0; run < 100; run++) {
@@ -159,10 +171,10 @@ test('tcpx: the application survives 100 of 100 plugin crashes', async () => {
       return true;
     });
   }
-  assert.equal(pair.target.rails.starts, 100);
+  assert.equal(railsOf(pair.target).starts, 100);
   fillPattern(local.bytes, 77, 0);
   await pair.session.write(small).done;
   assert.equal(verifyPattern(remote.bytes.subarray(0, 1000), 77, 0).count, 0);
-  assert.equal(pair.target.rails.starts, 101);
+  assert.equal(railsOf(pair.target).starts, 101);
   await pair.close();
 });

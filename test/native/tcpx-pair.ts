@@ -1,5 +1,5 @@
-// Two tcpx providers of one process with emulated plugins in processes of their own, connected over
-// loopback: the target listens, the initiator connects.
+// Two engines of one process over the tcpx provider, with emulated plugins in processes of their own,
+// connected over loopback: the target listens, the initiator connects.
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -7,10 +7,11 @@ import { join } from 'node:path';
 import { loadConfig } from '../../src/base/config.js';
 import { createLog } from '../../src/base/log.js';
 import type { SettingValues } from '../../src/base/settings.js';
-import { TcpxProvider } from '../../src/engine/tcpx/tcpx-provider.js';
-import type { TcpxPeerSession } from '../../src/engine/tcpx/tcpx-session.js';
+import { Engine, type EngineOptions } from '../../src/engine/engine.js';
+import type { Session } from '../../src/engine/session.js';
 import type { Region } from '../../src/memory/region.js';
-import type { HostOptions } from '../../src/provider/tcpx/host-message.js';
+import type { Epochs } from '../../src/provider/tcpx/epochs.js';
+import type { RailSet } from '../../src/provider/tcpx/rail-set.js';
 import {
   emulatorPath,
   emulatorVariables,
@@ -23,10 +24,11 @@ export type Settings = Partial<SettingValues>;
 export interface SideOptions {
   readonly settings?: Settings;
   readonly plugin?: Variables;
-  readonly host?: Partial<HostOptions>;
+  readonly host?: EngineOptions['pluginOverrides'];
 }
 
 const SMALL: Settings = {
+  'engine.provider': 'tcpx',
   'plugin.path': emulatorPath,
   'session.nics': 'eth1',
   'tcpx.steeringWaitUs': 1000,
@@ -38,13 +40,13 @@ const SMALL: Settings = {
   'session.connectTimeoutMs': 5000,
 };
 
-const opened: TcpxProvider[] = [];
+const opened: Engine[] = [];
 const folders: string[] = [];
 export const logLines: string[] = [];
 
 /** For after hooks: what a failed test left open would keep the process. */
 export async function closeProviders(): Promise<void> {
-  await Promise.all(opened.splice(0).map((provider) => provider.close()));
+  await Promise.all(opened.splice(0).map((engine) => engine.close()));
   for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
 }
 
@@ -57,31 +59,28 @@ export function temporaryFolder(): string {
 export async function openProvider(
   name: string,
   side: SideOptions = {},
-  handlers: {
-    onSession?: (session: TcpxPeerSession) => void;
-    onNotification?: (session: TcpxPeerSession, bytes: Uint8Array) => void;
-  } = {},
-): Promise<TcpxProvider> {
+  handlers: Pick<EngineOptions, 'onSession' | 'onNotification'> = {},
+): Promise<Engine> {
   requireNative();
   const stateDir = temporaryFolder();
   const options = { ...SMALL, 'tcpx.stateDir': stateDir, ...side.settings };
-  const provider = await TcpxProvider.open({
+  const engine = await Engine.open({
     name,
     config: loadConfig({ options, environment: {} }),
     log: createLog({ level: 'info', format: 'text', write: (line) => logLines.push(line) }),
     pluginEnvironment: { ...emulatorVariables, ...side.plugin },
-    hostOverrides: side.host ?? {},
+    pluginOverrides: side.host ?? {},
     ...handlers,
   });
-  opened.push(provider);
-  return provider;
+  opened.push(engine);
+  return engine;
 }
 
 export interface TcpxPair {
-  readonly initiator: TcpxProvider;
-  readonly target: TcpxProvider;
-  readonly session: TcpxPeerSession;
-  readonly targetSession: TcpxPeerSession;
+  readonly initiator: Engine;
+  readonly target: Engine;
+  readonly session: Session;
+  readonly targetSession: Session;
   /** What the target was told. */
   readonly notifications: string[];
   close(): Promise<void>;
@@ -92,7 +91,7 @@ export async function openPair(
   sides: { readonly initiator?: SideOptions; readonly target?: SideOptions } = {},
 ): Promise<TcpxPair> {
   const notifications: string[] = [];
-  let targetSession: TcpxPeerSession | undefined;
+  let targetSession: Session | undefined;
   const merge = (side: SideOptions = {}): SideOptions => ({
     settings: { ...both.settings, ...side.settings },
     plugin: { ...both.plugin, ...side.plugin },
@@ -101,7 +100,7 @@ export async function openPair(
   const [target, initiator] = await Promise.all([
     openProvider('target', merge(sides.target), {
       onSession: (session) => (targetSession = session),
-      onNotification: (_, bytes) => notifications.push(Buffer.from(bytes).toString()),
+      onNotification: ({ bytes }) => notifications.push(Buffer.from(bytes).toString()),
     }),
     openProvider('initiator', merge(sides.initiator)),
   ]);
@@ -115,14 +114,26 @@ export async function openPair(
   return { initiator, target, session, targetSession, notifications, close };
 }
 
+/** The plugin's processes of an engine. */
+export function railsOf(engine: Engine): RailSet {
+  if (engine.tcpx === undefined) throw new Error('the plugin is not open');
+  return engine.tcpx.rails;
+}
+
+/** The plugin's channels of a session. */
+export function epochsOf(session: Session): Epochs {
+  if (session.matched === undefined) throw new Error('the session is not of the tcpx provider');
+  return session.matched.epochs;
+}
+
 export interface Memory {
   readonly bytes: Uint8Array;
   readonly region: Region;
 }
 
-export async function makeMemory(provider: TcpxProvider, bytes: number): Promise<Memory> {
-  const memory = provider.allocate(bytes);
-  return { bytes: new Uint8Array(memory.buffer), region: await provider.register(memory) };
+export function makeMemory(engine: Engine, bytes: number): Memory {
+  const memory = new Uint8Array(engine.allocate(bytes).buffer);
+  return { bytes: memory, region: engine.register(memory) };
 }
 
 /** The whole of two memories of one length, as one block. */

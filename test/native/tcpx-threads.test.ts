@@ -7,7 +7,14 @@ import { getThreadAffinity } from '../../src/ffi/libc/cpu-affinity.js';
 import type { BenchResult } from '../../src/bench/bench-result.js';
 import { runTcpx } from '../e2e/child.js';
 import { emulatorPath, emulatorVariables, type Variables } from './plugin-environment.js';
-import { closeProviders, makeMemory, openPair, temporaryFolder, wholeBlock } from './tcpx-pair.js';
+import {
+  closeProviders,
+  makeMemory,
+  openPair,
+  temporaryFolder,
+  wholeBlock,
+  epochsOf,
+} from './tcpx-pair.js';
 
 after(closeProviders);
 
@@ -27,12 +34,12 @@ const BAD: Variables = {
 
 async function threadsOf(plugin: Variables) {
   const pair = await openPair({ plugin });
-  const local = await makeMemory(pair.initiator, 2 * MIB);
-  const remote = await makeMemory(pair.target, 2 * MIB);
+  const local = makeMemory(pair.initiator, 2 * MIB);
+  const remote = makeMemory(pair.target, 2 * MIB);
   const receipt = await pair.session.write(wholeBlock(local, remote)).done;
-  const target = pair.targetSession.channels.set.placements();
+  const target = epochsOf(pair.targetSession).set.placements();
   await pair.close();
-  return { initiator: receipt.threads, target };
+  return { initiator: receipt.plugin?.threads ?? [], target };
 }
 
 describe('tcpx: the plugin’s helper threads', () => {

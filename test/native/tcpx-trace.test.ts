@@ -19,6 +19,8 @@ import {
   type Settings,
   temporaryFolder,
   wholeBlock,
+  railsOf,
+  epochsOf,
 } from './tcpx-pair.js';
 
 after(closeProviders);
@@ -32,12 +34,12 @@ async function traceRun(nics: string, settings: Settings = {}): Promise<Map<stri
   const pair = await openPair({
     settings: { 'session.nics': nics, 'tcpx.traceDir': folder, ...settings },
   });
-  const local = await makeMemory(pair.initiator, 20 * MIB);
-  const remote = await makeMemory(pair.target, 20 * MIB);
+  const local = makeMemory(pair.initiator, 20 * MIB);
+  const remote = makeMemory(pair.target, 20 * MIB);
   await pair.session.write(wholeBlock(local, remote)).done;
   await pair.session.read(wholeBlock(local, remote)).done;
   // A read is done when its bytes are here; the target may yet have to see that its sends are.
-  const { set } = pair.targetSession.channels;
+  const { set } = epochsOf(pair.targetSession);
   await until('nothing is posted', 5000, () => set.describeAll() === '');
   await pair.close();
   const traces = new Map<string, TraceLine[]>();
@@ -80,7 +82,7 @@ describe('tcpx trace: NICs do not differ', () => {
       plugin: { TCPX_EMU_NICS: nics },
     });
     assert.deepEqual(
-      pair.target.rails.facts.devices.map((device) => device['name']),
+      railsOf(pair.target).facts.devices.map((device) => device['name']),
       ['nicA'],
     );
     await pair.close();
@@ -88,7 +90,7 @@ describe('tcpx trace: NICs do not differ', () => {
       settings: { 'session.nics': '' },
       plugin: { TCPX_EMU_NICS: nics },
     });
-    assert.deepEqual(all.target.rails.nics, ['ens1', 'nicA'], 'as the plugin orders them');
+    assert.deepEqual(railsOf(all.target).nics, ['ens1', 'nicA'], 'as the plugin orders them');
     await all.close();
   });
 });

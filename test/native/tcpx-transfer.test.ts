@@ -12,6 +12,7 @@ import {
   type Settings,
   type TcpxPair,
   wholeBlock,
+  epochsOf,
 } from './tcpx-pair.js';
 
 after(closeProviders);
@@ -19,13 +20,13 @@ after(closeProviders);
 const MIB = 1024 * 1024;
 
 async function moveBoth(pair: TcpxPair, bytes: number, seed: number): Promise<void> {
-  const local = await makeMemory(pair.initiator, bytes);
-  const remote = await makeMemory(pair.target, bytes);
+  const local = makeMemory(pair.initiator, bytes);
+  const remote = makeMemory(pair.target, bytes);
   fillPattern(local.bytes, seed, 0);
   const blocks = wholeBlock(local, remote);
   const written = await pair.session.write(blocks).done;
   assert.equal(written.bytes, bytes);
-  assert.equal(written.evidence, 'emulated');
+  assert.equal(written.plugin?.evidence, 'emulated');
   assert.deepEqual(verifyPattern(remote.bytes, seed, 0), { count: 0, firstIndex: undefined });
   fillPattern(remote.bytes, seed + 1, 0);
   local.bytes.fill(0);
@@ -67,7 +68,7 @@ describe('tcpx: bytes arrive as sent, written and read', () => {
           'tcpx.sockets': 2,
         };
         const pair = await openPair({ settings });
-        assert.equal(pair.session.channels.set.count, nicCount * perNic);
+        assert.equal(epochsOf(pair.session).set.count, nicCount * perNic);
         for (const bytes of [1, 524_289, 6 * MIB + 11]) await moveBoth(pair, bytes, bytes % 97);
         pair.session.notify('all of it');
         for (let tries = 0; pair.notifications.length === 0 && tries < 200; tries++) await sleep(5);
@@ -130,8 +131,8 @@ describe('tcpx: bytes arrive as sent, written and read', () => {
 
   /** Blocks of `bytes` each: at the target backwards, here with gaps or one behind the other. */
   async function moveBlocks(pair: TcpxPair, count: number, bytes: number, gap: number) {
-    const local = await makeMemory(pair.initiator, count * (bytes + gap));
-    const remote = await makeMemory(pair.target, count * (bytes + gap));
+    const local = makeMemory(pair.initiator, count * (bytes + gap));
+    const remote = makeMemory(pair.target, count * (bytes + gap));
     const blocks = Array.from({ length: count }, (_, index) => ({
       local: local.region,
       localOffset: index * (bytes + gap),
@@ -199,8 +200,8 @@ describe('tcpx: bytes arrive as sent, written and read', () => {
 
   test('tcpx: a refused gathered write is thrown away whole', async () => {
     const pair = await openPair();
-    const local = await makeMemory(pair.initiator, 4096);
-    const remote = await makeMemory(pair.target, 4096);
+    const local = makeMemory(pair.initiator, 4096);
+    const remote = makeMemory(pair.target, 4096);
     const block = (remoteOffset: number) => ({
       local: local.region,
       localOffset: 0,

@@ -5,13 +5,14 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { isTcpxError } from '../../src/base/errors.js';
 import { fillPattern, verifyPattern } from '../../src/gpu/pattern.js';
-import type { TcpxReceipt } from '../../src/engine/tcpx/tcpx-receipt.js';
+import type { Receipt } from '../../src/provider/receipt.js';
 import {
   closeProviders,
   openPair,
   type Settings,
   type SideOptions,
   type TcpxPair,
+  railsOf,
 } from './tcpx-pair.js';
 import { type Kind, makePlace, wholeBlocks } from './vram-place.js';
 import { VramWorld } from './vram-world.js';
@@ -34,9 +35,9 @@ async function moveBoth(
   bytes: number,
   seed: number,
   kinds: readonly [Kind, Kind] = ['ipc', 'ipc'],
-): Promise<readonly [TcpxReceipt, TcpxReceipt]> {
-  const local = await makePlace(world, pair.initiator, kinds[0], bytes);
-  const remote = await makePlace(world, pair.target, kinds[1], bytes);
+): Promise<readonly [Receipt, Receipt]> {
+  const local = makePlace(world, pair.initiator, kinds[0], bytes);
+  const remote = makePlace(world, pair.target, kinds[1], bytes);
   const blocks = wholeBlocks(local, remote);
   local.fill(seed);
   remote.fill(seed + 100);
@@ -56,7 +57,7 @@ async function withPair(side: SideOptions, use: (pair: TcpxPair) => Promise<void
   const pair = await openPair({ ...side, plugin });
   try {
     await use(pair);
-    const { pages, freePages } = await pair.target.rails.pages();
+    const { pages, freePages } = await railsOf(pair.target).pages();
     assert.ok(pages > 0);
     assert.equal(freePages, pages, 'no page of the bounce buffer is lost');
   } finally {
@@ -71,9 +72,9 @@ describe('tcpx vram: bytes arrive as sent, written and read', () => {
     await withPair({}, async (pair) => {
       for (const [index, bytes] of sizes.entries()) {
         const [written] = await moveBoth(pair, bytes, 2 * index + 1);
-        assert.equal(written.evidence, 'emulated');
-        assert.equal(written.unpack, 'kernel (gpu)');
-        assert.deepEqual(written.memory, ['ipc']);
+        assert.equal(written.plugin?.evidence, 'emulated');
+        assert.equal(written.plugin?.unpack, 'kernel (gpu)');
+        assert.deepEqual(written.plugin?.memory, ['ipc']);
       }
     });
   });
@@ -135,11 +136,10 @@ describe('tcpx vram: bytes arrive as sent, written and read', () => {
       const pair = await openPair({ ...CUDA, settings: { 'tcpx.hostRecv': isHostRecv } });
       const device = world.allocate(bytes);
       const target = world.allocate(bytes);
-      const own = await pair.initiator.register({ ...device, device: 0 });
-      const theirs = await pair.target.register({ ...target, device: 0 });
-      const host = pair.initiator.allocate(bytes);
-      const hostRegion = await pair.initiator.register(host);
-      const hostView = new Uint8Array(host.buffer);
+      const own = pair.initiator.register({ ...device, device: 0 });
+      const theirs = pair.target.register({ ...target, device: 0 });
+      const hostView = new Uint8Array(pair.initiator.allocate(bytes).buffer);
+      const hostRegion = pair.initiator.register(hostView);
       // Every third block lies in host memory; all of them arrive in the opposite order.
       const blocks = Array.from({ length: count }, (_, index) => ({
         local: index % 3 === 0 ? hostRegion : own,
@@ -176,8 +176,8 @@ describe('tcpx vram: bytes arrive as sent, written and read', () => {
 
   test('tcpx vram: unpack none moves nothing, verification fails', async () => {
     const pair = await openPair({ ...CUDA, settings: { 'tcpx.unpack': 'none' } });
-    const local = await makePlace(world, pair.initiator, 'ipc', MIB);
-    const remote = await makePlace(world, pair.target, 'ipc', MIB);
+    const local = makePlace(world, pair.initiator, 'ipc', MIB);
+    const remote = makePlace(world, pair.target, 'ipc', MIB);
     local.fill(1);
     remote.fill(2);
     await pair.session.write(wholeBlocks(local, remote)).done;
@@ -193,7 +193,7 @@ describe('tcpx vram: ways into the plugin processes', () => {
       await withPair({ settings: { 'session.nics': 'eth1,eth2' } }, async (pair) => {
         for (const bytes of [1, 3 * MIB + 5, 9 * MIB]) {
           const [written, read] = await moveBoth(pair, bytes, 11, [way, way]);
-          assert.deepEqual([written.memory, read.memory], [[way], [way]]);
+          assert.deepEqual([written.plugin?.memory, read.plugin?.memory], [[way], [way]]);
         }
         await moveBoth(pair, MIB + 1, 13, [way, 'dram']);
       });
@@ -206,15 +206,15 @@ describe('tcpx vram: ways into the plugin processes', () => {
       const offset = 2 * MIB + 77;
       const part = { addr: whole.addr + offset, bytes: 7 * MIB + 1, free: () => undefined };
       const { addr, bytes } = part;
-      const region = await pair.initiator.register({ device: 0, addr, bytes });
-      const remote = await makePlace(world, pair.target, 'ipc', bytes);
+      const region = pair.initiator.register({ device: 0, addr, bytes });
+      const remote = makePlace(world, pair.target, 'ipc', bytes);
       world.fill(whole, 31);
       const block = { local: region, localOffset: 0, remote: remote.region.descriptor };
       const blocks = [{ ...block, remoteOffset: 0, bytes }];
       await pair.session.write(blocks).done;
       world.fill(whole, 32);
-      const { memory } = await pair.session.read(blocks).done;
-      assert.deepEqual(memory, ['vmm']);
+      const { plugin } = await pair.session.read(blocks).done;
+      assert.deepEqual(plugin?.memory, ['vmm']);
       assert.equal(world.mismatches(part, 31, offset), 0);
       assert.equal(world.mismatches({ ...whole, bytes: offset }, 32), 0, 'what lies before');
       await pair.initiator.deregister(region);
@@ -231,10 +231,10 @@ describe('tcpx vram: ways into the plugin processes', () => {
         bytes: MIB + 1,
         free: () => undefined,
       }));
-      const local = await Promise.all(
-        parts.map(({ addr, bytes }) => pair.initiator.register({ device: 0, addr, bytes })),
+      const local = parts.map(({ addr, bytes }) =>
+        pair.initiator.register({ device: 0, addr, bytes }),
       );
-      const remote = await makePlace(world, pair.target, 'ipc', 2 * (MIB + 1));
+      const remote = makePlace(world, pair.target, 'ipc', 2 * (MIB + 1));
       world.fill(whole, 3);
       const blocks = local.map((region, index) => ({
         local: region,
@@ -261,8 +261,8 @@ describe('tcpx vram: ways into the plugin processes', () => {
       const bytes = 8 * MIB;
       const memory = world.allocate(bytes);
       const { addr } = memory;
-      const region = await pair.initiator.register({ device: 0, addr, bytes });
-      const remote = await makePlace(world, pair.target, 'ipc', bytes);
+      const region = pair.initiator.register({ device: 0, addr, bytes });
+      const remote = makePlace(world, pair.target, 'ipc', bytes);
       const sourceReady = world.fillLater(memory, 21);
       const block = { local: region, localOffset: 0, remote: remote.region.descriptor };
       await pair.session.write([{ ...block, remoteOffset: 0, bytes }], { sourceReady }).done;
@@ -277,8 +277,8 @@ describe('tcpx vram: ways into the plugin processes', () => {
 describe('tcpx vram: what goes wrong', () => {
   test('tcpx vram: memory of no GPU is refused by name', async () => {
     const pair = await openPair(CUDA);
-    const refused = pair.initiator.register({ device: 0, addr: 4096, bytes: 4096 });
-    await assert.rejects(refused, (error: unknown) => isTcpxError(error, 'ERR_USAGE_ARGUMENT'));
+    const attempt = () => pair.initiator.register({ device: 0, addr: 4096, bytes: 4096 });
+    assert.throws(attempt, (error: unknown) => isTcpxError(error, 'ERR_USAGE_ARGUMENT'));
     await pair.close();
   });
 
@@ -286,8 +286,23 @@ describe('tcpx vram: what goes wrong', () => {
     const pair = await openPair({ plugin: { TCPX_EMU_MEMORY: 'host' } });
     const memory = world.allocate(4096);
     const { addr, bytes } = memory;
-    const refused = pair.initiator.register({ device: 0, addr, bytes });
+    const local = pair.initiator.register({ device: 0, addr, bytes });
+    const remote = makePlace(world, pair.target, 'dram', bytes);
+    const block = {
+      local,
+      localOffset: 0,
+      remote: remote.region.descriptor,
+      remoteOffset: 0,
+      bytes,
+    };
+    const refused = pair.session.write([block]).done;
     await assert.rejects(refused, (error: unknown) => isTcpxError(error, 'ERR_CAP_GPU'));
+    // From then on it is known, and tcp takes what the plugin cannot.
+    const { provider, providerReason } = await pair.session.write([block]).done;
+    assert.equal(provider, 'tcp');
+    assert.match(providerReason, /without a GPU/);
+    await pair.initiator.deregister(local);
+    await remote.release();
     memory.free();
     await pair.close();
   });
@@ -299,10 +314,10 @@ describe('tcpx vram: what goes wrong', () => {
     }
     const fault = { ...CUDA.plugin, FAKE_CUDA_FAULT_AT: '20' };
     const pair = await openPair({}, { initiator: CUDA, target: { plugin: fault } });
-    const local = await makePlace(world, pair.initiator, 'ipc', 32 * MIB);
-    const remote = await makePlace(world, pair.target, 'ipc', 32 * MIB);
+    const local = makePlace(world, pair.initiator, 'ipc', 32 * MIB);
+    const remote = makePlace(world, pair.target, 'ipc', 32 * MIB);
     local.fill(8);
-    const starts = pair.target.rails.starts;
+    const starts = railsOf(pair.target).starts;
     const failed = pair.session.write(wholeBlocks(local, remote)).done;
     await assert.rejects(failed, (error: unknown) => {
       assert.ok(isTcpxError(error), String(error));
@@ -313,7 +328,7 @@ describe('tcpx vram: what goes wrong', () => {
     });
     const few = wholeBlocks(local, remote).map((block) => ({ ...block, bytes: MIB }));
     await writeUntilGood(pair, few);
-    assert.ok(pair.target.rails.starts > starts, 'a context that has faulted is of no more use');
+    assert.ok(railsOf(pair.target).starts > starts, 'a context that has faulted is of no more use');
     await pair.close();
   });
 
@@ -321,13 +336,13 @@ describe('tcpx vram: what goes wrong', () => {
     const pair = await openPair({ ...CUDA, settings: { 'session.nics': 'eth1,eth2' } });
     const bytes = 16 * MIB;
     for (const way of ['ipc', 'vmm', 'pool'] as const) {
-      const local = await makePlace(world, pair.initiator, way, bytes);
-      const remote = await makePlace(world, pair.target, way, bytes);
+      const local = makePlace(world, pair.initiator, way, bytes);
+      const remote = makePlace(world, pair.target, way, bytes);
       const blocks = wholeBlocks(local, remote);
       local.fill(5);
       await pair.session.write(blocks).done;
       const transfer = pair.session.write(blocks);
-      for (const pid of await pair.target.rails.pids()) process.kill(pid, 'SIGKILL');
+      for (const pid of await railsOf(pair.target).pids()) process.kill(pid, 'SIGKILL');
       await transfer.done.then(
         () => undefined,
         (error: unknown) => assert.ok(isTcpxError(error), String(error)),

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import type { WatchRates } from '../../src/host/watch-rates.js';
+import type { WatchRates } from '../../src/host/watch/watch-rates.js';
 import { runTcpx } from '../e2e/child.js';
 import { emulatorPath, emulatorVariables, requireNative } from './plugin-environment.js';
 import { closeProviders, temporaryFolder } from './tcpx-pair.js';

@@ -1,9 +1,12 @@
 // Registered memory of any kind for tests of GPU memory: filled and checked where it lies.
 
-import type { TcpxProvider } from '../../src/engine/tcpx/tcpx-provider.js';
+import type { Engine } from '../../src/engine/engine.js';
 import { fillPattern, verifyPattern } from '../../src/gpu/pattern.js';
 import type { Region } from '../../src/memory/region.js';
 import type { VramWay, VramWorld } from './vram-world.js';
+
+/** What was confirmed to the peer may not be known here yet. */
+const RELEASE_WAIT_MS = 1000;
 
 export type Kind = VramWay | 'dram';
 
@@ -16,33 +19,27 @@ export interface Place {
   release(): Promise<void>;
 }
 
-export async function makePlace(
-  world: VramWorld,
-  provider: TcpxProvider,
-  kind: Kind,
-  bytes: number,
-): Promise<Place> {
+export function makePlace(world: VramWorld, engine: Engine, kind: Kind, bytes: number): Place {
   if (kind === 'dram') {
-    const memory = provider.allocate(bytes);
-    const view = new Uint8Array(memory.buffer);
-    const region = await provider.register(memory);
+    const view = new Uint8Array(engine.allocate(bytes).buffer);
+    const region = engine.register(view);
     return {
       region,
       bytes,
       fill: (seed) => fillPattern(view, seed, 0),
       mismatches: (seed) => verifyPattern(view, seed, 0).count,
-      release: () => provider.deregister(region),
+      release: () => engine.deregister(region, RELEASE_WAIT_MS),
     };
   }
   const memory = world.allocate(bytes, kind);
-  const region = await provider.register({ device: 0, addr: memory.addr, bytes });
+  const region = engine.register({ device: 0, addr: memory.addr, bytes });
   return {
     region,
     bytes,
     fill: (seed) => world.fill(memory, seed),
     mismatches: (seed) => world.mismatches(memory, seed),
     release: async () => {
-      await provider.deregister(region);
+      await engine.deregister(region, RELEASE_WAIT_MS);
       memory.free();
     },
   };

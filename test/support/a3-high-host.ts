@@ -2,8 +2,8 @@
 // control NIC and four 200 Gbit/s gVNICs with 33 vectors each, every pair of GPUs behind one
 // switch with its NIC. Interrupts lie where the guest's boot script puts them.
 
-import type { EthtoolData } from '../../src/host/ethtool-data.js';
-import type { FileTree } from '../../src/host/file-tree.js';
+import type { EthtoolData } from '../../src/host/read/ethtool-data.js';
+import type { FileTree } from '../../src/host/read/file-tree.js';
 import {
   type BridgeSpec,
   EMPTY_HOST,

@@ -1,8 +1,8 @@
 // A made-up host in a few lines: what the fixture trees are generated from. A test copies a spec
 // and changes the one thing it is about.
 
-import type { EthtoolData } from '../../src/host/ethtool-data.js';
-import type { NicAddress } from '../../src/host/model.js';
+import type { EthtoolData } from '../../src/host/read/ethtool-data.js';
+import type { NicAddress } from '../../src/host/read/model.js';
 
 export interface HostSpec {
   readonly hostname: string;

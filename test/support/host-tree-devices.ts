@@ -1,6 +1,6 @@
 // The PCI tree, network interfaces and GPUs of a made-up host, as sysfs shows them.
 
-import { CAPTURE_FOLDER, relativeLink } from '../../src/host/file-tree.js';
+import { CAPTURE_FOLDER, relativeLink } from '../../src/host/read/file-tree.js';
 import type { GpuSpec, HostSpec, IrqSpec, NicSpec, NodeSpec } from './host-spec.js';
 import type { TreeBuilder } from './tree-builder.js';
 

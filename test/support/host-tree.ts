@@ -2,7 +2,7 @@
 // in the two files beside it.
 
 import { formatCpuList, parseCpuList } from '../../src/base/cpu-set.js';
-import { CAPTURE_FOLDER, type FileTree } from '../../src/host/file-tree.js';
+import { CAPTURE_FOLDER, type FileTree } from '../../src/host/read/file-tree.js';
 import { type HostSpec, onlineCpus } from './host-spec.js';
 import { addDevices } from './host-tree-devices.js';
 import { addInterrupts } from './host-tree-irqs.js';

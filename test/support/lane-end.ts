@@ -1,12 +1,10 @@
 // One end of a session for tests of the data plane: a lane core over virtual ports, with its
 // regions, transfers and rings, stepped by the test. No thread, no socket, no clock.
 
-import { planBytes, planRequest, writeRequest, type Block } from '../../src/engine/request.js';
-import {
-  SIGNAL_ENTRIES,
-  type SourceEvent,
-  TransferTable,
-} from '../../src/engine/transfer-table.js';
+import { type Block, checkBlocks } from '../../src/provider/block-columns.js';
+import type { SourceEvent } from '../../src/provider/contract.js';
+import { planBytes, planRequest, writeRequest } from '../../src/provider/tcp/lane-request.js';
+import { SIGNAL_ENTRIES, TransferTable } from '../../src/provider/tcp/transfer-table.js';
 import type { LaneHooks, PortOrder } from '../../src/provider/tcp/lane/lane-commands.js';
 import { destroyLaneCore, LaneCore, laneRings } from '../../src/provider/tcp/lane/lane-core.js';
 import { stepLane } from '../../src/provider/tcp/lane/lane-step.hot.js';
@@ -127,7 +125,7 @@ export class LaneEnd implements LaneHooks {
     notify?: Uint8Array,
     source?: SourceEvent,
   ): number {
-    const plan = planRequest(blocks, this.#agreement);
+    const plan = planRequest(checkBlocks(blocks), this.#agreement);
     const at = this.#arena.allocate(planBytes(plan));
     const places = writeRequest(this.shared, this.#offsets.arenaAt, at, plan);
     return this.submit({

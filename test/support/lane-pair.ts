@@ -1,6 +1,6 @@
 // Two lane ends and the links between them; `run` steps both in a seeded order.
 
-import type { Block } from '../../src/engine/request.js';
+import type { Block } from '../../src/provider/block-columns.js';
 import { type Random, seededRandom } from '../../src/base/random.js';
 import { COMMAND_OPEN_DEVICE } from '../../src/provider/tcp/lane/messages.js';
 import { memoryRange, type Region } from '../../src/memory/region.js';

@@ -1,6 +1,6 @@
 // Collects the entries of a made-up tree; parent folders come by themselves.
 
-import type { TreeEntry } from '../../src/host/file-tree.js';
+import type { TreeEntry } from '../../src/host/read/file-tree.js';
 
 export class TreeBuilder {
   readonly entries = new Map<string, TreeEntry>();

@@ -12,7 +12,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import type { FileTree } from '../../src/host/file-tree.js';
+import type { FileTree } from '../../src/host/read/file-tree.js';
 
 /** Thousands of small files: in memory they take a tenth of a second, on a disk several. */
 const IN_MEMORY = '/dev/shm';

@@ -16,7 +16,6 @@ export const TCPX_BENCH_SETTINGS: readonly SettingName[] = [
   'tcpx.processes',
   'tcpx.hostRecv',
   'tcpx.unpack',
-  'tcpx.control',
   'tcpx.pacing',
   'tcpx.sendWindow',
   'tcpx.recvWindow',

@@ -1,6 +1,7 @@
 // `tcpx devices`: the NICs of the NCCL net plugin, their properties and how they differ.
 
 import { TcpxError } from '../../base/errors.js';
+import { parseInterfaceList, unansweredWords } from '../../base/interface-list.js';
 import {
   type DeviceProperties,
   netDeviceName,
@@ -56,14 +57,8 @@ function interfaceVariables(invocation: Invocation): Record<string, string> {
 
 /** Names in the interface list that no device answers to; exclusions name none. */
 function missingNics(list: string, devices: readonly DeviceProperties[]): string[] {
-  if (list === '' || list.startsWith('^')) return [];
-  const isExact = list.startsWith('=');
   const names = devices.map((device) => String(device['name']));
-  return list
-    .replace(/^=/, '')
-    .split(',')
-    .filter((word) => word !== '')
-    .filter((word) => !names.some((name) => (isExact ? name === word : name.startsWith(word))));
+  return unansweredWords(parseInterfaceList(list, false), names);
 }
 
 function missingError(missing: readonly string[], facts: PluginFacts): TcpxError {
@@ -80,7 +75,8 @@ function devicesDocument(facts: PluginFacts) {
     schema: 'tcpx.devices/1',
     evidence: evidenceOf(facts),
     plugin: { path: facts.path, name: facts.name, tableVersion: facts.tableVersion },
-    log: facts.isLogSilent ? 'silent' : 'captured',
+    log: facts.logSilence === '' ? 'captured' : 'silent',
+    logSilence: facts.logSilence,
     devices: facts.devices.map((device, index) => ({ index, ...device })),
     differences: propertyDifferences(facts.devices),
   };
@@ -102,8 +98,8 @@ function formatDevices(facts: PluginFacts): string {
     formatTable([heading, ...rows]),
     differencesText(facts),
   ];
-  if (facts.isLogSilent) {
-    lines.push('The plugin’s log is lost: the logger shim is not built (npm run build:native).');
+  if (facts.logSilence !== '') {
+    lines.push(`The plugin’s words are not captured: ${facts.logSilence}.`);
   }
   return lines.join('\n');
 }

@@ -5,9 +5,10 @@ import { join } from 'node:path';
 import { collectFacts } from '../../diag/collect.js';
 import { type Diagnosis, diagnose } from '../../diag/doctor.js';
 import type { EnvironmentValues } from '../../host/environment/preset.js';
-import { openHost } from '../../host/open-host.js';
+import { openHost } from '../../host/read/open-host.js';
 import type { Command, Invocation } from '../command.js';
 import { environmentOfFile, environmentOfProcess, ownEnvironment } from '../environment-source.js';
+import { dataNicWish } from '../data-nics.js';
 import { ExitCode } from '../exit-code.js';
 import { countFlag, ROOT_FLAG, rootOf, STATE_FLAG, stateFolderOf } from '../irq-host.js';
 import { printJson, printText } from '../print.js';
@@ -38,11 +39,12 @@ export const doctorCommand: Command = {
     { name: 'all', kind: 'boolean', summary: 'Explain also what passed.' },
   ],
   async run(invocation) {
+    const environment = environmentOf(invocation);
     const facts = await collectFacts({
       source: openHost(rootOf(invocation)),
       provider: invocation.config.values['engine.provider'],
-      nics: invocation.config.values['session.nics'].split(',').filter((name) => name !== ''),
-      environment: environmentOf(invocation),
+      nics: dataNicWish(invocation.config, environment),
+      environment,
       referenceFolder: invocation.text('reference') ?? newestReference(),
       stateFolder: stateFolderOf(invocation),
       peers: (invocation.text('peer') ?? '').split(',').filter((name) => name !== ''),

@@ -4,6 +4,7 @@ import { TcpxError } from '../../base/errors.js';
 import { environmentFor, formatExports, PRESETS } from '../../host/environment/preset.js';
 import { VARIABLES } from '../../host/environment/variables.js';
 import type { Command, Invocation } from '../command.js';
+import { dataNicWish } from '../data-nics.js';
 import { ExitCode } from '../exit-code.js';
 import { openIrqHost, PLAN_FLAGS, planFor, ROOT_FLAG } from '../irq-host.js';
 import { printJson } from '../print.js';
@@ -59,8 +60,8 @@ function controlNic(
   nics: readonly { readonly name: string; readonly isVirtual: boolean }[],
   dataNics: readonly string[],
 ): string {
-  const named = invocation.config.values['session.ctrlInterface'];
-  if (named !== '') return named;
+  const { control } = dataNicWish(invocation.config);
+  if (control !== '') return control;
   const spare = nics.find((nic) => !nic.isVirtual && !dataNics.includes(nic.name));
   return spare?.name ?? dataNics[0] ?? '';
 }

@@ -9,8 +9,8 @@ import {
   baselineRuns,
   saveBaseline,
 } from '../../host/irq/baseline.js';
-import { readLine } from '../../host/field-text.js';
-import { openHost } from '../../host/open-host.js';
+import { readLine } from '../../host/read/field-text.js';
+import { openHost } from '../../host/read/open-host.js';
 import { type Command, usageError } from '../command.js';
 import { ExitCode } from '../exit-code.js';
 import { ROOT_FLAG, rootOf, STATE_FLAG, stateFolderOf } from '../irq-host.js';

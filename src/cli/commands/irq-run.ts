@@ -11,7 +11,7 @@ import { mappingTable } from '../../host/irq/mapping-table.js';
 import { interruptDelta } from '../../host/irq/observation.js';
 import type { IrqPlan } from '../../host/irq/plan.js';
 import { readThreads } from '../../host/irq/threads.js';
-import { openHost } from '../../host/open-host.js';
+import { openHost } from '../../host/read/open-host.js';
 import { type Command, type Invocation, usageError } from '../command.js';
 import { ownEnvironment } from '../environment-source.js';
 import { ExitCode } from '../exit-code.js';

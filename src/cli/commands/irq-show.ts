@@ -9,14 +9,14 @@ import { timeStamp } from '../../host/irq/journal.js';
 import { mappingTable } from '../../host/irq/mapping-table.js';
 import { analyseOverlap } from '../../host/irq/overlap.js';
 import { describeVector } from '../../host/irq/policy.js';
-import { makeFolder } from '../../host/make-folder.js';
-import type { HostModel, Nic } from '../../host/model.js';
-import { openHost } from '../../host/open-host.js';
+import { makeFolder } from '../../host/capture/make-folder.js';
+import type { HostModel, Nic } from '../../host/read/model.js';
+import { openHost } from '../../host/read/open-host.js';
 import type { Command, Invocation } from '../command.js';
 import { ExitCode } from '../exit-code.js';
 import {
   BINDING_FLAGS,
-  chooseNics,
+  shownNics,
   observationOf,
   openIrqHost,
   ROOT_FLAG,
@@ -39,7 +39,7 @@ export const irqShowCommand: Command = {
   ],
   run(invocation) {
     const { model } = openIrqHost(invocation);
-    const nics = chooseNics(invocation, model);
+    const nics = shownNics(invocation, model);
     const observation = observationOf(invocation);
     const rows = mappingTable({
       nics,

@@ -11,8 +11,8 @@ import { checkInherited, checkVariables, type PreflightCheck } from '../../host/
 import { loadPlan, rebasePlan } from '../../host/irq/saved-plan.js';
 import { allowedCpus, ownAllowedCpus } from '../../host/irq/threads.js';
 import { isFailure, type LineVerdict, verifyLines } from '../../host/irq/verify.js';
-import { readIrqs } from '../../host/irqs.js';
-import { openHost } from '../../host/open-host.js';
+import { readIrqs } from '../../host/read/irqs.js';
+import { openHost } from '../../host/read/open-host.js';
 import type { Command, Invocation } from '../command.js';
 import {
   environmentOfFile,

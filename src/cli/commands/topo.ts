@@ -4,15 +4,15 @@ import { statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { toTcpxError } from '../../base/errors.js';
 import { parseLaneBindings } from '../../base/lane-bindings.js';
-import { captureFileName, captureHost, packCapture } from '../../host/capture.js';
-import type { HostModel } from '../../host/model.js';
-import { openHost } from '../../host/open-host.js';
-import { type HostSource, readHost } from '../../host/read-host.js';
-import { drawTopology } from '../../host/topo-svg.js';
-import { describeTopology, type Topology } from '../../host/topology.js';
+import { captureFileName, captureHost, packCapture } from '../../host/capture/capture.js';
+import type { HostModel } from '../../host/read/model.js';
+import { openHost } from '../../host/read/open-host.js';
+import { type HostSource, readHost } from '../../host/read/read-host.js';
+import { drawTopology } from '../../host/topo/topo-svg.js';
+import { describeTopology, type Topology } from '../../host/topo/topology.js';
 import type { Command, Invocation } from '../command.js';
+import { dataNicWish, requireDataNics } from '../data-nics.js';
 import { ExitCode } from '../exit-code.js';
-import { namedNic } from '../named-nic.js';
 import { printJson, printText } from '../print.js';
 import { formatTopoMatrix, formatTopoTree } from '../topo-text.js';
 
@@ -70,8 +70,9 @@ function writeOutput(path: string, content: string | Buffer): void {
   }
 }
 
-/** Interfaces among which GPUs choose. */
+/** Interfaces among which GPUs choose; all where none are named. */
 function dataNics(invocation: Invocation, model: HostModel): string[] {
-  const names = invocation.config.values['session.nics'].split(',').filter((name) => name !== '');
-  return names.map((name) => namedNic(model, name).name);
+  const wish = dataNicWish(invocation.config);
+  if (wish.named === '' && wish.listed === '' && wish.control === '') return [];
+  return requireDataNics(model, wish).map(({ name }) => name);
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { WatchRates } from '../../host/watch-rates.js';
+import type { WatchRates } from '../../host/watch/watch-rates.js';
 import { a3HighTree } from '../../../test/support/a3-high-host.js';
 import { runTcpx } from '../../../test/support/run-tcpx.js';
 import { removeTreeFolder, writeTreeFolder } from '../../../test/support/tree-folder.js';

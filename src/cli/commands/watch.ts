@@ -3,13 +3,17 @@
 import { sleepMs, systemClock } from '../../base/clock.js';
 import { processEnvironment } from '../../base/config.js';
 import { TcpxError } from '../../base/errors.js';
-import { emulatedNics, emulatedSource, STATE_FOLDER_VARIABLE } from '../../host/emulated-nics.js';
-import type { HostModel } from '../../host/model.js';
-import { openStatistics } from '../../host/nic-statistics.js';
-import { openHost } from '../../host/open-host.js';
-import { readHost } from '../../host/read-host.js';
-import { ratesBetween, type WatchRates } from '../../host/watch-rates.js';
-import { type WatchedNic, WatchSampler, type WatchWish } from '../../host/watch-sample.js';
+import {
+  emulatedNics,
+  emulatedSource,
+  STATE_FOLDER_VARIABLE,
+} from '../../host/read/emulated-nics.js';
+import type { HostModel } from '../../host/read/model.js';
+import { openStatistics } from '../../host/read/nic-statistics.js';
+import { openHost } from '../../host/read/open-host.js';
+import { readHost } from '../../host/read/read-host.js';
+import { ratesBetween, type WatchRates } from '../../host/watch/watch-rates.js';
+import { type WatchedNic, WatchSampler, type WatchWish } from '../../host/watch/watch-sample.js';
 import { type Command, type Invocation, usageError } from '../command.js';
 import { ExitCode } from '../exit-code.js';
 import { namedNic } from '../named-nic.js';

@@ -1,7 +1,7 @@
 // What device memory over TCP needs below the plugin: NIC capability, the receive manager, the
 // plugin itself. The manager is only looked for: never started, never configured.
 
-import type { Nic } from '../../host/model.js';
+import type { Nic } from '../../host/read/model.js';
 import type { DoctorFacts } from '../facts.js';
 import { fail, pass, type Rule, skip, type Verdict, warn, worst } from '../rule.js';
 

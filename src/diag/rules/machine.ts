@@ -1,7 +1,7 @@
 // Kernel, limits, GPU driver, clock: what the machine itself brings.
 
 import { formatBytes } from '../../base/units.js';
-import type { ResourceLimit } from '../../host/host-settings.js';
+import type { ResourceLimit } from '../../host/read/host-settings.js';
 import { fail, pass, type Rule, skip, type Verdict, warn, worst } from '../rule.js';
 
 const MIB = 1024 ** 2;

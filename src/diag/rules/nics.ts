@@ -1,6 +1,6 @@
 // The NICs that carry data: link, errors, MTU, steering, buffers and TCP settings.
 
-import type { Nic } from '../../host/model.js';
+import type { Nic } from '../../host/read/model.js';
 import { fail, pass, type Rule, skip, type Verdict, warn, worst } from '../rule.js';
 
 const JUMBO_MTU = 8000;

@@ -7,7 +7,7 @@ import { type CpuSet, differenceOf, intersectionOf, unionOf } from '../../host/i
 import { judgeWriters } from '../../host/irq/competing-writer.js';
 import { queueVectors } from '../../host/irq/plan.js';
 import { isFailure, type LineState } from '../../host/irq/verify.js';
-import type { Nic } from '../../host/model.js';
+import type { Nic } from '../../host/read/model.js';
 import type { DoctorFacts } from '../facts.js';
 import { fail, pass, type Rule, skip, type Verdict, warn } from '../rule.js';
 

@@ -36,7 +36,7 @@ const NAME_BYTES = 128;
 /** compute_80, which the committed kernels are built for. */
 const COMPUTE_MINIMUM = 80;
 
-function listDevices(driver: CudaDriver): GpuDevice[] {
+export function listDevices(driver: CudaDriver): GpuDevice[] {
   const { functions, scratch } = driver;
   checkCuda(driver, functions.cuDeviceGetCount(scratch.addr), 'cuDeviceGetCount', 'of this host');
   const count = scratch.int32(0);

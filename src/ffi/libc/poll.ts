@@ -1,25 +1,36 @@
-// Waiting for one descriptor, with a time limit finer than a millisecond.
+// Waiting for descriptors, with a time limit finer than a millisecond.
 
+import { assert } from '../../base/assert.js';
 import { bindFunction, resultOrErrno } from './library.js';
 import { FFI_WAIT_MS_MAX } from './epoll.js';
 import { scratchAddr, scratchView } from './scratch.js';
 
 const POLLIN = 1;
-const TIMESPEC_OFFSET = 16;
+/** Behind a timespec, in the scratch memory. */
+const FDS_OFFSET = 16;
+const POLLFD_BYTES = 8;
+const FDS_MAX = 4096;
 
 const ppollC = bindFunction<
   (fdsAddr: number, count: number, timeoutAddr: number, signalsAddr: number) => number
 >('int ppoll(uintptr_t fds, unsigned long count, uintptr_t timeout, uintptr_t signals)');
 
-/** Until something can be read: 1, 0 after the time (at most FFI_WAIT_MS_MAX), or −errno. */
-export function waitReadable(fd: number, timeoutMs: number): number {
+/**
+ * Until one of the descriptors can be read, has ended or failed: how many, 0 after the time (at most
+ * FFI_WAIT_MS_MAX), or −errno.
+ */
+export function waitReadable(fds: readonly number[], timeoutMs: number): number {
   const waitMs = Math.min(timeoutMs, FFI_WAIT_MS_MAX);
-  scratchView.setInt32(0, fd, true);
-  scratchView.setInt16(4, POLLIN, true);
-  scratchView.setInt16(6, 0, true);
-  scratchView.setUint32(TIMESPEC_OFFSET, Math.floor(waitMs / 1000), true);
-  scratchView.setUint32(TIMESPEC_OFFSET + 4, 0, true);
-  scratchView.setUint32(TIMESPEC_OFFSET + 8, (waitMs % 1000) * 1e6, true);
-  scratchView.setUint32(TIMESPEC_OFFSET + 12, 0, true);
-  return resultOrErrno(ppollC(scratchAddr, 1, scratchAddr + TIMESPEC_OFFSET, 0));
+  assert(fds.length <= FDS_MAX, `${fds.length} descriptors, at most ${FDS_MAX}`);
+  for (const [index, fd] of fds.entries()) {
+    const at = FDS_OFFSET + index * POLLFD_BYTES;
+    scratchView.setInt32(at, fd, true);
+    scratchView.setInt16(at + 4, POLLIN, true);
+    scratchView.setInt16(at + 6, 0, true);
+  }
+  scratchView.setUint32(0, Math.floor(waitMs / 1000), true);
+  scratchView.setUint32(4, 0, true);
+  scratchView.setUint32(8, (waitMs % 1000) * 1e6, true);
+  scratchView.setUint32(12, 0, true);
+  return resultOrErrno(ppollC(scratchAddr + FDS_OFFSET, fds.length, scratchAddr, 0));
 }

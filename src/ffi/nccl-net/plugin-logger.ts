@@ -1,19 +1,15 @@
 // The logger that a plugin is given. A native shim formats lines and writes them to a pipe without
-// waiting, from any thread; where the shim is not built the plugin logs into nothing, and
-// `isSilent` says so. Never a JavaScript callback: a plugin thread that waits for the event loop,
+// waiting, from any thread; where there is no shim the plugin logs into nothing, and `silence` says
+// why. Never a JavaScript callback: a plugin thread that waits for the event loop,
 // while the event loop waits for that thread in a call, is a deadlock.
 
-import { existsSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
 import koffi from 'koffi';
 import { checkCall } from '../libc/library.js';
 import { closeFd, createPipe, readFd } from '../libc/file-descriptor.js';
 import { mapMemory, viewMapping } from '../libc/mapping.js';
 import { type LoggerLine, splitLoggerLines } from './logger-line.js';
+import { findLoggerShim, type LoggerShim } from './logger-shim.js';
 
-const SHIM_PATH = fileURLToPath(
-  new URL('../../../../build/native/libtcpx-logger.so', import.meta.url),
-);
 const READ_BYTES = 64 * 1024;
 
 export interface LoggerOptions {
@@ -22,14 +18,14 @@ export interface LoggerOptions {
   /** Highest plugin level that is written: 2 warnings, 3 information, 5 all. */
   readonly levelMax?: number;
   /** Another shim, for tests. */
-  readonly shimPath?: string;
+  readonly shim?: LoggerShim;
 }
 
 export interface PluginLogger {
   /** Address of a C function with the logger's signature. */
   readonly address: number;
-  /** No shim: the plugin's lines are lost. */
-  readonly isSilent: boolean;
+  /** Why the plugin's lines are lost; empty when they are not. */
+  readonly silence: string;
   /** Lines written since the last call; always empty when they go to a given fd. */
   take(): LoggerLine[];
   /** Lines lost because the pipe was full. */
@@ -41,8 +37,8 @@ export interface PluginLogger {
 const LEVEL_INFO = 3;
 
 export function openPluginLogger(options: LoggerOptions = {}): PluginLogger {
-  const path = options.shimPath ?? SHIM_PATH;
-  return existsSync(path) ? openShim(path, options) : silentLogger();
+  const { path, absence } = options.shim ?? findLoggerShim();
+  return path === '' ? silentLogger(absence) : openShim(path, options);
 }
 
 function openShim(path: string, options: LoggerOptions): PluginLogger {
@@ -58,7 +54,7 @@ function openShim(path: string, options: LoggerOptions): PluginLogger {
   let rest = '';
   return {
     address: Number(shim.symbol('tcpx_logger')),
-    isSilent: false,
+    silence: '',
     take() {
       const split = splitLoggerLines(rest + takeBytes());
       rest = split.rest;
@@ -84,11 +80,11 @@ function pipeReader(fd: number): () => string {
 }
 
 // Any C function that takes no argument will do: on the supported processors the caller cleans up.
-function silentLogger(): PluginLogger {
+function silentLogger(silence: string): PluginLogger {
   const libc = koffi.load('libc.so.6');
   return {
     address: Number(libc.symbol('getppid')),
-    isSilent: true,
+    silence,
     take: () => [],
     dropped: () => 0,
     close: () => undefined,

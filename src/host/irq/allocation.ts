@@ -3,7 +3,7 @@
 // hyperthreads. Pure.
 
 import { bindingCpus, type NicBinding } from '../../base/core-bindings.js';
-import type { Nic } from '../model.js';
+import type { Nic } from '../read/model.js';
 import { type CoreMap, cutEvenly, physicalCores, withSiblings } from './core-map.js';
 import { type CpuSet, cpuSet, differenceOf, intersectionOf, unionOf } from './cpu-choice.js';
 

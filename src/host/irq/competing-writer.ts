@@ -1,7 +1,7 @@
 // Would somebody undo the plan? irqbalance rewrites every interrupt about each ten seconds unless
 // it is told to leave them alone; other writers act at boot or on an event. Pure.
 
-import type { IrqWriter } from '../host-settings.js';
+import type { IrqWriter } from '../read/host-settings.js';
 
 /** As much of a plan's line as is needed here. */
 export interface BoundLine {

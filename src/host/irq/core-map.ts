@@ -1,7 +1,7 @@
 // Questions that plans ask about CPUs: node, hardware threads of one core, physical cores of a set.
 // Built once from the host model. Pure.
 
-import type { CpuModel, NumaNode } from '../model.js';
+import type { CpuModel, NumaNode } from '../read/model.js';
 import { type CpuSet, cpuSet, intersectionOf } from './cpu-choice.js';
 
 export interface CoreMap {

@@ -12,7 +12,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { TcpxError, toTcpxError } from '../../base/errors.js';
-import { makeFolder } from '../make-folder.js';
+import { makeFolder } from '../capture/make-folder.js';
 import type { KnownVector } from './known-vector.js';
 
 export const IRQ_JOURNAL_SCHEMA = 'tcpx.irq-journal/1';

@@ -1,7 +1,7 @@
 // An interrupt vector as plans and journals keep it: by PCI address and index, since its number may
 // differ after a boot or a reset. Pure.
 
-import type { Nic } from '../model.js';
+import type { Nic } from '../read/model.js';
 
 export interface KnownVector {
   /** The number at the time of writing. */

@@ -3,7 +3,7 @@
 
 import { bindingCpus, type NicBinding } from '../../base/core-bindings.js';
 import { formatCpuList } from '../../base/cpu-set.js';
-import type { Irq, Nic } from '../model.js';
+import type { Irq, Nic } from '../read/model.js';
 import type { Observation } from './observation.js';
 import { cpuSet, unionOf } from './cpu-choice.js';
 

@@ -5,7 +5,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, test } from 'node:test';
-import { openFolderFiles } from '../host-files.js';
+import { openFolderFiles } from '../read/host-files.js';
 import { devmemDelta, interruptDelta, parseCpuUse, readBundle } from './observation.js';
 import { allowedCpus, lastCpu, readThreads } from './threads.js';
 

@@ -4,7 +4,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { TcpxError } from '../../base/errors.js';
-import { parseInterrupts } from '../interrupts.js';
+import { parseInterrupts } from '../read/interrupts.js';
 
 export interface Observation {
   readonly folder: string;

@@ -2,7 +2,7 @@
 // cores, on which node, and whether interrupt handlers run on the threads' cores. Pure.
 
 import { formatCpuList } from '../../base/cpu-set.js';
-import type { Irq, Nic } from '../model.js';
+import type { Irq, Nic } from '../read/model.js';
 import { type CoreMap, nodesOf, physicalCores } from './core-map.js';
 import { type CpuSet, intersectionOf, unionOf } from './cpu-choice.js';
 import type { MappingRow } from './mapping-table.js';

@@ -7,7 +7,7 @@ import { a3HighSpec, a3HighTree } from '../../../test/support/a3-high-host.js';
 import { readFixtureHost } from '../../../test/support/fixture-host.js';
 import { buildHostTree } from '../../../test/support/host-tree.js';
 import { formatCpuList } from '../../base/cpu-set.js';
-import type { HostModel } from '../model.js';
+import type { HostModel } from '../read/model.js';
 import { coreMapOf, physicalCores } from './core-map.js';
 import { intersectionOf, requireCpuList } from './cpu-choice.js';
 import { buildPlan, type IrqPlan } from './plan.js';

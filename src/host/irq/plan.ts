@@ -3,7 +3,7 @@
 // undone. Vectors are identified by PCI address and index, since IRQ numbers change. Pure.
 
 import { bindingOf, formatBindings } from '../../base/core-bindings.js';
-import type { Irq, Nic, NicVector } from '../model.js';
+import type { Irq, Nic, NicVector } from '../read/model.js';
 import type { NicAllocation } from './allocation.js';
 import { requireFormattedMask } from './cpu-mask.js';
 import { formatCpuList } from '../../base/cpu-set.js';

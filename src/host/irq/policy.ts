@@ -3,7 +3,7 @@
 
 import { TcpxError } from '../../base/errors.js';
 import { parseBindings } from '../../base/core-bindings.js';
-import type { NicVector } from '../model.js';
+import type { NicVector } from '../read/model.js';
 import {
   type Allocation,
   type AllocationRequest,

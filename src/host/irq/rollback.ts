@@ -2,7 +2,7 @@
 // value, and proves it by reading back. Says what it met that the apply had not left there.
 
 import { parseCpuList } from '../../base/cpu-set.js';
-import type { Nic } from '../model.js';
+import type { Nic } from '../read/model.js';
 import { type AffinityStore, errnoOf, explainErrno } from './affinity-store.js';
 import { isSameSet } from './cpu-choice.js';
 import type { IrqJournal, JournalEntry } from './journal.js';

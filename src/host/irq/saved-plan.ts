@@ -4,7 +4,7 @@
 import { readFileSync } from 'node:fs';
 import { TcpxError } from '../../base/errors.js';
 import { formatCpuList } from '../../base/cpu-set.js';
-import type { Nic } from '../model.js';
+import type { Nic } from '../read/model.js';
 import { currentIrq } from './known-vector.js';
 import { affinityPath, IRQ_PLAN_SCHEMA, type IrqPlan, type PlanLine } from './plan.js';
 

@@ -2,7 +2,7 @@
 
 import { readFileSync } from 'node:fs';
 import { formatCpuList, parseCpuList } from '../../base/cpu-set.js';
-import type { HostFiles } from '../host-files.js';
+import type { HostFiles } from '../read/host-files.js';
 import type { CpuSet } from './cpu-choice.js';
 
 export interface ThreadPlace {

@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { IrqWriter } from '../host-settings.js';
-import type { Irq } from '../model.js';
+import type { IrqWriter } from '../read/host-settings.js';
+import type { Irq } from '../read/model.js';
 import { judgeWriters } from './competing-writer.js';
 import type { PlanLine } from './plan.js';
 import { isFailure, verifyLines } from './verify.js';

@@ -12,6 +12,7 @@ import {
   COUNTER_HEAD_TRANSFER,
   COUNTER_HIGH_WATER,
   COUNTER_POSTED,
+  COUNTER_RING_CHUNKS,
   COUNTER_UNPACKED,
 } from './host-layout.js';
 
@@ -23,6 +24,10 @@ export interface ChannelCounters {
   readonly highWater: number;
   readonly bytes: number;
   readonly fragments: number;
+  /** Sends that were copied into the ring; the others went from their region. */
+  readonly ringChunks: number;
+  /** Why the ring, where the plugin refused to register a region; else empty. */
+  readonly sendFallback: string;
   /** The oldest chunk that is posted and not finished; undefined without one. */
   readonly head: HeadChunk | undefined;
 }
@@ -35,7 +40,7 @@ export interface HeadChunk {
   readonly bytes: number;
 }
 
-export function readCounters(values: Float64Array): ChannelCounters {
+export function readCounters(values: Float64Array, sendFallback = ''): ChannelCounters {
   const at = (index: number): number => values[index] ?? 0;
   const transfer = at(COUNTER_HEAD_TRANSFER);
   return {
@@ -46,6 +51,8 @@ export function readCounters(values: Float64Array): ChannelCounters {
     highWater: at(COUNTER_HIGH_WATER),
     bytes: at(COUNTER_BYTES),
     fragments: at(COUNTER_FRAGMENTS),
+    ringChunks: at(COUNTER_RING_CHUNKS),
+    sendFallback,
     head:
       transfer === 0
         ? undefined

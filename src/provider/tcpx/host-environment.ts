@@ -20,6 +20,14 @@ export interface HostEnvironmentFacts {
 
 type Variables = Readonly<Record<string, string | undefined>>;
 
+const SAME_HOST_VARIABLE = 'TCPX_EMU_SAME_HOST';
+
+/** The emulator's switch where it is set, else whether the caller lets peers of one host pass. */
+export function isSameHostSwitched(isAllowed: boolean, inherited: Variables): boolean {
+  const text = inherited[SAME_HOST_VARIABLE] ?? '';
+  return text === '' ? isAllowed : text === '1';
+}
+
 /** Folders that the plugin's own installer uses, behind the plugin's folder. */
 const LIBRARY_FOLDERS = ['/usr/local/tcpx/lib64', '/usr/local/nvidia/lib64'];
 
@@ -51,7 +59,7 @@ export function hostVariables(facts: HostEnvironmentFacts, inherited: Variables)
     variables['NCCL_GPUDIRECTTCPX_TX_BINDINGS'] = facts.txBindings;
   }
   if (facts.isSameHostAllowed) {
-    variables['TCPX_EMU_SAME_HOST'] = inherited['TCPX_EMU_SAME_HOST'] ?? '1';
+    variables[SAME_HOST_VARIABLE] = isSameHostSwitched(true, inherited) ? '1' : '0';
   }
   return { ...inherited, ...variables };
 }

@@ -25,6 +25,7 @@ export interface FinishedPart {
 export interface HostListener {
   onPart(part: FinishedPart): void;
   onBroken(channel: number, direction: number, error: TcpxError): void;
+  onFallback(channel: number, reason: string): void;
 }
 
 interface Answer {
@@ -44,6 +45,10 @@ export class HostEvents {
   readonly #waiters = new Map<number, Waiter>();
   /** Of the plugin's helper threads, as the host saw them last. */
   placement: ThreadPlacement | undefined;
+  /** Why the plugin's words are lost; empty when they are not. */
+  logSilence = '';
+  /** By channel: why it sends from its ring although regions were to be registered. */
+  readonly fallbacks = new Map<number, string>();
   #nextId = 1;
   #isClosed = false;
   #resolveStarted: (facts: HostFacts) => void = () => undefined;
@@ -71,21 +76,24 @@ export class HostEvents {
     return { id, answer };
   }
 
-  /** Takes everything that is there, then asks to be woken for more. */
-  drain(): void {
-    if (this.#isClosed) return;
+  /** Takes everything that is there, then asks to be woken for more. How much there was. */
+  drain(): number {
+    if (this.#isClosed) return 0;
     const { events, memory } = this.#link;
+    let count = 0;
     do {
       Atomics.store(memory.int32, WORD_APP_SLEEPS, 0);
       for (let at = peekRecord(events); at >= 0; at = peekRecord(events)) {
         const tell = this.#read(at);
         releaseRecord(events, at);
+        count++;
         tell();
         // Whoever was told may have ended the host: the memory is gone then.
-        if (this.isClosed) return;
+        if (this.isClosed) return count;
       }
       Atomics.store(memory.int32, WORD_APP_SLEEPS, 1);
     } while (peekRecord(events) >= 0);
+    return count;
   }
 
   fail(error: TcpxError): void {
@@ -125,6 +133,13 @@ export class HostEvents {
       case 'refused':
         if (event.id === 0) this.#rejectStarted(toError(event.failure));
         this.#takeWaiter(event.id)?.reject(toError(event.failure));
+        return;
+      case 'silent':
+        this.logSilence = event.reason;
+        return;
+      case 'fallback':
+        this.fallbacks.set(event.channel, event.reason);
+        this.#listener.onFallback(event.channel, event.reason);
         return;
       case 'threads':
         this.placement = event.placement;

@@ -20,6 +20,8 @@ export interface HostOptions {
   readonly sendFrom: 'auto' | 'ring' | 'region';
   /** 0 when not known. */
   readonly bounceBytes: number;
+  /** For tests: as if there were no log shim. */
+  readonly isLogLost?: boolean;
   /** For tests of what follows: received chunks are never given back. */
   readonly isConsumeSkipped?: boolean;
   /** Empty: traces go to stderr; undefined: no trace. */
@@ -33,7 +35,6 @@ export interface HostFacts {
   readonly isEmulated: boolean;
   /** Of the emulator; a real plugin says it in its log. */
   readonly emulatorVersion: string;
-  readonly isLogSilent: boolean;
   readonly devices: readonly DeviceProperties[];
   /** `host` or `cuda`: the pointer type of registrations. */
   readonly pointerType: 'host' | 'cuda';
@@ -73,8 +74,12 @@ export type HostEvent =
       readonly pages?: PageCount;
     }
   | { readonly kind: 'refused'; readonly id: number; readonly failure: HostFailure }
+  /** Before the plugin is initialised: what it says is lost, and why. */
+  | { readonly kind: 'silent'; readonly reason: string }
   /** Looked at anew whenever a direction of a channel has finished its first part. */
   | { readonly kind: 'threads'; readonly placement: ThreadPlacement }
+  /** A registration was refused: the channel sends from its ring. */
+  | { readonly kind: 'fallback'; readonly channel: number; readonly reason: string }
   /** The channel is dead in this direction: every chunk of it fails. */
   | {
       readonly kind: 'broken';

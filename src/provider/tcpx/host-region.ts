@@ -17,7 +17,14 @@ export type RegionWay = SharedRegion['way'] | 'staged';
 
 /** How an application hands memory to its plugin hosts; the names stand in receipts. */
 export type SharedRegion =
-  | { readonly way: 'shared'; readonly path: string; readonly bytes: number }
+  /** A part of a file, which is mapped whole, once for all its parts. */
+  | {
+      readonly way: 'shared';
+      readonly path: string;
+      readonly fileBytes: number;
+      readonly offset: number;
+      readonly bytes: number;
+    }
   /** A whole cuMemAlloc allocation by CUDA IPC, and where the region lies in it. */
   | {
       readonly way: 'ipc';

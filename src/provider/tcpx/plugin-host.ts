@@ -65,7 +65,7 @@ export class PluginHost {
   readonly #link = SharedLink.create();
   /** The child takes descriptors of GPU memory from the other end. */
   readonly #descriptorFd: number;
-  readonly #wakePipe = new WakePipe(() => this.#events.drain());
+  readonly #wakePipe = new WakePipe(() => this.drain());
   readonly #child: ChildProcess;
   readonly #events: HostEvents;
   readonly #hostLog: HostLog;
@@ -97,7 +97,7 @@ export class PluginHost {
     this.#hostLog.attach(this.#child);
     this.#closed = once(this.#child, 'close');
     this.#child.on('exit', (code, signal) => void this.#onExit(code, signal));
-    this.#child.on('error', (error) => this.#die(exitError(this.name, error.message, [])));
+    this.#child.on('error', (error) => this.#die(exitError(this.name, error.message, '')));
     this.#watch = setInterval(() => this.#checkBeat(), WATCH_MS);
     this.#watch.unref();
     this.#events.drain();
@@ -120,6 +120,7 @@ export class PluginHost {
       throw error;
     }
     host.#facts = facts;
+    host.#warnOfSilence();
     return host;
   }
 
@@ -151,6 +152,16 @@ export class PluginHost {
     return this.#events.placement;
   }
 
+  /** Where it writes a byte when it has news for somebody who sleeps. */
+  get wakeFd(): number {
+    return this.#wakePipe.readFd;
+  }
+
+  /** Takes its news; how many there were. */
+  drain(): number {
+    return this.#events.drain();
+  }
+
   /** Warnings of the plugin, newest last. */
   get warnings(): readonly string[] {
     return this.#hostLog.warnings;
@@ -161,6 +172,16 @@ export class PluginHost {
     const at = counterFloat(channel, direction);
     const counters = this.#lastCounters ?? this.#link.memory.float64;
     return counters.slice(at, at + COUNTER_FLOATS);
+  }
+
+  /** Why a channel sends from its ring although regions were to be registered; empty if not. */
+  sendFallback(channel: number): string {
+    return this.#events.fallbacks.get(channel) ?? '';
+  }
+
+  /** The slot has a new channel. */
+  forgetFallback(channel: number): void {
+    this.#events.fallbacks.delete(channel);
   }
 
   async request(body: CommandBody, timeoutMs: number): Promise<HostAnswer> {
@@ -225,9 +246,22 @@ export class PluginHost {
   async #explain(error: unknown): Promise<unknown> {
     if (!isTcpxError(error, 'ERR_NCCLNET_CALL') || this.#error !== undefined) return error;
     await sleepMs(WARNINGS_MS);
-    const words = `${error.message} on ${this.name}${saidWords(this.#hostLog.lastWords())}`;
+    const words = `${error.message} on ${this.name}${this.#lastWords()}`;
     const facts = { ...error.facts, nic: this.name };
     return new TcpxError(error.code, words, { facts, cause: error });
+  }
+
+  #lastWords(): string {
+    const words = this.#hostLog.lastWords();
+    const said = words.length === 0 ? '' : `; it said: ${words.join(' | ')}`;
+    const { logSilence } = this.#events;
+    return logSilence === '' ? said : `${said}; the plugin’s words are not captured: ${logSilence}`;
+  }
+
+  #warnOfSilence(): void {
+    const { logSilence: reason } = this.#events;
+    if (reason === '') return;
+    this.#options.log.warn('the plugin’s words are not captured', { nic: this.name, reason });
   }
 
   // Last words are still in the pipes when the process is gone.
@@ -236,7 +270,7 @@ export class PluginHost {
     if (this.#isStopping) return;
     this.#events.drain();
     const how = signal === null ? `exited with ${code ?? 'no status'}` : `was ended by ${signal}`;
-    this.#die(exitError(this.name, how, this.#hostLog.lastWords()));
+    this.#die(exitError(this.name, how, this.#lastWords()));
   }
 
   #checkBeat(): void {
@@ -280,13 +314,9 @@ export class PluginHost {
   }
 }
 
-function exitError(name: string, how: string, lastWords: readonly string[]): TcpxError {
-  const words = `plugin process of ${name} ${how}${saidWords(lastWords)}`;
+function exitError(name: string, how: string, lastWords: string): TcpxError {
+  const words = `plugin process of ${name} ${how}${lastWords}`;
   return new TcpxError('ERR_NCCLNET_EXIT', words, { facts: { nic: name } });
-}
-
-function saidWords(lastWords: readonly string[]): string {
-  return lastWords.length === 0 ? '' : `; it said: ${lastWords.join(' | ')}`;
 }
 
 function hungError(name: string, call: string, channel: number, silentMs: number): TcpxError {

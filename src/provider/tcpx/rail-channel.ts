@@ -2,7 +2,7 @@
 
 import type { TcpxError } from '../../base/errors.js';
 import { type ChannelCounters, readCounters } from './channel-counters.js';
-import type { Direction } from './host-layout.js';
+import { type Direction, RECEIVE, SEND } from './host-layout.js';
 import {
   CHUNK_BYTES,
   CHUNK_CHANNEL,
@@ -26,6 +26,8 @@ export interface RailChannelParts {
   readonly nic: string;
   readonly handle: string;
   readonly timeoutMs: number;
+  /** Throws for a handle that must not be connected to. */
+  checkPeer(handle: string): void;
   /** Gives slot and sockets back. */
   free(): void;
 }
@@ -46,6 +48,7 @@ export interface ChunkOrder {
 export class RailChannel {
   readonly #parts: RailChannelParts;
   readonly #fields = new Float64Array(CHUNK_FIELDS);
+  #isJoined = false;
   #isClosed = false;
 
   constructor(parts: RailChannelParts) {
@@ -73,7 +76,9 @@ export class RailChannel {
   /** Connects to the peer's handle and accepts on the own one. */
   async join(peerHandle: string): Promise<void> {
     const { host, slot, timeoutMs } = this.#parts;
+    this.#parts.checkPeer(peerHandle);
     await host.request({ op: 'join', channel: slot, handle: peerHandle }, timeoutMs);
+    this.#isJoined = true;
   }
 
   put(order: ChunkOrder): void {
@@ -98,7 +103,14 @@ export class RailChannel {
   }
 
   counters(direction: Direction): ChannelCounters {
-    return readCounters(this.#parts.host.counters(this.#parts.slot, direction));
+    const { host, slot } = this.#parts;
+    const sendFallback = direction === SEND ? host.sendFallback(slot) : '';
+    return readCounters(host.counters(slot, direction), sendFallback);
+  }
+
+  /** Bytes of finished receives. Before the join the counters are those of the slot's last user. */
+  get receivedBytes(): number {
+    return this.#isJoined ? this.counters(RECEIVE).bytes : 0;
   }
 
   /** Afterwards no byte moves on it: it is closed, or its process is gone. */

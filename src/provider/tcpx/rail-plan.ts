@@ -1,7 +1,8 @@
 // Which NICs, GPUs and processes a provider uses: rails, and how they are grouped. Pure.
 
-import { TcpxError } from '../../base/errors.js';
-import type { SettingValues } from '../../base/settings.js';
+import { type ErrorFacts, TcpxError } from '../../base/errors.js';
+import { type SettingName, settingOf, type SettingValues } from '../../base/settings.js';
+import { REQUEST_POOL } from '../../flow/sliding-window.hot.js';
 
 export interface Rail {
   readonly nic: string;
@@ -25,7 +26,75 @@ export function namedNics(list: string): string[] {
     .filter((name) => name !== '');
 }
 
-export function railsOf(nics: readonly string[], railGpus: string): Rail[] {
+/** GPUs behind each NIC, as the PCI tree has it; a NIC that is not in it is not known. */
+export type NicGpus = ReadonlyMap<string, readonly number[]>;
+
+export interface RailWish {
+  /** Empty takes the NICs of the GPU, or of all GPUs. */
+  readonly nics: readonly string[];
+  /** Whose memory is moved; undefined where no GPU is meant. */
+  readonly gpu: number | undefined;
+  /** Undefined where the host's PCI tree says nothing: no GPU, or emulated NICs. */
+  readonly nicGpus: NicGpus | undefined;
+  /** `tcpx.railGpus`: pairs that are taken as they are. */
+  readonly railGpus: string;
+}
+
+/**
+ * The NICs and the rail GPU of each: named by hand, else the wished GPU where it is behind the NIC,
+ * else the first that is. A NIC with no GPU behind it, or a GPU behind none of the NICs, is refused
+ * here: the plugin ends its process over it. Empty where the plugin is to be asked for its NICs.
+ */
+export function planRails(wish: RailWish): Rail[] {
+  const { gpu, nicGpus } = wish;
+  const byHand = parseRailGpus(wish.railGpus);
+  const nics = wish.nics.length > 0 ? wish.nics : defaultNics(gpu, nicGpus);
+  const rails = nics.map((nic) => {
+    const behind = nicGpus?.get(nic);
+    const isWished = gpu !== undefined && (behind === undefined || behind.includes(gpu));
+    const chosen = byHand.get(nic) ?? (isWished ? gpu : behind === undefined ? 0 : behind[0]);
+    if (chosen === undefined) throw noGpuError(nic, nicGpus);
+    return { nic, gpu: chosen };
+  });
+  const isReached = (nic: string): boolean =>
+    byHand.has(nic) || gpu === undefined || nicGpus?.get(nic)?.includes(gpu) !== false;
+  if (gpu === undefined || rails.length === 0 || nics.some(isReached)) return rails;
+  throw unreachedError(gpu, nics, nicGpus);
+}
+
+function defaultNics(gpu: number | undefined, nicGpus: NicGpus | undefined): string[] {
+  const known = [...(nicGpus ?? [])].filter(([, gpus]) => gpus.length > 0);
+  if (gpu === undefined || known.length === 0) return known.map(([nic]) => nic);
+  const own = known.filter(([, gpus]) => gpus.includes(gpu)).map(([nic]) => nic);
+  if (own.length > 0) return own;
+  throw unreachedError(gpu, [], nicGpus);
+}
+
+function noGpuError(nic: string, nicGpus: NicGpus | undefined): TcpxError {
+  return pairError(`${nic}: no GPU is behind it by the PCI tree`, nicGpus, { nic });
+}
+
+function unreachedError(
+  gpu: number,
+  nics: readonly string[],
+  nicGpus: NicGpus | undefined,
+): TcpxError {
+  const where = nics.length === 0 ? 'any NIC' : nics.join(', ');
+  return pairError(`GPU ${gpu} is not behind ${where} by the PCI tree`, nicGpus, { gpu });
+}
+
+function pairError(what: string, nicGpus: NicGpus | undefined, facts: ErrorFacts): TcpxError {
+  const pairs = [...(nicGpus ?? [])].filter(([, gpus]) => gpus.length > 0);
+  const known = pairs.map(([nic, gpus]) => `${nic} has GPU ${gpus.join(' and ')}`).join(', ');
+  return new TcpxError(
+    'ERR_CONFIG_CONFLICT',
+    `${what} (${known === '' ? 'no NIC has one' : known}); the plugin would end with ` +
+      '"rx no cmsg". Name another NIC or GPU, or the pair itself with --rail-gpus NIC=GPU',
+    { facts },
+  );
+}
+
+function parseRailGpus(railGpus: string): Map<string, number> {
   const gpus = new Map<string, number>();
   for (const pair of railGpus.split(',').filter((text) => text !== '')) {
     const match = /^([^=]+)=(\d+)$/.exec(pair);
@@ -37,7 +106,7 @@ export function railsOf(nics: readonly string[], railGpus: string): Rail[] {
     }
     gpus.set(match[1], Number(match[2]));
   }
-  return nics.map((nic) => ({ nic, gpu: gpus.get(nic) ?? 0 }));
+  return gpus;
 }
 
 export function groupRails(
@@ -50,6 +119,14 @@ export function groupRails(
     const group = groups.get(key) ?? { gpu, nics: [] };
     group.nics.push(nic);
     groups.set(key, group);
+  }
+  const gpus = [...new Set(rails.map(({ gpu }) => gpu))];
+  if (processes === 'one' && gpus.length > 1) {
+    throw new TcpxError(
+      'ERR_CONFIG_CONFLICT',
+      `tcpx.processes: one process has one GPU, the rails have ${gpus.join(', ')}: ` +
+        `${rails.map(({ nic, gpu }) => `${nic}=${gpu}`).join(', ')}; use rail or gpu`,
+    );
   }
   return [...groups].map(([, { gpu, nics }]) => ({ name: nics.join('+'), gpu, nics }));
 }
@@ -71,4 +148,20 @@ export function parseWeights(text: string, channelCount: number): number[] {
     'ERR_CONFIG_VALUE',
     `tcpx.weights: ${JSON.stringify(text)} is not ${channelCount} integers, one per channel`,
   );
+}
+
+const WINDOWS = ['tcpx.sendWindow', 'tcpx.recvWindow'] as const satisfies readonly SettingName[];
+
+/** A window that the tcp provider would take may be more than the plugin has requests. */
+export function checkWindows(values: SettingValues): void {
+  for (const name of WINDOWS) {
+    if (values[name] <= REQUEST_POOL) continue;
+    const { flag = '', aliases = [] } = settingOf(name);
+    throw new TcpxError(
+      'ERR_CONFIG_VALUE',
+      `${name}: ${values[name]} in flight on a channel, but the plugin has a pool of ` +
+        `${REQUEST_POOL} requests per channel (--${flag}, ${aliases.join(', ')})`,
+      { facts: { name, value: values[name], pool: REQUEST_POOL } },
+    );
+  }
 }

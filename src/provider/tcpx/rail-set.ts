@@ -8,13 +8,22 @@ import type { Log } from '../../base/log.js';
 import type { SettingValues } from '../../base/settings.js';
 import { parseSocketBudget } from '../../flow/socket-budget.js';
 import { HOST_CHANNELS_MAX } from './host-layout.js';
-import { hostVariables } from './host-environment.js';
+import { hostVariables, isSameHostSwitched } from './host-environment.js';
 import type { FinishedPart } from './host-events.js';
 import type { HostFacts, HostOptions } from './host-message.js';
 import { PluginHost } from './plugin-host.js';
 import { RailChannel } from './rail-channel.js';
-import { groupRails, namedNics, type Rail, type RailGroup, railsOf } from './rail-plan.js';
+import {
+  checkWindows,
+  groupRails,
+  namedNics,
+  type Rail,
+  type RailGroup,
+  type NicGpus,
+  planRails,
+} from './rail-plan.js';
 import type { RegionShare } from './region-share.js';
+import { handleAddress, readHostIdentity, requireOtherHost } from './same-host.js';
 import { takeSockets } from './socket-registry.js';
 
 export interface RailSetOptions {
@@ -23,6 +32,10 @@ export interface RailSetOptions {
   /** For traces: which end this is. */
   readonly role: string;
   readonly isSameHostAllowed: boolean;
+  /** Whose memory is moved; its NICs are the default, and it is their rail GPU. */
+  readonly gpu?: number;
+  /** GPUs behind each NIC, by the PCI tree; without it every NIC takes `gpu`, or GPU 0. */
+  readonly nicGpus?: NicGpus;
   /** Added to the environment of the plugin processes. */
   readonly environment?: Readonly<Record<string, string>>;
   /** For tests: changes what the processes are told. */
@@ -38,12 +51,17 @@ export interface ChannelListener {
 interface Group {
   readonly plan: RailGroup;
   host: Promise<PluginHost> | undefined;
+  /** The same, once it is there: what it is told at once keeps its order. */
+  living: PluginHost | undefined;
   readonly listeners: Map<number, ChannelListener>;
 }
 
 export class RailSet {
   readonly #options: RailSetOptions;
   readonly #regions = new Map<number, RegionShare>();
+  readonly #channels = new Set<RailChannel>();
+  /** By NIC, of channels that are closed. */
+  readonly #pastBytes = new Map<string, number>();
   #groups: Group[] = [];
   #rails: Rail[] = [];
   #starts = 0;
@@ -52,19 +70,29 @@ export class RailSet {
 
   constructor(options: RailSetOptions) {
     checkSockets(options.values);
+    checkWindows(options.values);
     this.#options = options;
   }
 
   /** Finds the rails, asking the plugin where none are named, and starts their processes. */
   async open(): Promise<void> {
     const { values } = this.#options;
-    let nics = namedNics(values['session.nics']);
-    if (nics.length === 0) nics = await this.#askPlugin();
-    this.#rails = railsOf(nics, values['tcpx.railGpus']);
+    this.#rails = this.#plan(namedNics(values['session.nics']));
+    if (this.#rails.length === 0) this.#rails = this.#plan(await this.#askPlugin());
     const plans = groupRails(this.#rails, values['tcpx.processes']);
-    this.#groups = plans.map((plan) => ({ plan, host: undefined, listeners: new Map() }));
+    this.#groups = plans.map((plan) => ({
+      plan,
+      host: undefined,
+      living: undefined,
+      listeners: new Map(),
+    }));
     const hosts = await settleAll(this.#groups.map((group) => this.#hostOf(group)));
     this.#checkNics(hosts);
+  }
+
+  /** NICs and their GPUs. */
+  get rails(): readonly Rail[] {
+    return this.#rails;
   }
 
   get nics(): string[] {
@@ -86,14 +114,21 @@ export class RailSet {
     return this.#starts;
   }
 
+  /** Takes what the processes have said; how much it was. */
+  drain(): number {
+    let count = 0;
+    for (const { living } of this.#groups) if (living?.isAlive === true) count += living.drain();
+    return count;
+  }
+
+  /** Where living processes write when they have news. */
+  wakeFds(): number[] {
+    return this.#groups.flatMap(({ living }) => (living?.isAlive === true ? [living.wakeFd] : []));
+  }
+
   /** Process ids of the living hosts. */
-  async pids(): Promise<number[]> {
-    const pids: number[] = [];
-    for (const { host } of this.#groups) {
-      const living = await host?.catch(() => undefined);
-      if (living?.isAlive === true) pids.push(living.pid);
-    }
-    return pids;
+  pids(): number[] {
+    return this.#groups.flatMap(({ living }) => (living?.isAlive === true ? [living.pid] : []));
   }
 
   /** Pages of the emulator's bounce buffers, summed over processes. */
@@ -108,14 +143,16 @@ export class RailSet {
     return sum;
   }
 
-  /** In every process; when one refuses, in none. */
+  /**
+   * In every process; when one refuses, in none. Told at once where a process lives, so that no
+   * chunk that is put afterwards comes before it; one that starts is told before it has channels.
+   */
   async addRegion(id: number, share: RegionShare): Promise<void> {
     this.#regions.set(id, share);
     try {
       await settleAll(
-        this.#groups.map(async (group) => {
-          const host = await this.#hostOf(group);
-          await host.map(id, share, this.#timeoutMs);
+        this.#groups.map(async ({ living }) => {
+          if (living?.isAlive === true) await living.map(id, share, this.#timeoutMs);
         }),
       );
     } catch (error) {
@@ -144,18 +181,36 @@ export class RailSet {
     const claim = takeSockets(values['tcpx.stateDir'], nic, sockets, budget);
     const slot = freeSlot(group);
     group.listeners.set(slot, listener);
-    const free = (): void => {
+    host.forgetFallback(slot);
+    const free = (channel?: RailChannel): void => {
       if (group.listeners.get(slot) === listener) group.listeners.delete(slot);
       claim.release();
+      if (channel === undefined || !this.#channels.delete(channel)) return;
+      this.#pastBytes.set(nic, (this.#pastBytes.get(nic) ?? 0) + channel.receivedBytes);
     };
     try {
       const timeoutMs = this.#timeoutMs;
       const { handle } = await host.request({ op: 'listen', channel: slot, nic }, timeoutMs);
-      return new RailChannel({ host, slot, nic, handle: handle ?? '', timeoutMs, free });
+      const channel: RailChannel = new RailChannel({
+        ...{ host, slot, nic, handle: handle ?? '', timeoutMs },
+        checkPeer: (peerHandle) => this.#checkPeer(nic, peerHandle),
+        free: () => free(channel),
+      });
+      this.#channels.add(channel);
+      return channel;
     } catch (error) {
       free();
       throw error;
     }
+  }
+
+  /** What came in through each NIC since the set was opened, channels that are closed included. */
+  receivedBytes(): Map<string, number> {
+    const bytes = new Map(this.nics.map((nic) => [nic, this.#pastBytes.get(nic) ?? 0]));
+    for (const channel of this.#channels) {
+      bytes.set(channel.nic, (bytes.get(channel.nic) ?? 0) + channel.receivedBytes);
+    }
+    return bytes;
   }
 
   async close(): Promise<void> {
@@ -187,7 +242,9 @@ export class RailSet {
     const host = await this.#start(group.plan, group);
     this.#facts = host.facts;
     this.#pluginVersion = host.pluginVersion || this.#pluginVersion;
-    for (const [id, share] of this.#regions) await host.map(id, share, this.#timeoutMs);
+    const regions = [...this.#regions];
+    group.living = host;
+    await settleAll(regions.map(([id, share]) => host.map(id, share, this.#timeoutMs)));
     return host;
   }
 
@@ -208,6 +265,8 @@ export class RailSet {
       hangMs: values['tcpx.hangMs'],
       listener: {
         onPart: (part) => tell((listener) => listener.onPart(part), part.channel),
+        onFallback: (slot, reason) =>
+          log.warn('regions are sent from the ring', { nic: plan.name, channel: slot, reason }),
         onBroken: (slot, _, error) => tell((listener) => listener.onBroken(error), slot),
       },
       onDead: (error) => {
@@ -261,6 +320,22 @@ export class RailSet {
     const { log } = this.#options;
     log.info('plugin process', { nic: plan.name, libraryPath: variables['LD_LIBRARY_PATH'] });
     return variables;
+  }
+
+  // Host receives do without device memory, and the emulator has a switch for tests.
+  #checkPeer(nic: string, handle: string): void {
+    const { values, isSameHostAllowed, environment } = this.#options;
+    const inherited = { ...processEnvironment(), ...environment };
+    const isAllowed = isSameHostSwitched(isSameHostAllowed, inherited);
+    if (values['tcpx.hostRecv'] || (this.facts.isEmulated && isAllowed)) return;
+    const address = handleAddress(handle);
+    const peer = { bootId: '', addresses: address === '' ? [] : [address] };
+    requireOtherHost(readHostIdentity(), peer, nic);
+  }
+
+  #plan(nics: readonly string[]): Rail[] {
+    const { values, gpu, nicGpus } = this.#options;
+    return planRails({ nics, gpu, nicGpus, railGpus: values['tcpx.railGpus'] });
   }
 
   async #askPlugin(): Promise<string[]> {

@@ -18,7 +18,7 @@ async function collectAll(): Promise<void> {
 }
 
 function share(held: RegionShare[]): string {
-  const one = shareHostMemory(allocateShared(4096));
+  const one = shareHostMemory({ memory: allocateShared(4096), offset: 0 }, 4096);
   held.push(one);
   assert.ok(one.shared.way === 'shared');
   return one.shared.path;

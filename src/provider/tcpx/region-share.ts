@@ -14,6 +14,7 @@ import { GpuStream } from '../../ffi/cuda/stream.js';
 import { CudaProvider } from '../../gpu/gpu-staging.js';
 import type { DeviceRange } from '../../memory/region.js';
 import type { RegionWay, SharedRegion } from './host-region.js';
+import type { SharedPart } from './shared-allocations.js';
 import type { SharedMemory } from './shared-region.js';
 
 /** Descriptors of one region; each is a message that waits in a socket until the host takes it. */
@@ -40,8 +41,9 @@ export interface Shadow {
   drain(offset: number, bytes: number): void;
 }
 
-export function shareHostMemory(memory: SharedMemory): RegionShare {
-  const shared = { way: 'shared', path: memory.path, bytes: memory.bytes } as const;
+export function shareHostMemory({ memory, offset }: SharedPart, bytes: number): RegionShare {
+  const { path, bytes: fileBytes } = memory;
+  const shared = { way: 'shared', path, fileBytes, offset, bytes } as const;
   return { way: 'shared', shared, descriptors: [], memory, close: () => undefined };
 }
 

@@ -80,7 +80,7 @@ export class SharedLink {
     const { int32 } = this.memory;
     const { readFd } = this.#bell;
     Atomics.store(int32, WORD_HOST_SLEEPS, 1);
-    const isRung = peekRecord(this.commands) < 0 && waitReadable(readFd, timeoutMs) > 0;
+    const isRung = peekRecord(this.commands) < 0 && waitReadable([readFd], timeoutMs) > 0;
     Atomics.store(int32, WORD_HOST_SLEEPS, 0);
     if (isRung) clearPipe(readFd);
   }

@@ -60,7 +60,9 @@ export const CONTROL_VECTORS: readonly ControlVector[] = [
       hostId: HOST_ID,
       name: 'ab',
     },
-    hex: `4e585450 0200 0100 40000000 00000000 00000000 0102030405060708 ${NONCE_HEX} ${HOST_ID_HEX} 0200 6162`,
+    hex:
+      `4e585450 0200 0100 40000000 00000000 00000000 0102030405060708 ${NONCE_HEX} ` +
+      `${HOST_ID_HEX} 0200 6162`,
     body: HELLO_BODY,
   },
   {
@@ -76,8 +78,8 @@ export const CONTROL_VECTORS: readonly ControlVector[] = [
       proof: PROOF,
     },
     hex:
-      `4e585450 0200 0200 60000000 00000000 03000000 0102030405060708 ${NONCE_HEX} ${HOST_ID_HEX} 0200 6364 ` +
-      PROOF_HEX,
+      `4e585450 0200 0200 60000000 00000000 03000000 0102030405060708 ${NONCE_HEX} ` +
+      `${HOST_ID_HEX} 0200 6364 ${PROOF_HEX}`,
     body: [...HELLO_BODY, PROOF_FIELD],
   },
   {

@@ -6,14 +6,15 @@ import type { Log } from '../../../src/base/log.js';
 import type { Random } from '../../../src/base/random.js';
 import { Timers } from '../../../src/base/timers.js';
 import { LaneEvents } from '../../../src/engine/lane-events.js';
-import { LaneSet } from '../../../src/engine/lane-set.js';
+import { LaneSet } from '../../../src/provider/tcp/lane-set.js';
 import type { Notification } from '../../../src/engine/notification.js';
 import type { Identity } from '../../../src/engine/identity.js';
 import { connectPeer } from '../../../src/engine/peer-client.js';
 import { PeerServer } from '../../../src/engine/peer-server.js';
 import type { Session } from '../../../src/engine/session.js';
 import { SessionTable } from '../../../src/engine/session-table.js';
-import { SIGNAL_ENTRIES } from '../../../src/engine/transfer-table.js';
+import { LaneCarrier } from '../../../src/provider/tcp/lane-carrier.js';
+import { SIGNAL_ENTRIES, TransferTable } from '../../../src/provider/tcp/transfer-table.js';
 import { Transfers } from '../../../src/engine/transfers.js';
 import { Arena } from '../../../src/memory/arena.js';
 import { RegionRegistry } from '../../../src/memory/region.js';
@@ -120,6 +121,7 @@ export class SimNode {
       identity: this.identity,
       sessions: this.sessions,
       log: this.#options.log,
+      openMatch: undefined,
       onSession: () => undefined,
     });
   }
@@ -134,6 +136,7 @@ export class SimNode {
       config,
       log: this.#options.log,
       isPatient: true,
+      openMatch: undefined,
     });
   }
 
@@ -194,17 +197,25 @@ export class SimNode {
   }
 
   #createTransfers(): Transfers {
+    const { shared, offsets } = this.lanes;
+    const entries = TRANSFERS_MAX + SIGNAL_ENTRIES;
+    const table = new TransferTable(shared, offsets.transfersAt, entries);
     return new Transfers({
       lanes: this.lanes,
-      arena: this.arena,
+      carrier: new LaneCarrier({
+        lanes: this.lanes,
+        arena: this.arena,
+        table,
+        isCallerDriven: false,
+        openDevice: () => undefined,
+      }),
+      table,
       regions: this.regions,
-      transfersMax: TRANSFERS_MAX,
       trustName: 'simulated',
       isCallerDriven: false,
       spinUs: 0,
       clock: this.clock,
       after: (delayMs, act) => this.timers.at(this.clock.nowUs() + delayMs * 1000, act),
-      openDevice: () => undefined,
       poll: () => undefined,
     });
   }

@@ -113,7 +113,8 @@ export class SessionMaker {
     const claims: [string, boolean][] = [
       ['keys', Buffer.compare(one.key, other.key) === 0],
       ['settings', JSON.stringify(one.agreement) === JSON.stringify(other.agreement)],
-      ['providers', JSON.stringify(one.choice) === JSON.stringify(other.choice)],
+      ['providers', one.provider === other.provider],
+      ['reasons', one.providerReason === other.providerReason],
       ['paths', one.path === other.path],
       ['names', one.peerName === server.name && other.peerName === client.name],
       ['instances', one.peerInstance === instanceOf(server)],

@@ -4,7 +4,7 @@
 import { isTcpxError } from '../../../src/base/errors.js';
 import type { Random } from '../../../src/base/random.js';
 import type { Notification } from '../../../src/engine/notification.js';
-import type { Block } from '../../../src/engine/request.js';
+import type { Block } from '../../../src/provider/block-columns.js';
 import type { PostOptions, Request, Session } from '../../../src/engine/session.js';
 import type { Transfer } from '../../../src/engine/transfer.js';
 import type { RegionDescriptor } from '../../../src/memory/region.js';

@@ -143,8 +143,9 @@ export class SimWorld {
       offer: {
         hasTcp: true,
         hasTcpx: random.nextChance(0.7),
-        isSameHostServed: random.nextChance(0.5),
-        hostId: new Uint8Array(16).fill(random.nextBetween(1, 2)),
+        // On one host, where no plugin serves: tcp it is, for one reason or another.
+        isSameHostServed: false,
+        hostId: new Uint8Array(16),
       },
       timeoutMs: HANDSHAKE_MS,
     };

@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { seededRandom } from '../../../base/random.js';
-import type { Block } from '../../../engine/request.js';
+import type { Block } from '../../block-columns.js';
 import type { LaneEnd } from '../../../../test/support/lane-end.js';
 import { addGpuRegion, addRegion, block, LanePair } from '../../../../test/support/lane-pair.js';
 import {

@@ -19,6 +19,7 @@ import {
   CHUNK_TAG,
   CHUNK_TRANSFER,
   COUNTER_BYTES,
+  COUNTER_FLOATS,
   COUNTER_HEAD_BYTES,
   COUNTER_HEAD_CHUNK,
   COUNTER_HEAD_OFFSET,
@@ -49,6 +50,8 @@ export interface ChannelSurroundings {
   /** Pages of the bounce buffer in bytes; 4 GiB where it is not known. */
   bounceBytes(): number;
   region(id: number): HostRegion;
+  /** Regions of the channel are sent from the ring although they were to be registered. */
+  onFallback(channel: number, reason: string): void;
   onPart(channel: number, direction: Direction, transfer: number, tag: number, us: number): void;
 }
 
@@ -66,7 +69,7 @@ export class PartCounters {
   constructor(float64: Float64Array, channel: number, direction: Direction) {
     this.#float64 = float64;
     this.#at = counterFloat(channel, direction);
-    float64.fill(0, this.#at, this.#at + COUNTER_HEAD_BYTES + 2);
+    float64.fill(0, this.#at, this.#at + COUNTER_FLOATS);
   }
 
   set(counter: number, value: number): void {

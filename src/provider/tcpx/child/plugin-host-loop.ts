@@ -52,7 +52,7 @@ export interface LoopParts {
   readonly link: SharedLink;
   /** Written to when the application sleeps. */
   readonly wakeFd: number;
-  readonly surroundings: Omit<ChannelSurroundings, 'onPart' | 'region'>;
+  readonly surroundings: Omit<ChannelSurroundings, 'onFallback' | 'onPart' | 'region'>;
   deviceOf(nic: string): number;
   mapRegion(memory: SharedRegion): HostRegion;
   pages(): { readonly pages: number; readonly freePages: number };
@@ -82,6 +82,7 @@ export class PluginHostLoop {
     this.#surroundings = {
       ...parts.surroundings,
       region: (id) => this.#region(id),
+      onFallback: (channel, reason) => this.emit({ kind: 'fallback', channel, reason }),
       onPart: (channel, direction, transfer, tag, us) =>
         this.#putPart(channel, direction, transfer, tag, us),
     };

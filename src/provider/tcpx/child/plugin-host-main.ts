@@ -9,7 +9,7 @@ import { deviceByOrdinal } from '../../../ffi/cuda/device.js';
 import { gpuAbsence, openCudaDriver } from '../../../ffi/cuda/driver.js';
 import { emulatorFacts } from '../../../ffi/nccl-net/emulator-facts.js';
 import { NetPlugin, POINTER_CUDA, POINTER_HOST } from '../../../ffi/nccl-net/net-plugin.js';
-import { openPluginLogger } from '../../../ffi/nccl-net/plugin-logger.js';
+import { openPluginLogger, type PluginLogger } from '../../../ffi/nccl-net/plugin-logger.js';
 import type { DeviceProperties } from '../../../ffi/nccl-net/properties.js';
 import { openUnpackLibrary } from '../../../ffi/unpack-library.js';
 import { CallTrace } from '../trace/call-trace.js';
@@ -41,7 +41,7 @@ function runHost(options: HostOptions, link: SharedLink): void {
   const context = absence === '' ? makeContextCurrent(options.gpu) : undefined;
   const trace = options.tracePath === undefined ? undefined : new CallTrace(options.tracePath);
   const guarded = new GuardedPlugin(plugin, link.memory.int32, trace);
-  const logger = openPluginLogger({ fd: LOG_FD });
+  const logger = openLogger(options, link);
   const devices = guarded.init(logger);
   const threadsBefore = threadIds();
   const emulator = emulatorFacts(plugin.library);
@@ -80,7 +80,6 @@ function runHost(options: HostOptions, link: SharedLink): void {
     tableVersion: plugin.tableVersion,
     isEmulated: plugin.library.isEmulated,
     emulatorVersion: emulator?.version ?? '',
-    isLogSilent: logger.isSilent,
     devices,
     pointerType: options.isHostRecv ? 'host' : 'cuda',
     gpuContext: context?.subject ?? '',
@@ -89,6 +88,19 @@ function runHost(options: HostOptions, link: SharedLink): void {
   loop.emit({ kind: 'started', facts });
   loop.run();
   trace?.close();
+}
+
+function openLogger(options: HostOptions, link: SharedLink): PluginLogger {
+  const shim = options.isLogLost === true ? { shim: { path: '', absence: 'as asked' } } : {};
+  const logger = openPluginLogger({ fd: LOG_FD, ...shim });
+  // Told at once: the plugin may end the process before it is initialised.
+  if (logger.silence !== '') tell(link, { kind: 'silent', reason: logger.silence });
+  return logger;
+}
+
+function tell(link: SharedLink, event: HostEvent): void {
+  putText(link.events, JSON.stringify(event));
+  writeByte(WAKE_FD);
 }
 
 function unpackerOf(options: HostOptions, hasGpu: boolean): HostFacts['unpackedBy'] {
@@ -148,7 +160,5 @@ try {
 } catch (error) {
   if (!isTcpxError(error)) throw error;
   const { code, message, facts } = toTcpxError(error, 'ERR_NCCLNET_CALL', 'plugin host');
-  const event: HostEvent = { kind: 'refused', id: 0, failure: { code, message, facts } };
-  putText(link.events, JSON.stringify(event));
-  writeByte(WAKE_FD);
+  tell(link, { kind: 'refused', id: 0, failure: { code, message, facts } });
 }

@@ -8,14 +8,21 @@ import { ImportedPoolMemory } from '../../../ffi/cuda/memory-pool.js';
 import { RegisteredMemory } from '../../../ffi/cuda/pinned-memory.js';
 import { importSharedMemory } from '../../../ffi/cuda/shared-memory.js';
 import { receiveDescriptor } from '../../../ffi/libc/descriptor-passing.js';
-import { mapMemory, unmapMemory } from '../../../ffi/libc/mapping.js';
+import { type Mapping, mapMemory, unmapMemory } from '../../../ffi/libc/mapping.js';
 import type { GpuSide } from './gpu-side.js';
 import type { HostRegion, SharedRegion } from '../host-region.js';
 
-type DeviceShared = Exclude<SharedRegion, { way: 'shared' }>;
+type FileShared = Extract<SharedRegion, { way: 'shared' }>;
+type DeviceShared = Exclude<SharedRegion, FileShared>;
 
 interface OpenAllocation {
   readonly mapping: IpcMapping;
+  users: number;
+}
+
+interface OpenFile {
+  readonly mapping: Mapping;
+  readonly pinned: RegisteredMemory | undefined;
   users: number;
 }
 
@@ -26,6 +33,7 @@ export class RegionMapper {
   readonly #socketFd: number;
   /** An allocation is opened once, however many regions lie in it. */
   readonly #allocations = new Map<string, OpenAllocation>();
+  readonly #files = new Map<string, OpenFile>();
 
   /** `absence` says why there is no GPU. */
   constructor(gpu: GpuSide | undefined, absence: string, socketFd: number) {
@@ -35,7 +43,7 @@ export class RegionMapper {
   }
 
   map(shared: SharedRegion): HostRegion {
-    if (shared.way === 'shared') return this.#mapFile(shared.path, shared.bytes);
+    if (shared.way === 'shared') return this.#mapFile(shared);
     // Taken first: what is not taken would be taken for the next region's.
     const descriptors = this.#takeDescriptors(shared);
     try {
@@ -50,8 +58,24 @@ export class RegionMapper {
     return Array.from({ length: count }, () => receiveDescriptor(this.#socketFd));
   }
 
+  #mapFile({ path, fileBytes, offset, bytes }: FileShared): HostRegion {
+    const open = this.#files.get(path) ?? this.#openFile(path, fileBytes);
+    open.users++;
+    this.#files.set(path, open);
+    const unmap = (): void => {
+      open.users--;
+      if (open.users > 0) return;
+      this.#files.delete(path);
+      open.pinned?.release();
+      unmapMemory(open.mapping);
+    };
+    const addr = open.mapping.addr + offset;
+    const deviceAddr = open.pinned === undefined ? 0 : open.pinned.deviceAddr + offset;
+    return { addr, bytes, isDevice: false, deviceAddr, isRailMemory: false, unmap };
+  }
+
   // Pinned for the GPU where there is one: it unpacks into host memory too.
-  #mapFile(path: string, bytes: number): HostRegion {
+  #openFile(path: string, bytes: number): OpenFile {
     const fd = openSync(path, 'r+');
     let mapping;
     try {
@@ -59,14 +83,8 @@ export class RegionMapper {
     } finally {
       closeSync(fd);
     }
-    const { addr } = mapping;
-    const pinned = this.#gpu && new RegisteredMemory(this.#gpu.context, addr, bytes);
-    const unmap = (): void => {
-      pinned?.release();
-      unmapMemory(mapping);
-    };
-    const deviceAddr = pinned?.deviceAddr ?? 0;
-    return { addr, bytes, isDevice: false, deviceAddr, isRailMemory: false, unmap };
+    const pinned = this.#gpu && new RegisteredMemory(this.#gpu.context, mapping.addr, bytes);
+    return { mapping, pinned, users: 0 };
   }
 
   #mapDevice(shared: DeviceShared, descriptors: readonly number[]): HostRegion {

@@ -2,7 +2,8 @@
 
 import { mapMemory, unmapMemory } from '../../../ffi/libc/mapping.js';
 
-const PAGE_BYTES = 4096;
+/** Of registrations, rings and the bounce buffer. */
+export const PAGE_BYTES = 4096;
 
 export interface RingMemory {
   readonly addr: number;

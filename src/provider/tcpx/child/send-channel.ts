@@ -7,13 +7,13 @@ import { POINTER_CUDA, POINTER_HOST } from '../../../ffi/nccl-net/net-plugin.js'
 import { SendWindow } from '../../../flow/sliding-window.hot.js';
 import type { ChannelId, ChannelSurroundings } from './channel-part.js';
 import { DONE_AT_ONCE } from './chunk-mover.js';
-import { CHUNK_PIECES, CHUNK_REGION, SEND } from '../host-layout.js';
+import { CHUNK_PIECES, CHUNK_REGION, COUNTER_RING_CHUNKS, SEND } from '../host-layout.js';
 import type { HostRegion } from '../host-region.js';
 import { PieceCopiers } from './piece-copy.js';
 import { RequestLine } from './request-line.js';
-import { hostRing, type RingMemory, roundToPage } from './ring-memory.js';
+import { RegionHandles } from './region-handles.js';
+import { hostRing, PAGE_BYTES, type RingMemory, roundToPage } from './ring-memory.js';
 
-const PAGE_BYTES = 4096;
 /** The interface takes a 32-bit length, and offsets of 31 bits. */
 const REGISTERED_BYTES_MAX = 2 ** 31 - PAGE_BYTES;
 
@@ -35,8 +35,8 @@ export class SendChannel {
   #staged = 0;
   /** Made for the first chunk that needs it: for host memory, for GPU memory. */
   readonly #rings = new Map<'host' | 'device', Ring>();
-  /** Registrations of regions with this comm, where chunks are sent in place. */
-  readonly #regionHandles = new Map<number, number>();
+  /** Where chunks are sent in place. */
+  readonly #regionHandles: RegionHandles;
 
   constructor(surroundings: ChannelSurroundings, id: ChannelId, comm: number) {
     this.#surroundings = surroundings;
@@ -48,6 +48,11 @@ export class SendChannel {
     this.#copiers = new PieceCopiers(this.#line.queue.pieces, surroundings, cpu, gpu?.out);
     this.#copies = new Float64Array(options.sendWindow);
     this.#slotBytes = roundToPage(options.chunkBytes);
+    const { plugin } = surroundings;
+    this.#regionHandles = new RegionHandles({
+      ...{ plugin, channel: id.channel, comm },
+      onRefused: (reason) => surroundings.onFallback(id.channel, reason),
+    });
   }
 
   get isIdle(): boolean {
@@ -65,12 +70,13 @@ export class SendChannel {
     const position = window.posted;
     if (position === this.#staged || !this.#isCopied(position)) return false;
     const chunk = queue.load(position);
-    const regionId = queue.field(position, CHUNK_REGION);
-    const region = this.#surroundings.region(regionId);
-    const isInPlace = this.#isInPlace(region, position);
-    const ring = isInPlace ? undefined : this.#ringFor(this.#isDevice(region, position));
-    const mhandle = ring?.mhandle ?? this.#regionHandle(regionId);
+    const region = this.#surroundings.region(queue.field(position, CHUNK_REGION));
+    const inPlace = this.#inPlaceHandle(region, position);
+    const ring =
+      inPlace === undefined ? this.#ringFor(this.#isDevice(region, position)) : undefined;
+    const mhandle = inPlace ?? ring?.mhandle ?? 0;
     const addr = ring === undefined ? region.addr + chunk.offset : this.#slotAddr(ring, position);
+    if (ring !== undefined) this.#line.counters.add(COUNTER_RING_CHUNKS, 1);
     const { plugin } = this.#surroundings;
     const request = plugin.isend(this.#id.channel, this.#comm, addr, mhandle, chunk);
     this.#line.onPosted('isend', chunk, request);
@@ -87,19 +93,15 @@ export class SendChannel {
 
   /** The region is about to be unmapped; its number may come back for another. */
   forgetRegion(regionId: number): void {
-    const mhandle = this.#regionHandles.get(regionId);
-    if (mhandle === undefined) return;
-    this.#regionHandles.delete(regionId);
-    this.#surroundings.plugin.deregister(this.#id.channel, this.#comm, mhandle);
+    this.#regionHandles.forget(regionId);
   }
 
   close(): void {
     const { plugin, gpu } = this.#surroundings;
     gpu?.out.finish();
     const rings = [...this.#rings.values()];
-    for (const mhandle of [...this.#regionHandles.values(), ...rings.map((r) => r.mhandle)]) {
-      plugin.deregister(this.#id.channel, this.#comm, mhandle);
-    }
+    this.#regionHandles.close();
+    for (const { mhandle } of rings) plugin.deregister(this.#id.channel, this.#comm, mhandle);
     plugin.closeSend(this.#id.channel, this.#comm);
     for (const { memory } of rings) memory.free();
   }
@@ -121,7 +123,7 @@ export class SendChannel {
 
   #copyOut(region: HostRegion, position: number): number {
     const { offset, bytes } = this.#line.queue.load(position);
-    if (bytes === 0 || this.#isInPlace(region, position)) return DONE_AT_ONCE;
+    if (bytes === 0 || this.#inPlaceHandle(region, position) !== undefined) return DONE_AT_ONCE;
     const isDevice = this.#isDevice(region, position);
     const target = this.#slotAddr(this.#ringFor(isDevice), position);
     const pieceCount = this.#line.queue.field(position, CHUNK_PIECES);
@@ -142,11 +144,15 @@ export class SendChannel {
   }
 
   // Where memory is the processor's, a registration only records and any offset may be sent from.
-  #isInPlace(region: HostRegion, position: number): boolean {
+  // Undefined where the chunk goes through the ring.
+  #inPlaceHandle(region: HostRegion, position: number): number | undefined {
     const { sendFrom } = this.#surroundings.options;
-    if (this.#line.queue.field(position, CHUNK_PIECES) > 0) return false;
-    if (sendFrom === 'ring' || region.bytes > REGISTERED_BYTES_MAX) return false;
-    return sendFrom === 'region' || !region.isDevice;
+    const { queue } = this.#line;
+    if (queue.field(position, CHUNK_PIECES) > 0) return undefined;
+    if (sendFrom === 'ring' || region.bytes > REGISTERED_BYTES_MAX) return undefined;
+    if (sendFrom !== 'region' && region.isDevice) return undefined;
+    const regionId = queue.field(position, CHUNK_REGION);
+    return this.#regionHandles.handleOf(regionId, region, this.#typeOf(region.isDevice));
   }
 
   /** The GPU has a part in it: it can reach all pieces of a chunk, the processor not. */
@@ -181,18 +187,6 @@ export class SendChannel {
 
   #slotAddr(ring: Ring, position: number): number {
     return ring.memory.addr + (position % this.#line.window.limit) * this.#slotBytes;
-  }
-
-  #regionHandle(regionId: number): number {
-    const known = this.#regionHandles.get(regionId);
-    if (known !== undefined) return known;
-    const region = this.#surroundings.region(regionId);
-    // Device memory is registered from a page border on.
-    const before = region.isDevice ? region.addr % PAGE_BYTES : 0;
-    const type = this.#typeOf(region.isDevice);
-    const mhandle = this.#register(region.addr - before, region.bytes + before, type);
-    this.#regionHandles.set(regionId, mhandle);
-    return mhandle;
   }
 
   #register(addr: number, bytes: number, type: number): number {

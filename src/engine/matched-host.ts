@@ -1,0 +1,55 @@
+// The engine as the host of a session's matched carrier.
+
+import type { TcpxError } from '../base/errors.js';
+import type { RegionTable } from '../memory/region-table.js';
+import type { MatchedHost } from '../provider/tcpx/matched-host.js';
+import type { TcpxProvider } from '../provider/tcpx/tcpx-provider.js';
+import type { TransferTable } from '../provider/tcp/transfer-table.js';
+import { MATCH_INDEX } from '../wire/control-frame.js';
+import type { Notification } from './notification.js';
+import { enterRegions, leaveRegions } from './region-entry.js';
+import type { Session } from './session.js';
+import type { ConnectMatch, SessionTable } from './session-table.js';
+import type { Transfers } from './transfers.js';
+
+export interface MatchedHostParts {
+  readonly tcpx: TcpxProvider;
+  readonly sessions: SessionTable;
+  readonly transfers: Transfers;
+  readonly table: TransferTable;
+  readonly regionTable: RegionTable;
+  onNotification(notification: Notification): void;
+  /** Something has finished or come. */
+  onActivity(): void;
+}
+
+export function matchedHost(
+  parts: MatchedHostParts,
+  session: Session,
+  connect: ConnectMatch | undefined,
+): MatchedHost {
+  const { tcpx, sessions, transfers, table, regionTable } = parts;
+  return {
+    regions: tcpx.regions,
+    connect,
+    askAgain: () => sessions.askRedial(session, MATCH_INDEX, 0),
+    closeSession: (error: TcpxError) => sessions.close(session, error),
+    after: (delayMs, act) => {
+      const timer = setTimeout(act, delayMs);
+      return () => clearTimeout(timer);
+    },
+    openSlot: (chunkCount) => table.allocateForeign(session.facts.index, chunkCount),
+    finish: (slot, generation) => {
+      transfers.onFinished(slot, generation);
+      parts.onActivity();
+    },
+    deliver: (bytes) => {
+      parts.onNotification({ session, bytes });
+      parts.onActivity();
+    },
+    notify: (bytes) => transfers.postNotification(session, bytes).done,
+    hasHappened: (event) => tcpx.hasHappened(event),
+    enter: (regions, ends, right) => enterRegions(regionTable, regions, ends, right),
+    leave: (entered) => leaveRegions(regionTable, entered),
+  };
+}

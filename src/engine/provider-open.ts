@@ -1,0 +1,77 @@
+// Which provider an engine can offer: opens the plugin where the settings ask for it, or where
+// `auto` finds everything that it needs, and says why not where it does not.
+
+import { existsSync } from 'node:fs';
+import { type Environment, processEnvironment } from '../base/config.js';
+import { isTcpxError } from '../base/errors.js';
+import type { Log } from '../base/log.js';
+import type { SettingValues } from '../base/settings.js';
+import { gpuObstacle } from '../gpu/gpu-staging.js';
+import { readNicGpus } from '../host/topo/nic-gpus.js';
+import { hostId } from '../os/host-id.js';
+import { TcpxProvider, type TcpxProviderOptions } from '../provider/tcpx/tcpx-provider.js';
+import type { ProviderOffer } from './provider-choice.js';
+
+/** Where the plugin's installer puts it. */
+export const PLUGIN_PATH = '/usr/local/tcpx/lib64/libnccl-net-tcpx.so';
+const SAME_HOST_VARIABLE = 'TCPX_EMU_SAME_HOST';
+
+export interface OpenedProvider {
+  readonly tcpx: TcpxProvider | undefined;
+  /** Why tcpx is offered, or not. */
+  readonly reason: string;
+  readonly offer: ProviderOffer;
+}
+
+/** `gpu`: whose memory will be moved, where that is known. */
+export async function openProvider(
+  options: TcpxProviderOptions,
+  gpu: number | undefined,
+): Promise<OpenedProvider> {
+  const { values, log } = options;
+  const wish = values['engine.provider'];
+  const offer = { hasTcp: wish !== 'tcpx', hasTcpx: false, isSameHostServed: false };
+  const without = (reason: string): OpenedProvider => ({
+    tcpx: undefined,
+    reason,
+    offer: { ...offer, hostId: hostId() },
+  });
+  if (wish === 'tcp') return without('engine.provider is tcp');
+  const obstacle = wish === 'auto' ? obstacleToTcpx(values) : '';
+  if (obstacle !== '') return without(obstacle);
+  try {
+    const variables = { ...processEnvironment(), ...options.pluginEnvironment };
+    const nicGpus = readNicGpus(variables, values['session.ctrlInterface']);
+    const rails = {
+      ...(gpu === undefined ? {} : { gpu }),
+      ...(nicGpus === undefined ? {} : { nicGpus }),
+    };
+    const tcpx = await TcpxProvider.open({ rails, ...options });
+    const isSameHostServed = isServed(tcpx, variables);
+    return {
+      tcpx,
+      reason: `plugin ${tcpx.plugin.name}, NICs ${tcpx.rails.nics.join(', ')}`,
+      offer: { ...offer, hasTcpx: true, isSameHostServed, hostId: hostId() },
+    };
+  } catch (error) {
+    if (wish === 'tcpx' || !isTcpxError(error)) throw error;
+    warnOfPlugin(log, error.message);
+    return without(error.message);
+  }
+}
+
+/** What keeps `auto` from tcpx on this host; empty where nothing does. Loads no plugin. */
+export function obstacleToTcpx(values: SettingValues): string {
+  const path = values['plugin.path'] === '' ? PLUGIN_PATH : values['plugin.path'];
+  if (path.includes('/') && !existsSync(path)) return `no plugin at ${path}`;
+  return gpuObstacle();
+}
+
+function warnOfPlugin(log: Log, reason: string): void {
+  log.warn('the plugin cannot be used; data goes over tcp', { reason });
+}
+
+// Only the emulator, and only where it was told to.
+function isServed(tcpx: TcpxProvider, variables: Environment): boolean {
+  return tcpx.rails.facts.isEmulated && variables[SAME_HOST_VARIABLE] === '1';
+}

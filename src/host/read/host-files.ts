@@ -1,0 +1,100 @@
+// The files of a host below a root folder: this machine's own `/`, or a captured tree elsewhere.
+// Readers see only this interface, so they cannot tell one from the other.
+
+import { lstatSync, readdirSync, readFileSync, realpathSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { TcpxError } from '../../base/errors.js';
+import type { ReadGap } from './read-gap.js';
+
+export interface HostFiles {
+  readonly root: string;
+  /** Whether the files are those of the running kernel. */
+  readonly isLive: boolean;
+  /** What was needed and could not be read, and what was refused. */
+  readonly gaps: ReadGap[];
+  /** The text, or undefined when there is none to read; absence is no gap. */
+  read(path: string): string | undefined;
+  /** As `read`, and absence is a gap. */
+  need(path: string): string | undefined;
+  /** Names in a folder, sorted; empty when there is no such folder. */
+  list(path: string): string[];
+  /** The path with every link followed, still below the root. */
+  realPath(path: string): string | undefined;
+  isFolder(path: string): boolean;
+  /** Permission bits. */
+  mode(path: string): number | undefined;
+}
+
+const TEXT_BYTES_MAX = 64 * 1024 * 1024;
+
+export function openFolderFiles(root: string): HostFiles {
+  const realRoot = openRoot(root);
+  const isLive = realRoot === '/';
+  const gaps: ReadGap[] = [];
+  const place = (path: string): string => (isLive ? path : join(realRoot, path));
+  const read = (path: string, isNeeded: boolean): string | undefined => {
+    try {
+      const file = isLive ? path : containedPath(realRoot, place(path));
+      if (!isLive && statSync(file).size > TEXT_BYTES_MAX) throw new Error('larger than 64 MiB');
+      return readFileSync(file, 'utf8');
+    } catch (error) {
+      noteGap(gaps, path, error, isNeeded);
+      return undefined;
+    }
+  };
+  return {
+    root,
+    isLive,
+    gaps,
+    read: (path) => read(path, false),
+    need: (path) => read(path, true),
+    list: (path) => listFolder(place(path)),
+    realPath: (path) => {
+      const real = attempt(() => realpathSync(place(path)));
+      if (real === undefined || isLive) return real;
+      return real.startsWith(`${realRoot}/`) ? real.slice(realRoot.length) : undefined;
+    },
+    isFolder: (path) => attempt(() => statSync(place(path)).isDirectory()) ?? false,
+    mode: (path) => attempt(() => lstatSync(place(path)).mode & 0o777),
+  };
+}
+
+function openRoot(root: string): string {
+  const realRoot = attempt(() => realpathSync(root));
+  if (realRoot === undefined || !statSync(realRoot).isDirectory()) {
+    throw new TcpxError('ERR_USAGE_ARGUMENT', `root ${root}: no such folder`, { facts: { root } });
+  }
+  return realRoot;
+}
+
+// A captured tree may come from anybody: a link in it must not lead out of it.
+function containedPath(realRoot: string, file: string): string {
+  const real = realpathSync(file);
+  if (!real.startsWith(`${realRoot}/`)) throw new Error('link leads out of the tree');
+  return real;
+}
+
+/** Refusals are always worth telling; absence only where the file was needed. */
+function noteGap(gaps: ReadGap[], path: string, error: unknown, isNeeded: boolean): void {
+  const code = (error as NodeJS.ErrnoException).code;
+  const reason = code ?? (error instanceof Error ? error.message : String(error));
+  const isRefusal = reason === 'EACCES' || reason === 'EPERM' || code === undefined;
+  if (isNeeded || isRefusal) gaps.push({ path, reason });
+}
+
+function listFolder(folder: string): string[] {
+  return attempt(() => readdirSync(folder).sort(compareNames)) ?? [];
+}
+
+/** Numeric order inside names: eth2 before eth10, 9 before 10. */
+export function compareNames(a: string, b: string): number {
+  return a.localeCompare(b, 'en', { numeric: true });
+}
+
+function attempt<T>(action: () => T): T | undefined {
+  try {
+    return action();
+  } catch {
+    return undefined;
+  }
+}

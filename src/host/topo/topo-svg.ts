@@ -1,0 +1,197 @@
+// The topology as a drawing: NUMA nodes as columns, in each its cores (coloured where a NIC's
+// interrupts arrive) and its PCIe switches with GPUs and NICs, a line from each GPU to its NIC.
+
+import { formatBytes } from '../../base/units.js';
+import { parseCpuList } from '../../base/cpu-set.js';
+import { type Box, svgLink, svgRect, svgText } from './svg-shapes.js';
+import { type CpuMark, drawCores } from './topo-svg-cores.js';
+import {
+  type Drawing,
+  drawGroup,
+  GROUP_GAP,
+  GROUP_WIDTH,
+  groupsOf,
+  nicColour,
+  rowsOfTwo,
+} from './topo-svg-devices.js';
+import { shownNode, type Topology } from './topology.js';
+
+const MARGIN = 24;
+const COLUMN_WIDTH = 566;
+const COLUMN_GAP = 20;
+const PADDING = 20;
+
+export function drawTopology(topology: Topology): string {
+  const drawing: Drawing = { shapes: [], links: [], gpuBoxes: new Map(), nicBoxes: new Map() };
+  const columns = columnsOf(topology);
+  const top = MARGIN + 52;
+  const heights = columns.map((node, index) => {
+    const x = MARGIN + index * (COLUMN_WIDTH + COLUMN_GAP);
+    return drawColumn(drawing, topology, node, x, top);
+  });
+  const columnHeight = Math.max(0, ...heights);
+  const frames = columns.map((_, index) =>
+    svgRect(
+      {
+        x: MARGIN + index * (COLUMN_WIDTH + COLUMN_GAP),
+        y: top,
+        width: COLUMN_WIDTH,
+        height: columnHeight,
+      },
+      { fill: '#f6f8fa', stroke: '#d0d7de', radius: 12 },
+    ),
+  );
+  drawLinks(drawing, topology);
+  const width = 2 * MARGIN + columns.length * (COLUMN_WIDTH + COLUMN_GAP) - COLUMN_GAP;
+  const legend = drawLegend(topology, top + columnHeight + 28, width);
+  const height = top + columnHeight + 44 + legend.height;
+  const body = [...drawTitle(topology), ...frames, ...drawing.shapes, ...drawing.links];
+  return document(width, height, [...body, ...legend.shapes]);
+}
+
+function document(width: number, height: number, shapes: readonly string[]): string {
+  return (
+    `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" ` +
+    `viewBox="0 0 ${width} ${height}" font-family="DejaVu Sans, Helvetica, Arial, sans-serif">\n` +
+    `<rect width="100%" height="100%" fill="#ffffff"/>\n${shapes.join('\n')}\n</svg>\n`
+  );
+}
+
+function drawTitle({ host, nodes }: Topology): string[] {
+  const facts = [
+    `kernel ${host.kernelRelease ?? '?'}`,
+    `${host.cpuCount} CPUs on ${host.coreCount} cores`,
+    nodes.length === 0
+      ? 'no NUMA'
+      : `${nodes.length} NUMA ${nodes.length === 1 ? 'node' : 'nodes'}`,
+    ...(host.cpuModel === undefined ? [] : [host.cpuModel]),
+  ];
+  return [
+    svgText(MARGIN, MARGIN + 16, host.hostname ?? 'host', { size: 20, weight: 600 }),
+    svgText(MARGIN, MARGIN + 36, facts.join('  ·  '), { size: 12, fill: '#57606a' }),
+  ];
+}
+
+/** Every node, and one more column for devices without a node. */
+function columnsOf(topology: Topology): (number | undefined)[] {
+  const ids: (number | undefined)[] = topology.nodes.map(({ id }) => id);
+  const devices = [...topology.gpus, ...topology.nics.filter((nic) => !nic.isVirtual)];
+  const hasHomeless = devices.some((device) => !ids.includes(shownNode(topology, device)));
+  return hasHomeless || ids.length === 0 ? [...ids, undefined] : ids;
+}
+
+function drawColumn(
+  drawing: Drawing,
+  topology: Topology,
+  id: number | undefined,
+  x: number,
+  top: number,
+): number {
+  const node = topology.nodes.find((candidate) => candidate.id === id);
+  const title = node === undefined ? 'no NUMA node known' : `NUMA node ${node.id}`;
+  const left = x + PADDING;
+  let y = top + 30;
+  drawing.shapes.push(svgText(left, y, title, { size: 15, weight: 600 }));
+  const cpuList = node?.cpus ?? (topology.nodes.length === 0 ? topology.host.cpusOnline : '');
+  if (cpuList !== '') y = drawNodeCores(drawing, topology, { cpuList, left, y, node });
+  else y += 18;
+  for (const row of rowsOfTwo(groupsOf(topology, id))) {
+    const heights = row.map((group, index) =>
+      drawGroup(drawing, topology, group, left + index * (GROUP_WIDTH + GROUP_GAP), y),
+    );
+    y += Math.max(...heights) + GROUP_GAP;
+  }
+  return y - top + PADDING - GROUP_GAP;
+}
+
+interface NodeCores {
+  readonly cpuList: string;
+  readonly left: number;
+  readonly y: number;
+  readonly node: Topology['nodes'][number] | undefined;
+}
+
+function drawNodeCores(drawing: Drawing, topology: Topology, cores: NodeCores): number {
+  const { cpuList, left, y, node } = cores;
+  const facts = [`CPUs ${cpuList}`];
+  if (node !== undefined) facts.push(`${node.coreCount} cores`);
+  if (node?.memoryBytes !== undefined) facts.push(formatBytes(node.memoryBytes));
+  const grey = { size: 11, fill: '#57606a', anchor: 'end' } as const;
+  const right = left + COLUMN_WIDTH - 2 * PADDING;
+  drawing.shapes.push(svgText(right, y, facts.join('  ·  '), grey));
+  const cpus = new Set(parseCpuList(cpuList) ?? []);
+  const cells = topology.cores
+    .filter((threads) => threads.some((cpu) => cpus.has(cpu)))
+    .map((threads) => ({ threads }));
+  const width = COLUMN_WIDTH - 2 * PADDING;
+  const grid = drawCores(cells, cpuMarks(topology), { x: left, y: y + 14, width });
+  drawing.shapes.push(...grid.shapes);
+  return y + 14 + grid.height + 12;
+}
+
+function cpuMarks(topology: Topology): (cpu: number) => CpuMark {
+  const irq = new Map<number, string[]>();
+  const lane = new Set<number>();
+  for (const nic of topology.nics) {
+    const colour = nicColour(topology, nic.name);
+    for (const cpu of parseCpuList(nic.irqCores) ?? []) {
+      irq.set(cpu, [...(irq.get(cpu) ?? []), colour]);
+    }
+    for (const cpu of parseCpuList(nic.laneCores ?? '') ?? []) lane.add(cpu);
+  }
+  const online = new Set(parseCpuList(topology.host.cpusOnline) ?? []);
+  return (cpu) => ({
+    irqColours: irq.get(cpu) ?? [],
+    hasLane: lane.has(cpu),
+    isOnline: online.has(cpu),
+  });
+}
+
+function drawLinks(drawing: Drawing, topology: Topology): void {
+  for (const choice of topology.choices) {
+    const gpu = drawing.gpuBoxes.get(choice.gpu);
+    const nic = choice.nic === undefined ? undefined : drawing.nicBoxes.get(choice.nic);
+    if (gpu === undefined || nic === undefined || choice.nic === undefined) continue;
+    const colour = nicColour(topology, choice.nic);
+    const from = { x: gpu.x + gpu.width / 2, y: gpu.y + gpu.height };
+    // Spread arrivals along the NIC's upper edge, towards the side from which they come.
+    const to = { x: Math.min(Math.max(from.x, nic.x + 30), nic.x + nic.width - 30), y: nic.y };
+    const isNear = choice.distance === 'PIX' || choice.distance === 'PXB';
+    const dash = isNear ? {} : { dash: '5 4' };
+    drawing.links.push(svgLink(from, to, { stroke: colour, strokeWidth: 2, ...dash }));
+    const label = { size: 9, fill: colour, weight: 600 } as const;
+    drawing.links.push(svgText(from.x + 6, from.y + 16, choice.distance ?? '', label));
+  }
+}
+
+interface Legend {
+  readonly shapes: readonly string[];
+  readonly height: number;
+}
+
+function drawLegend(topology: Topology, y: number, width: number): Legend {
+  const physical = topology.nics.filter((nic) => !nic.isVirtual);
+  const shapes: string[] = [];
+  const grey = { size: 11, fill: '#57606a' } as const;
+  let x = MARGIN;
+  let line = y;
+  const item = (label: string, swatch: (box: Box) => string) => {
+    const itemWidth = 26 + label.length * 6.6;
+    if (x + itemWidth > width - MARGIN && x > MARGIN) {
+      x = MARGIN;
+      line += 20;
+    }
+    shapes.push(swatch({ x, y: line - 9, width: 14, height: 11 }));
+    shapes.push(svgText(x + 20, line, label, grey));
+    x += itemWidth + 10;
+  };
+  for (const nic of physical) {
+    const fill = nicColour(topology, nic.name);
+    item(`interrupts of ${nic.name}`, (box) => svgRect(box, { fill, radius: 2 }));
+  }
+  if (topology.nics.some((nic) => nic.laneCores !== undefined)) {
+    item('outlined: lane cores', (box) => svgRect(box, { stroke: '#24292f', radius: 2 }));
+  }
+  item('no NIC interrupts', (box) => svgRect(box, { fill: '#e7eaee', radius: 2 }));
+  return { shapes, height: line - y + 8 };
+}

@@ -1,0 +1,96 @@
+// Two samples into rates per second. Pure. A counter that fell was reset (driver reset, interface
+// re-created): its rate is unknown for that interval, never negative.
+
+import type { CpuTimes } from '../read/kernel-counters.js';
+import type { NicSample, WatchSample } from './watch-sample.js';
+
+/** null = no rate: the counter was reset, appeared in between, or was not read again. */
+export type Rate = number | null;
+
+export interface WatchRates {
+  readonly schema: 'tcpx.watch/1';
+  readonly time: string;
+  readonly intervalMs: number;
+  readonly nics: Readonly<Record<string, NicRates>>;
+  readonly tcp: Readonly<Record<string, Rate>>;
+  readonly cpus: readonly CpuRates[];
+}
+
+export interface NicRates {
+  /** A NIC of the plugin emulator, not of this host. */
+  readonly evidence?: 'emulated';
+  readonly totals: Readonly<Record<string, Rate>>;
+  readonly counters: Readonly<Record<string, Rate>>;
+  readonly queues: Readonly<Record<string, Rate>>;
+  readonly irqsByCpu: Readonly<Record<string, Rate>>;
+}
+
+export interface CpuRates {
+  readonly cpu: number;
+  readonly busyPercent: number;
+  readonly irqPercent: number;
+  readonly softirqPercent: number;
+}
+
+export function ratesBetween(before: WatchSample, after: WatchSample, time: Date): WatchRates {
+  const seconds = (after.atUs - before.atUs) / 1e6;
+  const nics: Record<string, NicRates> = {};
+  for (const [name, sample] of Object.entries(after.nics)) {
+    const earlier = before.nics[name];
+    if (earlier !== undefined) nics[name] = nicRates(earlier, sample, seconds);
+  }
+  return {
+    schema: 'tcpx.watch/1',
+    time: time.toISOString(),
+    intervalMs: Math.round(seconds * 1000),
+    nics,
+    tcp: rates(before.tcp, after.tcp, seconds),
+    cpus: cpuRates(before.cpus, after.cpus),
+  };
+}
+
+function nicRates(before: NicSample, after: NicSample, seconds: number): NicRates {
+  const irqSeconds = (after.irqsAtUs - before.irqsAtUs) / 1e6;
+  return {
+    ...(after.isEmulated ? { evidence: 'emulated' as const } : {}),
+    totals: rates(before.totals, after.totals, seconds),
+    counters: rates(before.counters, after.counters, seconds),
+    queues: rates(before.queues, after.queues, seconds),
+    // A CPU that appears had zero before: zeros are left out of the sample.
+    irqsByCpu: rates(before.irqsByCpu, after.irqsByCpu, irqSeconds, 0),
+  };
+}
+
+function rates(
+  before: Readonly<Record<string, number>>,
+  after: Readonly<Record<string, number>>,
+  seconds: number,
+  absent?: number,
+): Record<string, Rate> {
+  const result: Record<string, Rate> = {};
+  for (const [name, value] of Object.entries(after)) {
+    const earlier = before[name] ?? absent;
+    result[name] =
+      earlier === undefined || value < earlier || seconds <= 0 ? null : (value - earlier) / seconds;
+  }
+  return result;
+}
+
+function cpuRates(before: readonly CpuTimes[], after: readonly CpuTimes[]): CpuRates[] {
+  const earlier = new Map(before.map((times) => [times.cpu, times]));
+  const result: CpuRates[] = [];
+  for (const times of after) {
+    const base = earlier.get(times.cpu);
+    const total = times.totalTicks - (base?.totalTicks ?? 0);
+    // Ticks are 10 ms: an interval without one says nothing.
+    if (base === undefined || total <= 0) continue;
+    const percent = (now: number, then: number) => Math.max(0, ((now - then) / total) * 100);
+    result.push({
+      cpu: times.cpu,
+      busyPercent: percent(times.busyTicks, base.busyTicks),
+      irqPercent: percent(times.irqTicks, base.irqTicks),
+      softirqPercent: percent(times.softirqTicks, base.softirqTicks),
+    });
+  }
+  return result;
+}

@@ -1,0 +1,109 @@
+// What a request moves, checked: blocks of two regions, as columns, whatever provider will carry
+// them. Pure.
+
+import { TcpxError } from '../base/errors.js';
+import type { Region, RegionDescriptor } from '../memory/region.js';
+
+/** One block: `bytes` from a place in local memory to a place in the peer's, or back. */
+export interface Block {
+  readonly local: Region;
+  readonly localOffset: number;
+  readonly remote: RegionDescriptor;
+  readonly remoteOffset: number;
+  readonly bytes: number;
+}
+
+/** Many blocks without an object for each: row i is one block, its regions named by index. */
+export interface BlockColumns {
+  readonly count: number;
+  readonly localOffsets: Float64Array;
+  readonly remoteOffsets: Float64Array;
+  readonly bytes: Float64Array;
+  readonly localIndexes: Uint32Array;
+  readonly remoteIndexes: Uint32Array;
+  readonly locals: readonly Region[];
+  readonly remotes: readonly RegionDescriptor[];
+}
+
+/** Columns of which every row has been checked. */
+export interface CheckedBlocks extends BlockColumns {
+  readonly totalBytes: number;
+}
+
+/** Throws unless every block lies inside its regions and every key has the form of one. */
+export function checkBlocks(blocks: readonly Block[] | BlockColumns): CheckedBlocks {
+  const rows = isColumns(blocks) ? blocks : columnsOf(blocks);
+  if (rows.count === 0) throw new TcpxError('ERR_USAGE_ARGUMENT', 'a request needs a block');
+  for (const remote of rows.remotes) checkKey(remote);
+  let totalBytes = 0;
+  for (let index = 0; index < rows.count; index++) {
+    const local = rows.locals[rows.localIndexes[index] ?? -1];
+    const remote = rows.remotes[rows.remoteIndexes[index] ?? -1];
+    if (local === undefined || remote === undefined) throw noRegion(index);
+    const bytes = rows.bytes[index] ?? -1;
+    const localOffset = rows.localOffsets[index] ?? -1;
+    const remoteOffset = rows.remoteOffsets[index] ?? -1;
+    if (!isInside(localOffset, bytes, local.bytes)) {
+      throw outside(`block ${index} local`, localOffset, bytes, local.bytes);
+    }
+    if (!isInside(remoteOffset, bytes, remote.bytes)) {
+      throw outside(`block ${index} remote`, remoteOffset, bytes, remote.bytes);
+    }
+    totalBytes += bytes;
+  }
+  return { ...rows, totalBytes };
+}
+
+function isColumns(blocks: readonly Block[] | BlockColumns): blocks is BlockColumns {
+  return !Array.isArray(blocks);
+}
+
+function columnsOf(blocks: readonly Block[]): BlockColumns {
+  const locals = new Map<Region, number>();
+  const remotes = new Map<RegionDescriptor, number>();
+  const rows = {
+    count: blocks.length,
+    localOffsets: new Float64Array(blocks.length),
+    remoteOffsets: new Float64Array(blocks.length),
+    bytes: new Float64Array(blocks.length),
+    localIndexes: new Uint32Array(blocks.length),
+    remoteIndexes: new Uint32Array(blocks.length),
+  };
+  for (const [index, block] of blocks.entries()) {
+    rows.localOffsets[index] = block.localOffset;
+    rows.remoteOffsets[index] = block.remoteOffset;
+    rows.bytes[index] = block.bytes;
+    rows.localIndexes[index] = indexOf(locals, block.local);
+    rows.remoteIndexes[index] = indexOf(remotes, block.remote);
+  }
+  return { ...rows, locals: [...locals.keys()], remotes: [...remotes.keys()] };
+}
+
+/** The number of an object, in order of first appearance. */
+function indexOf<T>(indexes: Map<T, number>, key: T): number {
+  const known = indexes.get(key);
+  if (known !== undefined) return known;
+  indexes.set(key, indexes.size);
+  return indexes.size - 1;
+}
+
+function checkKey(remote: RegionDescriptor): void {
+  if (/^[0-9a-f]{32}$/.test(remote.key)) return;
+  throw new TcpxError('ERR_USAGE_ARGUMENT', 'a region key has 32 hex digits');
+}
+
+function isInside(offset: number, bytes: number, limit: number): boolean {
+  const isWhole = Number.isSafeInteger(offset) && Number.isSafeInteger(bytes);
+  return isWhole && offset >= 0 && bytes > 0 && offset + bytes <= limit;
+}
+
+function outside(what: string, offset: number, bytes: number, limit: number): TcpxError {
+  return new TcpxError(
+    'ERR_USAGE_ARGUMENT',
+    `${what}: offset ${offset} + ${bytes} bytes is not inside a region of ${limit} bytes`,
+  );
+}
+
+function noRegion(index: number): TcpxError {
+  return new TcpxError('ERR_USAGE_ARGUMENT', `block ${index}: its region is not in the list`);
+}

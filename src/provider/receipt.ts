@@ -1,0 +1,59 @@
+// What a transfer did, from counters that the lanes keep anyway: no system call is made for it.
+
+import type { PluginReceipt } from './tcpx/plugin-receipt.js';
+
+export interface ChannelReceipt {
+  readonly channel: number;
+  /** Interface that the channel was bound to; empty where routing decides, `shm` for none. */
+  readonly nic: string;
+  readonly bytes: number;
+  readonly chunks: number;
+}
+
+export type ProviderName = 'tcp' | 'tcpx';
+
+export interface Receipt {
+  readonly peer: string;
+  /** What carried the bytes of this transfer. */
+  readonly provider: ProviderName;
+  /** Why, where a session has both: the choice of the session, or memory that a plugin cannot reach. */
+  readonly providerReason: string;
+  /**
+   * How the bytes went: `tcp host` is kernel TCP, memory in place; `shm` shared memory. `staged`:
+   * GPU memory is at one end or both, copied through pinned memory there. `tcpx`: by the plugin.
+   */
+  readonly path: TransferPath;
+  readonly trust: string;
+  readonly operation: 'write' | 'read' | 'notify';
+  readonly bytes: number;
+  readonly bytesConfirmed: number;
+  readonly chunks: number;
+  /** Chunks and notifications that had to be sent again. */
+  readonly retries: number;
+  /** Of them: chunks that had arrived with a wrong checksum (flow.checksum). */
+  readonly damaged: number;
+  readonly channels: readonly ChannelReceipt[];
+  /** Post to confirmation; to now while it is in flight. */
+  readonly durationUs: number;
+  /** Of a staged transfer: what this end saw of each stage. */
+  readonly stages?: StageTimes;
+  /** Of a transfer through the plugin: who, how, and where its threads ran. */
+  readonly plugin?: PluginReceipt;
+}
+
+/** Of a session's tcp channels. */
+export type DataPath = 'tcp host' | 'shm';
+
+export type TransferPath = DataPath | 'tcp staged' | 'shm staged' | 'tcpx' | 'tcpx host-recv';
+
+/**
+ * Microseconds, summed over the chunks, so more than the duration where stages overlap. An end
+ * sees its own stages: the initiator of a write copies out and sends (until the target has
+ * confirmed, its copy included); that of a read receives (from the request on) and copies in.
+ */
+export interface StageTimes {
+  readonly copyOutUs: number;
+  readonly sendUs: number;
+  readonly receiveUs: number;
+  readonly copyInUs: number;
+}

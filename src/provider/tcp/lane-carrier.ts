@@ -1,0 +1,229 @@
+// The addressed carrier: requests in the arena, entries in shared memory, records on the rings of
+// lanes. One for all sessions of an engine.
+
+import { assert, at } from '../../base/assert.js';
+import type { TcpxError } from '../../base/errors.js';
+import type { Arena } from '../../memory/arena.js';
+import type { CheckedBlocks } from '../block-columns.js';
+import type { Carrier, DataOperation, Outcome, PostExtra, Posted, Prepared } from '../contract.js';
+import type { DataPath, TransferPath } from '../receipt.js';
+import { OPERATION_READ, OPERATION_SIGNAL, OPERATION_WRITE } from './lane/layout.js';
+import { COMMAND_CANCEL } from './lane/messages.js';
+import {
+  arenaFull,
+  planBytes,
+  planRequest,
+  type RequestPlaces,
+  type RequestPlan,
+  writeRequest,
+} from './lane-request.js';
+import type { LaneSet } from './lane-set.js';
+import { TransferMoves } from './transfer-moves.js';
+import { outcomeOf } from './transfer-outcome.js';
+import type { TransferTable } from './transfer-table.js';
+
+/** A session as lanes know it. */
+export interface LaneSession {
+  readonly facts: {
+    readonly index: number;
+    readonly agreement: { readonly chunkBytes: number; readonly channels: number };
+    readonly path: DataPath;
+    readonly nics: readonly string[];
+    readonly lanes: readonly number[];
+  };
+  readonly recovery: { readonly book: { readonly livingLanes: readonly number[] } };
+  /** Chunks (−1: the notification) that wait for a channel. */
+  readonly stranded: StrandedChunk[];
+  readonly isReady: boolean;
+  readonly error: TcpxError | undefined;
+  isEnding(): boolean;
+}
+
+export interface StrandedChunk {
+  readonly slot: number;
+  readonly generation: number;
+  readonly chunk: number;
+}
+
+export interface LaneRequest extends Prepared {
+  readonly plan: RequestPlan;
+  readonly places: RequestPlaces;
+  readonly at: number;
+  readonly bytes: number;
+}
+
+export interface LaneCarrierOptions {
+  readonly lanes: LaneSet;
+  readonly arena: Arena;
+  readonly table: TransferTable;
+  readonly isCallerDriven: boolean;
+  /** Makes the lanes know a GPU. */
+  openDevice(device: number): void;
+}
+
+/** The notification of a post, in the arena. */
+interface Notice {
+  readonly notifyAt: number;
+  readonly notifyBytes: number;
+}
+
+const NO_NOTICE: Notice = { notifyBytes: -1, notifyAt: -1 };
+const NO_PLACES: RequestPlaces = { remotesAt: 0, pairsAt: 0, chunksAt: 0 };
+
+export class LaneCarrier implements Carrier<LaneSession, LaneRequest> {
+  readonly capability = 'addressed';
+  readonly defaultDeadlineMs = 0;
+  readonly #options: LaneCarrierOptions;
+  readonly #posted: (Posted<LaneSession> | undefined)[] = [];
+  readonly #notices: (Notice | undefined)[] = [];
+  readonly #moves: TransferMoves;
+  #nextLane = 0;
+
+  constructor(options: LaneCarrierOptions) {
+    this.#options = options;
+    this.#moves = new TransferMoves(options.lanes, options.table, this.#posted);
+  }
+
+  prepare(session: LaneSession, _: DataOperation, blocks: CheckedBlocks): LaneRequest {
+    const { arena, lanes } = this.#options;
+    const plan = planRequest(blocks, session.facts.agreement);
+    const bytes = planBytes(plan);
+    const place = arena.allocate(bytes);
+    if (place < 0) throw arenaFull(bytes);
+    return {
+      plan,
+      places: writeRequest(lanes.shared, lanes.offsets.arenaAt, place, plan),
+      path: pathOf(session, plan),
+      chunkCount: plan.chunks.length,
+      at: place,
+      bytes,
+    };
+  }
+
+  release(prepared: LaneRequest): void {
+    this.#options.arena.free(prepared.at, prepared.bytes);
+  }
+
+  open(
+    session: LaneSession,
+    operation: DataOperation,
+    { plan, places, path }: LaneRequest,
+    { notify, source }: PostExtra,
+  ): number {
+    if (source !== undefined) this.#options.openDevice(source.device);
+    const notice = this.#place(notify);
+    const lanes = session.recovery.book.livingLanes;
+    const slot = this.#options.table.allocate({
+      operation: operation === 'write' ? OPERATION_WRITE : OPERATION_READ,
+      sessionIndex: session.facts.index,
+      chunkCount: plan.chunks.length,
+      remotesAt: places.remotesAt,
+      pairsAt: places.pairsAt,
+      chunksAt: places.chunksAt,
+      notifyBytes: notice.notifyBytes,
+      notifyAt: notice.notifyAt,
+      holders: Math.min(lanes.length, plan.chunks.length),
+      isStaged: isStagedPath(path),
+      source,
+    });
+    this.#notices[slot] = notice;
+    return slot;
+  }
+
+  submit(posted: Posted<LaneSession>): void {
+    const lanes = posted.session.recovery.book.livingLanes;
+    this.#posted[posted.slot] = posted;
+    this.#submit(posted, lanes, Math.min(lanes.length, posted.chunks));
+  }
+
+  /** An entry for a message without data: to the peer's program, or (a signal) to its engine. */
+  openMessage(session: LaneSession, bytes: Uint8Array, isSignal: boolean): number {
+    const notice = this.#place(bytes);
+    const slot = this.#options.table.allocate({
+      operation: isSignal ? OPERATION_SIGNAL : OPERATION_WRITE,
+      sessionIndex: session.facts.index,
+      chunkCount: 0,
+      ...NO_PLACES,
+      ...notice,
+      holders: Math.min(1, session.recovery.book.livingLanes.length),
+    });
+    this.#notices[slot] = notice;
+    return slot;
+  }
+
+  submitMessage(posted: Posted<LaneSession>): void {
+    const { session, slot, generation } = posted;
+    this.#posted[slot] = posted;
+    const lanes = session.recovery.book.livingLanes;
+    if (lanes.length > 0) this.#submit(posted, lanes, 1);
+    else session.stranded.push({ slot, generation, chunk: -1 });
+  }
+
+  // A transfer with fewer chunks than lanes goes to some of them, in turn.
+  #submit(posted: Posted<LaneSession>, lanes: readonly number[], holders: number): void {
+    for (let index = 0; index < holders; index++) {
+      const lane = at(lanes, (this.#nextLane + index) % lanes.length);
+      posted.laneBits |= 1 << lane;
+      this.#options.lanes.submit(lane, posted.slot);
+    }
+    if (holders < lanes.length) this.#nextLane = (this.#nextLane + holders) % lanes.length;
+    if (this.#options.isCallerDriven) this.#options.lanes.sendInline();
+  }
+
+  cancel({ session, slot, generation }: Posted<LaneSession>): void {
+    const { lanes, table } = this.#options;
+    const lane = session.facts.lanes.find((one) => lanes.isAlive(one));
+    if (lane === undefined) return;
+    table.addHolder(slot);
+    lanes.command(lane, COMMAND_CANCEL, [slot, generation]);
+    this.#moves.onCancelled(session, slot);
+  }
+
+  outcome(posted: Posted<LaneSession>, failure: number): Outcome {
+    const notice = this.#notices[posted.slot];
+    assert(notice !== undefined, 'the entry is open');
+    const hasNotice = notice.notifyBytes >= 0;
+    return outcomeOf(this.#options.table, posted, hasNotice, failure);
+  }
+
+  close({ slot }: Posted<LaneSession>): void {
+    const notice = this.#notices[slot];
+    assert(notice !== undefined, 'the entry is open');
+    this.#notices[slot] = undefined;
+    this.#posted[slot] = undefined;
+    if (notice.notifyAt >= 0) this.#options.arena.free(notice.notifyAt, notice.notifyBytes);
+  }
+
+  /** A chunk (−1: the notification) whose channel is gone: another one takes it. */
+  onRetry(slot: number, generation: number, chunk: number): void {
+    this.#moves.onRetry(slot, generation, chunk);
+  }
+
+  onChannelsChanged(session: LaneSession): void {
+    this.#moves.onChannelsChanged(session);
+  }
+
+  giveUpStranded(session: LaneSession): void {
+    this.#moves.giveUpStranded(session);
+  }
+
+  #place(message: Uint8Array | undefined): Notice {
+    if (message === undefined) return NO_NOTICE;
+    const { arena, lanes } = this.#options;
+    const notifyAt = arena.allocate(message.length);
+    if (notifyAt < 0) throw arenaFull(message.length);
+    lanes.shared.uint8.set(message, lanes.offsets.arenaAt + notifyAt);
+    return { notifyBytes: message.length, notifyAt };
+  }
+}
+
+function pathOf(session: LaneSession, plan: RequestPlan): TransferPath {
+  const { path } = session.facts;
+  const isOnGpu = (place: { readonly device?: number }): boolean => place.device !== undefined;
+  if (!plan.locals.some(isOnGpu) && !plan.remotes.some(isOnGpu)) return path;
+  return path === 'shm' ? 'shm staged' : 'tcp staged';
+}
+
+function isStagedPath(path: TransferPath): boolean {
+  return path === 'tcp staged' || path === 'shm staged';
+}

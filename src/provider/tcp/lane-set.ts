@@ -1,0 +1,332 @@
+// The lanes of an engine: shared memory, worker threads or a core inside the caller, commands to
+// them and events from them.
+
+import { Worker } from 'node:worker_threads';
+import { assert } from '../../base/assert.js';
+import { TcpxError } from '../../base/errors.js';
+import { LaneCore, laneRings } from './lane/lane-core.js';
+import type { LaneWorkerData } from './lane/lane-worker.js';
+import {
+  ENGINE_MAIN_SLEEPS,
+  LANE_DRAINED,
+  LANE_LAST_CPU,
+  LANE_SLEEP_COUNT,
+  LANE_SLEEPS,
+  LANE_STOP,
+  LANE_TURNS,
+  type SharedOffsets,
+  type SharedShape,
+  sharedOffsets,
+} from './lane/layout.js';
+import { InlineLane, type InlineLaneOptions } from './lane/inline-lane.js';
+import { COMMAND_SUBMIT } from './lane/messages.js';
+import type { RecordRing } from '../../os/record-ring.js';
+import {
+  peekRecord,
+  publishRecords,
+  recordKind,
+  releaseRecord,
+  reserveRecord,
+} from '../../os/record-ring.hot.js';
+import { type FixedMemory, type MemorySource, mappedMemory } from '../../os/fixed-memory.js';
+import type { GpuProvider } from '../../gpu/staging-device.js';
+import { closeDoorbell, createDoorbell, ringDoorbell } from '../../os/readiness.js';
+import type { SendBy } from './port/stream-port.js';
+import { yieldCpu } from '../../os/thread.js';
+import { readZeroCopy, type ZeroCopyStats } from './zero-copy-stats.js';
+import { WakePipe } from '../../os/wake-pipe.js';
+
+/** A few looks take less than the yield; a thread that polls now and then does not reach it. */
+const LOOKS_BEFORE_YIELD = 16;
+
+export interface LaneSetOptions {
+  readonly shape: SharedShape;
+  readonly sessionCount: number;
+  readonly progress: 'lanes' | 'caller';
+  readonly spinUs: number;
+  /** CPUs per lane; an empty list leaves the lane unpinned. */
+  readonly cpus: readonly (readonly number[])[];
+  readonly controlFd: number;
+  readonly sendBy: SendBy;
+  readonly staging: StagingChoice;
+  readonly stallUs: number;
+  readonly isChecked: boolean;
+  readonly receiveBytes: number;
+  /** Only without threads: where ports and time come from. */
+  readonly inline?: InlineLaneOptions;
+  /** Where memory comes from; mapped unless a simulation keeps it from run to run. */
+  readonly memory?: MemorySource;
+  onEvent(laneIndex: number, kind: number, at: number): void;
+  /** Something happened while the main thread slept. */
+  onWake(): void;
+  onLaneFailed(laneIndex: number, error: Error): void;
+}
+
+/** How lanes reach GPUs. */
+export interface StagingChoice {
+  readonly stagingBytes: number;
+  /** Module that stands in for CUDA; empty: CUDA. */
+  readonly gpuModule: string;
+  /** For a lane inside the caller; undefined where there is none. */
+  openProvider(): GpuProvider | undefined;
+}
+
+interface LaneHandle {
+  readonly controlAt: number;
+  readonly commands: RecordRing;
+  readonly events: RecordRing;
+  readonly doorbellFd: number;
+  worker: Worker | undefined;
+  /** Its thread ended by an error: it answers no command. */
+  isDead: boolean;
+}
+
+export interface LaneStats {
+  readonly turns: number;
+  readonly sleeps: number;
+  /** CPU on which it was seen last. */
+  readonly cpu: number;
+  /** Bytes that came and were thrown away: of refused writes, and of reads given up meanwhile. */
+  readonly drainedBytes: number;
+  /** CPUs to which it was pinned; empty when it was not. */
+  readonly pinnedTo: readonly number[];
+}
+
+export class LaneSet {
+  readonly shared: FixedMemory;
+  readonly offsets: SharedOffsets;
+  readonly #options: LaneSetOptions;
+  readonly #lanes: LaneHandle[] = [];
+  /** The lanes themselves where no threads run them. */
+  readonly inline: readonly InlineLane[];
+  readonly #wakePipe: WakePipe | undefined;
+  #isClosing = false;
+  /** Looks of the main thread since the last that found something. */
+  #looks = 0;
+
+  constructor(options: LaneSetOptions) {
+    this.#options = options;
+    this.offsets = sharedOffsets(options.shape);
+    const memory = options.memory ?? mappedMemory;
+    this.shared = memory.create(this.offsets.totalBytes, { isReserveOnly: true });
+    for (let index = 0; index < options.shape.laneCount; index++) {
+      const controlAt = this.offsets.lanesAt + index * this.offsets.laneBytes;
+      const doorbellFd = options.progress === 'lanes' ? createDoorbell() : -1;
+      const rings = laneRings(this.shared, controlAt);
+      this.#lanes.push({ controlAt, ...rings, doorbellFd, worker: undefined, isDead: false });
+    }
+    const isCallerDriven = options.progress === 'caller';
+    this.inline = isCallerDriven ? this.#lanes.map((_, index) => this.#inlineLane(index)) : [];
+    if (!isCallerDriven) this.#wakePipe = new WakePipe(() => options.onWake());
+  }
+
+  #inlineLane(laneIndex: number): InlineLane {
+    const { shape, sessionCount, sendBy, stallUs, inline, memory } = this.#options;
+    const { isChecked, receiveBytes, staging } = this.#options;
+    const core = new LaneCore({
+      shared: this.shared,
+      shape,
+      laneIndex,
+      sessionCount,
+      ackDelayTurns: 1,
+      sendBy,
+      staging: { provider: staging.openProvider(), stagingBytes: staging.stagingBytes },
+      stallUs,
+      isChecked,
+      receiveBytes,
+      ...(memory === undefined ? {} : { memory }),
+    });
+    return new InlineLane(core, inline);
+  }
+
+  get count(): number {
+    return this.#lanes.length;
+  }
+
+  /** Whether the lane still answers commands. */
+  isAlive(laneIndex: number): boolean {
+    return !this.#lane(laneIndex).isDead;
+  }
+
+  /** Starts the threads and waits until each runs. */
+  async start(): Promise<void> {
+    if (this.inline.length > 0) return;
+    await Promise.all(this.#lanes.map((lane, index) => this.#startWorker(lane, index)));
+    Atomics.store(this.shared.int32, ENGINE_MAIN_SLEEPS, 1);
+  }
+
+  #startWorker(lane: LaneHandle, laneIndex: number): Promise<void> {
+    const { shape, sessionCount, spinUs, cpus, controlFd, sendBy } = this.#options;
+    const { stallUs, isChecked, receiveBytes } = this.#options;
+    const { stagingBytes, gpuModule } = this.#options.staging;
+    const workerData: LaneWorkerData = {
+      sharedAddr: this.shared.addr,
+      sharedBytes: this.shared.bytes,
+      shape,
+      laneIndex,
+      sessionCount,
+      doorbellFd: lane.doorbellFd,
+      controlFd: laneIndex === 0 ? controlFd : -1,
+      wakeFd: this.#wakePipe?.writeFd ?? -1,
+      spinUs,
+      cpus: cpus[laneIndex] ?? [],
+      sendBy,
+      stagingBytes,
+      gpuModule,
+      stallUs,
+      isChecked,
+      receiveBytes,
+    };
+    const worker = new Worker(new URL('./lane/lane-worker.js', import.meta.url), {
+      workerData,
+      ...workerFlags(process.execArgv),
+    });
+    lane.worker = worker;
+    return new Promise((resolve, reject) => {
+      worker.once('message', () => {
+        // The pipe keeps the process alive while the engine is open; a lane alone does not.
+        worker.unref();
+        resolve();
+      });
+      const onFailed = (error: Error): void => {
+        lane.isDead = true;
+        reject(error);
+        this.#options.onLaneFailed(laneIndex, error);
+      };
+      worker.once('exit', (code) => {
+        lane.worker = undefined;
+        const isStopped = this.#isClosing || lane.isDead;
+        if (!isStopped) onFailed(new TcpxError('ERR_SYS_CALL', `the thread ended with ${code}`));
+      });
+      worker.on('error', onFailed);
+    });
+  }
+
+  /** Hands a command to a lane and wakes it if it sleeps. */
+  command(laneIndex: number, kind: number, words: readonly number[]): void {
+    const lane = this.#lane(laneIndex);
+    const at = reserveRecord(lane.commands, kind, words.length * 4);
+    // The ring holds a record per transfer entry and chunk in flight, and then some.
+    assert(at >= 0, 'command ring has room');
+    for (const [index, word] of words.entries()) lane.commands.int32[(at >> 2) + index] = word;
+    publishRecords(lane.commands);
+    this.#ring(lane);
+  }
+
+  /** The command of the hot path, without an array. */
+  submit(laneIndex: number, slot: number): void {
+    const lane = this.#lane(laneIndex);
+    const at = reserveRecord(lane.commands, COMMAND_SUBMIT, 4);
+    assert(at >= 0, 'command ring has room');
+    lane.commands.int32[at >> 2] = slot;
+    publishRecords(lane.commands);
+    this.#ring(lane);
+  }
+
+  #lane(laneIndex: number): LaneHandle {
+    const lane = this.#lanes[laneIndex];
+    if (lane === undefined) throw new TcpxError('ERR_USAGE_ARGUMENT', `no lane ${laneIndex}`);
+    return lane;
+  }
+
+  // Only a lane that has said it sleeps costs a system call.
+  #ring(lane: LaneHandle): void {
+    if (lane.doorbellFd < 0) return;
+    const sleeps = lane.controlAt / 4 + LANE_SLEEPS;
+    if (Atomics.exchange(this.shared.int32, sleeps, 0) === 1) ringDoorbell(lane.doorbellFd);
+  }
+
+  /**
+   * Without threads: moves what can be moved now. With threads: whoever looks again and again in
+   * vain lets them have the core, which they may be waiting for.
+   */
+  progress(): number {
+    if (this.inline.length === 0) {
+      if (++this.#looks > LOOKS_BEFORE_YIELD) yieldCpu();
+      return 0;
+    }
+    let moved = 0;
+    for (let index = 0; index < this.inline.length; index++) moved += this.stepInline(index);
+    return moved;
+  }
+
+  /** Without threads: moves what one lane can move now. */
+  stepInline(laneIndex: number): number {
+    return this.inline[laneIndex]?.step() ?? 0;
+  }
+
+  /** Without threads: sends what can be sent now; what has arrived is for the next poll. */
+  sendInline(): void {
+    for (const lane of this.inline) lane.stepSend();
+  }
+
+  /** Hands every waiting event to the owner. */
+  takeEvents(): number {
+    let count = 0;
+    for (let laneIndex = 0; laneIndex < this.#lanes.length; laneIndex++) {
+      const lane = this.#lane(laneIndex);
+      for (let at = peekRecord(lane.events); at >= 0; at = peekRecord(lane.events)) {
+        try {
+          this.#options.onEvent(laneIndex, recordKind(lane.events, at), at);
+        } finally {
+          // Also after an error: the same event must not come again.
+          releaseRecord(lane.events, at);
+        }
+        count++;
+      }
+    }
+    if (count > 0) this.#looks = 0;
+    return count;
+  }
+
+  /** The main thread goes back to its event loop: lanes shall wake it. */
+  sleepMain(): void {
+    Atomics.store(this.shared.int32, ENGINE_MAIN_SLEEPS, 1);
+  }
+
+  stats(): LaneStats[] {
+    const read = (lane: LaneHandle, index: number): number =>
+      this.shared.float64[lane.controlAt / 8 + index] ?? 0;
+    return this.#lanes.map((lane, index) => ({
+      turns: read(lane, LANE_TURNS),
+      sleeps: read(lane, LANE_SLEEP_COUNT),
+      cpu: read(lane, LANE_LAST_CPU),
+      drainedBytes: read(lane, LANE_DRAINED),
+      pinnedTo: this.#options.cpus[index] ?? [],
+    }));
+  }
+
+  /** Zero-copy sends by channel index, all sessions and lanes together; empty where it is off. */
+  zeroCopy(): ZeroCopyStats[] {
+    if (this.#options.sendBy === 'copy') return [];
+    const controlsAt = this.#lanes.map((lane) => lane.controlAt);
+    return readZeroCopy(this.shared.float64, controlsAt);
+  }
+
+  /** Ends the threads, tells so, and frees the memory; nothing may touch it afterwards. */
+  async close(onStopped: () => void = () => undefined): Promise<void> {
+    this.#isClosing = true;
+    await Promise.all(
+      this.#lanes.map(async (lane) => {
+        if (lane.worker !== undefined) {
+          const exited = new Promise<void>((resolve) => lane.worker?.once('exit', () => resolve()));
+          Atomics.store(this.shared.int32, lane.controlAt / 4 + LANE_STOP, 1);
+          ringDoorbell(lane.doorbellFd);
+          lane.worker.ref();
+          await exited;
+        }
+        if (lane.doorbellFd >= 0) closeDoorbell(lane.doorbellFd);
+      }),
+    );
+    onStopped();
+    for (const lane of this.inline) lane.close();
+    this.#wakePipe?.close();
+    (this.#options.memory ?? mappedMemory).destroy(this.shared);
+  }
+}
+
+// A thread inherits the flags of the process, but --input-type is about the main module alone and
+// would be refused; then it starts without any.
+function workerFlags(flags: readonly string[]): { execArgv?: string[] } {
+  return flags.some((flag) => flag.startsWith('--input-type')) ? { execArgv: [] } : {};
+}

@@ -1,0 +1,54 @@
+// What a finished transfer came to, read from its entry before that is used again.
+
+import { FAIL_CANCELLED, FAIL_CHANNEL } from './lane/layout.js';
+import type { Outcome, Posted } from '../contract.js';
+import type { ChannelReceipt } from '../receipt.js';
+import type { LaneSession } from './lane-carrier.js';
+import type { TransferTable } from './transfer-table.js';
+
+/** `hasNotice`: a notification goes with it. */
+export function outcomeOf(
+  table: TransferTable,
+  posted: Posted<LaneSession>,
+  hasNotice: boolean,
+  failure: number,
+): Outcome {
+  const { slot, path, session } = posted;
+  const { nics, agreement } = session.facts;
+  const channels: ChannelReceipt[] = [];
+  for (let channel = 0; channel < agreement.channels; channel++) {
+    const chunks = table.channelChunks(slot, channel);
+    if (chunks === 0) continue;
+    const bytes = table.channelBytes(slot, channel);
+    channels.push({ channel, nic: nics[channel] ?? '', bytes, chunks });
+  }
+  const damaged = table.damaged(slot);
+  const isLate = failure === FAIL_CANCELLED && isWhole(table, posted, hasNotice, channels);
+  const isStaged = path === 'tcp staged' || path === 'shm staged';
+  return {
+    failure: isLate ? 0 : failure,
+    channels,
+    stages: isStaged ? table.stageTimes(slot) : undefined,
+    retries: table.retries(slot),
+    damaged: damaged.count,
+    damagedWhere: damaged.count === 0 ? '' : placeOf(damaged.channel, nics),
+    sessionError: failure === FAIL_CHANNEL ? session.error : undefined,
+  };
+}
+
+// Everything had landed, and was confirmed, before the cancel could stop anything.
+function isWhole(
+  table: TransferTable,
+  { slot, chunks, bytes }: Posted<LaneSession>,
+  hasNotice: boolean,
+  channels: readonly ChannelReceipt[],
+): boolean {
+  const confirmed = channels.reduce((sum, channel) => sum + channel.bytes, 0);
+  if (chunks > 0 && confirmed !== bytes) return false;
+  return !hasNotice || table.isNotified(slot);
+}
+
+function placeOf(channel: number, nics: readonly string[]): string {
+  const nic = nics[channel] ?? '';
+  return `channel ${channel}, NIC ${nic === '' ? 'by routing' : nic}`;
+}

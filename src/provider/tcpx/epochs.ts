@@ -1,0 +1,401 @@
+// Setting up the plugin's channels of a session, again and again: each set-up is an epoch with a match
+// connection of its own. Both ends open their channels and send their handles; both connect to the
+// other's and accept on their own; each says when it has joined.
+//
+//   client                                   server
+//   open, ATTACH(epoch) ───────────────────▶ whatever was before is down; ATTACHED
+//   HELLO(handles) ────────────────────────▶ open
+//   join ◀───────────────────────── HELLO(handles), join
+//   JOINED ────────────────────────────────▶
+//          ◀──────────────────────── JOINED
+//
+// A failure takes the whole epoch down on both ends (DOWN); FENCED says that none of its bytes land.
+
+import { assert } from '../../base/assert.js';
+import { TcpxError, toTcpxError } from '../../base/errors.js';
+import type { Log } from '../../base/log.js';
+import type { SettingValues } from '../../base/settings.js';
+import {
+  decodeReason,
+  encodeMatch,
+  encodeReason,
+  type MatchFrame,
+  MatchKind,
+} from '../../wire/match-frame.js';
+import {
+  decodeMatchHello,
+  encodeMatchHello,
+  type MatchHello,
+  type PluginIdentity,
+} from '../../wire/match-hello.js';
+import type { ChannelSet } from './channel-set.js';
+import { describeDown, differs, type Pending, pending } from './epoch-end.js';
+import type { MatchConnection, OpenMatch } from './match-connection.js';
+
+/** down → opening → joining → ready → down …; closed for good. */
+export type EpochState = 'down' | 'opening' | 'joining' | 'ready' | 'closed';
+
+export interface EpochsParts {
+  readonly peer: string;
+  readonly log: Log;
+  readonly values: SettingValues;
+  readonly ownPlugin: () => PluginIdentity;
+  readonly nics: () => readonly string[];
+  /** Channels up to their handles. */
+  openSet(epoch: number): Promise<ChannelSet>;
+  /** The client's: a connection of this epoch that has proved itself. Absent at the server. */
+  readonly connect: ((epoch: number) => Promise<OpenMatch>) | undefined;
+  /** The server's: asks the client for the next epoch. */
+  askAgain(): void;
+  /** A frame about a transfer. */
+  onFrame(frame: MatchFrame): void;
+  /**
+   * The epoch is over. `fenced` resolves when nothing of it lands at this end any more, with the
+   * error of the end and what both ends know of it.
+   */
+  onDown(fenced: Promise<TcpxError>): void;
+  /** The peer broke a rule: that costs it the session. */
+  onViolation(error: TcpxError): void;
+  after(delayMs: number, act: () => void): () => void;
+}
+
+const FENCE_MS = 2000;
+/** When the peer closes, the session says why, a little later. */
+const END_MS = 1000;
+
+export class Epochs {
+  readonly #parts: EpochsParts;
+  #state: EpochState = 'down';
+  #epoch = 0;
+  #set: ChannelSet | undefined;
+  #stream: MatchConnection | undefined;
+  /** The channels of the epoch that went down last. */
+  #downSet: ChannelSet | undefined;
+  #downReason = '';
+  #ready: Pending | undefined;
+  #hello: MatchHello | undefined;
+  #isJoining = false;
+  #isJoined = false;
+  #isPeerJoined = false;
+  #hasBeenReady = false;
+  #teardown: Promise<unknown> = Promise.resolve();
+  #onFenced: (detail: string) => void = () => undefined;
+
+  constructor(parts: EpochsParts) {
+    this.#parts = parts;
+  }
+
+  get state(): EpochState {
+    return this.#state;
+  }
+
+  get hasBeenReady(): boolean {
+    return this.#hasBeenReady;
+  }
+
+  /** Only while there is one. */
+  get set(): ChannelSet {
+    if (this.#set !== undefined) return this.#set;
+    throw new TcpxError('ERR_USAGE_STATE', `${this.#parts.peer}: channels are ${this.#state}`);
+  }
+
+  get peerPlugin(): PluginIdentity | undefined {
+    return this.#hello?.plugin;
+  }
+
+  /** Reads what has come, without waiting. */
+  poll(): void {
+    this.#stream?.poll();
+  }
+
+  send(frame: Uint8Array): void {
+    this.#stream?.send(frame);
+  }
+
+  /** Resolves when chunks may be put; sets the channels up where they are down. */
+  async ready(): Promise<void> {
+    await this.#teardown;
+    if (this.#state === 'ready') return;
+    if (this.#state === 'closed') throw closedError(this.#parts.peer);
+    if (this.#ready === undefined) {
+      this.#ready = pending();
+      this.#limitSetUp(this.#ready);
+      if (this.#parts.connect === undefined) this.#parts.askAgain();
+      else void this.#setUpAsClient(this.#parts.connect);
+    }
+    await this.#ready.promise;
+  }
+
+  /** The client: its peer wants to send. */
+  onAgain(): void {
+    if (this.#state === 'down') void this.ready().catch(() => undefined);
+  }
+
+  /** Server, before it answers ATTACH: whatever was before lands no more. */
+  async makeRoom(epoch: number): Promise<void> {
+    const { peer, connect } = this.#parts;
+    if (connect !== undefined || epoch <= this.#epoch || this.#state === 'closed') {
+      throw new TcpxError('ERR_WIRE_STATE', `${peer}: match epoch ${epoch} is not due`);
+    }
+    this.#epoch = epoch;
+    const error = new TcpxError('ERR_PEER_LOST', `${peer} sets its channels up again`);
+    this.takeDown(error, false);
+    await this.#teardown;
+    if (this.#epoch !== epoch) throw superseded(peer);
+  }
+
+  /** Server: the connection for which there is room now. */
+  accept(epoch: number, open: OpenMatch): void {
+    if (epoch !== this.#epoch || this.#state !== 'down') throw superseded(this.#parts.peer);
+    this.#ready ??= pending();
+    this.#begin();
+    this.#stream = this.#openStream(epoch, open);
+    void this.#setUp(epoch, async () => {
+      await this.#open(epoch);
+      this.#sendHello();
+      this.#joinWhenBoth();
+    });
+  }
+
+  /** Ends the epoch for a reason; `isTold` also tells the peer and waits for its fence. */
+  takeDown(error: TcpxError, isTold = true): void {
+    if (this.#state === 'down' || this.#state === 'closed') return;
+    const set = this.#set;
+    const stream = this.#stream;
+    this.#state = 'down';
+    this.#set = undefined;
+    this.#stream = undefined;
+    this.#downSet = set;
+    // Where both ends take it down at once, each still hears why the other did.
+    this.#downReason = isTold ? error.message : '';
+    const fence = isTold && stream?.isOpen === true ? this.#askFence(stream, error) : undefined;
+    const hangMs = this.#parts.values['tcpx.hangMs'];
+    this.#teardown = Promise.resolve(set?.close(hangMs)).catch(() => undefined);
+    const fenced = this.#teardown.then(async () => {
+      const detail = await fence;
+      return describeDown(error, set?.describeDeaths() ?? '', detail);
+    });
+    // The peer may still ask whether this end is fenced.
+    if (stream !== undefined) this.#parts.after(2 * FENCE_MS, () => stream.close());
+    this.#settleReady(error);
+    this.#parts.onDown(fenced);
+  }
+
+  /** For good; what is in flight fails with the reason. */
+  async close(reason?: TcpxError): Promise<void> {
+    const error = reason ?? closedError(this.#parts.peer);
+    const stream = this.#stream;
+    this.takeDown(error, false);
+    this.#settleReady(error);
+    this.#state = 'closed';
+    await this.#teardown;
+    stream?.close();
+  }
+
+  async #askFence(stream: MatchConnection, error: TcpxError): Promise<string | undefined> {
+    const confirmed = new Promise<string | undefined>((resolve) => {
+      this.#onFenced = resolve;
+      this.#parts.after(FENCE_MS, () => resolve(undefined));
+    });
+    const { code, message } = error;
+    try {
+      const body = encodeReason({ code, reason: message });
+      stream.send(encodeMatch({ kind: MatchKind.Down }, body));
+    } catch {
+      // A peer that takes no frames confirms nothing either.
+      return undefined;
+    }
+    return await confirmed;
+  }
+
+  async #setUpAsClient(connect: (epoch: number) => Promise<OpenMatch>): Promise<void> {
+    const epoch = ++this.#epoch;
+    this.#begin();
+    await this.#setUp(epoch, async () => {
+      await this.#open(epoch);
+      const open = await connect(epoch);
+      const stream = this.#openStream(epoch, open);
+      if (epoch !== this.#epoch || this.#state !== 'joining') {
+        stream.close();
+        throw superseded(this.#parts.peer);
+      }
+      this.#stream = stream;
+      this.#sendHello();
+    });
+  }
+
+  #begin(): void {
+    assert(this.#state === 'down', 'an epoch begins when the one before is down');
+    this.#state = 'opening';
+    this.#hello = undefined;
+    this.#isJoining = false;
+    this.#isJoined = false;
+    this.#isPeerJoined = false;
+  }
+
+  async #setUp(epoch: number, steps: () => Promise<void>): Promise<void> {
+    try {
+      await steps();
+    } catch (error) {
+      // Given up meanwhile: the next epoch is not concerned.
+      if (epoch !== this.#epoch) return;
+      this.takeDown(toTcpxError(error, 'ERR_NCCLNET_CALL', 'set up channels'));
+    }
+  }
+
+  async #open(epoch: number): Promise<void> {
+    const set = await this.#parts.openSet(epoch);
+    if (this.#state !== 'opening' || epoch !== this.#epoch) {
+      await set.close(this.#parts.values['tcpx.hangMs']);
+      throw superseded(this.#parts.peer);
+    }
+    this.#set = set;
+    this.#state = 'joining';
+  }
+
+  #openStream(epoch: number, open: OpenMatch): MatchConnection {
+    const stream: MatchConnection = open({
+      onFrame: (frame) => this.#onFrame(epoch, stream, frame),
+      onEnd: (error) => this.#onEnd(epoch, stream, error),
+    });
+    return stream;
+  }
+
+  #sendHello(): void {
+    const { values } = this.#parts;
+    const body = encodeMatchHello({
+      plugin: this.#parts.ownPlugin(),
+      chunkBytes: values['flow.chunkBytes'],
+      isHostRecv: values['tcpx.hostRecv'],
+      nics: this.#parts.nics(),
+      handles: this.set.handles,
+    });
+    this.send(encodeMatch({ kind: MatchKind.Hello }, body));
+  }
+
+  #onFrame(epoch: number, stream: MatchConnection, frame: MatchFrame): void {
+    if (frame.kind === MatchKind.Down) {
+      this.#onPeerDown(epoch, stream, frame);
+    } else if (frame.kind === MatchKind.Fenced) {
+      if (epoch === this.#epoch) this.#onFenced(decodeReason(frame.body).reason);
+    } else if (epoch !== this.#epoch || stream !== this.#stream) {
+      // What belongs to an epoch that is over was answered by its end.
+    } else if (frame.kind === MatchKind.Hello) {
+      if (this.#hello !== undefined) throw new TcpxError('ERR_WIRE_STATE', 'a second HELLO');
+      this.#hello = decodeMatchHello(frame.body);
+      this.#joinWhenBoth();
+    } else if (frame.kind === MatchKind.Joined) {
+      this.#isPeerJoined = true;
+      this.#checkReady();
+    } else if (this.#state === 'joining' || this.#state === 'ready') {
+      // The peer may be ready a moment before us: its first announcement is not early.
+      this.#parts.onFrame(frame);
+    } else {
+      throw new TcpxError('ERR_WIRE_STATE', 'a transfer before the channels are joined');
+    }
+  }
+
+  #joinWhenBoth(): void {
+    if (this.#set === undefined || this.#hello === undefined || this.#isJoining) return;
+    this.#isJoining = true;
+    void this.#join(this.#epoch, this.#set, this.#hello);
+  }
+
+  async #join(epoch: number, set: ChannelSet, hello: MatchHello): Promise<void> {
+    await this.#setUp(epoch, async () => {
+      this.#checkAgreement(set, hello);
+      await set.join(hello.handles);
+      if (this.#state !== 'joining' || epoch !== this.#epoch) return;
+      this.#isJoined = true;
+      this.send(encodeMatch({ kind: MatchKind.Joined }));
+      this.#checkReady();
+    });
+  }
+
+  #checkAgreement(set: ChannelSet, hello: MatchHello): void {
+    const { peer, values, log } = this.#parts;
+    const own = this.#parts.ownPlugin();
+    const differences = [
+      differs('flow.chunkBytes', values['flow.chunkBytes'], hello.chunkBytes),
+      differs('channels', set.count, hello.handles.length),
+      differs('tcpx.hostRecv', values['tcpx.hostRecv'], hello.isHostRecv),
+    ].filter((text) => text !== '');
+    if (own.version !== hello.plugin.version) {
+      log.warn('plugin versions differ', { own: own.version, peer: hello.plugin.version });
+    }
+    if (differences.length === 0) return;
+    throw new TcpxError('ERR_PEER_REFUSED', `${peer} differs in ${differences.join(', ')}`);
+  }
+
+  #checkReady(): void {
+    if (!this.#isJoined || !this.#isPeerJoined || this.#state !== 'joining') return;
+    this.#state = 'ready';
+    this.#hasBeenReady = true;
+    const ready = this.#ready;
+    this.#ready = undefined;
+    ready?.resolve();
+  }
+
+  /** The peer took the epoch down; FENCED goes back once nothing lands here any more. */
+  #onPeerDown(epoch: number, stream: MatchConnection, frame: MatchFrame): void {
+    const { peer } = this.#parts;
+    if (epoch !== this.#epoch || this.#state === 'closed') return;
+    const set = this.#set ?? this.#downSet;
+    const stall = this.#set?.describeAll() ?? this.#downReason;
+    const { code, reason } = decodeReason(frame.body);
+    const error = new TcpxError(
+      'ERR_XFER_FAILED',
+      `${peer} took the channels down: ${code}: ${reason}`,
+      { facts: { peer, peerCode: code } },
+    );
+    this.takeDown(error, false);
+    void this.#teardown.then(() => {
+      // A peer that saw our sockets close is told why.
+      const detail = [set?.describeDeaths() ?? '', stall].filter((text) => text !== '').join('; ');
+      const body = encodeReason({ code: '', reason: detail });
+      if (stream.isOpen) stream.send(encodeMatch({ kind: MatchKind.Fenced }, body));
+    });
+  }
+
+  #onEnd(epoch: number, stream: MatchConnection, error: TcpxError): void {
+    if (epoch !== this.#epoch || stream !== this.#stream) return;
+    const { peer, log } = this.#parts;
+    const { code, message } = error;
+    const told = new TcpxError(code, `${peer}: match connection: ${message}`, { cause: error });
+    log.warn('match connection lost', { peer, code, reason: message });
+    if (code !== 'ERR_PEER_LOST') {
+      this.takeDown(told);
+      this.#parts.onViolation(told);
+      return;
+    }
+    this.#parts.after(END_MS, () => {
+      if (epoch === this.#epoch && stream === this.#stream) this.takeDown(told);
+    });
+  }
+
+  #settleReady(error: TcpxError): void {
+    const ready = this.#ready;
+    this.#ready = undefined;
+    ready?.reject(error);
+  }
+
+  #limitSetUp(ready: Pending): void {
+    const limitMs = this.#parts.values['tcpx.setupTimeoutMs'];
+    const cancel = this.#parts.after(limitMs, () => {
+      if (this.#ready !== ready) return;
+      const message = `${this.#parts.peer}: channels not joined in ${limitMs} ms`;
+      const error = new TcpxError('ERR_PEER_TIMEOUT', message);
+      this.takeDown(error);
+      this.#settleReady(error);
+    });
+    ready.promise.then(cancel, cancel);
+  }
+}
+
+function closedError(peer: string): TcpxError {
+  return new TcpxError('ERR_USAGE_STATE', `${peer}: session closed`);
+}
+
+function superseded(peer: string): TcpxError {
+  return new TcpxError('ERR_PEER_LOST', `${peer}: the set-up was given up meanwhile`);
+}

@@ -1,0 +1,55 @@
+// A plan on its way through the channels, seen from one end: the sender's or the receiver's.
+
+import type { DataOperation } from '../contract.js';
+import type { BlockPlace } from './chunk-places.js';
+import type { DerivedPlan } from './described-plan.js';
+
+export interface FlightKind {
+  readonly role: 'send' | 'receive';
+  readonly operation: DataOperation;
+  /** Number that its initiator gave it. */
+  readonly transfer: number;
+  /** Received in its turn and thrown away. */
+  readonly isRefused?: boolean;
+  /** Told to the program here when the data has landed. */
+  readonly notify?: Uint8Array | undefined;
+  /** Of the blocks. */
+  readonly lengths: Float64Array;
+  /** Slots of own regions that the peer was let into for this flight. */
+  readonly entered: readonly number[];
+}
+
+export class Flight {
+  readonly number: number;
+  readonly kind: FlightKind;
+  readonly derived: DerivedPlan;
+  readonly firstTag: number;
+  readonly places: readonly BlockPlace[];
+  /** Channels whose part is not finished at this end. */
+  readonly openParts: Set<number>;
+  /** The receiver has confirmed. */
+  isLanded = false;
+
+  constructor(
+    number: number,
+    kind: FlightKind,
+    derived: DerivedPlan,
+    firstTag: number,
+    places: readonly BlockPlace[],
+  ) {
+    this.number = number;
+    this.kind = kind;
+    this.derived = derived;
+    this.firstTag = firstTag;
+    this.places = places;
+    this.openParts = new Set(
+      [...derived.plan.channelChunks.entries()]
+        .filter(([, count]) => count > 0)
+        .map(([index]) => index),
+    );
+  }
+
+  get lastTag(): number {
+    return this.firstTag + this.derived.plan.chunkCount - 1;
+  }
+}

@@ -1,0 +1,109 @@
+// A match connection over real sockets: frames whole and in order, by the event loop and by polls,
+// and bounds for peers that send garbage or take nothing.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { sleepMs } from '../../base/clock.js';
+import { TcpxError } from '../../base/errors.js';
+import { closeFd } from '../../ffi/libc/file-descriptor.js';
+import { openLoopbackPair } from '../../../test/support/loopback-pair.js';
+import { until } from '../../../test/support/until.js';
+import { encodeMatch, MatchKind } from '../../wire/match-frame.js';
+import { FrameAssembly } from './frame-assembly.js';
+import { MatchStream, WAITING_BYTES_MAX } from './match-stream.js';
+
+interface Seen {
+  readonly frames: { kind: number; transfer: number; bytes: number }[];
+  readonly ends: TcpxError[];
+}
+
+function open(fd: number): Seen & { stream: MatchStream } {
+  const frames: Seen['frames'] = [];
+  const ends: TcpxError[] = [];
+  const stream = new MatchStream(fd, 10_000, {
+    onFrame: ({ kind, transfer, body }) => frames.push({ kind, transfer, bytes: body.length }),
+    onEnd: (error) => ends.push(error),
+  });
+  return { stream, frames, ends };
+}
+
+test('match stream: frames come in order, by the event loop or by a poll, and never twice', async () => {
+  const pair = openLoopbackPair();
+  const [one, other] = [open(pair.clientFd), open(pair.serverFd)];
+  for (let transfer = 0; transfer < 100; transfer++) {
+    const body = new Uint8Array(transfer % 3 === 0 ? 200_000 : 0);
+    const kind = transfer % 3 === 0 ? MatchKind.Plan : MatchKind.Landed;
+    one.stream.send(encodeMatch({ kind, transfer }, body));
+    if (transfer % 2 === 0) other.stream.poll();
+    else await sleepMs(0);
+  }
+  await until('100 frames', 5000, () => other.frames.length === 100);
+  assert.deepEqual(
+    other.frames.map(({ transfer }) => transfer),
+    Array.from({ length: 100 }, (_, index) => index),
+  );
+  one.stream.close();
+  await until('the end', 5000, () => other.ends.length === 1);
+  assert.equal(other.ends[0]?.code, 'ERR_PEER_LOST');
+  assert.equal(one.ends.length, 0, 'whoever closes hears nothing');
+});
+
+test('match stream: a thread that does not return to its event loop polls', () => {
+  const pair = openLoopbackPair();
+  const [one, other] = [open(pair.clientFd), open(pair.serverFd)];
+  const large = encodeMatch({ kind: MatchKind.Plan }, new Uint8Array(8 * 1024 * 1024));
+  one.stream.send(large);
+  for (let round = 0; round < 10_000 && other.frames.length === 0; round++) {
+    other.stream.poll();
+    one.stream.poll();
+  }
+  assert.equal(other.frames[0]?.bytes, 8 * 1024 * 1024);
+  one.stream.close();
+  other.stream.close();
+});
+
+test('match stream: garbage ends it with the rule, and nothing after it is obeyed', async () => {
+  const pair = openLoopbackPair();
+  const [one, other] = [open(pair.clientFd), open(pair.serverFd)];
+  one.stream.send(new Uint8Array(64).fill(0xff));
+  await until('the end', 5000, () => other.ends.length === 1);
+  assert.equal(other.ends[0]?.code, 'ERR_WIRE_FRAME');
+  assert.equal(other.frames.length, 0);
+  one.stream.close();
+});
+
+test('match stream: a peer that takes nothing is given up before it fills the memory', () => {
+  const pair = openLoopbackPair();
+  const { stream } = open(pair.clientFd);
+  const frame = encodeMatch({ kind: MatchKind.Plan }, new Uint8Array(16 * 1024 * 1024));
+  let sent = 0;
+  assert.throws(
+    () => {
+      for (; sent < 100; sent++) stream.send(frame);
+    },
+    (error: unknown) => error instanceof TcpxError && error.code === 'ERR_WIRE_LIMIT',
+  );
+  assert.ok(sent * frame.length <= 2 * WAITING_BYTES_MAX);
+  stream.close();
+  closeFd(pair.serverFd);
+});
+
+test('frame assembly: every way to cut the stream gives the same frames', () => {
+  const frames = [
+    encodeMatch({ kind: MatchKind.Announce, transfer: 1 }, Uint8Array.of(1, 2, 3)),
+    encodeMatch({ kind: MatchKind.Landed, transfer: 1 }),
+    encodeMatch({ kind: MatchKind.Go, transfer: 2 }),
+  ];
+  const whole = Buffer.concat(frames);
+  for (let piece = 1; piece <= whole.length; piece++) {
+    const assembly = new FrameAssembly();
+    const kinds: number[] = [];
+    for (let at = 0; at < whole.length; at += piece) {
+      assembly.take(Uint8Array.from(whole.subarray(at, at + piece)), ({ kind }) => {
+        kinds.push(kind);
+        return true;
+      });
+    }
+    assert.deepEqual(kinds, [MatchKind.Announce, MatchKind.Landed, MatchKind.Go], `${piece}`);
+  }
+});

@@ -1,0 +1,526 @@
+// The matched carrier of one session: one-sided write and read over channels on which both ends post
+// in the same order. Each end announces what it sends; the other derives the same plan and posts its
+// receives in that order. A WRITE is done when the target has confirmed that it landed; a READ when
+// it landed here. No sockets, processes or clocks of its own: a simulation can be its host.
+
+import { assert } from '../../base/assert.js';
+import { type ErrorCode, ERROR_CODES, TcpxError, toTcpxError } from '../../base/errors.js';
+import type { Log } from '../../base/log.js';
+import type { SettingValues } from '../../base/settings.js';
+import {
+  decodeReason,
+  encodeMatch,
+  encodeReason,
+  MatchFlag,
+  type MatchFrame,
+  type MatchHead,
+  MatchKind,
+} from '../../wire/match-frame.js';
+import type { PluginIdentity } from '../../wire/match-hello.js';
+import type { CheckedBlocks } from '../block-columns.js';
+import type { Carrier, DataOperation, Outcome, PostExtra, Posted } from '../contract.js';
+import type { ChannelSet } from './channel-set.js';
+import { ChannelWeights } from './channel-weights.js';
+import { type BlockPlace, DISCARD } from './chunk-places.js';
+import { DescribedPlans, type KeptPlan, KeptPlans } from './described-plan.js';
+import { Epochs } from './epochs.js';
+import type { Flight } from './flight.js';
+import { FlightDeck } from './flight-deck.js';
+import { RECEIVE, SEND } from './host-layout.js';
+import type { MatchedHost } from './matched-host.js';
+import { MatchedRequest, type WeighedPlan } from './matched-request.js';
+import { failed, OwnPost, succeeded } from './own-post.js';
+
+export interface MatchedCarrierParts {
+  readonly peer: string;
+  readonly values: SettingValues;
+  readonly log: Log;
+  readonly host: MatchedHost;
+  readonly ownPlugin: () => PluginIdentity;
+  readonly unpackedBy: () => string;
+  readonly nics: () => readonly string[];
+  readonly channelCount: () => number;
+  openSet(epoch: number, listener: SetListener): Promise<ChannelSet>;
+}
+
+export interface SetListener {
+  onPart(flight: number, channel: number, durationUs: number): void;
+  onBroken(error: TcpxError): void;
+}
+
+/** A cancelled transfer may land by itself within this time; then its epoch is taken down. */
+const CANCEL_GRACE_MS = 200;
+/** A peer that has ended is known to have, by its control connection, within this time. */
+const PEER_END_MS = 1000;
+/** Between two looks at the event of a source. */
+const SOURCE_LOOK_MS = 1;
+
+export class MatchedCarrier<S> implements Carrier<S, MatchedRequest> {
+  readonly capability = 'matched';
+  readonly defaultDeadlineMs: number;
+  readonly epochs: Epochs;
+  readonly #parts: MatchedCarrierParts;
+  /** By transfer number, and by slot of the engine's table. */
+  readonly #own = new Map<number, OwnPost>();
+  readonly #bySlot: (OwnPost | undefined)[] = [];
+  readonly #deck: FlightDeck;
+  readonly #weights: ChannelWeights;
+  #kept = new KeptPlans();
+  #described = new DescribedPlans();
+  #nextTransfer = 1;
+  #obstacle = '';
+  /** Why the session ends, once it does. */
+  #ending: TcpxError | undefined;
+
+  constructor(parts: MatchedCarrierParts) {
+    this.#parts = parts;
+    const { values, host } = parts;
+    this.defaultDeadlineMs = values['tcpx.deadlineMs'];
+    this.#weights = new ChannelWeights(values['tcpx.weights']);
+    this.#deck = new FlightDeck({
+      set: () => this.epochs.set,
+      send: (frame) => this.epochs.send(frame),
+      isPaced: values['tcpx.pacing'] === 'ready',
+    });
+    this.epochs = new Epochs({
+      ...parts,
+      connect: host.connect,
+      askAgain: () => host.askAgain(),
+      after: (delayMs, act) => host.after(delayMs, act),
+      openSet: (epoch) => this.#openSet(epoch),
+      onFrame: (frame) => this.#onFrame(frame),
+      onDown: (fenced) => this.#onDown(fenced),
+      onViolation: (error) => host.closeSession(error),
+    });
+  }
+
+  /** Resolves when the channels are there. */
+  ready(): Promise<void> {
+    return this.epochs.ready();
+  }
+
+  /** From now on nothing is taken: the session goes on over tcp, for this reason. */
+  giveUp(reason: string): void {
+    this.#obstacle = reason;
+  }
+
+  /** Why these blocks cannot go through the plugin; empty where they can. */
+  obstacleTo(blocks: CheckedBlocks): string {
+    if (this.#obstacle !== '') return this.#obstacle;
+    for (const region of blocks.locals) {
+      const obstacle = this.#parts.host.regions.obstacleTo(region);
+      if (obstacle !== '') return obstacle;
+    }
+    const far = blocks.remotes.find(({ isPluginShared }) => isPluginShared !== true);
+    return far === undefined ? '' : `region ${far.slot} of the peer is memory that is not shared`;
+  }
+
+  prepare(_: S, __: DataOperation, blocks: CheckedBlocks): MatchedRequest {
+    const { values } = this.#parts;
+    const chunkBytes = values['flow.chunkBytes'];
+    const gatherBytes = Math.min(values['tcpx.gatherBytes'], chunkBytes);
+    const weights = this.#weights.current(this.#parts.channelCount());
+    return new MatchedRequest(
+      blocks,
+      { chunkBytes, gatherBytes },
+      weights,
+      values['tcpx.hostRecv'],
+    );
+  }
+
+  release(prepared: MatchedRequest): void {
+    this.#described.forget(prepared.current);
+  }
+
+  open(_: S, operation: DataOperation, prepared: MatchedRequest, extra: PostExtra): number {
+    const slot = this.#parts.host.openSlot(prepared.chunkCount);
+    this.#bySlot[slot] = new OwnPost(this.#nextTransfer++, operation, prepared, extra);
+    return slot;
+  }
+
+  submit(posted: Posted<S>): void {
+    const own = this.#ownAt(posted);
+    own.place = { slot: posted.slot, generation: posted.generation };
+    this.#own.set(own.transfer, own);
+    const mapping = this.#parts.host.regions.mappingOf(own.request.regions);
+    const waits = own.extra.source !== undefined || mapping !== undefined;
+    if (this.epochs.state === 'ready' && !waits) {
+      this.#startNow(own);
+      return;
+    }
+    this.epochs
+      .ready()
+      .then(() => mapping)
+      .then(() => this.#awaitSource(own))
+      .then(() => this.#startNow(own))
+      .catch((error: unknown) => this.#fail(own, toTcpxError(error, 'ERR_XFER_FAILED', 'post')));
+  }
+
+  // Looked at from the event loop: a transfer whose event never happens can be cancelled.
+  async #awaitSource(own: OwnPost): Promise<void> {
+    const { source } = own.extra;
+    const { host } = this.#parts;
+    while (source !== undefined && !own.isOver && !host.hasHappened(source)) {
+      await new Promise<void>((resolve) => host.after(SOURCE_LOOK_MS, resolve));
+    }
+  }
+
+  // What waits for nothing goes out before the caller does anything else.
+  #startNow(own: OwnPost): void {
+    if (own.isOver) return;
+    try {
+      this.#start(own);
+    } catch (error) {
+      this.#fail(own, toTcpxError(error, 'ERR_XFER_FAILED', own.operation));
+    }
+  }
+
+  #start(own: OwnPost): void {
+    const { request, transfer, operation } = own;
+    const { regions } = this.#parts.host;
+    regions.assertMapped(request.regions);
+    const weighed = request.planFor(this.#weights.current(this.epochs.set.count));
+    const plan = this.#describe(weighed);
+    if (operation === 'read') {
+      own.derived = weighed;
+      this.epochs.send(encodeMatch({ kind: MatchKind.Read, transfer, plan }));
+      return;
+    }
+    regions.fillShadows(request.places, request.lengths);
+    const kind = { operation, transfer, lengths: request.lengths, entered: [] };
+    this.#deck.send(kind, weighed, request.places, { plan, notify: own.extra.notify });
+  }
+
+  // Once for all posts, as long as the weights stay and the peer has room.
+  #describe(weighed: WeighedPlan): number {
+    const known = this.#described.find(weighed);
+    if (known !== undefined) return known;
+    const plan = this.#described.take(weighed, weighed.body.length);
+    const { digest, body } = weighed;
+    this.epochs.send(encodeMatch({ kind: MatchKind.Plan, plan, digest }, body));
+    return plan;
+  }
+
+  cancel(posted: Posted<S>): void {
+    const own = this.#ownAt(posted);
+    if (own.isOver || own.isCancelled) return;
+    own.isCancelled = true;
+    if (this.#flightOf(own) === undefined) {
+      this.#fail(own, new TcpxError('ERR_XFER_CANCELLED', 'nothing was sent'));
+      return;
+    }
+    // What was handed to the plugin cannot be taken back: it lands, or the epoch ends.
+    this.#parts.host.after(CANCEL_GRACE_MS, () => this.#endFor(own));
+  }
+
+  outcome(posted: Posted<S>): Outcome {
+    return this.#ownAt(posted).outcome ?? failed(lostError(this.#parts.peer), false);
+  }
+
+  close(posted: Posted<S>): void {
+    const own = this.#ownAt(posted);
+    own.isOver = true;
+    this.#own.delete(own.transfer);
+    this.#bySlot[posted.slot] = undefined;
+  }
+
+  /** The session ends: what is in flight fails, and nothing lands any more afterwards. */
+  async end(reason: TcpxError): Promise<void> {
+    this.#ending = reason;
+    await this.epochs.close(reason);
+    for (const own of [...this.#own.values()]) this.#fail(own, reason);
+  }
+
+  #ownAt({ slot }: { readonly slot: number }): OwnPost {
+    const own = this.#bySlot[slot];
+    assert(own !== undefined, `slot ${slot} is a post of this session`);
+    return own;
+  }
+
+  async #openSet(epoch: number): Promise<ChannelSet> {
+    const set = await this.#parts.openSet(epoch, {
+      onPart: (flight, channel, us) => {
+        if (this.#isCurrent(set)) this.#onPart(flight, channel, us);
+      },
+      onBroken: (error) => {
+        if (this.#isCurrent(set)) this.epochs.takeDown(error);
+      },
+    });
+    return set;
+  }
+
+  #isCurrent(set: ChannelSet): boolean {
+    const { state } = this.epochs;
+    return (state === 'joining' || state === 'ready') && this.epochs.set === set;
+  }
+
+  // A rule that is broken here costs the epoch and, through the connection, the session.
+  #onFrame(frame: MatchFrame): void {
+    const operation = (frame.flags & MatchFlag.Read) === 0 ? 'write' : 'read';
+    switch (frame.kind) {
+      case MatchKind.Plan:
+        this.#kept.keep(
+          frame.plan,
+          frame.body,
+          frame.digest,
+          this.#parts.values['flow.chunkBytes'],
+        );
+        return;
+      case MatchKind.Announce:
+        this.#onAnnounce(frame, operation);
+        return;
+      case MatchKind.Read:
+        this.#onRead(frame);
+        return;
+      case MatchKind.Go:
+        this.#deck.go(frame.transfer, operation);
+        return;
+      case MatchKind.Landed:
+        this.#onLanded(frame, operation);
+        return;
+      case MatchKind.Refuse:
+        this.#onRefused(frame);
+        return;
+      default:
+        throw new TcpxError('ERR_WIRE_STATE', `frame ${frame.kind} is not about a transfer`);
+    }
+  }
+
+  #onAnnounce(frame: MatchFrame, operation: DataOperation): void {
+    const { transfer } = frame;
+    const target = operation === 'write' ? this.#writeTarget(frame) : this.#readTarget(transfer);
+    this.#deck.checkDue(frame, target.derived);
+    const hasNotify = operation === 'write' && (frame.flags & MatchFlag.Notify) !== 0;
+    const notify = hasNotify ? frame.body.slice() : undefined;
+    const { derived, places, lengths, entered, isRefused } = target;
+    const kind = { operation, transfer, notify, lengths, entered, isRefused };
+    const flight = this.#deck.receive(kind, derived, frame.tag, places);
+    if ((frame.flags & MatchFlag.Paced) !== 0) {
+      const flags = operation === 'read' ? MatchFlag.Read : 0;
+      this.epochs.send(encodeMatch({ kind: MatchKind.Go, flags, transfer }));
+    }
+    if (flight.openParts.size === 0) this.#onReceived(flight);
+  }
+
+  // The chunks of a WRITE that is refused come all the same: they are received in their turn and
+  // thrown away.
+  #writeTarget({ plan, transfer }: MatchHead) {
+    const kept = this.#kept.get(plan);
+    const { lengths } = kept.blocks;
+    try {
+      const entered = this.#enter(kept, 'write');
+      return { derived: kept, places: kept.places, lengths, entered, isRefused: false };
+    } catch (error) {
+      this.#refuse(transfer, 'write', error);
+      const places: BlockPlace[] = kept.places.map(() => DISCARD);
+      return { derived: kept, places, lengths, entered: [], isRefused: true };
+    }
+  }
+
+  #readTarget(transfer: number) {
+    const own = this.#own.get(transfer);
+    if (own?.operation !== 'read' || own.derived === undefined) {
+      throw new TcpxError('ERR_WIRE_STATE', `read ${transfer} was not asked for`);
+    }
+    const { places, lengths } = own.request;
+    return { derived: own.derived, places, lengths, entered: [], isRefused: false };
+  }
+
+  #onRead({ plan, transfer }: MatchHead): void {
+    const kept = this.#kept.get(plan);
+    const { regions } = this.#parts.host;
+    let entered: readonly number[] = [];
+    try {
+      entered = this.#enter(kept, 'read');
+      regions.fillShadows(kept.places, kept.blocks.lengths);
+    } catch (error) {
+      this.#parts.host.leave(entered);
+      this.#refuse(transfer, 'read', error);
+      return;
+    }
+    const kind = { operation: 'read', transfer, lengths: kept.blocks.lengths, entered } as const;
+    this.#deck.send(kind, kept, kept.places, { plan: 0, notify: undefined });
+  }
+
+  /** Lets the peer into the regions of a plan, or throws why not; `leave` undoes it. */
+  #enter(kept: KeptPlan, right: 'read' | 'write'): readonly number[] {
+    const entered = this.#parts.host.enter(kept.blocks.regions, kept.ends, right);
+    try {
+      this.#parts.host.regions.assertMapped(entered);
+    } catch (error) {
+      this.#parts.host.leave(entered);
+      throw error;
+    }
+    return entered;
+  }
+
+  #refuse(transfer: number, operation: DataOperation, error: unknown): void {
+    const { code, message } = toTcpxError(error, 'ERR_WIRE_STATE', operation);
+    const flags = operation === 'read' ? MatchFlag.Read : 0;
+    const body = encodeReason({ code, reason: message });
+    this.#parts.log.warn('operation refused', { peer: this.#parts.peer, code, reason: message });
+    this.epochs.send(encodeMatch({ kind: MatchKind.Refuse, flags, transfer }, body));
+  }
+
+  #onPart(number: number, channel: number, durationUs: number): void {
+    const part = this.#deck.onPart(number, channel);
+    if (part === undefined) return;
+    const { flight, isWhole } = part;
+    const bytes = flight.derived.plan.channelBytes[channel];
+    if (flight.kind.role === 'send' && bytes !== undefined) {
+      this.#weights.onPart(channel, bytes, durationUs);
+    }
+    if (!isWhole) return;
+    try {
+      if (flight.kind.role === 'receive') this.#onReceived(flight);
+      else this.#checkSent(flight);
+    } catch (error) {
+      // A peer that takes no frames cannot be told; nobody above this could do anything.
+      this.epochs.takeDown(toTcpxError(error, 'ERR_WIRE_STATE', flight.kind.operation));
+    }
+  }
+
+  #onReceived(flight: Flight): void {
+    const { host } = this.#parts;
+    const { operation, transfer, isRefused, notify, lengths } = flight.kind;
+    this.#close(flight);
+    if (isRefused === true) return;
+    try {
+      host.regions.drainShadows(flight.places, lengths);
+    } catch (error) {
+      this.epochs.takeDown(toTcpxError(error, 'ERR_CUDA_CALL', operation));
+      return;
+    }
+    const flags = operation === 'read' ? MatchFlag.Read : 0;
+    const landed = { kind: MatchKind.Landed, flags, transfer, tag: flight.lastTag };
+    this.epochs.send(encodeMatch(landed));
+    if (notify !== undefined) host.deliver(notify);
+    if (operation === 'read') this.#finish(this.#own.get(transfer), flight);
+  }
+
+  #onLanded({ transfer, tag }: MatchHead, operation: DataOperation): void {
+    const flight = this.#deck.find('send', transfer, operation);
+    if (flight === undefined) return;
+    if (tag !== flight.lastTag) {
+      throw new TcpxError('ERR_WIRE_STATE', `landed up to tag ${tag}, not ${flight.lastTag}`);
+    }
+    flight.isLanded = true;
+    this.#checkSent(flight);
+  }
+
+  #checkSent(flight: Flight): void {
+    if (!flight.isLanded || flight.openParts.size > 0) return;
+    this.#close(flight);
+    const { operation, transfer } = flight.kind;
+    if (operation === 'write') this.#finish(this.#own.get(transfer), flight);
+  }
+
+  #close(flight: Flight): void {
+    this.#deck.remove(flight);
+    this.#parts.host.leave(flight.kind.entered);
+  }
+
+  #onRefused({ transfer, body }: MatchFrame): void {
+    const own = this.#own.get(transfer);
+    if (own === undefined) return;
+    const { code, reason } = decodeReason(body);
+    const known = code in ERROR_CODES ? (code as ErrorCode) : 'ERR_PEER_REFUSED';
+    const flight = this.#deck.find('send', transfer, 'write');
+    if (flight !== undefined) flight.isLanded = true;
+    this.#fail(own, new TcpxError(known, `refused: ${reason}`));
+    if (flight !== undefined) this.#checkSent(flight);
+  }
+
+  #finish(own: OwnPost | undefined, flight: Flight): void {
+    if (own === undefined || own.isOver) return;
+    const { values } = this.#parts;
+    const { set, peerPlugin } = this.epochs;
+    const plugin = this.#parts.ownPlugin();
+    own.outcome = succeeded(flight, {
+      set,
+      plugin,
+      peerPlugin: peerPlugin ?? plugin,
+      memory: this.#parts.host.regions.ways(flight.places),
+      unpack: values['tcpx.hostRecv']
+        ? 'none'
+        : `${values['tcpx.unpack']} (${this.#parts.unpackedBy()})`,
+    });
+    const { notify } = own.extra;
+    if (own.operation === 'write' || notify === undefined) {
+      this.#settle(own);
+      return;
+    }
+    // The notification of a READ goes to the owner of the data, which has no part in its end.
+    this.#parts.host
+      .notify(notify)
+      .then(() => this.#settle(own))
+      .catch((error: unknown) => this.#fail(own, toTcpxError(error, 'ERR_XFER_FAILED', 'notify')));
+  }
+
+  // Chunks that are posted cannot be taken back one by one: the epoch ends for all of them.
+  #endFor(own: OwnPost): void {
+    if (own.isOver) return;
+    const code = 'ERR_XFER_CANCELLED';
+    const { peer } = this.#parts;
+    const { state } = this.epochs;
+    if (state !== 'ready') {
+      this.#fail(own, new TcpxError(code, `channels are ${state}`));
+      return;
+    }
+    const direction = own.operation === 'write' ? SEND : RECEIVE;
+    const open = this.#flightOf(own)?.openParts ?? new Set<number>();
+    const stall = this.epochs.set.describeStall(direction, open);
+    const waits = stall === '' ? 'waiting for the peer to confirm' : stall;
+    this.epochs.takeDown(new TcpxError(code, `${peer}: ${own.operation}: ${waits}`));
+  }
+
+  #flightOf({ transfer, operation }: OwnPost): Flight | undefined {
+    return this.#deck.find(operation === 'write' ? 'send' : 'receive', transfer, operation);
+  }
+
+  #onDown(fenced: Promise<TcpxError>): void {
+    const flights = this.#deck.reset();
+    this.#kept = new KeptPlans();
+    this.#described = new DescribedPlans();
+    const failing = [...this.#own.values()];
+    // Memory is free, and transfers have failed, when nothing of the epoch lands any more.
+    void fenced.then((error) => {
+      const { host } = this.#parts;
+      for (const { kind } of flights) host.leave(kind.entered);
+      if (error.code !== 'ERR_PEER_LOST') {
+        for (const own of failing) this.#fail(own, error);
+        return;
+      }
+      // Channels are lost, which is less than a peer: one that is gone ends the session, soon.
+      const { message, facts } = error;
+      const told = new TcpxError('ERR_XFER_FAILED', message, { facts });
+      const waitMs = facts['isFenced'] === true ? 0 : PEER_END_MS;
+      host.after(waitMs, () => {
+        for (const own of failing) this.#fail(own, told);
+      });
+    });
+  }
+
+  #fail(own: OwnPost, error: TcpxError): void {
+    if (own.isOver) return;
+    const sessionError = this.#ending;
+    own.outcome =
+      sessionError === undefined
+        ? failed(error, own.isCancelled)
+        : { ...failed(lostError(this.#parts.peer), false), sessionError };
+    this.#settle(own);
+  }
+
+  #settle(own: OwnPost): void {
+    if (own.isOver) return;
+    // Landed, but too late for whoever cancelled it: no byte of it lands any more.
+    const { outcome, isCancelled } = own;
+    if (isCancelled && outcome !== undefined) own.outcome = { ...outcome, isCancelled };
+    own.isOver = true;
+    this.#parts.host.finish(own.place.slot, own.place.generation);
+  }
+}
+
+function lostError(peer: string): TcpxError {
+  return new TcpxError('ERR_XFER_FAILED', `${peer}: the session is gone`);
+}

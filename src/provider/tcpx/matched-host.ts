@@ -1,0 +1,47 @@
+// What the matched carrier of a session needs from its engine, so that a simulation can be one.
+
+import type { TcpxError } from '../../base/errors.js';
+import type { Region } from '../../memory/region.js';
+import type { PlannedRegion } from '../../wire/match-plan.js';
+import type { SourceEvent } from '../contract.js';
+import type { BlockPlace } from './chunk-places.js';
+import type { RegionWay } from './host-region.js';
+import type { OpenMatch } from './match-connection.js';
+
+export interface MatchedHost {
+  readonly regions: MatchedRegions;
+  /** The client's: a match connection of this epoch. Absent at the server. */
+  readonly connect: ((epoch: number) => Promise<OpenMatch>) | undefined;
+  askAgain(): void;
+  closeSession(error: TcpxError): void;
+  after(delayMs: number, act: () => void): () => void;
+  /** An entry of the engine's table; throws where there is none. */
+  openSlot(chunkCount: number): number;
+  finish(slot: number, generation: number): void;
+  /** To the program here: a notification whose data has landed. */
+  deliver(bytes: Uint8Array): void;
+  /** To the peer's program; resolves when it has landed there. */
+  notify(bytes: Uint8Array): Promise<unknown>;
+  /** Whether an event of this process has happened; throws when it never will. */
+  hasHappened(event: SourceEvent): boolean;
+  /**
+   * Lets the peer into own regions, each up to its end, as lanes do: registration, key, expiry,
+   * rights, bounds. Throws the first refusal, with nothing entered.
+   */
+  enter(
+    regions: readonly PlannedRegion[],
+    ends: Float64Array,
+    right: 'read' | 'write',
+  ): readonly number[];
+  leave(entered: readonly number[]): void;
+}
+
+/** Regions as plugin processes have them. */
+export interface MatchedRegions {
+  obstacleTo(region: Region): string;
+  assertMapped(slots: readonly number[]): void;
+  mappingOf(slots: readonly number[]): Promise<unknown> | undefined;
+  ways(places: readonly BlockPlace[]): RegionWay[];
+  fillShadows(places: readonly BlockPlace[], lengths: Float64Array): void;
+  drainShadows(places: readonly BlockPlace[], lengths: Float64Array): void;
+}

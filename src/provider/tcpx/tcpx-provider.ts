@@ -1,0 +1,164 @@
+// The tcpx provider of an engine: an NCCL net plugin in processes of its own, the memory that they
+// have mapped, and a matched carrier for every session that both ends want one for.
+
+import type { TcpxError } from '../../base/errors.js';
+import type { Log } from '../../base/log.js';
+import type { SettingValues } from '../../base/settings.js';
+import { clearPipe } from '../../ffi/libc/file-descriptor.js';
+import { waitReadable } from '../../ffi/libc/poll.js';
+import { yieldCpu } from '../../os/thread.js';
+import type { PluginIdentity } from '../../wire/match-hello.js';
+import type { SourceEvent } from '../contract.js';
+import { ChannelSet } from './channel-set.js';
+import type { HostOptions } from './host-message.js';
+import type { MatchHandler } from './match-connection.js';
+import { MatchStream } from './match-stream.js';
+import { MatchedCarrier } from './matched-carrier.js';
+import type { MatchedHost } from './matched-host.js';
+import { channelNics } from './rail-plan.js';
+import { RailSet, type RailSetOptions } from './rail-set.js';
+import { DeviceSharer } from './region-share.js';
+import { SharedAllocations } from './shared-allocations.js';
+import { SharedRegions } from './shared-regions.js';
+
+export interface TcpxProviderOptions {
+  readonly values: SettingValues;
+  readonly log: Log;
+  /** For traces: which end this is. */
+  readonly name: string;
+  /** Whose memory is moved, and which GPUs are behind which NICs. */
+  readonly rails?: Pick<RailSetOptions, 'gpu' | 'nicGpus'>;
+  /** Added to the environment of the plugin processes. */
+  readonly pluginEnvironment?: Readonly<Record<string, string>>;
+  /** For tests: changes what the plugin processes are told. */
+  readonly hostOverrides?: Partial<HostOptions>;
+}
+
+/** Looks at memory between two looks at sockets: those cost a system call. */
+const LOOKS_PER_CALL = 16;
+/** Spinning ends after this time; then the thread sleeps until a process or a peer writes. */
+const SPIN_MS = 0.1;
+const SLEEP_MS = 10;
+
+export class TcpxProvider {
+  readonly rails: RailSet;
+  readonly regions: SharedRegions;
+  readonly allocations = new SharedAllocations();
+  readonly #options: TcpxProviderOptions;
+  readonly #devices = new DeviceSharer();
+  readonly #streams = new Set<MatchStream>();
+  #looks = 0;
+
+  private constructor(options: TcpxProviderOptions) {
+    this.#options = options;
+    this.rails = new RailSet({
+      values: options.values,
+      log: options.log,
+      role: options.name,
+      isSameHostAllowed: false,
+      environment: options.pluginEnvironment ?? {},
+      hostOverrides: options.hostOverrides ?? {},
+      ...options.rails,
+    });
+    this.regions = new SharedRegions(this.rails, this.#devices, this.allocations);
+  }
+
+  /** Loads the plugin in its processes; fails with what the plugin said. */
+  static async open(options: TcpxProviderOptions): Promise<TcpxProvider> {
+    const provider = new TcpxProvider(options);
+    try {
+      await provider.rails.open();
+    } catch (error) {
+      await provider.close();
+      throw error;
+    }
+    return provider;
+  }
+
+  /** A real plugin ends its process when both ends are on one host; the emulator does not. */
+  get isSameHostServed(): boolean {
+    return this.rails.facts.isEmulated;
+  }
+
+  get plugin(): PluginIdentity {
+    const { name, tableVersion, isEmulated, pointerType, emulatorVersion } = this.rails.facts;
+    const version = this.rails.pluginVersion || emulatorVersion || 'unknown';
+    return { name, version, tableVersion, isEmulated, pointerType };
+  }
+
+  /** The matched carrier of a session. */
+  carrier<S>(peer: string, host: MatchedHost): MatchedCarrier<S> {
+    const { values, log } = this.#options;
+    const nics = channelNics(this.rails.nics, values['flow.channels']);
+    return new MatchedCarrier<S>({
+      peer,
+      values,
+      log,
+      host,
+      ownPlugin: () => this.plugin,
+      unpackedBy: () => this.rails.facts.unpackedBy,
+      nics: () => this.rails.nics,
+      channelCount: () => nics.length,
+      openSet: (_, listener) => ChannelSet.open(this.rails, nics, listener),
+    });
+  }
+
+  /** Takes a connected socket that has proved itself. */
+  openStream(fd: number, silentMs: number, handler: MatchHandler): MatchStream {
+    const stream: MatchStream = new MatchStream(fd, silentMs, {
+      onFrame: (frame) => handler.onFrame(frame),
+      onEnd: (error: TcpxError) => {
+        this.#streams.delete(stream);
+        handler.onEnd(error);
+      },
+    });
+    this.#streams.add(stream);
+    return stream;
+  }
+
+  hasHappened(event: SourceEvent): boolean {
+    return this.#devices.hasHappened(event);
+  }
+
+  /** Takes what the processes have said; looks at the sockets now and then. */
+  poll(): void {
+    this.rails.drain();
+    this.#looks++;
+    if (this.#looks < LOOKS_PER_CALL) return;
+    this.#looks = 0;
+    this.#pollStreams();
+  }
+
+  #pollStreams(): void {
+    for (const stream of this.#streams) {
+      if (stream.isOpen) stream.poll();
+      else this.#streams.delete(stream);
+    }
+  }
+
+  /** Blocks the thread until a process or a peer has said something, or the time is over. */
+  wait(timeoutMs: number): void {
+    const untilMs = performance.now() + Math.min(timeoutMs, SPIN_MS);
+    while (performance.now() < untilMs) {
+      if (this.rails.drain() > 0) return;
+      yieldCpu();
+    }
+    this.#pollStreams();
+    const wakeFds = this.rails.wakeFds();
+    const streamFds = [...this.#streams].map(({ fd }) => fd);
+    const isWoken = waitReadable([...wakeFds, ...streamFds], Math.min(timeoutMs, SLEEP_MS)) > 0;
+    if (!isWoken) return;
+    // The event loop, which would empty the pipes, does not run meanwhile.
+    for (const fd of wakeFds) clearPipe(fd);
+    this.rails.drain();
+    this.#pollStreams();
+  }
+
+  async close(): Promise<void> {
+    for (const stream of this.#streams) stream.close();
+    this.#streams.clear();
+    await this.rails.close();
+    this.regions.closeAll();
+    this.#devices.close();
+  }
+}
