@@ -4,11 +4,11 @@ import { randomBytes } from 'node:crypto';
 import { networkInterfaces } from 'node:os';
 import { sleepMs, systemClock } from '../base/clock.js';
 import type { Config } from '../base/config.js';
-import { TcpxError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
 import type { ControlSet } from '../os/control-set.js';
 import { closeSocket, dial, nicAddress, resolveHost, type SocketAddress } from '../os/dial.js';
 import { Listener } from '../os/listener.js';
+import { NETWORK_PREFIX_MIN, nicNetworks } from '../os/nic-networks.js';
 import { ControlChannel } from './control-channel.js';
 import type { ChannelRoute, LocalNic } from './nic-map.js';
 import type { PeerConnection, PeerListener, PeerNetwork } from './peer-network.js';
@@ -106,8 +106,7 @@ export class SocketNetwork implements PeerNetwork {
 function localNic(name: string): LocalNic {
   const address = nicAddress(name, 'IPv4');
   const entry = networkInterfaces()[name]?.find((candidate) => candidate.address === address);
-  const prefix = Number(entry?.cidr?.split('/')[1] ?? 32);
-  if (!Number.isInteger(prefix))
-    throw new TcpxError('ERR_CONFIG_VALUE', `interface ${name}: no network`);
-  return { name, address, prefix };
+  const prefix = Number(entry?.cidr?.split('/')[1]);
+  const own = `${address}/${prefix >= NETWORK_PREFIX_MIN ? prefix : 32}`;
+  return { name, address, networks: [own, ...nicNetworks(name)] };
 }

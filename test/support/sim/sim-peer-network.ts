@@ -122,7 +122,7 @@ export class NodeNetwork implements PeerNetwork {
     return Array.from({ length: network.rules.paths }, (_, path) => ({
       name: `nic${path}`,
       address: hostOf(node.name, path),
-      prefix: 24,
+      networks: [`${hostOf(node.name, path)}/24`],
     }));
   }
 
