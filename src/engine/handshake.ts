@@ -4,7 +4,7 @@
 import { isTcpxError, type TcpxError, toTcpxError } from '../base/errors.js';
 import { ControlKind, type ControlMessage, type MessageOf } from '../wire/control-frame.js';
 import { type AttachName, ClientAttach, toldError } from './attaching.js';
-import { Exchange, type Move, type Outcome } from './exchange.js';
+import type { Exchange, Move } from './exchange.js';
 import type { DialPlan } from './dial-plan.js';
 import type { Heard, PeerConnection, PeerNetwork } from './peer-network.js';
 
@@ -46,19 +46,6 @@ function sendAll(
     return undefined;
   } catch (error) {
     return toTcpxError(error, 'ERR_PEER_LOST', connection.where);
-  }
-}
-
-type FirstMessage = MessageOf<typeof ControlKind.Hello> | MessageOf<typeof ControlKind.Attach>;
-
-/** What a connection that was accepted is for: a new session, or one that exists. */
-export class Opening extends Exchange<FirstMessage> {
-  protected override begin(): Outcome<FirstMessage> {
-    return { send: [], due: [ControlKind.Hello, ControlKind.Attach] };
-  }
-
-  protected override hear(message: ControlMessage): Outcome<FirstMessage> {
-    return { send: [], result: message as FirstMessage };
   }
 }
 

@@ -17,8 +17,9 @@ import {
 } from '../wire/control-frame.js';
 import { ServerAttach } from './attaching.js';
 import { ServerGreeting } from './greeting.js';
-import { converse, Opening, refusePeer } from './handshake.js';
+import { converse, refusePeer } from './handshake.js';
 import { checkTrusted, type Identity, pathOf } from './identity.js';
+import { Opening } from './opening.js';
 import type { PeerConnection, PeerListener, PeerNetwork } from './peer-network.js';
 import type { Session } from './session.js';
 import { SessionState } from './session-state.js';
