@@ -110,6 +110,8 @@ export class SimConnection {
   readonly b: SimPort;
   /** It is, or was, the control connection of a session. */
   isControl = false;
+  /** A lane has, or had, one of its ends. */
+  isData = false;
   /** Somebody on the way has changed what was said on it. */
   isChanged = false;
   readonly #time: SimTime;

@@ -149,6 +149,7 @@ export class SimControl implements PeerConnection {
   release(): DataSocket {
     assert(this.#output.length === 0, 'what was said is on its way before a lane speaks');
     this.isOpen = false;
+    this.port.connection.isData = true;
     this.#owner.onReleased(this);
     return { fd: this.port.fd };
   }

@@ -13,6 +13,8 @@ import type { SimLink, SimWorld } from './sim-world.js';
 const ALONE_US = 12_000_000;
 /** Calm accidents are that far apart. */
 const CALM_GAP_US = 2_000_000;
+/** Sessions of a run, good or not. */
+const SESSIONS_MAX = 14;
 /** What a session outlives in any case. */
 const SHORT_MS = 1200;
 const CALM_MS = 430;
@@ -77,7 +79,7 @@ export class SimFaults {
     return those.length === 0 ? undefined : pick(this.random, those);
   }
 
-  linksOfWire({ a, b }: Wire): SimLink[] {
+  linksOfWire({ a, b }: Pick<Wire, 'a' | 'b'>): SimLink[] {
     return this.world.links.filter(
       ({ client, server }) =>
         (client.name === a && server.name === b) || (client.name === b && server.name === a),
@@ -142,6 +144,18 @@ function cut(faults: SimFaults, wire: Wire, how: (typeof CUTS)[number]): void {
 const cutOne: Fault = (faults) => {
   const wire = faults.anyDataWire();
   if (wire === undefined) return false;
+  cut(faults, wire, pick(faults.random, CUTS));
+  faults.disturb(faults.linksOfWire(wire), false);
+  return true;
+};
+
+// While somebody proves who it is, or waits for the answer.
+const cutHandshake: Fault = (faults) => {
+  const young = faults.world.network.wires.filter(
+    ({ connection }) => !connection.isOver && !connection.isControl && !connection.isData,
+  );
+  if (young.length === 0) return false;
+  const wire = pick(faults.random, young);
   cut(faults, wire, pick(faults.random, CUTS));
   faults.disturb(faults.linksOfWire(wire), false);
   return true;
@@ -218,7 +232,8 @@ const loseAllAtServer: Fault = (faults) => {
     connection.cutSilently();
     connection.b.into.isReset = true;
   }
-  faults.disturb([link], false);
+  // Also those of another session between the two.
+  faults.disturb(faults.linksOfWire({ a: client.name, b: server.name }), false);
   return true;
 };
 
@@ -282,6 +297,24 @@ const goodbye: Fault = (faults) => {
   return true;
 };
 
+// One more session, which may come to nothing: accidents are all around.
+const callAgain: Fault = (faults) => {
+  const { world, random } = faults;
+  if (world.links.length + world.maker.attempts.length + world.refusals > SESSIONS_MAX)
+    return false;
+  if (world.links.length === 0) return false;
+  const { client, server } = pick(random, world.links);
+  const own = world.machine(client.name);
+  if (own === undefined) return false;
+  world.connect(own, server.name, true);
+  const { delayUs, jitterUs, channels } = world.plan;
+  const lastsUs = (4 + 4 * channels) * (delayUs + jitterUs);
+  if (random.nextChance(0.5)) {
+    world.time.after(random.nextBetween(0, lastsUs), () => cutHandshake(faults));
+  }
+  return true;
+};
+
 const intrude: Fault = (faults) => {
   const what = faults.world.strangers.play();
   if (what === undefined) return false;
@@ -320,5 +353,9 @@ const WILD: readonly Fault[] = [
   jumpClock,
   deregister,
   intrude,
+  intrude,
   goodbye,
+  callAgain,
+  callAgain,
+  cutHandshake,
 ];
