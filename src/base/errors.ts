@@ -184,8 +184,9 @@ export const ERROR_CODES = {
     'The message names the field and the rule; check that the sender speaks NIXL’s format.',
   ),
   ERR_WIRE_AUTH: entry(
-    'the peer did not prove the shared secret',
-    'Give both ends the same secret (--secret-file or NIXL_TCPX_TRUST_SECRET).',
+    'the peer did not prove the shared secret, or what was said was changed on its way',
+    'The message says which end lacks it. Give both ends the same secret (--secret-file or ' +
+      'NIXL_TCPX_TRUST_SECRET).',
   ),
   ERR_PEER_UNREACHABLE: entry(
     'no connection to the peer could be made',

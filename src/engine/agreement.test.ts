@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { loadConfig } from '../base/config.js';
 import { withCode } from '../../test/support/expect-error.js';
+import type { Agreement } from '../wire/control-frame.js';
 import { agree, checkAgreement, type Wish, wishOf } from './agreement.js';
 
 const BASE: Wish = { channels: 1, windowChunks: 16, chunkBytes: 524288, explicit: 0 };
@@ -42,7 +43,24 @@ test('agreement: nothing outside of the settings table passes, from whichever en
   for (const change of outside) {
     const attempt = () => agree(BASE, { ...BASE, ...change });
     assert.throws(attempt, withCode('ERR_WIRE_LIMIT'), JSON.stringify(change));
-    assert.throws(() => checkAgreement({ ...BASE, ...change }), withCode('ERR_WIRE_LIMIT'));
+    const check = () => checkAgreement({ ...BASE, ...change }, BASE, 'x');
+    assert.throws(check, withCode('ERR_WIRE_LIMIT'));
   }
-  checkAgreement(BASE);
+  checkAgreement(BASE, BASE, 'x');
+});
+
+test('agreement: a server cannot change what the client has set by hand', () => {
+  const own = { ...BASE, explicit: 0b111 };
+  checkAgreement(BASE, own, 'there');
+  const changes: [Partial<Agreement>, string][] = [
+    [{ channels: BASE.channels + 1 }, 'flow.channels'],
+    [{ windowChunks: BASE.windowChunks + 1 }, 'flow.windowChunks'],
+    [{ chunkBytes: BASE.chunkBytes + 1 }, 'flow.chunkBytes'],
+  ];
+  for (const [index, [change, name]] of changes.entries()) {
+    const check = (explicit: number) => (): void =>
+      checkAgreement({ ...BASE, ...change }, { ...BASE, explicit }, 'there');
+    assert.throws(check(1 << index), withCode('ERR_CONFIG_MISMATCH', new RegExp(`there: ${name}`)));
+    check(0b111 ^ (1 << index))();
+  }
 });

@@ -58,6 +58,16 @@ function checkRange(name: (typeof AGREED)[number][1], value: number): number {
   );
 }
 
-export function checkAgreement(agreement: Agreement): void {
-  for (const [key, name] of AGREED) checkRange(name, agreement[key]);
+/** The client's: what the server calls agreed is within range, and firm settings are kept. */
+export function checkAgreement(agreement: Agreement, own: Wish, where: string): void {
+  for (const [index, [key, name]] of AGREED.entries()) {
+    const value = checkRange(name, agreement[key]);
+    const isFirm = (own.explicit & (1 << index)) !== 0;
+    if (!isFirm || value === own[key]) continue;
+    throw new TcpxError(
+      'ERR_CONFIG_MISMATCH',
+      `${where}: ${name}: set by hand to ${own[key]} at the client, the server says ${value}`,
+      { facts: { name, client: own[key], server: value } },
+    );
+  }
 }

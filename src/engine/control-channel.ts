@@ -1,42 +1,31 @@
 // Control frames over a control socket: whole messages in order, awaited with a deadline.
 
+import { assert } from '../base/assert.js';
+import { systemClock } from '../base/clock.js';
 import { TcpxError } from '../base/errors.js';
+import { identifySocket } from '../os/connection-counters.js';
 import type { ControlSet } from '../os/control-set.js';
 import { ControlSocket } from '../os/control-socket.js';
-import {
-  CONTROL_HEAD_BYTES,
-  CONTROL_BODY_BYTES_MAX,
-  ControlKind,
-  type ControlMessage,
-  controlKindName,
-  decodeControlBody,
-  decodeControlHead,
-  encodeControl,
-} from '../wire/control-frame.js';
+import { type SocketTuning, tuneSocket } from '../os/dial.js';
+import { type ControlMessage, controlKindName, encodeControl } from '../wire/control-frame.js';
+import { ControlReader } from '../wire/control-reader.js';
+import type { DataSocket, Heard, PeerConnection } from './peer-network.js';
 
-type MessageOf<K extends ControlKind> = Extract<ControlMessage, { kind: K }>;
-
-interface Waiter {
-  readonly resolve: (message: ControlMessage) => void;
-  readonly reject: (error: TcpxError) => void;
-}
-
-export class ControlChannel {
+export class ControlChannel implements PeerConnection {
   readonly socket: ControlSocket;
   /** Where the peer is, for messages to people. */
   readonly where: string;
-  readonly #buffer = new Uint8Array(CONTROL_HEAD_BYTES + CONTROL_BODY_BYTES_MAX);
-  #bufferedBytes = 0;
-  /** Length of the frame that is being received; its head alone until that is known. */
-  #frameBytes = CONTROL_HEAD_BYTES;
-  #waiter: Waiter | undefined;
+  readonly #tuning: SocketTuning;
+  readonly #reader = new ControlReader();
+  #waiter: ((heard: Heard) => void) | undefined;
   #failure: TcpxError | undefined;
   #onMessage: ((message: ControlMessage) => void) | undefined;
   #onFailure: ((error: TcpxError) => void) | undefined;
 
-  constructor(set: ControlSet, fd: number) {
+  constructor(set: ControlSet, fd: number, tuning: SocketTuning) {
+    this.#tuning = tuning;
     this.socket = new ControlSocket(set, fd, {
-      bytesWanted: () => this.#frameBytes - this.#bufferedBytes,
+      bytesWanted: () => this.#reader.bytesWanted,
       onBytes: (bytes) => this.#onBytes(bytes),
       onClosed: (reason) => this.#fail(new TcpxError('ERR_PEER_LOST', `${this.where}: ${reason}`)),
     });
@@ -46,6 +35,14 @@ export class ControlChannel {
 
   get isOpen(): boolean {
     return this.socket.isOpen;
+  }
+
+  get peerHost(): string {
+    return this.socket.peerHost;
+  }
+
+  get isLoopback(): boolean {
+    return this.socket.isLoopback;
   }
 
   /** Own address of the connection. */
@@ -60,24 +57,36 @@ export class ControlChannel {
     }
   }
 
-  /** The next message, which must be of one of these kinds; a REFUSE becomes an error. */
-  async next<K extends ControlKind>(kinds: readonly K[], timeoutMs: number): Promise<MessageOf<K>> {
-    const message = await this.#take(kinds, timeoutMs);
-    if (isOneOf(message, kinds)) return message;
-    if (message.kind === ControlKind.Refuse) {
-      throw new TcpxError(
-        'ERR_PEER_REFUSED',
-        `${this.where} refused: ${message.code}: ${message.reason}`,
-        {
-          facts: { peer: this.where, code: message.code },
-        },
-      );
+  hear(untilUs: number): Promise<Heard> {
+    assert(this.#waiter === undefined && this.#onMessage === undefined, 'one waits at a time');
+    if (this.#failure !== undefined) {
+      return Promise.resolve({ kind: 'lost', error: this.#failure });
     }
-    const expected = kinds.map(controlKindName).join(' or ');
-    throw new TcpxError(
-      'ERR_WIRE_STATE',
-      `${this.where}: ${controlKindName(message.kind)} where ${expected} is due`,
-    );
+    this.socket.setReading(true);
+    return new Promise((resolve) => {
+      const delayMs = Math.max(0, (untilUs - systemClock.nowUs()) / 1000);
+      const timer = setTimeout(() => this.#tell({ kind: 'time' }), delayMs);
+      this.#waiter = (heard) => {
+        clearTimeout(timer);
+        resolve(heard);
+      };
+    });
+  }
+
+  #tell(heard: Heard): void {
+    const waiter = this.#waiter;
+    this.#waiter = undefined;
+    waiter?.(heard);
+  }
+
+  tune(): void {
+    tuneSocket(this.socket.fd, this.#tuning);
+  }
+
+  release(): DataSocket {
+    const { fd } = this.socket;
+    this.socket.release();
+    return { fd, socket: identifySocket(fd) };
   }
 
   /** From now on messages go to a handler, and silence of the peer's kernel is a failure. */
@@ -106,58 +115,28 @@ export class ControlChannel {
   }
 
   #dismiss(): void {
-    const waiter = this.#waiter;
-    this.#waiter = undefined;
-    waiter?.reject(new TcpxError('ERR_USAGE_STATE', `${this.where}: the connection was closed`));
-  }
-
-  #take(kinds: readonly ControlKind[], timeoutMs: number): Promise<ControlMessage> {
-    if (this.#failure !== undefined) return Promise.reject(this.#failure);
-    this.socket.setReading(true);
-    return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => {
-        this.#waiter = undefined;
-        const expected = kinds.map(controlKindName).join(' or ');
-        reject(
-          new TcpxError('ERR_PEER_TIMEOUT', `${this.where}: no ${expected} within ${timeoutMs} ms`),
-        );
-      }, timeoutMs);
-      this.#waiter = {
-        resolve: (message) => {
-          clearTimeout(timer);
-          resolve(message);
-        },
-        reject: (error) => {
-          clearTimeout(timer);
-          reject(error);
-        },
-      };
-    });
+    const error = new TcpxError('ERR_USAGE_STATE', `${this.where}: the connection was closed`);
+    this.#tell({ kind: 'lost', error });
   }
 
   // No more than the frame that is due arrives here; see bytesWanted.
   #onBytes(bytes: Uint8Array): void {
-    this.#buffer.set(bytes, this.#bufferedBytes);
-    this.#bufferedBytes += bytes.length;
+    let message: ControlMessage | undefined;
     try {
-      this.#onFrameBytes();
+      message = this.#reader.push(bytes);
     } catch (error) {
-      const rule = error instanceof Error ? error.message : String(error);
-      const code = error instanceof TcpxError ? error.code : 'ERR_WIRE_FRAME';
-      this.socket.setReading(false);
-      this.#fail(new TcpxError(code, `${this.where}: ${rule}`, { cause: error }));
+      this.#onBroken(error);
+      return;
     }
+    if (message !== undefined) this.#deliver(message);
   }
 
-  #onFrameBytes(): void {
-    const head = decodeControlHead(this.#buffer.subarray(0, this.#bufferedBytes));
-    if (head === undefined) return;
-    this.#frameBytes = CONTROL_HEAD_BYTES + head.bodyBytes;
-    if (this.#bufferedBytes < this.#frameBytes) return;
-    const body = this.#buffer.slice(CONTROL_HEAD_BYTES, this.#frameBytes);
-    this.#bufferedBytes = 0;
-    this.#frameBytes = CONTROL_HEAD_BYTES;
-    this.#deliver(decodeControlBody(head.kind, body));
+  // The socket stays open: the peer is told the rule that it broke.
+  #onBroken(error: unknown): void {
+    const rule = error instanceof Error ? error.message : String(error);
+    const code = error instanceof TcpxError ? error.code : 'ERR_WIRE_FRAME';
+    this.socket.setReading(false);
+    this.#fail(new TcpxError(code, `${this.where}: ${rule}`, { cause: error }));
   }
 
   #deliver(message: ControlMessage): void {
@@ -167,23 +146,13 @@ export class ControlChannel {
     }
     // Until somebody asks again nothing is read: the socket may become a data channel.
     this.socket.setReading(false);
-    const waiter = this.#waiter;
-    this.#waiter = undefined;
-    waiter?.resolve(message);
+    this.#tell({ kind: 'message', message });
   }
 
   #fail(error: TcpxError): void {
     if (this.#failure !== undefined) return;
     this.#failure = error;
-    this.#waiter?.reject(error);
-    this.#waiter = undefined;
+    this.#tell({ kind: 'lost', error });
     this.#onFailure?.(error);
   }
-}
-
-function isOneOf<K extends ControlKind>(
-  message: ControlMessage,
-  kinds: readonly K[],
-): message is MessageOf<K> {
-  return (kinds as readonly ControlKind[]).includes(message.kind);
 }

@@ -119,7 +119,7 @@ test('control: a later one proves itself; recorded, foreign, early ones are refu
   const data = await openRawChannel(port, session);
   assert.equal(await codeOf(rawAttach(sessionId, CONTROL_INDEX, session.key, 0)), 'ERR_WIRE_STATE');
   const foreign = rawAttach(sessionId, CONTROL_INDEX, new Uint8Array(32), 1);
-  assert.equal(await codeOf(foreign), 'ERR_WIRE_AUTH');
+  assert.equal(await codeOf(foreign), 'ERR_PEER_STALE_SESSION', 'as if there were no session');
   const { peer, answer } = await say(first);
   assert.equal(answer?.kind, ControlKind.Attached);
   assert.equal(await codeOf(first), 'ERR_WIRE_STATE', 'recorded');

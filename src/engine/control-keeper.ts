@@ -31,6 +31,9 @@ export interface SessionControl {
   abort(): void;
 }
 
+/** Until the peer is told for the second time that its control connection is missed. */
+const MISSED_MS = 2000;
+
 export interface ControlLimits {
   readonly controlTimeoutMs: number;
   readonly reconnectMs: number;
@@ -67,6 +70,7 @@ export class ControlKeeper {
   readonly #delay: RetryDelay;
   #isAttaching = false;
   #cancelAttach: (() => void) | undefined;
+  #cancelMiss: (() => void) | undefined;
   #isOver = false;
 
   constructor(host: ControlKeeperHost, first: SessionControl) {
@@ -128,9 +132,19 @@ export class ControlKeeper {
       this.#host.onPeerEnded(new TcpxError('ERR_PEER_LOST', message, { cause: error }));
     }
     if (this.#hasStopped()) return;
-    // The peer may not know. Where it is gone altogether, nobody answers this on any channel.
-    this.#host.postSignal(encodeControlLost({ controlEpoch: this.#epoch }));
+    this.#miss(MISSED_MS);
     this.#attachAfterLoss();
+  }
+
+  // The peer may not know, so it is told over a channel: again and again, ever less often. One that
+  // has gone after the first word does not confirm the next, by which the channels find out.
+  #miss(againMs: number): void {
+    const { timers } = this.#host;
+    this.#host.postSignal(encodeControlLost({ controlEpoch: this.#epoch }));
+    if (this.#hasStopped()) return;
+    this.#cancelMiss = timers.at(this.#host.nowUs() + againMs * 1000, () =>
+      this.#miss(2 * againMs),
+    );
   }
 
   /** The peer has lost its end, by its word over a data channel. */
@@ -193,6 +207,7 @@ export class ControlKeeper {
     this.#current.abort();
     this.#current = control;
     this.#epoch = epoch;
+    this.#cancelMiss?.();
     this.#delay.onMade(this.#host.nowUs());
     this.#isTaken = this.#host.attach !== undefined;
     this.#host.log.info('control connection is back', { peer: this.#host.peer, epoch });
@@ -213,6 +228,7 @@ export class ControlKeeper {
   stop(): void {
     this.#isOver = true;
     this.#cancelAttach?.();
+    this.#cancelMiss?.();
     this.#current.close();
   }
 }

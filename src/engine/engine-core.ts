@@ -17,7 +17,7 @@ import { laneChoice } from './lane-choice.js';
 import { LaneEvents } from './lane-events.js';
 import { matchedHost } from './matched-host.js';
 import type { Notification } from './notification.js';
-import { listNics } from './peer-client.js';
+import { listNics } from './socket-network.js';
 import type { Session } from './session.js';
 import { type ConnectMatch, SessionTable } from './session-table.js';
 import { Transfers } from './transfers.js';

@@ -25,12 +25,13 @@ import { EngineCore } from './engine-core.js';
 import { EngineMemory } from './engine-memory.js';
 import { checkEngineName } from './engine-name.js';
 import { gpuSource, GpuUse } from './gpu-use.js';
-import type { Identity } from './handshake.js';
+import type { Identity } from './identity.js';
 import type { Notification } from './notification.js';
 import { connectPeer } from './peer-client.js';
 import { PeerServer } from './peer-server.js';
 import { type OpenedProvider, openProvider } from './provider-open.js';
 import type { Session } from './session.js';
+import { SocketNetwork } from './socket-network.js';
 import { loadTrust, type Trust, warnOfTrust } from './trust.js';
 
 export interface EngineOptions {
@@ -221,14 +222,13 @@ export class Engine {
     const base = values['session.port'];
     const host = options.host ?? (values['session.bind'] || everybody);
     this.#server = new PeerServer({
-      set: this.#control,
+      network: new SocketNetwork(this.#control, this.config, this.log),
       address: {
         host,
         port: options.port ?? (base === 0 ? 0 : base + values['session.portIndex']),
       },
       identity: this.#identity,
       sessions: this.#core.sessions,
-      config: this.config,
       log: this.log,
       openMatch: this.#openMatch(),
       onSession: (session) => this.#options.onSession?.(session),
@@ -271,12 +271,13 @@ export class Engine {
     const values = this.config.values;
     return this.drive(
       connectPeer({
-        set: this.#control,
+        network: new SocketNetwork(this.#control, this.config, this.log),
         host,
         port: port ?? values['session.port'] + values['session.portIndex'],
         identity: this.#identity,
         sessions: this.#core.sessions,
         config: this.config,
+        log: this.log,
         isPatient: choice.isPatient ?? true,
         openMatch: this.#openMatch(),
       }),

@@ -18,17 +18,18 @@ import {
   speak,
 } from '../../test/support/hostile-scripts.js';
 import { openDescriptors } from '../../test/support/process-resources.js';
-import { type Challenge, RAW_GENERATION, RAW_HOST_ID } from '../../test/support/raw-handshake.js';
-import { listenRaw, RawPeer } from '../../test/support/raw-peer.js';
 import {
-  CONTROL_HEAD_BYTES,
-  ControlKind,
-  Feature,
-  type ControlMessage,
-  PROOF_BYTES,
-} from '../wire/control-frame.js';
+  type Accept,
+  type Challenge,
+  RAW_GENERATION,
+  RAW_HOST_ID,
+  rawPropose,
+  transcriptOf,
+} from '../../test/support/raw-handshake.js';
+import { listenRaw, RawPeer } from '../../test/support/raw-peer.js';
+import { ControlKind, type ControlMessage, Feature } from '../wire/control-frame.js';
 import type { Engine } from './engine.js';
-import { proofOf } from './trust.js';
+import { Transcript } from './transcript.js';
 
 const LIMIT_MS = 5000;
 const secret = new TextEncoder().encode(HOSTILE_SECRET);
@@ -79,7 +80,7 @@ async function attackServer(script: readonly Line[]): Promise<void> {
     if (answer === undefined) break;
     answers.push(answer);
     if (answer.kind === ControlKind.Challenge) heard = { ...heard, challenge: answer };
-    if (answer.kind === ControlKind.Accept) heard = { ...heard, sessionId: answer.sessionId };
+    if (answer.kind === ControlKind.Accept) heard = acceptedBy(answer, one, heard);
   }
   peer.socket.end();
   for (let answer = await peer.next(LIMIT_MS); answer !== undefined; ) {
@@ -90,12 +91,19 @@ async function attackServer(script: readonly Line[]): Promise<void> {
   checkAnswers(script[0]?.say === 'hello', isProved, answers);
 }
 
-/** Head and proof as they should be: the settings behind them are not covered by the proof. */
+function acceptedBy(accept: Accept, proposed: Line, heard: Heard): Heard {
+  if (heard.challenge === undefined) return heard;
+  const transcript = transcriptOf(secret, heard.nonce, heard.challenge);
+  rawPropose(transcript, proposed.wish);
+  assert.ok(transcript.isProved(accept), 'the server proves what it accepts');
+  return { ...heard, sessionId: accept.sessionId, key: transcript.sessionKey() };
+}
+
+/** Said as it should be, to the last byte: the proof covers the settings behind it. */
 function hasProof(one: Line, heard: Heard, said: Uint8Array): boolean {
   if (one.say !== 'propose' || heard.challenge === undefined) return false;
   const right = speak({ ...one, edits: [], cut: 0 }, heard);
-  const covered = CONTROL_HEAD_BYTES + PROOF_BYTES;
-  return Buffer.from(right.subarray(0, covered)).equals(said.subarray(0, covered));
+  return Buffer.from(right).equals(said);
 }
 
 function checkAnswers(
@@ -120,29 +128,37 @@ function answerClient(script: readonly Line[], isProved: boolean) {
   return async (peer: RawPeer): Promise<void> => {
     const first = await peer.next(LIMIT_MS);
     let lines = script;
+    let accepted: ControlMessage | undefined;
     if (first?.kind === ControlKind.Hello && isProved) {
-      peer.send(challengeFor(first.generation, first.nonce));
-      await peer.next(LIMIT_MS);
+      const transcript = new Transcript(secret);
+      transcript.add(first);
+      peer.send(challengeOf(transcript));
+      const propose = await peer.next(LIMIT_MS);
+      if (propose?.kind === ControlKind.Propose) transcript.isProved(propose);
+      accepted = acceptOf(transcript, script[0]);
     } else if (first?.kind === ControlKind.Attach) {
       lines = script.slice(1);
     }
     const heard = { nonce: randomBytes(32), challenge: undefined, sessionId: 7 };
+    if (accepted !== undefined) peer.send(accepted);
     for (const one of lines) peer.sendBytes(speak(one, heard));
     peer.socket.end();
   };
 }
 
-function challengeFor(clientGeneration: Uint8Array, clientNonce: Uint8Array): Challenge {
-  const nonce = randomBytes(32);
-  const proof = proofOf(secret, 'server', {
-    clientGeneration,
-    serverGeneration: RAW_GENERATION,
-    clientNonce,
-    serverNonce: nonce,
-  });
+function challengeOf(transcript: Transcript): Challenge {
   const kind = ControlKind.Challenge;
+  const nonce = randomBytes(32);
   const identity = { generation: RAW_GENERATION, nonce, hostId: RAW_HOST_ID, name: 'raw' };
-  return { kind, features: Feature.Tcp, ...identity, proof };
+  return transcript.sign({ kind, features: Feature.Tcp | Feature.Secret, ...identity });
+}
+
+/** An ACCEPT with a right proof, of settings and addresses that may be anything. */
+function acceptOf(transcript: Transcript, line: Line | undefined): ControlMessage | undefined {
+  if (line?.say !== 'accept' || !isUntouched(line)) return undefined;
+  const { channels, windowChunks, chunkBytes } = line.wish;
+  const agreed = { sessionId: 7, channels, windowChunks, chunkBytes, addresses: [line.text] };
+  return transcript.sign({ kind: ControlKind.Accept, ...agreed });
 }
 
 async function attackClient(script: readonly Line[], isProved: boolean): Promise<void> {

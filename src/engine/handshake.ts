@@ -1,257 +1,101 @@
-// The bootstrap, read top-down on both ends:
-//
-//   client                         server                      connection
-//   HELLO (name, nonce)        →                                control
-//                              ←   CHALLENGE (nonce, proof)
-//   PROPOSE (proof, settings)  →
-//                              ←   ACCEPT (session, addresses)  or REFUSE (code, reason)
-//   ATTACH (session, proof)    →                                data, one per channel
-//                              ←   ATTACHED (proof)
-//
-// Nothing else is obeyed before the proofs; every step has a deadline.
+// The edge of the handshake: drives its machines over a connection. What is said, in which order
+// and what it proves is in greeting.ts and attaching.ts.
 
-import { randomBytes } from 'node:crypto';
-import { isTcpxError, TcpxError } from '../base/errors.js';
-import {
-  type Accept,
-  type Agreement,
-  type Attach,
-  type Hello,
-  ControlKind,
-  Feature,
-  NONCE_BYTES,
-} from '../wire/control-frame.js';
-import type { DataPath } from '../provider/receipt.js';
-import { agree, checkAgreement, type Wish } from './agreement.js';
-import type { ControlChannel } from './control-channel.js';
-import {
-  chooseProvider,
-  offeredFeatures,
-  offerOf,
-  type ProviderChoice,
-  type ProviderOffer,
-} from './provider-choice.js';
-import { attachProof, isSameProof, proofOf, type Transcript, type Trust } from './trust.js';
+import { isTcpxError, type TcpxError, toTcpxError } from '../base/errors.js';
+import { ControlKind, type ControlMessage, type MessageOf } from '../wire/control-frame.js';
+import { type AttachName, ClientAttach, toldError } from './attaching.js';
+import type { Exchange, Move } from './exchange.js';
+import type { DialPlan } from './dial-plan.js';
+import type { Heard, PeerConnection, PeerNetwork } from './peer-network.js';
 
-export interface Identity {
-  readonly name: string;
-  readonly generation: Uint8Array;
-  readonly trust: Trust;
-  readonly wish: Wish;
-  /** Whether data channels run over shared memory; both ends must want it. */
-  readonly isSharedMemory: boolean;
-  readonly offer: ProviderOffer;
-  readonly timeoutMs: number;
-}
-
-export function pathOf(self: Identity): DataPath {
-  return self.isSharedMemory ? 'shm' : 'tcp host';
-}
-
-export function freshNonce(): Uint8Array {
-  return randomBytes(NONCE_BYTES);
-}
-
-export interface ClientResult {
-  readonly peerName: string;
-  readonly peerGeneration: Uint8Array;
-  readonly sessionKey: Uint8Array;
-  readonly choice: ProviderChoice;
-  readonly accept: Accept;
-}
-
-export async function greetServer(self: Identity, control: ControlChannel): Promise<ClientResult> {
-  assertTrusted(self, control);
-  const clientNonce = randomBytes(NONCE_BYTES);
-  control.send({
-    kind: ControlKind.Hello,
-    features: featuresOf(self),
-    generation: self.generation,
-    nonce: clientNonce,
-    hostId: self.offer.hostId,
-    name: self.name,
-  });
-  const challenge = await control.next([ControlKind.Challenge], self.timeoutMs);
-  checkFeatures(self, control, challenge.features, 'server');
-  const transcript: Transcript = {
-    clientGeneration: self.generation,
-    serverGeneration: challenge.generation,
-    clientNonce,
-    serverNonce: challenge.nonce,
-  };
-  if (!isSameProof(challenge.proof, proofOf(self.trust.secret, 'server', transcript))) {
-    // Told before we go, so that the server's log says why and from where.
-    const error = authError(control, 'the server');
-    refusePeer(control, error);
-    throw error;
+/** Runs one end of a conversation until it has a result. The connection stays open either way. */
+export async function converse<T>(
+  network: PeerNetwork,
+  connection: PeerConnection,
+  machine: Exchange<T>,
+): Promise<T> {
+  let move = machine.start(network.nowUs());
+  for (;;) {
+    const lost = sendAll(connection, move.send);
+    if (lost !== undefined && move.next.kind === 'wait') move = machine.onLost(lost);
+    const { next } = move;
+    if (next.kind === 'done') return next.result;
+    if (next.kind === 'failed') throw next.error;
+    const heard = await connection.hear(next.untilUs);
+    move = moveOf(machine, heard, network.nowUs());
   }
-  const choice = agreeProvider(self, control, offerOf(challenge.features, challenge.hostId));
-  const proof = proofOf(self.trust.secret, 'client', transcript);
-  control.send({ kind: ControlKind.Propose, proof, ...self.wish });
-  const accept = await control.next([ControlKind.Accept], self.timeoutMs);
-  checkAgreement(accept);
-  const sessionKey = proofOf(self.trust.secret, 'session', transcript);
-  const peerGeneration = challenge.generation;
-  return { peerName: challenge.name, peerGeneration, sessionKey, choice, accept };
 }
 
-// Told before we go, so that the server's log says why.
-function agreeProvider(self: Identity, control: ControlChannel, server: ProviderOffer) {
+function moveOf<T>(machine: Exchange<T>, heard: Heard, nowUs: number): Move<T> {
+  switch (heard.kind) {
+    case 'message':
+      return machine.onMessage(heard.message, nowUs);
+    case 'lost':
+      return machine.onLost(heard.error);
+    case 'time':
+      return machine.onTime(nowUs);
+  }
+}
+
+function sendAll(
+  connection: PeerConnection,
+  messages: readonly ControlMessage[],
+): TcpxError | undefined {
   try {
-    return chooseProvider(self.offer, server, control.where);
+    for (const message of messages) connection.send(message);
+    return undefined;
   } catch (error) {
-    refusePeer(control, error);
-    throw error;
+    return toTcpxError(error, 'ERR_PEER_LOST', connection.where);
   }
 }
 
-export interface ServerResult {
-  readonly peerName: string;
-  readonly peerGeneration: Uint8Array;
-  readonly sessionKey: Uint8Array;
-  readonly choice: ProviderChoice;
-  readonly agreement: Agreement;
-}
-
-/** Serves a HELLO up to the proof of the client; the caller sends ACCEPT or REFUSE. */
-export async function greetClient(
-  self: Identity,
-  control: ControlChannel,
-  hello: Hello,
-): Promise<ServerResult> {
-  assertTrusted(self, control);
-  checkFeatures(self, control, hello.features, 'client');
-  const serverNonce = randomBytes(NONCE_BYTES);
-  const transcript: Transcript = {
-    clientGeneration: hello.generation,
-    serverGeneration: self.generation,
-    clientNonce: hello.nonce,
-    serverNonce,
-  };
-  control.send({
-    kind: ControlKind.Challenge,
-    features: featuresOf(self),
-    generation: self.generation,
-    nonce: serverNonce,
-    hostId: self.offer.hostId,
-    name: self.name,
-    proof: proofOf(self.trust.secret, 'server', transcript),
-  });
-  const propose = await control.next([ControlKind.Propose], self.timeoutMs).catch(asAuthError);
-  if (!isSameProof(propose.proof, proofOf(self.trust.secret, 'client', transcript))) {
-    throw authError(control, 'the client');
-  }
-  const offer = offerOf(hello.features, hello.hostId);
-  return {
-    peerName: hello.name,
-    peerGeneration: hello.generation,
-    sessionKey: proofOf(self.trust.secret, 'session', transcript),
-    choice: chooseProvider(offer, self.offer, control.where),
-    agreement: agree(self.wish, propose),
-  };
-}
-
-export interface AttachName {
-  readonly sessionId: number;
-  readonly channelIndex: number;
-  readonly epoch: number;
-  readonly nonce: Uint8Array;
-}
-
-/** Client's half of a data connection. */
-export async function attachChannel(
-  connection: ControlChannel,
+/** Client's half of a connection that joins a session, by any index; the server's proof. */
+export function attachChannel(
+  network: PeerNetwork,
+  connection: PeerConnection,
   sessionKey: Uint8Array,
   attach: AttachName,
   timeoutMs: number,
-): Promise<void> {
-  const proof = attachProof(sessionKey, 'attach', attach);
-  connection.send({ kind: ControlKind.Attach, ...attach, proof });
-  const attached = await connection.next([ControlKind.Attached], timeoutMs);
-  if (!isSameProof(attached.proof, attachProof(sessionKey, 'attached', attach))) {
-    throw authError(connection, 'the server');
-  }
+): Promise<Uint8Array> {
+  const machine = new ClientAttach(connection.where, sessionKey, attach, timeoutMs);
+  return converse(network, connection, machine);
 }
 
-/** Server's half: the client must know the session's key. */
-export function checkAttach(key: Uint8Array, connection: ControlChannel, attach: Attach): void {
-  if (!isSameProof(attach.proof, attachProof(key, 'attach', attach))) {
-    throw authError(connection, 'the client');
+/** Tries way after way as the plan has it. */
+export async function dialBy(
+  network: PeerNetwork,
+  plan: DialPlan,
+  port: number,
+): Promise<PeerConnection> {
+  for (;;) {
+    const step = plan.next(network.nowUs());
+    if (step.kind === 'give up') throw step.error;
+    if (step.kind === 'rest') {
+      await network.sleepUntil(step.untilUs);
+      continue;
+    }
+    try {
+      return await network.dial(step.way, port, step.timeoutMs);
+    } catch (error) {
+      if (!isTcpxError(error)) throw error;
+      plan.onFailed(error, network.nowUs());
+    }
   }
-}
-
-/** Server's answer to an ATTACH that was checked. */
-export function admitChannel(connection: ControlChannel, key: Uint8Array, attach: Attach): void {
-  connection.send({ kind: ControlKind.Attached, proof: attachProof(key, 'attached', attach) });
 }
 
 /** Tells the peer why, then closes. The peer may be gone already: that is not another error. */
-export function refusePeer(control: ControlChannel, error: unknown): void {
-  const isOurs = isTcpxError(error);
+export function refusePeer(connection: PeerConnection, error: unknown): void {
   try {
-    if (control.socket.isOpen) {
-      control.send({
-        kind: ControlKind.Refuse,
-        code: isOurs ? error.code : 'ERR_SYS_CALL',
-        reason: isOurs ? error.message : 'internal error',
-      });
-    }
+    if (connection.isOpen) connection.send(refusalOf(error));
   } catch {
     // Nothing to add: the connection is closed below.
   }
-  control.close();
+  connection.close();
 }
 
-function featuresOf(self: Identity): number {
-  const shared = self.isSharedMemory ? Feature.SharedMemory : 0;
-  return shared | offeredFeatures(self.offer);
-}
-
-function checkFeatures(
-  self: Identity,
-  control: ControlChannel,
-  features: number,
-  peer: 'client' | 'server',
-): void {
-  const doesPeer = (features & Feature.SharedMemory) !== 0;
-  if (doesPeer === self.isSharedMemory) return;
-  const [there, here] = doesPeer ? ['shm', 'tcp'] : ['tcp', 'shm'];
-  const other = peer === 'client' ? 'server' : 'client';
-  throw new TcpxError(
-    'ERR_CONFIG_MISMATCH',
-    `${control.where}: session.local: ${there} at the ${peer}, ${here} at the ${other}`,
-    { facts: { name: 'session.local', peer: control.where } },
-  );
-}
-
-/** Without a secret nobody beyond loopback, in either direction and on every connection. */
-export function assertTrusted(self: Identity, control: ControlChannel): void {
-  if (self.trust.acceptsNetwork || control.socket.isLoopback) return;
-  throw new TcpxError(
-    'ERR_PEER_UNTRUSTED',
-    `${control.where}: without a secret only loopback peers are accepted ` +
-      '(give both ends --secret-file, or --trust network)',
-    { facts: { peer: control.where } },
-  );
-}
-
-// A client that finds our proof wrong has another secret than we have.
-function asAuthError(error: unknown): never {
-  const hasRefused = isTcpxError(error, 'ERR_PEER_REFUSED');
-  if (!hasRefused || error.facts['code'] !== 'ERR_WIRE_AUTH') throw error;
-  const where = error.facts['peer'];
-  throw new TcpxError('ERR_WIRE_AUTH', `${where}: the client has another secret, or none`, {
-    facts: { peer: where },
-    cause: error,
-  });
-}
-
-function authError(control: ControlChannel, who: string): TcpxError {
-  return new TcpxError(
-    'ERR_WIRE_AUTH',
-    `${control.where}: ${who} does not know the shared secret`,
-    {
-      facts: { peer: control.where },
-    },
-  );
+function refusalOf(error: unknown): MessageOf<typeof ControlKind.Refuse> {
+  const kind = ControlKind.Refuse;
+  if (!isTcpxError(error)) return { kind, code: 'ERR_SYS_CALL', reason: 'internal error' };
+  const { code, message } = toldError(error);
+  return { kind, code, reason: message };
 }

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { routeChannels } from './nic-map.js';
+import { routeChannels, usableAddresses } from './nic-map.js';
 
-const ETH1 = { name: 'eth1', address: '10.1.0.7', prefix: 16 };
-const ETH2 = { name: 'eth2', address: '10.2.0.7', prefix: 16 };
+const ETH1 = { name: 'eth1', address: '10.1.0.7', networks: ['10.1.0.7/16'] };
+const ETH2 = { name: 'eth2', address: '10.2.0.7', networks: ['10.2.0.7/32', '10.2.0.0/20'] };
 
 test('routes: without NICs every channel goes to the control address', () => {
   assert.deepEqual(routeChannels(2, [], [], '192.0.2.1'), [
@@ -32,4 +32,28 @@ test('routes: a NIC without a near peer address takes the peer addresses in turn
 test('routes: several peer addresses without own NICs are used in turn', () => {
   const hosts = routeChannels(3, [], ['10.8.0.1', '10.9.0.1'], '192.0.2.1').map(({ host }) => host);
   assert.deepEqual(hosts, ['10.8.0.1', '10.9.0.1', '10.8.0.1']);
+});
+
+test('addresses: those of the server itself and near our own NICs are used, others are not', () => {
+  const named = ['192.0.2.1', '10.1.9.9', '10.2.15.1', '10.2.16.1', '10.3.0.9', '127.0.0.1'];
+  assert.deepEqual(usableAddresses(named, [ETH1, ETH2], '192.0.2.1'), {
+    usable: ['192.0.2.1', '10.1.9.9', '10.2.15.1'],
+    foreign: ['10.2.16.1', '10.3.0.9', '127.0.0.1'],
+  });
+  const { foreign } = usableAddresses(named, [], '192.0.2.1');
+  assert.deepEqual(foreign, named.slice(1), 'without chosen NICs nothing is near');
+});
+
+test('addresses: what is no address is none, whatever it says', () => {
+  const named = [
+    '',
+    '10.1',
+    '10.1.0.9 ',
+    '010.1.0.9',
+    'peer.example',
+    '0x0a010009',
+    '::1',
+    '10.1.0.256',
+  ];
+  assert.deepEqual(usableAddresses(named, [ETH1], '192.0.2.1'), { usable: [], foreign: named });
 });

@@ -1,5 +1,8 @@
 // Which interface and which peer address each channel uses. Pure.
 
+import { isIPv4 } from 'node:net';
+import { assert } from '../base/assert.js';
+
 export interface ChannelRoute {
   /** Interface to bind to; empty lets routing decide. */
   readonly nic: string;
@@ -10,8 +13,8 @@ export interface ChannelRoute {
 export interface LocalNic {
   readonly name: string;
   readonly address: string;
-  /** Prefix length of its network. */
-  readonly prefix: number;
+  /** What is reached through it without leaving by a default route: `10.1.0.0/16`. */
+  readonly networks: readonly string[];
 }
 
 /** Round-robin over the NICs; a peer address in the NIC's own network is preferred. */
@@ -31,6 +34,29 @@ export function routeChannels(
   });
 }
 
+export interface CheckedAddresses {
+  readonly usable: string[];
+  /** Where the client must not knock because a server says so. */
+  readonly foreign: string[];
+}
+
+/**
+ * Addresses that a server names for data are used where they are its own, by the control
+ * connection, or lie in the network of a NIC that this end has chosen for data.
+ */
+export function usableAddresses(
+  addresses: readonly string[],
+  nics: readonly LocalNic[],
+  controlHost: string,
+): CheckedAddresses {
+  const isUsable = (host: string): boolean =>
+    host === controlHost || nics.some((nic) => isSameNetwork(host, nic));
+  return {
+    usable: addresses.filter(isUsable),
+    foreign: addresses.filter((host) => !isUsable(host)),
+  };
+}
+
 /** Each way once, in the order given. */
 export function distinctRoutes(routes: readonly ChannelRoute[]): ChannelRoute[] {
   const isSame = (a: ChannelRoute, b: ChannelRoute): boolean =>
@@ -39,9 +65,15 @@ export function distinctRoutes(routes: readonly ChannelRoute[]): ChannelRoute[] 
 }
 
 function isSameNetwork(host: string, nic: LocalNic): boolean {
-  if (host.includes(':') || nic.address.includes(':')) return false;
-  const mask = nic.prefix === 0 ? 0 : (-1 << (32 - nic.prefix)) >>> 0;
-  return (ipv4Number(host) & mask) >>> 0 === (ipv4Number(nic.address) & mask) >>> 0;
+  return isIPv4(host) && nic.networks.some((network) => isWithin(host, network));
+}
+
+function isWithin(host: string, network: string): boolean {
+  const [address = '', prefixText = ''] = network.split('/');
+  const prefix = Number(prefixText);
+  assert(isIPv4(address) && prefix >= 1 && prefix <= 32, `a network, not ${network}`);
+  const mask = (-1 << (32 - prefix)) >>> 0;
+  return (ipv4Number(host) & mask) >>> 0 === (ipv4Number(address) & mask) >>> 0;
 }
 
 function ipv4Number(address: string): number {

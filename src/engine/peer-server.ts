@@ -1,42 +1,35 @@
 // The listening side: every accepted connection is greeted, proves itself, and becomes a session
 // or a channel of one. What fails or dawdles is refused, named in the log and closed.
 
-import { randomInt } from 'node:crypto';
-import { networkInterfaces } from 'node:os';
-import type { Config } from '../base/config.js';
+import { assert } from '../base/assert.js';
 import { TcpxError, toTcpxError } from '../base/errors.js';
 import { LimitedLog } from '../base/limited-log.js';
 import type { Log } from '../base/log.js';
+import { closeSocket, type SocketAddress } from '../os/dial.js';
 import { openShm } from '../provider/tcp/shm/shm-file.js';
-import { identifySocket } from '../os/connection-counters.js';
-import { closeSocket, nicAddress, type SocketAddress, tuneSocket } from '../os/dial.js';
-import type { ControlSet } from '../os/control-set.js';
-import { Listener } from '../os/listener.js';
 import type { MatchConnection, MatchHandler } from '../provider/tcpx/match-connection.js';
-import { type Attach, CONTROL_INDEX, ControlKind, MATCH_INDEX } from '../wire/control-frame.js';
-import { ControlChannel } from './control-channel.js';
 import {
-  admitChannel,
-  assertTrusted,
-  checkAttach,
-  greetClient,
-  type Identity,
-  pathOf,
-  refusePeer,
-} from './handshake.js';
-import { listNics } from './peer-client.js';
+  CONTROL_INDEX,
+  ControlKind,
+  MATCH_INDEX,
+  type MessageOf,
+  NONCE_BYTES,
+} from '../wire/control-frame.js';
+import { ServerAttach } from './attaching.js';
+import { ServerGreeting } from './greeting.js';
+import { converse, refusePeer } from './handshake.js';
+import { checkTrusted, type Identity, pathOf } from './identity.js';
+import { Opening } from './opening.js';
+import type { PeerConnection, PeerListener, PeerNetwork } from './peer-network.js';
 import type { Session } from './session.js';
 import { SessionState } from './session-state.js';
 import type { SessionTable } from './session-table.js';
-import { socketTuning } from './socket-tuning.js';
-import { attachProof } from './trust.js';
 
 export interface PeerServerOptions {
-  readonly set: ControlSet;
+  readonly network: PeerNetwork;
   readonly address: SocketAddress;
   readonly identity: Identity;
   readonly sessions: SessionTable;
-  readonly config: Config;
   readonly log: Log;
   /** Where the tcpx provider is open. */
   readonly openMatch: ((fd: number, handler: MatchHandler) => MatchConnection) | undefined;
@@ -48,22 +41,20 @@ export const HANDSHAKES_MAX = 256;
 
 export class PeerServer {
   readonly #options: PeerServerOptions;
-  readonly #listener: Listener;
+  readonly #listener: PeerListener;
   /** In order of arrival. */
-  readonly #handshakes = new Set<ControlChannel>();
+  readonly #handshakes = new Set<PeerConnection>();
   readonly #refusals: LimitedLog;
   #isClosed = false;
 
   constructor(options: PeerServerOptions) {
     this.#options = options;
-    this.#refusals = new LimitedLog(options.log);
+    this.#refusals = new LimitedLog(options.log, options.network);
     // A NIC that is absent shows here, not at the first peer that comes.
     if (!options.identity.offer.hasTcpx) this.#dataAddresses();
-    this.#listener = new Listener(options.set, {
-      address: options.address,
-      congestion: options.config.values['socket.congestion'],
-      onAccepted: (fd) => this.#onAccepted(fd),
-    });
+    this.#listener = options.network.listen(options.address, (connection) =>
+      this.#onAccepted(connection),
+    );
   }
 
   get host(): string {
@@ -80,16 +71,7 @@ export class PeerServer {
     for (const connection of this.#handshakes) connection.close();
   }
 
-  #onAccepted(fd: number): void {
-    let connection: ControlChannel;
-    try {
-      connection = new ControlChannel(this.#options.set, fd);
-    } catch (error) {
-      // The peer was gone before we looked.
-      closeSocket(fd);
-      this.#options.log.info('connection lost', { reason: String(error) });
-      return;
-    }
+  #onAccepted(connection: PeerConnection): void {
     if (this.#handshakes.size >= HANDSHAKES_MAX) this.#makeRoom();
     this.#handshakes.add(connection);
     this.#greet(connection)
@@ -103,14 +85,14 @@ export class PeerServer {
   // An honest handshake is over in milliseconds: whoever has waited longest, from the host that
   // holds most, is the least likely to be one. So that many who dawdle do not keep others out.
   #makeRoom(): void {
-    const held = new Map<string, ControlChannel[]>();
+    const held = new Map<string, PeerConnection[]>();
     for (const connection of this.#handshakes) {
       // Gone already, but nobody has come to say so yet.
-      if (!connection.socket.isOpen) {
+      if (!connection.isOpen) {
         this.#handshakes.delete(connection);
         continue;
       }
-      const host = connection.socket.peerHost;
+      const host = connection.peerHost;
       const others = held.get(host);
       if (others === undefined) held.set(host, [connection]);
       else others.push(connection);
@@ -129,7 +111,7 @@ export class PeerServer {
     );
   }
 
-  #refuse(connection: ControlChannel, error: unknown): void {
+  #refuse(connection: PeerConnection, error: unknown): void {
     if (this.#isClosed) {
       connection.close();
       return;
@@ -143,53 +125,60 @@ export class PeerServer {
     refusePeer(connection, typed);
   }
 
-  async #greet(connection: ControlChannel): Promise<void> {
-    const { identity } = this.#options;
-    const first = await connection.next(
-      [ControlKind.Hello, ControlKind.Attach],
-      identity.timeoutMs,
-    );
+  async #greet(connection: PeerConnection): Promise<void> {
+    const { identity, network } = this.#options;
+    const opening = new Opening(connection.where, identity.timeoutMs);
+    const first = await converse(network, connection, opening);
     if (first.kind === ControlKind.Attach) {
-      await this.#attach(connection, first);
+      await this.#attach(connection, new ServerAttach(connection.where, first));
       return;
     }
-    const greeted = await greetClient(identity, connection, first);
-    const session = this.#options.sessions.create({
-      id: this.#freshId(),
+    await this.#welcome(connection, first);
+  }
+
+  async #welcome(
+    connection: PeerConnection,
+    hello: MessageOf<typeof ControlKind.Hello>,
+  ): Promise<void> {
+    const { identity, network, sessions } = this.#options;
+    const nonce = network.randomBytes(NONCE_BYTES);
+    const greeting = new ServerGreeting(identity, connection, hello, nonce);
+    const greeted = await converse(network, connection, greeting);
+    const id = this.#freshId();
+    // With tcpx the NICs are the plugin's.
+    const addresses = greeted.choice.provider === 'tcpx' ? [] : this.#dataAddresses();
+    const { accept, sessionKey } = greeting.accept(id, addresses);
+    const session = sessions.create({
+      id,
       role: 'server',
       peerName: greeted.peerName,
       peerGeneration: greeted.peerGeneration,
       agreement: greeted.agreement,
-      key: greeted.sessionKey,
+      key: sessionKey,
       control: connection,
       path: pathOf(identity),
       choice: greeted.choice,
     });
     this.#expectChannels(session);
-    connection.send({
-      kind: ControlKind.Accept,
-      sessionId: session.facts.id,
-      ...greeted.agreement,
-      // With tcpx the NICs are the plugin's.
-      addresses: greeted.choice.provider === 'tcpx' ? [] : this.#dataAddresses(),
-    });
+    connection.send(accept);
   }
 
   #freshId(): number {
+    const { network, sessions } = this.#options;
     for (;;) {
-      const id = randomInt(1, 2 ** 32 - 1);
-      if (this.#options.sessions.byId(id) === undefined) return id;
+      const id = Buffer.from(network.randomBytes(4)).readUInt32LE();
+      if (id !== 0 && sessions.byId(id) === undefined) return id;
     }
   }
 
   #dataAddresses(): string[] {
-    return listNics(this.#options.config).map((nic) => nicAddress(nic, 'IPv4'));
+    return this.#options.network.nics().map(({ address }) => address);
   }
 
   // A client that never attaches its channels must not hold a session.
   #expectChannels(session: Session): void {
     const limitMs = this.#options.identity.timeoutMs;
-    setTimeout(() => {
+    this.#options.network.after(limitMs, () => {
       if (session.state !== SessionState.Attaching) return;
       this.#options.sessions.close(
         session,
@@ -198,79 +187,63 @@ export class PeerServer {
           `${session.peer}: channels not attached in ${limitMs} ms`,
         ),
       );
-    }, limitMs).unref();
+    });
   }
 
-  async #attach(connection: ControlChannel, attach: Attach): Promise<void> {
-    const { sessions, config, identity } = this.#options;
-    assertTrusted(identity, connection);
-    const session = sessions.byId(attach.sessionId);
-    if (session === undefined || session.isEnding()) {
-      throw new TcpxError(
-        'ERR_PEER_STALE_SESSION',
-        `${connection.where}: ATTACH to no open session`,
-      );
-    }
-    const { channelIndex, epoch } = attach;
-    const isMain = channelIndex === CONTROL_INDEX || channelIndex === MATCH_INDEX;
-    if (!isMain && channelIndex >= session.facts.agreement.channels) {
-      throw new TcpxError('ERR_WIRE_LIMIT', `${connection.where}: no channel ${channelIndex}`);
-    }
-    checkAttach(session.facts.key, connection, attach);
+  async #attach(connection: PeerConnection, joining: ServerAttach): Promise<void> {
+    const { sessions, network, identity } = this.#options;
+    checkTrusted(identity, connection);
+    const { sessionId, channelIndex, epoch, nonce } = joining.attach;
+    const named = sessions.byId(sessionId);
+    const session = named?.isEnding() === false ? named : undefined;
+    joining.prove(session?.facts.key);
+    assert(session !== undefined, 'nobody proves the key of a session that is not there');
     if (channelIndex === CONTROL_INDEX) {
       sessions.assertControl(session, epoch);
-      admitChannel(connection, session.facts.key, attach);
+      connection.send(joining.admit());
       sessions.attachControl(session, connection, epoch);
       return;
     }
     if (channelIndex === MATCH_INDEX) {
-      await this.#attachMatch(connection, session, attach);
+      await this.#attachMatch(connection, session, joining);
       return;
     }
+    if (channelIndex >= session.facts.agreement.channels) {
+      throw new TcpxError('ERR_WIRE_LIMIT', `${connection.where}: no channel ${channelIndex}`);
+    }
     await sessions.makeRoom(session, channelIndex, epoch);
-    const { fd } = connection.socket;
-    tuneSocket(fd, socketTuning(config));
-    const { key } = session.facts;
-    const link = identity.isSharedMemory
-      ? openShm(attach.nonce, attachProof(key, 'attached', attach))
-      : undefined;
+    connection.tune();
+    const link = identity.isSharedMemory ? openShm(nonce, joining.answer) : undefined;
     try {
-      admitChannel(connection, key, attach);
+      connection.send(joining.admit());
     } catch (error) {
       link?.unmap();
       throw error;
     }
-    connection.socket.release();
-    const nic = nicOfAddress(connection.localHost);
-    const socket = identifySocket(fd);
-    const place = { channel: channelIndex, epoch, fd, nic, link, socket };
+    const nic = network.nicOf(connection.localHost);
+    const place = { channel: channelIndex, epoch, nic, link, ...connection.release() };
     if (sessions.addChannel(session, place)) this.#options.onSession(session);
   }
 
-  async #attachMatch(connection: ControlChannel, session: Session, attach: Attach): Promise<void> {
+  async #attachMatch(
+    connection: PeerConnection,
+    session: Session,
+    joining: ServerAttach,
+  ): Promise<void> {
     const { matched } = session;
     const { openMatch } = this.#options;
+    const { epoch } = joining.attach;
     if (matched === undefined || openMatch === undefined || !session.isReady) {
       throw new TcpxError('ERR_WIRE_STATE', `${session.peer}: the session is not one of tcpx`);
     }
-    await matched.epochs.makeRoom(attach.epoch);
-    admitChannel(connection, session.facts.key, attach);
-    const { fd } = connection.socket;
-    connection.socket.release();
+    await matched.epochs.makeRoom(epoch);
+    connection.send(joining.admit());
+    const { fd } = connection.release();
     try {
-      matched.epochs.accept(attach.epoch, (handler) => openMatch(fd, handler));
+      matched.epochs.accept(epoch, (handler) => openMatch(fd, handler));
     } catch (error) {
       closeSocket(fd);
       throw error;
     }
   }
-}
-
-/** Interface that owns an address; empty when none does. */
-
-function nicOfAddress(host: string): string {
-  for (const [name, entries] of Object.entries(networkInterfaces())) {
-    if (entries?.some((entry) => entry.address === host) === true) return name;
-  }
-  return '';
 }

@@ -19,7 +19,7 @@ import {
 } from '../../test/support/raw-handshake.js';
 import { listenRaw, RawPeer } from '../../test/support/raw-peer.js';
 import { ControlKind, encodeControl } from '../wire/control-frame.js';
-import { proofOf } from './trust.js';
+import { Transcript } from './transcript.js';
 
 after(closeEngines);
 
@@ -47,7 +47,7 @@ test('replay: a recorded HELLO and PROPOSE do not open a session again', async (
   first.send(rawHello(nonce));
   const challenge = await first.next();
   assert.ok(challenge?.kind === ControlKind.Challenge);
-  const propose = encodeControl(rawPropose(secret, transcriptOf(nonce, challenge)));
+  const propose = encodeControl(rawPropose(transcriptOf(secret, nonce, challenge)));
   first.sendBytes(propose);
   assert.equal((await first.next())?.kind, ControlKind.Accept);
   const again = await RawPeer.connect(port);
@@ -104,7 +104,7 @@ test('replay: a client’s own nonce, or an old answer, does not pass for a serv
       void peer.next().then(() => peer.send(answer));
     });
     const failed = engine.connect('127.0.0.1', server.port);
-    await assert.rejects(failed, withCode('ERR_WIRE_AUTH', /the server does not know/));
+    await assert.rejects(failed, withCode('ERR_WIRE_AUTH', /the server has another shared secret/));
     server.close();
   }
   const mirror = await listenRaw((peer) => {
@@ -128,17 +128,18 @@ test('replay: an ATTACH is good for one channel of one session, once', async () 
   const first = await RawPeer.connect(port);
   first.sendBytes(recorded);
   assert.equal((await first.next())?.kind, ControlKind.Attached);
-  const refusals: [Uint8Array, string][] = [
-    [recorded, 'ERR_WIRE_STATE'],
-    [rawAttach(other.accept.sessionId, 0, session.key), 'ERR_WIRE_AUTH'],
-    [rawAttach(session.accept.sessionId, 1, secret), 'ERR_WIRE_AUTH'],
-    [rawAttach(session.accept.sessionId, 1, other.key), 'ERR_WIRE_AUTH'],
+  const refusals: [Uint8Array, string, string][] = [
+    [recorded, 'ERR_WIRE_STATE', 'ERR_WIRE_STATE'],
+    [rawAttach(other.accept.sessionId, 0, session.key), 'ERR_PEER_STALE_SESSION', 'ERR_WIRE_AUTH'],
+    [rawAttach(session.accept.sessionId, 1, secret), 'ERR_PEER_STALE_SESSION', 'ERR_WIRE_AUTH'],
+    [rawAttach(session.accept.sessionId, 1, other.key), 'ERR_PEER_STALE_SESSION', 'ERR_WIRE_AUTH'],
   ];
-  for (const [bytes, code] of refusals) {
+  for (const [bytes, code, logged] of refusals) {
+    kept.lines.length = 0;
     const peer = await RawPeer.connect(port);
     peer.sendBytes(bytes);
     await expectRefusal(peer, code);
-    assert.ok(kept.has(new RegExp(`peer refused.*${code}`)));
+    assert.ok(kept.has(new RegExp(`peer refused.*${logged}`)));
   }
   const second = await openRawChannel(port, session, 1);
   assert.deepEqual(engine.sessions.map(({ state }) => state).sort(), ['attaching', 'ready']);
@@ -148,14 +149,8 @@ test('replay: an ATTACH is good for one channel of one session, once', async () 
 
 test('replay: data before ATTACH, and PROPOSE before HELLO, are not obeyed', async () => {
   const { engine, port } = await openServer();
-  const proof = proofOf(secret, 'client', {
-    clientGeneration: new Uint8Array(8),
-    serverGeneration: new Uint8Array(8),
-    clientNonce: new Uint8Array(32),
-    serverNonce: new Uint8Array(32),
-  });
   const early = await RawPeer.connect(port);
-  early.send({ kind: ControlKind.Propose, proof, ...RAW_WISH });
+  early.send(rawPropose(new Transcript(secret)));
   await expectRefusal(early, 'ERR_WIRE_STATE');
   const data = await RawPeer.connect(port);
   data.sendBytes(new Uint8Array(64).fill(1));

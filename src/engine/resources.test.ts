@@ -17,10 +17,9 @@ import {
 import { closeEngines, openEngine, openPair } from '../../test/support/engine-pair.js';
 import { withCode } from '../../test/support/expect-error.js';
 import { mappedBytes, openDescriptors } from '../../test/support/process-resources.js';
-import { listenRaw, RawPeer } from '../../test/support/raw-peer.js';
-import { ControlKind, Feature } from '../wire/control-frame.js';
+import { answerRaw } from '../../test/support/raw-handshake.js';
+import { listenRaw } from '../../test/support/raw-peer.js';
 import { ControlChannel } from './control-channel.js';
-import { proofOf } from './trust.js';
 
 after(closeEngines);
 
@@ -101,30 +100,10 @@ test('resources: connections that are reset before they are accepted leave nothi
 
 test('resources: a server with a nonsense data address costs no descriptor', async () => {
   const client = await openEngine({ 'session.handshakeTimeoutMs': 500 });
-  const generation = new Uint8Array(8);
-  const nonce = new Uint8Array(32);
-  const server = await listenRaw((peer) => void answer(peer));
+  const server = await listenRaw((peer) => {
+    void answerRaw(peer, { addresses: ['not an address'] }).catch(() => peer.close());
+  });
   after(() => server.close());
-  async function answer(peer: RawPeer): Promise<void> {
-    const hello = await peer.next();
-    assert.ok(hello?.kind === ControlKind.Hello);
-    const transcript = {
-      clientGeneration: hello.generation,
-      serverGeneration: generation,
-      clientNonce: hello.nonce,
-      serverNonce: nonce,
-    };
-    const proof = proofOf(new Uint8Array(0), 'server', transcript);
-    const name = 'liar';
-    const features = Feature.Tcp;
-    const hostId = new Uint8Array(16);
-    const said = { features, generation, nonce, hostId, name, proof };
-    peer.send({ kind: ControlKind.Challenge, ...said });
-    await peer.next();
-    const agreement = { channels: 1, windowChunks: 16, chunkBytes: 65536 };
-    const addresses = ['not an address'];
-    peer.send({ kind: ControlKind.Accept, sessionId: 1, ...agreement, addresses });
-  }
   const attempt = () => assert.rejects(client.connect('127.0.0.1', server.port));
   await attempt();
   await sleepMs(20);

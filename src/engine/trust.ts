@@ -5,8 +5,10 @@ import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs
 import { TcpxError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
 import type { SettingValues } from '../base/settings.js';
+import { PROTOCOL_VERSION } from '../wire/control-frame.js';
 
-const LABEL = 'nixl-tcpx/1';
+/** Proofs of another version of the protocol prove nothing. */
+export const PROOF_LABEL = `nixl-tcpx/${PROTOCOL_VERSION}`;
 const SECRET_BYTES_MIN = 16;
 const SECRET_FILE_BYTES_MAX = 4096;
 const { S_IFMT, S_IFREG } = constants;
@@ -80,35 +82,13 @@ function checkSecretFile(path: string, fd: number): void {
   if (size > SECRET_FILE_BYTES_MAX) refuse(`${size} bytes, at most ${SECRET_FILE_BYTES_MAX}`);
 }
 
-/** Everything said before the proofs: a proof is worth nothing in another conversation. */
-export interface Transcript {
-  readonly clientGeneration: Uint8Array;
-  readonly serverGeneration: Uint8Array;
-  readonly clientNonce: Uint8Array;
-  readonly serverNonce: Uint8Array;
-}
-
-export function proofOf(
-  secret: Uint8Array,
-  role: 'client' | 'server' | 'session',
-  transcript: Transcript,
-): Uint8Array {
-  return createHmac('sha256', secret)
-    .update(`${LABEL} ${role}`)
-    .update(transcript.clientGeneration)
-    .update(transcript.serverGeneration)
-    .update(transcript.clientNonce)
-    .update(transcript.serverNonce)
-    .digest();
-}
-
 export function attachProof(
   sessionKey: Uint8Array,
   role: 'attach' | 'attached',
   attach: { sessionId: number; channelIndex: number; epoch: number; nonce: Uint8Array },
 ): Uint8Array {
   return createHmac('sha256', sessionKey)
-    .update(`${LABEL} ${role} ${attach.sessionId} ${attach.channelIndex} ${attach.epoch} `)
+    .update(`${PROOF_LABEL} ${role} ${attach.sessionId} ${attach.channelIndex} ${attach.epoch} `)
     .update(attach.nonce)
     .digest();
 }

@@ -12,6 +12,7 @@ import {
   decodeControlBody,
   decodeControlHead,
   encodeControl,
+  PROOF_BYTES,
   PROTOCOL_MAGIC,
 } from './control-frame.js';
 import { CONTROL_VECTORS } from './vectors/control-vectors.js';
@@ -102,7 +103,7 @@ test('control head: another version, unknown kind, long body, reserved bytes are
 
 test('control body: hostile texts and counts are refused', () => {
   const accept = encodeControl(CONTROL_VECTORS[3]!.message).slice(CONTROL_HEAD_BYTES);
-  new DataView(accept.buffer).setUint16(16, 17, true);
+  new DataView(accept.buffer).setUint16(PROOF_BYTES + 16, 17, true);
   assert.throws(
     () => decodeControlBody(ControlKind.Accept, accept),
     withCode('ERR_WIRE_LIMIT', /17 addresses/),
@@ -160,6 +161,7 @@ const anyMessage: fc.Arbitrary<ControlMessage> = fc.oneof(
   }),
   fc.record({
     kind: fc.constant(ControlKind.Accept),
+    proof: bytes32,
     sessionId: word,
     channels: word,
     windowChunks: word,

@@ -35,6 +35,8 @@ export const Feature = {
   Tcpx: 4,
   /** The tcpx provider serves peers on the same host: an emulated plugin does. */
   SameHost: 8,
+  /** This end has a shared secret: only so can the other say which of the two lacks it. */
+  Secret: 16,
 } as const;
 
 export const ControlKind = {
@@ -88,7 +90,9 @@ export interface Propose extends Agreement {
   readonly explicit: number;
 }
 
+/** Server → client: what is agreed, and its proof that both ends have heard and said the same. */
 export interface Accept extends Agreement {
+  readonly proof: Uint8Array;
   readonly sessionId: number;
   /** Addresses for data connections; empty means the address of the control connection. */
   readonly addresses: readonly string[];
@@ -139,6 +143,8 @@ export type ControlMessage =
   | ({ readonly kind: typeof ControlKind.Redial } & Redial)
   | ({ readonly kind: typeof ControlKind.Taken } & Taken);
 
+export type MessageOf<K extends ControlKind> = Extract<ControlMessage, { kind: K }>;
+
 export function encodeControl(message: ControlMessage): Uint8Array {
   const body = encodeBody(message, new ByteWriter(CONTROL_BODY_BYTES_MAX)).finish();
   const head = new ByteWriter(CONTROL_HEAD_BYTES + body.length)
@@ -159,7 +165,8 @@ function encodeBody(message: ControlMessage, body: ByteWriter): ByteWriter {
     case ControlKind.Propose:
       return encodeAgreement(message, body.bytes(message.proof).uint32(message.explicit));
     case ControlKind.Accept:
-      encodeAgreement(message, body.uint32(message.sessionId)).uint16(message.addresses.length);
+      encodeAgreement(message, body.bytes(message.proof).uint32(message.sessionId));
+      body.uint16(message.addresses.length);
       for (const address of message.addresses) body.text(address);
       return body;
     case ControlKind.Refuse:
@@ -249,6 +256,7 @@ function readBody(kind: ControlKind, reader: ByteReader): ControlMessage {
     case ControlKind.Accept:
       return {
         kind,
+        proof: reader.bytes(PROOF_BYTES),
         sessionId: reader.uint32(),
         ...readAgreement(reader),
         addresses: readAddresses(reader),

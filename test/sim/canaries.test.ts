@@ -54,6 +54,24 @@ const CANARIES = [
     seen: /was lost without need/,
     plan: (plan: SimPlan): SimPlan => ({ ...plan, isCalm: false, activeMax: 1, faults: 1 }),
   },
+  {
+    name: 'a server that challenges with the same nonce again takes what was recorded',
+    mutate: MUTATIONS.reuseNonces,
+    seen: /a recorded PROPOSE was taken/,
+    plan: (plan: SimPlan): SimPlan => ({ ...plan, faults: 9, faultRounds: 15 }),
+  },
+  {
+    name: 'a server that forgets epochs takes a recorded ATTACH',
+    mutate: MUTATIONS.forgetEpochs,
+    seen: /a recorded ATTACH was taken/,
+    plan: (plan: SimPlan): SimPlan => ({ ...plan, faults: 9, faultRounds: 15 }),
+  },
+  {
+    name: 'a server that does not keep to what it has accepted differs from its client',
+    mutate: MUTATIONS.agreeOtherwise,
+    seen: /differ in settings/,
+    plan: (plan: SimPlan): SimPlan => plan,
+  },
 ];
 
 for (const { name, mutate, seen, plan } of CANARIES) {

@@ -2,7 +2,7 @@
 
 import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
-import { attachProof, proofOf } from '../../src/engine/trust.js';
+import { attachProof } from '../../src/engine/trust.js';
 import { ControlKind, type ControlMessage, encodeControl } from '../../src/wire/control-frame.js';
 import type { Challenge } from './raw-handshake.js';
 import { rawHello, rawPropose, RAW_WISH, transcriptOf } from './raw-handshake.js';
@@ -80,6 +80,8 @@ export interface Heard {
   readonly nonce: Uint8Array;
   readonly challenge: Challenge | undefined;
   readonly sessionId: number;
+  /** Of the session that was accepted. */
+  readonly key?: Uint8Array;
 }
 
 export function speak(one: Line, heard: Heard): Uint8Array {
@@ -95,25 +97,25 @@ export function isUntouched({ edits, cut }: Line): boolean {
 
 function messageOf(one: Line, heard: Heard): ControlMessage {
   const { challenge } = heard;
-  const transcript = challenge === undefined ? undefined : transcriptOf(heard.nonce, challenge);
-  const key = transcript === undefined ? secret : proofOf(secret, 'session', transcript);
   const nonce = randomOrGiven(one.bytes);
   switch (one.say) {
     case 'hello':
       return rawHello(heard.nonce);
     case 'propose':
-      if (transcript !== undefined) return rawPropose(secret, transcript, one.wish);
+      if (challenge !== undefined) {
+        return rawPropose(transcriptOf(secret, heard.nonce, challenge), one.wish);
+      }
       return { kind: ControlKind.Propose, proof: nonce, ...one.wish };
     case 'reflected propose':
       return { kind: ControlKind.Propose, proof: challenge?.proof ?? nonce, ...one.wish };
     case 'unproved propose':
       return { kind: ControlKind.Propose, proof: nonce, ...one.wish };
     case 'attach':
-      return attachOf(one, heard, key);
+      return attachOf(one, heard, heard.key ?? secret);
     case 'challenge':
       return { ...rawHello(nonce), kind: ControlKind.Challenge, proof: nonce };
     case 'accept':
-      return { kind: ControlKind.Accept, sessionId: 7, ...one.wish, addresses: [one.text] };
+      return acceptOf(one, nonce);
     case 'refuse':
       return { kind: ControlKind.Refuse, code: 'ERR_WIRE_AUTH', reason: one.text };
     case 'attached':
@@ -122,6 +124,10 @@ function messageOf(one: Line, heard: Heard): ControlMessage {
     case 'garbage':
       return { kind: ControlKind.Goodbye, reason: one.text };
   }
+}
+
+function acceptOf({ wish: agreed, text }: Line, proof: Uint8Array): ControlMessage {
+  return { kind: ControlKind.Accept, proof, sessionId: 7, ...agreed, addresses: [text] };
 }
 
 function attachOf(one: Line, heard: Heard, key: Uint8Array): ControlMessage {

@@ -2,13 +2,14 @@
 // say nearly the same.
 
 import { randomBytes } from 'node:crypto';
-import { attachProof, proofOf, type Transcript } from '../../src/engine/trust.js';
+import { Transcript } from '../../src/engine/transcript.js';
+import { attachProof } from '../../src/engine/trust.js';
 import {
   type Agreement,
   ControlKind,
-  type ControlMessage,
   encodeControl,
   Feature,
+  type MessageOf,
 } from '../../src/wire/control-frame.js';
 import { RawPeer } from './raw-peer.js';
 
@@ -16,7 +17,6 @@ export const RAW_GENERATION = new Uint8Array(8).fill(2);
 export const RAW_HOST_ID = new Uint8Array(16).fill(3);
 export const RAW_WISH = { explicit: 0, channels: 1, windowChunks: 16, chunkBytes: 65536 };
 
-type MessageOf<K> = Extract<ControlMessage, { kind: K }>;
 export type Challenge = MessageOf<typeof ControlKind.Challenge>;
 export type Accept = MessageOf<typeof ControlKind.Accept>;
 
@@ -25,21 +25,25 @@ export function rawHello(nonce: Uint8Array): MessageOf<typeof ControlKind.Hello>
   return { kind: ControlKind.Hello, features: Feature.Tcp, ...identity };
 }
 
-export function transcriptOf(nonce: Uint8Array, challenge: Challenge): Transcript {
-  return {
-    clientGeneration: RAW_GENERATION,
-    serverGeneration: challenge.generation,
-    clientNonce: nonce,
-    serverNonce: challenge.nonce,
-  };
+type Wish = Agreement & { readonly explicit: number };
+
+/** What was said up to CHALLENGE. */
+export function transcriptOf(
+  secret: Uint8Array,
+  nonce: Uint8Array,
+  challenge: Challenge,
+): Transcript {
+  const transcript = new Transcript(secret);
+  transcript.add(rawHello(nonce));
+  transcript.isProved(challenge);
+  return transcript;
 }
 
 export function rawPropose(
-  secret: Uint8Array,
   transcript: Transcript,
-  wish: Agreement & { readonly explicit: number } = RAW_WISH,
+  wish: Wish = RAW_WISH,
 ): MessageOf<typeof ControlKind.Propose> {
-  return { kind: ControlKind.Propose, proof: proofOf(secret, 'client', transcript), ...wish };
+  return transcript.sign({ kind: ControlKind.Propose, ...wish });
 }
 
 export function rawAttach(sessionId: number, channelIndex: number, key: Uint8Array, epoch = 0) {
@@ -65,11 +69,12 @@ export async function openRawSession(
   control.send(rawHello(nonce));
   const challenge = await control.next();
   if (challenge?.kind !== ControlKind.Challenge) throw new Error(`got ${challenge?.kind}`);
-  const transcript = transcriptOf(nonce, challenge);
-  control.send(rawPropose(secret, transcript, wish));
+  const transcript = transcriptOf(secret, nonce, challenge);
+  control.send(rawPropose(transcript, wish));
   const accept = await control.next();
   if (accept?.kind !== ControlKind.Accept) throw new Error(JSON.stringify(accept));
-  return { control, accept, key: proofOf(secret, 'session', transcript) };
+  if (!transcript.isProved(accept)) throw new Error('the server has not proved what it accepts');
+  return { control, accept, key: transcript.sessionKey() };
 }
 
 /** A data connection that belongs to the session. */
@@ -79,4 +84,32 @@ export async function openRawChannel(port: number, session: RawSession, channelI
   const answer = await data.next();
   if (answer?.kind !== ControlKind.Attached) throw new Error(JSON.stringify(answer));
   return data;
+}
+
+const RAW_ACCEPT = {
+  sessionId: 7,
+  channels: 1,
+  windowChunks: 16,
+  chunkBytes: 65536,
+  addresses: [],
+};
+
+/** The server's half by hand: the server knows the secret, and accepts what it likes. */
+export async function answerRaw(
+  peer: RawPeer,
+  said: Partial<Omit<Accept, 'proof' | 'kind'>> = {},
+  secret: Uint8Array = new Uint8Array(0),
+): Promise<void> {
+  const hello = await peer.next();
+  if (hello?.kind !== ControlKind.Hello) throw new Error(`got ${hello?.kind}`);
+  const transcript = new Transcript(secret);
+  transcript.add(hello);
+  const features = Feature.Tcp | (secret.length > 0 ? Feature.Secret : 0);
+  const identity = { generation: RAW_GENERATION, hostId: RAW_HOST_ID, name: 'raw server' };
+  const nonce = randomBytes(32);
+  peer.send(transcript.sign({ kind: ControlKind.Challenge, features, nonce, ...identity }));
+  const propose = await peer.next();
+  if (propose?.kind !== ControlKind.Propose) throw new Error(`got ${propose?.kind}`);
+  if (!transcript.isProved(propose)) throw new Error('the client has not proved itself');
+  peer.send(transcript.sign({ kind: ControlKind.Accept, ...RAW_ACCEPT, ...said }));
 }

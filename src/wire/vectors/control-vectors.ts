@@ -32,10 +32,12 @@ const HELLO_BODY: readonly BodyField[] = [
   {
     name: 'features',
     bytes: 4,
-    meaning: 'bits; 1 shared memory, 2 tcp, 4 tcpx, 8 tcpx on one host; unknown ones are ignored',
+    meaning:
+      'bits; 1 shared memory, 2 tcp, 4 tcpx, 8 tcpx on one host, 16 has a secret; ' +
+      'unknown ones are ignored',
   },
   { name: 'generation', bytes: 8, meaning: 'random, new whenever the engine opens' },
-  { name: 'nonce', bytes: 32, meaning: 'random, goes into both proofs' },
+  { name: 'nonce', bytes: 32, meaning: 'random, fresh per connection' },
   { name: 'hostId', bytes: 16, meaning: 'equal at two ends on the same host' },
   { name: 'name', bytes: 4, meaning: `${TEXT}, at most 255` },
 ];
@@ -107,6 +109,7 @@ export const CONTROL_VECTORS: readonly ControlVector[] = [
     direction: 'server → client',
     message: {
       kind: ControlKind.Accept,
+      proof: PROOF,
       sessionId: 0x01020304,
       channels: 2,
       windowChunks: 16,
@@ -114,9 +117,11 @@ export const CONTROL_VECTORS: readonly ControlVector[] = [
       addresses: ['::1', '10.0.0.1'],
     },
     hex:
-      '4e585450 0200 0400 21000000 00000000 04030201 02000000 10000000 00000800 0200 ' +
+      `4e585450 0200 0400 41000000 00000000 ${PROOF_HEX} ` +
+      '04030201 02000000 10000000 00000800 0200 ' +
       '0300 3a3a31 0800 31302e302e302e31',
     body: [
+      PROOF_FIELD,
       { name: 'sessionId', bytes: 4, meaning: 'chosen by the server, named by ATTACH' },
       ...AGREEMENT_BODY,
       { name: 'addressCount', bytes: 2, meaning: 'at most 16; 0: the address of this connection' },
@@ -152,7 +157,7 @@ export const CONTROL_VECTORS: readonly ControlVector[] = [
       {
         name: 'channelIndex',
         bytes: 4,
-        meaning: 'below channels, or 2^32 − 1: the control connection',
+        meaning: 'below channels; 2^32 − 1: control connection; 2^32 − 2: matched transfers',
       },
       { name: 'epoch', bytes: 4, meaning: 'counts the connections of the index from 0' },
       { name: 'nonce', bytes: 32, meaning: 'random' },

@@ -7,7 +7,7 @@ import {
   COMMAND_SETTLE_CHANNEL,
   EVENT_CHANNEL_DOWN,
 } from '../../../src/provider/tcp/lane/messages.js';
-import { ControlKind } from '../../../src/wire/control-frame.js';
+import { ControlKind, NONCE_BYTES } from '../../../src/wire/control-frame.js';
 import type { Machine } from './sim-job.js';
 
 type Mutation = (machine: Machine) => void;
@@ -67,12 +67,36 @@ const trustSilence: Mutation = ({ node }) => {
   };
 };
 
+/** A server challenges everybody with the same nonce: what it was told once can be said again. */
+const reuseNonces: Mutation = ({ node }) => {
+  const draw = node.peers.randomBytes.bind(node.peers);
+  node.peers.randomBytes = (count) => (count === NONCE_BYTES ? new Uint8Array(count) : draw(count));
+};
+
+/** A server takes every ATTACH with a right proof, however old. */
+const forgetEpochs: Mutation = ({ node }) => {
+  node.sessions.makeRoom = (session, channel) => session.recovery.clear(channel);
+};
+
+/** A server goes on with other settings than it has told its client. */
+const agreeOtherwise: Mutation = ({ node }) => {
+  const create = node.sessions.create.bind(node.sessions);
+  node.sessions.create = (made) => {
+    if (made.role === 'client') return create(made);
+    const windowChunks = made.agreement.windowChunks + 1;
+    return create({ ...made, agreement: { ...made.agreement, windowChunks } });
+  };
+};
+
 export const MUTATIONS = {
   resendUnfenced,
   resendLanded,
   loseRefusals,
   askNobody,
   trustSilence,
+  reuseNonces,
+  forgetEpochs,
+  agreeOtherwise,
 } as const;
 
 function onSettle(

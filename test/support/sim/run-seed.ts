@@ -29,6 +29,8 @@ const SET_UP_MS = 10_000;
 /** What a transfer may take when every accident of a run hits it. */
 const TRANSFER_MS = 60_000;
 const CLOSE_MS = 15_000;
+/** What an attempt to connect may take when nothing happens to it any more. */
+const ATTEMPT_MS = 30_000;
 
 export async function runSeed(seed: number, options: RunOptions = {}): Promise<RunFigures> {
   const plan = (options.plan ?? ((same: SimPlan) => same))(planOf(seed));
@@ -61,20 +63,22 @@ export async function runSeed(seed: number, options: RunOptions = {}): Promise<R
 async function setUp(world: SimWorld): Promise<void> {
   const [hub, ...others] = world.machines;
   if (hub === undefined) throw new Error('no machine');
-  for (const other of others) world.connect(other, hub);
+  for (const other of others) world.connect(other, hub.name);
   const [first] = others;
-  if (first !== undefined && world.random.nextChance(0.2)) world.connect(hub, first);
+  if (first !== undefined && world.random.nextChance(0.2)) world.connect(hub, first.name);
   const isReady = ({ pair }: SimLink): boolean => pair.atClient.isReady && pair.atServer.isReady;
   await world.until(
-    () => world.links.every(isReady),
+    () => world.maker.attempts.length === 0 && world.links.every(isReady),
     SET_UP_MS,
     () => 'sessions ready',
   );
+  if (world.refusals > 0) throw new Violation('a session could not be made');
 }
 
 async function playFaults(world: SimWorld): Promise<void> {
   const { plan, work, random } = world;
   const faults = new SimFaults(world);
+  world.isTampered = true;
   let idleRounds = 0;
   while ((work.jobs.length < plan.transfers && idleRounds < 3000) || work.active.size > 0) {
     await world.round();
@@ -94,16 +98,18 @@ async function playFaults(world: SimWorld): Promise<void> {
 
 // A client whose session is gone makes a new one, now and then.
 function reconnect(world: SimWorld): void {
-  if (world.links.length > 8) return;
-  for (const { pair, client, server } of world.links) {
+  if (world.links.length + world.refusals > 16) return;
+  for (const { client, server } of world.links) {
     const own = world.machine(client.name);
     const peer = world.machine(server.name);
-    if (own === undefined || peer === undefined) continue;
+    if (own === undefined || world.maker.isTrying(client.name, server.name)) continue;
     const isOpen = world.links.some(
-      (link) => link.client.name === own.name && link.server.name === peer.name && !isGone(link),
+      (link) => link.client.name === own.name && link.server.name === server.name && !isGone(link),
     );
-    if (isOpen || pair.atServer.state === 'attaching') continue;
-    world.connect(own, peer, true);
+    if (isOpen) continue;
+    // One that has crashed may come back while it is called.
+    if (peer === undefined && !world.random.nextChance(0.1)) continue;
+    world.connect(own, server.name, true);
     return;
   }
 }
@@ -115,6 +121,7 @@ function isGone({ pair, client, server }: SimLink): boolean {
 }
 
 function checkAges(world: SimWorld): void {
+  world.maker.checkAges();
   for (const job of world.work.active) {
     if (world.time.nowUs - job.postedUs < TRANSFER_MS * 1000) continue;
     throw new Violation(`transfer ${job.id} has not ended within ${TRANSFER_MS} ms`);
@@ -133,6 +140,12 @@ async function heal(world: SimWorld): Promise<void> {
     world.plan.limits.reconnectMs + CLOSE_MS,
     () => `transfers ${[...world.work.active].map(({ id }) => id).join(' ')}`,
   );
+  world.isTampered = false;
+  await world.until(
+    () => world.maker.attempts.length === 0,
+    ATTEMPT_MS,
+    () => 'every attempt to connect has ended',
+  );
   const broken = (): SimLink[] => world.links.filter((link) => !hasEnded(link) && !isWhole(link));
   await world.until(
     () => broken().length === 0,
@@ -148,7 +161,8 @@ function isWhole({ pair, client, server }: SimLink): boolean {
   }
   const { atClient, atServer } = pair;
   const [own, theirs] = [controlOf(atClient), controlOf(atServer)];
-  const isControlled = own.isOpen && theirs.isOpen && own.peer === theirs && !own.isSilent;
+  const isControlled =
+    own.isOpen && theirs.isOpen && own.port.connection === theirs.port.connection && !own.isSilent;
   return isControlled && atClient.recovery.book.isWhole && atServer.recovery.book.isWhole;
 }
 
@@ -170,7 +184,7 @@ function checkSessions(world: SimWorld): void {
   for (const link of world.links) {
     const { id, atClient, atServer } = link.pair;
     for (const error of [atClient.error, atServer.error]) {
-      if (error?.code.startsWith('ERR_WIRE') === true) {
+      if (error?.code.startsWith('ERR_WIRE') === true || error?.code === 'ERR_SYS_CALL') {
         throw new Violation(`session ${id}: ${error.code}: ${error.message}`);
       }
     }
@@ -185,6 +199,7 @@ function checkSessions(world: SimWorld): void {
 }
 
 async function closeAll(world: SimWorld): Promise<void> {
+  world.strangers.leave();
   for (const { pair, client, server } of world.links) {
     if (client.node.isAlive) void pair.atClient.close();
     for (let round = world.random.nextBetween(0, 20); round > 0; round--) await world.round();

@@ -93,6 +93,11 @@ export class SimPort implements StreamPort {
     return this.queuedBytes() > 0 && (this.out.isFrozen || this.into.isFrozen);
   }
 
+  /** This end's kernel has given up: the other end is told only when it asks. */
+  vanish(): void {
+    this.isClosed = true;
+  }
+
   close(isAborted: boolean): void {
     if (this.isClosed) return;
     this.isClosed = true;
@@ -103,6 +108,12 @@ export class SimPort implements StreamPort {
 export class SimConnection {
   readonly a: SimPort;
   readonly b: SimPort;
+  /** It is, or was, the control connection of a session. */
+  isControl = false;
+  /** A lane has, or had, one of its ends. */
+  isData = false;
+  /** Somebody on the way has changed what was said on it. */
+  isChanged = false;
   readonly #time: SimTime;
   readonly #random: Random;
 

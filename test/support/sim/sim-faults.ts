@@ -13,6 +13,8 @@ import type { SimLink, SimWorld } from './sim-world.js';
 const ALONE_US = 12_000_000;
 /** Calm accidents are that far apart. */
 const CALM_GAP_US = 2_000_000;
+/** Sessions of a run, good or not. */
+const SESSIONS_MAX = 14;
 /** What a session outlives in any case. */
 const SHORT_MS = 1200;
 const CALM_MS = 430;
@@ -70,7 +72,14 @@ export class SimFaults {
     return wires.length === 0 ? undefined : pick(this.random, wires);
   }
 
-  linksOfWire({ a, b }: Wire): SimLink[] {
+  /** One that is not the control connection of a session: those have accidents of their own. */
+  anyDataWire(): Wire | undefined {
+    const { wires } = this.world.network;
+    const those = wires.filter(({ connection }) => !connection.isOver && !connection.isControl);
+    return those.length === 0 ? undefined : pick(this.random, those);
+  }
+
+  linksOfWire({ a, b }: Pick<Wire, 'a' | 'b'>): SimLink[] {
     return this.world.links.filter(
       ({ client, server }) =>
         (client.name === a && server.name === b) || (client.name === b && server.name === a),
@@ -100,7 +109,7 @@ const freezePath: Fault = (faults) => {
 };
 
 const freezeOneWay: Fault = (faults) => {
-  const wire = faults.anyWire();
+  const wire = faults.anyDataWire();
   if (wire === undefined) return false;
   const port = pick(faults.random, [wire.connection.a, wire.connection.b]);
   const durationMs = faults.durationMs();
@@ -133,19 +142,32 @@ function cut(faults: SimFaults, wire: Wire, how: (typeof CUTS)[number]): void {
 }
 
 const cutOne: Fault = (faults) => {
-  const wire = faults.anyWire();
+  const wire = faults.anyDataWire();
   if (wire === undefined) return false;
   cut(faults, wire, pick(faults.random, CUTS));
   faults.disturb(faults.linksOfWire(wire), false);
   return true;
 };
 
+// While somebody proves who it is, or waits for the answer.
+const cutHandshake: Fault = (faults) => {
+  const young = faults.world.network.wires.filter(
+    ({ connection }) => !connection.isOver && !connection.isControl && !connection.isData,
+  );
+  if (young.length === 0) return false;
+  const wire = pick(faults.random, young);
+  cut(faults, wire, pick(faults.random, CUTS));
+  faults.disturb(faults.linksOfWire(wire), false);
+  return true;
+};
+
 const cutAll: Fault = (faults) => {
-  const wire = faults.anyWire();
+  const wire = faults.anyDataWire();
   if (wire === undefined) return false;
   const how = pick(faults.random, CUTS);
   for (const other of faults.world.network.wires) {
-    if (other.a === wire.a && other.b === wire.b) cut(faults, other, how);
+    const isBetween = other.a === wire.a && other.b === wire.b;
+    if (isBetween && !other.connection.isControl) cut(faults, other, how);
   }
   faults.disturb(faults.linksOfWire(wire), false);
   return true;
@@ -170,6 +192,7 @@ const crash: Fault = (faults) => {
 // The client attaches another; where only the server knows, it asks for one over a channel.
 const loseControl: Fault = (faults) => {
   const { world, random } = faults;
+  if (world.links.length === 0) return false;
   const link = pick(random, world.links);
   const how = pick(random, [END_OF_STREAM, 'ECONNRESET']);
   const ends = pick(random, [1, 2, 3]);
@@ -184,13 +207,13 @@ const loseControl: Fault = (faults) => {
 // Nothing passes any more, or not for a while, and neither end is told: its kernel has to find out.
 const silenceControl: Fault = (faults) => {
   const { world, random } = faults;
+  if (world.links.length === 0) return false;
   const link = pick(random, world.links);
   const durationMs = world.plan.isCalm
     ? random.nextBetween(1, 2000)
     : pick(random, [1000, 3000, 7000, Number.POSITIVE_INFINITY]);
   world.note(`control connection of session ${link.pair.id} is silent for ${durationMs} ms`);
-  const control = controlOf(link.pair.atClient);
-  control.frozenUs = Math.max(control.frozenUs, world.time.nowUs + durationMs * 1000);
+  controlOf(link.pair.atClient).silenceUntil(world.time.nowUs + durationMs * 1000);
   if (!world.plan.isCalm) faults.disturb([link], false);
   return true;
 };
@@ -198,17 +221,19 @@ const silenceControl: Fault = (faults) => {
 // The server's kernel gives up every connection of a session alone. Only the client can dial.
 const loseAllAtServer: Fault = (faults) => {
   const { world, random } = faults;
+  if (world.links.length === 0) return false;
   const link = pick(random, world.links);
   const { client, server, pair } = link;
   if (!client.node.isAlive || !server.node.isAlive) return false;
   world.note(`the server of session ${pair.id} has lost every connection`);
   controlOf(pair.atServer).lose('ECONNABORTED');
   for (const { a, b, connection } of world.network.wires) {
-    if (a !== client.name || b !== server.name) continue;
+    if (a !== client.name || b !== server.name || connection.isControl) continue;
     connection.cutSilently();
     connection.b.into.isReset = true;
   }
-  faults.disturb([link], false);
+  // Also those of another session between the two.
+  faults.disturb(faults.linksOfWire({ a: client.name, b: server.name }), false);
   return true;
 };
 
@@ -261,6 +286,7 @@ const deregister: Fault = (faults) => {
 };
 
 const goodbye: Fault = (faults) => {
+  if (faults.world.links.length === 0) return false;
   const link = pick(faults.random, faults.world.links);
   const isClient = faults.random.nextChance(0.5);
   const { node } = isClient ? link.client : link.server;
@@ -271,9 +297,29 @@ const goodbye: Fault = (faults) => {
   return true;
 };
 
-const replayAttach: Fault = (faults) => {
-  faults.world.note('a recorded ATTACH is played again');
-  return faults.world.maker.replayAttach(faults.random);
+// One more session, which may come to nothing: accidents are all around.
+const callAgain: Fault = (faults) => {
+  const { world, random } = faults;
+  if (world.links.length + world.maker.attempts.length + world.refusals > SESSIONS_MAX)
+    return false;
+  if (world.links.length === 0) return false;
+  const { client, server } = pick(random, world.links);
+  const own = world.machine(client.name);
+  if (own === undefined) return false;
+  world.connect(own, server.name, true);
+  const { delayUs, jitterUs, channels } = world.plan;
+  const lastsUs = (4 + 4 * channels) * (delayUs + jitterUs);
+  if (random.nextChance(0.5)) {
+    world.time.after(random.nextBetween(0, lastsUs), () => cutHandshake(faults));
+  }
+  return true;
+};
+
+const intrude: Fault = (faults) => {
+  const what = faults.world.strangers.play();
+  if (what === undefined) return false;
+  faults.world.note(`a stranger comes with ${what}`);
+  return true;
 };
 
 const CALM: readonly Fault[] = [
@@ -285,7 +331,7 @@ const CALM: readonly Fault[] = [
   loseControl,
   silenceControl,
   deregister,
-  replayAttach,
+  intrude,
 ];
 
 const WILD: readonly Fault[] = [
@@ -306,6 +352,10 @@ const WILD: readonly Fault[] = [
   pauseLane,
   jumpClock,
   deregister,
-  replayAttach,
+  intrude,
+  intrude,
   goodbye,
+  callAgain,
+  callAgain,
+  cutHandshake,
 ];

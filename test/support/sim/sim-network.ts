@@ -13,7 +13,7 @@ class SimPath {
 
 /** What a machine does with a connection that came in. */
 export interface Listener {
-  onConnected(port: SimPort): void;
+  onConnected(port: SimPort, from: string, path: number): void;
 }
 
 export type DialOutcome = { readonly port: SimPort } | 'refused' | 'timeout';
@@ -76,29 +76,33 @@ export class SimNetwork {
     return port;
   }
 
-  dial(from: string, to: string, pathIndex: number, timeoutUs: number): Promise<DialOutcome> {
+  dial(
+    from: string,
+    to: string,
+    pathIndex: number,
+    timeoutUs: number,
+    onDone: (outcome: DialOutcome) => void,
+  ): void {
     const path = this.path(from, to, pathIndex);
     const endUs = this.#time.nowUs + timeoutUs;
-    return new Promise((resolve) => {
-      const attempt = (): void => {
-        const { nowUs } = this.#time;
-        if (path.frozenUs > nowUs) {
-          // Packets are sent again: it gets through when the path carries again.
-          if (path.frozenUs < endUs) this.#time.at(path.frozenUs + this.delayUs(), attempt);
-          else this.#time.at(endUs, () => resolve('timeout'));
-          return;
-        }
-        const listener = this.#listeners.get(to);
-        if (listener === undefined) {
-          resolve('refused');
-          return;
-        }
-        const port = this.#connect(path, from, to);
-        listener.onConnected(port.connection.b);
-        resolve({ port });
-      };
-      this.#time.after(2 * this.delayUs(), attempt);
-    });
+    const attempt = (): void => {
+      const { nowUs } = this.#time;
+      if (path.frozenUs > nowUs) {
+        // Packets are sent again: it gets through when the path carries again.
+        if (path.frozenUs < endUs) this.#time.at(path.frozenUs + this.delayUs(), attempt);
+        else this.#time.at(endUs, () => onDone('timeout'));
+        return;
+      }
+      const listener = this.#listeners.get(to);
+      if (listener === undefined) {
+        onDone('refused');
+        return;
+      }
+      const port = this.#connect(path, from, to);
+      listener.onConnected(port.connection.b, from, pathIndex);
+      onDone({ port });
+    };
+    this.#time.after(2 * this.delayUs(), attempt);
   }
 
   #connect(path: SimPath, a: string, b: string): SimPort {

@@ -1,12 +1,17 @@
 // One machine: everything of an engine above its sockets, on virtual ports, clock and control
 // connections. The simulation steps each lane and the main thread on its own.
 
+import { loadConfig } from '../../../src/base/config.js';
 import type { Log } from '../../../src/base/log.js';
 import type { Random } from '../../../src/base/random.js';
 import { Timers } from '../../../src/base/timers.js';
 import { LaneEvents } from '../../../src/engine/lane-events.js';
 import { LaneSet } from '../../../src/provider/tcp/lane-set.js';
 import type { Notification } from '../../../src/engine/notification.js';
+import type { Identity } from '../../../src/engine/identity.js';
+import { connectPeer } from '../../../src/engine/peer-client.js';
+import { PeerServer } from '../../../src/engine/peer-server.js';
+import type { Session } from '../../../src/engine/session.js';
 import { SessionTable } from '../../../src/engine/session-table.js';
 import { LaneCarrier } from '../../../src/provider/tcp/lane-carrier.js';
 import { SIGNAL_ENTRIES, TransferTable } from '../../../src/provider/tcp/transfer-table.js';
@@ -14,10 +19,10 @@ import { Transfers } from '../../../src/engine/transfers.js';
 import { Arena } from '../../../src/memory/arena.js';
 import { RegionRegistry } from '../../../src/memory/region.js';
 import { regionTableOver } from '../../../src/memory/region-table.js';
-import type { SimControl } from './sim-control.js';
-import type { SimPort } from './sim-connection.js';
+import type { ControlRules, SimControl } from './sim-control.js';
 import type { SimNetwork } from './sim-network.js';
 import { KeptMemory } from './kept-memory.js';
+import { NodeNetwork } from './sim-peer-network.js';
 import type { SimPlan } from './sim-plan.js';
 import { NodeClock, type SimTime } from './sim-time.js';
 
@@ -33,10 +38,22 @@ export interface NodeOptions {
   /** What a lane takes at a time from all its peers. */
   readonly receiveBytes: number;
   readonly limits: SimPlan['limits'];
+  readonly identity: Identity;
+  readonly rules: ControlRules;
   onNotification(notification: Notification): void;
-  /** A connection has come in; called by the main thread. */
-  onAccepted(port: SimPort): void;
+  /** A session was made at this end. */
+  readonly onSession: (session: Session) => void;
+  /** Something that was awaited has come. */
+  readonly onWake: () => void;
 }
+
+/** Chunks that a peer may ask for are so much larger than those of a run, whose memory is small. */
+export const CHUNK_SCALE = 16;
+const CONNECT_MS = 5000;
+const config = loadConfig({
+  options: { 'session.connectTimeoutMs': CONNECT_MS },
+  environment: {},
+});
 
 const REGIONS = 16;
 const TRANSFERS_MAX = 24;
@@ -54,7 +71,10 @@ export class SimNode {
   readonly transfers: Transfers;
   readonly events: LaneEvents;
   readonly controls = new Set<SimControl>();
-  readonly accepted: SimPort[] = [];
+  /** What the main thread has to look at when it runs. */
+  readonly inbox: (() => void)[] = [];
+  readonly identity: Identity;
+  readonly peers: NodeNetwork;
   readonly #options: NodeOptions;
   isAlive = true;
   /** Nothing of it runs before these times. */
@@ -66,12 +86,14 @@ export class SimNode {
   constructor(options: NodeOptions) {
     this.#options = options;
     this.name = options.name;
+    this.identity = options.identity;
     this.clock = new NodeClock(options.time);
     this.clock.aheadUs = options.random.nextBetween(0, 1e9);
     this.lanePausedUs = Array.from({ length: options.lanes }, () => 0);
     this.lanes = this.#createLanes();
     const { shared, offsets } = this.lanes;
     this.regions = new RegionRegistry(regionTableOver(shared, offsets.regionsAt, REGIONS));
+    this.peers = new NodeNetwork({ ...options, node: this });
     this.sessions = this.#createSessions();
     this.transfers = this.#createTransfers();
     this.sessions.host = {
@@ -88,6 +110,33 @@ export class SimNode {
       log: options.log,
       onNotification: (notification) => options.onNotification(notification),
       pollControl: () => this.pollControl(),
+    });
+  }
+
+  // Whoever changes these on purpose has done so when the first peer comes.
+  listen(): PeerServer {
+    return new PeerServer({
+      network: this.peers,
+      address: { host: '', port: 1 },
+      identity: this.identity,
+      sessions: this.sessions,
+      log: this.#options.log,
+      openMatch: undefined,
+      onSession: () => undefined,
+    });
+  }
+
+  connect(host: string): Promise<Session> {
+    return connectPeer({
+      network: this.peers,
+      host,
+      port: 1,
+      identity: this.identity,
+      sessions: this.sessions,
+      config,
+      log: this.#options.log,
+      isPatient: true,
+      openMatch: undefined,
     });
   }
 
@@ -125,8 +174,8 @@ export class SimNode {
   }
 
   #createSessions(): SessionTable {
-    const { log, limits, network } = this.#options;
-    return new SessionTable({
+    const { log, limits, network, onSession } = this.#options;
+    const sessions = new SessionTable({
       lanes: this.lanes,
       sessionsMax: SESSIONS_MAX,
       nicCount: 0,
@@ -136,6 +185,15 @@ export class SimNode {
       clock: this.clock,
       closeConnection: (fd) => network.port(fd).close(false),
     });
+    const create = sessions.create.bind(sessions);
+    sessions.create = (made) => {
+      const { chunkBytes } = made.agreement;
+      const agreement = { ...made.agreement, chunkBytes: chunkBytes / CHUNK_SCALE };
+      const session = create({ ...made, agreement });
+      onSession(session);
+      return session;
+    };
+    return sessions;
   }
 
   #createTransfers(): Transfers {
@@ -183,8 +241,8 @@ export class SimNode {
   stepMain(): number {
     this.timers.run(this.clock.nowUs());
     let count = this.pollControl();
-    for (let port = this.accepted.shift(); port !== undefined; port = this.accepted.shift()) {
-      this.#options.onAccepted(port);
+    for (let act = this.inbox.shift(); act !== undefined; act = this.inbox.shift()) {
+      act();
       count++;
     }
     count += this.lanes.takeEvents();

@@ -35,6 +35,9 @@ export interface SimPlan {
   readonly receiveBytes: number;
   /** How often a byte of payload is damaged on its way. */
   readonly flipChance: number;
+  readonly hasSecret: boolean;
+  /** How often somebody changes a frame of a greeting that is made amid accidents. */
+  readonly tamperChance: number;
 }
 
 export function planOf(seed: number): SimPlan {
@@ -69,6 +72,8 @@ export function planOf(seed: number): SimPlan {
     isChecked,
     receiveBytes: pick(random, [1024, 8192, 1e9]),
     flipChance,
+    hasSecret: random.nextChance(0.8),
+    tamperChance: random.nextChance(0.3) ? 0.2 : 0,
   };
 }
 

@@ -3,14 +3,16 @@
 
 import type { Log, LogFields } from '../../../src/base/log.js';
 import { type Random, seededRandom } from '../../../src/base/random.js';
-import type { SimPort } from './sim-connection.js';
+import type { Identity } from '../../../src/engine/identity.js';
+import type { ControlRules } from './sim-control.js';
 import { checkCredits, checkWindows } from './sim-invariants.js';
 import type { Machine } from './sim-job.js';
 import { SimMemory } from './sim-memory.js';
 import { SimNetwork } from './sim-network.js';
-import { SimNode } from './sim-node.js';
+import { CHUNK_SCALE, SimNode } from './sim-node.js';
 import type { SimPlan } from './sim-plan.js';
 import { SessionMaker, type SessionPair } from './sim-session.js';
+import { Strangers } from './sim-strangers.js';
 import { SimTime } from './sim-time.js';
 import { type Place, SimWork } from './sim-work.js';
 import { Violation } from './violation.js';
@@ -19,7 +21,9 @@ import { Violation } from './violation.js';
 const IDLE_US = 20_000;
 /** Turns of the microtask queue that a chain of awaits takes at most between two virtual waits. */
 const MICROTASKS = 24;
-const HANDSHAKE_US = 4_000_000;
+/** Rounds that follow one in which something that was awaited has come. */
+const AWAKE_ROUNDS = 3;
+const HANDSHAKE_MS = 2000;
 
 /** A session and what has happened to it. */
 export interface SimLink {
@@ -33,6 +37,8 @@ export interface SimLink {
   disturbedUs: number;
 }
 
+const NO_SECRET = new Uint8Array(0);
+
 export class SimWorld {
   readonly plan: SimPlan;
   readonly random: Random;
@@ -45,9 +51,15 @@ export class SimWorld {
   readonly links: SimLink[] = [];
   /** Changes a machine on purpose, to see that the run notices. */
   readonly #mutate: ((machine: Machine) => void) | undefined;
-  readonly #waiting: { machine: Machine; port: SimPort; sinceUs: number }[] = [];
+  readonly strangers: Strangers;
+  readonly #rules: ControlRules;
+  /** Frames of greetings may be changed on their way. */
+  isTampered = false;
+  #awakeUntil = 0;
   readonly #trace: ((line: string) => void) | undefined;
   rounds = 0;
+  /** Attempts to connect that have failed. */
+  refusals = 0;
 
   constructor(
     plan: SimPlan,
@@ -63,8 +75,19 @@ export class SimWorld {
       plan.flipChance > 0 && random.nextChance(plan.flipChance) && this.#isPayload(addr);
     const io = { ...plan, random, isDamaged };
     this.network = new SimNetwork(this.time, random, { ...plan, io });
-    const isDuplicated = (): boolean => random.nextChance(plan.duplicateChance);
-    this.maker = new SessionMaker(this.time, this.network, isDuplicated);
+    this.maker = new SessionMaker({
+      time: this.time,
+      network: this.network,
+      onPair: (pair, isAmidFaults) => this.#onPair(pair, isAmidFaults),
+      onRefused: (client, server, reason) => this.#onRefused(client, server, reason),
+    });
+    this.strangers = new Strangers(this.network, random, (error) => this.maker.fail(error));
+    this.#rules = {
+      time: this.time,
+      isDuplicated: () => random.nextChance(plan.duplicateChance),
+      change: (frame) => this.#change(frame),
+      onAnswered: (control, sent, answer) => this.strangers.record(control, sent, answer),
+    };
     this.work = new SimWork(random, plan.work, () => this.time.nowUs);
     for (let index = 0; index < plan.machines; index++) this.start(`m${index}`);
   }
@@ -87,23 +110,63 @@ export class SimWorld {
       receiveBytes: plan.receiveBytes,
       log: this.#logOf(name),
       onNotification: (notification) => this.work.onNotification(machine, notification),
-      onAccepted: (port) => this.#waiting.push({ machine, port, sinceUs: time.nowUs }),
+      identity: this.#identityOf(name),
+      rules: this.#rules,
+      onSession: (session) => this.maker.onCreated(machine, session),
+      onWake: () => {
+        this.#awakeUntil = this.rounds + AWAKE_ROUNDS;
+      },
     });
     const machine: Machine = { name, node, memory: new SimMemory(name, node.regions, random) };
     // Somebody may still hold what the process before this one had given out.
     for (const old of this.graveyard.filter((one) => one.name === name)) {
       machine.memory.stale.push(...old.memory.regions.map(({ descriptor }) => descriptor));
     }
-    network.listen(name, { onConnected: (port) => node.accepted.push(port) });
     this.machines.push(machine);
     this.#mutate?.(machine);
+    node.listen();
     return machine;
+  }
+
+  // Both ends have the same settings; which of them are firm, and what else they offer, differs.
+  #identityOf(name: string): Identity {
+    const { random, plan } = this;
+    const { channels, windowChunks, chunkBytes } = plan;
+    const wish = { channels, windowChunks, chunkBytes: chunkBytes * CHUNK_SCALE };
+    const secret = plan.hasSecret ? new TextEncoder().encode('the secret of a run') : NO_SECRET;
+    return {
+      name,
+      generation: Uint8Array.from({ length: 8 }, () => random.nextBetween(0, 255)),
+      trust: { secret, acceptsNetwork: true, name: plan.hasSecret ? 'secret' : 'network' },
+      wish: { ...wish, explicit: random.nextBetween(0, 7) },
+      isSharedMemory: false,
+      offer: {
+        hasTcp: true,
+        hasTcpx: random.nextChance(0.7),
+        // On one host, where no plugin serves: tcp it is, for one reason or another.
+        isSameHostServed: false,
+        hostId: new Uint8Array(16),
+      },
+      timeoutMs: HANDSHAKE_MS,
+    };
+  }
+
+  #change(frame: Uint8Array): boolean {
+    const { random, plan } = this;
+    if (!this.isTampered || !random.nextChance(plan.tamperChance)) return false;
+    const at = random.nextBetween(0, frame.length - 1);
+    frame[at] = (frame[at] ?? 0) ^ (1 << random.nextBetween(0, 7));
+    return true;
   }
 
   #logOf(name: string): Log {
     const at =
       (level: string) =>
       (event: string, fields: LogFields = {}): void => {
+        // A server turns whatever was thrown into a refusal: here it is a broken promise.
+        if (fields['code'] === 'ERR_SYS_CALL') {
+          this.maker.fail(new Violation(`${name}: ${event}: ${String(fields['reason'])}`));
+        }
         if (this.#trace !== undefined)
           this.note(`${name} ${level} ${event} ${JSON.stringify(fields)}`);
       };
@@ -124,11 +187,15 @@ export class SimWorld {
     return this.machines.find((one) => one.name === name);
   }
 
-  connect(client: Machine, server: Machine, isAmidFaults = false): void {
-    const { channels, windowChunks, chunkBytes } = this.plan;
-    const agreement = { channels, windowChunks, chunkBytes };
-    const pair = this.maker.connect(client.node, server.node, agreement);
-    this.note(`session ${pair.id}: ${client.name} to ${server.name}, ${channels} channels`);
+  connect(client: Machine, server: string, isAmidFaults = false): void {
+    this.note(`${client.name} connects to ${server}`);
+    this.maker.connect(client, server, isAmidFaults);
+  }
+
+  #onPair(pair: SessionPair, isAmidFaults: boolean): void {
+    const { id, client, server, atClient } = pair;
+    const { channels } = atClient.facts.agreement;
+    this.note(`session ${id}: ${client.name} to ${server.name}, ${channels} channels`);
     this.links.push({
       pair,
       client,
@@ -137,6 +204,11 @@ export class SimWorld {
       mayBeLost: isAmidFaults,
       disturbedUs: Number.NEGATIVE_INFINITY,
     });
+  }
+
+  #onRefused(client: string, server: string, reason: string): void {
+    this.note(`no session from ${client} to ${server}: ${reason}`);
+    this.refusals++;
   }
 
   /** Ends of sessions on which something can be posted. */
@@ -152,9 +224,10 @@ export class SimWorld {
     this.rounds++;
     let moved = this.time.run();
     for (const machine of [...this.machines]) moved += this.#step(machine);
-    if (this.maker.pending > 0 || moved > 0) {
-      for (let turn = 0; turn < (this.maker.pending > 0 ? MICROTASKS : 1); turn++)
-        await Promise.resolve();
+    moved += this.strangers.poll();
+    const isAwake = this.rounds <= this.#awakeUntil;
+    if (isAwake || moved > 0) {
+      for (let turn = 0; turn < (isAwake ? MICROTASKS : 1); turn++) await Promise.resolve();
     }
     const { failure } = this.maker;
     if (failure !== undefined)
@@ -205,31 +278,17 @@ export class SimWorld {
   #stepMain(machine: Machine, nowUs: number): number {
     const { node } = machine;
     if (!node.isMainRunning(nowUs)) return 0;
-    const moved = node.stepMain() + this.#accept(machine, nowUs);
+    const moved = node.stepMain();
     machine.memory.pollClosing();
     return moved + this.work.settle(machine);
   }
 
-  #accept(machine: Machine, nowUs: number): number {
-    let count = 0;
-    for (const entry of this.#waiting.filter((one) => one.machine === machine)) {
-      const isServed = this.maker.serve(machine.node, entry.port);
-      if (!isServed && nowUs - entry.sinceUs < HANDSHAKE_US) continue;
-      if (!isServed) entry.port.close(false);
-      this.#waiting.splice(this.#waiting.indexOf(entry), 1);
-      count++;
-    }
-    return count;
-  }
-
   /** Everything of a machine is gone at once. */
   crash(machine: Machine, isSilent: boolean): void {
-    this.network.crash(machine.name, isSilent);
-    for (const control of machine.node.controls) {
-      if (isSilent) control.vanish();
-      else control.close();
-    }
     machine.node.isAlive = false;
+    // A kernel ends connections of a process that is gone in good order.
+    if (!isSilent) for (const { port } of machine.node.controls) port.close(false);
+    this.network.crash(machine.name, isSilent);
     this.machines.splice(this.machines.indexOf(machine), 1);
     this.graveyard.push(machine);
     this.work.onCrash(machine);

@@ -1,0 +1,91 @@
+// Who this end is in a handshake, and what it demands of the other before it goes on. Pure.
+
+import { TcpxError } from '../base/errors.js';
+import type { DataPath } from '../provider/receipt.js';
+import { Feature } from '../wire/control-frame.js';
+import type { Wish } from './agreement.js';
+import type { ConnectionFacts } from './exchange.js';
+import { offeredFeatures, type ProviderOffer } from './provider-choice.js';
+import type { Trust } from './trust.js';
+
+export interface Identity {
+  readonly name: string;
+  readonly generation: Uint8Array;
+  readonly trust: Trust;
+  readonly wish: Wish;
+  /** Whether data channels run over shared memory; both ends must want it. */
+  readonly isSharedMemory: boolean;
+  readonly offer: ProviderOffer;
+  /** Of each step. */
+  readonly timeoutMs: number;
+}
+
+export function pathOf(self: Identity): DataPath {
+  return self.isSharedMemory ? 'shm' : 'tcp host';
+}
+
+export function featuresOf(self: Identity): number {
+  const shared = self.isSharedMemory ? Feature.SharedMemory : 0;
+  const secret = hasSecret(self) ? Feature.Secret : 0;
+  return shared | secret | offeredFeatures(self.offer);
+}
+
+function hasSecret({ trust }: Identity): boolean {
+  return trust.secret.length > 0;
+}
+
+/** Without a secret nobody beyond loopback, in either direction and on every connection. */
+export function checkTrusted(self: Identity, { where, isLoopback }: ConnectionFacts): void {
+  if (self.trust.acceptsNetwork || isLoopback) return;
+  throw new TcpxError(
+    'ERR_PEER_UNTRUSTED',
+    `${where}: without a secret only loopback peers are accepted ` +
+      '(give both ends --secret-file, or --trust network)',
+    { facts: { peer: where } },
+  );
+}
+
+type Role = 'client' | 'server';
+
+/** Both ends want shared memory, or neither does. */
+export function checkPath(where: string, self: Identity, features: number, peer: Role): void {
+  const doesPeer = (features & Feature.SharedMemory) !== 0;
+  if (doesPeer === self.isSharedMemory) return;
+  const [there, here] = doesPeer ? ['shm', 'tcp'] : ['tcp', 'shm'];
+  const other = peer === 'client' ? 'server' : 'client';
+  throw new TcpxError(
+    'ERR_CONFIG_MISMATCH',
+    `${where}: session.local: ${there} at the ${peer}, ${here} at the ${other}`,
+    { facts: { name: 'session.local', peer: where } },
+  );
+}
+
+/** A proof was wrong: which end lacks the secret, as far as it can be told. */
+export function secretError(
+  where: string,
+  self: Identity,
+  features: number,
+  peer: Role,
+): TcpxError {
+  const doesPeer = (features & Feature.Secret) !== 0;
+  const facts = { peer: where, hasSecret: hasSecret(self), hasPeerSecret: doesPeer };
+  const text = secretText(hasSecret(self), doesPeer, peer);
+  return new TcpxError('ERR_WIRE_AUTH', `${where}: ${text}`, { facts });
+}
+
+function secretText(isHere: boolean, isThere: boolean, peer: Role): string {
+  const own = peer === 'client' ? 'server' : 'client';
+  if (isHere && isThere) return `the ${peer} has another shared secret than this end, the ${own}`;
+  if (isHere)
+    return `the ${peer} has no shared secret, this end has one (start it with --secret-file)`;
+  if (isThere)
+    return `this end has no shared secret, the ${peer} has one (start with --secret-file)`;
+  return `neither end has a shared secret, and what the ${peer} said was changed on its way`;
+}
+
+/** The peer knows the secret, but it has heard or said something else than this end. */
+export function changedError(where: string): TcpxError {
+  return new TcpxError('ERR_WIRE_AUTH', `${where}: the handshake was changed on its way`, {
+    facts: { peer: where },
+  });
+}

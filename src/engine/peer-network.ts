@@ -1,0 +1,53 @@
+// Connections to and from peers, as far as a handshake needs them: sockets, or a simulation's.
+
+import type { TcpxError } from '../base/errors.js';
+import type { SocketIdentity } from '../os/connection-counters.js';
+import type { SocketAddress } from '../os/dial.js';
+import type { ControlMessage } from '../wire/control-frame.js';
+import type { SessionControl } from './control-keeper.js';
+import type { ConnectionFacts } from './exchange.js';
+import type { ChannelRoute, LocalNic } from './nic-map.js';
+
+export type Heard =
+  | { readonly kind: 'message'; readonly message: ControlMessage }
+  | { readonly kind: 'lost'; readonly error: TcpxError }
+  | { readonly kind: 'time' };
+
+/** A descriptor that a lane may own. */
+export interface DataSocket {
+  readonly fd: number;
+  readonly socket?: SocketIdentity;
+}
+
+/** A connection whose peer has not proved itself yet; afterwards a session's or a lane's. */
+export interface PeerConnection extends SessionControl, ConnectionFacts {
+  readonly peerHost: string;
+  /** What comes next, one of the three; nobody else waits meanwhile. */
+  hear(untilUs: number): Promise<Heard>;
+  /** It will carry bulk data: options of the socket are set. */
+  tune(): void;
+  /** It is no control connection any more: whoever gets the descriptor owns it. */
+  release(): DataSocket;
+}
+
+export interface PeerListener {
+  readonly address: SocketAddress;
+  close(): void;
+}
+
+export interface PeerNetwork {
+  nowUs(): number;
+  sleepUntil(atUs: number): Promise<void>;
+  /** Calls `act` once; nobody waits for it. */
+  after(delayMs: number, act: () => void): void;
+  /** Unguessable, except in a simulation. */
+  randomBytes(count: number): Uint8Array;
+  resolve(host: string): Promise<string[]>;
+  /** Where the other end refuses, the error has the fact `isRefused`. */
+  dial(way: ChannelRoute, port: number, timeoutMs: number): Promise<PeerConnection>;
+  listen(address: SocketAddress, onAccepted: (connection: PeerConnection) => void): PeerListener;
+  /** The NICs that were chosen for data; none where routing decides. */
+  nics(): LocalNic[];
+  /** The NIC that has this address; empty when none does. */
+  nicOf(host: string): string;
+}

@@ -1,0 +1,112 @@
+// Connections to and from peers over sockets of the control set.
+
+import { randomBytes } from 'node:crypto';
+import { networkInterfaces } from 'node:os';
+import { sleepMs, systemClock } from '../base/clock.js';
+import type { Config } from '../base/config.js';
+import type { Log } from '../base/log.js';
+import type { ControlSet } from '../os/control-set.js';
+import { closeSocket, dial, nicAddress, resolveHost, type SocketAddress } from '../os/dial.js';
+import { Listener } from '../os/listener.js';
+import { NETWORK_PREFIX_MIN, nicNetworks } from '../os/nic-networks.js';
+import { ControlChannel } from './control-channel.js';
+import type { ChannelRoute, LocalNic } from './nic-map.js';
+import type { PeerConnection, PeerListener, PeerNetwork } from './peer-network.js';
+import { socketTuning } from './socket-tuning.js';
+
+export function listNics(config: Config): string[] {
+  const text = config.values['session.nics'];
+  return text === '' ? [] : text.split(',').map((name) => name.trim());
+}
+
+export class SocketNetwork implements PeerNetwork {
+  readonly #set: ControlSet;
+  readonly #config: Config;
+  readonly #log: Log;
+
+  constructor(set: ControlSet, config: Config, log: Log) {
+    this.#set = set;
+    this.#config = config;
+    this.#log = log;
+  }
+
+  nowUs(): number {
+    return systemClock.nowUs();
+  }
+
+  sleepUntil(atUs: number): Promise<void> {
+    return sleepMs(Math.max(0, atUs - systemClock.nowUs()) / 1000);
+  }
+
+  after(delayMs: number, act: () => void): void {
+    setTimeout(act, delayMs).unref();
+  }
+
+  randomBytes(count: number): Uint8Array {
+    return randomBytes(count);
+  }
+
+  resolve(host: string): Promise<string[]> {
+    return resolveHost(host);
+  }
+
+  async dial(way: ChannelRoute, port: number, timeoutMs: number): Promise<PeerConnection> {
+    const fd = await dial(this.#set, {
+      address: { host: way.host, port },
+      nic: way.nic,
+      congestion: this.#config.values['socket.congestion'],
+      tuning: socketTuning(this.#config),
+      timeoutMs,
+    });
+    return this.#open(fd);
+  }
+
+  // A peer that reset the connection meanwhile has no name any more: the descriptor must not stay.
+  #open(fd: number): ControlChannel {
+    try {
+      return new ControlChannel(this.#set, fd, socketTuning(this.#config));
+    } catch (error) {
+      closeSocket(fd);
+      throw error;
+    }
+  }
+
+  listen(address: SocketAddress, onAccepted: (connection: PeerConnection) => void): PeerListener {
+    return new Listener(this.#set, {
+      address,
+      congestion: this.#config.values['socket.congestion'],
+      onAccepted: (fd) => this.#onAccepted(fd, onAccepted),
+    });
+  }
+
+  #onAccepted(fd: number, onAccepted: (connection: PeerConnection) => void): void {
+    let connection: ControlChannel;
+    try {
+      connection = this.#open(fd);
+    } catch (error) {
+      // The peer was gone before we looked.
+      this.#log.info('connection lost', { reason: String(error) });
+      return;
+    }
+    onAccepted(connection);
+  }
+
+  nics(): LocalNic[] {
+    return listNics(this.#config).map(localNic);
+  }
+
+  nicOf(host: string): string {
+    for (const [name, entries] of Object.entries(networkInterfaces())) {
+      if (entries?.some((entry) => entry.address === host) === true) return name;
+    }
+    return '';
+  }
+}
+
+function localNic(name: string): LocalNic {
+  const address = nicAddress(name, 'IPv4');
+  const entry = networkInterfaces()[name]?.find((candidate) => candidate.address === address);
+  const prefix = Number(entry?.cidr?.split('/')[1]);
+  const own = `${address}/${prefix >= NETWORK_PREFIX_MIN ? prefix : 32}`;
+  return { name, address, networks: [own, ...nicNetworks(name)] };
+}
