@@ -175,10 +175,7 @@ export class LaneEnd implements LaneHooks {
 
   /** One turn, as if every port had become ready; true when something moved. */
   step(): boolean {
-    for (const channel of this.core.channels) {
-      channel.isReadable = true;
-      channel.isWritable = true;
-    }
+    for (const channel of this.core.channels) channel.ready.tryAll(true);
     this.#nowUs += 10;
     const moved = stepLane(this.core, this, this.#nowUs, true);
     if (this.isDraining) this.drain();

@@ -65,7 +65,7 @@ for (const operation of ['write', 'read'] as const) {
       // The next byte that is sent belongs to the payload that is being received: it is hit.
       const receiver = operation === 'write' ? pair.b : pair.a;
       const underWay = pipe.sentBytes - pipe.receivedBytes;
-      const left = receiver.core.channels[0]!.payloadLeft - underWay;
+      const left = receiver.core.channels[0]!.intake.payloadLeft - underWay;
       if (left > 1) pipe.flipAt = pipe.sentBytes;
       return pair.a.isFinished(slot);
     });

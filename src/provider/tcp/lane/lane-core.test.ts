@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { seededRandom } from '../../../base/random.js';
-import { addRegion, block, LanePair } from '../../../../test/support/lane-pair.js';
+import { addRegion, block, LanePair, startReadsAt } from '../../../../test/support/lane-pair.js';
 import { assertMovesMiddle, middleMoveBytes } from '../../../../test/support/middle-move.js';
 import { fillPattern, findMismatch } from '../../../bench/pattern.js';
 import {
@@ -294,11 +294,10 @@ test('lane: sequence numbers beyond 2^31 go on counting', () => {
   const near = 0x7ffffffe;
   const [a] = pair.a.core.channels;
   const [b] = pair.b.core.channels;
-  Object.assign(a!, { writeNext: near, writeAcked: near, readNext: near, readDone: near });
-  Object.assign(a!, { readArrived: near });
-  Object.assign(b!, { landed: near, ackSent: near, serveDone: near, serveFramed: near });
-  Object.assign(b!, { serveTail: near, serveConfirmed: near, arrived: near });
-  b!.stage.serveStarted = near;
+  assert.ok(a !== undefined && b !== undefined);
+  a.writes.next = a.writes.acked = near;
+  startReadsAt(a, b, near);
+  b.arrivals.arrived = b.arrivals.landed = b.arrivals.ackSent = near;
   const local = addRegion(pair.a, 60_000);
   const remote = addRegion(pair.b, 60_000);
   fillPattern(local.memory, 0, 2);

@@ -98,12 +98,11 @@ export class LaneLoop implements LaneHooks {
     const channel = this.#byTag[tag];
     if (channel === undefined) return;
     this.#polled.onReadable(channel);
-    if (isLast) channel.isEnding = true;
+    if (isLast) channel.ready.onEnding();
   }
 
   onWritable(tag: number): void {
-    const channel = this.#byTag[tag];
-    if (channel !== undefined) channel.isWritable = true;
+    this.#byTag[tag]?.ready.onWritable();
   }
 
   onNested(): void {

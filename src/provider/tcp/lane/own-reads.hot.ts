@@ -1,0 +1,54 @@
+// The flight of own READ_REQUEST frames: framed, answered, landed in order.
+
+import type { Channel } from './channel.js';
+import { FLIGHT_DRAINED, FLIGHT_MASK } from './flight.js';
+import type { LaneCore } from './lane-core.js';
+import type { OwnReads } from './own-reads.js';
+
+/** The request that was just put into the vector takes the next place. */
+export function addRead(core: LaneCore, channel: Channel, slot: number, chunk: number): void {
+  const { reads } = channel;
+  const flight = reads.next & FLIGHT_MASK;
+  reads.transfer[flight] = slot;
+  reads.chunk[flight] = chunk;
+  reads.sentUs[flight] = core.nowUs;
+  reads.deliveredAt[flight] = channel.credit.deliveredBytes;
+  reads.next = (reads.next + 1) | 0;
+}
+
+/** Whether the peer owes answers. */
+export function isAnswerOwed(reads: OwnReads): boolean {
+  return reads.next !== reads.arrived;
+}
+
+/** The oldest unanswered one has its answer, or its refusal. */
+export function onReadAnswered(reads: OwnReads): void {
+  reads.arrived = (reads.arrived + 1) | 0;
+}
+
+/** Its transfer has failed meanwhile: the answer is dropped. */
+export function drainRead(reads: OwnReads, flight: number): void {
+  reads.chunk[flight] = FLIGHT_DRAINED;
+}
+
+/** The oldest one leaves; its place, which still says what it was. */
+export function takeRead(reads: OwnReads): number {
+  const flight = reads.done & FLIGHT_MASK;
+  reads.done = (reads.done + 1) | 0;
+  return flight;
+}
+
+/** An answer came whose owner holds its memory for it. */
+export function wantConfirm(reads: OwnReads): void {
+  reads.isConfirmWanted = true;
+}
+
+/** Whether the peer waits to hear of answers, and no request will tell it soon. */
+export function isConfirmDue(reads: OwnReads): boolean {
+  return reads.isConfirmWanted && reads.next === reads.done;
+}
+
+/** An ACK tells how many answers have landed; with all of them there is no more to tell. */
+export function onConfirmed(reads: OwnReads): void {
+  if (reads.next === reads.done) reads.isConfirmWanted = false;
+}
