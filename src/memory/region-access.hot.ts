@@ -1,6 +1,7 @@
 // A peer's access to a region, checked by the owner: registration, key, expiry, rights,
 // bounds.
 
+import { assert } from '../base/assert.js';
 import {
   REGION_GENERATION,
   REGION_KEY,
@@ -64,5 +65,6 @@ export function isInBounds(table: RegionTable, slot: number, offset: number, byt
 }
 
 export function closeAccess(table: RegionTable, slot: number): void {
-  Atomics.sub(table.int32, regionWord(slot, REGION_USERS), 1);
+  const users = Atomics.sub(table.int32, regionWord(slot, REGION_USERS), 1);
+  assert(users > 0, 'an access is closed once');
 }

@@ -4,6 +4,7 @@
 // remote access against it. `users` counts accesses in progress, by lanes and by transfers that
 // were posted here: memory is let go only when it is 0.
 
+import { floatAt, wordAt } from '../base/assert.js';
 import { type Clock, systemClock } from '../base/clock.js';
 
 export const REGION_ENTRY_BYTES = 64;
@@ -80,16 +81,16 @@ export function regionWord(slot: number, word: number): number {
 }
 
 export function regionAddr(table: RegionTable, slot: number): number {
-  return table.float64[slot * ENTRY_FLOATS + REGION_ADDR] ?? 0;
+  return floatAt(table.float64, slot * ENTRY_FLOATS + REGION_ADDR);
 }
 
 /** 0 for host memory and for slots that do not exist, n + 1 for GPU n. */
 export function regionDevice(table: RegionTable, slot: number): number {
-  return slot < table.count ? (table.int32[regionWord(slot, REGION_DEVICE)] ?? 0) : 0;
+  return slot < table.count ? wordAt(table.int32, regionWord(slot, REGION_DEVICE)) : 0;
 }
 
 export function regionBytes(table: RegionTable, slot: number): number {
-  return table.float64[slot * ENTRY_FLOATS + REGION_BYTES] ?? 0;
+  return floatAt(table.float64, slot * ENTRY_FLOATS + REGION_BYTES);
 }
 
 export function writeRegionRange(table: RegionTable, slot: number, addr: number, bytes: number) {
@@ -99,7 +100,7 @@ export function writeRegionRange(table: RegionTable, slot: number, addr: number,
 
 /** When peers are no longer let in; 0 never. */
 export function regionExpiry(table: RegionTable, slot: number): number {
-  return table.float64[slot * ENTRY_FLOATS + REGION_EXPIRY] ?? 0;
+  return floatAt(table.float64, slot * ENTRY_FLOATS + REGION_EXPIRY);
 }
 
 export function writeRegionExpiry(table: RegionTable, slot: number, expiryUs: number): void {

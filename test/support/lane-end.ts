@@ -140,6 +140,12 @@ export class LaneEnd implements LaneHooks {
     });
   }
 
+  /** As the engine does: whoever cancels holds the entry until the lane has seen it. */
+  cancel(slot: number, generation = this.transfers.generation(slot)): void {
+    this.transfers.addHolder(slot);
+    this.command(messages.COMMAND_CANCEL, [slot, generation]);
+  }
+
   notify(message: Uint8Array): number {
     const places = { remotesAt: 0, pairsAt: 0, chunksAt: 0 };
     return this.submit({ operation: OPERATION_WRITE, chunkCount: 0, ...places, notify: message });

@@ -1,6 +1,8 @@
 // The peer's WRITE and NOTIFY frames: how many have come, how many of them have landed here (less
 // while GPU copies are under way), how many of those it knows of.
 
+import { assert } from '../../../base/assert.js';
+
 /** Landed frames after which the peer is told even while more arrive. */
 const ACK_EVERY = 4;
 
@@ -18,6 +20,7 @@ export class Arrivals {
 
   /** The oldest frame that had not is complete at its place. */
   onLanded(ackDelayTurns: number): void {
+    assert(this.landed !== this.arrived, 'what lands has arrived');
     this.landed = (this.landed + 1) | 0;
     this.ackDelayTurns = ackDelayTurns;
   }

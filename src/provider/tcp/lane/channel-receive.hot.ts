@@ -2,6 +2,7 @@
 // payload and, in the same call, for the head of the next frame; what arrives between frames is
 // staged and moved from there.
 
+import { assert } from '../../../base/assert.js';
 import { copyMemory, crc32At } from '../../../os/fixed-memory.js';
 import { WOULD_BLOCK } from '../port/stream-port.js';
 import { checkHead, checkTable } from '../../../wire/data-frame.hot.js';
@@ -108,6 +109,7 @@ function onReceived(core: LaneCore, channel: Channel, received: number): number 
 }
 
 function advanceSegments(intake: Intake, bytes: number): void {
+  assert(bytes <= intake.payloadLeft, 'no more is placed than the payload has');
   intake.payloadLeft -= bytes;
   let left = bytes;
   while (left > 0) {

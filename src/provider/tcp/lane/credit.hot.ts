@@ -1,6 +1,7 @@
 // How much a channel may have in flight: as many chunks as the peer lets it, and, where channels
 // share transfers, as many bytes as its own rate is worth (see flow/delivery-rate).
 
+import { assert } from '../../../base/assert.js';
 import { FLOAT_ZERO } from '../../../base/float-zero.js';
 import { flightLimit, nextRate } from '../../../flow/delivery-rate.js';
 
@@ -58,12 +59,13 @@ export class ChannelCredit {
   }
 
   dropFlight(bytes: number): void {
+    assert(this.flightBytes >= bytes, 'what leaves the flight was in it');
     this.flightBytes -= bytes;
   }
 
   /** A chunk was confirmed `us` after it was framed; `deliveredAt`: what had been by then. */
   onDelivered(bytes: number, deliveredAt: number, us: number): void {
-    this.flightBytes -= bytes;
+    this.dropFlight(bytes);
     if (!this.isStriped) return;
     this.deliveredBytes += bytes;
     const sampleBytes = this.deliveredBytes - deliveredAt;

@@ -3,6 +3,7 @@
 // the same host, may read it. Sent by copy, it is free once its vector was sent.
 // A channel that ends leaves such references behind: its slots get other memory.
 
+import { assert } from '../../../base/assert.js';
 import type { Channel } from './channel.js';
 import { FLIGHT_MASK } from './flight.js';
 import type { HeldSlots } from './held-slots.js';
@@ -31,6 +32,7 @@ export function takeOut(core: LaneCore, channel: Channel, device: number): numbe
 }
 
 export function giveOut(channel: Channel, device: number, slot: number): void {
+  assert(channel.held.outHeld > 0, 'a slot that is given back was held');
   channel.stagers[device]!.out.give(slot);
   channel.held.outHeld--;
 }

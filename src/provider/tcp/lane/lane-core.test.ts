@@ -18,7 +18,7 @@ import {
   TRANSFER_REMAINING,
   transferWord,
 } from './layout.js';
-import { COMMAND_CANCEL, EVENT_FINISHED, EVENT_NOTIFICATION, EVENT_REFUSED } from './messages.js';
+import { EVENT_FINISHED, EVENT_NOTIFICATION, EVENT_REFUSED } from './messages.js';
 
 const LINKS = {
   'calls that take all': {},
@@ -259,10 +259,10 @@ test('lane: after a cancel finished no further byte lands, and the session goes 
   local.memory.fill(1);
   const slot = pair.a.post('write', [block(local.region, remote.region, 400_000)]);
   pair.run(() => remote.memory[20_000] === 1);
-  pair.a.command(COMMAND_CANCEL, [slot, pair.a.transfers.generation(slot) + 1]);
+  pair.a.cancel(slot, pair.a.transfers.generation(slot) + 1);
   pair.a.step();
   assert.equal(pair.a.transfers.failure(slot), 0, 'another generation is left alone');
-  pair.a.command(COMMAND_CANCEL, [slot, pair.a.transfers.generation(slot)]);
+  pair.a.cancel(slot);
   assert.equal(pair.finish(slot), FAIL_CANCELLED);
   const landed = remote.memory.filter((byte) => byte === 1).length;
   assert.ok(landed < 400_000);
@@ -284,7 +284,7 @@ test('lane: what comes of a read that was cancelled is thrown away and counted',
   const slot = pair.a.post('read', [block(local.region, remote.region, 400_000)]);
   pair.run(() => local.memory[20_000] === 1);
   assert.equal(drained(), 0);
-  pair.a.command(COMMAND_CANCEL, [slot, pair.a.transfers.generation(slot)]);
+  pair.a.cancel(slot);
   assert.equal(pair.finish(slot), FAIL_CANCELLED);
   assert.ok(drained() > 0 && drained() <= 4 * 4096, 'at most a window was under way');
 });

@@ -1,13 +1,15 @@
 // The flight of own READ_REQUEST frames: framed, answered, landed in order.
 
+import { assert } from '../../../base/assert.js';
 import type { Channel } from './channel.js';
-import { FLIGHT_DRAINED, FLIGHT_MASK } from './flight.js';
+import { FLIGHT_DRAINED, FLIGHT_MASK, FLIGHT_SLOTS } from './flight.js';
 import type { LaneCore } from './lane-core.js';
 import type { OwnReads } from './own-reads.js';
 
 /** The request that was just put into the vector takes the next place. */
 export function addRead(core: LaneCore, channel: Channel, slot: number, chunk: number): void {
   const { reads } = channel;
+  assert(((reads.next - reads.done) | 0) < FLIGHT_SLOTS, 'the flight has a place');
   const flight = reads.next & FLIGHT_MASK;
   reads.transfer[flight] = slot;
   reads.chunk[flight] = chunk;
@@ -23,6 +25,7 @@ export function isAnswerOwed(reads: OwnReads): boolean {
 
 /** The oldest unanswered one has its answer, or its refusal. */
 export function onReadAnswered(reads: OwnReads): void {
+  assert(isAnswerOwed(reads), 'an answer was asked for');
   reads.arrived = (reads.arrived + 1) | 0;
 }
 
@@ -33,6 +36,7 @@ export function drainRead(reads: OwnReads, flight: number): void {
 
 /** The oldest one leaves; its place, which still says what it was. */
 export function takeRead(reads: OwnReads): number {
+  assert(reads.done !== reads.next, 'a request that is taken is in flight');
   const flight = reads.done & FLIGHT_MASK;
   reads.done = (reads.done + 1) | 0;
   return flight;

@@ -1,13 +1,15 @@
 // The flight of own WRITE, NOTIFY and SIGNAL frames: framed, refused, confirmed in order.
 
+import { assert } from '../../../base/assert.js';
 import type { Channel } from './channel.js';
-import { FLIGHT_MASK, NO_TRANSFER } from './flight.js';
+import { FLIGHT_MASK, FLIGHT_SLOTS, NO_TRANSFER } from './flight.js';
 import type { LaneCore } from './lane-core.js';
 import type { OwnWrites } from './own-writes.js';
 
 /** The frame that was just put into the vector takes the next place. */
 export function addWrite(core: LaneCore, channel: Channel, slot: number, chunk: number): void {
   const { writes, vector } = channel;
+  assert(((writes.next - writes.acked) | 0) < FLIGHT_SLOTS, 'the flight has a place');
   const flight = writes.next & FLIGHT_MASK;
   writes.transfer[flight] = slot;
   writes.chunk[flight] = chunk;
@@ -19,6 +21,7 @@ export function addWrite(core: LaneCore, channel: Channel, slot: number, chunk: 
 
 /** The oldest one leaves; its place, which still says what it was. */
 export function takeWrite(writes: OwnWrites): number {
+  assert(writes.acked !== writes.next, 'a frame that is taken is in flight');
   const flight = writes.acked & FLIGHT_MASK;
   writes.acked = (writes.acked + 1) | 0;
   return flight;
@@ -26,6 +29,7 @@ export function takeWrite(writes: OwnWrites): number {
 
 /** In place of the chunk: FLIGHT_AGAIN, FLIGHT_REFUSED or FLIGHT_HELD. */
 export function markWrite(writes: OwnWrites, flight: number, mark: number): void {
+  assert(writes.chunk[flight]! > mark, 'a chunk or a notification is marked once');
   writes.chunk[flight] = mark;
 }
 

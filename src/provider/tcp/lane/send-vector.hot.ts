@@ -1,5 +1,6 @@
 // Frames into a channel's vector: heads in its own memory, payload where it lies.
 
+import { assert } from '../../../base/assert.js';
 import { VECTOR_ENTRIES_MAX } from '../port/stream-port.js';
 import {
   DATA_HEAD_BYTES,
@@ -68,6 +69,7 @@ function pushHead(channel: Channel, bytes: number): void {
 
 export function pushVector(channel: Channel, addr: number, bytes: number): void {
   const { vector } = channel;
+  assert(vector.count < VECTOR_ENTRIES_MAX, 'the vector has room');
   channel.port.setSend(vector.count, addr, bytes);
   vector.count++;
   vector.bytes += bytes;
@@ -81,6 +83,7 @@ export function copyVector(vector: SendVector): void {
 /** The port took bytes; true when that was the whole vector. */
 export function onSent(channel: Channel, sent: number): boolean {
   const { vector } = channel;
+  assert(sent <= vector.bytes, 'a port takes no more than there is');
   vector.sentBytes += sent;
   vector.bytes -= sent;
   if (vector.bytes > 0) {

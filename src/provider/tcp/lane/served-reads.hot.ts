@@ -4,6 +4,7 @@
 // answers up to n − window have landed; the last ones are confirmed by an ACK, once no read is
 // under way.
 
+import { assert } from '../../../base/assert.js';
 import { crc32At } from '../../../os/fixed-memory.js';
 import { closeAccess } from '../../../memory/region-access.hot.js';
 import { ZERO_COPY_BYTES_MIN } from '../port/stream-port.js';
@@ -16,7 +17,7 @@ import {
   WORD_OPERATION_BYTES,
 } from '../../../wire/data-frame.js';
 import type { Channel } from './channel.js';
-import { FLIGHT_MASK } from './flight.js';
+import { FLIGHT_MASK, FLIGHT_SLOTS } from './flight.js';
 import {
   beginFrame,
   copyVector,
@@ -34,7 +35,7 @@ const HELD_BYTES_MIN = 128 * 1024;
 /** A read of `bytes` from the region that is open, at the places in the intake's segments. */
 export function addServed(channel: Channel, region: number, bytes: number, checked: number): void {
   const { served, intake } = channel;
-  const slot = served.tail & FLIGHT_MASK;
+  const slot = nextServed(served);
   const floats = served.memory.float64;
   const base = slot * TABLE_ENTRIES_MAX * 2;
   for (let index = 0; index < intake.segmentCount; index++) {
@@ -50,11 +51,16 @@ export function addServed(channel: Channel, region: number, bytes: number, check
 
 /** Answers come in the order of the requests, refusals among them: it waits in the same queue. */
 export function addServedRefusal(served: ServedReads, reason: number): void {
-  const slot = served.tail & FLIGHT_MASK;
+  const slot = nextServed(served);
   served.region[slot] = -1;
   served.bytes[slot] = 0;
   served.segments[slot] = reason;
   served.tail = (served.tail + 1) | 0;
+}
+
+function nextServed(served: ServedReads): number {
+  assert(((served.tail - served.done) | 0) < FLIGHT_SLOTS, 'a read that came has a place');
+  return served.tail & FLIGHT_MASK;
 }
 
 /** The oldest read that is not framed: its answer, or why there is none. */

@@ -29,6 +29,9 @@ function word(core: LaneCore, slot: number, index: number): number {
 
 /** A transfer enters this lane: its chunks wait on the session, or only its notification does. */
 export function submitTransfer(core: LaneCore, slot: number): void {
+  // It may be over by now: other lanes share it. Its entry stays while anybody holds it.
+  const holders = Atomics.load(core.int32, word(core, slot, TRANSFER_HOLDERS));
+  assert(holders > 0, 'a transfer that is handed over is held');
   const session = core.sessions[core.int32[word(core, slot, TRANSFER_SESSION)]!]!;
   const isNotifyOnly = core.int32[word(core, slot, TRANSFER_CHUNK_COUNT)] === 0;
   if (!session.isOpen) {
@@ -87,7 +90,8 @@ export function popExhausted(core: LaneCore, session: SessionLane): void {
 }
 
 export function releaseHolder(core: LaneCore, slot: number): void {
-  Atomics.sub(core.int32, word(core, slot, TRANSFER_HOLDERS), 1);
+  const holders = Atomics.sub(core.int32, word(core, slot, TRANSFER_HOLDERS), 1);
+  assert(holders > 0, 'a transfer is let go by those who hold it');
 }
 
 export function pushNotify(core: LaneCore, session: SessionLane, slot: number): void {
@@ -119,6 +123,7 @@ export function confirmNotify(core: LaneCore, slot: number): void {
 export function confirmChunks(core: LaneCore, slot: number, count: number): void {
   const int32 = core.int32;
   const left = Atomics.sub(int32, word(core, slot, TRANSFER_REMAINING), count) - count;
+  assert(left >= 0, 'no more is confirmed than a transfer has');
   if (left === 0) {
     finishTransfer(core, slot);
     return;
