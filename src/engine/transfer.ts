@@ -1,18 +1,8 @@
 // One post of a request, as its owner sees it: polled, awaited, waited for, cancelled.
 
-import { type ErrorCode, TcpxError } from '../base/errors.js';
+import { TcpxError } from '../base/errors.js';
 import { formatBytes } from '../base/units.js';
-import {
-  FAIL_BOUNDS,
-  FAIL_CANCELLED,
-  FAIL_CHECKSUM,
-  FAIL_EXPIRED,
-  FAIL_DEVICE,
-  FAIL_KEY,
-  FAIL_PEER_DEVICE,
-  FAIL_RIGHTS,
-  FAIL_STALE,
-} from '../provider/tcp/lane/layout.js';
+import { FAIL_CANCELLED, FAIL_DEADLINE, failureOf } from '../base/failure.js';
 import type { ChannelReceipt, Receipt, StageTimes, TransferPath } from './receipt.js';
 
 export type TransferStatus = 'active' | 'done' | 'failed';
@@ -71,7 +61,7 @@ export class Transfer {
   #reject: ((error: TcpxError) => void) | undefined;
   #cancelDeadline: (() => void) | undefined;
   #releaseSignal: (() => void) | undefined;
-  #cancelCode: ErrorCode = 'ERR_XFER_CANCELLED';
+  #isPastDeadline = false;
 
   constructor(host: TransferHost, facts: TransferFacts) {
     this.#host = host;
@@ -138,7 +128,7 @@ export class Transfer {
   /** Cancels by itself after this time. */
   setDeadline(deadlineMs: number): void {
     this.#cancelDeadline = this.#host.after(deadlineMs, () => {
-      this.#cancelCode = 'ERR_XFER_DEADLINE';
+      this.#isPastDeadline = true;
       this.cancel();
     });
   }
@@ -181,54 +171,16 @@ export class Transfer {
     const confirmed = this.receipt().bytesConfirmed;
     const direction = operation === 'read' ? 'from' : 'to';
     const what = `${operation} of ${formatBytes(bytes)} ${direction} ${peer}`;
-    const code = this.#failureCode(outcome.failure);
+    const isLate = outcome.failure === FAIL_CANCELLED && this.#isPastDeadline;
+    const { code, text } = failureOf(isLate ? FAIL_DEADLINE : outcome.failure);
     const cause = outcome.sessionError;
-    const reason = cause === undefined ? FAILURE_TEXTS[code] : `${cause.code}: ${cause.message}`;
+    const reason = cause === undefined ? text : `${cause.code}: ${cause.message}`;
     const where =
       outcome.damagedWhere !== '' && code === 'ERR_XFER_CHECKSUM'
         ? ` on ${outcome.damagedWhere}`
         : '';
-    const message = `${what}: ${reason ?? 'failed'}${where} (${formatBytes(confirmed)} confirmed)`;
+    const message = `${what}: ${reason}${where} (${formatBytes(confirmed)} confirmed)`;
     const facts = { transfer: `${slot}.${generation}`, peer, bytes, bytesConfirmed: confirmed };
     return new TcpxError(code, message, cause === undefined ? { facts } : { facts, cause });
   }
-
-  #failureCode(failure: number): ErrorCode {
-    switch (failure) {
-      case FAIL_STALE:
-        return 'ERR_PEER_STALE_REGION';
-      case FAIL_KEY:
-        return 'ERR_PEER_KEY';
-      case FAIL_RIGHTS:
-        return 'ERR_PEER_RIGHTS';
-      case FAIL_BOUNDS:
-        return 'ERR_PEER_BOUNDS';
-      case FAIL_CHECKSUM:
-        return 'ERR_XFER_CHECKSUM';
-      case FAIL_EXPIRED:
-        return 'ERR_PEER_EXPIRED';
-      case FAIL_CANCELLED:
-        return this.#cancelCode;
-      case FAIL_DEVICE:
-        return 'ERR_XFER_DEVICE';
-      case FAIL_PEER_DEVICE:
-        return 'ERR_PEER_DEVICE';
-      default:
-        return 'ERR_XFER_FAILED';
-    }
-  }
 }
-
-const FAILURE_TEXTS: Partial<Record<ErrorCode, string>> = {
-  ERR_PEER_STALE_REGION: 'the region is not registered at the peer any more',
-  ERR_PEER_KEY: 'the peer does not know the key of the descriptor',
-  ERR_PEER_RIGHTS: 'the region does not grant this operation',
-  ERR_PEER_BOUNDS: 'the operation reaches beyond the region',
-  ERR_XFER_CHECKSUM: 'arrived damaged again and again',
-  ERR_PEER_EXPIRED: 'the time for which the peer granted the region is over',
-  ERR_PEER_DEVICE: 'a GPU copy failed at the peer',
-  ERR_XFER_DEVICE: 'a GPU copy failed here',
-  ERR_XFER_CANCELLED: 'cancelled',
-  ERR_XFER_DEADLINE: 'deadline passed',
-  ERR_XFER_FAILED: 'the session is gone',
-};

@@ -1,13 +1,9 @@
 // Requests and transfers: prepared into the arena, posted to the lanes, settled from their events.
 
+import { FAIL_CHANNEL } from '../base/failure.js';
 import { type Clock, systemClock } from '../base/clock.js';
 import { TcpxError } from '../base/errors.js';
-import {
-  FAIL_CHANNEL,
-  OPERATION_READ,
-  OPERATION_SIGNAL,
-  OPERATION_WRITE,
-} from '../provider/tcp/lane/layout.js';
+import { OPERATION_READ, OPERATION_SIGNAL, OPERATION_WRITE } from '../provider/tcp/lane/layout.js';
 import { COMMAND_CANCEL } from '../provider/tcp/lane/messages.js';
 import type { Arena } from '../memory/arena.js';
 import type { RegionRegistry } from '../memory/region.js';

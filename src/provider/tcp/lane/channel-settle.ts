@@ -1,9 +1,10 @@
 // After the end of a channel: the peer's fence says what has landed. Only then is the rest of the
 // flight handed back, to be sent on other channels, or given up with the session.
 
+import { FAIL_CHECKSUM } from '../../../base/failure.js';
 import { assert, at } from '../../../base/assert.js';
 import { RULE_UNASKED } from '../../../wire/data-frame-rules.js';
-import { FRAME_SIGNAL, REFUSE_CHECKSUM } from '../../../wire/data-frame.js';
+import { FRAME_SIGNAL } from '../../../wire/data-frame.js';
 import type { Channel } from './channel.js';
 import { addCount, reportDown } from './channel-end.js';
 import { onChunkConfirmed } from './chunk-confirmed.hot.js';
@@ -39,7 +40,7 @@ export function settleChannel(core: LaneCore, word: number): void {
   if (channel === undefined) return;
   for (let pair = SETTLE_COMMAND_WORDS; pair < words.length; pair += 2) {
     const [sequence, reason] = [at(words, pair), at(words, pair + 1)];
-    if (reason === REFUSE_CHECKSUM && !core.isChecked) {
+    if (reason === FAIL_CHECKSUM && !core.isChecked) {
       reportDown(core, channel, TURN_RULE - RULE_UNASKED, FRAME_SIGNAL);
       return;
     }
@@ -82,7 +83,7 @@ function failRefused(core: LaneCore, channel: Channel, sequence: number, reason:
   if (!isWriteInFlight(writes, sequence)) return;
   const flight = sequence & FLIGHT_MASK;
   // It goes again, and is taken from the count once more there.
-  if (reason === REFUSE_CHECKSUM && at(writes.chunk, flight) >= 0) {
+  if (reason === FAIL_CHECKSUM && at(writes.chunk, flight) >= 0) {
     addCount(core, channel, at(writes.transfer, flight), 1);
   }
   refuseFlight(core, channel, flight, reason);

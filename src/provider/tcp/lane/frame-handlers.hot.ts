@@ -1,6 +1,7 @@
 // What each frame does: place bytes, serve a read, deliver a notification, retire what is
 // acknowledged or refused. `word` is the first word of its head in the intake's staging.
 
+import { FAIL_CHECKSUM } from '../../../base/failure.js';
 import { copyMemory } from '../../../os/fixed-memory.js';
 import {
   DATA_HEAD_BYTES,
@@ -11,7 +12,6 @@ import {
   FRAME_REFUSE,
   FRAME_SIGNAL,
   FRAME_WRITE,
-  REFUSE_CHECKSUM,
   WORD_OPERATION_BYTES,
   WORD_PAYLOAD_BYTES,
   WORD_SEQUENCE,
@@ -136,7 +136,7 @@ function onRefuse(core: LaneCore, channel: Channel, word: number): number {
   const kind = words[word + WORD_TRANSFER_HIGH]!;
   const sequence = words[word + WORD_SEQUENCE]! | 0;
   // A checksum that was not sent, or not asked for, cannot be wrong.
-  if (reason === REFUSE_CHECKSUM && (!core.isChecked || kind === FRAME_READ_REQUEST)) {
+  if (reason === FAIL_CHECKSUM && (!core.isChecked || kind === FRAME_READ_REQUEST)) {
     return TURN_RULE - RULE_UNASKED;
   }
   if (kind === FRAME_READ_REQUEST) {
@@ -145,7 +145,7 @@ function onRefuse(core: LaneCore, channel: Channel, word: number): number {
     return FRAME_TAKEN;
   }
   if (!isWriteInFlight(writes, sequence)) return TURN_RULE - RULE_UNASKED;
-  if (reason === REFUSE_CHECKSUM && !hasSent(channel, sequence)) return TURN_RULE - RULE_UNASKED;
+  if (reason === FAIL_CHECKSUM && !hasSent(channel, sequence)) return TURN_RULE - RULE_UNASKED;
   refuseFlight(core, channel, sequence & FLIGHT_MASK, reason);
   return FRAME_TAKEN;
 }

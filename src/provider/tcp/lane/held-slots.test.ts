@@ -3,6 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { FAIL_DEVICE } from '../../../base/failure.js';
 import type { LaneEnd } from '../../../../test/support/lane-end.js';
 import {
   addGpuRegion,
@@ -15,7 +16,6 @@ import { fillPattern, findMismatch } from '../../../bench/pattern.js';
 import { SimulatedGpus } from '../../../../test/support/simulated-gpu.js';
 import type { Channel } from './channel.js';
 import { FLIGHT_MASK } from './flight.js';
-import { FAIL_DEVICE } from './layout.js';
 import {
   COMMAND_CLOSE_SESSION,
   COMMAND_DROP_CHANNEL,

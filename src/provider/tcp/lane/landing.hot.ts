@@ -1,10 +1,11 @@
 // What has arrived in full and lands: at once in host memory, after a device copy in GPU memory.
 // Acknowledgements are cumulative, so a frame behind one that is still being copied waits for it.
 
+import { FAIL_CHECKSUM, FAIL_DEVICE, FAIL_PEER_DEVICE } from '../../../base/failure.js';
 import { assert } from '../../../base/assert.js';
 import { closeAccess } from '../../../memory/region-access.hot.js';
 import { COPY_DONE, COPY_PENDING } from '../../../gpu/staging-device.js';
-import { FRAME_WRITE, REFUSE_CHECKSUM, REFUSE_DEVICE } from '../../../wire/data-frame.js';
+import { FRAME_WRITE } from '../../../wire/data-frame.js';
 import type { Channel } from './channel.js';
 import { giveBackFlight, onChunkConfirmed } from './chunk-confirmed.hot.js';
 import { askAgain } from './damaged-chunk.hot.js';
@@ -19,7 +20,7 @@ import {
   type Landing,
 } from './landing.js';
 import type { LaneCore } from './lane-core.js';
-import { FAIL_DEVICE, TRANSFER_COPY_IN_US, TRANSFER_RECEIVE_US } from './layout.js';
+import { TRANSFER_COPY_IN_US, TRANSFER_RECEIVE_US } from './layout.js';
 import { addStageUs } from './out-copies.hot.js';
 import { onReadAnswered, takeRead } from './own-reads.hot.js';
 import { addRefusal, noteTransfer } from './refusals.hot.js';
@@ -68,7 +69,7 @@ export function onArrived(core: LaneCore, channel: Channel): void {
   const isWrite = intake.frameKind === FRAME_WRITE;
   const isDamaged = takeDamage(intake);
   if (isDamaged) dropFrameSlot(channel);
-  if (isDamaged && isWrite) addRefusal(channel.refusals, intake.frameSequence, REFUSE_CHECKSUM);
+  if (isDamaged && isWrite) addRefusal(channel.refusals, intake.frameSequence, FAIL_CHECKSUM);
   if (isWrite) channel.arrivals.onArrived();
   else onReadAnswered(channel.reads);
   let region = takeRegion(intake);
@@ -185,7 +186,7 @@ function land(
 function refuseLanded(channel: Channel, at: number): void {
   const { landing, refusals } = channel;
   noteTransfer(refusals, landing.low[at]! >>> 0, landing.high[at]! >>> 0);
-  addRefusal(refusals, channel.arrivals.landed, REFUSE_DEVICE);
+  addRefusal(refusals, channel.arrivals.landed, FAIL_PEER_DEVICE);
 }
 
 function onReadLanded(core: LaneCore, channel: Channel, isDamaged: boolean): void {

@@ -1,5 +1,6 @@
 // Commands from the main thread: channels and sessions come and go, transfers are handed over.
 
+import { FAIL_CANCELLED } from '../../../base/failure.js';
 import { assert, at } from '../../../base/assert.js';
 import type { TcpxError } from '../../../base/errors.js';
 import { ShmLink } from '../shm/shm-file.js';
@@ -13,7 +14,6 @@ import { grantCredit } from './credit.js';
 import { FLIGHT_SLOTS } from './flight.js';
 import { type LaneCore, sessionLane } from './lane-core.js';
 import {
-  FAIL_CANCELLED,
   TRANSFER_GENERATION,
   TRANSFER_SESSION,
   TRANSFER_STATE,

@@ -3,21 +3,18 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { seededRandom } from '../../../base/random.js';
-import { addRegion, block, LanePair, startReadsAt } from '../../../../test/support/lane-pair.js';
-import { assertMovesMiddle, middleMoveBytes } from '../../../../test/support/middle-move.js';
-import { fillPattern, findMismatch } from '../../../bench/pattern.js';
 import {
   FAIL_BOUNDS,
   FAIL_CANCELLED,
   FAIL_KEY,
   FAIL_RIGHTS,
   FAIL_STALE,
-  LANE_DRAINED,
-  TRANSFER_CLAIM,
-  TRANSFER_REMAINING,
-  transferWord,
-} from './layout.js';
+} from '../../../base/failure.js';
+import { seededRandom } from '../../../base/random.js';
+import { addRegion, block, LanePair, startReadsAt } from '../../../../test/support/lane-pair.js';
+import { assertMovesMiddle, middleMoveBytes } from '../../../../test/support/middle-move.js';
+import { fillPattern, findMismatch } from '../../../bench/pattern.js';
+import { LANE_DRAINED, TRANSFER_CLAIM, TRANSFER_REMAINING, transferWord } from './layout.js';
 import { EVENT_FINISHED, EVENT_NOTIFICATION, EVENT_REFUSED } from './messages.js';
 
 const LINKS = {

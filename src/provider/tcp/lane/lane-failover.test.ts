@@ -3,6 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { FAIL_STALE } from '../../../base/failure.js';
 import { addGpuRegion, addRegion, block, LanePair } from '../../../../test/support/lane-pair.js';
 import { exchangeFences, resend } from '../../../../test/support/lane-fence.js';
 import {
@@ -12,7 +13,6 @@ import {
   EVENT_FINISHED,
   EVENT_NOTIFICATION,
 } from './messages.js';
-import { FAIL_STALE } from './layout.js';
 
 const BYTES = 1_000_000;
 

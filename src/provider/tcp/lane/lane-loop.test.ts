@@ -2,11 +2,12 @@
 
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
+import { ZERO_COPY_COUNTERS } from '../../../base/shared-layout.js';
 import { systemClock } from '../../../base/clock.js';
 import { openFixedMemory } from '../../../os/fixed-memory.js';
 import { LaneEnd } from '../../../../test/support/lane-end.js';
 import { openLoopbackPair } from '../../../../test/support/loopback-pair.js';
-import { type StreamPort, ZERO_COPY_COUNTERS } from '../port/stream-port.js';
+import { type StreamPort } from '../port/stream-port.js';
 import { closeDoorbell, createDoorbell, ringDoorbell } from '../../../os/readiness.js';
 import { TcpPort } from '../port/tcp-port.js';
 import {

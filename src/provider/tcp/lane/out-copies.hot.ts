@@ -3,6 +3,7 @@
 // by reference, confirmed (held-slots). The same slots carry the answers to a peer's reads
 // (served-copies).
 
+import { FAIL_DEVICE } from '../../../base/failure.js';
 import {
   CHUNK_BYTES,
   CHUNK_FIRST_PAIR,
@@ -22,7 +23,6 @@ import { FLIGHT_MASK } from './flight.js';
 import { dropSlot, freeSentSlots, giveOut, renewHeld, takeOut } from './held-slots.hot.js';
 import type { LaneCore, SessionLane } from './lane-core.js';
 import {
-  FAIL_DEVICE,
   OPERATION_WRITE,
   TRANSFER_COPY_OUT_US,
   TRANSFER_FAILURE,

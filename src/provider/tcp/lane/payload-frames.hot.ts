@@ -1,6 +1,7 @@
 // Frames that move bytes: a WRITE and the answer to an own read are placed, a READ_REQUEST waits to
 // be answered. What is not granted is refused, and its payload dropped.
 
+import { FAIL_BOUNDS, FAIL_DEVICE, FAIL_NONE, FAIL_PEER_DEVICE } from '../../../base/failure.js';
 import {
   CHUNK_BYTES,
   CHUNK_FIRST_PAIR,
@@ -10,13 +11,7 @@ import {
   PAIR_BYTES,
   PAIR_LOCAL_ADDR,
 } from '../../../flow/request-layout.js';
-import {
-  ACCESS_BOUNDS,
-  ACCESS_GRANTED,
-  closeAccess,
-  isInBounds,
-  openAccess,
-} from '../../../memory/region-access.hot.js';
+import { closeAccess, isInBounds, openAccess } from '../../../memory/region-access.hot.js';
 import { RIGHT_READ, RIGHT_WRITE, regionAddr, regionDevice } from '../../../memory/region-table.js';
 import { readLong } from '../../../wire/data-frame.hot.js';
 import {
@@ -25,7 +20,6 @@ import {
   FLAG_HELD,
   FRAME_READ_DATA,
   FRAME_WRITE,
-  REFUSE_DEVICE,
   TABLE_ENTRY_BYTES,
   WORD_KEY,
   WORD_KIND,
@@ -60,7 +54,6 @@ import { aimAtSlot, SLOT_FREE, SLOT_NEVER, SLOT_NONE_YET, slotFor } from './land
 import type { LaneCore } from './lane-core.js';
 import {
   EVENT_RESERVE_BYTES,
-  FAIL_DEVICE,
   LANE_DRAINED,
   TRANSFER_FAILURE,
   TRANSFER_PAIRS_AT,
@@ -92,9 +85,11 @@ export function onWrite(core: LaneCore, channel: Channel, word: number, entries:
   if (refusals.count >= channel.windowChunks) return TURN_RULE - RULE_WINDOW;
   const bytes = words[word + WORD_PAYLOAD_BYTES]!;
   const refusal =
-    room === SLOT_NEVER ? REFUSE_DEVICE : openSegments(core, channel, word, entries, RIGHT_WRITE);
+    room === SLOT_NEVER
+      ? FAIL_PEER_DEVICE
+      : openSegments(core, channel, word, entries, RIGHT_WRITE);
   noteSequence(intake, sequence | 0);
-  if (refusal !== ACCESS_GRANTED) {
+  if (refusal !== FAIL_NONE) {
     beginPayload(intake, FRAME_WRITE, NO_REGION, bytes);
     addRefusal(refusals, sequence, refusal);
     rememberRefusal(core, channel, word, refusal);
@@ -152,7 +147,7 @@ export function onReadRequest(
   const isTold = ((served.confirmed - landed) | 0) >= 0;
   if (!isTold && !confirmServed(core, channel, landed)) return TURN_RULE - RULE_WINDOW;
   const refusal = openSegments(core, channel, word, entries, RIGHT_READ);
-  if (refusal !== ACCESS_GRANTED) {
+  if (refusal !== FAIL_NONE) {
     rememberRefusal(core, channel, word, refusal);
     addServedRefusal(served, refusal);
     return FRAME_TAKEN;
@@ -180,7 +175,7 @@ function openSegments(
   const slot = words[word + WORD_REGION_SLOT]!;
   const generation = words[word + WORD_REGION_GENERATION]!;
   const access = openAccess(core.regions, slot, generation, words, word + WORD_KEY, right);
-  if (access !== ACCESS_GRANTED) return access;
+  if (access !== FAIL_NONE) return access;
   const base = regionAddr(core.regions, slot);
   // A WRITE may carry a checksum where its length stands otherwise.
   const wholeBytes =
@@ -192,13 +187,13 @@ function openSegments(
     const bytes = entries === 0 ? wholeBytes : words[entry + 2]!;
     if (!isInBounds(core.regions, slot, offset, bytes)) {
       closeAccess(core.regions, slot);
-      return ACCESS_BOUNDS;
+      return FAIL_BOUNDS;
     }
     setSegment(intake, index, base + offset, bytes);
     entry += TABLE_ENTRY_BYTES / 4;
   }
   endSegments(intake, count);
-  return ACCESS_GRANTED;
+  return FAIL_NONE;
 }
 
 // Where an own read lands is taken from our own request, never from the peer.

@@ -1,5 +1,6 @@
 // An own WRITE that its target refused.
 
+import { FAIL_CHECKSUM } from '../../../base/failure.js';
 import type { Channel } from './channel.js';
 import { giveBackFlight } from './chunk-confirmed.hot.js';
 import { askAgain } from './damaged-chunk.hot.js';
@@ -7,7 +8,6 @@ import { FLIGHT_AGAIN, FLIGHT_REFUSED } from './flight.js';
 import type { LaneCore } from './lane-core.js';
 import { markWrite } from './own-writes.hot.js';
 import { failTransfer } from './transfer-progress.hot.js';
-import { REFUSE_CHECKSUM } from '../../../wire/data-frame.js';
 
 /** An own WRITE in flight was refused; its acknowledgement follows. */
 export function refuseFlight(
@@ -21,7 +21,7 @@ export function refuseFlight(
   const chunk = writes.chunk[flight]!;
   if (chunk < 0) return;
   giveBackFlight(core, channel, slot, chunk);
-  if (reason === REFUSE_CHECKSUM) {
+  if (reason === FAIL_CHECKSUM) {
     markWrite(writes, flight, FLIGHT_AGAIN);
     askAgain(core, channel, slot, chunk);
     return;

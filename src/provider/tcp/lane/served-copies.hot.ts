@@ -1,10 +1,11 @@
 // Answers to a peer's reads of GPU memory: copied into pinned slots ahead of the socket, framed
 // when their copy is done.
 
+import { FAIL_PEER_DEVICE } from '../../../base/failure.js';
 import { closeAccess } from '../../../memory/region-access.hot.js';
 import { regionDevice } from '../../../memory/region-table.js';
 import { COPY_DONE, COPY_PENDING } from '../../../gpu/staging-device.js';
-import { REFUSE_DEVICE, TABLE_ENTRIES_MAX } from '../../../wire/data-frame.js';
+import { TABLE_ENTRIES_MAX } from '../../../wire/data-frame.js';
 import type { Channel } from './channel.js';
 import { FLIGHT_MASK } from './flight.js';
 import { dropSlot, giveOut, keepInVector, takeOut } from './held-slots.hot.js';
@@ -63,7 +64,7 @@ export function isServeReady(core: LaneCore, channel: Channel): boolean {
   }
   closeAccess(core.regions, served.region[at]!);
   served.region[at] = -1;
-  served.segments[at] = REFUSE_DEVICE;
+  served.segments[at] = FAIL_PEER_DEVICE;
   served.slot[at] = NO_SLOT;
   return true;
 }

@@ -1,10 +1,10 @@
 // A transfer from the lane's side: chunks are claimed, confirmed, failed; the last confirmation
 // finishes it. Several lanes work on one transfer, so shared words change atomically.
 
+import { FAIL_CHANNEL } from '../../../base/failure.js';
 import { assert } from '../../../base/assert.js';
 import {
   ENGINE_FINISHED,
-  FAIL_CHANNEL,
   TRANSFER_CHUNK_COUNT,
   TRANSFER_CLAIM,
   TRANSFER_FAILURE,
