@@ -65,8 +65,11 @@ export class ChannelCredit {
 
   /** A chunk was confirmed `us` after it was framed; `deliveredAt`: what had been by then. */
   onDelivered(bytes: number, deliveredAt: number, us: number): void {
-    this.dropFlight(bytes);
-    if (!this.isStriped) return;
+    this.flightBytes -= bytes;
+    if (this.isStriped) this.#learnRate(bytes, deliveredAt, us);
+  }
+
+  #learnRate(bytes: number, deliveredAt: number, us: number): void {
     this.deliveredBytes += bytes;
     const sampleBytes = this.deliveredBytes - deliveredAt;
     this.rateBytesPerUs = nextRate(this.rateBytesPerUs, sampleBytes, us);

@@ -35,6 +35,7 @@ import { stagedCount } from './out-copies.hot.js';
 import { addRead } from './own-reads.hot.js';
 import { addWrite } from './own-writes.hot.js';
 import { writeRemote } from './remote-region.hot.js';
+import type { SendVector } from './send-vector.js';
 import { beginFrame, hasRoom, pushTable, pushVector, writeChecksum } from './send-vector.hot.js';
 import {
   OPERATION_SIGNAL,
@@ -62,20 +63,21 @@ export function hasWriteWindow(channel: Channel): boolean {
 
 export function frameNotify(core: LaneCore, channel: Channel, slot: number): void {
   const int32 = core.int32;
-  if (int32[transferWord(core.transfersAt, slot, TRANSFER_FAILURE)] !== 0) {
+  const entry = transferWord(core.transfersAt, slot, 0);
+  if (int32[entry + TRANSFER_FAILURE] !== 0) {
     confirmChunks(core, slot, 1);
     return;
   }
-  const bytes = int32[transferWord(core.transfersAt, slot, TRANSFER_NOTIFY_BYTES)]!;
-  const operation = int32[transferWord(core.transfersAt, slot, TRANSFER_OPERATION)];
+  const bytes = int32[entry + TRANSFER_NOTIFY_BYTES]!;
+  const operation = int32[entry + TRANSFER_OPERATION];
   const kind = operation === OPERATION_SIGNAL ? FRAME_SIGNAL : FRAME_NOTIFY;
   const word = beginFrame(channel, kind, bytes, channel.writes.next);
-  writeTransferId(core, channel, word, slot);
+  writeTransferId(channel.vector, word, slot, int32[entry + TRANSFER_GENERATION]!);
   if (bytes > 0) {
     const at = core.float64[transferFloat(core.transfersAt, slot, TRANSFER_NOTIFY_AT)]!;
     pushCopied(channel, core.sharedAddr + core.arenaAt + at, bytes);
   }
-  int32[transferWord(core.transfersAt, slot, TRANSFER_NOTIFY_FRAMED)] = 1;
+  int32[entry + TRANSFER_NOTIFY_FRAMED] = 1;
   addWrite(core, channel, slot, FLIGHT_NOTIFY);
 }
 
@@ -87,11 +89,10 @@ function pushCopied(channel: Channel, addr: number, bytes: number): void {
   }
 }
 
-function writeTransferId(core: LaneCore, channel: Channel, word: number, slot: number): void {
-  const words = channel.vector.heads.uint32;
+function writeTransferId(vector: SendVector, word: number, slot: number, generation: number): void {
+  const words = vector.heads.uint32;
   words[word + WORD_TRANSFER_LOW] = slot;
-  words[word + WORD_TRANSFER_HIGH] =
-    core.int32[transferWord(core.transfersAt, slot, TRANSFER_GENERATION)]!;
+  words[word + WORD_TRANSFER_HIGH] = generation;
 }
 
 /** `stagedAddr`: where the bytes of a chunk from GPU memory lie; 0: where the pairs say. */
@@ -103,18 +104,18 @@ export function frameChunk(
   stagedAddr: number,
 ): void {
   const int32 = core.int32;
-  const transfersAt = core.transfersAt;
-  if (int32[transferWord(transfersAt, slot, TRANSFER_FAILURE)] !== 0) {
+  const entry = transferWord(core.transfersAt, slot, 0);
+  if (int32[entry + TRANSFER_FAILURE] !== 0) {
     confirmChunks(core, slot, 1);
     return;
   }
   const chunkWord = chunkWordOf(core, slot, chunk);
   const bytes = core.uint32[chunkWord + CHUNK_BYTES]!;
-  const isWrite = int32[transferWord(transfersAt, slot, TRANSFER_OPERATION)] === OPERATION_WRITE;
+  const isWrite = int32[entry + TRANSFER_OPERATION] === OPERATION_WRITE;
   const word = isWrite
     ? beginFrame(channel, FRAME_WRITE, bytes, channel.writes.next)
     : beginFrame(channel, FRAME_READ_REQUEST, 0, channel.reads.next);
-  writeTransferId(core, channel, word, slot);
+  writeTransferId(channel.vector, word, slot, int32[entry + TRANSFER_GENERATION]!);
   const words = channel.vector.heads.uint32;
   words[word + WORD_OPERATION_BYTES] = bytes;
   writeRemote(core, words, word, slot, core.uint32[chunkWord + CHUNK_REMOTE_INDEX]!);
@@ -124,7 +125,7 @@ export function frameChunk(
     if (core.isChecked) sum = crc32At(0, stagedAddr, bytes);
   }
   if (core.isChecked) writeChecksum(channel.vector, word, isWrite ? sum : bytes);
-  const count = transferWord(transfersAt, slot, TRANSFER_CHANNEL_CHUNKS) + channel.channelIndex;
+  const count = entry + TRANSFER_CHANNEL_CHUNKS + channel.channelIndex;
   const framed = int32[count]! + 1;
   int32[count] = framed;
   channel.credit.addFlight(bytes);
@@ -133,19 +134,18 @@ export function frameChunk(
     return;
   }
   addWrite(core, channel, slot, chunk);
-  if (framed === int32[transferWord(transfersAt, slot, TRANSFER_CHUNK_COUNT)]) {
-    followUp(core, channel, slot);
-  }
+  if (framed === int32[entry + TRANSFER_CHUNK_COUNT]) followUp(core, channel, slot);
 }
 
 // All chunks went this way, in order: the notification may follow at once, unless a chunk may have
 // to go again.
 function followUp(core: LaneCore, channel: Channel, slot: number): void {
-  const { int32, transfersAt } = core;
+  const int32 = core.int32;
+  const entry = transferWord(core.transfersAt, slot, 0);
   if (
-    int32[transferWord(transfersAt, slot, TRANSFER_NOTIFY_FRAMED)] === 0 &&
+    int32[entry + TRANSFER_NOTIFY_FRAMED] === 0 &&
     !core.isChecked &&
-    int32[transferWord(transfersAt, slot, TRANSFER_NOTIFY_BYTES)]! >= 0 &&
+    int32[entry + TRANSFER_NOTIFY_BYTES]! >= 0 &&
     hasWriteWindow(channel) &&
     hasRoom(channel.vector)
   ) {

@@ -37,9 +37,9 @@ export function drainRead(reads: OwnReads, flight: number): void {
 /** The oldest one leaves; its place, which still says what it was. */
 export function takeRead(reads: OwnReads): number {
   assert(reads.done !== reads.next, 'a request that is taken is in flight');
-  const flight = reads.done & FLIGHT_MASK;
-  reads.done = (reads.done + 1) | 0;
-  return flight;
+  const { done } = reads;
+  reads.done = (done + 1) | 0;
+  return done & FLIGHT_MASK;
 }
 
 /** An answer came whose owner holds its memory for it. */

@@ -2,14 +2,13 @@
 
 import { assert } from '../../../base/assert.js';
 import type { Channel } from './channel.js';
-import { FLIGHT_MASK, FLIGHT_SLOTS, NO_TRANSFER } from './flight.js';
+import { FLIGHT_MASK, NO_TRANSFER } from './flight.js';
 import type { LaneCore } from './lane-core.js';
 import type { OwnWrites } from './own-writes.js';
 
 /** The frame that was just put into the vector takes the next place. */
 export function addWrite(core: LaneCore, channel: Channel, slot: number, chunk: number): void {
   const { writes, vector } = channel;
-  assert(((writes.next - writes.acked) | 0) < FLIGHT_SLOTS, 'the flight has a place');
   const flight = writes.next & FLIGHT_MASK;
   writes.transfer[flight] = slot;
   writes.chunk[flight] = chunk;
@@ -21,10 +20,9 @@ export function addWrite(core: LaneCore, channel: Channel, slot: number, chunk: 
 
 /** The oldest one leaves; its place, which still says what it was. */
 export function takeWrite(writes: OwnWrites): number {
-  assert(writes.acked !== writes.next, 'a frame that is taken is in flight');
-  const flight = writes.acked & FLIGHT_MASK;
-  writes.acked = (writes.acked + 1) | 0;
-  return flight;
+  const { acked } = writes;
+  writes.acked = (acked + 1) | 0;
+  return acked & FLIGHT_MASK;
 }
 
 /** In place of the chunk: FLIGHT_AGAIN, FLIGHT_REFUSED or FLIGHT_HELD. */

@@ -50,26 +50,24 @@ export function beginFrame(
   words[word + WORD_ACK] = arrivals.landed;
   arrivals.onAcked();
   words[word + WORD_SEQUENCE] = sequence;
-  pushHead(channel, DATA_HEAD_BYTES);
+  pushVector(channel, vector.heads.addr + vector.headBytes, DATA_HEAD_BYTES);
+  vector.headBytes += DATA_HEAD_BYTES;
   return word;
 }
 
 /** A table behind the head; returns its first word. */
 export function pushTable(channel: Channel, entries: number): number {
-  const word = channel.vector.headBytes >> 2;
-  pushHead(channel, entries * TABLE_ENTRY_BYTES);
+  const { vector } = channel;
+  const word = vector.headBytes >> 2;
+  const bytes = entries * TABLE_ENTRY_BYTES;
+  pushVector(channel, vector.heads.addr + vector.headBytes, bytes);
+  vector.headBytes += bytes;
   return word;
 }
 
-function pushHead(channel: Channel, bytes: number): void {
-  const { vector } = channel;
-  pushVector(channel, vector.heads.addr + vector.headBytes, bytes);
-  vector.headBytes += bytes;
-}
-
+/** Whoever begins a frame has asked hasRoom. */
 export function pushVector(channel: Channel, addr: number, bytes: number): void {
   const { vector } = channel;
-  assert(vector.count < VECTOR_ENTRIES_MAX, 'the vector has room');
   channel.port.setSend(vector.count, addr, bytes);
   vector.count++;
   vector.bytes += bytes;

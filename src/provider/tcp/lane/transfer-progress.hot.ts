@@ -121,14 +121,18 @@ export function confirmNotify(core: LaneCore, slot: number): void {
 
 /** `count` chunks, or the notification, are confirmed or given up. */
 export function confirmChunks(core: LaneCore, slot: number, count: number): void {
-  const int32 = core.int32;
-  const left = Atomics.sub(int32, word(core, slot, TRANSFER_REMAINING), count) - count;
+  const left = Atomics.sub(core.int32, word(core, slot, TRANSFER_REMAINING), count) - count;
+  if (left <= 1) onLastConfirmed(core, slot, left);
+}
+
+function onLastConfirmed(core: LaneCore, slot: number, left: number): void {
   assert(left >= 0, 'no more is confirmed than a transfer has');
+  const int32 = core.int32;
   if (left === 0) {
     finishTransfer(core, slot);
     return;
   }
-  if (left !== 1 || int32[word(core, slot, TRANSFER_NOTIFY_BYTES)]! < 0) return;
+  if (int32[word(core, slot, TRANSFER_NOTIFY_BYTES)]! < 0) return;
   if (int32[word(core, slot, TRANSFER_NOTIFY_FRAMED)] === 1) return;
   // Every chunk has landed: only now may the notification follow.
   int32[word(core, slot, TRANSFER_NOTIFY_FRAMED)] = 1;
