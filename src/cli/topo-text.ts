@@ -133,7 +133,7 @@ function nicLabel(nic: TopologyNic): string {
   if (nic.speedMbps !== undefined) parts.push(`${nic.speedMbps / 1000} Gbit/s`);
   if (nic.mtu !== undefined) parts.push(`MTU ${nic.mtu}`);
   if (nic.operState === 'down') parts.push('down');
-  parts.push(`${nic.rxQueueCount} RX + ${nic.txQueueCount} TX queues`);
+  parts.push(`${nic.rxQueueCount ?? '?'} RX + ${nic.txQueueCount ?? '?'} TX queues`);
   if (nic.vectorCount > 0) parts.push(`${nic.vectorCount} vectors`);
   if (nic.irqCores !== '') parts.push(`IRQ cores ${nic.irqCores}`);
   if (nic.laneCores !== undefined) parts.push(`lane cores ${nic.laneCores}`);

@@ -12,6 +12,8 @@ const DRIVER_FOLDER = '/proc/driver/nvidia';
 
 /** 3D and VGA controllers; NVSwitch bridges (0680) carry the same vendor and are none. */
 export function isGpuDevice(device: PciDevice): boolean {
+  // Without the class the driver tells: it takes GPUs only.
+  if (device.classCode === '') return device.driver === 'nvidia';
   return device.vendorId === NVIDIA_VENDOR && /^030[02]/.test(device.classCode);
 }
 

@@ -83,8 +83,8 @@ export interface PciDevice {
   readonly msiIrqs: readonly number[];
 }
 
-/** How far two PCI devices are apart, nearest first, with the letters that nvidia-smi uses. */
-export const PCI_DISTANCES = ['X', 'PIX', 'PXB', 'PHB', 'NODE', 'SYS'] as const;
+/** How far two PCI devices are apart, nearest first, with nvidia-smi's letters; last, unknown. */
+export const PCI_DISTANCES = ['X', 'PIX', 'PXB', 'PHB', 'NODE', 'SYS', '?'] as const;
 export type PciDistance = (typeof PCI_DISTANCES)[number];
 
 export interface Nic {
@@ -104,9 +104,9 @@ export interface Nic {
   readonly speedMbps: number | undefined;
   readonly mtu: number | undefined;
   readonly addresses: readonly NicAddress[];
-  /** Queues that exist in sysfs. */
-  readonly rxQueueCount: number;
-  readonly txQueueCount: number;
+  /** Queues that exist in sysfs, or that the driver has open. */
+  readonly rxQueueCount: number | undefined;
+  readonly txQueueCount: number | undefined;
   readonly rxSteering: readonly RxQueueSteering[];
   readonly txSteering: readonly TxQueueSteering[];
   /** Threaded NAPI moves packet work to kernel threads: IRQ affinity then no longer places it. */

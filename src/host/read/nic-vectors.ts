@@ -11,8 +11,8 @@ export interface VectorFacts {
   /** IRQ numbers in vector order, each with the name the driver registered. */
   readonly irqs: readonly number[];
   readonly nameOf: (irq: number) => string | undefined;
-  readonly rxQueueCount: number;
-  readonly txQueueCount: number;
+  readonly rxQueueCount: number | undefined;
+  readonly txQueueCount: number | undefined;
 }
 
 interface Meaning {
@@ -97,7 +97,8 @@ function gveMeaning(facts: VectorFacts, index: number, name: string | undefined)
   const half = blockCount / 2;
   const isRx = block >= half;
   const queue = isRx ? block - half : block;
-  const isUsed = queue < (isRx ? facts.rxQueueCount : facts.txQueueCount);
+  // Where nobody told how many are open, each block has the queue that it would serve.
+  const isUsed = queue < ((isRx ? facts.rxQueueCount : facts.txQueueCount) ?? half);
   if (!isUsed) return { role: 'unused', queue: undefined, source };
   return { role: isRx ? 'rx' : 'tx', queue, source };
 }

@@ -50,9 +50,13 @@ function readNic(
   const rxSteering = readRxSteering(files, folder);
   const txSteering = readTxSteering(files, folder);
   const ifindex = readNumber(files, `${folder}/ifindex`);
+  const hasQueues = files.isFolder(`${folder}/queues`);
+  const channels = ethtool?.channels;
+  const open = (own: number | undefined, both: number | undefined) =>
+    own === undefined || both === undefined ? undefined : own + both;
   const queues = {
-    rxQueueCount: rxSteering.length,
-    txQueueCount: txSteering.length,
+    rxQueueCount: hasQueues ? rxSteering.length : open(channels?.rx, channels?.combined),
+    txQueueCount: hasQueues ? txSteering.length : open(channels?.tx, channels?.combined),
   };
   return {
     name,
@@ -115,8 +119,8 @@ interface VectorContext {
   readonly driver: string | undefined;
   readonly ifindex: number | undefined;
   readonly pci: PciDevice | undefined;
-  readonly rxQueueCount: number;
-  readonly txQueueCount: number;
+  readonly rxQueueCount: number | undefined;
+  readonly txQueueCount: number | undefined;
 }
 
 function readVectors(

@@ -5,6 +5,8 @@ import type { HostFiles } from './host-files.js';
 import type { PciDevice, PciDistance } from './model.js';
 
 const DEVICES = '/sys/bus/pci/devices';
+/** Where devices lie whose bridges nobody has told: their path is their own address alone. */
+export const UNPLACED_FOLDER = '/sys/devices/unplaced';
 const ADDRESS = /^[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$/;
 
 export function readPci(files: HostFiles): PciDevice[] {
@@ -37,6 +39,12 @@ function readPciDevice(files: HostFiles, folder: string, address: string): PciDe
 
 /** `/sys/devices/pci0000:00/0000:00:10.0/0000:06:00.0/…` → host bridge, bridges, device. */
 export function pciPath(folder: string): string[] {
+  if (folder.startsWith(`${UNPLACED_FOLDER}/`)) {
+    return folder
+      .slice(UNPLACED_FOLDER.length + 1)
+      .split('/')
+      .slice(0, 1);
+  }
   const names = folder.split('/');
   const start = names.findIndex((name) => /^pci[0-9a-f]{4,8}:[0-9a-f]{2}$/.test(name));
   if (start < 0) return [];
@@ -70,11 +78,12 @@ export interface PciPlace {
  * Distance in nvidia-smi's letters. PIX: one switch between them (its upstream port is common, at
  * most a downstream port on either side); PXB: more bridges, still below one root port; PHB: they
  * meet in the host bridge; NODE, SYS: they meet beyond it, on one node or across nodes. Unknown
- * nodes count as different on a host that has several.
+ * nodes count as different on a host that has several. Without the bridges of both: unknown.
  */
 export function pciDistance(a: PciPlace, b: PciPlace, nodeCount: number): PciDistance {
   const common = commonLength(a.path, b.path);
   if (common === a.path.length && common === b.path.length && common > 0) return 'X';
+  if (a.path.length < 2 || b.path.length < 2) return '?';
   if (common >= 2) {
     const deepest = Math.max(a.path.length - common, b.path.length - common);
     return deepest <= 2 ? 'PIX' : 'PXB';

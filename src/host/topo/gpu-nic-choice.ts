@@ -42,6 +42,10 @@ export function chooseNics(model: HostModel, allowed: readonly string[] = []): G
       const reason = 'no physical NIC with a link';
       return { gpu: gpu.index, nic: undefined, distance: undefined, reason, others: [] };
     }
+    if (best.distance === '?') {
+      const reason = 'the PCI bridges above GPU and NICs are not known';
+      return { gpu: gpu.index, nic: undefined, distance: undefined, reason, others: [] };
+    }
     gpusPerNic.set(best.nic.name, (gpusPerNic.get(best.nic.name) ?? 0) + 1);
     return {
       gpu: gpu.index,

@@ -101,7 +101,7 @@ function drawNic(drawing: Drawing, topology: Topology, nic: TopologyNic, box: Bo
   drawing.nicBoxes.set(nic.name, box);
   const colour = nicColour(topology, nic.name);
   const speed = nic.speedMbps === undefined ? 'speed unknown' : `${nic.speedMbps / 1000} Gbit/s`;
-  const queues = `${nic.rxQueueCount} RX + ${nic.txQueueCount} TX queues`;
+  const queues = `${nic.rxQueueCount ?? '?'} RX + ${nic.txQueueCount ?? '?'} TX queues`;
   const cores = [`IRQ cores ${nic.irqCores || 'unknown'}`];
   if (nic.laneCores !== undefined) cores.push(`lanes ${nic.laneCores}`);
   const lines = [

@@ -66,8 +66,8 @@ export interface TopologyNic extends TopologyDevice {
   readonly operState: string | undefined;
   readonly speedMbps: number | undefined;
   readonly mtu: number | undefined;
-  readonly rxQueueCount: number;
-  readonly txQueueCount: number;
+  readonly rxQueueCount: number | undefined;
+  readonly txQueueCount: number | undefined;
   readonly vectorCount: number;
   readonly vectorSources: readonly string[];
   readonly addresses: readonly string[];
