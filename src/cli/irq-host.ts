@@ -1,9 +1,9 @@
 // What the irq commands share: flags, the host below --root, and the request that a policy gets.
 
 import { join } from 'node:path';
-import { processEnvironment } from '../base/config.js';
 import { TcpxError } from '../base/errors.js';
 import { type NicBinding, parseBindings } from '../base/core-bindings.js';
+import type { EnvironmentValues } from '../host/environment/preset.js';
 import { coreMapOf } from '../host/irq/core-map.js';
 import { requireCpuList } from '../host/irq/cpu-choice.js';
 import { type Observation, readBundle } from '../host/irq/observation.js';
@@ -15,6 +15,7 @@ import { readBootId } from '../host/irq/boot-id.js';
 import { openHost } from '../host/read/open-host.js';
 import { readHost } from '../host/read/read-host.js';
 import type { Invocation, OwnFlag } from './command.js';
+import { environmentOfHost } from './environment-source.js';
 import { namedNic } from './named-nic.js';
 
 export const ROOT_FLAG: OwnFlag = {
@@ -57,13 +58,21 @@ export interface IrqHost {
   readonly stateFolder: string;
   readonly bootId: string | undefined;
   readonly model: HostModel;
+  /** Of the run that a bundle was taken around, else of this shell. */
+  readonly environment: EnvironmentValues;
 }
 
 export function openIrqHost(invocation: Invocation): IrqHost {
   const root = rootOf(invocation);
   const source = openHost(root);
   const bootId = readBootId(source.files);
-  return { root, stateFolder: stateFolderOf(invocation), bootId, model: readHost(source) };
+  return {
+    root,
+    stateFolder: stateFolderOf(invocation),
+    bootId,
+    model: readHost(source),
+    environment: environmentOfHost(source.files),
+  };
 }
 
 export function rootOf(invocation: Invocation): string {
@@ -90,12 +99,16 @@ function bindingsFlag(invocation: Invocation, flag: string): readonly NicBinding
   throw new TcpxError('ERR_USAGE_ARGUMENT', `--${flag}: ${fault.nic}: ${fault.text}`);
 }
 
-/** Ranges for display: flags, else the variables of this environment. */
-export function shownBindings(invocation: Invocation, flag: 'tx' | 'rx'): readonly NicBinding[] {
+/** Ranges for display: flags, else the variables of the environment. */
+export function shownBindings(
+  invocation: Invocation,
+  environment: EnvironmentValues,
+  flag: 'tx' | 'rx',
+): readonly NicBinding[] {
   const given = bindingsFlag(invocation, `${flag}-bindings`);
   if (given.length > 0) return given;
   const name = `NCCL_GPUDIRECTTCPX_${flag.toUpperCase()}_BINDINGS`;
-  return parseBindings(processEnvironment()[name] ?? '').bindings;
+  return parseBindings(environment[name] ?? '').bindings;
 }
 
 export function observationOf(invocation: Invocation): Observation | undefined {

@@ -5,9 +5,14 @@ import { join } from 'node:path';
 import { collectFacts } from '../../diag/collect.js';
 import { type Diagnosis, diagnose } from '../../diag/doctor.js';
 import type { EnvironmentValues } from '../../host/environment/preset.js';
+import type { HostFiles } from '../../host/read/host-files.js';
 import { openHost } from '../../host/read/open-host.js';
 import type { Command, Invocation } from '../command.js';
-import { environmentOfFile, environmentOfProcess, ownEnvironment } from '../environment-source.js';
+import {
+  environmentOfFile,
+  environmentOfHost,
+  environmentOfProcess,
+} from '../environment-source.js';
 import { ExitCode } from '../exit-code.js';
 import { countFlag, ROOT_FLAG, rootOf, STATE_FLAG, stateFolderOf } from '../irq-host.js';
 import { printJson, printText } from '../print.js';
@@ -38,11 +43,12 @@ export const doctorCommand: Command = {
     { name: 'all', kind: 'boolean', summary: 'Explain also what passed.' },
   ],
   async run(invocation) {
+    const source = openHost(rootOf(invocation));
     const facts = await collectFacts({
-      source: openHost(rootOf(invocation)),
+      source,
       provider: invocation.config.values['bench.provider'],
       nics: invocation.config.values['session.nics'].split(',').filter((name) => name !== ''),
-      environment: environmentOf(invocation),
+      environment: environmentOf(invocation, source.files),
       referenceFolder: invocation.text('reference') ?? newestReference(),
       stateFolder: stateFolderOf(invocation),
       peers: (invocation.text('peer') ?? '').split(',').filter((name) => name !== ''),
@@ -70,11 +76,11 @@ function newestReference(): string | undefined {
   }
 }
 
-function environmentOf(invocation: Invocation): EnvironmentValues {
+function environmentOf(invocation: Invocation, files: HostFiles): EnvironmentValues {
   const pid = invocation.text('pid');
   if (pid !== undefined) return environmentOfProcess(rootOf(invocation), pid);
   const file = invocation.text('env');
-  return file === undefined ? ownEnvironment() : environmentOfFile(file);
+  return file === undefined ? environmentOfHost(files) : environmentOfFile(file);
 }
 
 function formatDiagnosis(diagnosis: Diagnosis, isLong: boolean): string {

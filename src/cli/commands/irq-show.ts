@@ -38,14 +38,14 @@ export const irqShowCommand: Command = {
     { name: 'save', kind: 'text', summary: 'Folder for snapshots named with host and time.' },
   ],
   run(invocation) {
-    const { model } = openIrqHost(invocation);
+    const { model, environment } = openIrqHost(invocation);
     const nics = chooseNics(invocation, model);
     const observation = observationOf(invocation);
     const rows = mappingTable({
       nics,
       irqs: model.irqs,
-      txBindings: shownBindings(invocation, 'tx'),
-      rxBindings: shownBindings(invocation, 'rx'),
+      txBindings: shownBindings(invocation, environment, 'tx'),
+      rxBindings: shownBindings(invocation, environment, 'rx'),
       observation,
     });
     const overlap = analyseOverlap({ rows, nics, irqs: model.irqs, cores: coreMapOf(model) });

@@ -29,6 +29,7 @@ import {
   STATE_FLAG,
   type IrqHost,
 } from '../irq-host.js';
+import { hasSnapshots, verifySnapshots } from '../irq-snapshots.js';
 import { formatVerdicts } from '../irq-text.js';
 import { watchPlan } from '../irq-watch.js';
 import { formatTable, printJson, printText } from '../print.js';
@@ -46,9 +47,16 @@ export const irqVerifyCommand: Command = {
     { name: 'env', kind: 'text', summary: 'Check the variables in this file instead.' },
     { name: 'irqs-only', kind: 'boolean', summary: 'Leave variables and affinity out.' },
     { name: 'watch', kind: 'boolean', summary: 'Stay, and tell when bindings are lost.' },
+    {
+      name: 'before',
+      kind: 'text',
+      summary: 'Judge from two snapshots: this one (capture, tree or bundle) and --after.',
+    },
+    { name: 'after', kind: 'text', summary: 'The later one; the same bundle twice: its two ends.' },
     { name: 'interval', kind: 'text', summary: 'Seconds between readings with --watch (10).' },
   ],
   async run(invocation) {
+    if (hasSnapshots(invocation)) return verifySnapshots(irqVerifyCommand, invocation);
     const plan = verifiedPlan(invocation);
     if (invocation.has('watch')) return watchPlan(invocation, plan);
     const verdicts = await takeVerdicts(invocation, plan);

@@ -44,6 +44,7 @@ function recordProbes(probes: HostProbes, answers: Map<string, string>): HostPro
   return {
     ethtool: (nic) => keep(CAPTURE_PATHS.ethtool(nic), probes.ethtool(nic)),
     netdevQueues: () => keep(CAPTURE_PATHS.netdevQueues, probes.netdevQueues()),
+    queueBytes: () => keep(CAPTURE_PATHS.queueBytes, probes.queueBytes()),
     addresses: () => keep(CAPTURE_PATHS.addresses, probes.addresses()),
     nvidiaSmi: () => keep(CAPTURE_PATHS.nvidiaSmi, probes.nvidiaSmi()),
   };

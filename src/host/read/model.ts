@@ -118,6 +118,14 @@ export interface Nic {
   /** 64-bit totals that the kernel keeps for every interface. */
   readonly statistics: Readonly<Record<string, number>>;
   readonly ethtool: EthtoolData | undefined;
+  /** Bytes per queue as the kernel counts them; empty where it does not. */
+  readonly queueBytes: readonly NicQueueBytes[];
+}
+
+export interface NicQueueBytes {
+  readonly direction: 'rx' | 'tx';
+  readonly queue: number;
+  readonly bytes: number;
 }
 
 export interface NicAddress {

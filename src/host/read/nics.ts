@@ -18,13 +18,17 @@ export interface NicContext {
 export function readNics(files: HostFiles, context: NicContext): Nic[] {
   const addresses = new Map(context.probes.addresses().map((nic) => [nic.name, nic.addresses]));
   const netdev = context.probes.netdevQueues();
+  const queueBytes = context.probes.queueBytes();
   const nics: Nic[] = [];
   for (const name of files.list(NET_FOLDER)) {
     const folder = files.realPath(`${NET_FOLDER}/${name}`);
     // `bonding_masters` is a file among the interfaces.
     if (folder === undefined || files.realPath(`${folder}/ifindex`) === undefined) continue;
     const nic = readNic(files, folder, name, context, netdev);
-    nics.push({ ...nic, addresses: addresses.get(name) ?? [] });
+    const ownBytes = queueBytes
+      .filter(({ ifindex }) => ifindex === nic.ifindex)
+      .map(({ type, queue, bytes }) => ({ direction: type, queue, bytes }));
+    nics.push({ ...nic, addresses: addresses.get(name) ?? [], queueBytes: ownBytes });
   }
   return nics;
 }
@@ -35,7 +39,7 @@ function readNic(
   name: string,
   context: NicContext,
   netdev: NetdevQueues | undefined,
-): Omit<Nic, 'addresses'> {
+): Omit<Nic, 'addresses' | 'queueBytes'> {
   const device = files.realPath(`${folder}/device`);
   const ethtool = context.probes.ethtool(name);
   // sysfs shows the namespace in which it was mounted, sockets see the one of the process.
