@@ -1,7 +1,7 @@
 // `tcpx doctor` as a child process: exit codes, JSON, and the reference bundle.
 
 import assert from 'node:assert/strict';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, test } from 'node:test';
 import type { Diagnosis } from '../diag/doctor.js';
@@ -23,6 +23,7 @@ function writeBundle(packets: number): string {
     ['eth1', 'eth2', 'eth3', 'eth4']
       .map((nic) => `=== ${nic} ===\n     rx_devmem_pkts: ${count}\n`)
       .join('\n');
+  writeFileSync(join(folder, 'hostname.txt'), 'a3-high-fixture\n');
   writeFileSync(join(folder, 'nic_stats_before.txt'), text(1000));
   writeFileSync(join(folder, 'nic_stats_after.txt'), text(1000 + packets));
   return folder;
@@ -46,10 +47,24 @@ test('doctor: exits 0 for plain TCP on the same machine, as JSON', () => {
 
 test('doctor: a bundle whose counters grew proves the environment', () => {
   const words = ['doctor', '--root', root, '--provider', 'tcpx', '--reference'];
-  const proven = runTcpx([...words, writeBundle(32_000_000)]);
+  const proven = runTcpx([...words, writeBundle(30_000_000)]);
   assert.match(proven.stderr, /^environment proven by .*nccl_1/);
   const idle = runTcpx([...words, writeBundle(0)]);
   assert.match(idle.stderr, /^fail {2}reference\.devmem/m);
+});
+
+test('doctor: a bundle in the current folder is not taken unasked, others’ are not believed', () => {
+  const bundle = writeBundle(30_000_000);
+  const folder = join(root, 'work/diagnostics');
+  mkdirSync(folder, { recursive: true });
+  renameSync(bundle, join(folder, 'nccl_1'));
+  const words = ['doctor', '--root', root, '--provider', 'tcpx', '--all'];
+  const unasked = runTcpx(words, {}, join(root, 'work'));
+  assert.match(unasked.stderr, /no reference bundle was named/);
+  writeFileSync(join(folder, 'nccl_1/hostname.txt'), 'elsewhere\n');
+  const other = runTcpx([...words, '--reference', join(folder, 'nccl_1')]);
+  assert.doesNotMatch(other.stderr, /environment proven/);
+  assert.match(other.stderr, /not of this host: it was taken on elsewhere/);
 });
 
 test('doctor: a peer on this host is told that loopback never exercises devmem', () => {

@@ -6,6 +6,8 @@ import { type NicBinding, parseBindings } from '../base/core-bindings.js';
 import type { EnvironmentValues } from '../host/environment/preset.js';
 import { coreMapOf } from '../host/irq/core-map.js';
 import { requireCpuList } from '../host/irq/cpu-choice.js';
+import { matchBundle } from '../host/irq/bundle-match.js';
+import type { ObservedLoad } from '../host/irq/load-placement.js';
 import { type Observation, readBundle } from '../host/irq/observation.js';
 import { buildPlan, type IrqPlan } from '../host/irq/plan.js';
 import { parsePolicyName, type PolicyRequest } from '../host/irq/policy.js';
@@ -48,7 +50,11 @@ export const PLAN_FLAGS: readonly OwnFlag[] = [
   { name: 'app-cores', kind: 'text', summary: 'CPUs that the application keeps for itself.' },
   { name: 'widen', kind: 'text', summary: 'Add this many physical cores to every set.' },
   { name: 'narrow', kind: 'text', summary: 'Take this many physical cores from every set.' },
-  { name: 'from', kind: 'text', summary: 'Diagnostics bundle: busiest queues get cores first.' },
+  {
+    name: 'from',
+    kind: 'text',
+    summary: 'Diagnostics bundle: place by the interrupts of its run.',
+  },
 ];
 
 const STATE_DEFAULT = '/var/lib/nixl-tcpx';
@@ -111,9 +117,23 @@ export function shownBindings(
   return parseBindings(environment[name] ?? '').bindings;
 }
 
-export function observationOf(invocation: Invocation): Observation | undefined {
+/** The bundle named with --from; one of another machine, or in the wrong order, is refused. */
+export function observationOf(invocation: Invocation, model: HostModel): Observation | undefined {
   const folder = invocation.text('from');
-  return folder === undefined ? undefined : readBundle(folder);
+  if (folder === undefined) return undefined;
+  const observation = readBundle(folder);
+  const { contradictions } = matchBundle(observation, model);
+  if (contradictions.length > 0) {
+    throw fromError(folder, `not of this host: ${contradictions.join('; ')}`);
+  }
+  if (observation.isReversed) {
+    throw fromError(folder, 'its counters fall from before to after: wrong order, or a reboot');
+  }
+  return observation;
+}
+
+function fromError(folder: string, reason: string): TcpxError {
+  return new TcpxError('ERR_USAGE_ARGUMENT', `--from ${folder}: ${reason}`);
 }
 
 export function planFor(invocation: Invocation, model: HostModel): IrqPlan {
@@ -133,7 +153,7 @@ function requestFor(invocation: Invocation, model: HostModel): PolicyRequest {
     const text = invocation.text(flag);
     return text === undefined ? undefined : requireCpuList(text, cores);
   };
-  const observation = observationOf(invocation);
+  const observation = observationOf(invocation, model);
   return {
     nics: chooseNics(invocation, model),
     cores,
@@ -143,21 +163,14 @@ function requestFor(invocation: Invocation, model: HostModel): PolicyRequest {
     rxBindings: bindingsFlag(invocation, 'rx-bindings'),
     adjustCores: countFlag(invocation, 'widen', 0) - countFlag(invocation, 'narrow', 0),
     channels: invocation.config.values['flow.channels'],
-    ...(observation === undefined ? {} : { observed: loadByIrq(observation) }),
+    ...(observation === undefined ? {} : { observed: observedLoad(observation) }),
   };
 }
 
-function loadByIrq(observation: Observation): ReadonlyMap<number, number> {
-  if (observation.interrupts.size === 0) {
-    throw new TcpxError(
-      'ERR_USAGE_ARGUMENT',
-      `--from ${observation.folder}: lacks ${observation.missing.join(', ')}`,
-    );
-  }
-  const totals = [...observation.interrupts].map(([irq, byCpu]) => {
-    return [irq, [...byCpu.values()].reduce((sum, count) => sum + count, 0)] as const;
-  });
-  return new Map(totals);
+function observedLoad(observation: Observation): ObservedLoad {
+  const { folder, interrupts, seconds, missing } = observation;
+  if (interrupts.size === 0) throw fromError(folder, `lacks ${missing.join(', ')}`);
+  return { source: folder, interrupts, seconds };
 }
 
 export function countFlag(

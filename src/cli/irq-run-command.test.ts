@@ -63,6 +63,16 @@ test('irq run: SETUP_IRQ_AFFINITY=1 binds before and puts back after', () => {
   assert.equal(allAffinities(), before);
 });
 
+test('irq run: exits with the status of the command, and says it', () => {
+  const run = (...words: string[]) => runTcpx(['irq', 'run', '--root', root, ...words]);
+  const plain = run('--policy', 'nccl', '--', 'sh', '-c', 'exit 7');
+  assert.equal(plain.status, 7);
+  assert.match(plain.stderr, /^sh: exit status 7$/m);
+  const killed = run('--policy', 'nccl', '--', 'sh', '-c', 'kill -TERM $$');
+  assert.equal(killed.status, 128 + 15);
+  assert.match(killed.stderr, /^sh: ended by SIGTERM$/m);
+});
+
 test('irq run --setup: a state folder that cannot be made, exit 3 and nothing is bound', () => {
   const before = allAffinities();
   const state = join(root, 'proc/interrupts/state');

@@ -40,12 +40,18 @@ const HEALTHY: DoctorFacts = {
 };
 
 function observation(packets: number): Observation {
-  const devmemPackets = new Map(DATA_NICS.map((nic) => [nic.name, packets]));
+  const growth = { before: 1000, after: 1000 + packets, grown: packets };
   return {
     folder: 'diagnostics/nccl_1',
+    hostname: HOST.hostname,
+    seconds: 20,
     interrupts: new Map(),
+    lines: new Map(),
+    resetIrqs: [],
     busyPercent: new Map(),
-    devmemPackets,
+    devmem: new Map(DATA_NICS.map((nic) => [nic.name, growth])),
+    nicAddresses: new Map(),
+    isReversed: false,
     missing: [],
   };
 }
@@ -70,7 +76,7 @@ test('doctor: a healthy A3-high machine fails nothing and warns of nothing', () 
 });
 
 test('doctor: a reference run that moved devmem packets puts system findings last', () => {
-  const diagnosis = diagnose({ ...HEALTHY, reference: observation(32_000_000) });
+  const diagnosis = diagnose({ ...HEALTHY, reference: observation(30_000_000) });
   assert.equal(diagnosis.provenBy, 'diagnostics/nccl_1');
   assert.equal(diagnosis.findings[0]?.id, 'reference.devmem');
   const areas = diagnosis.findings.map(({ area }) => area);
@@ -84,6 +90,26 @@ test('doctor: without such a run the order stays, and one that moved none fails'
   assert.equal(areas[1], 'system');
   assert.equal(statusOf({ reference: observation(0) }, 'reference.devmem'), 'fail');
   assert.equal(diagnose({ ...HEALTHY, reference: observation(0) }).provenBy, undefined);
+});
+
+test('doctor: a bundle of another machine, order or boot proves nothing', () => {
+  const good = observation(30_000_000);
+  const reset = { before: 100, after: 5, grown: undefined };
+  const fresh = { before: undefined, after: 95, grown: undefined };
+  const wrong: readonly (readonly [string, Partial<Observation>])[] = [
+    ['another host', { hostname: 'elsewhere' }],
+    ['another machine type', { nicAddresses: new Map([['eth1', '0000:99:00.0']]) }],
+    ['nothing to compare', { hostname: undefined }],
+    ['wrong order', { isReversed: true }],
+    ['a reset', { devmem: new Map(DATA_NICS.map((nic) => [nic.name, reset])) }],
+    ['no value before', { devmem: new Map(DATA_NICS.map((nic) => [nic.name, fresh])) }],
+    ['counters that this host has not reached', observation(10 ** 12)],
+    ['NICs that carry no data here', { devmem: new Map([['eth0', good.devmem.get('eth1')!]]) }],
+  ];
+  for (const [what, change] of wrong) {
+    const reference = { ...good, ...change };
+    assert.equal(statusOf({ reference }, 'reference.devmem'), 'skip', what);
+  }
 });
 
 const ETHTOOL = DATA_NICS[0]!.ethtool!;

@@ -1,7 +1,5 @@
 // `tcpx doctor`: everything a run needs, each finding with evidence, remedy and proof.
 
-import { readdirSync } from 'node:fs';
-import { join } from 'node:path';
 import { collectFacts } from '../../diag/collect.js';
 import { type Diagnosis, diagnose } from '../../diag/doctor.js';
 import type { EnvironmentValues } from '../../host/environment/preset.js';
@@ -27,11 +25,7 @@ export const doctorCommand: Command = {
   flags: [
     ROOT_FLAG,
     STATE_FLAG,
-    {
-      name: 'reference',
-      kind: 'text',
-      summary: 'Bundle of an NCCL run on this host; default: the newest diagnostics/nccl_*.',
-    },
+    { name: 'reference', kind: 'text', summary: 'Bundle of an NCCL run on this host.' },
     { name: 'peer', kind: 'text', summary: 'Hosts that the run talks to, comma between.' },
     { name: 'env', kind: 'text', summary: 'Judge the variables in this file, not this shell’s.' },
     { name: 'pid', kind: 'text', summary: 'Judge the variables of this process.' },
@@ -49,7 +43,7 @@ export const doctorCommand: Command = {
       provider: invocation.config.values['bench.provider'],
       nics: invocation.config.values['session.nics'].split(',').filter((name) => name !== ''),
       environment: environmentOf(invocation, source.files),
-      referenceFolder: invocation.text('reference') ?? newestReference(),
+      referenceFolder: invocation.text('reference'),
       stateFolder: stateFolderOf(invocation),
       peers: (invocation.text('peer') ?? '').split(',').filter((name) => name !== ''),
       socketBudget: socketBudget(invocation),
@@ -64,16 +58,6 @@ export const doctorCommand: Command = {
 function socketBudget(invocation: Invocation): number {
   if (invocation.text('socket-budget') === 'off') return Number.MAX_SAFE_INTEGER;
   return countFlag(invocation, 'socket-budget', SOCKET_BUDGET);
-}
-
-function newestReference(): string | undefined {
-  try {
-    const names = readdirSync('diagnostics').filter((name) => name.startsWith('nccl_'));
-    const newest = names.sort().at(-1);
-    return newest === undefined ? undefined : join('diagnostics', newest);
-  } catch {
-    return undefined;
-  }
 }
 
 function environmentOf(invocation: Invocation, files: HostFiles): EnvironmentValues {

@@ -2,6 +2,7 @@
 // the thread ranges that belong to it. A plan is a file: it can be read, kept, applied at boot and
 // undone. Vectors are identified by PCI address and index, since IRQ numbers change. Pure.
 
+import { assert } from '../../base/assert.js';
 import { bindingOf, formatBindings } from '../../base/core-bindings.js';
 import type { Irq, Nic, NicVector } from '../read/model.js';
 import type { NicAllocation } from './allocation.js';
@@ -9,8 +10,21 @@ import { requireFormattedMask } from './cpu-mask.js';
 import { formatCpuList } from '../../base/cpu-set.js';
 import { type CpuSet, cpuSet, unionOf } from './cpu-choice.js';
 import type { KnownVector } from './known-vector.js';
-import { type PlanWarning, type WarningContext, warningsFor } from './plan-warning.js';
-import { POLICIES, type PolicyName, type PolicyRequest, describeVector } from './policy.js';
+import { loadReport, type PlanLoad, placeByLoad, totalOf } from './load-placement.js';
+import {
+  loadWarnings,
+  type PlanWarning,
+  type WarningContext,
+  warningsFor,
+} from './plan-warning.js';
+import {
+  describeVector,
+  type Placement,
+  placeName,
+  POLICIES,
+  type PolicyName,
+  type PolicyRequest,
+} from './policy.js';
 
 export const IRQ_PLAN_SCHEMA = 'tcpx.irq-plan/1';
 
@@ -37,6 +51,10 @@ export interface IrqPlan {
   readonly txBindings: string;
   readonly rxBindings: string;
   readonly lines: readonly PlanLine[];
+  /** Interrupts per CPU in the run that the plan was made from, and as planned. */
+  readonly load?: PlanLoad;
+  /** Of the plan as a whole; those of single lines are with the lines. */
+  readonly warnings: readonly PlanWarning[];
   readonly notes: readonly string[];
 }
 
@@ -51,7 +69,13 @@ export function affinityPath(irq: number): string {
 
 export function buildPlan(name: PolicyName, request: PolicyRequest, source: PlanSource): IrqPlan {
   const { nics: allocations, application } = POLICIES[name].allocate(request);
-  const drafts = allocations.flatMap((allocation) => draftLines(name, allocation, request));
+  const wishes = allocations.flatMap((allocation) => wishesOf(allocation, request));
+  const { placements, load } = placeAll(name, wishes, request);
+  const drafts = wishes.map((wish, index) => {
+    const placement = placements[index];
+    assert(placement !== undefined, 'every wish has its placement');
+    return draftLine(wish, placement, request);
+  });
   const irqCpusByNic = new Map<string, CpuSet>();
   for (const { nic, cpus } of drafts) {
     irqCpusByNic.set(nic, unionOf(irqCpusByNic.get(nic) ?? [], cpus));
@@ -73,36 +97,78 @@ export function buildPlan(name: PolicyName, request: PolicyRequest, source: Plan
     txBindings: bindingText(allocations, (allocation) => allocation.tx),
     rxBindings: bindingText(allocations, (allocation) => allocation.rx),
     lines,
-    notes: planNotes(request.nics, allocations),
+    ...(load === undefined ? {} : { load }),
+    warnings: loadWarnings(load),
+    notes: [...planNotes(request.nics, allocations), ...lineNotes(drafts, load)],
   };
 }
 
 type DraftLine = Omit<PlanLine, 'before' | 'warnings'> & { readonly node: number | undefined };
 
-/** One line per queue vector of a NIC, before anything is known of the other lines. */
-function draftLines(
-  name: PolicyName,
-  allocation: NicAllocation,
-  request: PolicyRequest,
-): readonly DraftLine[] {
+/** A queue vector that wants CPUs, with the cores of its NIC. */
+interface Wish {
+  readonly nic: Nic;
+  readonly vector: NicVector;
+  readonly allocation: NicAllocation;
+}
+
+function wishesOf(allocation: NicAllocation, request: PolicyRequest): readonly Wish[] {
   const nic = request.nics.find((candidate) => candidate.name === allocation.nic);
-  return queueVectors(nic).map((vector) => {
-    const { cpus, reason } = POLICIES[name].place(vector, allocation, request);
-    return {
-      irq: vector.irq,
-      nic: allocation.nic,
-      node: allocation.node,
-      pciAddress: nic?.pciAddress,
-      vectorIndex: vector.index,
-      vectorName: vector.name,
-      queue: describeVector(vector),
-      cpus,
-      value: formatCpuList(cpus),
-      path: affinityPath(vector.irq),
-      mask: requireFormattedMask(cpus, request.cores.possibleCount),
-      reason,
-    };
+  if (nic === undefined) return [];
+  return queueVectors(nic).map((vector) => ({ nic, vector, allocation }));
+}
+
+interface Placements {
+  readonly placements: readonly Placement[];
+  readonly load: PlanLoad | undefined;
+}
+
+/** As the policy deals queues out; where a run was observed, by load over all NICs at once. */
+function placeAll(name: PolicyName, wishes: readonly Wish[], request: PolicyRequest): Placements {
+  const policy = POLICIES[name];
+  const { observed } = request;
+  if (observed === undefined) {
+    const place = ({ vector, allocation }: Wish) => policy.place(vector, allocation, request);
+    return { placements: wishes.map(place), load: undefined };
+  }
+  const jobs = wishes.map(({ vector, allocation }) => ({
+    irq: vector.irq,
+    allowed: policy.candidates(vector, allocation, request),
+  }));
+  const placed = placeByLoad(jobs, observed, request.cores);
+  const placements = wishes.map(({ vector, allocation }) => {
+    const cpu = placed.get(vector.irq);
+    if (cpu === undefined) return { cpus: [], reason: 'no core is left for interrupts' };
+    const allowed = policy.candidates(vector, allocation, request);
+    const reason =
+      `${describeVector(vector)}: ${placeName(cpu, request)}, by load ` +
+      `(${totalOf(observed, vector.irq)} interrupts) among ${formatCpuList(allowed)}`;
+    return { cpus: [cpu], reason };
   });
+  const irqs = jobs.map(({ irq }) => irq);
+  return { placements, load: loadReport(placed, irqs, observed) };
+}
+
+/** A line before anything is known of the other lines. */
+function draftLine(
+  { nic, vector, allocation }: Wish,
+  { cpus, reason }: Placement,
+  request: PolicyRequest,
+): DraftLine {
+  return {
+    irq: vector.irq,
+    nic: allocation.nic,
+    node: allocation.node,
+    pciAddress: nic.pciAddress,
+    vectorIndex: vector.index,
+    vectorName: vector.name,
+    queue: describeVector(vector),
+    cpus,
+    value: formatCpuList(cpus),
+    path: affinityPath(vector.irq),
+    mask: requireFormattedMask(cpus, request.cores.possibleCount),
+    reason,
+  };
 }
 
 /** Vectors that carry packets; management vectors and idle ones stay as they are. */
@@ -124,6 +190,22 @@ function bindingText(
     .filter((allocation) => choose(allocation).length > 0)
     .map((allocation) => bindingOf(allocation.nic, choose(allocation)));
   return formatBindings(bindings);
+}
+
+function lineNotes(drafts: readonly DraftLine[], load: PlanLoad | undefined): string[] {
+  const notes: string[] = [];
+  const wideCount = drafts.filter(({ cpus }) => cpus.length > 1).length;
+  if (wideCount > 0) {
+    notes.push(
+      `${wideCount} lines get more than one CPU; x86 delivers a line to one CPU of its mask, ` +
+        'which the kernel chooses: a wide mask does not spread a queue',
+    );
+  }
+  const unknown = load?.unknownIrqs ?? [];
+  if (unknown.length > 0) {
+    notes.push(`the run says nothing of IRQ ${formatCpuList(unknown)}: placed as if idle`);
+  }
+  return notes;
 }
 
 function planNotes(nics: readonly Nic[], allocations: readonly NicAllocation[]): string[] {

@@ -29,7 +29,7 @@ function readIrq(files: HostFiles, irq: number, row: InterruptRow | undefined): 
     actions: row?.actions ?? [],
     pciAddress: row?.pciAddress,
     vectorIndex: row?.vectorIndex,
-    countByCpu: row?.countByCpu ?? {},
+    countByCpu: row?.countByCpu,
     ...readAffinity(files, irq),
     node: readNode(files, `/proc/irq/${irq}/node`),
     isWritable: mode === undefined ? undefined : (mode & 0o200) !== 0,

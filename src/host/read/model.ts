@@ -194,8 +194,8 @@ export interface Irq {
   readonly pciAddress: string | undefined;
   /** Index among the device's MSI vectors. */
   readonly vectorIndex: number | undefined;
-  /** Interrupts so far, by CPU number; CPUs with zero are left out. */
-  readonly countByCpu: Readonly<Record<number, number>>;
+  /** Interrupts so far, by CPU number, zeros left out; undefined when the table has no such row. */
+  readonly countByCpu: Readonly<Record<number, number>> | undefined;
   /** What smp_affinity holds; with a change pending this is already the new value. */
   readonly requested: readonly number[] | undefined;
   /** Where the hardware delivers now. */
