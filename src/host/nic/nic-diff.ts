@@ -78,8 +78,7 @@ function irqGrowth(before: readonly Irq[], after: readonly Irq[]): IrqGrowth {
   const growth = new Map<number, Readonly<Record<number, number>> | 'reset'>();
   for (const irq of after) {
     const old = earlier.get(irq.irq);
-    // A line without a chip was only seen as a folder: its counts are in no table.
-    if (old === undefined || old.chip === '' || irq.chip === '') continue;
+    if (old?.countByCpu === undefined || irq.countByCpu === undefined) continue;
     if (old.pciAddress !== irq.pciAddress || old.vectorIndex !== irq.vectorIndex) continue;
     growth.set(irq.irq, countsBetween(old.countByCpu, irq.countByCpu));
   }

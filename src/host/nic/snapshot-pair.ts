@@ -36,7 +36,7 @@ function openSnapshot(path: string, moment: Parameters<typeof openHost>[1]): Hos
   const { files } = source;
   const model = readHost(source);
   const hasCounters =
-    model.irqs.some(({ chip }) => chip !== '') ||
+    model.irqs.some(({ countByCpu }) => countByCpu !== undefined) ||
     model.nics.some((nic) => Object.keys(nic.ethtool?.statistics ?? nic.statistics).length > 0);
   if (hasCounters) return { path, model, timeMs: readTime(files), bootId: readBootId(files) };
   const when = moment?.isAlone === true ? ` from ${moment.phase} the run` : '';
@@ -91,11 +91,11 @@ function isReversed(before: HostModel, after: HostModel): boolean {
   let fell = 0;
   let grew = 0;
   for (const irq of before.irqs) {
-    const now = later.get(irq.irq);
-    if (now === undefined) continue;
-    const cpus = new Set([...Object.keys(irq.countByCpu), ...Object.keys(now.countByCpu)]);
-    for (const cpu of cpus) {
-      const change = (now.countByCpu[Number(cpu)] ?? 0) - (irq.countByCpu[Number(cpu)] ?? 0);
+    const now = later.get(irq.irq)?.countByCpu;
+    const old = irq.countByCpu;
+    if (now === undefined || old === undefined) continue;
+    for (const cpu of new Set([...Object.keys(old), ...Object.keys(now)])) {
+      const change = (now[Number(cpu)] ?? 0) - (old[Number(cpu)] ?? 0);
       if (change > 0) grew++;
       else if (change < 0) fell++;
     }
