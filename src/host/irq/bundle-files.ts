@@ -1,9 +1,16 @@
 // The files of a diagnostics bundle, found by the names that the collector and other tools give
-// them, and what they say of host and time. A bundle is a folder.
+// them, and what they say of host and time. A bundle is a folder or a .tgz of one.
 
-import { readdirSync, readFileSync, statSync } from 'node:fs';
-import { join, relative } from 'node:path';
+import { readFileSync, statSync } from 'node:fs';
 import { TcpxError } from '../../base/errors.js';
+import {
+  type FlatFile,
+  listFlatFolder,
+  readFlatArchive,
+  readFlatFile,
+} from '../flat/flat-files.js';
+import { growthOf } from '../nic/counter-growth.js';
+import { type Sample, splitInterruptSeries } from '../flat/sample-series.js';
 
 // Names as the collector writes them, and the plain copies of other tools: flat, or one folder per
 // phase.
@@ -19,47 +26,57 @@ const PARTS = {
 } as const;
 export type BundlePart = keyof typeof PARTS;
 
-export interface BundleFile {
-  readonly name: string;
-  readonly text: string;
-  /** When it was written, as far as the file system still knows. */
-  readonly modifiedMs: number;
-}
+/** Samples of the interrupt table, taken while the run went on. */
+const SERIES = /(^|\/)(irq_during|interrupts[_-]during)[^/]*$/;
+
+export type BundleFile = FlatFile;
 
 export type BundleFiles = ReadonlyMap<BundlePart, BundleFile>;
 
-export function readBundleFiles(folder: string): BundleFiles {
-  const names = listBundle(folder);
+export function readBundleFiles(path: string): BundleFiles {
+  const found = listBundle(path);
   const files = new Map<BundlePart, BundleFile>();
   for (const [part, pattern] of Object.entries(PARTS) as [BundlePart, RegExp][]) {
-    const name = names.find((candidate) => pattern.test(candidate));
-    if (name === undefined) continue;
-    const path = join(folder, name);
-    files.set(part, {
-      name,
-      text: readFileSync(path, 'utf8'),
-      modifiedMs: statSync(path).mtimeMs,
-    });
+    const file = found.find(({ name }) => pattern.test(name));
+    if (file !== undefined) files.set(part, file);
   }
+  addSeries(files, found);
   if (files.size > 0) return files;
   throw new TcpxError(
     'ERR_USAGE_ARGUMENT',
-    `bundle ${folder}: holds none of irq_before.txt, irq_after.txt, nic_stats_before.txt, ` +
+    `bundle ${path}: holds none of irq_before.txt, irq_after.txt, nic_stats_before.txt, ` +
       'nic_stats_after.txt, cpu_usage_during.txt: not a diagnostics bundle',
   );
 }
 
-function listBundle(folder: string): readonly string[] {
-  try {
-    return readdirSync(folder, { recursive: true, withFileTypes: true })
-      .filter((entry) => entry.isFile())
-      .map((entry) => relative(folder, join(entry.parentPath, entry.name)))
-      .sort();
-  } catch (error) {
-    const isFile = statSync(folder, { throwIfNoEntry: false })?.isDirectory() === false;
-    const reason = isFile ? 'not a folder' : 'no such folder';
-    throw new TcpxError('ERR_USAGE_ARGUMENT', `bundle ${folder}: ${reason}`, { cause: error });
+function listBundle(path: string): readonly FlatFile[] {
+  const isFolder = statSync(path, { throwIfNoEntry: false })?.isDirectory();
+  if (isFolder === true) {
+    const names = listFlatFolder(path) ?? [];
+    const wanted = names.filter((name) => isWanted(name));
+    return wanted.map((name) => readFlatFile(path, name)).filter((file) => file !== undefined);
   }
+  const reason = isFolder === undefined ? 'no such folder or .tgz' : 'neither a folder nor a .tgz';
+  const files = isFolder === undefined ? undefined : readFlatArchive(readFileSync(path));
+  if (files !== undefined) return files;
+  throw new TcpxError('ERR_USAGE_ARGUMENT', `bundle ${path}: ${reason}`);
+}
+
+function isWanted(name: string): boolean {
+  return SERIES.test(name) || Object.values(PARTS).some((pattern) => pattern.test(name));
+}
+
+/** An end of the run without a snapshot of its own: the series that was sampled has it. */
+function addSeries(files: Map<BundlePart, BundleFile>, found: readonly FlatFile[]): void {
+  const series = found.find(({ name }) => SERIES.test(name));
+  const samples = splitInterruptSeries(series?.text ?? '');
+  if (series === undefined || samples.length < 2) return;
+  const add = (part: BundlePart, sample: Sample | undefined) => {
+    if (sample === undefined || files.has(part)) return;
+    files.set(part, { name: series.name, text: sample.text, modifiedMs: sample.timeMs });
+  };
+  add('interruptsBefore', samples[0]);
+  add('interruptsAfter', samples.at(-1));
 }
 
 /** The host's name as a file of its own says it, else as mpstat's first line does. */
@@ -81,8 +98,10 @@ export function secondsBetween(
   if (before === undefined || after === undefined) return undefined;
   const startMs = nameTimeMs(before.name);
   const endMs = nameTimeMs(after.name);
-  const isNamed = startMs !== undefined && endMs !== undefined;
-  const seconds = ((isNamed ? endMs - startMs : after.modifiedMs - before.modifiedMs) || 0) / 1000;
+  // Samples of one series share its name.
+  const isNamed = startMs !== undefined && endMs !== undefined && before.name !== after.name;
+  const writtenMs = growthOf(before.modifiedMs, after.modifiedMs);
+  const seconds = (isNamed ? endMs - startMs : (writtenMs ?? 0)) / 1000;
   return seconds >= SECONDS_MIN && seconds <= SECONDS_MAX ? seconds : undefined;
 }
 

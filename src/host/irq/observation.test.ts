@@ -5,6 +5,8 @@ import { mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, test } from 'node:test';
+import { gzipSync } from 'node:zlib';
+import { encodeTar } from '../capture/tar.js';
 import { openFolderFiles } from '../read/host-files.js';
 import { devmemGrowth, interruptDelta, parseCpuUse, readBundle } from './observation.js';
 import { allowedCpus, lastCpu, readThreads } from './threads.js';
@@ -93,7 +95,7 @@ test('bundle: snapshots in the wrong order are noticed; a folder without any is 
   writeFileSync(join(folder, 'irq_before.txt'), AFTER);
   writeFileSync(join(folder, 'irq_after.txt'), BEFORE);
   assert.equal(readBundle(folder).isReversed, true);
-  assert.throws(() => readBundle(join(folder, 'irq_after.txt')), /not a folder/);
+  assert.throws(() => readBundle(join(folder, 'irq_after.txt')), /neither a folder nor a \.tgz/);
 });
 
 for (const [before, after] of [
@@ -125,4 +127,14 @@ test('threads: of this very process, each with its allowed CPUs and time on CPU'
   assert.ok(threads.length > 1);
   assert.ok(threads.some(({ tid }) => tid === process.pid));
   assert.ok(threads.every(({ cpu, allowed }) => cpu !== undefined && (allowed?.length ?? 0) > 0));
+});
+
+test('bundle: as a .tgz, and from samples where the ends have no snapshots', () => {
+  const series = `2025-10-07T12:00:00Z\n${BEFORE}2025-10-07T12:00:30Z\n${AFTER}`;
+  const path = join(folder, 'bundle.tgz');
+  const tree = new Map([['/nccl_1/irq_during.txt', { kind: 'file', text: series } as const]]);
+  writeFileSync(path, gzipSync(encodeTar(tree, 0)));
+  const bundle = readBundle(path);
+  assert.equal(bundle.interrupts.get(28)?.get(2), 12);
+  assert.equal(bundle.seconds, 30);
 });
