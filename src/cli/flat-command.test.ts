@@ -74,10 +74,8 @@ test('irq verify --before --after: samples in between tell when a line strayed',
   const words = ['irq', 'verify', '--plan', writePlan('40-43')];
   const { stderr } = runTcpx([...words, '--before', folder, '--after', folder]);
   assert.match(stderr, /3 samples in between: 4 lines strayed/);
-  assert.match(
-    stderr,
-    /IRQ 136 \(eth1 RX queue 8\): first between 2025-10-07T12:00:05.000Z and 2025-10-07T12:00:10.000Z, 230008 on CPUs 25/,
-  );
+  assert.match(stderr, /IRQ 136 \(eth1 RX queue 8\): first between 2025-10-07T12:00:05.000Z and /);
+  assert.match(stderr, /2025-10-07T12:00:10.000Z, 230008 on CPUs 25$/m);
 });
 
 test('irq verify --before --after: refusals are one line, exit 2', () => {

@@ -112,7 +112,8 @@ export function formatNic(nic: NicReport, isLong: boolean): string {
   ];
   const head = facts.map(([name, text]) => `  ${name.padEnd(11)} ${text}\n`).join('');
   const unknown = nic.unknown.length === 0 ? '' : `  not told    ${nic.unknown.join(', ')}\n`;
-  return `${nic.name}\n${head}${unknown}\n${queueText(nic, isLong)}${counterText(nic, isLong)}${softnetText(nic)}`;
+  const tables = queueText(nic, isLong) + counterText(nic, isLong) + softnetText(nic);
+  return `${nic.name}\n${head}${unknown}\n${tables}`;
 }
 
 function offloadText({ offloads }: NicReport, isLong: boolean): string {
@@ -203,7 +204,8 @@ export function formatNicDiff(
     return [
       ...(['rx', 'tx'] as const).map((direction) => {
         const flow = diff[direction];
-        return flowCells(diff.nic, `${direction.toUpperCase()} total`, flow, seconds, ['', '']);
+        const interrupts = totalInterrupts(diff, direction);
+        return flowCells(diff.nic, `${direction.toUpperCase()} total`, flow, seconds, interrupts);
       }),
       ...shown.map((part) => {
         const mark = isBusiest(part, diff.parts) ? ' *' : '';
@@ -224,6 +226,14 @@ export function formatNicDiff(
     hiddenText(hidden) +
     notes.join('')
   );
+}
+
+function totalInterrupts(diff: NicDiff, direction: 'rx' | 'tx'): readonly [string, string] {
+  const parts = diff.parts.filter((part) => part.direction === direction);
+  const known = parts.filter(({ interrupts }) => interrupts !== undefined);
+  if (known.length === 0 || known.length < parts.length) return ['?', '?'];
+  const cpus = new Set(known.flatMap(({ interrupts }) => Object.keys(interrupts ?? {})));
+  return [formatAmount(known.reduce((sum, part) => sum + sumOf(part), 0)), `${cpus.size} CPUs`];
 }
 
 function hiddenText(hidden: readonly PartDiff[]): string {

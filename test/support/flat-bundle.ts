@@ -1,5 +1,5 @@
-// The fixture machine as a flat bundle: the plain text files that a collector leaves around a run, in
-// the shapes that real ones have. Nothing in it but what such files say.
+// The fixture machine as a flat bundle: the plain text files that a collector leaves around a run,
+// in the shapes that real ones have. Nothing in it but what such files say.
 
 import { formatCpuMask, parseCpuList } from '../../src/base/cpu-set.js';
 import { a3HighSpec } from './a3-high-host.js';
@@ -133,6 +133,7 @@ function environmentText(): string {
   const bindings = 'eth1:22-35,126-139;eth2:22-35,126-139;eth3:74-87,178-191;eth4:74-87,178-191';
   return (
     'CUDA_VERSION=12.8.1\nNCCL_DYNAMIC_CHUNK_SIZE=524288\n' +
-    `NCCL_GPUDIRECTTCPX_RX_BINDINGS=${bindings}\nNCCL_GPUDIRECTTCPX_SOCKET_IFNAME=eth1,eth2,eth3,eth4\n`
+    `NCCL_GPUDIRECTTCPX_RX_BINDINGS=${bindings}\n` +
+    'NCCL_GPUDIRECTTCPX_SOCKET_IFNAME=eth1,eth2,eth3,eth4\n'
   );
 }

@@ -50,7 +50,7 @@ test('lscpu: siblings only where the node ranges leave one answer', () => {
   const nodes = 'NUMA node0 CPU(s):  0-1,4-5\nNUMA node1 CPU(s):  2-3,6-7\n';
   const split = inferSiblings(parseLscpu(LSCPU + nodes));
   assert.deepEqual(split?.siblingsOf.get(5), [1, 5]);
-  assert.match(split?.reason ?? '', /lscpu does not say/);
+  assert.match(split.reason, /lscpu does not say/);
   const odd = [
     'NUMA node0 CPU(s):  0-3\nNUMA node1 CPU(s):  4-7\n',
     'NUMA node0 CPU(s):  0,2,4,6\nNUMA node1 CPU(s):  1,3,5,7\n',
@@ -63,7 +63,7 @@ test('lscpu: siblings only where the node ranges leave one answer', () => {
   assert.equal(parseLscpu('bash: lscpu: command not found\n').online, undefined);
 });
 
-test('NIC info: sections with driver, place and statistics; the rest of ethtool where it is there', () => {
+test('NIC info: driver, place and statistics by section; more of ethtool where it is', () => {
   const text =
     '=== eth1 ===\nDriver info:\ndriver: gve\nversion: 1.0.0\nfirmware-version: \n' +
     'bus-info: 0000:06:00.0\n\nPCI and NUMA:\n  PCI: 0000:06:00.0\n  NUMA: 0\n\n' +

@@ -1,5 +1,5 @@
-// A flat bundle read as a host: what it says is read, what it does not say stays unknown, with every
-// one of its files missing in turn.
+// A flat bundle read as a host: what it says is read, what it does not say stays unknown, with
+// every one of its files missing in turn.
 
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';

@@ -9,7 +9,7 @@ export interface Sample {
 
 /** A table of interrupts begins with the names of its columns. */
 const TABLE_HEAD = /^\s+CPU\d+(\s+CPU\d+)*\s*$/;
-/** NIC statistics begin with the first NIC's name; a NIC that comes again begins the next sample. */
+/** NIC statistics begin with the first NIC; where it comes again, the next sample begins. */
 const SECTION_HEAD = /^=+ *(\S+?) *=+$/;
 
 export function splitInterruptSeries(text: string): readonly Sample[] {

@@ -1,5 +1,5 @@
-// One NIC in full: what is set, what it counted, and how fast that grows. A value that the host does
-// not tell is undefined and named under `unknown`. Pure.
+// One NIC in full: what is set, what it counted, and how fast that grows. A value that the host
+// does not tell is undefined and named under `unknown`. Pure.
 
 import type { EthtoolChannels, EthtoolCoalesce, EthtoolRings } from '../read/ethtool-data.js';
 import type { HostModel, Nic, PciDevice, SoftnetCpu, VectorRole } from '../read/model.js';
