@@ -4,6 +4,7 @@
 import type { EnvironmentValues } from '../host/environment/preset.js';
 import type { Observation } from '../host/irq/observation.js';
 import type { LineVerdict } from '../host/irq/verify.js';
+import type { MachineLimits } from '../measure/machine-limits.js';
 import type { HostModel, Nic } from '../host/read/model.js';
 
 export type Provider = 'tcp' | 'tcpx';
@@ -65,4 +66,8 @@ export interface DoctorFacts {
   readonly timeKeepers: readonly string[];
   /** The plan that was applied last, as it stands now; undefined when none was. */
   readonly applied: readonly LineVerdict[] | undefined;
+  /** What was timed on this machine; undefined when nobody asked for it. */
+  readonly measured?: MachineLimits | undefined;
+  /** Congestion control that the run asks for; empty leaves the host's. */
+  readonly congestion?: string;
 }

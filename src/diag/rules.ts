@@ -13,6 +13,7 @@ import {
   retransmitRule,
   steeringRule,
 } from './rules/nics.js';
+import { coresRule, pacingRule } from './rules/measured.js';
 import { appliedRule, clashRule, irqNodeRule, writersRule } from './rules/placement.js';
 import { referenceRule } from './rules/reference.js';
 import { bindingsRule, peersRule, socketsRule, variablesRule } from './rules/run-setup.js';
@@ -43,4 +44,6 @@ export const RULES: readonly Rule[] = [
   retransmitRule,
   iommuRule,
   clockRule,
+  pacingRule,
+  coresRule,
 ];

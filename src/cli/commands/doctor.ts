@@ -12,6 +12,7 @@ import {
   environmentOfProcess,
 } from '../environment-source.js';
 import { ExitCode } from '../exit-code.js';
+import { formatLimits, measureHost } from '../doctor-measure.js';
 import { countFlag, ROOT_FLAG, rootOf, STATE_FLAG, stateFolderOf } from '../irq-host.js';
 import { printJson, printText } from '../print.js';
 
@@ -21,7 +22,7 @@ const SOCKET_BUDGET = 8;
 export const doctorCommand: Command = {
   name: 'doctor',
   summary: 'Check everything a run needs; exit 1 when something fails.',
-  settings: ['session.nics', 'bench.provider'],
+  settings: ['session.nics', 'bench.provider', 'socket.congestion'],
   flags: [
     ROOT_FLAG,
     STATE_FLAG,
@@ -34,11 +35,17 @@ export const doctorCommand: Command = {
       kind: 'text',
       summary: `Data sockets per NIC over all processes (${SOCKET_BUDGET}); off for no limit.`,
     },
+    {
+      name: 'measure',
+      kind: 'boolean',
+      summary:
+        'Time this machine as well: cores, copies, wake-ups, loopback by congestion control.',
+    },
     { name: 'all', kind: 'boolean', summary: 'Explain also what passed.' },
   ],
   async run(invocation) {
     const source = openHost(rootOf(invocation));
-    const facts = await collectFacts({
+    const collected = await collectFacts({
       source,
       provider: invocation.config.values['bench.provider'],
       nics: invocation.config.values['session.nics'].split(',').filter((name) => name !== ''),
@@ -48,8 +55,12 @@ export const doctorCommand: Command = {
       peers: (invocation.text('peer') ?? '').split(',').filter((name) => name !== ''),
       socketBudget: socketBudget(invocation),
     });
-    const diagnosis = diagnose(facts);
-    if (invocation.isJson) printJson(diagnosis);
+    const measured = invocation.has('measure') ? await measureHost(collected.host) : undefined;
+    const congestion = invocation.config.values['socket.congestion'];
+    const diagnosis = diagnose({ ...collected, measured, congestion });
+    if (measured !== undefined && !invocation.isJson) printText(formatLimits(measured));
+    if (invocation.isJson)
+      printJson(measured === undefined ? diagnosis : { ...diagnosis, measured });
     else printText(formatDiagnosis(diagnosis, invocation.has('all')));
     return diagnosis.ok ? ExitCode.Good : ExitCode.AnswerIsNo;
   },

@@ -1,5 +1,5 @@
 // A list of interrupt affinities as text: `IRQ 79: mask=…,00000002 cores=1`, or as our own
-// snapshots write it, `IRQ 79: eth0 1`. `N/A` and anything else that is no CPU list is unknown. Pure.
+// snapshots write it, `IRQ 79: eth0 1`. `N/A` and whatever else is no CPU list is unknown. Pure.
 
 import { parseCpuList, parseCpuMask } from '../../base/cpu-set.js';
 
