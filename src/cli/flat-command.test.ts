@@ -17,18 +17,20 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
-/** A plan that asks for the CPUs that the bundle shows; `--cores` differ where given. */
-function writePlan(cores?: string): string {
+/** A plan that asks for the CPUs that the bundle shows, or for the ones given. */
+function writePlan(cores?: string, isWanted: (irq: number) => boolean = () => true): string {
   const path = join(folder, 'plan.json');
   const words = ['irq', 'plan', '--root', folder, '--nic', 'eth1', '--cores', cores ?? '17-32'];
   const { status, stderr } = runTcpx([...words, '--output', path]);
   assert.equal(status, 0, stderr);
   if (cores !== undefined) return path;
   const plan = JSON.parse(readFileSync(path, 'utf8')) as IrqPlan;
-  const lines = plan.lines.map((line) => {
-    const cpus = line.before ?? [];
-    return { ...line, cpus, value: cpus.join(',') };
-  });
+  const lines = plan.lines
+    .filter(({ irq }) => isWanted(irq))
+    .map((line) => {
+      const cpus = line.before ?? [];
+      return { ...line, cpus, value: cpus.join(',') };
+    });
   writeFileSync(path, JSON.stringify({ ...plan, lines }));
   return path;
 }
@@ -58,9 +60,13 @@ test('irq show and plan --root BUNDLE: vectors by PCI address, thread cores of t
 
 test('irq verify --before --after: the two ends of a bundle; counters prove or convict', () => {
   const both = ['--before', folder, '--after', folder];
-  const good = runTcpx(['irq', 'verify', '--plan', writePlan(), ...both]);
+  const busy = writePlan(undefined, (irq) => irq >= 136 && irq <= 139);
+  const good = runTcpx(['irq', 'verify', '--plan', busy, ...both]);
   assert.equal(good.status, 0, good.stderr);
   assert.match(good.stderr, /^136 +eth1 +RX queue 8 .* 230008 +0 +proven$/m);
+  const idle = runTcpx(['irq', 'verify', '--plan', writePlan(), ...both]);
+  assert.equal(idle.status, 3, 'a bundle does not tell where idle lines would go');
+  assert.match(idle.stderr, /28 requested: .* cannot be read/);
   const bad = runTcpx(['irq', 'verify', '--plan', writePlan('40-43'), ...both]);
   assert.equal(bad.status, 1);
   assert.match(bad.stderr, /NOT as planned/);
@@ -96,7 +102,7 @@ test('irq verify --before --after: refusals are one line, exit 2', () => {
   const other = mkdtempSync(join(tmpdir(), 'tcpx-flat-'));
   writeFileSync(join(other, 'irq_snapshot.txt'), after);
   const reversed = runTcpx([...verify, '--before', other, '--after', join(folder)]);
-  assert.equal(reversed.status, 0, 'equal counters are no reversal');
+  assert.equal(reversed.status, 3, 'equal counters are no reversal');
   rmSync(join(folder, 'irq_snapshot_after.txt'));
   const { status, stderr } = runTcpx([...verify, '--before', other, '--after', folder]);
   assert.equal(status, 2);

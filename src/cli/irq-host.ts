@@ -47,6 +47,7 @@ export const PLAN_FLAGS: readonly OwnFlag[] = [
   { name: 'nic', kind: 'text', summary: 'One NIC to bind by hand, with --cores.' },
   { name: 'cores', kind: 'text', summary: 'CPUs for that NIC’s interrupts: 8-21,112-125.' },
   ...BINDING_FLAGS,
+  { name: 'no-xps', kind: 'boolean', summary: 'Leave the choice of send queues (XPS) as it is.' },
   { name: 'app-cores', kind: 'text', summary: 'CPUs that the application keeps for itself.' },
   { name: 'widen', kind: 'text', summary: 'Add this many physical cores to every set.' },
   { name: 'narrow', kind: 'text', summary: 'Take this many physical cores from every set.' },
@@ -163,6 +164,7 @@ function requestFor(invocation: Invocation, model: HostModel): PolicyRequest {
     rxBindings: bindingsFlag(invocation, 'rx-bindings'),
     adjustCores: countFlag(invocation, 'widen', 0) - countFlag(invocation, 'narrow', 0),
     channels: invocation.config.values['flow.channels'],
+    hasXps: !invocation.has('no-xps'),
     ...(observation === undefined ? {} : { observed: observedLoad(observation) }),
   };
 }

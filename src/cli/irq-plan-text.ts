@@ -7,6 +7,7 @@ import { countedWhen } from '../host/irq/mapping-table.js';
 import type { IrqPlan, PlanLine } from '../host/irq/plan.js';
 import { WARNING_CODES } from '../host/irq/plan-warning.js';
 import { formatTable } from './print.js';
+import { formatXps } from './xps-text.js';
 
 const WARNINGS_SHOWN = 12;
 const CPUS_SHOWN = 12;
@@ -18,6 +19,7 @@ export function formatPlan(plan: IrqPlan, hasVectors: boolean): string {
   if (hasVectors) parts.push(formatLines(plan.lines));
   parts.push(`${formatNics(plan)}application cores: ${cpuText(plan.application)}\n`);
   if (plan.load !== undefined) parts.push(formatLoad(plan.load, hasVectors));
+  if (plan.xps !== undefined) parts.push(formatXps(plan.xps, hasVectors));
   parts.push(formatWarnings(plan) + plan.notes.map((note) => `note: ${note}\n`).join(''));
   return parts.join('\n');
 }

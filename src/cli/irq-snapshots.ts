@@ -5,12 +5,14 @@ import { formatCpuList } from '../base/cpu-set.js';
 import { readFlatParts } from '../host/flat/open-flat.js';
 import { interruptSamples, type SeriesVerdict, verifySeries } from '../host/irq/series-verdict.js';
 import { loadPlan, rebasePlan } from '../host/irq/saved-plan.js';
-import { isFailure, type LineVerdict, verifyLines } from '../host/irq/verify.js';
+import { type LineVerdict, verifyLines } from '../host/irq/verify.js';
+import { checkXps } from '../host/irq/xps-plan.js';
 import { openSnapshotPair, type SnapshotPair } from '../host/nic/snapshot-pair.js';
 import { type Command, type Invocation, usageError } from './command.js';
-import { ExitCode } from './exit-code.js';
+import type { ExitCode } from './exit-code.js';
 import { formatVerdicts } from './irq-text.js';
-import { printJson, printText } from './print.js';
+import { formatTable, printJson, printText } from './print.js';
+import { OUTCOMES, outcomeOf } from './verify-outcome.js';
 
 /** Flags that ask this machine, or a process on it. */
 const LIVE_FLAGS = ['pid', 'env', 'seconds', 'interval', 'root'] as const;
@@ -40,14 +42,22 @@ export function verifySnapshots(command: Command, invocation: Invocation): ExitC
   const verdicts = verifyLines(lines, model.irqs, pair.before.model.irqs);
   const samples = interruptSamples(readFlatParts(after) ?? []);
   const series = samples.length > 1 ? verifySeries(lines, samples) : undefined;
-  const isGood = !verdicts.some(({ state }) => isFailure(state));
-  const moved = rebased.moved;
+  const checks = checkXps(plan.xps ?? [], model.nics);
+  const outcome = outcomeOf(verdicts, checks);
+  const { moved } = rebased;
   if (invocation.isJson) {
     const { seconds } = pair;
     const schema = 'tcpx.irq-verify/1';
-    printJson({ schema, ok: isGood, before, after, seconds, verdicts, series, moved, checks: [] });
-  } else printText(formatSnapshots(pair, verdicts, series, moved, isGood));
-  return isGood ? ExitCode.Good : ExitCode.AnswerIsNo;
+    const ok = outcome === 'verified';
+    const files = { before, after, seconds };
+    printJson({ schema, ok, outcome, ...files, verdicts, series, moved, checks });
+  } else {
+    printText(formatSnapshots(pair, verdicts, series, moved));
+    const rows = checks.map(({ name, status, text }) => [status, name, text]);
+    if (rows.length > 0) printText(formatTable([['', 'check', 'evidence'], ...rows]));
+    printText(outcome);
+  }
+  return OUTCOMES[outcome];
 }
 
 function formatSnapshots(
@@ -55,14 +65,12 @@ function formatSnapshots(
   verdicts: readonly LineVerdict[],
   series: SeriesVerdict | undefined,
   moved: readonly string[],
-  isGood: boolean,
 ): string {
   const time = seconds === undefined ? 'an unknown time' : `${seconds.toFixed(1)} s`;
   return (
     moved.map((text) => `note: ${text}\n`).join('') +
     `interrupts between two snapshots, ${time} apart\n\n${formatVerdicts(verdicts)}` +
-    (series === undefined ? '' : formatSeries(series)) +
-    `${isGood ? 'verified' : 'NOT as planned'}\n`
+    (series === undefined ? '' : formatSeries(series))
   );
 }
 

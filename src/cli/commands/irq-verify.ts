@@ -10,7 +10,8 @@ import type { IrqPlan } from '../../host/irq/plan.js';
 import { checkInherited, checkVariables, type PreflightCheck } from '../../host/irq/preflight.js';
 import { loadPlan, rebasePlan } from '../../host/irq/saved-plan.js';
 import { allowedCpus, ownAllowedCpus } from '../../host/irq/threads.js';
-import { isFailure, isUnknown, type LineVerdict, verifyLines } from '../../host/irq/verify.js';
+import { type LineVerdict, verifyLines } from '../../host/irq/verify.js';
+import { checkXps } from '../../host/irq/xps-plan.js';
 import { readIrqs } from '../../host/read/irqs.js';
 import { openHost } from '../../host/read/open-host.js';
 import type { Command, Invocation } from '../command.js';
@@ -20,7 +21,6 @@ import {
   ownEnvironment,
   readTextFile,
 } from '../environment-source.js';
-import { ExitCode } from '../exit-code.js';
 import {
   openIrqHost,
   ROOT_FLAG,
@@ -31,6 +31,7 @@ import {
 } from '../irq-host.js';
 import { hasSnapshots, verifySnapshots } from '../irq-snapshots.js';
 import { formatVerdicts } from '../irq-text.js';
+import { OUTCOMES, outcomeOf } from '../verify-outcome.js';
 import { watchPlan } from '../irq-watch.js';
 import { formatTable, printJson, printText } from '../print.js';
 
@@ -60,7 +61,9 @@ export const irqVerifyCommand: Command = {
     const plan = verifiedPlan(invocation);
     if (invocation.has('watch')) return watchPlan(invocation, plan);
     const verdicts = await takeVerdicts(invocation, plan);
-    const checks = invocation.has('irqs-only') ? [] : preflight(invocation, plan);
+    const { nics } = openIrqHost(invocation).model;
+    const xps = checkXps(plan.xps ?? [], nics);
+    const checks = invocation.has('irqs-only') ? xps : [...xps, ...preflight(invocation, plan)];
     const outcome = outcomeOf(verdicts, checks);
     if (invocation.isJson) {
       const ok = outcome === 'verified';
@@ -74,23 +77,6 @@ export const irqVerifyCommand: Command = {
     return OUTCOMES[outcome];
   },
 };
-
-/** What cannot be read is neither verified nor broken: the host lacks something to tell by. */
-const OUTCOMES = {
-  verified: ExitCode.Good,
-  'NOT as planned': ExitCode.AnswerIsNo,
-  'NOT verified: some of it could not be read': ExitCode.Environment,
-} as const;
-type Outcome = keyof typeof OUTCOMES;
-
-function outcomeOf(verdicts: readonly LineVerdict[], checks: readonly PreflightCheck[]): Outcome {
-  const isBroken =
-    verdicts.some(({ state }) => isFailure(state)) || checks.some((c) => c.status === 'fail');
-  if (isBroken) return 'NOT as planned';
-  const hasUnknown =
-    verdicts.some(({ state }) => isUnknown(state)) || checks.some((c) => c.status === 'unknown');
-  return hasUnknown ? 'NOT verified: some of it could not be read' : 'verified';
-}
 
 function verifiedPlan(invocation: Invocation): IrqPlan {
   const host = openIrqHost(invocation);

@@ -26,6 +26,8 @@ import {
   type PolicyRequest,
 } from './policy.js';
 
+import { planXps, type XpsLine } from './xps-plan.js';
+
 export const IRQ_PLAN_SCHEMA = 'tcpx.irq-plan/1';
 
 export interface PlanLine extends KnownVector {
@@ -51,6 +53,8 @@ export interface IrqPlan {
   readonly txBindings: string;
   readonly rxBindings: string;
   readonly lines: readonly PlanLine[];
+  /** Which send queue the sending cores take; absent in plans that leave it alone. */
+  readonly xps?: readonly XpsLine[];
   /** Interrupts per CPU in the run that the plan was made from, and as planned. */
   readonly load?: PlanLoad;
   /** Of the plan as a whole; those of single lines are with the lines. */
@@ -87,6 +91,10 @@ export function buildPlan(name: PolicyName, request: PolicyRequest, source: Plan
     before: optionalSet(irqById.get(draft.irq)?.requested),
     warnings: warningsFor({ nic: draft.nic, node, cpus: draft.cpus }, context),
   }));
+  const xps =
+    request.hasXps === false
+      ? { lines: [], notes: [] }
+      : planXps(allocations, request.nics, request.cores);
   return {
     schema: IRQ_PLAN_SCHEMA,
     hostname: source.hostname,
@@ -97,9 +105,10 @@ export function buildPlan(name: PolicyName, request: PolicyRequest, source: Plan
     txBindings: bindingText(allocations, (allocation) => allocation.tx),
     rxBindings: bindingText(allocations, (allocation) => allocation.rx),
     lines,
+    ...(xps.lines.length === 0 ? {} : { xps: xps.lines }),
     ...(load === undefined ? {} : { load }),
     warnings: loadWarnings(load),
-    notes: [...planNotes(request.nics, allocations), ...lineNotes(drafts, load)],
+    notes: [...planNotes(request.nics, allocations), ...lineNotes(drafts, load), ...xps.notes],
   };
 }
 

@@ -24,6 +24,8 @@ export type PolicyName = (typeof POLICY_NAMES)[number];
 export interface PolicyRequest extends AllocationRequest {
   readonly manualCores: CpuSet;
   readonly channels: number;
+  /** false leaves the choice of send queues (XPS) as it is. */
+  readonly hasXps?: boolean;
   /** Interrupts of a run: every policy then gives each line one CPU, by load. */
   readonly observed?: ObservedLoad;
 }
