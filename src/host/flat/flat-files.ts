@@ -1,7 +1,7 @@
 // The files of a flat bundle: plain text files in a folder (or in folders below it), or the same in
 // a .tgz. Nothing here knows what they mean.
 
-import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { type Dirent, existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { decodeTar } from '../capture/tar.js';
 import { gunzipSync } from 'node:zlib';
@@ -23,9 +23,11 @@ const UNPACKED_BYTES_MAX = 256 * 1024 * 1024;
 /** Names in a folder whose file names are wanted; sorted, undefined when there are too many. */
 export function listFlatFolder(folder: string): readonly string[] | undefined {
   const names: string[] = [];
+  // A captured tree has thousands of small files and is none.
+  if (existsSync(join(folder, 'proc')) || existsSync(join(folder, 'sys'))) return undefined;
   const pending = [{ path: folder, depth: 1 }];
   for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
-    for (const entry of readdirSync(next.path, { withFileTypes: true })) {
+    for (const entry of readFolder(next.path)) {
       const path = join(next.path, entry.name);
       if (entry.isFile()) names.push(relative(folder, path));
       else if (entry.isDirectory() && next.depth < DEPTH_MAX) {
@@ -37,11 +39,25 @@ export function listFlatFolder(folder: string): readonly string[] | undefined {
   return names.sort();
 }
 
+/** Nothing, where it may not be read: then there is no bundle to be had from it. */
+function readFolder(path: string): readonly Dirent[] {
+  try {
+    return readdirSync(path, { withFileTypes: true });
+  } catch {
+    return [];
+  }
+}
+
+/** undefined when it is too large or may not be read. */
 export function readFlatFile(folder: string, name: string): FlatFile | undefined {
   const path = join(folder, name);
-  const { size, mtimeMs } = statSync(path);
-  if (size > TEXT_BYTES_MAX) return undefined;
-  return { name, text: readFileSync(path, 'utf8'), modifiedMs: mtimeMs };
+  try {
+    const { size, mtimeMs } = statSync(path);
+    if (size > TEXT_BYTES_MAX) return undefined;
+    return { name, text: readFileSync(path, 'utf8'), modifiedMs: mtimeMs };
+  } catch {
+    return undefined;
+  }
 }
 
 /** Of a .tgz; undefined when it is none. Whoever packed it may have put a folder around all. */

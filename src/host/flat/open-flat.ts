@@ -25,11 +25,11 @@ import { type Sample, splitInterruptSeries, splitNicSeries } from './sample-seri
 /** Folders of a captured tree: a bundle beside them is not what is meant. */
 const TREE_NAMES = /^(proc|sys|tcpx-capture)(\/|$)/;
 
-/** The parts of a bundle; undefined when the path is none. */
+/** The parts of a bundle; undefined when the path is none. Only files and folders are looked at. */
 export function readFlatParts(path: string): readonly FlatPart[] | undefined {
-  const files = statSync(path).isDirectory()
-    ? folderFiles(path)
-    : readFlatArchive(readFileSync(path));
+  const kind = statSync(path);
+  if (!kind.isDirectory() && !kind.isFile()) return undefined;
+  const files = kind.isDirectory() ? folderFiles(path) : archiveFiles(path);
   if (files === undefined || files.some(({ name }) => TREE_NAMES.test(name))) return undefined;
   const parts = partsOf(files);
   // One lone file such as `env.txt` makes no bundle.
@@ -37,6 +37,15 @@ export function readFlatParts(path: string): readonly FlatPart[] | undefined {
     ({ kind }) => kind === 'interrupts' || kind === 'nics' || kind === 'cpus',
   );
   return isBundle ? parts : undefined;
+}
+
+function archiveFiles(path: string): readonly FlatFile[] | undefined {
+  try {
+    return readFlatArchive(readFileSync(path));
+  } catch {
+    // Whoever opens it next says why it cannot be read.
+    return undefined;
+  }
 }
 
 function folderFiles(path: string): readonly FlatFile[] | undefined {
