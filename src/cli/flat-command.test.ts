@@ -119,3 +119,14 @@ test('doctor --root BUNDLE: no rule fails on what the bundle does not say', () =
   const failed = findings.filter(({ status }) => status === 'fail').map(({ id }) => id);
   assert.deepEqual(failed, []);
 });
+
+test('irq apply and rollback --root BUNDLE: nothing to write to, exit 2', () => {
+  for (const words of [
+    ['irq', 'apply', '--no-baseline'],
+    ['irq', 'rollback'],
+  ]) {
+    const { status, stderr } = runTcpx([...words, '--root', folder]);
+    assert.equal(status, 2, stderr);
+    assert.match(stderr, /a bundle cannot be written to/);
+  }
+});

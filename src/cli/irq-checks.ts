@@ -3,6 +3,7 @@
 
 import { statSync } from 'node:fs';
 import { TcpxError } from '../base/errors.js';
+import { readFlatParts } from '../host/flat/open-flat.js';
 import { type AffinityStore, errnoOf } from '../host/irq/affinity-store.js';
 import { baselineProblem } from '../host/irq/baseline.js';
 import { judgeWriters } from '../host/irq/competing-writer.js';
@@ -28,6 +29,9 @@ export function checkBeforeApply(
 }
 
 export function checkRoot(root: string): void {
+  if (root !== '/' && readFlatParts(root) !== undefined) {
+    throw new TcpxError('ERR_USAGE_ARGUMENT', `root ${root}: a bundle cannot be written to`);
+  }
   if (statSync(root).isDirectory()) return;
   throw new TcpxError('ERR_USAGE_ARGUMENT', `root ${root}: a capture file cannot be written to`);
 }
