@@ -29,8 +29,11 @@ export async function measureMachine(): Promise<MachineState> {
 }
 
 export function formatMachine(states: readonly MachineState[]): string {
-  const range = (figures: readonly number[], digits: number): string =>
-    `${Math.min(...figures).toFixed(digits)} … ${Math.max(...figures).toFixed(digits)}`;
+  const range = (figures: readonly number[], digits: number): string => {
+    const least = Math.min(...figures).toFixed(digits);
+    const most = Math.max(...figures).toFixed(digits);
+    return least === most ? least : `${least} … ${most}`;
+  };
   const ns = states.map(({ coreToCoreNs }) => coreToCoreNs);
   const cold = states.map(({ coldCopyGBps }) => coldCopyGBps);
   const warm = states.map(({ warmCopyGBps }) => warmCopyGBps);
