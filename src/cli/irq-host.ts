@@ -17,7 +17,7 @@ import { readBootId } from '../host/irq/boot-id.js';
 import { openHost } from '../host/read/open-host.js';
 import { readHost } from '../host/read/read-host.js';
 import type { Invocation, OwnFlag } from './command.js';
-import { namedNic } from './named-nic.js';
+import { namedNic } from '../host/topo/named-nic.js';
 
 export const ROOT_FLAG: OwnFlag = {
   name: 'root',
