@@ -5,9 +5,12 @@ import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, test } from 'node:test';
 import type { Diagnosis } from '../diag/doctor.js';
+import { RULES } from '../diag/rules.js';
 import { a3HighTree } from '../../test/support/a3-high-host.js';
 import { runTcpx } from '../../test/support/run-tcpx.js';
 import { removeTreeFolder, writeTreeFolder } from '../../test/support/tree-folder.js';
+import { parseInvocation } from './command.js';
+import { COMMANDS } from './commands.js';
 
 let root = '';
 beforeEach(() => {
@@ -30,9 +33,10 @@ function writeBundle(packets: number): string {
 }
 
 test('doctor: exits 1 when a rule fails, with evidence, remedy and proof', () => {
+  mkdirSync(join(root, 'usr/local/tcpx/lib64'), { recursive: true });
   const { status, stderr } = runTcpx(['doctor', '--root', root, '--provider', 'tcpx']);
   assert.equal(status, 1);
-  assert.match(stderr, /^fail {2}devmem\.plugin: /m);
+  assert.match(stderr, /devmem\.plugin/);
   assert.match(stderr, /remedy: Install the plugin/);
   assert.match(stderr, /proof: {2}tcpx devices/);
 });
@@ -53,7 +57,7 @@ test('doctor: a bundle whose counters grew proves the environment', () => {
   assert.match(idle.stderr, /^fail {2}reference\.devmem/m);
 });
 
-test('doctor: a bundle in the current folder is not taken unasked, others’ are not believed', () => {
+test('doctor: a bundle lying about is not taken unasked, nor one of others believed', () => {
   const bundle = writeBundle(30_000_000);
   const folder = join(root, 'work/diagnostics');
   mkdirSync(folder, { recursive: true });
@@ -70,4 +74,17 @@ test('doctor: a bundle in the current folder is not taken unasked, others’ are
 test('doctor: a peer on this host is told that loopback never exercises devmem', () => {
   const words = ['doctor', '--root', root, '--provider', 'tcpx', '--peer', '127.0.0.1'];
   assert.match(runTcpx(words).stderr, /loopback never exercises devmem/);
+});
+
+test('doctor: every proof that is a tcpx command exists with its flags', () => {
+  for (const { id, proof } of RULES) {
+    if (!proof.startsWith('tcpx ')) continue;
+    const words = proof.split(' ').slice(1);
+    const [command] = COMMANDS.filter(({ name }) =>
+      `${words.join(' ')} `.startsWith(`${name} `),
+    ).sort((a, b) => b.name.length - a.name.length);
+    assert.ok(command !== undefined, `${id}: ${proof}`);
+    const rest = words.slice(command.name.split(' ').length);
+    assert.doesNotThrow(() => parseInvocation(command, rest), `${id}: ${proof}`);
+  }
 });

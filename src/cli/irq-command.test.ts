@@ -69,11 +69,21 @@ test('irq show: seven columns, NICs by PCI address, thread cores from the enviro
   assert.deepEqual(cells(eth1).slice(0, 4), ['eth1', '0', '112-144', '17-32']);
   assert.deepEqual(cells(eth1).slice(5), ['8-21,112-125', '22-35,126-139']);
   assert.deepEqual(cells(eth4).slice(0, 4), ['eth4', '1', '211-243', '68-83']);
+  const threads = '28 CPUs, 14 cores, local';
   assert.match(
     stderr,
-    /eth3: .*TX 28 CPUs = 14 physical cores, node-local.*8 of the interrupt CPUs/,
+    new RegExp(`^eth3 +effective +52-67 +- +${threads} +${threads} +60-67 +- +- +eth4$`, 'm'),
   );
-  assert.match(stderr, /eth1: .*same thread cores as eth2/);
+  assert.match(stderr, /effective: where interrupts are delivered/);
+});
+
+test('irq show: interrupts are requested where the effective CPU is not readable', () => {
+  rmSync(join(root, 'proc/irq/120/effective_affinity_list'));
+  rmSync(join(root, 'proc/irq/150'), { recursive: true });
+  const { stderr } = tcpx(['irq', 'show']);
+  assert.match(stderr, /^eth1 +requested +17-32 /m);
+  assert.match(stderr, /^eth2 +unknown +33-48 /m);
+  assert.match(stderr, /^eth3 +effective +52-67 /m);
 });
 
 test('irq show: an unreadable affinity is N/A, and snapshots are named with host and time', () => {

@@ -18,7 +18,7 @@ import { openHost } from '../host/read/open-host.js';
 import { readHost } from '../host/read/read-host.js';
 import type { Invocation, OwnFlag } from './command.js';
 import { environmentOfHost } from './environment-source.js';
-import { namedNic } from './named-nic.js';
+import { namedNic } from '../host/topo/named-nic.js';
 
 export const ROOT_FLAG: OwnFlag = {
   name: 'root',

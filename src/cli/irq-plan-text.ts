@@ -20,8 +20,14 @@ export function formatPlan(plan: IrqPlan, hasVectors: boolean): string {
   parts.push(`${formatNics(plan)}application cores: ${cpuText(plan.application)}\n`);
   if (plan.load !== undefined) parts.push(formatLoad(plan.load, hasVectors));
   if (plan.xps !== undefined) parts.push(formatXps(plan.xps, hasVectors));
-  parts.push(formatWarnings(plan) + plan.notes.map((note) => `note: ${note}\n`).join(''));
+  parts.push(formatWarnings(plan) + formatUnknowns(plan));
+  parts.push(plan.notes.map((note) => `note: ${note}\n`).join(''));
   return parts.join('\n');
+}
+
+/** Every command that acts on a plan says what the plan did not know. */
+export function formatUnknowns({ unknowns }: IrqPlan): string {
+  return unknowns.map((unknown) => `unknown: ${unknown}\n`).join('');
 }
 
 function cpuText(cpus: CpuSet): string {

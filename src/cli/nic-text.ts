@@ -82,7 +82,7 @@ export function formatNic(nic: NicReport, isLong: boolean): string {
     ['driver', `${nic.driver ?? '?'} ${nic.driverVersion ?? ''}`.trim()],
     ['PCI', `${nic.pciAddress ?? '?'}, NUMA node ${nic.node ?? '?'}, ${pcieText(nic)}`],
     ['link', `${linkText(nic)}, ${speedText(nic)}, MTU ${nic.mtu ?? '?'}`],
-    ['address', [nic.macAddress ?? '?', ...nic.addresses].join(', ')],
+    ['address', [nic.macAddress ?? '?', ...(nic.addresses ?? ['?'])].join(', ')],
     [
       'channels',
       channels === undefined

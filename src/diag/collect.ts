@@ -4,16 +4,24 @@ import { execFileSync } from 'node:child_process';
 import { lookup } from 'node:dns/promises';
 import type { EnvironmentValues } from '../host/environment/preset.js';
 import { chooseNics } from '../host/topo/gpu-nic-choice.js';
+import { namedNic } from '../host/topo/named-nic.js';
 import type { HostFiles } from '../host/read/host-files.js';
 import { readBootId } from '../host/irq/boot-id.js';
 import { currentPlanPath } from '../host/irq/journal.js';
 import { readBundle } from '../host/irq/observation.js';
 import { loadPlan, rebasePlan } from '../host/irq/saved-plan.js';
-import { type LineVerdict, verifyLines } from '../host/irq/verify.js';
+import { verifyLines } from '../host/irq/verify.js';
 import type { HostModel, Nic } from '../host/read/model.js';
 import { CAPTURE_PATHS } from '../host/read/probes.js';
 import { type HostSource, readHost } from '../host/read/read-host.js';
-import type { DoctorFacts, PeerFacts, ProcessFacts, Provider, RxdmFacts } from './facts.js';
+import type {
+  AppliedPlan,
+  DoctorFacts,
+  PeerFacts,
+  ProcessFacts,
+  Provider,
+  RxdmFacts,
+} from './facts.js';
 import { findPlugin } from './plugin-file.js';
 import { countSockets } from './tcp-sockets.js';
 
@@ -61,7 +69,7 @@ export async function collectFacts(request: CollectRequest): Promise<DoctorFacts
 }
 
 function dataNicsOf(host: HostModel, named: readonly string[]): readonly Nic[] {
-  if (named.length > 0) return host.nics.filter((nic) => named.includes(nic.name));
+  if (named.length > 0) return named.map((name) => namedNic(host, name));
   const nearest = new Set(chooseNics(host).map(({ nic }) => nic));
   const ofGpus = host.nics.filter((nic) => nearest.has(nic.name));
   return ofGpus.length > 0 ? ofGpus : host.nics.filter((nic) => nic.pciAddress !== undefined);
@@ -85,7 +93,7 @@ function findRxdm(
   return {
     processes: processes.filter(({ name }) => RXDM_NAMES.test(name)),
     prefix,
-    sockets: files.list(prefix),
+    sockets: files.isLive || files.isFolder(prefix) ? files.list(prefix) : undefined,
     journal: files.isLive ? readJournal() : undefined,
   };
 }
@@ -113,11 +121,11 @@ async function describePeer(name: string, nics: readonly Nic[]): Promise<PeerFac
   } catch {
     return { name, addresses, isLocal: false };
   }
-  const own = new Set(nics.flatMap((nic) => nic.addresses.map(({ address }) => address)));
-  const isLocal = addresses.some((address) => {
+  const own = new Set(nics.flatMap(({ addresses: all = [] }) => all.map(({ address }) => address)));
+  const isFound = addresses.some((address) => {
     return own.has(address) || address.startsWith('127.') || address === '::1';
   });
-  return { name, addresses, isLocal };
+  return { name, addresses, isLocal: isFound || (own.size > 0 ? false : undefined) };
 }
 
 function findTimeKeepers(files: HostFiles, processes: readonly ProcessFacts[]): readonly string[] {
@@ -132,14 +140,14 @@ function appliedPlan(
   stateFolder: string,
   host: HostModel,
   bootId: string | undefined,
-): readonly LineVerdict[] | undefined {
+): AppliedPlan | undefined {
   const path = currentPlanPath(stateFolder, bootId);
   if (path === undefined) return undefined;
   try {
     const plan = loadPlan(path);
     const { lines } = rebasePlan(plan, host.nics, host.hostname, 'keep').plan;
-    return verifyLines(lines, host.irqs);
-  } catch {
-    return undefined;
+    return { lines: verifyLines(lines, host.irqs) };
+  } catch (error) {
+    return { problem: error instanceof Error ? error.message : String(error) };
   }
 }

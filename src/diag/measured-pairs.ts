@@ -14,15 +14,16 @@ export function choosePairs(cpus: CpuModel, allowed: readonly number[]): readonl
     if (other !== undefined) pairs.push({ place, first: first.id, second: other.id });
   };
   const others = own.filter(({ id }) => id !== first.id);
-  const apart = others.filter(({ id }) => !first.siblings.includes(id));
-  add(
-    'threads of one core',
-    others.find(({ id }) => first.siblings.includes(id)),
-  );
-  if (first.node === undefined) {
-    add('unknown', apart[0]);
+  const { siblings } = first;
+  if (siblings === undefined || first.node === undefined) {
+    add('unknown', others[0]);
     return pairs;
   }
+  const apart = others.filter(({ id }) => !siblings.includes(id));
+  add(
+    'threads of one core',
+    others.find(({ id }) => siblings.includes(id)),
+  );
   add(
     'one node',
     apart.find(({ node }) => node === first.node),

@@ -4,19 +4,12 @@
 import type { Rule } from './rule.js';
 import { capabilityRule, devmemCounterRule, pluginRule, rxdmRule } from './rules/devmem.js';
 import { clockRule, gpuDriverRule, iommuRule, kernelRule, limitsRule } from './rules/machine.js';
-import {
-  buffersRule,
-  congestionRule,
-  countersRule,
-  linkRule,
-  mtuRule,
-  retransmitRule,
-  steeringRule,
-} from './rules/nics.js';
+import { countersRule, linkRule, mtuRule, steeringRule } from './rules/nics.js';
 import { coresRule, pacingRule } from './rules/measured.js';
 import { appliedRule, clashRule, irqNodeRule, writersRule } from './rules/placement.js';
 import { referenceRule } from './rules/reference.js';
 import { bindingsRule, peersRule, socketsRule, variablesRule } from './rules/run-setup.js';
+import { buffersRule, congestionRule, retransmitRule } from './rules/tcp.js';
 
 export const RULES: readonly Rule[] = [
   referenceRule,

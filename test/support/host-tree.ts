@@ -75,6 +75,8 @@ function addNodes(tree: TreeBuilder, spec: HostSpec): void {
 }
 
 function addSettings(tree: TreeBuilder): void {
+  // Where the kernel can use an IOMMU the folder is there, empty while none is active.
+  tree.folder('/sys/kernel/iommu_groups');
   const sysctls: Readonly<Record<string, string | number>> = {
     'net/core/rmem_max': 212992,
     'net/core/wmem_max': 212992,

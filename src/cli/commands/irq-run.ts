@@ -25,6 +25,7 @@ import {
   ROOT_FLAG,
   STATE_FLAG,
 } from '../irq-host.js';
+import { formatUnknowns } from '../irq-plan-text.js';
 import { formatMapping, formatProblems } from '../irq-text.js';
 import { BIND_FLAGS, bindByPlan, undoJournal } from '../irq-transaction.js';
 import { printJson, printText } from '../print.js';
@@ -53,6 +54,7 @@ export const irqRunCommand: Command = {
     const host = openIrqHost(invocation);
     const plan = planFor(invocation, host.model);
     const environment = childEnvironment(plan, invocation);
+    if (plan.unknowns.length > 0) printText(formatUnknowns(plan));
     const isBound = invocation.has('setup') || isSet('SETUP_IRQ_AFFINITY');
     const isVerbose = invocation.has('verbose') || isSet('VERBOSE') || isSet('UCCL_TCPX_VERBOSE');
     const journalId = isBound ? bind(invocation, host, plan) : undefined;

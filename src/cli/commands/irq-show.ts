@@ -24,6 +24,7 @@ import {
   shownBindings,
 } from '../irq-host.js';
 import { formatMapping } from '../irq-text.js';
+import { formatOverlap } from '../overlap-text.js';
 import { formatTable, printJson, printText } from '../print.js';
 
 export const irqShowCommand: Command = {
@@ -65,7 +66,7 @@ export const irqShowCommand: Command = {
     }
     if (rows.length === 0) printText('no NIC here has interrupts of its own');
     else printText(formatMapping(rows, observation));
-    printText(overlap.map(({ text }) => `${text}\n`).join(''));
+    if (overlap.length > 0) printText(formatOverlap(overlap));
     for (const writer of model.writers.filter(({ isActive }) => isActive)) {
       printText(`${writer.kind} writes interrupt affinity here: ${writer.evidence}`);
     }

@@ -12,7 +12,7 @@ import { type HostSource, readHost } from '../../host/read/read-host.js';
 import { type Command, type Invocation, usageError } from '../command.js';
 import { ExitCode } from '../exit-code.js';
 import { ROOT_FLAG, rootOf, secondsFlag } from '../irq-host.js';
-import { namedNic } from '../named-nic.js';
+import { namedNic } from '../../host/topo/named-nic.js';
 import { formatNic, formatNicList } from '../nic-text.js';
 import { printJson, printText } from '../print.js';
 

@@ -12,7 +12,7 @@ import { drawTopology } from '../../host/topo/topo-svg.js';
 import { describeTopology, type Topology } from '../../host/topo/topology.js';
 import type { Command, Invocation } from '../command.js';
 import { ExitCode } from '../exit-code.js';
-import { namedNic } from '../named-nic.js';
+import { namedNic } from '../../host/topo/named-nic.js';
 import { printJson, printText } from '../print.js';
 import { formatTopoMatrix, formatTopoTree } from '../topo-text.js';
 

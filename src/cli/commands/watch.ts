@@ -16,7 +16,7 @@ import { ratesBetween, type WatchRates } from '../../host/watch/watch-rates.js';
 import { type WatchedNic, WatchSampler, type WatchWish } from '../../host/watch/watch-sample.js';
 import { type Command, type Invocation, usageError } from '../command.js';
 import { ExitCode } from '../exit-code.js';
-import { namedNic } from '../named-nic.js';
+import { namedNic } from '../../host/topo/named-nic.js';
 import { outputLost } from '../output-loss.js';
 import { printText } from '../print.js';
 import { formatWatch } from '../watch-text.js';

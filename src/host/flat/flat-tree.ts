@@ -81,7 +81,7 @@ function addCpus(
   const inferred = inferSiblings(cpus);
   const path = 'hardware threads of a core';
   if (inferred === undefined) {
-    gaps.push({ path, reason: 'not in the bundle; every CPU is shown as a core of its own' });
+    gaps.push({ path, reason: 'not in the bundle' });
     return;
   }
   if (cpus.threadsPerCore !== 1) gaps.push({ path, reason: inferred.reason });

@@ -59,6 +59,8 @@ export interface IrqPlan {
   readonly load?: PlanLoad;
   /** Of the plan as a whole; those of single lines are with the lines. */
   readonly warnings: readonly PlanWarning[];
+  /** What could not be read, each with what was assumed instead. */
+  readonly unknowns: readonly string[];
   readonly notes: readonly string[];
 }
 
@@ -108,7 +110,8 @@ export function buildPlan(name: PolicyName, request: PolicyRequest, source: Plan
     ...(xps.lines.length === 0 ? {} : { xps: xps.lines }),
     ...(load === undefined ? {} : { load }),
     warnings: loadWarnings(load),
-    notes: [...planNotes(request.nics, allocations), ...lineNotes(drafts, load), ...xps.notes],
+    unknowns: planUnknowns(request, allocations, load),
+    notes: [...planNotes(request, allocations, drafts), ...xps.notes],
   };
 }
 
@@ -201,30 +204,37 @@ function bindingText(
   return formatBindings(bindings);
 }
 
-function lineNotes(drafts: readonly DraftLine[], load: PlanLoad | undefined): string[] {
-  const notes: string[] = [];
-  const wideCount = drafts.filter(({ cpus }) => cpus.length > 1).length;
-  if (wideCount > 0) {
-    notes.push(
-      `${wideCount} lines get more than one CPU; x86 delivers a line to one CPU of its mask, ` +
-        'which the kernel chooses: a wide mask does not spread a queue',
-    );
+/** What the plan could not know, and what it assumed instead. */
+function planUnknowns(
+  { nics, cores }: PolicyRequest,
+  allocations: readonly NicAllocation[],
+  load: PlanLoad | undefined,
+): string[] {
+  const unknowns: string[] = [];
+  if (!cores.areSiblingsKnown) {
+    unknowns.push('hardware threads of some CPUs: each of those counts as a core');
   }
-  const unknown = load?.unknownIrqs ?? [];
-  if (unknown.length > 0) {
-    notes.push(`the run says nothing of IRQ ${formatCpuList(unknown)}: placed as if idle`);
+  for (const { name, node } of nics) {
+    if (cores.isNodeKnown(node) || !allocations.some(({ nic }) => nic === name)) continue;
+    const what = node === undefined ? 'the NUMA node' : `the CPUs of node ${node}`;
+    unknowns.push(`${what} of ${name}: all online CPUs count as local`);
   }
-  return notes;
+  const silent = load?.unknownIrqs ?? [];
+  if (silent.length > 0) {
+    unknowns.push(`what IRQ ${formatCpuList(silent)} did in the run: placed as if idle`);
+  }
+  return unknowns;
 }
 
-function planNotes(nics: readonly Nic[], allocations: readonly NicAllocation[]): string[] {
+function planNotes(
+  { nics }: PolicyRequest,
+  allocations: readonly NicAllocation[],
+  drafts: readonly DraftLine[],
+): string[] {
   const notes: string[] = [];
   for (const nic of nics) {
     if (!allocations.some((allocation) => allocation.nic === nic.name)) continue;
     if (queueVectors(nic).length === 0) notes.push(`${nic.name} has no queue vector to bind`);
-    if (nic.node === undefined) {
-      notes.push(`${nic.name}: its NUMA node is unknown; all online CPUs count as local`);
-    }
     if (nic.isThreadedNapi === true) {
       notes.push(
         `${nic.name} uses threaded NAPI: packets are processed by kernel threads, which the ` +
@@ -234,6 +244,13 @@ function planNotes(nics: readonly Nic[], allocations: readonly NicAllocation[]):
   }
   for (const [set, owners] of sharedThreadSets(allocations)) {
     notes.push(`${owners.join(' and ')} share the thread cores ${set}`);
+  }
+  const wideCount = drafts.filter(({ cpus }) => cpus.length > 1).length;
+  if (wideCount > 0) {
+    notes.push(
+      `${wideCount} lines get more than one CPU; x86 delivers a line to one CPU of its mask, ` +
+        'which the kernel chooses: a wide mask does not spread a queue',
+    );
   }
   return notes;
 }

@@ -128,11 +128,8 @@ function isOtherVector(line: PlanLine, irq: Irq): boolean {
   if (line.pciAddress !== undefined && irq.pciAddress !== undefined) {
     return line.pciAddress !== irq.pciAddress || irq.vectorIndex !== line.vectorIndex;
   }
-  return (
-    line.vectorName !== undefined &&
-    irq.actions.length > 0 &&
-    !irq.actions.includes(line.vectorName)
-  );
+  const actions = irq.actions ?? [];
+  return line.vectorName !== undefined && actions.length > 0 && !actions.includes(line.vectorName);
 }
 
 function evidenceText(seen: Measured, state: LineState): string {

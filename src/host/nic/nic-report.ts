@@ -20,7 +20,7 @@ export interface NicReport {
   readonly speedMbps: number | undefined;
   readonly mtu: number | undefined;
   readonly macAddress: string | undefined;
-  readonly addresses: readonly string[];
+  readonly addresses: readonly string[] | undefined;
   readonly channels: EthtoolChannels | undefined;
   readonly rings: EthtoolRings | undefined;
   readonly coalesce: EthtoolCoalesce | undefined;
@@ -102,7 +102,7 @@ export function reportNic(
     speedMbps: nic.speedMbps ?? data?.link?.speedMbps,
     mtu: nic.mtu,
     macAddress: nic.macAddress,
-    addresses: nic.addresses.map(({ address, prefixLength }) => `${address}/${prefixLength}`),
+    addresses: nic.addresses?.map(({ address, prefixLength }) => `${address}/${prefixLength}`),
     channels: data?.channels,
     rings: data?.rings,
     coalesce: data?.coalesce,

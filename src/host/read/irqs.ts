@@ -26,7 +26,7 @@ function readIrq(files: HostFiles, irq: number, row: InterruptRow | undefined): 
     irq,
     chip: row?.chip ?? '',
     hwirq: row?.hwirq ?? '',
-    actions: row?.actions ?? [],
+    actions: row?.actions,
     pciAddress: row?.pciAddress,
     vectorIndex: row?.vectorIndex,
     countByCpu: row?.countByCpu,

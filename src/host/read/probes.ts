@@ -11,7 +11,7 @@ export interface HostProbes {
   netdevQueues(): NetdevQueues | undefined;
   /** Bytes per queue by netlink; empty where kernel or driver do not count them. */
   queueBytes(): readonly QueueBytes[];
-  addresses(): readonly NicAddresses[];
+  addresses(): readonly NicAddresses[] | undefined;
   /** CSV of the GPU query below. */
   nvidiaSmi(): string | undefined;
 }
@@ -83,7 +83,7 @@ export function captureProbes(files: HostFiles): HostProbes {
     },
     netdevQueues: () => readJson(files, CAPTURE_PATHS.netdevQueues, isNetdevQueues),
     queueBytes: () => readJson(files, CAPTURE_PATHS.queueBytes, isQueueBytes) ?? [],
-    addresses: () => readJson(files, CAPTURE_PATHS.addresses, isAddressList) ?? [],
+    addresses: () => readJson(files, CAPTURE_PATHS.addresses, isAddressList),
     nvidiaSmi: () => files.read(CAPTURE_PATHS.nvidiaSmi),
   };
 }

@@ -42,8 +42,9 @@ export function chooseNics(model: HostModel, allowed: readonly string[] = []): G
       const reason = 'no physical NIC with a link';
       return { gpu: gpu.index, nic: undefined, distance: undefined, reason, others: [] };
     }
-    if (best.distance === '?') {
-      const reason = 'the PCI bridges above GPU and NICs are not known';
+    // Among several, speed or name would decide what only the distance can.
+    if (best.distance === '?' && next !== undefined) {
+      const reason = 'how near GPU and NICs are is not known';
       return { gpu: gpu.index, nic: undefined, distance: undefined, reason, others: [] };
     }
     gpusPerNic.set(best.nic.name, (gpusPerNic.get(best.nic.name) ?? 0) + 1);

@@ -1,7 +1,14 @@
 // The PCIe switches of one node with the GPUs and NICs below them, as boxes.
 
 import { type Box, escapeXml, svgRect, svgText } from './svg-shapes.js';
-import { shownNode, type Topology, type TopologyGpu, type TopologyNic } from './topology.js';
+import {
+  irqCoresText,
+  queueCountText,
+  shownNode,
+  type Topology,
+  type TopologyGpu,
+  type TopologyNic,
+} from './topology.js';
 
 export const GROUP_WIDTH = 257;
 export const GROUP_GAP = 12;
@@ -33,7 +40,7 @@ export function nicColour(topology: Topology, name: string): string {
 /** Devices below one switch belong together; those on a root bus form a group of their own. */
 export function groupsOf(topology: Topology, node: number | undefined): Group[] {
   const groups = new Map<string, { gpus: TopologyGpu[]; nics: TopologyNic[] }>();
-  const groupOf = (path: readonly string[]) => {
+  const groupOf = ({ pciPath: path = [] }: TopologyGpu | TopologyNic) => {
     // The device and the switch's downstream port above it are not the switch.
     const key = path.length >= 4 ? path.at(-3) : path.at(0);
     const title = path.length >= 4 ? `PCIe switch ${key ?? ''}` : `root bus ${key ?? 'unknown'}`;
@@ -42,9 +49,9 @@ export function groupsOf(topology: Topology, node: number | undefined): Group[] 
     return group;
   };
   for (const gpu of topology.gpus)
-    if (shownNode(topology, gpu) === node) groupOf(gpu.pciPath).gpus.push(gpu);
+    if (shownNode(topology, gpu) === node) groupOf(gpu).gpus.push(gpu);
   for (const nic of topology.nics) {
-    if (shownNode(topology, nic) === node && !nic.isVirtual) groupOf(nic.pciPath).nics.push(nic);
+    if (shownNode(topology, nic) === node && !nic.isVirtual) groupOf(nic).nics.push(nic);
   }
   return [...groups].map(([title, group]) => ({ title, ...group }));
 }
@@ -101,12 +108,11 @@ function drawNic(drawing: Drawing, topology: Topology, nic: TopologyNic, box: Bo
   drawing.nicBoxes.set(nic.name, box);
   const colour = nicColour(topology, nic.name);
   const speed = nic.speedMbps === undefined ? 'speed unknown' : `${nic.speedMbps / 1000} Gbit/s`;
-  const queues = `${nic.rxQueueCount ?? '?'} RX + ${nic.txQueueCount ?? '?'} TX queues`;
-  const cores = [`IRQ cores ${nic.irqCores || 'unknown'}`];
+  const cores = [`IRQ cores ${irqCoresText(nic)}`];
   if (nic.laneCores !== undefined) cores.push(`lanes ${nic.laneCores}`);
   const lines = [
     `${speed}  ·  MTU ${nic.mtu ?? '?'}`,
-    `${queues}  ·  ${nic.vectorCount} vectors`,
+    `${queueCountText(nic)}  ·  ${nic.vectorCount} vectors`,
     cores.join('  ·  '),
   ];
   const isDown = nic.operState === 'down';

@@ -14,7 +14,7 @@ import {
   nicColour,
   rowsOfTwo,
 } from './topo-svg-devices.js';
-import { shownNode, type Topology } from './topology.js';
+import { cpuCountText, nodeCountText, shownNode, type Topology } from './topology.js';
 
 const MARGIN = 24;
 const COLUMN_WIDTH = 566;
@@ -57,13 +57,12 @@ function document(width: number, height: number, shapes: readonly string[]): str
   );
 }
 
-function drawTitle({ host, nodes }: Topology): string[] {
+function drawTitle(topology: Topology): string[] {
+  const { host } = topology;
   const facts = [
     `kernel ${host.kernelRelease ?? '?'}`,
-    `${host.cpuCount} CPUs on ${host.coreCount} cores`,
-    nodes.length === 0
-      ? 'no NUMA'
-      : `${nodes.length} NUMA ${nodes.length === 1 ? 'node' : 'nodes'}`,
+    cpuCountText(host),
+    nodeCountText(topology),
     ...(host.cpuModel === undefined ? [] : [host.cpuModel]),
   ];
   return [
@@ -114,7 +113,7 @@ interface NodeCores {
 function drawNodeCores(drawing: Drawing, topology: Topology, cores: NodeCores): number {
   const { cpuList, left, y, node } = cores;
   const facts = [`CPUs ${cpuList}`];
-  if (node !== undefined) facts.push(`${node.coreCount} cores`);
+  if (node !== undefined) facts.push(`${node.coreCount ?? '?'} cores`);
   if (node?.memoryBytes !== undefined) facts.push(formatBytes(node.memoryBytes));
   const grey = { size: 11, fill: '#57606a', anchor: 'end' } as const;
   const right = left + COLUMN_WIDTH - 2 * PADDING;
