@@ -148,7 +148,7 @@ function queueText(nic: NicReport, isLong: boolean): string {
     hidden === 0 ? '' : `${hidden} queues show neither bytes nor steering; --all lists them\n`;
   if (shown.length === 0) return rest === '' ? '' : `${rest}\n`;
   const rows = shown.map((queue) => [
-    `${queue.direction.toUpperCase()} ${queue.queue}`,
+    queue.name,
     formatAmount(queue.bytes),
     formatAmount(queue.bytesPerSecond),
     String(queue.irq ?? '?'),
@@ -164,11 +164,11 @@ function counterText(nic: NicReport, isLong: boolean): string {
     ({ name, total }) => isLong || (total > 0 && !name.startsWith('adminq_')),
   );
   if (shown.length === 0) return '';
-  const rows = shown.map(({ name, total, perSecond, source }) => [
+  const rows = shown.map(({ name, total, perSecond, countedBy }) => [
     name,
     String(total),
     formatAmount(perSecond),
-    source,
+    countedBy,
   ]);
   return `${formatTable([['counter', 'since', 'per second', 'from'], ...rows])}\n`;
 }

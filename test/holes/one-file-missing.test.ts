@@ -90,6 +90,7 @@ test('holes: there are files enough for this to mean something', () => {
 const CLAIMING = [
   ['topo', '--nics', NICS],
   ['irq', 'show', '--vectors', '--nics', NICS],
+  ['nic', SMALL_HOST_NICS[0] ?? ''],
 ];
 
 for (const words of CLAIMING) {

@@ -19,6 +19,8 @@ const EXPLAINING = new Set([
   'warnings',
   'missing',
   'others',
+  'unknown',
+  'countedBy',
 ]);
 
 /** Members of a list are the same thing when they agree in one of these. */

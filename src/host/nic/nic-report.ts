@@ -48,6 +48,8 @@ export interface RssShare {
 }
 
 export interface QueueReport {
+  /** `RX 8`. */
+  readonly name: string;
   readonly direction: 'rx' | 'tx';
   readonly queue: number;
   readonly bytes: number | undefined;
@@ -60,7 +62,7 @@ export interface QueueReport {
 
 export interface CounterReport {
   readonly name: string;
-  readonly source: 'driver' | 'kernel';
+  readonly countedBy: 'driver' | 'kernel';
   readonly total: number;
   readonly perSecond: number | undefined;
 }
@@ -188,6 +190,7 @@ function queuesOf(
     );
     const line = model.irqs.find(({ irq }) => irq === vector?.irq);
     return {
+      name: `${direction.toUpperCase()} ${queue}`,
       direction,
       queue,
       bytes: bytes[key],
@@ -215,12 +218,12 @@ function countersOf(
   seconds: number | undefined,
 ): readonly CounterReport[] {
   const driver = nic.ethtool?.statistics ?? {};
-  const list = (source: 'driver' | 'kernel', now: Counters, earlier: Counters) => {
+  const list = (countedBy: 'driver' | 'kernel', now: Counters, earlier: Counters) => {
     const { grown } = growthBetween(earlier, now);
     return Object.entries(now).map(([name, total]): CounterReport => {
       const count = grown[name];
       const rate = count === undefined || seconds === undefined ? undefined : count / seconds;
-      return { name, source, total, perSecond: rate };
+      return { name, countedBy, total, perSecond: rate };
     });
   };
   return [
