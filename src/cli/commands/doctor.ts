@@ -35,7 +35,7 @@ export const doctorCommand: Command = {
     const facts = await collectFacts({
       source: openHost(rootOf(invocation)),
       provider: invocation.config.values['bench.provider'],
-      nics: invocation.config.values['session.nics'].split(',').filter((name) => name !== ''),
+      nics: invocation.config.values['session.nics'],
       environment: environmentOf(invocation),
       referenceFolder: invocation.text('reference'),
       stateFolder: stateFolderOf(invocation),

@@ -45,8 +45,8 @@ export const irqShowCommand: Command = {
     const rows = mappingTable({
       nics,
       irqs: model.irqs,
-      txBindings: shownBindings(invocation, 'tx'),
-      rxBindings: shownBindings(invocation, 'rx'),
+      txBindings: shownBindings(invocation, 'tx', model),
+      rxBindings: shownBindings(invocation, 'rx', model),
       run: observation,
     });
     const overlap = analyseOverlap({ rows, nics, irqs: model.irqs, cores: coreMapOf(model) });
