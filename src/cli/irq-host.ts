@@ -9,16 +9,18 @@ import { requireCpuList } from '../host/irq/cpu-choice.js';
 import { matchBundle } from '../host/irq/bundle-match.js';
 import type { ObservedLoad } from '../host/irq/load-placement.js';
 import { type Observation, readBundle } from '../host/irq/observation.js';
-import { buildPlan, type IrqPlan } from '../host/irq/plan.js';
+import { buildPlan, type IrqPlan, planOfNic } from '../host/irq/plan.js';
 import { parsePolicyName, type PolicyRequest } from '../host/irq/policy.js';
 import { loadPlan, rebasePlan } from '../host/irq/saved-plan.js';
 import type { HostModel, Nic } from '../host/read/model.js';
 import { readBootId } from '../host/irq/boot-id.js';
 import { openHost } from '../host/read/open-host.js';
 import { readHost } from '../host/read/read-host.js';
+import { gpuOfOrdinal } from '../host/topo/cuda-ordinal.js';
+import { chooseNics as chooseGpuNics } from '../host/topo/gpu-nic-choice.js';
 import type { Invocation, OwnFlag } from './command.js';
-import { environmentOfHost } from './environment-source.js';
-import { namedNic } from '../host/topo/named-nic.js';
+import { environmentOfHost, ownEnvironment } from './environment-source.js';
+import { namedNics } from '../host/topo/named-nic.js';
 
 export const ROOT_FLAG: OwnFlag = {
   name: 'root',
@@ -44,6 +46,11 @@ export const PLAN_FLAGS: readonly OwnFlag[] = [
     summary: 'nccl, numa-local, physical, split (default), channels; manual with --nic, --cores.',
   },
   { name: 'plan', kind: 'text', summary: 'Take a saved plan instead of making one.' },
+  {
+    name: 'gpu',
+    kind: 'text',
+    summary: 'Only the NIC of this GPU: its CUDA ordinal, as CUDA_VISIBLE_DEVICES leaves it.',
+  },
   { name: 'nic', kind: 'text', summary: 'One NIC to bind by hand, with --cores.' },
   { name: 'cores', kind: 'text', summary: 'CPUs for that NIC’s interrupts: 8-21,112-125.' },
   ...BINDING_FLAGS,
@@ -94,13 +101,19 @@ export function stateFolderOf(invocation: Invocation): string {
 export function chooseNics(invocation: Invocation, model: HostModel): readonly Nic[] {
   const named = invocation.text('nic') ?? invocation.config.values['session.nics'];
   if (named === '') return model.nics.filter((nic) => nic.vectors.length > 0);
-  return named.split(',').map((name) => namedNic(model, name));
+  return namedNics(model, named);
 }
 
-function bindingsFlag(invocation: Invocation, flag: string): readonly NicBinding[] {
+function bindingsFlag(
+  invocation: Invocation,
+  flag: string,
+  model: HostModel,
+): readonly NicBinding[] {
   const text = invocation.text(flag);
   if (text === undefined) return [];
-  const { bindings, pitfalls } = parseBindings(text);
+  const { possibleCount } = coreMapOf(model);
+  const nics = model.nics.map(({ name }) => name);
+  const { bindings, pitfalls } = parseBindings(text, { nics, possibleCount });
   const fault = pitfalls.find(({ severity }) => severity !== 'note');
   if (fault === undefined) return bindings;
   throw new TcpxError('ERR_USAGE_ARGUMENT', `--${flag}: ${fault.nic}: ${fault.text}`);
@@ -109,10 +122,10 @@ function bindingsFlag(invocation: Invocation, flag: string): readonly NicBinding
 /** Ranges for display: flags, else the variables of the environment. */
 export function shownBindings(
   invocation: Invocation,
-  environment: EnvironmentValues,
   flag: 'tx' | 'rx',
+  { model, environment }: Pick<IrqHost, 'model' | 'environment'>,
 ): readonly NicBinding[] {
-  const given = bindingsFlag(invocation, `${flag}-bindings`);
+  const given = bindingsFlag(invocation, `${flag}-bindings`, model);
   if (given.length > 0) return given;
   const name = `NCCL_GPUDIRECTTCPX_${flag.toUpperCase()}_BINDINGS`;
   return parseBindings(environment[name] ?? '').bindings;
@@ -145,7 +158,40 @@ export function planFor(invocation: Invocation, model: HostModel): IrqPlan {
     throw new TcpxError('ERR_USAGE_ARGUMENT', '--cores needs --nic');
   }
   const policy = parsePolicyName(invocation.text('policy') ?? (isManual ? 'manual' : 'split'));
-  return buildPlan(policy, requestFor(invocation, model), model);
+  if (policy === 'manual' && !isManual) {
+    throw new TcpxError('ERR_USAGE_ARGUMENT', 'policy manual needs --nic NAME and --cores LIST');
+  }
+  if (model.cpus.online.length === 0) {
+    throw new TcpxError('ERR_CAP_HOST', 'the CPUs of this host could not be read: no plan');
+  }
+  const choice = gpuNic(invocation, model);
+  if (choice === undefined) return buildPlan(policy, requestFor(invocation, model), model);
+  // Cores are shared out among the NICs of all GPUs: processes of other GPUs do the same.
+  const serving = new Set(chooseGpuNics(model, namedDataNics(invocation)).map(({ nic }) => nic));
+  const nics = model.nics.filter((nic) => serving.has(nic.name));
+  const whole = buildPlan(policy, { ...requestFor(invocation, model), nics }, model);
+  const plan = planOfNic(whole, choice.nic);
+  return { ...plan, notes: [choice.text, ...plan.notes] };
+}
+
+function namedDataNics(invocation: Invocation): readonly string[] {
+  return invocation.config.values['session.nics'].split(',').filter((name) => name !== '');
+}
+
+/** The NIC of the GPU named with --gpu, by its CUDA ordinal in this environment. */
+function gpuNic(invocation: Invocation, model: HostModel) {
+  if (invocation.text('gpu') === undefined) return undefined;
+  if (invocation.text('nic') !== undefined) {
+    throw new TcpxError('ERR_USAGE_ARGUMENT', '--gpu chooses the NIC: leave --nic out');
+  }
+  const ordinal = countFlag(invocation, 'gpu', 0);
+  const gpu = gpuOfOrdinal(model, ordinal, ownEnvironment());
+  const choice = chooseGpuNics(model, namedDataNics(invocation)).find((c) => c.gpu === gpu.index);
+  const place = `GPU ${ordinal} (CUDA ordinal) is ${gpu.pciAddress}`;
+  if (choice?.nic === undefined) {
+    throw new TcpxError('ERR_CAP_NET_DEVICE', `${place}: ${choice?.reason ?? 'no NIC for it'}`);
+  }
+  return { nic: choice.nic, text: `${place}; its NIC is ${choice.nic}: ${choice.reason}` };
 }
 
 function requestFor(invocation: Invocation, model: HostModel): PolicyRequest {
@@ -160,8 +206,8 @@ function requestFor(invocation: Invocation, model: HostModel): PolicyRequest {
     cores,
     application: list('app-cores'),
     manualCores: list('cores') ?? [],
-    txBindings: bindingsFlag(invocation, 'tx-bindings'),
-    rxBindings: bindingsFlag(invocation, 'rx-bindings'),
+    txBindings: bindingsFlag(invocation, 'tx-bindings', model),
+    rxBindings: bindingsFlag(invocation, 'rx-bindings', model),
     adjustCores: countFlag(invocation, 'widen', 0) - countFlag(invocation, 'narrow', 0),
     channels: invocation.config.values['flow.channels'],
     hasXps: !invocation.has('no-xps'),

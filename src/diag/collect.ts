@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { lookup } from 'node:dns/promises';
 import type { EnvironmentValues } from '../host/environment/preset.js';
 import { chooseNics } from '../host/topo/gpu-nic-choice.js';
-import { namedNic } from '../host/topo/named-nic.js';
+import { namedNics } from '../host/topo/named-nic.js';
 import type { HostFiles } from '../host/read/host-files.js';
 import { readBootId } from '../host/irq/boot-id.js';
 import { currentPlanPath } from '../host/irq/journal.js';
@@ -28,8 +28,8 @@ import { countSockets } from './tcp-sockets.js';
 export interface CollectRequest {
   readonly source: HostSource;
   readonly provider: Provider;
-  /** Named data NICs; empty lets the GPUs' nearest NICs, else all with a PCI device, count. */
-  readonly nics: readonly string[];
+  /** Names of data NICs; empty lets the GPUs' nearest NICs, else all with a PCI device, count. */
+  readonly nics: string;
   readonly environment: EnvironmentValues;
   readonly referenceFolder: string | undefined;
   readonly stateFolder: string;
@@ -68,8 +68,8 @@ export async function collectFacts(request: CollectRequest): Promise<DoctorFacts
   };
 }
 
-function dataNicsOf(host: HostModel, named: readonly string[]): readonly Nic[] {
-  if (named.length > 0) return named.map((name) => namedNic(host, name));
+function dataNicsOf(host: HostModel, named: string): readonly Nic[] {
+  if (named !== '') return namedNics(host, named);
   const nearest = new Set(chooseNics(host).map(({ nic }) => nic));
   const ofGpus = host.nics.filter((nic) => nearest.has(nic.name));
   return ofGpus.length > 0 ? ofGpus : host.nics.filter((nic) => nic.pciAddress !== undefined);

@@ -41,7 +41,7 @@ async function runJson(words: readonly string[]): Promise<unknown> {
   const keep = (part: string | Uint8Array) =>
     typeof part === 'string' ? written.push(part) > 0 : original.out(part);
   stdout.write = keep;
-  stderr.write = (() => true);
+  stderr.write = () => true;
   try {
     await command.run(parseInvocation(command, rest));
   } catch {

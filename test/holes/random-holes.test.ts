@@ -94,7 +94,7 @@ async function judge(tree: FileTree): Promise<Statuses | undefined> {
     const facts = await collectFacts({
       source: openFixtureTree(tree),
       provider: 'tcpx',
-      nics: SMALL_HOST_NICS,
+      nics: SMALL_HOST_NICS.join(','),
       environment: {
         NCCL_GPUDIRECTTCPX_TX_BINDINGS: 'eth1:0-1;eth2:2-3',
         NCCL_GPUDIRECTTCPX_RX_BINDINGS: A3_HIGH_RX_BINDINGS.split(';')[0] ?? '',

@@ -48,7 +48,7 @@ export const doctorCommand: Command = {
     const collected = await collectFacts({
       source,
       provider: invocation.config.values['bench.provider'],
-      nics: invocation.config.values['session.nics'].split(',').filter((name) => name !== ''),
+      nics: invocation.config.values['session.nics'],
       environment: environmentOf(invocation, source.files),
       referenceFolder: invocation.text('reference'),
       stateFolder: stateFolderOf(invocation),

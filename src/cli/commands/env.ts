@@ -23,6 +23,7 @@ export const envCommand: Command = {
     const { model } = openIrqHost(invocation);
     const plan = planFor(invocation, model);
     if (plan.unknowns.length > 0) printText(formatUnknowns(plan));
+    if (invocation.text('gpu') !== undefined) printText(plan.notes[0] ?? '');
     const dataNics = plan.allocations.map(({ nic }) => nic);
     const values = environmentFor({
       preset: presetOf(invocation),

@@ -45,8 +45,8 @@ export const irqShowCommand: Command = {
     const rows = mappingTable({
       nics,
       irqs: model.irqs,
-      txBindings: shownBindings(invocation, environment, 'tx'),
-      rxBindings: shownBindings(invocation, environment, 'rx'),
+      txBindings: shownBindings(invocation, 'tx', { model, environment }),
+      rxBindings: shownBindings(invocation, 'rx', { model, environment }),
       run: observation,
     });
     const overlap = analyseOverlap({ rows, nics, irqs: model.irqs, cores: coreMapOf(model) });

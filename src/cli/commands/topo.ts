@@ -10,9 +10,9 @@ import { openHost } from '../../host/read/open-host.js';
 import { type HostSource, readHost } from '../../host/read/read-host.js';
 import { drawTopology } from '../../host/topo/topo-svg.js';
 import { describeTopology, type Topology } from '../../host/topo/topology.js';
-import type { Command, Invocation } from '../command.js';
+import { type Command, type Invocation, usageError } from '../command.js';
 import { ExitCode } from '../exit-code.js';
-import { namedNic } from '../../host/topo/named-nic.js';
+import { namedNics } from '../../host/topo/named-nic.js';
 import { printJson, printText } from '../print.js';
 import { formatTopoMatrix, formatTopoTree } from '../topo-text.js';
 
@@ -36,6 +36,9 @@ export const topoCommand: Command = {
     const bindings = parseLaneBindings(invocation.config.values['lane.bindings']);
     const topology = describeTopology(model, bindings, dataNics(invocation, model));
     const svgPath = invocation.text('svg');
+    if (svgPath === '-' || svgPath === '') {
+      throw usageError(topoCommand, `--svg ${JSON.stringify(svgPath)}: a file name is wanted`);
+    }
     if (svgPath !== undefined) {
       writeOutput(svgPath, drawTopology(topology));
       printText(`drawing written to ${svgPath}`);
@@ -66,12 +69,12 @@ function writeOutput(path: string, content: string | Buffer): void {
   try {
     writeFileSync(path, content);
   } catch (error) {
-    throw toTcpxError(error, 'ERR_SYS_CALL', `write ${path}`);
+    const isFolder = (error as NodeJS.ErrnoException).code === 'EISDIR';
+    throw toTcpxError(error, isFolder ? 'ERR_USAGE_ARGUMENT' : 'ERR_SYS_CALL', `write ${path}`);
   }
 }
 
 /** Interfaces among which GPUs choose. */
 function dataNics(invocation: Invocation, model: HostModel): string[] {
-  const names = invocation.config.values['session.nics'].split(',').filter((name) => name !== '');
-  return names.map((name) => namedNic(model, name).name);
+  return namedNics(model, invocation.config.values['session.nics']).map(({ name }) => name);
 }

@@ -16,7 +16,7 @@ import { ratesBetween, type WatchRates } from '../../host/watch/watch-rates.js';
 import { type WatchedNic, WatchSampler, type WatchWish } from '../../host/watch/watch-sample.js';
 import { type Command, type Invocation, usageError } from '../command.js';
 import { ExitCode } from '../exit-code.js';
-import { namedNic } from '../../host/topo/named-nic.js';
+import { namedNics } from '../../host/topo/named-nic.js';
 import { outputLost } from '../output-loss.js';
 import { printText } from '../print.js';
 import { formatWatch } from '../watch-text.js';
@@ -91,7 +91,7 @@ function wishOf(invocation: Invocation, nics: readonly WatchedNic[]): WatchWish 
 
 // Named ones need no counters yet: they appear with the first packet.
 function chooseEmulated(names: string, folder: string): WatchedNic[] {
-  const wanted = namedNics(names);
+  const wanted = wantedNames(names);
   const found = wanted.length > 0 ? wanted : emulatedNics(folder);
   if (found.length > 0) {
     return found.map((name) => ({ name, ifindex: undefined, vectors: [], isEmulated: true }));
@@ -102,16 +102,14 @@ function chooseEmulated(names: string, folder: string): WatchedNic[] {
   );
 }
 
-function namedNics(names: string): string[] {
+function wantedNames(names: string): string[] {
   return names.split(',').filter((name) => name !== '' && name !== 'auto');
 }
 
-function chooseWatched(names: string, model: HostModel): WatchedNic[] {
-  const wanted = namedNics(names);
-  if (wanted.length === 0) {
-    return model.nics.filter((nic) => !nic.isVirtual && nic.operState !== 'down');
-  }
-  return wanted.map((name) => namedNic(model, name));
+function chooseWatched(names: string, model: HostModel): readonly WatchedNic[] {
+  const wanted = wantedNames(names).join(',');
+  if (wanted !== '') return namedNics(model, wanted);
+  return model.nics.filter((nic) => !nic.isVirtual && nic.operState !== 'down');
 }
 
 async function watchLoop(

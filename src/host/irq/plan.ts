@@ -183,6 +183,18 @@ function draftLine(
   };
 }
 
+/** The part of a plan that concerns one NIC; the others keep the cores that it gave them. */
+export function planOfNic(plan: IrqPlan, nic: string): IrqPlan {
+  const allocations = plan.allocations.filter((allocation) => allocation.nic === nic);
+  return {
+    ...plan,
+    allocations,
+    txBindings: bindingText(allocations, (allocation) => allocation.tx),
+    rxBindings: bindingText(allocations, (allocation) => allocation.rx),
+    lines: plan.lines.filter((line) => line.nic === nic),
+  };
+}
+
 /** Vectors that carry packets; management vectors and idle ones stay as they are. */
 export function queueVectors(nic: Nic | undefined): readonly NicVector[] {
   return (nic?.vectors ?? []).filter(
