@@ -1,11 +1,12 @@
 // `tcpx doctor`: everything a run needs, each finding with evidence, remedy and proof.
 
 import { collectFacts } from '../../diag/collect.js';
-import { type Diagnosis, diagnose } from '../../diag/doctor.js';
+import { diagnose } from '../../diag/doctor.js';
 import type { EnvironmentValues } from '../../host/environment/preset.js';
 import { openHost } from '../../host/read/open-host.js';
 import type { Command, Invocation } from '../command.js';
 import { environmentOfFile, environmentOfProcess, ownEnvironment } from '../environment-source.js';
+import { formatDiagnosis } from '../doctor-text.js';
 import { ExitCode } from '../exit-code.js';
 import { countFlag, ROOT_FLAG, rootOf, STATE_FLAG, stateFolderOf } from '../irq-host.js';
 import { printJson, printText } from '../print.js';
@@ -29,7 +30,7 @@ export const doctorCommand: Command = {
       kind: 'text',
       summary: `Data sockets per NIC over all processes (${SOCKET_BUDGET}); off for no limit.`,
     },
-    { name: 'all', kind: 'boolean', summary: 'Explain also what passed.' },
+    { name: 'all', kind: 'boolean', summary: 'Explain also what passed or was not asked.' },
   ],
   async run(invocation) {
     const facts = await collectFacts({
@@ -59,26 +60,4 @@ function environmentOf(invocation: Invocation): EnvironmentValues {
   if (pid !== undefined) return environmentOfProcess(rootOf(invocation), pid);
   const file = invocation.text('env');
   return file === undefined ? ownEnvironment() : environmentOfFile(file);
-}
-
-function formatDiagnosis(diagnosis: Diagnosis, isLong: boolean): string {
-  const { counts, findings, provenBy } = diagnosis;
-  const blocks = findings.map((finding) => {
-    const evidence = finding.evidence.map((line) => `        ${line}\n`).join('');
-    const head = `${finding.status.padEnd(5)} ${finding.id}: ${finding.title}\n${evidence}`;
-    const isBad = finding.status === 'fail' || finding.status === 'warn';
-    if (!isBad && !isLong) return head;
-    return (
-      `${head}      why:    ${finding.why}\n      remedy: ${finding.remedy}\n` +
-      `      proof:  ${finding.proof}\n`
-    );
-  });
-  const proven =
-    provenBy === undefined
-      ? ''
-      : `environment proven by ${provenBy}: findings about the system come last\n\n`;
-  return (
-    `${proven}${blocks.join('')}\n${counts.pass} pass, ${counts.warn} warn, ${counts.fail} fail, ` +
-    `${counts.skip} not asked (provider ${diagnosis.provider})\n`
-  );
 }
