@@ -1,7 +1,7 @@
 // `tcpx doctor` as a child process: exit codes, JSON, and the reference bundle.
 
 import assert from 'node:assert/strict';
-import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, test } from 'node:test';
 import type { Diagnosis } from '../diag/doctor.js';
@@ -41,6 +41,28 @@ test('doctor: exits 1 when a rule fails, with evidence, remedy and proof', () =>
   assert.match(stderr, /proof: {2}tcpx devices/);
 });
 
+test('doctor: failures first, titles say the finding, what is not known is folded', () => {
+  const carrier = 'sys/class/net/eth3/carrier';
+  chmodSync(join(root, carrier), 0o644);
+  writeFileSync(join(root, carrier), '0\n');
+  writeFileSync(join(root, 'proc/sys/net/ipv4/tcp_slow_start_after_idle'), '1\n');
+  const { stderr } = runTcpx(['doctor', '--root', root, '--nics', 'eth1,eth3']);
+  const [first = '', ...lines] = stderr.split('\n');
+  assert.equal(first, 'fail  eth3 has no link (nic.link)');
+  const order = lines.map((line) => /^(fail|warn|pass|skip) /.exec(line)?.[1]).filter(Boolean);
+  assert.deepEqual(
+    order,
+    [...order].sort((a, b) => ORDER.indexOf(a) - ORDER.indexOf(b)),
+  );
+  assert.match(stderr, /^warn {2}tcp_slow_start_after_idle is 1 \(tcp\.congestion\)$/m);
+  assert.equal(order.filter((status) => status === 'skip').length, 1);
+  assert.match(stderr, /^skip {2}.*devmem\.plugin, .*$/m);
+  const long = runTcpx(['doctor', '--root', root, '--all']).stderr;
+  assert.match(long, /^skip {2}only asked with --provider tcpx \(devmem\.plugin\)$/m);
+});
+
+const ORDER: readonly (string | undefined)[] = ['fail', 'warn', 'pass', 'skip'];
+
 test('doctor: exits 0 for plain TCP on the same machine, as JSON', () => {
   const { status, stdout } = runTcpx(['doctor', '--root', root, '--json']);
   const diagnosis = JSON.parse(stdout) as Diagnosis;
@@ -54,7 +76,7 @@ test('doctor: a bundle whose counters grew proves the environment', () => {
   const proven = runTcpx([...words, writeBundle(30_000_000)]);
   assert.match(proven.stderr, /^environment proven by .*nccl_1/);
   const idle = runTcpx([...words, writeBundle(0)]);
-  assert.match(idle.stderr, /^fail {2}reference\.devmem/m);
+  assert.match(idle.stderr, /^fail {2}the reference run in .* moved none \(reference\.devmem\)$/m);
 });
 
 test('doctor: a bundle lying about is not taken unasked, nor one of others believed', () => {

@@ -64,6 +64,8 @@ export interface DoctorFacts {
   /** NICs that carry data. */
   readonly dataNics: readonly Nic[];
   readonly environment: EnvironmentValues;
+  /** false: the host is a bundle without the variables of its run. */
+  readonly isEnvironmentKnown?: boolean;
   readonly reference: Observation | undefined;
   readonly rxdm: RxdmFacts;
   readonly plugin: PluginFacts;

@@ -22,10 +22,12 @@ export interface Rule {
   readonly remedy: string;
   /** A command that shows whether the remedy worked. */
   readonly proof: string;
+  /** It judges variables of the run: not asked where those are not known. */
+  readonly readsEnvironment?: boolean;
   check(facts: DoctorFacts): Verdict;
 }
 
-export interface Finding extends Omit<Rule, 'check'>, Verdict {}
+export interface Finding extends Omit<Rule, 'check' | 'readsEnvironment'>, Verdict {}
 
 export function pass(...evidence: readonly string[]): Verdict {
   return { status: 'pass', evidence };

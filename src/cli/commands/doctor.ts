@@ -1,7 +1,7 @@
 // `tcpx doctor`: everything a run needs, each finding with evidence, remedy and proof.
 
 import { collectFacts } from '../../diag/collect.js';
-import { type Diagnosis, diagnose } from '../../diag/doctor.js';
+import { diagnose } from '../../diag/doctor.js';
 import type { EnvironmentValues } from '../../host/environment/preset.js';
 import type { HostFiles } from '../../host/read/host-files.js';
 import { openHost } from '../../host/read/open-host.js';
@@ -10,7 +10,9 @@ import {
   environmentOfFile,
   environmentOfHost,
   environmentOfProcess,
+  isEnvironmentKnown,
 } from '../environment-source.js';
+import { formatDiagnosis } from '../doctor-text.js';
 import { ExitCode } from '../exit-code.js';
 import { formatLimits, measureHost } from '../doctor-measure.js';
 import { countFlag, ROOT_FLAG, rootOf, STATE_FLAG, stateFolderOf } from '../irq-host.js';
@@ -41,7 +43,7 @@ export const doctorCommand: Command = {
       summary:
         'Time this machine as well: cores, copies, wake-ups, loopback by congestion control.',
     },
-    { name: 'all', kind: 'boolean', summary: 'Explain also what passed.' },
+    { name: 'all', kind: 'boolean', summary: 'Explain also what passed or was not asked.' },
   ],
   async run(invocation) {
     const source = openHost(rootOf(invocation));
@@ -57,7 +59,13 @@ export const doctorCommand: Command = {
     });
     const measured = invocation.has('measure') ? await measureHost(collected.host) : undefined;
     const congestion = invocation.config.values['socket.congestion'];
-    const diagnosis = diagnose({ ...collected, measured, congestion });
+    const isNamed = invocation.text('env') !== undefined || invocation.text('pid') !== undefined;
+    const diagnosis = diagnose({
+      ...collected,
+      isEnvironmentKnown: isNamed || isEnvironmentKnown(source.files),
+      measured,
+      congestion,
+    });
     if (measured !== undefined && !invocation.isJson) printText(formatLimits(measured));
     if (invocation.isJson)
       printJson(measured === undefined ? diagnosis : { ...diagnosis, measured });
@@ -76,26 +84,4 @@ function environmentOf(invocation: Invocation, files: HostFiles): EnvironmentVal
   if (pid !== undefined) return environmentOfProcess(rootOf(invocation), pid);
   const file = invocation.text('env');
   return file === undefined ? environmentOfHost(files) : environmentOfFile(file);
-}
-
-function formatDiagnosis(diagnosis: Diagnosis, isLong: boolean): string {
-  const { counts, findings, provenBy } = diagnosis;
-  const blocks = findings.map((finding) => {
-    const evidence = finding.evidence.map((line) => `        ${line}\n`).join('');
-    const head = `${finding.status.padEnd(5)} ${finding.id}: ${finding.title}\n${evidence}`;
-    const isBad = finding.status === 'fail' || finding.status === 'warn';
-    if (!isBad && !isLong) return head;
-    return (
-      `${head}      why:    ${finding.why}\n      remedy: ${finding.remedy}\n` +
-      `      proof:  ${finding.proof}\n`
-    );
-  });
-  const proven =
-    provenBy === undefined
-      ? ''
-      : `environment proven by ${provenBy}: findings about the system come last\n\n`;
-  return (
-    `${proven}${blocks.join('')}\n${counts.pass} pass, ${counts.warn} warn, ${counts.fail} fail, ` +
-    `${counts.skip} not asked (provider ${diagnosis.provider})\n`
-  );
 }

@@ -53,6 +53,7 @@ function nodePart(nic: Nic, host: HostModel): Verdict {
 export const clashRule: Rule = {
   id: 'irq.clash',
   area: 'run',
+  readsEnvironment: true,
   title: 'Interrupts do not share cores with send and receive threads',
   why:
     'A busy-polling thread and the softirq that feeds it take turns on one core; on the sibling ' +

@@ -14,6 +14,7 @@ const X = 'NCCL_GPUDIRECTTCPX_';
 export const variablesRule: Rule = {
   id: 'run.variables',
   area: 'run',
+  readsEnvironment: true,
   title: 'Variables have values that the plugin takes',
   why:
     'The plugin keeps its default when a value is out of range, ignores variables that it only ' +
@@ -56,6 +57,7 @@ function missingParts(environment: DoctorFacts['environment']): Verdict[] {
 export const bindingsRule: Rule = {
   id: 'run.bindings',
   area: 'run',
+  readsEnvironment: true,
   title: 'Binding variables mean what they say',
   why:
     'The plugin reads only ranges: a bare core number is skipped, and an interface left without ' +
@@ -101,6 +103,7 @@ function sharedCores(environment: DoctorFacts['environment']): Verdict[] {
 export const socketsRule: Rule = {
   id: 'run.sockets',
   area: 'run',
+  readsEnvironment: true,
   title: 'Plugin sockets per NIC stay within the budget',
   why:
     'More sockets on one NIC share the same receive queues and complete in order: the measured ' +

@@ -4,6 +4,7 @@
 
 import { formatCpuList } from '../../base/cpu-set.js';
 import { CAPTURE_FOLDER, type FileTree, relativeLink, type TreeEntry } from '../read/file-tree.js';
+import type { HostFiles } from '../read/host-files.js';
 import { type InterruptTable, parseInterrupts } from '../read/interrupts.js';
 import { UNPLACED_FOLDER } from '../read/pci.js';
 import { CAPTURE_PATHS } from '../read/probes.js';
@@ -32,6 +33,13 @@ export interface FlatTree {
 /** Where the environment of a run lies in the tree. */
 export const FLAT_ENVIRONMENT_PATH = `${CAPTURE_FOLDER}/environment.txt`;
 
+const FLAT_SCHEMA = 'tcpx.flat/1';
+
+/** Whether the files are those of a bundle: nothing in them comes from this machine. */
+export function isFlatHost(files: Pick<HostFiles, 'read'>): boolean {
+  return files.read(CAPTURE_PATHS.manifest)?.includes(FLAT_SCHEMA) === true;
+}
+
 export function buildFlatTree(facts: FlatFacts): FlatTree {
   const tree = new Map<string, TreeEntry>();
   const gaps: ReadGap[] = [];
@@ -39,7 +47,7 @@ export function buildFlatTree(facts: FlatFacts): FlatTree {
     tree.set(path, { kind: 'file', text: `${text}\n` });
   const table = parseInterrupts(facts.interrupts ?? '');
   const capturedAt = facts.timeMs === undefined ? undefined : new Date(facts.timeMs).toISOString();
-  file(CAPTURE_PATHS.manifest, JSON.stringify({ schema: 'tcpx.flat/1', capturedAt }));
+  file(CAPTURE_PATHS.manifest, JSON.stringify({ schema: FLAT_SCHEMA, capturedAt }));
   if (facts.hostname !== undefined) file('/proc/sys/kernel/hostname', facts.hostname);
   if (facts.kernelRelease !== undefined) file('/proc/sys/kernel/osrelease', facts.kernelRelease);
   if (facts.interrupts !== undefined) file('/proc/interrupts', facts.interrupts);

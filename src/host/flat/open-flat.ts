@@ -102,7 +102,7 @@ function gatherFacts(
     affinity: first('affinity', 'list of interrupt affinities', wanted, affinityMap)?.value,
     cpus: first('cpus', 'output of lscpu', lasting, cpuFacts)?.value,
     nics: nicsOf(parts, wanted, gaps),
-    environment: optional('environment'),
+    environment: environmentText(optional('environment')),
     nvidiaSmi: nvidiaSmi(optional('gpus')),
   };
 }
@@ -197,6 +197,11 @@ function hostnameOf(parts: readonly FlatPart[]): string | undefined {
     if (match?.[1] !== undefined) return match[1];
   }
   return undefined;
+}
+
+/** A file without a single variable is no environment: nothing may be concluded from it. */
+function environmentText(text: string | undefined): string | undefined {
+  return text !== undefined && /^\w+=/m.test(text) ? text : undefined;
 }
 
 function kernelRelease(text: string | undefined): string | undefined {
