@@ -130,3 +130,18 @@ test('irq apply and rollback --root BUNDLE: nothing to write to, exit 2', () => 
     assert.match(stderr, /a bundle cannot be written to/);
   }
 });
+
+test('doctor --measure --root BUNDLE: files cannot be timed, exit 2', () => {
+  const { status, stderr } = runTcpx(['doctor', '--measure', '--root', folder]);
+  assert.equal(status, 2);
+  assert.match(stderr, /times this machine/);
+});
+
+test('doctor --root BUNDLE: this shell’s variables are not those of the run', () => {
+  rmSync(join(folder, 'env_vars.txt'));
+  const words = ['doctor', '--root', folder, '--provider', 'tcpx', '--json'];
+  const wrong = { NCCL_SOCKET_NTHREADS: '9' };
+  const { findings } = JSON.parse(runTcpx(words, wrong).stdout) as Diagnosis;
+  const variables = findings.find(({ id }) => id === 'run.variables');
+  assert.equal(variables?.status, 'skip');
+});

@@ -25,7 +25,7 @@ import { namedNics } from '../host/topo/named-nic.js';
 export const ROOT_FLAG: OwnFlag = {
   name: 'root',
   kind: 'text',
-  summary: 'Work on the files below this folder instead of this machine.',
+  summary: 'Instead of this machine: a folder with its files, a capture file, or a bundle.',
 };
 
 export const STATE_FLAG: OwnFlag = {

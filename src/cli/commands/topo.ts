@@ -21,7 +21,7 @@ export const topoCommand: Command = {
   summary: 'GPUs, NICs, NUMA nodes, cores and interrupts: matrix, tree, drawing.',
   settings: ['lane.bindings', 'session.nics'],
   flags: [
-    { name: 'root', kind: 'text', summary: 'Read a captured tree: a folder or a capture file.' },
+    { name: 'root', kind: 'text', summary: 'Read a captured tree, a capture file or a bundle.' },
     { name: 'tree', kind: 'boolean', summary: 'Print the PCI tree instead of the matrix.' },
     { name: 'svg', kind: 'text', summary: 'Write a drawing to this file.' },
     {
