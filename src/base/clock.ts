@@ -16,7 +16,6 @@ export const systemClock: Clock = {
 /** Ends early, and without an error, when the signal is aborted. */
 export function sleepMs(durationMs: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
-    if (signal?.aborted === true) return resolve();
     const end = (): void => {
       clearTimeout(timer);
       signal?.removeEventListener('abort', end);
@@ -24,6 +23,7 @@ export function sleepMs(durationMs: number, signal?: AbortSignal): Promise<void>
     };
     const timer = setTimeout(end, durationMs);
     signal?.addEventListener('abort', end);
+    if (signal?.aborted === true) end();
   });
 }
 

@@ -38,7 +38,7 @@ function writePlan(cores?: string, isWanted: (irq: number) => boolean = () => tr
 test('topo --root BUNDLE: NICs with node and interrupt cores; distances are not claimed', () => {
   const { status, stderr } = runTcpx(['topo', '--root', folder]);
   assert.equal(status, 0, stderr);
-  assert.match(stderr, /208 CPUs on 104 cores, 2 NUMA nodes/);
+  assert.match(stderr, /208 CPUs on 104 cores in \? sockets, 2 NUMA nodes/);
   assert.match(stderr, /^eth3 +(\? +){10}X +\? +1 +- +52-67 \(requested\)$/m);
   assert.match(stderr, /GPU0 +none +how near GPU and NICs are is not known/);
   assert.match(stderr, /hardware threads of a core: lscpu does not say/);
@@ -140,8 +140,9 @@ test('doctor --measure --root BUNDLE: files cannot be timed, exit 2', () => {
 test('doctor --root BUNDLE: this shell’s variables are not those of the run', () => {
   rmSync(join(folder, 'env_vars.txt'));
   const words = ['doctor', '--root', folder, '--provider', 'tcpx', '--json'];
-  const wrong = { NCCL_SOCKET_NTHREADS: '9' };
+  const wrong = { NCCL_GPUDIRECTTCPX_RX_BINDINGS: 'eth1:8' };
   const { findings } = JSON.parse(runTcpx(words, wrong).stdout) as Diagnosis;
-  const variables = findings.find(({ id }) => id === 'run.variables');
-  assert.equal(variables?.status, 'skip');
+  for (const id of ['run.variables', 'run.bindings']) {
+    assert.equal(findings.find((finding) => finding.id === id)?.status, 'skip', id);
+  }
 });

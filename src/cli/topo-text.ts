@@ -41,7 +41,7 @@ export function formatTopoMatrix(topology: Topology): string {
   });
   const used = new Set(distances.flat());
   const legend = LEGEND.filter((line) => used.has((line.split(' ')[0] ?? '') as never));
-  const parts = [hostLine(topology)];
+  const parts = [hostLine(topology), ...cpuLines(topology)];
   if (names.length === 0) parts.push('', 'no GPU and no NIC with a PCI device');
   else parts.push('', dropEmptyColumns([head, ...rows]), ...legend.map((line) => `  ${line}`));
   parts.push(...choiceLines(topology), ...gapLines(topology));
@@ -55,6 +55,14 @@ function hostLine(topology: Topology): string {
     `${host.hostname ?? 'host'}  kernel ${host.kernelRelease ?? '?'}  ` +
     `${cpuCountText(host)}${offline}, ${nodeCountText(topology)}`
   );
+}
+
+function cpuLines({ host }: Topology): string[] {
+  const lines = host.caches.length === 0 ? [] : [`caches  ${host.caches.join(', ')}`];
+  if (host.isolated !== undefined && host.isolated !== '') {
+    lines.push(`isolated  CPUs ${host.isolated}: the scheduler puts no thread there by itself`);
+  }
+  return lines;
 }
 
 function dropEmptyColumns(rows: readonly (readonly string[])[]): string {

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import type { Observation } from '../host/irq/observation.js';
 import { A3_HIGH_RX_BINDINGS, A3_HIGH_TX_BINDINGS } from '../host/irq/policy.js';
 import type { LineVerdict } from '../host/irq/verify.js';
-import type { Nic } from '../host/read/model.js';
+import type { CpuModel, CpuPower, IdleState, Nic } from '../host/read/model.js';
 import { a3HighTree } from '../../test/support/a3-high-host.js';
 import { readFixtureHost } from '../../test/support/fixture-host.js';
 import { diagnose } from './doctor.js';
@@ -136,6 +136,18 @@ const CHUNK = { NCCL_DYNAMIC_CHUNK_SIZE: '524288' };
 
 const SOCKETS = HEALTHY.sockets![0]!;
 
+function withCpus(change: Partial<CpuModel>): Partial<DoctorFacts> {
+  return { host: { ...HOST, cpus: { ...HOST.cpus, ...change } } };
+}
+
+function withPower(change: Partial<CpuPower>): Partial<DoctorFacts> {
+  return withCpus({ power: HOST.cpus.power.map((power) => ({ ...power, ...change })) });
+}
+
+function idleState(exitLatencyUs: number | undefined, isEnabled: boolean): IdleState {
+  return { name: 'C6', exitLatencyUs, isEnabled };
+}
+
 const FAULTS: readonly (readonly [string, RuleStatus, Partial<DoctorFacts>])[] = [
   ['system.kernel', 'fail', { host: { ...HOST, kernelRelease: '4.19.0' } }],
   [
@@ -247,6 +259,15 @@ const FAULTS: readonly (readonly [string, RuleStatus, Partial<DoctorFacts>])[] =
     },
   ],
   ['system.clock', 'warn', { timeKeepers: [] }],
+  ['cpu.governor', 'warn', withPower({ governor: 'powersave', frequencyDriver: 'acpi-cpufreq' })],
+  ['cpu.governor', 'pass', withPower({ governor: 'powersave', frequencyDriver: 'intel_pstate' })],
+  ['cpu.governor', 'skip', withPower({ governor: undefined })],
+  ['cpu.idle', 'warn', withPower({ idleStates: [idleState(133, true)] })],
+  ['cpu.idle', 'pass', withPower({ idleStates: [idleState(133, false)] })],
+  ['cpu.idle', 'skip', withPower({ idleStates: [idleState(undefined, true)] })],
+  ['cpu.isolated', 'warn', { environment: BINDINGS, ...withCpus({ isolated: [8, 9] }) }],
+  ['cpu.isolated', 'pass', { environment: BINDINGS, ...withCpus({ isolated: [] }) }],
+  ['cpu.isolated', 'skip', { environment: BINDINGS, ...withCpus({ isolated: undefined }) }],
   [
     'irq.applied',
     'fail',

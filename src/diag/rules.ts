@@ -2,6 +2,7 @@
 // set up, then the machine. docs/diagnostics.md is generated from this list.
 
 import type { Rule } from './rule.js';
+import { governorRule, idleRule, isolationRule } from './rules/cpus.js';
 import { capabilityRule, devmemCounterRule, pluginRule, rxdmRule } from './rules/devmem.js';
 import { clockRule, gpuDriverRule, iommuRule, kernelRule, limitsRule } from './rules/machine.js';
 import { countersRule, linkRule, mtuRule, steeringRule } from './rules/nics.js';
@@ -30,12 +31,15 @@ export const RULES: readonly Rule[] = [
   irqNodeRule,
   clashRule,
   writersRule,
+  isolationRule,
   steeringRule,
   mtuRule,
   buffersRule,
   congestionRule,
   retransmitRule,
   iommuRule,
+  governorRule,
+  idleRule,
   clockRule,
   pacingRule,
   coresRule,

@@ -27,7 +27,9 @@ const VARIANTS: readonly (readonly [RegExp, readonly string[]])[] = [
   [/\/threaded$/, ['0', '0', '1']],
   [/\/rps_cpus$/, ['0', '0', '0', 'f']],
   [/\/statistics\/[rt]x_errors$/, ['0', '0', '5']],
-  [/\/numa_node$/, ['0', '1', '-1']],
+  // A device's node and its local CPUs agree, or the platform tells no node.
+  [/pci0000:00.*\/numa_node$/, ['0', '0', '-1']],
+  [/pci0000:80.*\/numa_node$/, ['1', '1', '-1']],
   [/\/effective_affinity_list$/, ['0', '1', '2', '3']],
   [/\/smp_affinity_list$/, ['0', '2', '0-7']],
   [/\/thread_siblings_list$/, ['0,4', '1,5', '2,6', '3,7']],
@@ -82,7 +84,10 @@ function randomTree(random: Random): FileTree {
 
 function randomHoles(random: Random): ReadonlySet<string> {
   const probability = random.nextFloat() ** 2 / 2;
-  const paths = [...TREE].filter(([, { kind }]) => kind === 'file').map(([path]) => path);
+  // The names in `msi_irqs` are a list: the kernel shows all of it or none.
+  const paths = [...TREE].flatMap(([path, { kind }]) =>
+    kind === 'file' && !path.includes('/msi_irqs/') ? [path] : [],
+  );
   return new Set(paths.filter(() => random.nextChance(probability)));
 }
 

@@ -14,7 +14,7 @@ export function requireFormattedMask(cpus: CpuSet, possibleCount: number): strin
   if (mask !== undefined) return mask;
   const highest = cpus.at(-1) ?? -1;
   throw maskError(
-    `CPU ${highest} does not exist among ${possibleCount} possible CPUs; --cpus gives another count`,
+    `CPU ${highest} does not exist among ${possibleCount} possible CPUs; --cpus changes that`,
   );
 }
 

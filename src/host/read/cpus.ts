@@ -1,6 +1,7 @@
 // CPUs, their hardware-thread siblings, and NUMA nodes.
 
 import { sortCpus } from '../../base/cpu-set.js';
+import { firstOfSockets, readCaches, readPower } from './cpu-hardware.js';
 import { readCpuList, readLine, readNumber } from './field-text.js';
 import type { HostFiles } from './host-files.js';
 import { parseInterrupts } from './interrupts.js';
@@ -14,6 +15,10 @@ export function readCpus(files: HostFiles, nodes: readonly NumaNode[]): CpuModel
   const present = readCpuList(files, `${CPU_FOLDER}/present`) ?? online;
   const nodeOf = new Map(nodes.flatMap((node) => (node.cpus ?? []).map((cpu) => [cpu, node.id])));
   const isOnline = new Set(online);
+  const cpus = completeSiblings(
+    present.map((id) => readCpu(files, id, isOnline.has(id), nodeOf.get(id))),
+  );
+  const asked = firstOfSockets(cpus);
   return {
     modelName: parseModelName(files.read('/proc/cpuinfo') ?? ''),
     possible: readCpuList(files, `${CPU_FOLDER}/possible`) ?? present,
@@ -21,9 +26,9 @@ export function readCpus(files: HostFiles, nodes: readonly NumaNode[]): CpuModel
     online,
     isolated: readCpuList(files, `${CPU_FOLDER}/isolated`),
     nohzFull: readCpuList(files, `${CPU_FOLDER}/nohz_full`),
-    cpus: completeSiblings(
-      present.map((id) => readCpu(files, id, isOnline.has(id), nodeOf.get(id))),
-    ),
+    cpus,
+    caches: asked.flatMap((cpu) => readCaches(files, cpu)),
+    power: asked.map((cpu) => readPower(files, cpu)),
   };
 }
 

@@ -48,6 +48,34 @@ export interface CpuModel {
   readonly nohzFull: readonly number[] | undefined;
   /** One per present CPU. */
   readonly cpus: readonly Cpu[];
+  /** Caches of the first CPU of each socket: cores of one socket are alike. */
+  readonly caches: readonly Cache[];
+  /** Power settings of the first CPU of each socket. */
+  readonly power: readonly CpuPower[];
+}
+
+export interface Cache {
+  /** The CPU that was asked. */
+  readonly cpu: number;
+  readonly level: number;
+  readonly type: 'Data' | 'Instruction' | 'Unified';
+  readonly sizeBytes: number;
+  /** CPUs that share it. */
+  readonly cpus: readonly number[] | undefined;
+}
+
+export interface CpuPower {
+  readonly cpu: number;
+  /** undefined where the host has no frequency scaling, as most virtual machines. */
+  readonly governor: string | undefined;
+  readonly frequencyDriver: string | undefined;
+  readonly idleStates: readonly IdleState[];
+}
+
+export interface IdleState {
+  readonly name: string;
+  readonly exitLatencyUs: number | undefined;
+  readonly isEnabled: boolean | undefined;
 }
 
 export interface Cpu {

@@ -194,8 +194,12 @@ export function nicIrqCpus(nic: Nic, irqs: readonly Irq[]): NicIrqCpus {
   const isEffective = lines.every((irq) => irq?.effective !== undefined);
   const isRequested = lines.every((irq) => (irq?.effective ?? irq?.requested) !== undefined);
   const certainty = isEffective ? 'effective' : isRequested ? 'requested' : 'unknown';
+  // gve vectors without a meaning: some of the device's list are missing.
+  const isWhole = !nic.vectors.some(
+    ({ role, source }) => role === 'unknown' && source === 'gve rule',
+  );
   return {
     cpus: sortCpus(new Set(cpus)),
-    certainty: lines.length === 0 ? 'unknown' : certainty,
+    certainty: lines.length === 0 || !isWhole ? 'unknown' : certainty,
   };
 }

@@ -57,7 +57,9 @@ function enumerated(model: HostModel, environment: EnvironmentValues): readonly 
 }
 
 function kindOf(model: HostModel, gpu: Gpu): string | undefined {
-  return model.pci.find(({ address }) => address === gpu.pciAddress)?.deviceId || gpu.name;
+  const device = model.pci.find(({ address }) => address === gpu.pciAddress);
+  // An empty text is an id that could not be read.
+  return device === undefined || device.deviceId === '' ? gpu.name : device.deviceId;
 }
 
 /** By number in that order, or by the beginning of its UUID, as CUDA reads the entry. */

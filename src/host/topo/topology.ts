@@ -2,10 +2,11 @@
 // prints in every form.
 
 import { formatCpuList } from '../../base/cpu-set.js';
+import { formatBytes } from '../../base/units.js';
 import type { LaneBindings } from '../../base/lane-bindings.js';
 import { physicalCores } from '../read/cpus.js';
 import { chooseNics, type GpuNicChoice, placeOf } from './gpu-nic-choice.js';
-import type { HostModel, Nic, PciDistance } from '../read/model.js';
+import type { CpuModel, HostModel, Nic, PciDistance } from '../read/model.js';
 import { nicIrqCpus, type NicIrqCpus } from '../read/nics.js';
 import { pciDistance } from '../read/pci.js';
 import type { ReadGap } from '../read/read-gap.js';
@@ -34,6 +35,11 @@ export interface TopologyHost {
   readonly cpuCount: number;
   /** undefined where the hardware threads of a core are not known. */
   readonly coreCount: number | undefined;
+  /** undefined where a CPU does not say in which socket it is. */
+  readonly socketCount: number | undefined;
+  /** As text, for example `L3 105 MiB per 104 CPUs`. */
+  readonly caches: readonly string[];
+  readonly isolated: string | undefined;
 }
 
 export interface TopologyNode {
@@ -138,7 +144,25 @@ function describeHost(model: HostModel): TopologyHost {
       online.size === 0 ? '' : formatCpuList(cpus.present.filter((cpu) => !online.has(cpu))),
     cpuCount: cpus.online.length,
     coreCount: physicalCores(cpus, cpus.online)?.length,
+    socketCount: socketCount(cpus),
+    caches: cacheTexts(cpus),
+    isolated: cpus.isolated && formatCpuList(cpus.isolated),
   };
+}
+
+function socketCount({ cpus }: CpuModel): number | undefined {
+  const sockets = cpus.filter(({ isOnline }) => isOnline).map(({ packageId }) => packageId);
+  return sockets.includes(undefined) || sockets.length === 0 ? undefined : new Set(sockets).size;
+}
+
+/** Each kind of cache once: sockets of one host are alike in all but odd machines. */
+function cacheTexts({ caches }: CpuModel): readonly string[] {
+  const letter = { Data: 'd', Instruction: 'i', Unified: '' } as const;
+  const texts = caches.map(({ level, type, sizeBytes, cpus }) => {
+    const shared = cpus === undefined ? '?' : String(cpus.length);
+    return `L${level}${letter[type]} ${formatBytes(sizeBytes)} per ${shared} CPUs`;
+  });
+  return [...new Set(texts)];
 }
 
 /** The CPUs of a NIC's interrupts, with what is not known about them. */
@@ -149,9 +173,10 @@ export function irqCoresText({ irqCores, irqCertainty, vectorCount }: TopologyNi
   return irqCores === '' ? 'unknown' : `${irqCores} and unknown`;
 }
 
-export function cpuCountText({ cpuCount, coreCount }: TopologyHost): string {
+export function cpuCountText({ cpuCount, coreCount, socketCount }: TopologyHost): string {
   if (cpuCount === 0) return 'CPUs unknown';
-  return `${cpuCount} CPUs on ${coreCount ?? '?'} cores`;
+  const sockets = socketCount === 1 ? '1 socket' : `${socketCount ?? '?'} sockets`;
+  return `${cpuCount} CPUs on ${coreCount ?? '?'} cores in ${sockets}`;
 }
 
 export function nodeCountText({ nodes }: Topology): string {
