@@ -27,10 +27,11 @@ export function requireCpuMask(text: string): CpuSet {
 }
 
 function numberCpus(mask: bigint): CpuSet {
-  const bits = mask.toString(2);
-  return [...bits]
-    .flatMap((bit, index) => (bit === '1' ? [bits.length - 1 - index] : []))
-    .reverse();
+  const cpus: number[] = [];
+  for (let cpu = 0, rest = mask; rest > 0n; cpu++, rest >>= 1n) {
+    if ((rest & 1n) === 1n) cpus.push(cpu);
+  }
+  return cpus;
 }
 
 /** Whether a word is a mask by its look: a list never has a 0x prefix or an eight-digit group. */

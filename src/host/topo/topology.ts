@@ -21,6 +21,8 @@ export interface Topology {
   readonly nics: readonly TopologyNic[];
   readonly matrix: DistanceMatrix;
   readonly choices: readonly GpuNicChoice[];
+  /** Interrupts of NICs since boot, by CPU; empty when no count could be read. */
+  readonly interrupts: readonly { readonly cpu: number; readonly count: number }[];
   readonly gaps: readonly ReadGap[];
 }
 
@@ -120,8 +122,22 @@ export function describeTopology(
     nics: model.nics.map((nic) => describeNic(model, nic, bindings)),
     matrix: distanceMatrix(model),
     choices: chooseNics(model, dataNics),
+    interrupts: nicInterrupts(model),
     gaps: model.gaps,
   };
+}
+
+function nicInterrupts({ nics, irqs }: HostModel): Topology['interrupts'] {
+  const ofNics = new Set(nics.flatMap((nic) => nic.vectors.map(({ irq }) => irq)));
+  const counts = new Map<number, number>();
+  for (const { irq, countByCpu = {} } of irqs) {
+    if (!ofNics.has(irq)) continue;
+    for (const [cpu, count] of Object.entries(countByCpu)) {
+      counts.set(Number(cpu), (counts.get(Number(cpu)) ?? 0) + count);
+    }
+  }
+  const sorted = [...counts].sort(([a], [b]) => a - b);
+  return sorted.map(([cpu, count]) => ({ cpu, count }));
 }
 
 function coresOf(model: HostModel): number[][] {
