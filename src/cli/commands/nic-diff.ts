@@ -5,7 +5,7 @@ import { openSnapshotPair, type SnapshotPair } from '../../host/nic/snapshot-pai
 import { type Command, type Invocation, usageError } from '../command.js';
 import { ExitCode } from '../exit-code.js';
 import { namedNic } from '../../host/topo/named-nic.js';
-import { formatNicDiff } from '../nic-text.js';
+import { formatNicDiff } from '../nic-diff-text.js';
 import { printJson, printText } from '../print.js';
 
 export const nicDiffCommand: Command = {
