@@ -38,8 +38,15 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
     purpose: 'server and client sessions with posted sends and receives',
     mayImport: ['base', 'memory', 'engine'],
   },
+  measure: {
+    purpose: 'what this machine can do, timed: core to core, copies, wake-ups, loopback',
+    mayImport: ['base', 'ffi', 'os'],
+  },
   host: { purpose: 'topology, NIC queues, IRQ, CPU, kernel counters', mayImport: ['base', 'ffi'] },
-  diag: { purpose: 'checks: probe, finding, advice', mayImport: ['base', 'host'] },
+  diag: {
+    purpose: 'checks: probe, finding, advice',
+    mayImport: ['base', 'host', 'measure'],
+  },
   bench: {
     purpose: 'scenarios, load generation, sampling, results and statistics',
     mayImport: ['base', 'host', 'engine'],

@@ -3,7 +3,7 @@
 import { cpus, release } from 'node:os';
 import { ucxVersion } from '../src/bench/peers/ucx.js';
 import { formatTable } from '../src/cli/print.js';
-import { formatMachine, type MachineState, measureMachine } from './perf/machine-state.js';
+import { formatMachine, type MachineState, measureMachine } from '../src/measure/machine-state.js';
 import { PERF_GROUPS, SETS_PER_ROUND } from './perf/rows.js';
 import type { PerfRow } from './perf/verdict.js';
 import { readCount, readWords, refuse } from './words.js';

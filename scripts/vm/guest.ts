@@ -12,11 +12,19 @@ interface Result {
 
 interface PlanDocument {
   readonly lines: readonly { readonly irq: number; readonly value: string; readonly nic: string }[];
+  readonly xps?: readonly { readonly path: string; readonly value: string }[];
 }
 
 interface VerifyDocument {
   readonly ok: boolean;
   readonly verdicts: readonly { readonly state: string; readonly nic: string }[];
+}
+
+interface DiffDocument {
+  readonly nics: readonly {
+    readonly rx: { readonly packets?: number };
+    readonly parts: readonly { readonly interrupts?: Readonly<Record<string, number>> }[];
+  }[];
 }
 
 interface ShowDocument {
@@ -38,10 +46,13 @@ function main(): number {
   const original = affinities();
   checkShow();
   const plan = checkPlan();
+  const queues = sendQueues(plan);
   checkRefusals(original);
   checkApply(plan);
+  checkSnapshots();
   checkVerify();
   checkRollback(original);
+  check('every send queue is as it was before the apply', isSame(sendQueues(plan), queues));
   checkImmovable(original);
   checkHotplug();
   return failures === 0 ? 0 : 1;
@@ -78,6 +89,42 @@ function checkApply(plan: PlanDocument): void {
   const now = affinities();
   const isWritten = plan.lines.every((line) => now.get(line.irq) === line.value);
   check('the kernel holds every planned affinity', isWritten);
+  const queues = sendQueues(plan);
+  const isDealt = (plan.xps ?? []).every(({ path, value }) => queues.get(path) === bits(value));
+  check('the kernel holds the planned masks of 16 send queues', isDealt && queues.size === 16);
+}
+
+/** XPS masks of the plan's send queues, as numbers: kernels pad them differently. */
+function sendQueues(plan: PlanDocument): ReadonlyMap<string, bigint> {
+  const paths = (plan.xps ?? []).map(({ path }) => path);
+  return new Map(paths.map((path) => [path, bits(readFileSync(path, 'utf8'))]));
+}
+
+function bits(mask: string): bigint {
+  return BigInt(`0x${mask.trim().replaceAll(',', '')}`);
+}
+
+/** Two snapshots around traffic: counted per queue and vector, and judged without the host. */
+function checkSnapshots(): void {
+  const [before, after] = ['/tmp/before.tgz', '/tmp/after.tgz'];
+  // Lines move at their first interrupt: the snapshots are to show where they are then.
+  spawnSync('ping', ['-q', '-c', '20', '-i', '0.05', '10.77.0.1'], { stdio: 'ignore' });
+  tcpx(['nic', '--save', before]);
+  spawnSync('ping', ['-q', '-c', '40', '-i', '0.05', '10.77.0.1'], { stdio: 'ignore' });
+  tcpx(['nic', '--save', after]);
+  const { nics } = json(tcpx(['nic', 'diff', before, after, '--json'])) as DiffDocument;
+  const counts = nics.flatMap(({ parts }) =>
+    parts.flatMap((p) => Object.values(p.interrupts ?? {})),
+  );
+  const interrupts = counts.reduce((sum, count) => sum + count, 0);
+  const packets = nics.reduce((sum, nic) => sum + (nic.rx.packets ?? 0), 0);
+  say(`  between snapshots: ${packets} packets received, ${interrupts} interrupts`);
+  check('nic diff counts packets and interrupts', packets >= 40 && interrupts > 0);
+  const words = ['irq', 'verify', '--plan', PLAN_FILE, '--before', before, '--after', after];
+  const result = tcpx([...words, '--json']);
+  const { verdicts } = json(result) as VerifyDocument;
+  const isProven = verdicts.some(({ state }) => state === 'proven');
+  check('two snapshots prove a vector', isProven && result.status === 0, result.stderr);
 }
 
 function checkVerify(): void {
@@ -153,8 +200,13 @@ function affinities(): Affinities {
   return values;
 }
 
-function isSame(left: Affinities, right: Affinities): boolean {
-  return JSON.stringify([...left]) === JSON.stringify([...right]);
+function isSame<K, V extends string | bigint>(
+  left: ReadonlyMap<K, V>,
+  right: ReadonlyMap<K, V>,
+): boolean {
+  const text = (map: ReadonlyMap<K, V>) =>
+    [...map].map(([key, value]) => `${String(key)}=${value}`);
+  return text(left).join() === text(right).join();
 }
 
 function tcpx(words: readonly string[], uid?: number): Result {

@@ -18,6 +18,8 @@ import { irqRunCommand } from './commands/irq-run.js';
 import { irqShowCommand } from './commands/irq-show.js';
 import { irqThreadsCommand } from './commands/irq-threads.js';
 import { irqVerifyCommand } from './commands/irq-verify.js';
+import { nicCommand } from './commands/nic.js';
+import { nicDiffCommand } from './commands/nic-diff.js';
 import { traceDiffCommand, traceSummaryCommand } from './commands/trace.js';
 import { topoCommand } from './commands/topo.js';
 import { watchCommand } from './commands/watch.js';
@@ -27,6 +29,8 @@ export const COMMANDS: readonly Command[] = [
   benchServerCommand,
   benchClientCommand,
   topoCommand,
+  nicCommand,
+  nicDiffCommand,
   devicesCommand,
   irqShowCommand,
   irqPlanCommand,

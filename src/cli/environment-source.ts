@@ -5,11 +5,24 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { processEnvironment } from '../base/config.js';
 import { TcpxError } from '../base/errors.js';
+import { FLAT_ENVIRONMENT_PATH, isFlatHost } from '../host/flat/flat-tree.js';
+import type { HostFiles } from '../host/read/host-files.js';
 import { type EnvironmentValues, parseEnvironmentText } from '../host/environment/preset.js';
 
 export function ownEnvironment(): EnvironmentValues {
   const own = Object.entries(processEnvironment()).filter(([, value]) => value !== undefined);
   return Object.fromEntries(own) as EnvironmentValues;
+}
+
+/** Of the run around which a bundle was taken, none where it kept none; else of this process. */
+export function environmentOfHost(files: HostFiles): EnvironmentValues {
+  if (!isFlatHost(files)) return ownEnvironment();
+  return parseEnvironmentText(files.read(FLAT_ENVIRONMENT_PATH) ?? '');
+}
+
+/** This shell says nothing about a run that somebody else took notes of. */
+export function isEnvironmentKnown(files: HostFiles): boolean {
+  return !isFlatHost(files) || files.read(FLAT_ENVIRONMENT_PATH) !== undefined;
 }
 
 /** A file with text and no variable is no environment: to compare with it would say nothing. */

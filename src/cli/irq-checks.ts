@@ -3,6 +3,7 @@
 
 import { statSync } from 'node:fs';
 import { TcpxError } from '../base/errors.js';
+import { readFlatParts } from '../host/flat/open-flat.js';
 import { type AffinityStore, errnoOf } from '../host/irq/affinity-store.js';
 import { baselineProblem } from '../host/irq/baseline.js';
 import { judgeWriters } from '../host/irq/competing-writer.js';
@@ -28,6 +29,9 @@ export function checkBeforeApply(
 }
 
 export function checkRoot(root: string): void {
+  if (root !== '/' && readFlatParts(root) !== undefined) {
+    throw new TcpxError('ERR_USAGE_ARGUMENT', `root ${root}: a bundle cannot be written to`);
+  }
   if (statSync(root).isDirectory()) return;
   throw new TcpxError('ERR_USAGE_ARGUMENT', `root ${root}: a capture file cannot be written to`);
 }
@@ -82,10 +86,11 @@ function checkWriters(invocation: Invocation, host: IrqHost, plan: IrqPlan): voi
   const verdict = judgeWriters(plan.lines, host.model.writers, driverOf);
   for (const note of verdict.notes) printText(`note: ${note}`);
   if (verdict.endangered.length === 0 || invocation.has('ignore-irqbalance')) return;
+  const { certainty, endangered, remedies } = verdict;
   throw new TcpxError(
     'ERR_CAP_IRQBALANCE',
-    `irqbalance runs and would overwrite ${verdict.endangered.length} of ${plan.lines.length} ` +
-      `lines within seconds; ${verdict.remedies.join('; ')}; or pass --ignore-irqbalance`,
+    `irqbalance runs and ${certainty} overwrite ${endangered.length} of ${plan.lines.length} ` +
+      `lines within seconds; ${remedies.join('; ')}; or pass --ignore-irqbalance`,
   );
 }
 

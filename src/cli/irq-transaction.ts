@@ -7,6 +7,7 @@ import { type ApplyReport, applyPlan } from '../host/irq/apply.js';
 import { type IrqJournal, saveJournal, timeStamp } from '../host/irq/journal.js';
 import type { IrqPlan } from '../host/irq/plan.js';
 import { type RollbackLine, rollBack } from '../host/irq/rollback.js';
+import { restoreXps, xpsFolder, type XpsOutcome } from '../host/irq/xps-store.js';
 import { makeFolder } from '../host/capture/make-folder.js';
 import type { Invocation, OwnFlag } from './command.js';
 import { checkBeforeApply } from './irq-checks.js';
@@ -44,6 +45,7 @@ export function bindByPlan(
     id,
     bootId: host.bootId,
     skipRefused,
+    xps: xpsFolder(host.root),
     save: (journal) => saveJournal(host.stateFolder, journal),
   });
   return { time, id, report };
@@ -61,13 +63,16 @@ export interface Undoing {
   readonly id: string;
   readonly state: IrqJournal['state'];
   readonly lines: readonly RollbackLine[];
+  /** Send queues whose masks are back, and what did not come back. */
+  readonly xps: XpsOutcome;
 }
 
 /** Puts back what a journal recorded, and records that. */
 export function undoJournal(journal: IrqJournal, host: IrqHost): Undoing {
   const lines = rollBack(journal, host.model.nics, affinityFolder(host.root));
-  const isDone = lines.every(({ outcome }) => outcome !== 'failed');
+  const xps = restoreXps(journal.xps ?? [], xpsFolder(host.root));
+  const isDone = lines.every(({ outcome }) => outcome !== 'failed') && xps.problems.length === 0;
   const state = isDone ? 'rolled-back' : 'restore-failed';
   saveJournal(host.stateFolder, { ...journal, state });
-  return { id: journal.id, state, lines };
+  return { id: journal.id, state, lines, xps };
 }

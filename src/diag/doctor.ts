@@ -2,7 +2,7 @@
 // about the system rank last: the fault is more likely in how this run is set up. Pure.
 
 import type { DoctorFacts } from './facts.js';
-import type { Finding, Rule, RuleStatus } from './rule.js';
+import { type Finding, type Rule, type RuleStatus, skip } from './rule.js';
 import { RULES } from './rules.js';
 
 const DOCTOR_SCHEMA = 'tcpx.doctor/1';
@@ -42,5 +42,7 @@ function isSystem({ area }: Finding): boolean {
 
 function examine(rule: Rule, facts: DoctorFacts): Finding {
   const { id, area, title, why, remedy, proof } = rule;
-  return { id, area, title, why, remedy, proof, ...rule.check(facts) };
+  const isAsked = rule.readsEnvironment !== true || facts.isEnvironmentKnown !== false;
+  const verdict = isAsked ? rule.check(facts) : skip('the variables of the run are not known');
+  return { id, area, title, why, remedy, proof, ...verdict };
 }

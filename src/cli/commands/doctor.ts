@@ -1,15 +1,21 @@
 // `tcpx doctor`: everything a run needs, each finding with evidence, remedy and proof.
 
-import { readdirSync } from 'node:fs';
-import { join } from 'node:path';
 import { collectFacts } from '../../diag/collect.js';
-import { type Diagnosis, diagnose } from '../../diag/doctor.js';
+import { diagnose } from '../../diag/doctor.js';
 import type { EnvironmentValues } from '../../host/environment/preset.js';
+import type { HostFiles } from '../../host/read/host-files.js';
 import { openHost } from '../../host/read/open-host.js';
 import type { Command, Invocation } from '../command.js';
-import { environmentOfFile, environmentOfProcess, ownEnvironment } from '../environment-source.js';
+import {
+  environmentOfFile,
+  environmentOfHost,
+  environmentOfProcess,
+  isEnvironmentKnown,
+} from '../environment-source.js';
+import { formatDiagnosis } from '../doctor-text.js';
 import { dataNicWish } from '../data-nics.js';
 import { ExitCode } from '../exit-code.js';
+import { formatLimits, measureHost } from '../doctor-measure.js';
 import { countFlag, ROOT_FLAG, rootOf, STATE_FLAG, stateFolderOf } from '../irq-host.js';
 import { printJson, printText } from '../print.js';
 
@@ -19,15 +25,11 @@ const SOCKET_BUDGET = 8;
 export const doctorCommand: Command = {
   name: 'doctor',
   summary: 'Check everything a run needs; exit 1 when something fails.',
-  settings: ['session.nics', 'engine.provider'],
+  settings: ['session.nics', 'engine.provider', 'socket.congestion'],
   flags: [
     ROOT_FLAG,
     STATE_FLAG,
-    {
-      name: 'reference',
-      kind: 'text',
-      summary: 'Bundle of an NCCL run on this host; default: the newest diagnostics/nccl_*.',
-    },
+    { name: 'reference', kind: 'text', summary: 'Bundle of an NCCL run on this host.' },
     { name: 'peer', kind: 'text', summary: 'Hosts that the run talks to, comma between.' },
     { name: 'env', kind: 'text', summary: 'Judge the variables in this file, not this shell’s.' },
     { name: 'pid', kind: 'text', summary: 'Judge the variables of this process.' },
@@ -36,22 +38,39 @@ export const doctorCommand: Command = {
       kind: 'text',
       summary: `Data sockets per NIC over all processes (${SOCKET_BUDGET}); off for no limit.`,
     },
-    { name: 'all', kind: 'boolean', summary: 'Explain also what passed.' },
+    {
+      name: 'measure',
+      kind: 'boolean',
+      summary:
+        'Time this machine as well: cores, copies, wake-ups, loopback by congestion control.',
+    },
+    { name: 'all', kind: 'boolean', summary: 'Explain also what passed or was not asked.' },
   ],
   async run(invocation) {
-    const environment = environmentOf(invocation);
-    const facts = await collectFacts({
-      source: openHost(rootOf(invocation)),
+    const source = openHost(rootOf(invocation));
+    const environment = environmentOf(invocation, source.files);
+    const collected = await collectFacts({
+      source,
       provider: invocation.config.values['engine.provider'],
       nics: dataNicWish(invocation.config, environment),
       environment,
-      referenceFolder: invocation.text('reference') ?? newestReference(),
+      referenceFolder: invocation.text('reference'),
       stateFolder: stateFolderOf(invocation),
       peers: (invocation.text('peer') ?? '').split(',').filter((name) => name !== ''),
       socketBudget: socketBudget(invocation),
     });
-    const diagnosis = diagnose(facts);
-    if (invocation.isJson) printJson(diagnosis);
+    const measured = invocation.has('measure') ? await measureHost(collected.host) : undefined;
+    const congestion = invocation.config.values['socket.congestion'];
+    const isNamed = invocation.text('env') !== undefined || invocation.text('pid') !== undefined;
+    const diagnosis = diagnose({
+      ...collected,
+      isEnvironmentKnown: isNamed || isEnvironmentKnown(source.files),
+      measured,
+      congestion,
+    });
+    if (measured !== undefined && !invocation.isJson) printText(formatLimits(measured));
+    if (invocation.isJson)
+      printJson(measured === undefined ? diagnosis : { ...diagnosis, measured });
     else printText(formatDiagnosis(diagnosis, invocation.has('all')));
     return diagnosis.ok ? ExitCode.Good : ExitCode.AnswerIsNo;
   },
@@ -62,41 +81,9 @@ function socketBudget(invocation: Invocation): number {
   return countFlag(invocation, 'socket-budget', SOCKET_BUDGET);
 }
 
-function newestReference(): string | undefined {
-  try {
-    const names = readdirSync('diagnostics').filter((name) => name.startsWith('nccl_'));
-    const newest = names.sort().at(-1);
-    return newest === undefined ? undefined : join('diagnostics', newest);
-  } catch {
-    return undefined;
-  }
-}
-
-function environmentOf(invocation: Invocation): EnvironmentValues {
+function environmentOf(invocation: Invocation, files: HostFiles): EnvironmentValues {
   const pid = invocation.text('pid');
   if (pid !== undefined) return environmentOfProcess(rootOf(invocation), pid);
   const file = invocation.text('env');
-  return file === undefined ? ownEnvironment() : environmentOfFile(file);
-}
-
-function formatDiagnosis(diagnosis: Diagnosis, isLong: boolean): string {
-  const { counts, findings, provenBy } = diagnosis;
-  const blocks = findings.map((finding) => {
-    const evidence = finding.evidence.map((line) => `        ${line}\n`).join('');
-    const head = `${finding.status.padEnd(5)} ${finding.id}: ${finding.title}\n${evidence}`;
-    const isBad = finding.status === 'fail' || finding.status === 'warn';
-    if (!isBad && !isLong) return head;
-    return (
-      `${head}      why:    ${finding.why}\n      remedy: ${finding.remedy}\n` +
-      `      proof:  ${finding.proof}\n`
-    );
-  });
-  const proven =
-    provenBy === undefined
-      ? ''
-      : `environment proven by ${provenBy}: findings about the system come last\n\n`;
-  return (
-    `${proven}${blocks.join('')}\n${counts.pass} pass, ${counts.warn} warn, ${counts.fail} fail, ` +
-    `${counts.skip} not asked (provider ${diagnosis.provider})\n`
-  );
+  return file === undefined ? environmentOfHost(files) : environmentOfFile(file);
 }

@@ -64,9 +64,12 @@ function writeLog(path: string, text: string): void {
 }
 
 function printReport(report: ApplyReport, logPath: string): void {
-  const { outcome, entries, refusals, failure, unrestored } = report;
+  const { outcome, entries, refusals, failure, unrestored, xps, xpsProblems } = report;
   if (outcome === 'applied') {
-    printText(`applied ${entries.length} lines; undo: tcpx irq rollback; check: tcpx irq verify`);
+    const queues = xps.length === 0 ? '' : ` and XPS of ${xps.length} send queues`;
+    printText(
+      `applied ${entries.length} lines${queues}; undo: tcpx irq rollback; check: tcpx irq verify`,
+    );
     if (refusals.length > 0) printText(`left out:\n${formatProblems(refusals)}`);
   } else if (outcome === 'refused') {
     printText(
@@ -78,5 +81,6 @@ function printReport(report: ApplyReport, logPath: string): void {
     const lost = formatProblems(unrestored);
     printText(lost === '' ? 'every line was put back' : `could not be put back:\n${lost}`);
   }
+  for (const problem of xpsProblems) printText(`XPS ${problem}`);
   printText(`before and after: ${logPath}`);
 }

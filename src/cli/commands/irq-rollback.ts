@@ -55,7 +55,7 @@ function undo(journal: IrqJournal, host: IrqHost): Undoing {
   return undoJournal(journal, host);
 }
 
-function formatResult({ id, state, lines }: Undoing): string {
+function formatResult({ id, state, lines, xps }: Undoing): string {
   const rows = lines.map((line) => [
     String(line.irq),
     line.nic,
@@ -69,6 +69,8 @@ function formatResult({ id, state, lines }: Undoing): string {
   const restored = lines.filter(({ outcome }) => outcome === 'restored').length;
   return (
     formatTable([heading, ...rows]) +
-    `${state}: ${restored} of ${lines.length} lines read back as before apply ${id}\n`
+    xps.problems.map((problem) => `XPS ${problem}\n`).join('') +
+    `${state}: ${restored} of ${lines.length} lines read back as before apply ${id}` +
+    `${xps.entries.length === 0 ? '' : `, XPS of ${xps.entries.length} send queues as well`}\n`
   );
 }

@@ -10,7 +10,8 @@ import type { IrqPlan } from '../../host/irq/plan.js';
 import { checkInherited, checkVariables, type PreflightCheck } from '../../host/irq/preflight.js';
 import { loadPlan, rebasePlan } from '../../host/irq/saved-plan.js';
 import { allowedCpus, ownAllowedCpus } from '../../host/irq/threads.js';
-import { isFailure, type LineVerdict, verifyLines } from '../../host/irq/verify.js';
+import { type LineVerdict, verifyLines } from '../../host/irq/verify.js';
+import { checkXps } from '../../host/irq/xps-plan.js';
 import { readIrqs } from '../../host/read/irqs.js';
 import { openHost } from '../../host/read/open-host.js';
 import type { Command, Invocation } from '../command.js';
@@ -20,7 +21,6 @@ import {
   ownEnvironment,
   readTextFile,
 } from '../environment-source.js';
-import { ExitCode } from '../exit-code.js';
 import {
   openIrqHost,
   ROOT_FLAG,
@@ -29,7 +29,9 @@ import {
   STATE_FLAG,
   type IrqHost,
 } from '../irq-host.js';
+import { hasSnapshots, verifySnapshots } from '../irq-snapshots.js';
 import { formatVerdicts } from '../irq-text.js';
+import { OUTCOMES, outcomeOf } from '../verify-outcome.js';
 import { watchPlan } from '../irq-watch.js';
 import { formatTable, printJson, printText } from '../print.js';
 
@@ -46,24 +48,33 @@ export const irqVerifyCommand: Command = {
     { name: 'env', kind: 'text', summary: 'Check the variables in this file instead.' },
     { name: 'irqs-only', kind: 'boolean', summary: 'Leave variables and affinity out.' },
     { name: 'watch', kind: 'boolean', summary: 'Stay, and tell when bindings are lost.' },
+    {
+      name: 'before',
+      kind: 'text',
+      summary: 'Judge from two snapshots: this one (capture, tree or bundle) and --after.',
+    },
+    { name: 'after', kind: 'text', summary: 'The later one; the same bundle twice: its two ends.' },
     { name: 'interval', kind: 'text', summary: 'Seconds between readings with --watch (10).' },
   ],
   async run(invocation) {
+    if (hasSnapshots(invocation)) return verifySnapshots(irqVerifyCommand, invocation);
     const plan = verifiedPlan(invocation);
     if (invocation.has('watch')) return watchPlan(invocation, plan);
     const verdicts = await takeVerdicts(invocation, plan);
-    const checks = invocation.has('irqs-only') ? [] : preflight(invocation, plan);
-    const isGood =
-      !verdicts.some(({ state }) => isFailure(state)) &&
-      checks.every(({ status }) => status === 'pass');
-    if (invocation.isJson) printJson({ schema: 'tcpx.irq-verify/1', ok: isGood, verdicts, checks });
-    else {
+    const { nics } = openIrqHost(invocation).model;
+    const xps = checkXps(plan.xps ?? [], nics);
+    const checks = invocation.has('irqs-only') ? xps : [...xps, ...preflight(invocation, plan)];
+    const outcome = outcomeOf(verdicts, checks);
+    if (invocation.isJson) {
+      const ok = outcome === 'verified';
+      printJson({ schema: 'tcpx.irq-verify/1', ok, outcome, verdicts, checks });
+    } else {
       printText(formatVerdicts(verdicts));
       const rows = checks.map(({ name, status, text }) => [status, name, text]);
       if (rows.length > 0) printText(formatTable([['', 'check', 'evidence'], ...rows]));
-      printText(isGood ? 'verified' : 'NOT as planned');
+      printText(outcome);
     }
-    return isGood ? ExitCode.Good : ExitCode.AnswerIsNo;
+    return OUTCOMES[outcome];
   },
 };
 

@@ -10,7 +10,7 @@ import { openHost } from '../../host/read/open-host.js';
 import { type HostSource, readHost } from '../../host/read/read-host.js';
 import { drawTopology } from '../../host/topo/topo-svg.js';
 import { describeTopology, type Topology } from '../../host/topo/topology.js';
-import type { Command, Invocation } from '../command.js';
+import { type Command, type Invocation, usageError } from '../command.js';
 import { dataNicWish, requireDataNics } from '../data-nics.js';
 import { ExitCode } from '../exit-code.js';
 import { printJson, printText } from '../print.js';
@@ -21,7 +21,7 @@ export const topoCommand: Command = {
   summary: 'GPUs, NICs, NUMA nodes, cores and interrupts: matrix, tree, drawing.',
   settings: ['lane.bindings', 'session.nics'],
   flags: [
-    { name: 'root', kind: 'text', summary: 'Read a captured tree: a folder or a capture file.' },
+    { name: 'root', kind: 'text', summary: 'Read a captured tree, a capture file or a bundle.' },
     { name: 'tree', kind: 'boolean', summary: 'Print the PCI tree instead of the matrix.' },
     { name: 'svg', kind: 'text', summary: 'Write a drawing to this file.' },
     {
@@ -36,6 +36,9 @@ export const topoCommand: Command = {
     const bindings = parseLaneBindings(invocation.config.values['lane.bindings']);
     const topology = describeTopology(model, bindings, dataNics(invocation, model));
     const svgPath = invocation.text('svg');
+    if (svgPath === '-' || svgPath === '') {
+      throw usageError(topoCommand, `--svg ${JSON.stringify(svgPath)}: a file name is wanted`);
+    }
     if (svgPath !== undefined) {
       writeOutput(svgPath, drawTopology(topology));
       printText(`drawing written to ${svgPath}`);
@@ -66,7 +69,8 @@ function writeOutput(path: string, content: string | Buffer): void {
   try {
     writeFileSync(path, content);
   } catch (error) {
-    throw toTcpxError(error, 'ERR_SYS_CALL', `write ${path}`);
+    const isFolder = (error as NodeJS.ErrnoException).code === 'EISDIR';
+    throw toTcpxError(error, isFolder ? 'ERR_USAGE_ARGUMENT' : 'ERR_SYS_CALL', `write ${path}`);
   }
 }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { clearPipe, closeFd, createPipe, writeByte } from './file-descriptor.js';
-import { waitReadable } from './poll.js';
+import { waitReadable, waitWritable } from './poll.js';
 
 test('poll: waits for its time and no longer, and says when something is there', () => {
   const { readFd, writeFd } = createPipe();
@@ -18,6 +18,9 @@ test('poll: waits for its time and no longer, and says when something is there',
   assert.equal(waitReadable([readFd, other.readFd], 50), 1, 'any of them');
   closeFd(other.readFd);
   closeFd(other.writeFd);
+  assert.equal(waitWritable(writeFd, 50), 1);
+  while (writeByte(writeFd) === 1);
+  assert.equal(waitWritable(writeFd, 1), 0, 'a full pipe takes nothing');
   closeFd(readFd);
   closeFd(writeFd);
 });

@@ -44,6 +44,7 @@ function recordProbes(probes: HostProbes, answers: Map<string, string>): HostPro
   return {
     ethtool: (nic) => keep(CAPTURE_PATHS.ethtool(nic), probes.ethtool(nic)),
     netdevQueues: () => keep(CAPTURE_PATHS.netdevQueues, probes.netdevQueues()),
+    queueBytes: () => keep(CAPTURE_PATHS.queueBytes, probes.queueBytes()),
     addresses: () => keep(CAPTURE_PATHS.addresses, probes.addresses()),
     nvidiaSmi: () => keep(CAPTURE_PATHS.nvidiaSmi, probes.nvidiaSmi()),
   };
@@ -78,7 +79,9 @@ export function unpackCapture(bytes: Buffer, name: string): FileTree {
     archive = gunzipSync(bytes, { maxOutputLength: UNPACKED_BYTES_MAX });
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    throw new TcpxError('ERR_USAGE_ARGUMENT', `capture ${name}: ${reason}`, { cause: error });
+    throw new TcpxError('ERR_USAGE_ARGUMENT', `${name} is no capture file (.tgz): ${reason}`, {
+      cause: error,
+    });
   }
   return decodeTar(archive);
 }

@@ -15,6 +15,7 @@ import { coreMapOf } from './core-map.js';
 import { type IrqJournal, openJournals, saveJournal } from './journal.js';
 import { buildPlan } from './plan.js';
 import { rollBack } from './rollback.js';
+import { xpsFolder } from './xps-store.js';
 
 const HOST = readFixtureHost(a3HighTree());
 const PLAN = buildPlan(
@@ -45,6 +46,7 @@ const options = (skipRefused = false) => ({
   id: '1',
   bootId: 'boot-1',
   skipRefused,
+  xps: xpsFolder(root),
   save: (journal: IrqJournal) => saved.push(journal),
 });
 

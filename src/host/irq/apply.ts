@@ -12,6 +12,7 @@ import {
   type JournalState,
 } from './journal.js';
 import type { IrqPlan, PlanLine } from './plan.js';
+import { readXps, restoreXps, writeXps, type XpsEntry, type XpsStore } from './xps-store.js';
 
 export interface LineProblem {
   readonly irq: number;
@@ -31,6 +32,10 @@ export interface ApplyReport {
   readonly failure: LineProblem | undefined;
   /** Lines that could not be put back. */
   readonly unrestored: readonly LineProblem[];
+  /** Send queues whose masks were written. */
+  readonly xps: readonly XpsEntry[];
+  /** What went wrong with them; the whole apply was undone then. */
+  readonly xpsProblems: readonly string[];
 }
 
 export interface ApplyOptions {
@@ -38,6 +43,7 @@ export interface ApplyOptions {
   readonly bootId: string | undefined;
   /** Leave out interrupts that the kernel does not let move, instead of refusing the plan. */
   readonly skipRefused: boolean;
+  readonly xps: XpsStore;
   save(journal: IrqJournal): void;
 }
 
@@ -46,8 +52,10 @@ export function applyPlan(plan: IrqPlan, store: AffinityStore, options: ApplyOpt
   if (problems.length > 0 && !(options.skipRefused && problems.every(isImmovable))) {
     return report('refused', seen, { refusals: problems });
   }
+  const xps = readXps(plan.xps ?? [], options.xps);
+  if (xps.problems.length > 0) return report('refused', seen, { xpsProblems: xps.problems });
   const record = (state: JournalState, entries: readonly JournalEntry[]) =>
-    options.save(journalOf(plan, options, state, entries));
+    options.save(journalOf(plan, options, state, entries, xps.entries));
   record('applying', seen);
   const { movable, refusals } = probeLines(seen, store);
   if (refusals.length > 0 && !(options.skipRefused && refusals.every(isImmovable))) {
@@ -55,14 +63,29 @@ export function applyPlan(plan: IrqPlan, store: AffinityStore, options: ApplyOpt
     return report('refused', seen, { refusals: [...problems, ...refusals] });
   }
   const { written, failure } = writeLines(movable, store);
-  if (failure === undefined) {
-    recordOrRestore(() => record('applied', written), movable, store);
-    return report('applied', written, { refusals: [...problems, ...refusals] });
+  const queues =
+    failure === undefined ? writeXps(xps.entries, options.xps) : { entries: [], problems: [] };
+  if (failure === undefined && queues.problems.length === 0) {
+    recordOrRestore(
+      () => record('applied', written),
+      movable,
+      store,
+      () => {
+        restoreXps(queues.entries, options.xps);
+      },
+    );
+    const left = [...problems, ...refusals];
+    return report('applied', written, { refusals: left, xps: queues.entries });
   }
   const unrestored = restoreLines(movable, store);
   const outcome = unrestored.length === 0 ? 'restored' : 'restore-failed';
   record(outcome, movable);
-  return report(outcome, movable, { refusals, failure, unrestored });
+  return report(outcome, movable, {
+    refusals,
+    failure,
+    unrestored,
+    xpsProblems: queues.problems,
+  });
 }
 
 // An apply that cannot be recorded cannot be undone later: it is undone now.
@@ -70,10 +93,12 @@ function recordOrRestore(
   record: () => void,
   entries: readonly JournalEntry[],
   store: AffinityStore,
+  restoreQueues: () => void,
 ): void {
   try {
     record();
   } catch (error) {
+    restoreQueues();
     restoreLines(entries, store);
     throw error;
   }
@@ -84,7 +109,8 @@ function report(
   entries: readonly JournalEntry[],
   rest: Partial<ApplyReport>,
 ): ApplyReport {
-  return { refusals: [], failure: undefined, unrestored: [], ...rest, outcome, entries };
+  const nothing = { refusals: [], failure: undefined, unrestored: [], xps: [], xpsProblems: [] };
+  return { ...nothing, ...rest, outcome, entries };
 }
 
 function journalOf(
@@ -92,9 +118,19 @@ function journalOf(
   { id, bootId }: ApplyOptions,
   state: JournalState,
   entries: readonly JournalEntry[],
+  xps: readonly XpsEntry[],
 ): IrqJournal {
   const { hostname, policy } = plan;
-  return { schema: IRQ_JOURNAL_SCHEMA, id, hostname, bootId, policy, state, entries };
+  const known = {
+    schema: IRQ_JOURNAL_SCHEMA,
+    id,
+    hostname,
+    bootId,
+    policy,
+    state,
+    entries,
+  } as const;
+  return xps.length === 0 ? known : { ...known, xps };
 }
 
 function readBefore(lines: readonly PlanLine[], store: AffinityStore) {

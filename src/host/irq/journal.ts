@@ -13,6 +13,7 @@ import {
 import { join } from 'node:path';
 import { TcpxError, toTcpxError } from '../../base/errors.js';
 import { makeFolder } from '../capture/make-folder.js';
+import type { XpsEntry } from './xps-store.js';
 import type { KnownVector } from './known-vector.js';
 
 export const IRQ_JOURNAL_SCHEMA = 'tcpx.irq-journal/1';
@@ -41,6 +42,8 @@ export interface IrqJournal {
   readonly policy: string;
   readonly state: JournalState;
   readonly entries: readonly JournalEntry[];
+  /** Masks of send queues; absent where the plan left them alone. */
+  readonly xps?: readonly XpsEntry[];
 }
 
 const NAME = /^irq-journal-(.+)\.json$/;

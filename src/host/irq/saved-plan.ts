@@ -3,10 +3,12 @@
 
 import { readFileSync } from 'node:fs';
 import { TcpxError } from '../../base/errors.js';
-import { formatCpuList } from '../../base/cpu-set.js';
+import { formatCpuList, parseCpuMask } from '../../base/cpu-set.js';
 import type { Nic } from '../read/model.js';
+import { isSameSet } from './cpu-choice.js';
 import { currentIrq } from './known-vector.js';
 import { affinityPath, IRQ_PLAN_SCHEMA, type IrqPlan, type PlanLine } from './plan.js';
+import type { XpsLine } from './xps-plan.js';
 
 export function loadPlan(path: string): IrqPlan {
   let document: Partial<IrqPlan>;
@@ -18,10 +20,19 @@ export function loadPlan(path: string): IrqPlan {
     throw new TcpxError('ERR_USAGE_ARGUMENT', `plan ${path}: ${reason}`, { cause: error });
   }
   const hasParts = Array.isArray(document.allocations) && typeof document.txBindings === 'string';
-  if (document.schema !== IRQ_PLAN_SCHEMA || !hasParts || !isLineList(document.lines)) {
+  if (
+    document.schema !== IRQ_PLAN_SCHEMA ||
+    !hasParts ||
+    !isLineList(document.lines) ||
+    !isXpsList(document.xps)
+  ) {
     throw new TcpxError('ERR_USAGE_ARGUMENT', `plan ${path}: not a plan (${IRQ_PLAN_SCHEMA})`);
   }
-  return document as IrqPlan;
+  return {
+    ...document,
+    warnings: document.warnings ?? [],
+    unknowns: document.unknowns ?? [],
+  } as IrqPlan;
 }
 
 // The values are written to the kernel as root: their shape is checked before anything else.
@@ -32,6 +43,18 @@ function isLineList(lines: unknown): lines is readonly PlanLine[] {
     const cpus = Array.isArray(line.cpus) && line.cpus.every(Number.isInteger) ? line.cpus : [];
     const isConsistent = line.value !== '' && line.value === formatCpuList(cpus);
     return isNumbered && isConsistent && typeof line.nic === 'string';
+  });
+}
+
+// An interface's name becomes a part of a path that root writes to.
+function isXpsList(lines: unknown): boolean {
+  if (lines === undefined) return true;
+  if (!Array.isArray(lines)) return false;
+  return lines.every(({ nic, queue, value, cpus }: Partial<XpsLine>) => {
+    const isNamed = typeof nic === 'string' && /^(?!\.{1,2}$)[^/\s]{1,15}$/.test(nic);
+    const isNumbered = Number.isInteger(queue) && (queue ?? -1) >= 0;
+    const mask = typeof value === 'string' ? parseCpuMask(value) : undefined;
+    return isNamed && isNumbered && mask !== undefined && isSameSet(mask, cpus ?? [-1]);
   });
 }
 

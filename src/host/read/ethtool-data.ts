@@ -12,6 +12,8 @@ export interface EthtoolData {
   readonly coalesce: EthtoolCoalesce | undefined;
   readonly features: Readonly<Record<string, EthtoolFeature>>;
   readonly privateFlags: Readonly<Record<string, boolean>>;
+  /** Receive queue of each entry of the hash table that spreads flows (RSS). */
+  readonly rssTable?: readonly number[] | undefined;
   /** Driver counters under the driver's own names; unknown names are kept. */
   readonly statistics: Readonly<Record<string, number>>;
   /** Requests that the driver refused, by name of the request. */

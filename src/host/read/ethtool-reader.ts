@@ -47,6 +47,7 @@ export function readEthtool(
     ),
     features: readFeatures(ask, names(StringSet.Features)),
     privateFlags: readPrivateFlags(ask, names(StringSet.PrivateFlags)),
+    rssTable: readRssTable(ask),
     statistics: readStatistics(ask, names(StringSet.Statistics)),
     gaps,
   };
@@ -70,6 +71,15 @@ function readLinkSettings(ask: Ask): EthtoolData['link'] {
   const again = requests.linkSettingsAgain(first);
   const memory = again === undefined ? first : ask('link', again);
   return memory === undefined ? undefined : requests.decodeLink(memory);
+}
+
+/** undefined where the driver does not spread flows by a table. */
+function readRssTable(ask: Ask): readonly number[] | undefined {
+  const info = ask('rss', requests.rssTableRequest(0));
+  const count = info === undefined ? 0 : requests.decodeRssCount(info);
+  if (count === 0) return undefined;
+  const memory = ask('rss', requests.rssTableRequest(count));
+  return memory === undefined ? undefined : requests.decodeRssTable(memory);
 }
 
 function readNames(ask: Ask, set: requests.StringSet): string[] {

@@ -18,6 +18,7 @@ export const EthtoolCommand = {
   Statistics: 0x1d,
   PrivateFlags: 0x27,
   StringSetInfo: 0x37,
+  RssTable: 0x38,
   Features: 0x3a,
   Channels: 0x3c,
   LinkSettings: 0x4c,
@@ -200,6 +201,22 @@ export function decodeLink(memory: ArrayBuffer): EthtoolLink {
     duplex: duplex === 0 ? 'half' : duplex === 1 ? 'full' : undefined,
     isAutoNegotiated: view.getUint8(11) === 1,
   };
+}
+
+/** Asked with room for nothing, the kernel answers how many entries there are. */
+export function rssTableRequest(count: number): ArrayBuffer {
+  const memory = fixedRequest(EthtoolCommand.RssTable, 8 + 4 * count);
+  new DataView(memory).setUint32(4, count, true);
+  return memory;
+}
+
+export function decodeRssCount(memory: ArrayBuffer): number {
+  return new DataView(memory).getUint32(4, true);
+}
+
+export function decodeRssTable(memory: ArrayBuffer): number[] {
+  const word = wordsOf(memory);
+  return Array.from({ length: decodeRssCount(memory) }, (_, index) => word(2 + index));
 }
 
 function wordsOf(memory: ArrayBuffer): (index: number) => number {

@@ -8,8 +8,8 @@ import { type EthtoolSocket, openEthtoolSocket } from '../../ffi/ethtool.js';
 import { openGenericNetlink } from '../../ffi/netlink.js';
 import { readEthtool } from './ethtool-reader.js';
 import type { HostFiles } from './host-files.js';
-import { findFamily, readNetdevQueues, readTcpDataSplit } from './netdev-family.js';
-import { GPU_QUERY_FIELDS, type HostProbes, type NicAddresses } from './probes.js';
+import { findFamily, readNetdevQueues, readQueueBytes, readTcpDataSplit } from './netdev-family.js';
+import { GPU_QUERY_FIELDS, type HostProbes, type NicAddresses, type QueueBytes } from './probes.js';
 
 const NVIDIA_SMI_TIMEOUT_MS = 15_000;
 
@@ -27,9 +27,19 @@ export function liveProbes(files: HostFiles): HostProbes {
       if (queues === undefined) files.gaps.push({ path: 'netlink netdev', reason: 'no answer' });
       return queues;
     },
+    queueBytes: readLiveQueueBytes,
     addresses: readAddresses,
     nvidiaSmi: () => queryNvidiaSmi(files),
   };
+}
+
+function readLiveQueueBytes(): readonly QueueBytes[] {
+  const socket = openGenericNetlink();
+  if (typeof socket === 'number') return [];
+  const family = findFamily(socket, 'netdev');
+  const bytes = family === undefined ? [] : readQueueBytes(socket, family.id);
+  socket.close();
+  return bytes;
 }
 
 function withEthtool<T>(files: HostFiles, use: (socket: EthtoolSocket) => T): T | undefined {

@@ -14,7 +14,7 @@ import {
   stringAttribute,
 } from '../../ffi/netlink-message.js';
 import type { NetlinkSocket } from '../../ffi/netlink.js';
-import type { NetdevNapi, NetdevQueue, NetdevQueues } from './probes.js';
+import type { NetdevNapi, NetdevQueue, NetdevQueues, QueueBytes } from './probes.js';
 
 const CONTROL_GET_FAMILY = 3;
 const CONTROL_FAMILY_ID = 1;
@@ -87,13 +87,6 @@ function decodeNapi({ attributes }: Reply): NetdevNapi | undefined {
   const irq = attributeNumber(attributes, 3);
   const pid = attributeNumber(attributes, 4);
   return { ifindex, id, irq, pid };
-}
-
-export interface QueueBytes {
-  readonly ifindex: number;
-  readonly type: 'rx' | 'tx';
-  readonly queue: number;
-  readonly bytes: number;
 }
 
 const STATS_SCOPE = 4;

@@ -3,7 +3,8 @@
 import { openEthtoolSocket } from '../../ffi/ethtool.js';
 import { openGenericNetlink } from '../../ffi/netlink.js';
 import { statisticsReader } from './ethtool-reader.js';
-import { findFamily, type QueueBytes, readQueueBytes } from './netdev-family.js';
+import { findFamily, readQueueBytes } from './netdev-family.js';
+import type { QueueBytes } from './probes.js';
 import type { HostSource } from './read-host.js';
 
 export interface StatisticsSource {
@@ -17,7 +18,7 @@ export function openStatistics(source: HostSource): StatisticsSource {
   if (source.files.isLive) return openLiveStatistics();
   return {
     read: (nic) => source.probes.ethtool(nic)?.statistics ?? {},
-    queueBytes: () => [],
+    queueBytes: () => source.probes.queueBytes(),
     close: () => undefined,
   };
 }

@@ -1,22 +1,42 @@
-// Opens the host to be read: this machine, a captured tree in a folder, or a capture file.
+// Opens the host to be read: this machine, a captured tree in a folder, a capture file, or a flat
+// bundle of plain text files.
 
 import { readFileSync, statSync } from 'node:fs';
 import { TcpxError, toTcpxError } from '../../base/errors.js';
 import { unpackCapture } from '../capture/capture.js';
-import { openFolderFiles } from './host-files.js';
+import type { FlatMomentWanted } from '../flat/flat-parts.js';
+import { openFlatHost, readFlatParts } from '../flat/open-flat.js';
+import { type HostFiles, openFolderFiles } from './host-files.js';
 import { liveProbes } from './live-probes.js';
 import { captureProbes } from './probes.js';
 import type { HostSource } from './read-host.js';
 import { openTreeFiles } from './tree-files.js';
 
-export function openHost(root = '/'): HostSource {
+/** A flat bundle holds two moments of a run; where none is asked for, the later one counts. */
+const LATEST: FlatMomentWanted = { phase: 'after', isAlone: false };
+
+export function openHost(root = '/', moment: FlatMomentWanted = LATEST): HostSource {
   const kind = rootKind(root);
+  const parts = root === '/' ? undefined : readFlatParts(root);
+  if (parts !== undefined) return openFlatHost(parts, root, moment);
   if (kind === 'file') {
     const files = openTreeFiles(unpackCapture(readArchive(root), root), root);
+    checkTree(files);
     return { files, probes: captureProbes(files) };
   }
   const files = openFolderFiles(root);
+  checkTree(files);
   return { files, probes: files.isLive ? liveProbes(files) : captureProbes(files) };
+}
+
+/** Some other folder or archive would read as a host about which nothing is known. */
+function checkTree(files: HostFiles): void {
+  if (files.isLive || files.isFolder('/proc') || files.isFolder('/sys')) return;
+  throw new TcpxError(
+    'ERR_USAGE_ARGUMENT',
+    `root ${files.root}: holds neither proc nor sys, so it is no tree of a host`,
+    { facts: { root: files.root } },
+  );
 }
 
 function rootKind(root: string): 'file' | 'folder' {

@@ -9,7 +9,9 @@ import type { NicAddress } from './model.js';
 export interface HostProbes {
   ethtool(nic: string): EthtoolData | undefined;
   netdevQueues(): NetdevQueues | undefined;
-  addresses(): readonly NicAddresses[];
+  /** Bytes per queue by netlink; empty where kernel or driver do not count them. */
+  queueBytes(): readonly QueueBytes[];
+  addresses(): readonly NicAddresses[] | undefined;
   /** CSV of the GPU query below. */
   nvidiaSmi(): string | undefined;
 }
@@ -17,6 +19,13 @@ export interface HostProbes {
 export interface NicAddresses {
   readonly name: string;
   readonly addresses: readonly NicAddress[];
+}
+
+export interface QueueBytes {
+  readonly ifindex: number;
+  readonly type: 'rx' | 'tx';
+  readonly queue: number;
+  readonly bytes: number;
 }
 
 /** The `netdev` netlink family's view of queues; every driver leaves some attributes out. */
@@ -60,6 +69,7 @@ export const CAPTURE_PATHS = {
   manifest: `${CAPTURE_FOLDER}/manifest.json`,
   addresses: `${CAPTURE_FOLDER}/addresses.json`,
   netdevQueues: `${CAPTURE_FOLDER}/netdev-queues.json`,
+  queueBytes: `${CAPTURE_FOLDER}/queue-bytes.json`,
   nvidiaSmi: `${CAPTURE_FOLDER}/nvidia-smi.csv`,
   ethtool: (nic: string) => `${CAPTURE_FOLDER}/ethtool/${nic}.json`,
 } as const;
@@ -72,7 +82,8 @@ export function captureProbes(files: HostFiles): HostProbes {
       return data === undefined ? undefined : { ...data, source: 'capture' };
     },
     netdevQueues: () => readJson(files, CAPTURE_PATHS.netdevQueues, isNetdevQueues),
-    addresses: () => readJson(files, CAPTURE_PATHS.addresses, isAddressList) ?? [],
+    queueBytes: () => readJson(files, CAPTURE_PATHS.queueBytes, isQueueBytes) ?? [],
+    addresses: () => readJson(files, CAPTURE_PATHS.addresses, isAddressList),
     nvidiaSmi: () => files.read(CAPTURE_PATHS.nvidiaSmi),
   };
 }
@@ -106,6 +117,11 @@ function isEthtoolData(value: unknown): value is EthtoolData {
 
 function isNetdevQueues(value: unknown): value is NetdevQueues {
   return isRecord(value) && Array.isArray(value['queues']) && Array.isArray(value['napis']);
+}
+
+function isQueueBytes(value: unknown): value is QueueBytes[] {
+  if (!Array.isArray(value)) return false;
+  return value.every((queue) => isRecord(queue) && typeof queue['bytes'] === 'number');
 }
 
 function isAddressList(value: unknown): value is NicAddresses[] {

@@ -6,6 +6,7 @@
 import { isListed, parseInterfaceList, unansweredWords } from '../../base/interface-list.js';
 import type { HostModel, Nic } from '../read/model.js';
 import { chooseNics } from './gpu-nic-choice.js';
+import { namedNics } from './named-nic.js';
 
 export const DATA_LIST_VARIABLE = 'NCCL_GPUDIRECTTCPX_SOCKET_IFNAME';
 /** First found wins. */
@@ -27,8 +28,12 @@ export interface DataNics {
   readonly missing: readonly string[];
 }
 
+/** Throws where a plain list of names has one that is not there, or one twice. */
 export function dataNics(model: HostModel, wish: DataNicWish): DataNics {
   const isNamed = wish.named !== '';
+  if (isNamed && !/^[\^=]/.test(wish.named)) {
+    return { nics: namedNics(model, wish.named), source: 'flag', missing: [] };
+  }
   const text = isNamed ? wish.named : wish.listed;
   if (text !== '') {
     const list = parseInterfaceList(text, isNamed);

@@ -42,6 +42,11 @@ export function chooseNics(model: HostModel, allowed: readonly string[] = []): G
       const reason = 'no physical NIC with a link';
       return { gpu: gpu.index, nic: undefined, distance: undefined, reason, others: [] };
     }
+    // Among several, speed or name would decide what only the distance can.
+    if (best.distance === '?' && next !== undefined) {
+      const reason = 'how near GPU and NICs are is not known';
+      return { gpu: gpu.index, nic: undefined, distance: undefined, reason, others: [] };
+    }
     gpusPerNic.set(best.nic.name, (gpusPerNic.get(best.nic.name) ?? 0) + 1);
     return {
       gpu: gpu.index,

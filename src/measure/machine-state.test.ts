@@ -9,6 +9,14 @@ test('machine state: every figure is one, and cached memory is copied faster', a
   assert.ok(warmCopyGBps > coldCopyGBps, `${warmCopyGBps}, ${coldCopyGBps} GB/s`);
 });
 
+test('machine state: one figure where there is one', () => {
+  const state = { coreToCoreNs: 52.4, coldCopyGBps: 9.61, warmCopyGBps: 33 };
+  assert.equal(
+    formatMachine([state]),
+    'core to core 52 ns; one core copies 9.6 GB/s of 64 MiB, 33.0 of 128 KiB',
+  );
+});
+
 test('machine state: least to most of what was seen', () => {
   const states = [
     { coreToCoreNs: 52.4, coldCopyGBps: 9.61, warmCopyGBps: 33 },
