@@ -132,7 +132,7 @@ function checkLoad(plan: PlanDocument): void {
   pause(SETTLE_MS);
   const after = measureRun('/tmp/bundle-after', planned);
   for (const ping of pings) ping.kill();
-  say(`  busiest CPU: ${percent(before)} of the NICs’ interrupts before, ${percent(after)} after`);
+  say(`  busiest CPU: ${percent(before)} of NIC interrupts before, ${percent(after)} after`);
   check('the plan by load lowers the busiest CPU’s share', after < before && before > 0.9);
   tcpx(['irq', 'rollback']);
   for (const [irq, value] of start) {
