@@ -150,7 +150,7 @@ function percent(share: number): string {
   return `${(share * 100).toFixed(0)} %`;
 }
 
-/** Keeps two snapshots of the interrupt table; returns the share of the busiest CPU between them. */
+/** Keeps two snapshots of the interrupt table; returns the busiest CPU's share between them. */
 function measureRun(folder: string, { lines }: PlanDocument): number {
   mkdirSync(folder, { recursive: true });
   const irqs = new Set(lines.map(({ irq }) => irq));
