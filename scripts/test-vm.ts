@@ -11,7 +11,7 @@ import { fetchTools, type VmTools } from './vm/packages.js';
 
 const NIC_COUNT = 4;
 const QUEUE_PAIRS = 4;
-const BOOT_TIMEOUT_MS = 540_000;
+const BOOT_TIMEOUT_MS = 900_000;
 
 const repository = fileURLToPath(new URL('../..', import.meta.url));
 const cache = join(repository, '.cache/vm');

@@ -159,9 +159,9 @@ test('irq plan --from: placed by the load of the run, shown per CPU now and plan
   assert.match(line?.reason ?? '', /by load \(9999 interrupts\)/);
   assert.deepEqual(plan.warnings, []);
   const { stderr } = tcpx(words);
-  assert.match(stderr, /interrupts of all devices per CPU \(in the run, 15\.0 s; /);
-  assert.match(stderr, /^CPU 29 +9999 +0$/m);
-  assert.match(stderr, new RegExp(`^CPU ${line?.value} +0 +9999$`, 'm'));
+  assert.match(stderr, /interrupts of these NICs per CPU \(in the run, 15\.0 s; /);
+  assert.match(stderr, /^CPU 29 +9999 +0 +0$/m);
+  assert.match(stderr, new RegExp(`^CPU ${line?.value} +0 +9999 +0$`, 'm'));
 });
 
 test('irq show --from: deltas of the run with its seconds, never counts since boot', () => {

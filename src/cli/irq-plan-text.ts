@@ -85,12 +85,14 @@ function formatLoad(load: PlanLoad, isLong: boolean): string {
   );
   const shown = isLong ? load.cpus : byWeight.slice(0, CPUS_SHOWN);
   const hidden = load.cpus.length - shown.length;
-  const rows = shown.map(({ cpu, now, planned }) => [`CPU ${cpu}`, String(now), String(planned)]);
+  const rows = shown.map(({ cpu, now, planned, staying }) =>
+    [`CPU ${cpu}`, now, planned, staying].map(String),
+  );
   const when = countedWhen(load);
   return (
-    `interrupts of all devices per CPU (${when}; ${load.source})\n` +
+    `interrupts of these NICs per CPU (${when}; ${load.source})\n` +
     formatTable([
-      ['', 'in the run', 'planned'],
+      ['', 'in the run', 'planned', 'of others, staying'],
       ['busiest', String(load.busiestNow), String(load.busiestPlanned)],
       ...rows,
     ]) +

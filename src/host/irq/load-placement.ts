@@ -17,21 +17,28 @@ export interface LoadJob {
   readonly allowed: CpuSet;
 }
 
-/** How the interrupts of all numbered lines spread over CPUs: in the run, and by the plan. */
+/** How interrupts spread over CPUs: in the run, and by the plan. */
 export interface PlanLoad {
   readonly source: string;
   readonly seconds: number | undefined;
   readonly cpus: readonly CpuLoad[];
+  /** The most that one CPU takes of the planned lines. */
   readonly busiestNow: number;
   readonly busiestPlanned: number;
+  /** The same with the lines that stay, of other devices. */
+  readonly busiestTotalNow: number;
+  readonly busiestTotalPlanned: number;
   /** Planned lines that the run says nothing about: they count as idle. */
   readonly unknownIrqs: readonly number[];
 }
 
 export interface CpuLoad {
   readonly cpu: number;
+  /** Interrupts of the planned lines. */
   readonly now: number;
   readonly planned: number;
+  /** Interrupts of lines that the plan does not move. */
+  readonly staying: number;
 }
 
 /** CPU of each line; a line without any allowed CPU gets none. */
@@ -69,21 +76,29 @@ export function loadReport(
   irqs: readonly number[],
   observed: ObservedLoad,
 ): PlanLoad {
-  const now = fixedLoad(new Set(), observed);
-  const planned = fixedLoad(new Set(irqs), observed);
+  const staying = fixedLoad(new Set(irqs), observed);
+  const all = fixedLoad(new Set(), observed);
+  const planned = new Map<number, number>();
   for (const [irq, cpu] of placed) {
     planned.set(cpu, (planned.get(cpu) ?? 0) + totalOf(observed, irq));
   }
-  const cpus = [...new Set([...now.keys(), ...planned.keys()])]
+  const cpus = [...new Set([...all.keys(), ...planned.keys()])]
     .sort((a, b) => a - b)
-    .map((cpu) => ({ cpu, now: now.get(cpu) ?? 0, planned: planned.get(cpu) ?? 0 }))
-    .filter((load) => load.now > 0 || load.planned > 0);
+    .map((cpu) => ({
+      cpu,
+      now: (all.get(cpu) ?? 0) - (staying.get(cpu) ?? 0),
+      planned: planned.get(cpu) ?? 0,
+      staying: staying.get(cpu) ?? 0,
+    }));
+  const most = (load: (cpu: CpuLoad) => number) => Math.max(0, ...cpus.map(load));
   return {
     source: observed.source,
     seconds: observed.seconds,
-    cpus,
-    busiestNow: Math.max(0, ...cpus.map((load) => load.now)),
-    busiestPlanned: Math.max(0, ...cpus.map((load) => load.planned)),
+    cpus: cpus.filter((load) => load.now > 0 || load.planned > 0),
+    busiestNow: most((load) => load.now),
+    busiestPlanned: most((load) => load.planned),
+    busiestTotalNow: most((load) => load.now + load.staying),
+    busiestTotalPlanned: most((load) => load.planned + load.staying),
     unknownIrqs: irqs.filter((irq) => !observed.interrupts.has(irq)),
   };
 }

@@ -57,11 +57,18 @@ export function warningsFor(
 
 /** What is doubtful about the plan as a whole. */
 export function loadWarnings(load: PlanLoad | undefined): readonly PlanWarning[] {
-  if (load === undefined || load.busiestPlanned <= load.busiestNow) return [];
-  const percent = ((load.busiestPlanned / Math.max(1, load.busiestNow) - 1) * 100).toFixed(0);
+  if (load === undefined) return [];
+  const pairs = [
+    ['of these NICs', load.busiestNow, load.busiestPlanned],
+    ['of all devices', load.busiestTotalNow, load.busiestTotalPlanned],
+  ] as const;
+  const risen = pairs.find(([, now, planned]) => planned > now);
+  if (risen === undefined) return [];
+  const [whose, now, planned] = risen;
+  const percent = ((planned / Math.max(1, now) - 1) * 100).toFixed(0);
   const text =
-    `${load.busiestPlanned} interrupts on the busiest CPU instead of ${load.busiestNow} ` +
-    `(+${percent} %): more CPUs (--widen, another policy) or the present placement serve better`;
+    `${planned} interrupts ${whose} on the busiest CPU instead of ${now} (+${percent} %): more ` +
+    'CPUs (--widen, another policy) or the present placement serve better';
   return [{ code: 'busier', text }];
 }
 
