@@ -7,7 +7,7 @@ import { DeviceMemory } from '../src/ffi/cuda/device-memory.js';
 import type { PreparedLaunch } from '../src/ffi/cuda/module.js';
 import { PinnedMemory } from '../src/ffi/cuda/pinned-memory.js';
 import type { BlockCopy, KernelQueue } from '../src/gpu/kernel-queue.js';
-import { fillPattern } from '../src/gpu/pattern.js';
+import { fillPattern } from '../src/base/pattern.js';
 import { NOT_PACKED } from '../src/gpu/scatter-entry.js';
 import { checkFragments, isPackable } from '../src/gpu/scatter-list.hot.js';
 import { validateScatterList } from '../src/gpu/scatter-list.js';

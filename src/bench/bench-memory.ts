@@ -3,7 +3,7 @@
 
 import { isTcpxError, TcpxError } from '../base/errors.js';
 import { type DeviceRange, type Engine, GpuBuffer, type RegionSource } from '../engine/internal.js';
-import { fillPattern, findMismatch } from './pattern.js';
+import { fillPattern, findMismatch } from '../base/pattern.js';
 
 export type MemoryKind = 'dram' | 'vram';
 
@@ -51,10 +51,10 @@ function hostMemoryOver(view: Uint8Array): BenchMemory {
     source: view,
     view,
     fill: (offset, count, position, seed) =>
-      fillPattern(view.subarray(offset, offset + count), position, seed),
+      fillPattern(view.subarray(offset, offset + count), seed, position),
     settle: () => undefined,
     findMismatch: (offset, count, position, seed) =>
-      findMismatch(view.subarray(offset, offset + count), position, seed),
+      findMismatch(view.subarray(offset, offset + count), seed, position),
     free: () => undefined,
   };
 }

@@ -13,7 +13,7 @@ import type {
   Transfer,
 } from '../engine/internal.js';
 import type { BenchMemory } from './bench-memory.js';
-import { fillPattern } from './pattern.js';
+import { fillPattern } from '../base/pattern.js';
 
 export interface PingPongEnd {
   send(turn: number): void;
@@ -76,7 +76,7 @@ export function createPingPongEnd(
   }
   // A second buffer is sent, so that what arrives does not change what goes out.
   const outbox = new Uint8Array(engine.allocate(bytes).buffer);
-  fillPattern(outbox, 0, 1);
+  fillPattern(outbox, 1);
   const source = engine.register(outbox, { read: false, write: false });
   const block = { local: source, localOffset: 0, remote, remoteOffset: 0, bytes };
   return new WatchedEnd(engine, session.prepare('write', [block]), view, outbox);

@@ -12,7 +12,7 @@ import {
   type Settings,
 } from '../../test/support/engine-pair.js';
 import { withCode } from '../../test/support/expect-error.js';
-import { fillPattern, findMismatch } from '../bench/pattern.js';
+import { fillPattern, findMismatch } from '../base/pattern.js';
 
 after(closeEngines);
 
@@ -39,10 +39,10 @@ async function moveAndCheck(pair: EnginePair, operation: 'write' | 'read', bytes
   const remoteRegion = pair.server.register(remote);
   const source = operation === 'write' ? local : remote.subarray(7);
   const target = operation === 'write' ? remote.subarray(7) : local;
-  fillPattern(source, 0, bytes);
+  fillPattern(source, bytes);
   const blocks = whole(localRegion, remoteRegion, bytes);
   const receipt = await pair.drive(pair.session[operation](blocks).done);
-  assert.equal(findMismatch(target, 0, bytes), -1, `${operation} of ${bytes}`);
+  assert.equal(findMismatch(target, bytes), -1, `${operation} of ${bytes}`);
   assert.equal(receipt.bytesConfirmed, bytes);
   assert.ok(receipt.durationUs > 0);
   assert.ok(remote.subarray(0, 7).every((byte) => byte === (operation === 'read' ? byte : 0)));
@@ -65,11 +65,11 @@ for (const [name, settings] of Object.entries(MODES)) {
     const bytes = 500_003;
     const local = new Uint8Array(bytes);
     const remote = new Uint8Array(bytes);
-    fillPattern(local, 0, 1);
+    fillPattern(local, 1);
     const blocks = whole(pair.client.register(local), pair.server.register(remote), bytes);
     const transfer = pair.session.write(blocks, { notify: 'landed' });
     while (pair.notifications.length === 0) await pair.drive(sleepMs(0));
-    assert.equal(findMismatch(remote, 0, 1), -1, 'every byte was there before');
+    assert.equal(findMismatch(remote, 1), -1, 'every byte was there before');
     await pair.drive(transfer.done);
     const sizes = [0, 65_536, 1];
     for (const size of sizes) await pair.drive(pair.session.notify(new Uint8Array(size)).done);

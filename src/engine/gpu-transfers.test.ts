@@ -13,7 +13,7 @@ import {
 } from '../../test/support/engine-pair.js';
 import { withCode } from '../../test/support/expect-error.js';
 import { registerHost, registerSimulated, simulatedRange } from '../../test/support/gpu-memory.js';
-import { fillPattern, findMismatch } from '../bench/pattern.js';
+import { fillPattern, findMismatch } from '../base/pattern.js';
 import { SIMULATED_GPU_MODULE, SimulatedGpus } from '../../test/support/simulated-gpu.js';
 import type { Engine } from './engine.js';
 
@@ -56,9 +56,9 @@ for (const [mode, settings] of Object.entries(MODES)) {
         seed++;
         const isWrite = operation === 'write';
         const [source, target] = isWrite ? [local, remote] : [remote, local];
-        fillPattern(source.memory, 0, seed);
+        fillPattern(source.memory, seed);
         const receipt = await pair.drive(pair.session[operation](blocks).done);
-        assert.equal(findMismatch(target.memory, 0, seed), -1, `${here} ${operation} ${there}`);
+        assert.equal(findMismatch(target.memory, seed), -1, `${here} ${operation} ${there}`);
         assert.equal(receipt.path, 'tcp staged');
         assert.equal(receipt.bytesConfirmed, bytes);
         const { copyOutUs = 0, sendUs = 0, receiveUs = 0, copyInUs = 0 } = receipt.stages ?? {};
@@ -78,7 +78,7 @@ test('engine: 5,000 blocks between GPUs, then a notification, with the data ther
   const blockBytes = 700;
   const local = registerSimulated(pair.client, count * blockBytes);
   const remote = registerSimulated(pair.server, count * blockBytes, SimulatedGpus.Second);
-  fillPattern(local.memory, 0, 1);
+  fillPattern(local.memory, 1);
   const blocks = Array.from({ length: count }, (_, index) => ({
     local: local.region,
     localOffset: index * blockBytes,
@@ -90,7 +90,7 @@ test('engine: 5,000 blocks between GPUs, then a notification, with the data ther
   for (let index = 0; index < count; index += 97) {
     const at = (count - 1 - index) * blockBytes;
     const landed = remote.memory.subarray(at, at + blockBytes);
-    assert.equal(findMismatch(landed, index * blockBytes, 1), -1, `block ${index}`);
+    assert.equal(findMismatch(landed, 1, index * blockBytes), -1, `block ${index}`);
   }
   while (pair.notifications.length === 0) await sleepMs(1);
   assert.equal(pair.notifications.length, 1);
@@ -113,9 +113,9 @@ test('engine: a GPU that fails gives typed errors, and the session goes on', asy
   await assert.rejects(write(good, closedThere), withCode('ERR_PEER_DEVICE'));
   assert.ok(pair.serverLog.has(/cannot use a GPU.*simulated GPU 4/));
   assert.ok(pair.serverLog.has(/cannot use a GPU.*simulated fault/));
-  fillPattern(good.memory, 0, 3);
+  fillPattern(good.memory, 3);
   await write(good, goodThere);
-  assert.equal(findMismatch(goodThere.memory, 0, 3), -1);
+  assert.equal(findMismatch(goodThere.memory, 3), -1);
   await pair.server.deregister(failsThere.region, 1000);
   await pair.close();
 });
@@ -129,10 +129,10 @@ test('engine: a write waits for the event of its source', async () => {
   const blocks = [wholeBlock(local, remote)];
   const transfer = pair.session.write(blocks, { sourceReady: event });
   assert.equal(transfer.wait(30), 'active');
-  fillPattern(local.memory, 0, 4);
+  fillPattern(local.memory, 4);
   Atomics.store(word, 0, 1);
   await transfer.done;
-  assert.equal(findMismatch(remote.memory, 0, 4), -1);
+  assert.equal(findMismatch(remote.memory, 4), -1);
   const read = () => pair.session.read(blocks, { sourceReady: event });
   assert.throws(read, withCode('ERR_USAGE_ARGUMENT'));
   await pair.close();

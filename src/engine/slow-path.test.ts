@@ -5,7 +5,7 @@ import { connect, createServer, type Socket } from 'node:net';
 import { after, test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { closeEngines, openEngine } from '../../test/support/engine-pair.js';
-import { fillPattern, findMismatch } from '../bench/pattern.js';
+import { fillPattern, findMismatch } from '../base/pattern.js';
 
 const PIECE_BYTES = 24 * 1024;
 const PIECE_MS = 10;
@@ -54,7 +54,7 @@ for (const operation of ['write', 'read'] as const) {
     const session = await client.connect('127.0.0.1', port);
     const source = new Uint8Array(bytes);
     const target = new Uint8Array(bytes);
-    fillPattern(source, 0, 7);
+    fillPattern(source, 7);
     const [own, other] = operation === 'write' ? [source, target] : [target, source];
     const local = client.register(own);
     const remote = server.register(other).descriptor;
@@ -62,7 +62,7 @@ for (const operation of ['write', 'read'] as const) {
     const startMs = performance.now();
     await session[operation]([block]).done;
     const tookMs = performance.now() - startMs;
-    assert.equal(findMismatch(target, 0, 7), -1);
+    assert.equal(findMismatch(target, 7), -1);
     const pieces = Math.ceil(bytes / PIECE_BYTES);
     const pathMs = pieces * PIECE_MS + (pieces / PAUSE_EVERY) * PAUSE_MS;
     assert.ok(tookMs < 3 * pathMs, `${tookMs} ms over a path of ${pathMs} ms`);

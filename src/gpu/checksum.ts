@@ -5,7 +5,7 @@
 // kernels/pattern.cu computes the two sums; the length joins here.
 
 import { byteAt } from '../base/assert.js';
-import { patternPart } from './pattern.js';
+import { patternPart } from '../base/pattern.js';
 
 const KEY_SEED = 0x5bd1e995;
 

@@ -18,7 +18,7 @@ import {
 import { validateBlockTable } from './block-table.js';
 import { checksumHost } from './checksum.js';
 import { gatherHost, scatterHost, unpackHost } from './host-copy.js';
-import { fillPattern, verifyPattern } from './pattern.js';
+import { fillPattern, verifyPattern } from '../base/pattern.js';
 import { CHUNKS_MAX, ENTRY_PARTS, FRAGMENTS_MAX, PACKED_FRAGMENTS_MAX } from './scatter-entry.js';
 import { checkFragments, isPackable } from './scatter-list.hot.js';
 import { validateScatterList } from './scatter-list.js';

@@ -21,7 +21,7 @@ import {
   WARPS_PER_BLOCK,
 } from './gpu-params.js';
 import { UnpackBatch } from './gpu-unpack.hot.js';
-import type { Mismatch } from './pattern.js';
+import type { Mismatch } from '../base/pattern.js';
 
 /** What one warp copies in one go; a longer run is shared by several warps. */
 export const PART_BYTES = 4096;

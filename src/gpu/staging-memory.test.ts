@@ -14,7 +14,7 @@ import { withGpu } from '../../test/support/gpu.js';
 import { openStubGpu } from '../../test/support/stub-gpu.js';
 import { GpuCopyQueue } from './gpu-copy-queue.js';
 import type { Span } from './kernel-queue.js';
-import { verifyPattern } from './pattern.js';
+import { verifyPattern } from '../base/pattern.js';
 
 const SLOT_BYTES = 512 * 1024;
 const SLOTS = 8;

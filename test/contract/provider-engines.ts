@@ -10,7 +10,7 @@ import type { SettingValues } from '../../src/base/settings.js';
 import { Engine, type EngineOptions } from '../../src/engine/engine.js';
 import type { Session } from '../../src/engine/session.js';
 import { breakSocket } from '../../src/ffi/libc/socket-accident.js';
-import { fillPattern, verifyPattern } from '../../src/gpu/pattern.js';
+import { fillPattern, verifyPattern } from '../../src/base/pattern.js';
 import type { Region } from '../../src/memory/region.js';
 import { MatchKind } from '../../src/wire/match-frame.js';
 import { EnginePeer } from '../e2e/engine-peer.js';

@@ -9,7 +9,7 @@ import { createLog } from '../../src/base/log.js';
 import { decodeBenchMessage } from '../../src/bench/bench-message.js';
 import { BenchTarget } from '../../src/bench/bench-target.js';
 import { readHostFacts } from '../../src/bench/host-facts.js';
-import { fillPattern } from '../../src/bench/pattern.js';
+import { fillPattern } from '../../src/base/pattern.js';
 import { Engine } from '../../src/engine/internal.js';
 import type { BenchResult } from '../../src/bench/bench-result.js';
 import { runTcpx } from './child.js';
@@ -77,7 +77,7 @@ function flipOneBit(memory: Uint8Array, seed: number): void {
 function leaveOldChunk(memory: Uint8Array, seed: number): void {
   if (seed !== 2) return;
   const at = 2 * CHUNK_BYTES;
-  fillPattern(memory.subarray(at, at + CHUNK_BYTES), at, seed - 1);
+  fillPattern(memory.subarray(at, at + CHUNK_BYTES), seed - 1, at);
 }
 
 function swapTwoChunks(memory: Uint8Array, seed: number): void {

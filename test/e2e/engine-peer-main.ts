@@ -12,7 +12,7 @@ import { silentLog } from '../../src/base/log.js';
 import type { SettingValues } from '../../src/base/settings.js';
 import { Engine } from '../../src/engine/engine.js';
 import type { RegionDescriptor } from '../../src/memory/region.js';
-import { findMismatch } from '../../src/bench/pattern.js';
+import { findMismatch } from '../../src/base/pattern.js';
 
 interface Options {
   readonly settings?: Partial<SettingValues>;
@@ -49,9 +49,7 @@ async function openEngine(onCheck: (seed: number, bytes: number) => number): Pro
 
 async function runTarget(): Promise<void> {
   let memory = new Uint8Array(0);
-  const engine = await openEngine((seed, bytes) =>
-    findMismatch(memory.subarray(0, bytes), 0, seed),
-  );
+  const engine = await openEngine((seed, bytes) => findMismatch(memory.subarray(0, bytes), seed));
   memory = new Uint8Array(engine.allocate(options.bytes).buffer);
   const { descriptor } = engine.register(memory);
   print({ port: engine.listen({ host: options.host, port: options.port ?? 0 }), descriptor });

@@ -15,7 +15,7 @@ import {
   sendMalformed,
   SlowLoris,
 } from '../support/attacks.js';
-import { fillPattern } from '../../src/bench/pattern.js';
+import { fillPattern } from '../../src/base/pattern.js';
 import { HostileTarget, type Resources } from './hostile-target.js';
 
 const BYTES = 1_000_000;
@@ -62,7 +62,7 @@ async function transferHonestly(at = { port, descriptor, target }): Promise<numb
   const startMs = performance.now();
   seed++;
   const memory = new Uint8Array(BYTES);
-  fillPattern(memory, 0, seed);
+  fillPattern(memory, seed);
   const local = client.register(memory);
   const session = await client.connect('127.0.0.1', at.port);
   const blocks = [{ local, localOffset: 0, remote: at.descriptor, remoteOffset: 0, bytes: BYTES }];
@@ -73,7 +73,7 @@ async function transferHonestly(at = { port, descriptor, target }): Promise<numb
   memory.fill(0);
   await session.read(blocks).done;
   const expected = new Uint8Array(BYTES);
-  fillPattern(expected, 0, seed);
+  fillPattern(expected, seed);
   assert.ok(Buffer.from(memory.buffer).equals(expected), 'and comes back');
   await session.close();
   await client.deregister(local, 1000);

@@ -8,7 +8,7 @@ import { loadConfig } from '../../src/base/config.js';
 import { createLog } from '../../src/base/log.js';
 import { Engine } from '../../src/engine/engine.js';
 import { mappedBytes, openDescriptors } from '../support/process-resources.js';
-import { findMismatch } from '../../src/bench/pattern.js';
+import { findMismatch } from '../../src/base/pattern.js';
 
 const GUARD_BYTES = 4096;
 const GUARD = 0xa5;
@@ -45,7 +45,7 @@ function resources(): object {
 for await (const line of createInterface({ input: process.stdin })) {
   const [verb, argument] = line.split(' ');
   if (verb === 'check') {
-    print({ mismatchAt: findMismatch(memory, 0, Number(argument)), isWhole: isWhole() });
+    print({ mismatchAt: findMismatch(memory, Number(argument)), isWhole: isWhole() });
   } else if (verb === 'region') {
     print({ descriptor: engine.register(new Uint8Array(options.bytes)).descriptor });
   } else if (verb === 'resources') {

@@ -6,7 +6,7 @@ import { sleepMs } from '../../src/base/clock.js';
 import type { SettingValues } from '../../src/base/settings.js';
 import { closeEngines, openEngine } from '../support/engine-pair.js';
 import { withCode } from '../support/expect-error.js';
-import { fillPattern, findMismatch } from '../../src/bench/pattern.js';
+import { fillPattern, findMismatch } from '../../src/base/pattern.js';
 import { EnginePeer } from './engine-peer.js';
 
 const children: EnginePeer[] = [];
@@ -40,7 +40,7 @@ for (const [name, settings] of Object.entries(MODES)) {
     for (const bytes of sizes) {
       const session = await engine.connect('127.0.0.1', port);
       const memory = new Uint8Array(bytes);
-      fillPattern(memory, 0, bytes);
+      fillPattern(memory, bytes);
       const local = engine.register(memory);
       const blocks = [{ local, localOffset: 0, remote: descriptor!, remoteOffset: 0, bytes }];
       const count = answers.length;
@@ -49,7 +49,7 @@ for (const [name, settings] of Object.entries(MODES)) {
       assert.equal(answers.at(-1), 'mismatch -1');
       memory.fill(0);
       const receipt = await session.read(blocks).done;
-      assert.equal(findMismatch(memory, 0, bytes), -1, 'read back');
+      assert.equal(findMismatch(memory, bytes), -1, 'read back');
       assert.equal(receipt.bytesConfirmed, bytes);
       await engine.deregister(local, 1000);
       await session.close();

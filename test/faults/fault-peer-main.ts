@@ -15,7 +15,7 @@ import { createLog } from '../../src/base/log.js';
 import type { SettingValues } from '../../src/base/settings.js';
 import { Engine } from '../../src/engine/engine.js';
 import type { RegionDescriptor } from '../../src/memory/region.js';
-import { fillPattern, findMismatch } from '../../src/bench/pattern.js';
+import { fillPattern, findMismatch } from '../../src/base/pattern.js';
 
 export interface FaultPeerOptions {
   readonly settings: Partial<SettingValues>;
@@ -72,10 +72,10 @@ async function runTarget(): Promise<void> {
   const isSource = operation === 'read';
   const engine = await openEngine((text, answer) => {
     print({ notified: text });
-    if (text === 'check') answer(`mismatch ${isSource ? -1 : findMismatch(memory, 0, SEED)}`);
+    if (text === 'check') answer(`mismatch ${isSource ? -1 : findMismatch(memory, SEED)}`);
   });
   const memory = new Uint8Array(engine.allocate(bytes).buffer);
-  if (isSource) fillPattern(memory, 0, SEED);
+  if (isSource) fillPattern(memory, SEED);
   const { descriptor } = engine.register(memory);
   print({ port: engine.listen({ host: '0.0.0.0', port }), descriptor });
   if (options.settings['lane.progress'] === 'caller') pump(engine);
@@ -107,7 +107,7 @@ async function runInitiator(): Promise<void> {
   const answer = new Promise<string>((resolve) => (answered = resolve));
   const engine = await openEngine((text) => answered(text));
   const memory = new Uint8Array(engine.allocate(bytes).buffer);
-  if (operation === 'write') fillPattern(memory, 0, SEED);
+  if (operation === 'write') fillPattern(memory, SEED);
   const local = engine.register(memory);
   const session = await engine.connect(options.host, options.port);
   print({ connected: true });
@@ -123,7 +123,7 @@ async function runInitiator(): Promise<void> {
   print({ receipt });
   session.notify('check');
   const mismatch = Number((await answer).split(' ')[1]);
-  print({ mismatch: operation === 'write' ? mismatch : findMismatch(memory, 0, SEED) });
+  print({ mismatch: operation === 'write' ? mismatch : findMismatch(memory, SEED) });
   await ordered('close');
   await engine.close();
   process.exit(0);

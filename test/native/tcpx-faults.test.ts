@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type ErrorCode, isTcpxError, TcpxError } from '../../src/base/errors.js';
-import { fillPattern, verifyPattern } from '../../src/gpu/pattern.js';
+import { fillPattern, verifyPattern } from '../../src/base/pattern.js';
 import {
   closeProviders,
   logLines,

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
 import { isTcpxError } from '../../src/base/errors.js';
-import { fillPattern, verifyPattern } from '../../src/gpu/pattern.js';
+import { fillPattern, verifyPattern } from '../../src/base/pattern.js';
 import { RECEIVE, SEND } from '../../src/provider/tcpx/host-layout.js';
 import type { Engine } from '../../src/engine/engine.js';
 import {

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { Socket } from 'node:net';
 import { after, test } from 'node:test';
 import { isTcpxError } from '../../src/base/errors.js';
-import { fillPattern, verifyPattern } from '../../src/gpu/pattern.js';
+import { fillPattern, verifyPattern } from '../../src/base/pattern.js';
 import { closeProviders, makeMemory, openPair, type TcpxPair, wholeBlock } from './tcpx-pair.js';
 
 after(closeProviders);

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { freemem } from 'node:os';
 import { after, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fillPattern, verifyPattern } from '../../src/gpu/pattern.js';
+import { fillPattern, verifyPattern } from '../../src/base/pattern.js';
 import {
   closeProviders,
   makeMemory,

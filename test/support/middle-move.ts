@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import type { Region } from '../../src/memory/region.js';
 import { block, type LanePair } from './lane-pair.js';
-import { fillPattern, findMismatch } from '../../src/bench/pattern.js';
+import { fillPattern, findMismatch } from '../../src/base/pattern.js';
 
 /** Bytes before the payload in both regions; behind it there must be some, too. */
 const MARGIN_BYTES = 3;
@@ -31,19 +31,19 @@ export function assertMovesMiddle(
   const [source, target] =
     operation === 'write' ? [local.memory, remote.memory] : [remote.memory, local.memory];
   const end = MARGIN_BYTES + bytes;
-  fillPattern(source, 0, SEED);
+  fillPattern(source, SEED);
   const slot = pair.a.post(operation, [
     block(local.region, remote.region, bytes, MARGIN_BYTES, MARGIN_BYTES),
   ]);
   assert.equal(pair.finish(slot), 0);
   // At this very moment, not a poll later: done means landed.
-  assert.equal(findMismatch(target.subarray(MARGIN_BYTES, end), MARGIN_BYTES, SEED), -1);
+  assert.equal(findMismatch(target.subarray(MARGIN_BYTES, end), SEED, MARGIN_BYTES), -1);
   assert.deepEqual([...target.subarray(0, MARGIN_BYTES)], [0, 0, 0], 'nothing before');
   assert.ok(
     target.subarray(end).every((byte) => byte === 0),
     'nothing behind',
   );
-  assert.equal(findMismatch(source, 0, SEED), -1, 'the source is untouched');
+  assert.equal(findMismatch(source, SEED), -1, 'the source is untouched');
   pair.settle();
   assert.equal(pair.b.regions.users(remote.region), 0);
   assert.equal(pair.a.transfers.channelBytes(slot, 0), bytes);

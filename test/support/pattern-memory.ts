@@ -2,7 +2,7 @@
 // real GPU (kernels), a simulated one. What one kind was filled with another one verifies.
 
 import { GpuBuffer } from '../../src/gpu/gpu-buffer.js';
-import { fillPattern, verifyPattern } from '../../src/gpu/pattern.js';
+import { fillPattern, verifyPattern } from '../../src/base/pattern.js';
 import type { RegionSource } from '../../src/memory/region.js';
 import { simulatedRange } from './gpu-memory.js';
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Random, seededRandom } from '../../base/random.js';
 import { closeLoopbackPair, openLoopbackPair } from '../../../test/support/loopback-pair.js';
-import { fillPattern, findMismatch } from '../../bench/pattern.js';
+import { fillPattern, findMismatch } from '../../base/pattern.js';
 import { EAGAIN, EBADF, errnoName } from './errno.js';
 import { mapMemory, viewMapping } from './mapping.js';
 import { receiveVector, sendVector, setIov, shortenIov } from './message.hot.js';
@@ -60,7 +60,7 @@ test('vector: scattered bytes arrive in order through partial sends and receives
   const totalBytes = 600_000;
   const source = mapped(1 << 20);
   const target = mapped(1 << 20);
-  fillPattern(source.uint8.subarray(0, totalBytes), 0, 3);
+  fillPattern(source.uint8.subarray(0, totalBytes), 3);
   const sending = createIovTable();
   const count = cutIntoEntries(sending, source.addr, totalBytes, random);
   const receiving = createIovTable();
@@ -87,7 +87,7 @@ test('vector: scattered bytes arrive in order through partial sends and receives
   assert.equal(gotBytes, totalBytes);
   assert.equal(first, count);
   assert.ok(partial > 2, `${partial} partial sends`);
-  assert.equal(findMismatch(target.uint8.subarray(0, totalBytes), 0, 3), -1);
+  assert.equal(findMismatch(target.uint8.subarray(0, totalBytes), 3), -1);
   assert.ok(target.uint8.subarray(totalBytes, totalBytes + 9000).every((byte) => byte === 0));
   closeLoopbackPair(pair);
 });

@@ -12,7 +12,7 @@ import {
   type LanePairOptions,
 } from '../../../../test/support/lane-pair.js';
 import { exchangeFences, resend } from '../../../../test/support/lane-fence.js';
-import { fillPattern, findMismatch } from '../../../bench/pattern.js';
+import { fillPattern, findMismatch } from '../../../base/pattern.js';
 import { SimulatedGpus } from '../../../../test/support/simulated-gpu.js';
 import type { Channel } from './channel.js';
 import { FLIGHT_MASK } from './flight.js';
@@ -50,10 +50,10 @@ function assertSlotsFree(end: LaneEnd): void {
 function assertMoves(pair: LanePair, seed: number): void {
   const local = addGpuRegion(pair.a, BYTES);
   const remote = addGpuRegion(pair.b, BYTES);
-  fillPattern(local.memory, 0, seed);
+  fillPattern(local.memory, seed);
   const slot = pair.a.post('write', [block(local.region, remote.region, BYTES)]);
   assert.equal(pair.finish(slot), 0, `seed ${seed}`);
-  assert.equal(findMismatch(remote.memory, 0, seed), -1, `seed ${seed}`);
+  assert.equal(findMismatch(remote.memory, seed), -1, `seed ${seed}`);
 }
 
 test('slots: what is sent by reference stays until it is confirmed, on every seed', () => {
@@ -149,7 +149,7 @@ test('slots: a peer that reads a lost channel late gets the right bytes, on ever
     const pair = openPair({ seed, channels: 2, windowChunks: 1 + (seed % 4) });
     const local = addGpuRegion(pair.a, BYTES);
     const remote = addGpuRegion(pair.b, BYTES);
-    fillPattern(local.memory, 0, seed);
+    fillPattern(local.memory, seed);
     const slot = pair.a.post('write', [block(local.region, remote.region, BYTES)]);
     const { toB } = pair.links[1]!;
     const steps = pair.random.nextBetween(20, 250);
@@ -172,7 +172,7 @@ test('slots: a peer that reads a lost channel late gets the right bytes, on ever
     seen.retries += resend(pair.a);
     assert.equal(pair.finish(slot), 0, `seed ${seed}`);
     pair.settle();
-    assert.equal(findMismatch(remote.memory, 0, seed), -1, `seed ${seed}`);
+    assert.equal(findMismatch(remote.memory, seed), -1, `seed ${seed}`);
     seen.renewals += renewalsOf(pair.a);
     assertSlotsFree(pair.a);
     pair.destroy();

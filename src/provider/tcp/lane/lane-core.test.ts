@@ -13,7 +13,7 @@ import {
 import { seededRandom } from '../../../base/random.js';
 import { addRegion, block, LanePair, startReadsAt } from '../../../../test/support/lane-pair.js';
 import { assertMovesMiddle, middleMoveBytes } from '../../../../test/support/middle-move.js';
-import { fillPattern, findMismatch } from '../../../bench/pattern.js';
+import { fillPattern, findMismatch } from '../../../base/pattern.js';
 import { LANE_DRAINED, TRANSFER_CLAIM, TRANSFER_REMAINING, transferWord } from './layout.js';
 import { EVENT_FINISHED, EVENT_NOTIFICATION, EVENT_REFUSED } from './messages.js';
 
@@ -47,7 +47,7 @@ test('lane: writes, reads and notifications land whole over calls of every size'
   const back = addRegion(pair.a, bytes);
   // Every way to cut heads (64 bytes), tables and a chunk with what follows it.
   for (callBytes = 1; callBytes <= 700; callBytes++) {
-    fillPattern(local.memory, 0, callBytes);
+    fillPattern(local.memory, callBytes);
     back.memory.fill(0);
     const blocks = [
       block(local.region, remote.region, 900),
@@ -55,10 +55,10 @@ test('lane: writes, reads and notifications land whole over calls of every size'
     ];
     const write = pair.a.post('write', blocks, new Uint8Array(callBytes & 63).fill(7));
     assert.equal(pair.finish(write), 0, `write in calls of ${callBytes}`);
-    assert.equal(findMismatch(remote.memory, 0, callBytes), -1, `write in calls of ${callBytes}`);
+    assert.equal(findMismatch(remote.memory, callBytes), -1, `write in calls of ${callBytes}`);
     const read = pair.a.post('read', [block(back.region, remote.region, bytes)]);
     assert.equal(pair.finish(read), 0, `read in calls of ${callBytes}`);
-    assert.equal(findMismatch(back.memory, 0, callBytes), -1, `read in calls of ${callBytes}`);
+    assert.equal(findMismatch(back.memory, callBytes), -1, `read in calls of ${callBytes}`);
     for (const slot of [write, read]) pair.a.transfers.free(slot);
   }
   pair.settle();
@@ -70,14 +70,14 @@ test('lane: sizes 1, 23, 4095, 4096 and 4097 in both directions at once', () => 
     const pair = new LanePair({ seed: bytes, chunkBytes: 4096, link: { callBytesMax: 500 } });
     const a = addRegion(pair.a, 2 * bytes);
     const b = addRegion(pair.b, 2 * bytes);
-    fillPattern(a.memory.subarray(0, bytes), 0, 1);
-    fillPattern(b.memory.subarray(0, bytes), 0, 2);
+    fillPattern(a.memory.subarray(0, bytes), 1);
+    fillPattern(b.memory.subarray(0, bytes), 2);
     const fromA = pair.a.post('write', [block(a.region, b.region, bytes, 0, bytes)]);
     const fromB = pair.b.post('write', [block(b.region, a.region, bytes, 0, bytes)]);
     assert.equal(pair.finish(fromA), 0);
     assert.equal(pair.finish(fromB, pair.b), 0);
-    assert.equal(findMismatch(b.memory.subarray(bytes), 0, 1), -1, `${bytes} to b`);
-    assert.equal(findMismatch(a.memory.subarray(bytes), 0, 2), -1, `${bytes} to a`);
+    assert.equal(findMismatch(b.memory.subarray(bytes), 1), -1, `${bytes} to b`);
+    assert.equal(findMismatch(a.memory.subarray(bytes), 2), -1, `${bytes} to a`);
   }
 });
 
@@ -90,7 +90,7 @@ for (const operation of ['write', 'read'] as const) {
     const remote = addRegion(pair.b, count * 64);
     const source = operation === 'write' ? local.memory : remote.memory;
     const target = operation === 'write' ? remote.memory : local.memory;
-    fillPattern(source, 0, 3);
+    fillPattern(source, 3);
     // Every block goes to the mirrored place, so that no two are neighbours.
     const blocks = Array.from({ length: count }, (_, index) => {
       const bytes = random.nextBetween(1, 60);
@@ -120,7 +120,7 @@ test('lane: many transfers over four channels of different speed, each whole', (
     const local = addRegion(pair.a, bytes);
     const remote = addRegion(pair.b, bytes);
     const isWrite = index % 2 === 0;
-    fillPattern(isWrite ? local.memory : remote.memory, 0, index);
+    fillPattern(isWrite ? local.memory : remote.memory, index);
     const slot = pair.a.post(isWrite ? 'write' : 'read', [
       block(local.region, remote.region, bytes),
     ]);
@@ -128,7 +128,7 @@ test('lane: many transfers over four channels of different speed, each whole', (
   });
   for (const { slot, index, target } of transfers) {
     assert.equal(pair.finish(slot), 0);
-    assert.equal(findMismatch(target, 0, index), -1, `transfer ${index}`);
+    assert.equal(findMismatch(target, index), -1, `transfer ${index}`);
     let sum = 0;
     for (let channel = 0; channel < 4; channel++)
       sum += pair.a.transfers.channelBytes(slot, channel);
@@ -149,11 +149,11 @@ test('lane: a notification comes after its data, on every channel count and seed
       const bytes = 40_001;
       const local = addRegion(pair.a, bytes);
       const remote = addRegion(pair.b, bytes);
-      fillPattern(local.memory, 0, seed);
+      fillPattern(local.memory, seed);
       const text = new TextEncoder().encode(`seed ${seed}`);
       const slot = pair.a.post('write', [block(local.region, remote.region, bytes)], text);
       pair.run(() => pair.b.eventsOf(EVENT_NOTIFICATION).length > 0);
-      assert.equal(findMismatch(remote.memory, 0, seed), -1, `seed ${seed}: data came first`);
+      assert.equal(findMismatch(remote.memory, seed), -1, `seed ${seed}: data came first`);
       assert.equal(pair.finish(slot), 0);
       const [event] = pair.b.eventsOf(EVENT_NOTIFICATION);
       assert.deepEqual(event?.bytes, text);
@@ -165,10 +165,10 @@ test('lane: a read notifies the owner after its bytes are here', () => {
   const pair = new LanePair({ seed: 3, chunkBytes: 4096, link: { callBytesMax: 999 } });
   const local = addRegion(pair.a, 30_000);
   const remote = addRegion(pair.b, 30_000);
-  fillPattern(remote.memory, 0, 8);
+  fillPattern(remote.memory, 8);
   const slot = pair.a.post('read', [block(local.region, remote.region, 30_000)], Uint8Array.of(1));
   pair.run(() => pair.b.eventsOf(EVENT_NOTIFICATION).length > 0);
-  assert.equal(findMismatch(local.memory, 0, 8), -1);
+  assert.equal(findMismatch(local.memory, 8), -1);
   assert.equal(pair.finish(slot), 0);
 });
 
@@ -177,7 +177,7 @@ test('lane: notifications of 0 and 65,536 bytes arrive as sent, in order', () =>
   const sizes = [0, 65_536, 1, 65_536, 0, 65_535];
   const slots = sizes.map((bytes, index) => {
     const message = new Uint8Array(bytes);
-    fillPattern(message, 0, index);
+    fillPattern(message, index);
     return pair.a.notify(message);
   });
   for (const slot of slots) assert.equal(pair.finish(slot), 0);
@@ -186,7 +186,7 @@ test('lane: notifications of 0 and 65,536 bytes arrive as sent, in order', () =>
     got.map((event) => event.bytes.length),
     sizes,
   );
-  got.forEach((event, index) => assert.equal(findMismatch(event.bytes, 0, index), -1));
+  got.forEach((event, index) => assert.equal(findMismatch(event.bytes, index), -1));
 });
 
 test('lane: notifications wait while nobody takes them, data in flight is not lost', () => {
@@ -239,9 +239,9 @@ test('lane: refusals name their reason, and the session goes on', () => {
     assert.equal(pair.b.regions.users(region), 0);
   }
   assert.ok(open.memory.subarray(8192).every((byte) => byte === 0));
-  fillPattern(local.memory, 0, 1);
+  fillPattern(local.memory, 1);
   assert.equal(pair.finish(pair.a.post('write', [block(local.region, open.region, 20_000)])), 0);
-  assert.equal(findMismatch(open.memory, 0, 1), -1, 'the session goes on');
+  assert.equal(findMismatch(open.memory, 1), -1, 'the session goes on');
 });
 
 test('lane: after a cancel finished no further byte lands, and the session goes on', () => {
@@ -297,12 +297,12 @@ test('lane: sequence numbers beyond 2^31 go on counting', () => {
   b.arrivals.arrived = b.arrivals.landed = b.arrivals.ackSent = near;
   const local = addRegion(pair.a, 60_000);
   const remote = addRegion(pair.b, 60_000);
-  fillPattern(local.memory, 0, 2);
+  fillPattern(local.memory, 2);
   assert.equal(pair.finish(pair.a.post('write', [block(local.region, remote.region, 60_000)])), 0);
-  assert.equal(findMismatch(remote.memory, 0, 2), -1);
+  assert.equal(findMismatch(remote.memory, 2), -1);
   local.memory.fill(0);
   assert.equal(pair.finish(pair.a.post('read', [block(local.region, remote.region, 60_000)])), 0);
-  assert.equal(findMismatch(local.memory, 0, 2), -1);
+  assert.equal(findMismatch(local.memory, 2), -1);
 });
 
 test('verification: one byte flipped in flight is found, at its place', () => {
@@ -310,12 +310,12 @@ test('verification: one byte flipped in flight is found, at its place', () => {
   const bytes = 200_000;
   const local = addRegion(pair.a, bytes);
   const remote = addRegion(pair.b, bytes);
-  fillPattern(local.memory, 0, 4);
+  fillPattern(local.memory, 4);
   const link = pair.links[0]!;
   // Third chunk: two heads and chunks before it, its own head, then byte 100 of it.
   link.toB.flipAt = link.toB.sentBytes + 3 * 64 + 2 * 65536 + 100;
   assert.equal(pair.finish(pair.a.post('write', [block(local.region, remote.region, bytes)])), 0);
-  assert.equal(findMismatch(remote.memory, 0, 4), 2 * 65536 + 100);
+  assert.equal(findMismatch(remote.memory, 4), 2 * 65536 + 100);
 });
 
 test('verification: one chunk that is skipped is found', () => {
@@ -323,13 +323,13 @@ test('verification: one chunk that is skipped is found', () => {
   const bytes = 200_000;
   const local = addRegion(pair.a, bytes);
   const remote = addRegion(pair.b, bytes);
-  fillPattern(local.memory, 0, 4);
+  fillPattern(local.memory, 4);
   const slot = pair.a.post('write', [block(local.region, remote.region, bytes)]);
   // As if chunk 0 had been claimed and confirmed, but nobody had sent it.
   const { int32, transfersAt } = pair.a.core;
   int32[transferWord(transfersAt, slot, TRANSFER_CLAIM)]! += 1;
   int32[transferWord(transfersAt, slot, TRANSFER_REMAINING)]! -= 1;
   assert.equal(pair.finish(slot), 0);
-  assert.equal(findMismatch(remote.memory, 0, 4), 0);
-  assert.equal(findMismatch(remote.memory.subarray(65536), 65536, 4), -1);
+  assert.equal(findMismatch(remote.memory, 4), 0);
+  assert.equal(findMismatch(remote.memory.subarray(65536), 4, 65536), -1);
 });

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { addRegion, block, LanePair } from '../../../../test/support/lane-pair.js';
-import { fillPattern, findMismatch } from '../../../bench/pattern.js';
+import { fillPattern, findMismatch } from '../../../base/pattern.js';
 
 const BYTES = 300_000;
 
@@ -16,12 +16,12 @@ for (const operation of ['write', 'read'] as const) {
     const remote = addRegion(pair.b, BYTES);
     const [source, target] =
       operation === 'write' ? [local.memory, remote.memory] : [remote.memory, local.memory];
-    fillPattern(source, 0, 5);
+    fillPattern(source, 5);
     assert.equal(
       pair.finish(pair.a.post(operation, [block(local.region, remote.region, BYTES)])),
       0,
     );
-    assert.equal(findMismatch(target, 0, 5), -1);
+    assert.equal(findMismatch(target, 5), -1);
     const [ends] = pair.links;
     assert.ok(ends !== undefined);
     if (operation === 'write') {

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { FAIL_CHANNEL } from '../../../base/failure.js';
 import { addRegion, block, LanePair } from '../../../../test/support/lane-pair.js';
-import { fillPattern } from '../../../bench/pattern.js';
+import { fillPattern } from '../../../base/pattern.js';
 import {
   COMMAND_CLOSE_SESSION,
   EVENT_CHANNEL_DOWN,
@@ -26,7 +26,7 @@ function start(seed: number, channels = 1) {
   });
   const a = addRegion(pair.a, BYTES);
   const b = addRegion(pair.b, BYTES);
-  fillPattern(a.memory, 0, 1);
+  fillPattern(a.memory, 1);
   const slots = [
     pair.a.post('write', [block(a.region, b.region, BYTES)], Uint8Array.of(1)),
     pair.a.post('read', [block(a.region, b.region, BYTES)]),

@@ -11,7 +11,7 @@ import {
   type LanePairOptions,
   startReadsAt,
 } from '../../../../test/support/lane-pair.js';
-import { fillPattern, findMismatch } from '../../../bench/pattern.js';
+import { fillPattern, findMismatch } from '../../../base/pattern.js';
 import { VECTOR_ENTRIES_MAX } from '../port/stream-port.js';
 import { DATA_HEAD_BYTES, TABLE_ENTRIES_MAX } from '../../../wire/data-frame.js';
 import { COMMAND_CLOSE_SESSION, COMMAND_DROP_CHANNEL, COMMAND_SETTLE_CHANNEL } from './messages.js';
@@ -29,7 +29,7 @@ function openPair(options: LanePairOptions): LanePair {
 function openRead(pair: LanePair, seed: number) {
   const local = addRegion(pair.a, BYTES);
   const remote = addRegion(pair.b, BYTES);
-  fillPattern(remote.memory, 0, seed);
+  fillPattern(remote.memory, seed);
   const slot = pair.a.post('read', [block(local.region, remote.region, BYTES)]);
   return { local, remote, slot };
 }
@@ -43,7 +43,7 @@ test('reads: answers go by reference, and their region is free once they are con
     const pair = openPair({ seed, channels: 1 + (seed % 2), windowChunks: 1 + (seed % 5) });
     const { local, remote, slot } = openRead(pair, seed);
     assert.equal(pair.finish(slot), 0, `seed ${seed}`);
-    assert.equal(findMismatch(local.memory, 0, seed), -1, `seed ${seed}`);
+    assert.equal(findMismatch(local.memory, seed), -1, `seed ${seed}`);
     pair.settle();
     assert.equal(pair.b.regions.users(remote.region), 0, `seed ${seed}`);
     assert.ok(heldBytesOf(pair) > BYTES / 2, 'sent by reference');
@@ -78,13 +78,13 @@ test('reads: a short answer is copied, and nobody is asked to confirm it', () =>
   const pair = openPair({ seed: 2 });
   const local = addRegion(pair.a, 100_000);
   const remote = addRegion(pair.b, 100_000);
-  fillPattern(remote.memory, 0, 2);
+  fillPattern(remote.memory, 2);
   const link = pair.links[0]!;
   const before = link.toB.sentBytes;
   assert.equal(pair.finish(pair.a.post('read', [block(local.region, remote.region, 100_000)])), 0);
   remote.memory.fill(OVERWRITTEN);
   pair.settle();
-  assert.equal(findMismatch(local.memory, 0, 2), -1);
+  assert.equal(findMismatch(local.memory, 2), -1);
   assert.equal(link.toB.sentBytes - before, DATA_HEAD_BYTES, 'one request and nothing else');
   assert.equal(pair.b.regions.users(remote.region), 0);
   pair.destroy();
@@ -112,7 +112,7 @@ test('reads: answers with a checksum are copied', () => {
   const pair = openPair({ seed: 7, isChecked: true });
   const { local, slot } = openRead(pair, 7);
   assert.equal(pair.finish(slot), 0);
-  assert.equal(findMismatch(local.memory, 0, 7), -1);
+  assert.equal(findMismatch(local.memory, 7), -1);
   assert.ok(heldBytesOf(pair) < CHUNK_BYTES, `${heldBytesOf(pair)} held`);
   pair.destroy();
 });

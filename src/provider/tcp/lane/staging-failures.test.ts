@@ -12,7 +12,7 @@ import {
 import { memoryRange } from '../../../memory/region.js';
 import type { LaneEnd } from '../../../../test/support/lane-end.js';
 import { addGpuRegion, addRegion, block, LanePair } from '../../../../test/support/lane-pair.js';
-import { fillPattern, findMismatch } from '../../../bench/pattern.js';
+import { fillPattern, findMismatch } from '../../../base/pattern.js';
 import { SimulatedGpus } from '../../../../test/support/simulated-gpu.js';
 import { COMMAND_CLOSE_SESSION, EVENT_DEVICE_FAILED, EVENT_NOTIFICATION } from './messages.js';
 
@@ -31,10 +31,10 @@ function assertGoesOn(pair: LanePair): void {
   const local = addRegion(pair.a, BYTES);
   const remote = addRegion(pair.b, BYTES);
   for (const operation of ['write', 'read'] as const) {
-    fillPattern(local.memory, 0, 9);
+    fillPattern(local.memory, 9);
     const slot = pair.a.post(operation, [block(local.region, remote.region, BYTES)]);
     assert.equal(pair.finish(slot), 0, `${operation} of host memory afterwards`);
-    assert.equal(findMismatch(remote.memory, 0, 9), -1);
+    assert.equal(findMismatch(remote.memory, 9), -1);
   }
 }
 
@@ -94,10 +94,10 @@ for (const kind of ['vram', 'dram'] as const) {
     }
     assert.ok(!pair.a.isFinished(slot));
     assert.ok(pair.a.core.staging.isPending, 'the lane looks again soon');
-    fillPattern(local.memory, 0, 3);
+    fillPattern(local.memory, 3);
     word[0] = 1;
     assert.equal(pair.finish(slot), 0);
-    assert.equal(findMismatch(remote.memory, 0, 3), -1);
+    assert.equal(findMismatch(remote.memory, 3), -1);
     pair.destroy();
   });
 }
@@ -184,14 +184,14 @@ for (const operation of ['write', 'read'] as const) {
       const remote = addGpuRegion(pair.b, BYTES);
       const isWrite = operation === 'write';
       const [source, target] = isWrite ? [local, remote] : [remote, local];
-      fillPattern(source.memory, 0, seed);
+      fillPattern(source.memory, seed);
       const link = pair.links[0]!;
       const pipe = isWrite ? link.toB : link.toA;
       // Inside the payload of the second chunk.
       pipe.flipAt = 2 * 64 + 16384 + 100 + seed;
       const slot = pair.a.post(operation, [block(local.region, remote.region, BYTES)]);
       assert.equal(pair.finish(slot), 0, `seed ${seed}`);
-      assert.equal(findMismatch(target.memory, 0, seed), -1, `seed ${seed}`);
+      assert.equal(findMismatch(target.memory, seed), -1, `seed ${seed}`);
       assert.equal(pair.a.transfers.damaged(slot).count, 1, `seed ${seed}: it was found`);
       pair.settle();
       assertSlotsFree(pair.a);

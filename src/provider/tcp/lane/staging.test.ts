@@ -12,7 +12,7 @@ import {
   middleMoveBytes,
   type MovePlace,
 } from '../../../../test/support/middle-move.js';
-import { fillPattern, findMismatch } from '../../../bench/pattern.js';
+import { fillPattern, findMismatch } from '../../../base/pattern.js';
 import { SimulatedGpus } from '../../../../test/support/simulated-gpu.js';
 import { EVENT_NOTIFICATION } from './messages.js';
 
@@ -93,7 +93,7 @@ for (const operation of ['write', 'read'] as const) {
       const { locals, remotes, moves } = scatter(pair, seed);
       const sources = operation === 'write' ? locals : remotes;
       const targets = operation === 'write' ? remotes : locals;
-      sources.forEach(({ memory }, index) => fillPattern(memory, 0, seed + index));
+      sources.forEach(({ memory }, index) => fillPattern(memory, seed + index));
       const expected = targets.map(({ memory }) => new Uint8Array(memory.length));
       for (const { local, remote, one } of moves) {
         const [from, to] = operation === 'write' ? [local, remote] : [remote, local];
@@ -128,10 +128,10 @@ test('staging: a notification comes after its data is in GPU memory, on every se
     const bytes = 60_001;
     const local = addGpuRegion(pair.a, bytes);
     const remote = addGpuRegion(pair.b, bytes);
-    fillPattern(local.memory, 0, seed);
+    fillPattern(local.memory, seed);
     pair.a.post('write', [block(local.region, remote.region, bytes)], Uint8Array.of(7));
     pair.run(() => pair.b.eventsOf(EVENT_NOTIFICATION).length > 0);
-    assert.equal(findMismatch(remote.memory, 0, seed), -1, `seed ${seed}`);
+    assert.equal(findMismatch(remote.memory, seed), -1, `seed ${seed}`);
     pair.destroy();
   }
 });
@@ -147,13 +147,13 @@ test('staging: both ends write and read GPU memory at once, slots are few, all f
         const local = addGpuRegion(end, bytes);
         const remote = addGpuRegion(other, bytes);
         const isWrite = operation === 'write';
-        fillPattern(isWrite ? local.memory : remote.memory, 0, index + 1);
+        fillPattern(isWrite ? local.memory : remote.memory, index + 1);
         const slot = end.post(operation, [block(local.region, remote.region, bytes)]);
         return { end, slot, target: isWrite ? remote.memory : local.memory, seed: index + 1 };
       });
     });
     for (const run of runs) assert.equal(pair.finish(run.slot, run.end), 0);
-    for (const run of runs) assert.equal(findMismatch(run.target, 0, run.seed), -1);
+    for (const run of runs) assert.equal(findMismatch(run.target, run.seed), -1);
     pair.destroy();
   }
 });

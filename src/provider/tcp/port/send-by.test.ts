@@ -16,7 +16,7 @@ import {
 } from '../../../ffi/libc/socket.js';
 import { createFixedMemory, destroyFixedMemory } from '../../../os/fixed-memory.js';
 import { openLoopbackPair } from '../../../../test/support/loopback-pair.js';
-import { fillPattern, findMismatch } from '../../../bench/pattern.js';
+import { fillPattern, findMismatch } from '../../../base/pattern.js';
 import { type SendBy, WOULD_BLOCK } from './stream-port.js';
 import { TcpPort } from './tcp-port.js';
 
@@ -44,8 +44,8 @@ class Scene {
     setSocketNumber(pair.serverFd, SOL_SOCKET, SO_RCVBUF, RECEIVE_BUFFER_BYTES);
     this.sender = new TcpPort(pair.clientFd, sendBy, this.sendCounters, 1);
     this.receiver = new TcpPort(pair.serverFd, 'copy', new Float64Array(ZERO_COPY_COUNTERS), 1);
-    fillPattern(this.heads.uint8, 0, 1);
-    fillPattern(this.payload.uint8, 0, 2);
+    fillPattern(this.heads.uint8, 1);
+    fillPattern(this.payload.uint8, 2);
   }
 
   /** Head, payload, head, payload … as a lane gathers them; returns the entries. */
@@ -70,8 +70,8 @@ class Scene {
       const at = frame * FRAME_BYTES;
       const head = this.target.uint8.subarray(at, at + HEAD_BYTES);
       const payload = this.target.uint8.subarray(at + HEAD_BYTES, at + FRAME_BYTES);
-      assert.equal(findMismatch(head, frame * HEAD_BYTES, 1), -1, `head ${frame}`);
-      assert.equal(findMismatch(payload, frame * PAYLOAD_BYTES, 2), -1, `payload ${frame}`);
+      assert.equal(findMismatch(head, 1, frame * HEAD_BYTES), -1, `head ${frame}`);
+      assert.equal(findMismatch(payload, 2, frame * PAYLOAD_BYTES), -1, `payload ${frame}`);
     }
   }
 
@@ -117,7 +117,7 @@ for (const [sendBy, name, bufferBytes] of [
     while (scene.gotBytes < TOTAL_BYTES) scene.receiveSome();
     scene.assertArrived();
     if (bufferBytes > 0) assert.ok(partial > 2 && blocked > 2, `${partial} partial, ${blocked}`);
-    assert.equal(findMismatch(scene.payload.uint8, 0, 2), -1, 'the source is untouched');
+    assert.equal(findMismatch(scene.payload.uint8, 2), -1, 'the source is untouched');
     scene.sendHeadAlone();
     const [sends, zeroCopied, copied, fallbacks] = scene.sendCounters;
     assert.ok(Number(sends) >= FRAMES, `${sends} sends by reference`);
@@ -143,7 +143,7 @@ test('splice: a range longer than the pipe arrives whole', () => {
     scene.receiveSome();
   }
   while (scene.gotBytes < bytes) scene.receiveSome();
-  assert.equal(findMismatch(scene.target.uint8.subarray(0, bytes), 0, 2), -1);
+  assert.equal(findMismatch(scene.target.uint8.subarray(0, bytes), 2), -1);
   scene.destroy();
 });
 
@@ -156,7 +156,7 @@ test('splice: entries without bytes are passed over', () => {
   scene.sender.setSend(3, scene.payload.addr, 0);
   assert.equal(scene.sender.send(0, 4, true), bytes);
   while (scene.gotBytes < bytes) scene.receiveSome();
-  assert.equal(findMismatch(scene.target.uint8.subarray(0, bytes), 0, 2), -1);
+  assert.equal(findMismatch(scene.target.uint8.subarray(0, bytes), 2), -1);
   scene.destroy();
 });
 
@@ -178,7 +178,7 @@ test('splice: pages that were replaced under their range arrive as they were sen
   renewPages({ addr, bytes });
   scene.payload.uint8.fill(0xee);
   while (scene.gotBytes < PAYLOAD_BYTES) scene.receiveSome();
-  assert.equal(findMismatch(scene.target.uint8.subarray(0, PAYLOAD_BYTES), 0, 2), -1);
+  assert.equal(findMismatch(scene.target.uint8.subarray(0, PAYLOAD_BYTES), 2), -1);
   scene.destroy();
 });
 

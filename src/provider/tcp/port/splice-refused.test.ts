@@ -13,7 +13,7 @@ import { createIovTable, destroyIovTable } from '../../../ffi/libc/message.js';
 import { SO_SNDBUF, SOL_SOCKET, setSocketNumber } from '../../../ffi/libc/socket.js';
 import { createFixedMemory, destroyFixedMemory } from '../../../os/fixed-memory.js';
 import { openLoopbackPair } from '../../../../test/support/loopback-pair.js';
-import { fillPattern, findMismatch } from '../../../bench/pattern.js';
+import { fillPattern, findMismatch } from '../../../base/pattern.js';
 import { WOULD_BLOCK } from './stream-port.js';
 import { sendSpliced } from './splice-send.hot.js';
 import { SpliceState } from './splice-state.js';
@@ -29,7 +29,7 @@ function sendAll(sendBufferBytes: number, brokenAtBytes: number) {
   if (sendBufferBytes > 0) setSocketNumber(pair.clientFd, SOL_SOCKET, SO_SNDBUF, sendBufferBytes);
   const source = createFixedMemory(TOTAL_BYTES);
   const target = createFixedMemory(TOTAL_BYTES);
-  fillPattern(source.uint8, 0, 3);
+  fillPattern(source.uint8, 3);
   const table = createIovTable();
   for (let entry = 0; entry < ENTRIES; entry++) {
     setIov(table, entry, source.addr + entry * ENTRY_BYTES, ENTRY_BYTES);
@@ -53,7 +53,7 @@ function sendAll(sendBufferBytes: number, brokenAtBytes: number) {
     const got = receiveInto(pair.serverFd, target.addr + gotBytes, TOTAL_BYTES - gotBytes);
     if (got > 0) gotBytes += got;
   }
-  const mismatch = findMismatch(target.uint8.subarray(0, TOTAL_BYTES), 0, 3);
+  const mismatch = findMismatch(target.uint8.subarray(0, TOTAL_BYTES), 3);
   const { isRefused, pipeBytes } = state;
   state.close();
   closeFd(pipe.readFd);

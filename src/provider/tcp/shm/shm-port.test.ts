@@ -13,7 +13,7 @@ import {
   openFixedMemory,
 } from '../../../os/fixed-memory.js';
 import { openLoopbackPair } from '../../../../test/support/loopback-pair.js';
-import { fillPattern, findMismatch } from '../../../bench/pattern.js';
+import { fillPattern, findMismatch } from '../../../base/pattern.js';
 import { WOULD_BLOCK } from '../port/stream-port.js';
 import { createShm, isAnswered, openShm } from './shm-file.js';
 import { directionOf, HEAD, HEADER_BYTES, READER_SLEEPS, RING_BYTES, TAIL } from './shm-layout.js';
@@ -89,10 +89,10 @@ test('shm port: every byte arrives in order, both ways, whatever the vectors', (
   const bytes = 5 * RING_BYTES + 4096;
   const [source, target] = [memory(t, bytes), memory(t, bytes)];
   for (const seed of [1, 2, 3]) {
-    fillPattern(source.uint8, 0, seed);
+    fillPattern(source.uint8, seed);
     const [from, to] = seed === 2 ? [server, client] : [client, server];
     pump(from, to, source, target, seed);
-    assert.equal(findMismatch(target.uint8, 0, seed), -1);
+    assert.equal(findMismatch(target.uint8, seed), -1);
     target.uint8.fill(0);
   }
 });
@@ -106,11 +106,11 @@ test('shm port: positions wrap at 2^32', (t) => {
     assert.equal(sendOne(client, piece, RING_BYTES), RING_BYTES);
     assert.equal(receiveOne(server, piece, RING_BYTES), RING_BYTES);
   }
-  fillPattern(piece.uint8, 0, 9);
+  fillPattern(piece.uint8, 9);
   assert.equal(sendOne(client, piece, RING_BYTES), RING_BYTES);
   piece.uint8.fill(0);
   assert.equal(receiveOne(server, piece, RING_BYTES), RING_BYTES);
-  assert.equal(findMismatch(piece.uint8, 0, 9), -1);
+  assert.equal(findMismatch(piece.uint8, 9), -1);
 });
 
 test('shm port: full and empty would block', (t) => {
@@ -147,13 +147,13 @@ test('shm port: only a peer that sleeps is rung, once, and not for what is there
 test('shm port: what was sent before the end is read, then the end', (t) => {
   const { client, server, close } = openPair(t);
   const piece = memory(t, 4096);
-  fillPattern(piece.uint8, 0, 4);
+  fillPattern(piece.uint8, 4);
   assert.equal(sendOne(client, piece, 4096), 4096);
   close(client);
   piece.uint8.fill(0);
   server.onBell();
   assert.equal(receiveOne(server, piece, 4096), 4096);
-  assert.equal(findMismatch(piece.uint8, 0, 4), -1);
+  assert.equal(findMismatch(piece.uint8, 4), -1);
   server.onBell();
   assert.equal(receiveOne(server, piece, 4096), 0);
   assert.equal(receiveOne(server, piece, 4096), 0, 'and stays so');
@@ -204,7 +204,7 @@ test('shm port: nonsense in the sleep words costs bells, nothing else', (t) => {
   const { client, server, words } = openPair(t);
   const bytes = RING_BYTES;
   const [source, target] = [memory(t, bytes), memory(t, bytes)];
-  fillPattern(source.uint8, 0, 6);
+  fillPattern(source.uint8, 6);
   const { word } = directionOf('client', true);
   for (let sent = 0; sent < bytes; sent += 4096) {
     words[word + READER_SLEEPS] = sent - 7;
@@ -213,5 +213,5 @@ test('shm port: nonsense in the sleep words costs bells, nothing else', (t) => {
     server.setReceive(0, target.addr + sent, 4096);
     assert.equal(server.receive(1), 4096);
   }
-  assert.equal(findMismatch(target.uint8, 0, 6), -1);
+  assert.equal(findMismatch(target.uint8, 6), -1);
 });

@@ -1,10 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { seededRandom } from '../base/random.js';
-import { randomBytes } from '../../test/support/scatter-lists.js';
-import { checksumHost } from './checksum.js';
-import { fillPattern, patternByte, verifyPattern } from './pattern.js';
+import { fillPattern, findMismatch, patternByte, verifyPattern } from './pattern.js';
 
 test('pattern: a filled span is the pattern byte by byte, at any position', () => {
   fc.assert(
@@ -19,6 +16,7 @@ test('pattern: a filled span is the pattern byte by byte, at any position', () =
           assert.equal(value, patternByte(seed, position + index));
         }
         assert.deepEqual(verifyPattern(span, seed, position), { count: 0, firstIndex: undefined });
+        assert.equal(findMismatch(span, seed, position), -1);
       },
     ),
   );
@@ -29,6 +27,7 @@ test('pattern: every changed byte is counted and the first is named', () => {
   fillPattern(span, 7, 12345);
   for (const index of [4095, 17, 18]) span[index] = span[index]! ^ 0x40;
   assert.deepEqual(verifyPattern(span, 7, 12345), { count: 3, firstIndex: 17 });
+  assert.equal(findMismatch(span, 7, 12345), 17);
 });
 
 test('pattern: data one position off, or of another seed, does not pass', () => {
@@ -39,25 +38,20 @@ test('pattern: data one position off, or of another seed, does not pass', () => 
   assert.ok(verifyPattern(span, 8, 0).count > 4000);
 });
 
-test('checksum: a flipped bit, two exchanged words, a missing or an added zero byte show', () => {
-  fc.assert(
-    fc.property(fc.integer(), fc.integer({ min: 9, max: 300 }), fc.nat(), (seed, bytes, pick) => {
-      const content = randomBytes(seededRandom(seed), bytes);
-      const sum = checksumHost(content);
-      const flipped = content.slice();
-      flipped[pick % bytes] = flipped[pick % bytes]! ^ (1 << (pick % 8));
-      assert.notEqual(checksumHost(flipped), sum);
-      const exchanged = content.slice();
-      exchanged.copyWithin(0, 4, 8);
-      exchanged.set(content.subarray(0, 4), 4);
-      if (!Buffer.from(exchanged).equals(content)) assert.notEqual(checksumHost(exchanged), sum);
-      assert.notEqual(checksumHost(content.subarray(0, bytes - 1)), sum);
-      assert.notEqual(checksumHost(new Uint8Array([...content, 0])), sum);
-    }),
-  );
-});
-
-test('checksum: zeros of different length differ', () => {
-  const sums = new Set(Array.from({ length: 64 }, (_, n) => checksumHost(new Uint8Array(n))));
-  assert.equal(sums.size, 64);
+test('pattern: memory at any place and of any length is filled and checked to its end', () => {
+  for (const [first, bytes] of [
+    [0, 64],
+    [1, 64],
+    [4, 63],
+    [6, 61],
+    [0, 3],
+    [0, 0],
+  ] as const) {
+    const span = new Uint8Array(128).subarray(first, first + bytes);
+    fillPattern(span, 5, 8);
+    assert.equal(findMismatch(span, 5, 8), -1, `${bytes} bytes at ${first}`);
+    if (bytes === 0) continue;
+    span[bytes - 1] = span[bytes - 1]! ^ 1;
+    assert.equal(findMismatch(span, 5, 8), bytes - 1, `${bytes} bytes at ${first}`);
+  }
 });
