@@ -28,7 +28,7 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
   },
   engine: {
     purpose: 'bootstrap, sessions, transfers, recovery',
-    mayImport: ['base', 'os', 'gpu', 'memory', 'wire', 'flow', 'host', 'provider'],
+    mayImport: ['base', 'os', 'gpu', 'memory', 'wire', 'host', 'provider'],
   },
   nixl: {
     purpose: 'agent, backend contract, metadata, notifications',

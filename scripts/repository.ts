@@ -30,11 +30,6 @@ export function readRepository(root: string = repositoryRoot): RepositoryFile[] 
   return files;
 }
 
-/** A file at the last commit; undefined without git, a commit or the file. */
-export function readCommitted(path: string, root: string = repositoryRoot): string | undefined {
-  return git(root, ['show', `HEAD:${path}`]);
-}
-
 // New files count before they are added, so that a violation shows before the commit.
 function listPaths(root: string): string[] {
   const listed = git(root, ['ls-files', '-z', '--cached', '--others', '--exclude-standard']);

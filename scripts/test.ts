@@ -1,56 +1,61 @@
-// `npm test`: runs every compiled test, or those whose path contains a filter.
+// `npm test`: `node --test` over every compiled test, or over those whose path contains a filter;
+// first those that bear neighbours, then one by one those that do not.
 
-import { existsSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { repositoryRoot } from './repository.js';
+import { runsAlone } from './suite/alone.js';
 import { compiledTests } from './suite/compiled.js';
-import { runFiles } from './suite/run-files.js';
-import { forbiddenSkips, formatSkip, type Skip } from './suite/skips.js';
 import { sourcePaths } from './suite/source-paths.js';
-import { readCount, readWords } from './words.js';
+import { readCount, readWords, refuse } from './words.js';
 
 const USAGE = `npm test [-- FLAGS] [FILTER…]
-  --concurrency N      files at a time; 1 by default: tests measure and share the network
-  --file-timeout-ms N  after which a file is ended and fails
-  --root DIR           another tree with src/ and dist/`;
+  --concurrency N  files at a time, of those that bear neighbours; 2 by default
+  --except PART    leaves out files whose path contains it
+  --root DIR       another tree with src/ and dist/`;
+const REPORTER = fileURLToPath(new URL('suite/reporter.js', import.meta.url));
 
-process.exitCode = await main();
+const { values, positionals } = readWords(USAGE, {
+  options: {
+    concurrency: { type: 'string', default: '2' },
+    except: { type: 'string', multiple: true, default: [] },
+    root: { type: 'string', default: repositoryRoot },
+  },
+  allowPositionals: true,
+});
+const concurrency = readCount('--concurrency', values.concurrency);
+const root = resolve(values.root);
+const files = compiledTests(sourcePaths(root), positionals)
+  .filter((path) => !values.except.some((part) => path.includes(part)))
+  .map((path) => join(root, path));
+if (files.length === 0) refuse(`no test matches ${positionals.join(' ')}`);
+const missing = files.filter((path) => !existsSync(path));
+if (missing.length > 0) refuse(`not compiled, run npm run build: ${missing.join(' ')}`);
+process.exitCode = runAll();
 
-async function main(): Promise<number> {
-  const { values, positionals } = readWords(USAGE, {
-    options: {
-      concurrency: { type: 'string', default: '1' },
-      'file-timeout-ms': { type: 'string', default: '120000' },
-      root: { type: 'string', default: repositoryRoot },
-    },
-    allowPositionals: true,
-  });
-  const concurrency = readCount('--concurrency', values.concurrency);
-  const fileTimeoutMs = readCount('--file-timeout-ms', values['file-timeout-ms']);
-  const root = resolve(values.root);
-  const files = compiledTests(sourcePaths(root), positionals).map((path) => join(root, path));
-  if (files.length === 0) return fail(`no test matches ${positionals.join(' ')}`);
-  const missing = files.filter((path) => !existsSync(path));
-  if (missing.length > 0) return fail(`not compiled, run npm run build: ${missing.join(' ')}`);
-  const result = await runFiles({ files, root, concurrency, fileTimeoutMs });
-  const isGood = reportSkips(result.skips, process.env['CI'] === 'true') && !result.hasFailure;
-  return isGood ? 0 : 1;
+function runAll(): number {
+  const together = files.filter((path) => !runsAlone(path));
+  const alone = files.filter(runsAlone);
+  if (alone.length === 0) return run(together, concurrency, {});
+  if (together.length === 0) return run(alone, 1, {});
+  const folder = mkdtempSync(join(tmpdir(), 'tcpx-test-'));
+  try {
+    const outcome = join(folder, 'outcome.json');
+    const first = run(together, concurrency, { TEST_LATER: outcome });
+    // Without an outcome node has not come to its end.
+    if (!existsSync(outcome)) return first === 0 ? 1 : first;
+    const second = run(alone, 1, { TEST_EARLIER: outcome });
+    return first === 0 ? second : first;
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 }
 
-function reportSkips(skips: readonly Skip[], isCi: boolean): boolean {
-  const forbidden = forbiddenSkips(skips, isCi);
-  if (skips.length > 0) {
-    process.stdout.write(`\nskipped ${skips.length}:\n`);
-    for (const skip of skips) process.stdout.write(`  ${formatSkip(skip)}\n`);
-  }
-  if (forbidden.length > 0) {
-    process.stdout.write('\nnot allowed to be skipped where CI=true:\n');
-    for (const skip of forbidden) process.stdout.write(`  ${formatSkip(skip)}\n`);
-  }
-  return forbidden.length === 0;
-}
-
-function fail(reason: string): number {
-  process.stderr.write(`test: ${reason}\n`);
-  return 1;
+function run(paths: readonly string[], atOnce: number, own: NodeJS.ProcessEnv): number {
+  const words = ['--test', `--test-concurrency=${atOnce}`, `--test-reporter=${REPORTER}`, ...paths];
+  const env = { ...process.env, ...own };
+  return spawnSync(process.execPath, words, { stdio: 'inherit', env }).status ?? 1;
 }

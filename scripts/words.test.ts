@@ -18,6 +18,7 @@ const SCRIPTS = [
   'perf',
   'sim',
   'test',
+  'test-node',
 ] as const;
 
 function run(script: string, words: readonly string[]) {
@@ -68,6 +69,9 @@ test('words: a number that is none, and a name that nothing has, run nothing', (
     ['perf', '--rounds', '0'],
     ['perf', 'no such group'],
     ['sim', '--seeds', '0'],
+    ['test', 'no such test'],
+    ['test-node', '--major', 'x'],
+    ['test-node', '--major', '21'],
   ] as const) {
     const { status, stdout, stderr } = run(script, words);
     assert.equal(status, 2, `${script} ${words.join(' ')}: ${stderr}`);

@@ -50,6 +50,8 @@ void comm_make_unpack_queue(struct comm *comm, struct net_device_handle *device)
                                          : calloc(1, sizeof *comm->device_handle);
   struct unpack_handle handle = {(uint64_t)(uintptr_t)device_meta,
                                  (uint64_t)(uintptr_t)comm->pool->base, UINT64_MAX};
+  if (settings.bad_device == NO_META) handle.meta = 0;
+  if (settings.bad_device == NO_BOUNCE) handle.bounce = 0;
   device_write(comm->gpu, comm->device_handle, &handle, sizeof handle);
   device_sync(comm->gpu);
   device->device_type = settings.device_type;
@@ -57,6 +59,11 @@ void comm_make_unpack_queue(struct comm *comm, struct net_device_handle *device)
   device->handle = comm->device_handle;
   device->size = sizeof handle;
   device->needs_proxy_progress = 1;
+  if (settings.bad_device == BAD_TYPE) device->device_type = NET_DEVICE_HOST;
+  if (settings.bad_device == BAD_VERSION) device->device_version = NET_DEVICE_UNPACK_VERSION + 1;
+  if (settings.bad_device == BAD_SIZE) device->size = sizeof handle * 2;
+  if (settings.bad_device == NO_HANDLE) device->handle = NULL;
+  if (settings.bad_device == WILD_HANDLE) device->handle = (void *)(uintptr_t)0x1000;
 }
 
 static void give_back_pages(struct comm *comm) {
@@ -82,6 +89,9 @@ void comm_count_traffic(struct comm *comm) {
 int comm_close(void *opaque) {
   struct comm *comm = opaque;
   if (comm == NULL) return NET_OK;
+  if (fault_hits(FAULT_CLOSE_STUCK, comm->nic->name, comm->messages)) {
+    for (;;) pause();
+  }
   if (comm->done > 0) comm_count_traffic(comm);
   if (!comm->is_send && comm->pool != NULL) give_back_pages(comm);
   workers_end(comm);

@@ -27,6 +27,7 @@ enum {
 
 enum fragment_mode { FRAGMENT_PAGE, FRAGMENT_RANDOM };
 enum memory_mode { MEMORY_AUTO, MEMORY_HOST, MEMORY_CUDA };
+enum bad_device { DEVICE_GOOD, BAD_TYPE, BAD_VERSION, BAD_SIZE, NO_HANDLE, WILD_HANDLE, NO_META, NO_BOUNCE };
 enum poison_mode { POISON_OFF, POISON_HEAD, POISON_FULL };
 
 struct settings {
@@ -42,10 +43,12 @@ struct settings {
   uint64_t warn_every_ns;
   bool same_host_allowed;
   bool token_leak;
+  bool strict_pci;
   enum poison_mode poison;
   enum fragment_mode fragments;
   enum memory_mode memory;
   int device_type;
+  enum bad_device bad_device;
   uint64_t seed;
   uint64_t bounce_bytes;
   uint64_t register_max_bytes;
@@ -72,6 +75,10 @@ enum fault {
   FAULT_HANG,
   FAULT_CRASH,
   FAULT_UNCOUNTED,
+  FAULT_BAD_ENTRY,
+  FAULT_CLOSE_STUCK,
+  FAULT_CONTROL_ERROR,
+  FAULT_RXDM_SILENT,
   FAULT_COUNT,
 };
 bool faults_read(void);

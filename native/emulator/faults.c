@@ -21,6 +21,10 @@ static const char *const NAMES[FAULT_COUNT] = {
     [FAULT_HANG] = "hang",
     [FAULT_CRASH] = "crash",
     [FAULT_UNCOUNTED] = "uncounted",
+    [FAULT_BAD_ENTRY] = "bad-entry",
+    [FAULT_CLOSE_STUCK] = "close-stuck",
+    [FAULT_CONTROL_ERROR] = "control-error",
+    [FAULT_RXDM_SILENT] = "rxdm-silent",
 };
 
 struct fault_switch {

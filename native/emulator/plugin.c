@@ -1,5 +1,6 @@
 // The exported table, and the calls that are too small for a file of their own.
 
+#include <signal.h>
 #include <stdlib.h>
 
 #include "emulator.h"
@@ -64,8 +65,11 @@ static int plugin_get_properties(int dev, struct net_properties *properties) {
 // Type CUDA is accepted for plain memory too where there is no GPU: the scatter path then runs
 // on host memory.
 static int plugin_reg_mr(void *comm, void *data, int size, int type, void **out) {
-  (void)comm;
+  const struct comm *registering = comm;
   *out = NULL;
+  if (type == PTR_CUDA && settings.strict_pci && registering->nic->pci_path == NULL) {
+    raise(SIGSEGV);  // the original reads the PCI address out of a null path
+  }
   if (type != PTR_HOST && type != PTR_CUDA) return NET_INTERNAL;
   if (type == PTR_CUDA && (uintptr_t)data % PAGE_BYTES != 0) {
     WARN("data not aligned");

@@ -172,6 +172,10 @@ static void record_batch(struct comm *comm, struct data_socket *socket, struct b
     }
     request->slot.entries[state->fragments++] = (struct unpack_entry){
         batch->page_offset[used], length, task->message_offset + task->moved + described};
+    if (fault_hits(FAULT_BAD_ENTRY, comm->nic->name, comm->messages)) {
+      // Beyond the pool, and beyond everything that is mapped behind it.
+      request->slot.entries[state->fragments - 1].source_offset = 0xF0000000u;
+    }
     state->pages[socket_index][state->page_count[socket_index]++] = batch->pages[used];
     if (device_is_cuda()) {
       device_write(comm->gpu, comm->pool->base + batch->page_offset[used],
@@ -282,6 +286,7 @@ static void poison(struct comm *comm, struct request *request) {
   for (uint32_t i = 0; i < fragments && settings.poison != POISON_OFF; i++) {
     const struct unpack_entry *entry = &request->slot.entries[i];
     uint32_t bytes = entry->length;
+    if ((uint64_t)entry->source_offset + bytes > settings.bounce_bytes) continue;
     if (settings.poison == POISON_HEAD && bytes > 64) bytes = 64;
     device_fill(comm->gpu, comm->pool->base + entry->source_offset, 0xDB, bytes);
   }

@@ -78,6 +78,10 @@ static int strike(struct comm *comm) {
     comm->is_control_closed = true;
     return NET_SYSTEM;
   }
+  if (fault_hits(FAULT_CONTROL_ERROR, nic, comm->messages)) {
+    WARN("%s Call to socket op recv(1) failed : %s", comm->flow, strerror(ENOMEM));
+    return NET_SYSTEM;
+  }
   if (fault_hits(FAULT_SOCKET_DEATH, nic, comm->messages)) {
     for (int i = 0; i < comm->socket_count; i++) {
       if (!comm->sockets[i].is_dead) socket_die(comm, i, "poll(0)", EIO);

@@ -72,6 +72,7 @@ bool settings_read(void) {
   read_plugin_names();
   settings.setup_step_us = settings_number("TCPX_EMU_SETUP_STEP_MICROS", 100000, 0, 10000000);
   settings.same_host_allowed = settings_number("TCPX_EMU_SAME_HOST", 0, 0, 1) == 1;
+  settings.strict_pci = settings_number("TCPX_EMU_STRICT_PCI", 0, 0, 1) == 1;
   settings.token_leak = settings_number("TCPX_EMU_TOKEN_LEAK", 1, 0, 1) == 1;
   settings.seed = settings_number("TCPX_EMU_SEED", 1, 0, UINT64_MAX);
   settings.bounce_bytes =
@@ -84,7 +85,10 @@ bool settings_read(void) {
   int fragments = settings_choice("TCPX_EMU_FRAGMENTS", "page|random", FRAGMENT_PAGE);
   int memory = settings_choice("TCPX_EMU_MEMORY", "auto|host|cuda", MEMORY_AUTO);
   int device = settings_choice("TCPX_EMU_DEVICE", "host|unpack", NET_DEVICE_UNPACK);
-  if (poison < 0 || fragments < 0 || memory < 0 || device < 0) return false;
+  int bad = settings_choice("TCPX_EMU_BAD_DEVICE",
+                            "no|type|version|size|null|wild|no-lists|no-bounce", DEVICE_GOOD);
+  if (poison < 0 || fragments < 0 || memory < 0 || device < 0 || bad < 0) return false;
+  settings.bad_device = (enum bad_device)bad;
   settings.poison = (enum poison_mode)poison;
   settings.fragments = (enum fragment_mode)fragments;
   settings.memory = (enum memory_mode)memory;

@@ -37,10 +37,6 @@ int cuDeviceGetAttribute(int *value, int attribute, int device) {
   *value = attribute == 75 ? 8 : attribute == 76 ? 0 : attribute == 16 ? 4 : 1;
   return device == 0 ? OK : INVALID_VALUE;
 }
-int cuDeviceCanAccessPeer(int *can, int device, int peer) { return *can = 0, device + peer; }
-int cuCtxEnablePeerAccess(void *context, unsigned flags) {
-  return (void)context, (void)flags, NOT_SUPPORTED;
-}
 
 int cuDevicePrimaryCtxRetain(void **context, int device) {
   return *context = &primary, device == 0 ? OK : INVALID_VALUE;

@@ -4,6 +4,7 @@ import { CONTROL_HEAD_FIELDS } from '../../src/wire/control-frame.js';
 import { DATA_HEAD_FIELDS, TABLE_ENTRY_FIELDS } from '../../src/wire/data-frame.js';
 import { FRAME_RULES } from '../../src/wire/data-frame-rules.js';
 import { CONTROL_LOST_FIELDS, FENCE_FIELDS } from '../../src/wire/fence-signal.js';
+import { MATCH_HEAD_FIELDS } from '../../src/wire/match-frame.js';
 import type { FrameField } from '../../src/wire/frame-fields.js';
 import { CONTROL_VECTORS, type ControlVector } from '../../src/wire/vectors/control-vectors.js';
 import { bytesOfHex, DATA_VECTORS, type DataVector } from '../../src/wire/vectors/data-vectors.js';
@@ -28,6 +29,9 @@ export function renderFrames(): string {
     '### CONTROL_LOST, the payload of a SIGNAL',
     '',
     fieldTable(CONTROL_LOST_FIELDS),
+    '### Head of a match frame',
+    '',
+    fieldTable(MATCH_HEAD_FIELDS),
     '### Rules of data frames',
     '',
     'The receiver closes the session with the number and the text of the rule that was broken.',

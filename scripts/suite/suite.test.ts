@@ -8,9 +8,11 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { repositoryRoot } from '../repository.js';
+import { ALONE } from './alone.js';
 import { compiledTests, staleOutputs } from './compiled.js';
-import { newestOf } from './node-versions.js';
-import { forbiddenSkips } from './skips.js';
+import { outsideEnvironment } from './outside.js';
+import { newestOf } from './newest-version.js';
+import { sourcePaths } from './source-paths.js';
 
 const HEAD = "import { test } from 'node:test';\n";
 
@@ -27,13 +29,6 @@ test('compiled: tests are chosen by source, filters by part of the path', () => 
   assert.deepEqual(compiledTests(sources, ['ring', 'nothing']), all.slice(0, 1));
 });
 
-test('skips: in CI only missing hardware is a reason', () => {
-  const skip = (reason: string) => ({ path: 'a', name: 'n', reason });
-  const skips = ['needs a GPU with peer access', 'needs root', '', 'still needs a GPU'].map(skip);
-  assert.deepEqual(forbiddenSkips(skips, false), []);
-  assert.deepEqual(forbiddenSkips(skips, true), skips.slice(1));
-});
-
 test('node versions: the newest of a major, by number, releases only', () => {
   const versions = ['24.9.0', '24.10.1', '24.10.0', '25.0.0', '24.11.0-rc.1', '2.4.0'];
   assert.equal(newestOf(versions, 24), '24.10.1');
@@ -48,10 +43,10 @@ function runSuiteOn(t: TestContext, tests: Readonly<Record<string, string>>, ci:
     writeAt(join(root, `dist/src/${name}.test.js`), HEAD + text);
     if (!name.startsWith('stale')) writeAt(join(root, `src/${name}.test.ts`), '');
   }
-  // An undefined variable is left out: without it, the child does not know that it is one.
-  const env = { ...process.env, NODE_TEST_CONTEXT: undefined, CI: ci };
+  const env = { ...outsideEnvironment(), CI: ci, TEST_FILE_MS_MAX: '2000' };
   const script = join(repositoryRoot, 'dist/scripts/test.js');
-  const words = [script, '--root', root, '--file-timeout-ms', '2000'];
+  // More at a time than there are cores: most of what is slow here only waits.
+  const words = [script, '--root', root, '--concurrency', '4'];
   return spawnSync(process.execPath, words, { env, encoding: 'utf8', timeout: 30_000 });
 }
 
@@ -65,6 +60,26 @@ test('suite: several files make one closing summary', (t) => {
   const { stdout } = runSuiteOn(t, tests, '');
   assert.equal(stdout.match(/^\S tests /gm)?.length, 1, stdout);
   assert.match(stdout, /tests 3\n/);
+});
+
+test('suite: files that run alone run last, and count in the one closing summary', (t) => {
+  const tests = {
+    'node-versions': "test('alone', (t) => { t.skip('needs a GPU'); });",
+    watch: "test('alone too', () => {});",
+    zebra: "test('bad', () => { throw 1; }); test('skips', (t) => { t.skip('no reason'); });",
+  };
+  const { status, stdout } = runSuiteOn(t, tests, '');
+  assert.equal(status, 1, stdout);
+  assert.ok(stdout.indexOf('✖ bad') < stdout.indexOf('✔ alone too'), stdout);
+  assert.match(stdout, /tests 4\n.*suites 0\n.*pass 1\n.*fail 1\n.*cancelled 0\n.*skipped 2\n/);
+  assert.equal(stdout.match(/^\S tests /gm)?.length, 1, stdout);
+  assert.match(stdout, /\n✖ \S+zebra\.test\.js: bad\n/, 'named again at the end');
+  assert.match(stdout, /skipped 2:\n {2}\S+zebra\S+ skips: no reason.*\n {2}\S+ alone: needs a/);
+});
+
+test('suite: each file that runs alone is one', () => {
+  const sources = sourcePaths(repositoryRoot);
+  for (const part of ALONE) assert.ok(compiledTests(sources, [part]).length > 0, part);
 });
 
 test('suite: passes, prints the closing summary and leaves stale tests alone', (t) => {
@@ -83,28 +98,42 @@ test('suite: fails with a failing test, a crash and an import error', (t) => {
 });
 
 test('suite: names skips and their reasons, in CI refuses what hardware does not excuse', (t) => {
-  const excused = "test('gpu', (t) => { t.skip('needs a GPU'); });";
-  const other = "test('net', { skip: 'needs root' }, () => {});";
-  const mild = runSuiteOn(t, { excused, other }, '');
+  const excused = "test('gpu', (t) => { t.skip('needs a GPU with peer access'); });";
+  const refused = [
+    "test('net', { skip: 'needs root' }, () => {});",
+    "test('bare', { skip: true }, () => {});",
+    "test('later', (t) => { t.skip('still needs a GPU'); });",
+  ].join('\n');
+  const mild = runSuiteOn(t, { excused, refused }, '');
   assert.equal(mild.status, 0, mild.stdout);
-  assert.match(mild.stdout, /skipped 2:\n {2}\S+: gpu: needs a GPU\n {2}\S+: net: needs root\n/);
+  assert.match(mild.stdout, /skipped 4\n/, 'in the closing summary');
+  assert.match(mild.stdout, /skipped 4:\n {2}\S+excused\.test\.js: gpu: needs a GPU with peer acc/);
   assert.equal(runSuiteOn(t, { excused }, 'true').status, 0);
-  const strict = runSuiteOn(t, { excused, other }, 'true');
+  const strict = runSuiteOn(t, { excused, refused }, 'true');
   assert.equal(strict.status, 1);
-  assert.match(strict.stdout, /not allowed[^\n]*\n {2}\S+other\.test\.js: net: needs root\n$/);
+  assert.match(strict.stdout, /\S+refused\.test\.js: net: needs root, which no lack of hardware/);
+  assert.match(strict.stdout, /: bare: \(no reason given\), which no lack of hardware excuses\n/);
+  assert.match(strict.stdout, /\n3 skips are not allowed where CI=true\n$/);
 });
 
 test('suite: a file that does not end is a failure after its time, the others still run', (t) => {
   const tests = {
+    busy: 'test("spins", () => { for (;;) Math.sqrt(2); });',
     endless: 'test("hangs", () => new Promise(() => { setInterval(() => {}, 1000); }));',
     good: "test('fine', () => {});",
+    open: "test('ends', () => {}); setInterval(() => {}, 1000);",
   };
   const { status, stdout } = runSuiteOn(t, tests, '');
   assert.equal(status, 1, stdout);
-  assert.match(stdout, /timed out after 2000 ms/);
+  for (const name of ['busy', 'endless', 'open']) {
+    assert.match(
+      stdout,
+      new RegExp(`✖ \\S+/${name}.test.js: killed, because it has not ended after 2`),
+    );
+  }
   assert.match(stdout, /✔ fine/);
 });
 
 test('suite: nothing to run is a failure', (t) => {
-  assert.equal(runSuiteOn(t, {}, '').status, 1);
+  assert.equal(runSuiteOn(t, {}, '').status, 2);
 });

@@ -1,69 +1,68 @@
-// Things that nobody uses: files of src/ that nobody imports, settings that nobody reads, error
-// codes that nobody raises. A sibling test alone does not make a file used.
+// Things that nobody uses and that knip does not see: settings that nobody reads, error codes that
+// nobody raises, members of classes that nobody names.
 
 import ts from 'typescript';
-import type { Ratchet } from './ratchet.js';
-import { importsOf, parse, visit } from './syntax.js';
-import { isTestPath, isTypeScript, type TextFile, type Violation } from './violation.js';
+import { lineOf, parse, visit } from './syntax.js';
+import {
+  isMarkdown,
+  isTestPath,
+  isTypeScript,
+  type TextFile,
+  type Violation,
+} from './violation.js';
 
 export interface Declared {
   readonly settings: readonly string[];
   readonly errorCodes: readonly string[];
 }
 
-type Unused = Pick<Ratchet, 'unimported' | 'unusedSettings' | 'unusedErrorCodes'>;
-
 const SETTINGS_PATH = 'src/base/settings.ts';
 const CONFIG_PATH = 'src/base/config.ts';
 const ERRORS_PATH = 'src/base/errors.ts';
-const ENTRY_POINT = /^src\/(index|internal|cli\/main)\.ts$|-(worker|main)\.ts$/;
 
-export function checkUnused(files: readonly TextFile[], declared: Declared, ratchet: Ratchet) {
-  const unused = measureUnused(files, declared);
-  const violations: Violation[] = [];
-  for (const path of unused.unimported) {
-    if (ratchet.unimported.includes(path)) continue;
-    const message = 'nobody imports it; wire it up, or delete it';
-    violations.push({ path, line: 1, rule: 'unimported', message });
-  }
-  for (const name of unused.unusedSettings) {
-    if (ratchet.unusedSettings.includes(name)) continue;
-    violations.push(declaration(files, SETTINGS_PATH, name, 'unused-setting', 'nobody reads it'));
-  }
-  for (const code of unused.unusedErrorCodes) {
-    if (ratchet.unusedErrorCodes.includes(code)) continue;
-    violations.push(declaration(files, ERRORS_PATH, code, 'unused-code', 'nobody raises it'));
-  }
-  return violations;
-}
-
-export function measureUnused(files: readonly TextFile[], declared: Declared): Unused {
+export function checkUnused(files: readonly TextFile[], declared: Declared): Violation[] {
   const sources = files.filter(isTypeScript);
   const used = literalsOf(
     sources.filter((file) => file.path.startsWith('src/') && !isTestPath(file.path)),
   );
-  return {
-    unimported: unimportedFiles(sources),
-    unusedSettings: declared.settings.filter((name) => !used.settings.has(name)),
-    unusedErrorCodes: declared.errorCodes.filter((code) => !used.errorCodes.has(code)),
-  };
+  const settings = declared.settings.filter((name) => !used.settings.has(name));
+  const errorCodes = declared.errorCodes.filter((code) => !used.errorCodes.has(code));
+  return [
+    ...settings.map((name) =>
+      declaration(files, SETTINGS_PATH, name, 'unused-setting', 'nobody reads it'),
+    ),
+    ...errorCodes.map((code) =>
+      declaration(files, ERRORS_PATH, code, 'unused-code', 'nobody raises it'),
+    ),
+    ...checkMembers(files),
+  ];
 }
 
-function unimportedFiles(sources: readonly TextFile[]): string[] {
-  const imported = new Set<string>();
-  for (const file of sources) {
-    for (const { target } of importsOf(file)) {
-      if (target !== undefined && !isSiblingTest(file.path, target)) imported.add(target);
-    }
+/**
+ * By name alone: a class may be used through an interface that it does not mention, so a member
+ * counts as used wherever its name stands for anything but a member of a class, pages included.
+ */
+function checkMembers(files: readonly TextFile[]): Violation[] {
+  const pages = files.filter((file) => file.path.startsWith('docs/') && isMarkdown(file));
+  const named = new Set(pages.flatMap(({ text }) => text.match(/\w+/g) ?? []));
+  const members: { readonly name: string; readonly path: string; readonly line: number }[] = [];
+  for (const file of files.filter(isTypeScript)) {
+    const source = parse(file);
+    visit(source, (node) => {
+      if (ts.isStringLiteralLike(node)) named.add(node.text);
+      if (!ts.isIdentifier(node)) return;
+      if (!ts.isClassElement(node.parent) || node.parent.name !== node) named.add(node.text);
+      // A stand-in of a test has what its model has.
+      else if (!isTestPath(file.path))
+        members.push({ name: node.text, path: file.path, line: lineOf(source, node) });
+    });
   }
-  return sources
-    .map((file) => file.path)
-    .filter((path) => path.startsWith('src/') && !/\.(test|bench|fuzz|d)\.ts$/.test(path))
-    .filter((path) => !ENTRY_POINT.test(path) && !imported.has(path));
-}
-
-function isSiblingTest(path: string, target: string): boolean {
-  return path.replace(/\.(test|bench|fuzz)\.ts$/, '.ts') === target;
+  return members
+    .filter(({ name }) => !named.has(name))
+    .map(({ name, path, line }) => {
+      const message = `${name} is a member of a class that nobody names; use it, or remove it`;
+      return { path, line, rule: 'unused-member', message };
+    });
 }
 
 function literalsOf(product: readonly TextFile[]) {

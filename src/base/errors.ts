@@ -155,7 +155,8 @@ export const ERROR_CODES = {
     'The message names the call, its object and the driver’s word for the result.',
   ),
   ERR_NCCLNET_SCATTER_LIST: entry(
-    'the fragment list of a receive breaks a rule: count, bounds or sum',
+    'what the plugin says about a receive breaks a rule: its device handle, or the count, bounds ' +
+      'or sum of its fragments',
     'Never expected: the message names the rule and the fragment. Report it with both versions.',
   ),
   ERR_WIRE_MAGIC: entry(

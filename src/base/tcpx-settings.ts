@@ -129,7 +129,7 @@ export const TCPX_SETTINGS = {
     fallback: 0,
     minimum: 0,
     maximum: 4_294_967_296,
-    summary: 'Size of the bounce buffer per GPU, for the check of fragments; 0 allows 4 GiB.',
+    summary: 'Size of the bounce buffer per GPU, for the check of fragments; 0 asks the driver.',
     cost: 'Too small refuses good fragments.',
   },
   'tcpx.steeringWaitUs': {
@@ -157,6 +157,14 @@ export const TCPX_SETTINGS = {
     maximum: 86_400_000,
     summary: 'Longest time of a transfer through the plugin that names no deadline of its own.',
     cost: 'A data socket that dies without a word of the plugin is noticed after this time.',
+  },
+  'tcpx.rxdmTimeoutMs': {
+    kind: 'ms',
+    fallback: 5000,
+    minimum: 100,
+    maximum: 600_000,
+    summary: 'How long the receive datapath manager may take to answer for a steering rule.',
+    cost: 'Too short fails the set-up on a manager that is merely busy.',
   },
   'tcpx.hangMs': {
     kind: 'ms',

@@ -11,7 +11,7 @@ import type { NicIntake } from './devmem-counters.js';
 import { usageOf } from './end-usage.js';
 import { type BenchBlock, layOutBlocks } from './block-layout.js';
 import { allocateBenchMemory, type BenchMemory } from './bench-memory.js';
-import { createPingPongEnd, type MarkCounter, playPingPong } from './ping-pong.js';
+import { createPingPongEnd, type MarkCounter, PING_SEED, playPingPong } from './ping-pong.js';
 import type { Turns } from './turns.js';
 import { isChecked, SAMPLE_EVERY } from './verify-choice.js';
 
@@ -81,7 +81,7 @@ export class BenchInitiator {
   #intakeBefore: readonly NicIntake[] | undefined;
   #intakeAfter: readonly NicIntake[] | undefined;
   #threads: { initiator: string | undefined; target: string | undefined } | undefined;
-  #memory: BenchMemory | undefined;
+  readonly #memories: BenchMemory[] = [];
 
   constructor(options: BenchInitiatorOptions) {
     this.#options = options;
@@ -114,8 +114,15 @@ export class BenchInitiator {
 
   /** After the engine has closed. */
   freeMemory(): void {
-    this.#memory?.free();
-    this.#memory = undefined;
+    for (const memory of this.#memories.splice(0)) memory.free();
+  }
+
+  #allocate(): BenchMemory {
+    const { engine, values } = this.#options;
+    const { 'bench.memory': kind, 'bench.sizeBytes': bytes, 'bench.gpu': gpu } = values;
+    const memory = allocateBenchMemory(engine, kind, bytes, gpu);
+    this.#memories.push(memory);
+    return memory;
   }
 
   async #setUp(): Promise<Scene> {
@@ -123,8 +130,7 @@ export class BenchInitiator {
     const sizeBytes = values['bench.sizeBytes'];
     const blockBytes = values['bench.blockBytes'];
     const kind = values['bench.memory'];
-    const memory = allocateBenchMemory(engine, kind, sizeBytes, values['bench.gpu']);
-    this.#memory = memory;
+    const memory = this.#allocate();
     const question = { kind: 'setup', sizeBytes, blockBytes, memory: kind } as const;
     const ready = await dialogue.ask(question, 'ready', values['bench.deadlineMs']);
     const region = engine.register(memory.source, { read: false, write: true });
@@ -288,7 +294,7 @@ export class BenchInitiator {
   async #playPingPong(scene: Scene): Promise<void> {
     const { engine, session, dialogue, values } = this.#options;
     const timeoutMs = values['bench.deadlineMs'];
-    const own = { region: scene.region, memory: scene.memory };
+    const own = { memory: scene.memory, allocate: () => this.#allocate() };
     const remote = scene.request.blocks.remotes[0];
     if (remote === undefined) throw new TcpxError('ERR_USAGE_STATE', 'no remote region');
     const end = createPingPongEnd(engine, session, own, remote, this.#options.marks);
@@ -299,10 +305,14 @@ export class BenchInitiator {
     await dialogue.ask(question, 'ponging', timeoutMs);
     this.#intakeBefore = this.#usage().intake;
     const halfTrips = playPingPong(end, count, true, timeoutMs);
+    this.#receipt = end.settle(timeoutMs);
     this.#intakeAfter = this.#usage().intake;
     if (halfTrips === null) {
       const why = session.error?.message ?? `no pong in ${timeoutMs} ms`;
       throw new TcpxError('ERR_PEER_TIMEOUT', `pingpong with ${session.peer}: ${why}`);
+    }
+    if (end.isCheckable && values['bench.verify'] !== 'none') {
+      this.#countVerified(scene.memory.findMismatch(0, bytes, 0, PING_SEED));
     }
     for (const halfTrip of halfTrips.slice(values['bench.warmup'])) {
       this.#latencyUs.push(halfTrip);

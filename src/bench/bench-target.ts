@@ -25,6 +25,8 @@ interface Stage {
   readonly memory: BenchMemory;
   readonly region: Region;
   readonly blocks: readonly BenchBlock[];
+  /** Of ping-pongs. */
+  readonly outboxes: BenchMemory[];
 }
 
 const PONG_TIMEOUT_MS = 60_000;
@@ -45,7 +47,7 @@ export class BenchTarget {
       this.#stages.delete(session);
       if (stage === undefined) return;
       await this.#options.engine().deregister(stage.region, 1000);
-      stage.memory.free();
+      for (const memory of [stage.memory, ...stage.outboxes]) memory.free();
     });
   }
 
@@ -102,7 +104,8 @@ export class BenchTarget {
     this.#checkSetUp(session, sizeBytes, blockBytes);
     const memory = allocateBenchMemory(engine, message.memory, sizeBytes, this.#options.gpu);
     const region = engine.register(memory.source);
-    this.#stages.set(session, { memory, region, blocks: layOutBlocks(sizeBytes, blockBytes) });
+    const blocks = layOutBlocks(sizeBytes, blockBytes);
+    this.#stages.set(session, { memory, region, blocks, outboxes: [] });
     return { kind: 'ready', region: region.descriptor, host: this.#options.host };
   }
 
@@ -144,7 +147,13 @@ export class BenchTarget {
   #pong(session: Session, message: Extract<BenchMessage, { kind: 'pong' }>): void {
     const engine = this.#options.engine();
     const stage = this.#stage(session);
-    const own = { region: stage.region, memory: stage.memory };
+    const { memory } = stage;
+    const allocate = (): BenchMemory => {
+      const more = allocateBenchMemory(engine, memory.kind, memory.bytes, this.#options.gpu);
+      stage.outboxes.push(more);
+      return more;
+    };
+    const own = { memory, allocate };
     const end = createPingPongEnd(engine, session, own, message.region, this.#marks);
     session.notify(encodeBenchMessage({ kind: 'ponging' }));
     playPingPong(end, message.count, false, PONG_TIMEOUT_MS);

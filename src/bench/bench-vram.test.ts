@@ -6,7 +6,7 @@ import { after, test } from 'node:test';
 import { loadConfig } from '../base/config.js';
 import { silentLog } from '../base/log.js';
 import type { SettingValues } from '../base/settings.js';
-import type { Engine } from '../engine/internal.js';
+import type { Engine, RegionSource } from '../engine/internal.js';
 import { gpuAbsence } from '../ffi/cuda/driver.js';
 import { closeEngines, openEngine } from '../../test/support/engine-pair.js';
 import { registerSimulated } from '../../test/support/gpu-memory.js';
@@ -55,15 +55,19 @@ test('ping-pong: GPU memory is answered by notification, turn by turn', async ()
   const places = { localOffset: 0, remoteOffset: 0, bytes: BYTES };
   const back = { local: there.region, remote: here.region.descriptor, ...places };
   const session = await client.connect('127.0.0.1', server.listen({ port: 0 }));
-  const own = { region: here.region, memory: outOfReach() };
+  const outbox = registerSimulated(client, BYTES, SimulatedGpus.Instant);
+  const { source } = outbox.region;
+  const fill = (): void => void outbox.memory.fill(5);
+  const allocate = () => ({ ...outOfReach(), source, fill, settle: () => undefined });
+  const own = { memory: outOfReach(), allocate };
   // Both ends live in this thread: whoever polls one moves both.
   const poll = (): void => {
     client.poll();
     server.poll();
   };
-  const both = { poll } as unknown as Engine;
+  const register = (memory: RegionSource) => client.register(memory);
+  const both = { poll, register } as unknown as Engine;
   const end = createPingPongEnd(both, session, own, there.region.descriptor, marks);
-  here.memory.fill(5);
   const halfTrips = playPingPong(end, 50, true, 20_000);
   assert.equal(halfTrips?.length, 50);
   assert.deepEqual(seen, new Array<number>(50).fill(5), 'the data is there with each mark');

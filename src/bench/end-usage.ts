@@ -1,5 +1,5 @@
-// What an end of a benchmark has used and taken in so far: CPU time with its plugin processes, bytes and
-// device-memory packets of its NICs, and where the plugin's threads run.
+// What an end of a benchmark has used and taken in so far: CPU time with its plugin processes,
+// bytes and device-memory packets of its NICs, and where the plugin's threads run.
 
 import type { Engine, Session } from '../engine/internal.js';
 import { describeThreads } from '../engine/internal.js';

@@ -4,7 +4,14 @@
 // which is delivered after the data has landed. No event loop: the thread polls, or sleeps where
 // processes of the plugin need its core.
 
-import type { Engine, Region, RegionDescriptor, Request, Session } from '../engine/internal.js';
+import type {
+  Engine,
+  Receipt,
+  RegionDescriptor,
+  Request,
+  Session,
+  Transfer,
+} from '../engine/internal.js';
 import type { BenchMemory } from './bench-memory.js';
 import { fillPattern } from './pattern.js';
 
@@ -13,6 +20,10 @@ export interface PingPongEnd {
   hasCome(turn: number): boolean;
   /** Nothing has come: lets others work. */
   rest(): void;
+  /** Whether what landed last is all of what was sent. */
+  readonly isCheckable: boolean;
+  /** Waits for what was sent last: how it went. */
+  settle(timeoutMs: number): Receipt | undefined;
   readonly engine: Engine;
 }
 
@@ -37,16 +48,30 @@ export class MarkCounter {
   }
 }
 
+/** What an end of a ping-pong receives into, and more memory of that kind. */
+export interface PingPongMemory {
+  readonly memory: BenchMemory;
+  /** Kept until the engine is closed. */
+  allocate(): BenchMemory;
+}
+
+/** What both ends send where notifications tell of it: the last one that landed can be checked. */
+export const PING_SEED = 1;
+
 export function createPingPongEnd(
   engine: Engine,
   session: Session,
-  own: { readonly region: Region; readonly memory: BenchMemory },
+  own: PingPongMemory,
   remote: RegionDescriptor,
   marks: MarkCounter,
 ): PingPongEnd {
   const { view, bytes } = own.memory;
   if (view === undefined || session.matched !== undefined) {
-    const block = { local: own.region, localOffset: 0, remote, remoteOffset: 0, bytes };
+    const outbox = own.allocate();
+    outbox.fill(0, bytes, 0, PING_SEED);
+    outbox.settle();
+    const local = engine.register(outbox.source, { read: false, write: false });
+    const block = { local, localOffset: 0, remote, remoteOffset: 0, bytes };
     return new NotifiedEnd(engine, session.prepare('write', [block]), marks);
   }
   // A second buffer is sent, so that what arrives does not change what goes out.
@@ -63,11 +88,14 @@ function markOf(turn: number): number {
 }
 
 class WatchedEnd implements PingPongEnd {
+  // Marks change the last byte all the time.
+  readonly isCheckable = false;
   readonly engine: Engine;
   readonly #request: Request;
   readonly #memory: Uint8Array;
   readonly #outbox: Uint8Array;
   readonly #last: number;
+  #transfer: Transfer | undefined;
 
   constructor(engine: Engine, request: Request, memory: Uint8Array, outbox: Uint8Array) {
     this.engine = engine;
@@ -79,7 +107,7 @@ class WatchedEnd implements PingPongEnd {
 
   send(turn: number): void {
     this.#outbox[this.#last] = markOf(turn);
-    this.#request.post();
+    this.#transfer = this.#request.post();
     // While the message is on its way: take the completion of the one before.
     this.engine.poll();
   }
@@ -94,13 +122,19 @@ class WatchedEnd implements PingPongEnd {
   rest(): void {
     return;
   }
+
+  settle(timeoutMs: number): Receipt | undefined {
+    return receiptOf(this.#transfer, timeoutMs);
+  }
 }
 
 class NotifiedEnd implements PingPongEnd {
+  readonly isCheckable = true;
   readonly engine: Engine;
   readonly #request: Request;
   readonly #marks: MarkCounter;
   readonly #before: number;
+  #transfer: Transfer | undefined;
 
   constructor(engine: Engine, request: Request, marks: MarkCounter) {
     this.engine = engine;
@@ -110,7 +144,7 @@ class NotifiedEnd implements PingPongEnd {
   }
 
   send(): void {
-    this.#request.post({ notify: MARK });
+    this.#transfer = this.#request.post({ notify: MARK });
     this.engine.poll();
   }
 
@@ -122,6 +156,14 @@ class NotifiedEnd implements PingPongEnd {
   rest(): void {
     if (this.#request.path.startsWith('tcpx')) this.engine.tcpx?.wait(REST_MS);
   }
+
+  settle(timeoutMs: number): Receipt | undefined {
+    return receiptOf(this.#transfer, timeoutMs);
+  }
+}
+
+function receiptOf(transfer: Transfer | undefined, timeoutMs: number): Receipt | undefined {
+  return transfer?.wait(timeoutMs) === 'done' ? transfer.receipt() : undefined;
 }
 
 /** Plays `count` turns; returns half round trips in µs where `isFirst`. Null when time runs out. */

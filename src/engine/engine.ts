@@ -3,51 +3,35 @@
 
 import { randomBytes } from 'node:crypto';
 import { hostname, networkInterfaces } from 'node:os';
-import { sleepMs, systemClock, withinMs } from '../base/clock.js';
+import { systemClock, withinMs } from '../base/clock.js';
 import { type Config, loadConfig, processEnvironment } from '../base/config.js';
 import { isTcpxError, TcpxError, toTcpxError } from '../base/errors.js';
 import { createLog, type Log } from '../base/log.js';
 import type { SettingValues } from '../base/settings.js';
-import { assert } from '../base/assert.js';
-import { COMMAND_OPEN_DEVICE } from '../provider/tcp/lane/messages.js';
 import { Timers } from '../base/timers.js';
-import { Arena } from '../memory/arena.js';
-import {
-  isDeviceRange,
-  type Region,
-  RegionRegistry,
-  type RegionRights,
-  type RegionSource,
-  type RegionTerms,
-} from '../memory/region.js';
-import { allocateRegionMemory, type PageKind, type RegionMemory } from '../os/region-memory.js';
-import { loadCrc32 } from '../os/fixed-memory.js';
-import { type RegionTable, regionTableOver } from '../memory/region-table.js';
 import type { GpuProvider } from '../gpu/staging-device.js';
+import type { Region, RegionRights, RegionSource, RegionTerms } from '../memory/region.js';
 import { ControlSet } from '../os/control-set.js';
+import { loadCrc32 } from '../os/fixed-memory.js';
+import type { PageKind, RegionMemory } from '../os/region-memory.js';
+import { COMMAND_OPEN_DEVICE } from '../provider/tcp/lane/messages.js';
+import type { LaneStats } from '../provider/tcp/lane-set.js';
+import type { ZeroCopyStats } from '../provider/tcp/zero-copy-stats.js';
+import type { MatchHandler } from '../provider/tcpx/match-connection.js';
+import type { TcpxProvider, TcpxProviderOptions } from '../provider/tcpx/tcpx-provider.js';
 import { wishOf } from './agreement.js';
 import { type ConnInfo, offeredHosts } from './conn-info.js';
+import { EngineCore } from './engine-core.js';
+import { EngineMemory } from './engine-memory.js';
+import { checkEngineName } from './engine-name.js';
 import { gpuSource, GpuUse } from './gpu-use.js';
 import type { Identity } from './identity.js';
-import { checkEngineName } from './engine-name.js';
-import { LaneCarrier } from '../provider/tcp/lane-carrier.js';
-import { SIGNAL_ENTRIES, TransferTable } from '../provider/tcp/transfer-table.js';
-import type { MatchHandler } from '../provider/tcpx/match-connection.js';
-import type { MatchedCarrier } from '../provider/tcpx/matched-carrier.js';
-import type { TcpxProvider, TcpxProviderOptions } from '../provider/tcpx/tcpx-provider.js';
-import { matchedHost } from './matched-host.js';
-import { type OpenedProvider, openProvider } from './provider-open.js';
-import { LaneEvents } from './lane-events.js';
-import { laneChoice } from './lane-choice.js';
-import { LaneSet, type LaneStats } from '../provider/tcp/lane-set.js';
-import type { ZeroCopyStats } from '../provider/tcp/zero-copy-stats.js';
 import type { Notification } from './notification.js';
-import { PeerServer } from './peer-server.js';
 import { connectPeer } from './peer-client.js';
+import { PeerServer } from './peer-server.js';
+import { type OpenedProvider, openProvider } from './provider-open.js';
 import type { Session } from './session.js';
-import { type ConnectMatch, SessionTable } from './session-table.js';
-import { listNics, SocketNetwork } from './socket-network.js';
-import { Transfers } from './transfers.js';
+import { SocketNetwork } from './socket-network.js';
 import { loadTrust, type Trust, warnOfTrust } from './trust.js';
 
 export interface EngineOptions {
@@ -90,11 +74,8 @@ export class Engine {
   readonly trust: Trust;
   readonly #control = new ControlSet();
   readonly #timers = new Timers();
-  readonly #lanes: LaneSet;
-  readonly #regions: RegionRegistry;
-  readonly #sessions: SessionTable;
-  readonly #transfers: Transfers;
-  readonly #events: LaneEvents;
+  readonly #core: EngineCore;
+  readonly #memory: EngineMemory;
   readonly #identity: Identity;
   readonly #options: EngineOptions;
   readonly #gpus: GpuUse;
@@ -129,90 +110,28 @@ export class Engine {
       timeoutMs: values['session.handshakeTimeoutMs'],
     };
     if (values['flow.checksum']) loadCrc32();
-    this.#lanes = this.#createLanes();
-    const { shared, offsets } = this.#lanes;
-    const regionTable = regionTableOver(shared, offsets.regionsAt, values['memory.regionsMax']);
-    this.#regions = new RegionRegistry(regionTable);
-    const entries = values['memory.transfersMax'] + SIGNAL_ENTRIES;
-    const table = new TransferTable(shared, offsets.transfersAt, entries);
-    this.#sessions = new SessionTable({
-      lanes: this.#lanes,
-      sessionsMax: values['session.peersMax'],
-      nicCount: listNics(this.config).length,
+    this.#core = new EngineCore({
+      config: this.config,
       log: this.log,
       timers: this.#timers,
-      limits: {
-        stallMs: values['session.stallMs'],
-        reconnectMs: values['session.reconnectMs'],
-        controlTimeoutMs: values['session.controlTimeoutMs'],
-      },
-    });
-    const isCallerDriven = values['lane.progress'] === 'caller';
-    this.#transfers = new Transfers({
-      lanes: this.#lanes,
-      carrier: new LaneCarrier({
-        lanes: this.#lanes,
-        arena: new Arena(values['memory.arenaBytes']),
-        table,
-        isCallerDriven,
-        openDevice: (device) => this.#gpus.open(device),
-      }),
-      table,
-      regions: this.#regions,
       trustName: this.trust.name,
-      isCallerDriven,
-      spinUs: values['lane.spinUs'],
-      poll: () => this.poll(),
-      waitMatched: (timeoutMs) => opened.tcpx?.wait(timeoutMs),
-    });
-    this.#sessions.openMatched = (session, connect) =>
-      this.#match(session, connect, table, regionTable);
-    this.#sessions.host = {
-      prepare: (session, operation, blocks) => this.#transfers.prepare(session, operation, blocks),
-      postNotification: (session, message) => this.#transfers.postNotification(session, message),
-      closeSession: (session, error) => this.#sessions.close(session, error),
-      drive: (promise) => this.drive(promise),
-    };
-    this.#sessions.transfers = this.#transfers;
-    this.#events = new LaneEvents({
-      lanes: this.#lanes,
-      sessions: this.#sessions,
-      transfers: this.#transfers,
-      log: this.log,
-      onNotification: (notification) => this.#options.onNotification?.(notification),
-      pollControl: () => this.#control.poll(),
-    });
-  }
-
-  #match(
-    session: Session,
-    connect: ConnectMatch | undefined,
-    table: TransferTable,
-    regionTable: RegionTable,
-  ): MatchedCarrier<Session> {
-    const { tcpx } = this.#opened;
-    assert(tcpx !== undefined, 'tcpx is offered where it is open');
-    const parts = {
-      ...{ tcpx, table, regionTable, sessions: this.#sessions, transfers: this.#transfers },
-      onNotification: (one: Notification) => this.#options.onNotification?.(one),
-      onActivity: () => this.#options.onActivity?.(),
-    };
-    return tcpx.carrier(session.peer, matchedHost(parts, session, connect));
-  }
-
-  #createLanes(): LaneSet {
-    return new LaneSet({
-      ...laneChoice(this.config),
+      tcpx: opened.tcpx,
       controlFd: this.#control.fd,
       staging: {
-        stagingBytes: this.config.values['gpu.stagingBytes'],
-        gpuModule: this.#options.gpuModule?.href ?? '',
-        openProvider: this.#gpus.openProvider,
+        stagingBytes: values['gpu.stagingBytes'],
+        gpuModule: options.gpuModule?.href ?? '',
+        openProvider: openGpus,
       },
-      onEvent: (_, kind, at) => this.#events.handle(kind, at),
+      openDevice: (device) => this.#gpus.open(device),
+      pollControl: () => this.#control.poll(),
+      poll: () => this.poll(),
+      drive: (promise) => this.drive(promise),
       onWake: () => this.#onWake(),
       onLaneFailed: (laneIndex, error) => this.#onLaneFailed(laneIndex, error),
+      onNotification: (notification) => this.#options.onNotification?.(notification),
+      onActivity: () => this.#options.onActivity?.(),
     });
+    this.#memory = new EngineMemory(this.#core.regions, this.#gpus, opened.tcpx);
   }
 
   static async open(options: EngineOptions = {}): Promise<Engine> {
@@ -225,9 +144,9 @@ export class Engine {
     const opened = await openProvider({ ...plugin, hostOverrides: pluginOverrides }, options.gpu);
     const engine = new Engine(options, basis, openGpus, opened);
     try {
-      await engine.#lanes.start();
+      await engine.#core.lanes.start();
     } catch (error) {
-      await engine.#lanes.close();
+      await engine.#core.lanes.close();
       engine.#control.close();
       await opened.tcpx?.close();
       throw error;
@@ -246,7 +165,7 @@ export class Engine {
 
   /** Whether one more transfer can be posted now. */
   get hasRoom(): boolean {
-    return this.#transfers.hasRoom;
+    return this.#core.transfers.hasRoom;
   }
 
   /** The port that listen() got; 0 before. */
@@ -255,7 +174,7 @@ export class Engine {
   }
 
   get sessions(): readonly Session[] {
-    return this.#sessions.list();
+    return this.#core.sessions.list();
   }
 
   /** Makes memory reachable for peers that are given its descriptor, for ever or for a time. */
@@ -265,17 +184,12 @@ export class Engine {
     terms: RegionTerms = {},
   ): Region {
     this.#assertOpen();
-    if (isDeviceRange(source)) this.#gpus.admit(source);
-    const shared = this.#opened.tcpx?.regions;
-    const share = shared?.shareOf(source);
-    const region = this.#regions.register(source, rights, terms, share !== undefined);
-    if (share !== undefined) shared?.add(region, share);
-    return region;
+    return this.#memory.register(source, rights, terms);
   }
 
   #tellDevice(device: number): void {
-    for (let lane = 0; lane < this.#lanes.count; lane++) {
-      this.#lanes.command(lane, COMMAND_OPEN_DEVICE, [device]);
+    for (let lane = 0; lane < this.#core.lanes.count; lane++) {
+      this.#core.lanes.command(lane, COMMAND_OPEN_DEVICE, [device]);
     }
   }
 
@@ -284,10 +198,7 @@ export class Engine {
    * can reach normal pages of it, and no other host memory.
    */
   allocate(bytes: number, pages: PageKind = 'normal'): RegionMemory {
-    const { tcpx } = this.#opened;
-    if (tcpx === undefined || pages !== 'normal') return allocateRegionMemory(bytes, pages);
-    const { buffer, addr } = tcpx.allocations.allocate(bytes);
-    return { buffer, addr, pages: 'normal' };
+    return this.#memory.allocate(bytes, pages);
   }
 
   /**
@@ -297,21 +208,7 @@ export class Engine {
    */
   async deregister(region: Region, waitMs = CONFIRM_WAIT_MS): Promise<void> {
     this.#assertOpen();
-    this.#regions.beginClose(region);
-    const endUs = systemClock.nowUs() + waitMs * 1000;
-    while (this.#regions.users(region) > 0) {
-      if (systemClock.nowUs() >= endUs) {
-        this.#regions.cancelClose(region);
-        throw new TcpxError(
-          'ERR_USAGE_REGION_BUSY',
-          `deregister region ${region.id}: ${this.#regions.users(region)} accesses in progress`,
-        );
-      }
-      await sleepMs(1);
-      this.poll();
-    }
-    await this.#opened.tcpx?.regions.remove(region);
-    this.#regions.finishClose(region);
+    await this.#memory.deregister(region, waitMs, () => this.poll());
   }
 
   /** Accepts peers; returns the port. */
@@ -331,7 +228,7 @@ export class Engine {
         port: options.port ?? (base === 0 ? 0 : base + values['session.portIndex']),
       },
       identity: this.#identity,
-      sessions: this.#sessions,
+      sessions: this.#core.sessions,
       log: this.log,
       openMatch: this.#openMatch(),
       onSession: (session) => this.#options.onSession?.(session),
@@ -378,7 +275,7 @@ export class Engine {
         host,
         port: port ?? values['session.port'] + values['session.portIndex'],
         identity: this.#identity,
-        sessions: this.#sessions,
+        sessions: this.#core.sessions,
         config: this.config,
         log: this.log,
         isPatient: choice.isPatient ?? true,
@@ -389,28 +286,28 @@ export class Engine {
 
   /** Where callers drive: keeps data moving from the event loop until the promise settles. */
   async drive<T>(promise: Promise<T>): Promise<T> {
-    this.#transfers.beginAwait();
+    this.#core.transfers.beginAwait();
     try {
       return await promise;
     } finally {
-      this.#transfers.endAwait();
+      this.#core.transfers.endAwait();
     }
   }
 
   /** Moves data where callers drive, and nothing else: completions are seen at the next poll. */
   progress(): void {
-    if (this.#isOpen) this.#lanes.progress();
+    if (this.#isOpen) this.#core.lanes.progress();
   }
 
   /** Moves data where callers drive; takes events. Cheap when there is nothing. */
   poll(): void {
     if (!this.#isOpen) return;
-    this.#lanes.progress();
-    if (this.#transfers.isTimeForControl()) this.#control.poll();
+    this.#core.lanes.progress();
+    if (this.#core.transfers.isTimeForControl()) this.#control.poll();
     if (this.#timers.count > 0) this.#timers.run(systemClock.nowUs());
     this.#opened.tcpx?.poll();
-    const count = this.#lanes.takeEvents();
-    this.#events.deliver();
+    const count = this.#core.lanes.takeEvents();
+    this.#core.events.deliver();
     if (count > 0) this.#options.onActivity?.();
   }
 
@@ -422,12 +319,12 @@ export class Engine {
   /** What sends by reference came to, by channel; empty where socket.sendBy is copy. */
   zeroCopyStats(): ZeroCopyStats[] {
     this.#assertOpen();
-    return this.#lanes.zeroCopy();
+    return this.#core.lanes.zeroCopy();
   }
 
   laneStats(): LaneStats[] {
     this.#assertOpen();
-    return this.#lanes.stats();
+    return this.#core.lanes.stats();
   }
 
   // Drained, then asleep again, then looked once more: nothing falls between.
@@ -435,11 +332,11 @@ export class Engine {
     if (!this.#isOpen) return;
     this.#timers.run(systemClock.nowUs());
     this.#control.poll();
-    this.#lanes.takeEvents();
-    this.#lanes.sleepMain();
+    this.#core.lanes.takeEvents();
+    this.#core.lanes.sleepMain();
     this.#control.poll();
-    this.#lanes.takeEvents();
-    this.#events.deliver();
+    this.#core.lanes.takeEvents();
+    this.#core.events.deliver();
     this.#options.onActivity?.();
   }
 
@@ -449,7 +346,7 @@ export class Engine {
       ? error
       : toTcpxError(error, 'ERR_SYS_CALL', `lane ${laneIndex}`);
     this.#laneError = cause;
-    this.#sessions.onLaneFailed(laneIndex, cause);
+    this.#core.sessions.onLaneFailed(laneIndex, cause);
   }
 
   /** Says goodbye to every peer, ends the lanes and frees what the engine holds. */
@@ -461,14 +358,14 @@ export class Engine {
 
   async #close(): Promise<void> {
     this.#server?.close();
-    const closed = Promise.all(this.#sessions.list().map((session) => session.close()));
+    const closed = Promise.all(this.#core.sessions.list().map((session) => session.close()));
     await this.drive(withinMs(closed, CLOSE_WAIT_MS));
     this.#isOpen = false;
     this.#timers.clear();
     clearInterval(this.#heartbeat);
     // First: what is still being connected fails, while the lanes can take back its channels.
     this.#control.close();
-    await this.#lanes.close(() => this.#transfers.abandonAll());
+    await this.#core.lanes.close(() => this.#core.transfers.abandonAll());
     await this.#opened.tcpx?.close();
     this.#gpus.close();
   }

@@ -1,9 +1,8 @@
 // What tools of this project use of the engine beyond the public names.
 
-export { Engine, type EngineOptions } from './engine.js';
-export type { Notification } from './notification.js';
+export { Engine } from './engine.js';
 export type { Receipt } from '../provider/receipt.js';
-export type { Block, BlockColumns } from '../provider/block-columns.js';
+export type { BlockColumns } from '../provider/block-columns.js';
 export type { ChannelCounters, Request, Session } from './session.js';
 export type { Transfer } from './transfer.js';
 export { GpuBuffer } from '../gpu/gpu-buffer.js';

@@ -55,7 +55,7 @@ export async function connectPeer(options: ConnectOptions): Promise<Session> {
       );
       await attach(options, session, dialled, { channel, epoch: 0, nic: route.nic });
     }
-    await session.matched?.ready();
+    await readyPlugin(session, options.config);
     return session;
   } catch (error) {
     // Told before we go, so that the server's log says why and from where.
@@ -174,6 +174,15 @@ async function attachControl(
     connection?.abort();
     if (!isTcpxError(error)) throw error;
     return attachOutcome(error);
+  }
+}
+
+// Where tcp would do as well, a plugin that cannot be set up costs its speed, not the session.
+async function readyPlugin(session: Session, config: Config): Promise<void> {
+  try {
+    await session.matched?.ready();
+  } catch (error) {
+    if (config.values['engine.provider'] !== 'auto' || session.isEnding()) throw error;
   }
 }
 

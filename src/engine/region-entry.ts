@@ -1,5 +1,5 @@
-// Letting a peer into the regions of a matched plan: the checks that lanes make for every frame, made
-// by the main thread for every announcement.
+// Letting a peer into the regions of a matched plan: the checks that lanes make for every frame,
+// made by the main thread for every announcement.
 
 import { assert, at } from '../base/assert.js';
 import { type ErrorCode, TcpxError } from '../base/errors.js';

@@ -2,7 +2,7 @@
 //
 //   tcpx-region/1 3 1 0123456789abcdef0123456789abcdef      slot, generation, key
 //   tcpx-region/1 3 1 0123456789abcdef0123456789abcdef gpu0    the same in memory of a GPU
-//   tcpx-region/1 3 1 0123456789abcdef0123456789abcdef gpu0 plugin    and the owner's plugin reaches it
+//   … gpu0 plugin      the same, and the owner's plugin reaches it
 //
 // The length travels beside it, in the descriptor that the text belongs to; the owner checks it.
 
@@ -10,8 +10,8 @@ import { TcpxError } from '../base/errors.js';
 import type { RegionDescriptor } from '../memory/region.js';
 
 const VERSION = 'tcpx-region/1';
-const PATTERN =
-  /^tcpx-region\/1 (0|[1-9]\d{0,9}) ([1-9]\d{0,9}) ([0-9a-f]{32})(?: gpu(\d|[1-5]\d|6[0-3]))?( plugin)?$/;
+const HEAD = String.raw`^tcpx-region/1 (0|[1-9]\d{0,9}) ([1-9]\d{0,9}) ([0-9a-f]{32})`;
+const PATTERN = new RegExp(String.raw`${HEAD}(?: gpu(\d|[1-5]\d|6[0-3]))?( plugin)?$`);
 /** Both numbers are 32-bit words in the frames. */
 const WORD_MAX = 0x7fffffff;
 

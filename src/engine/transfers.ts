@@ -1,5 +1,5 @@
-// Requests and transfers: prepared and posted through the carrier that can take their memory, settled
-// when it reports them finished.
+// Requests and transfers: prepared and posted through the carrier that can take their memory,
+// settled when it reports them finished.
 
 import { type Clock, systemClock } from '../base/clock.js';
 import { TcpxError } from '../base/errors.js';

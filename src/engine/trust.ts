@@ -93,19 +93,6 @@ export function attachProof(
     .digest();
 }
 
-/** Of the stream for control messages of a tcpx session, whose nonce comes over that session. */
-export function streamProof(
-  sessionKey: Uint8Array,
-  role: 'client' | 'server',
-  epoch: number,
-  nonce: Uint8Array,
-): Uint8Array {
-  return createHmac('sha256', sessionKey)
-    .update(`${PROOF_LABEL} stream ${role} ${epoch} `)
-    .update(nonce)
-    .digest();
-}
-
 export function isSameProof(given: Uint8Array, expected: Uint8Array): boolean {
   return given.length === expected.length && timingSafeEqual(given, expected);
 }

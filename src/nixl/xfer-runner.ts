@@ -39,10 +39,6 @@ export class XferRunner {
     return request;
   }
 
-  get liveCount(): number {
-    return this.#live.size;
-  }
-
   /**
    * Options absent: the last message is sent again. Options with a message: it replaces the last.
    * Options without one: no message, now and later.

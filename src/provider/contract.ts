@@ -1,11 +1,11 @@
-// What a provider is: the two kinds of carriers that move the bytes of a session, and what each call
-// must guarantee. The engine above knows sessions, transfers, regions and receipts; a carrier knows
-// channels. There is one carrier of lanes per engine (tcp, shared memory, the simulator's links) and,
-// where both ends agreed on tcpx, one matched carrier per session.
+// What a provider is: the two kinds of carriers that move the bytes of a session, and what each
+// call must guarantee. The engine above knows sessions, transfers, regions and receipts; a carrier
+// knows channels. There is one carrier of lanes per engine (tcp, shared memory, the simulator's
+// links) and, where both ends agreed on tcpx, one matched carrier per session.
 //
 //   addressed  each frame says region, offset and length: the receiver places it at once, channels
 //              take the next chunk by themselves, and a lost channel's chunks go to another one
-//   matched    the receiver posts in the order in which the sender sends; both derive the order from
+//   matched    the receiver posts in the order in which the sender sends; both derive it from
 //              the same plan; no failover of chunks: what is in flight fails with a typed error
 
 import type { TcpxError } from '../base/errors.js';
@@ -73,15 +73,15 @@ export interface Carrier<S, P extends Prepared> {
   release(prepared: P): void;
 
   /**
-   * Takes an entry for one post and returns its slot. Nothing moves yet. Throws, with nothing taken,
-   * where there is no room.
+   * Takes an entry for one post and returns its slot. Nothing moves yet. Throws, with nothing
+   * taken, where there is no room.
    */
   open(session: S, operation: DataOperation, prepared: P, extra: PostExtra): number;
 
   /**
-   * Lets it go. From here on the carrier owes one end: it reports the slot as finished exactly once,
-   * when every byte (and the notification) has landed and was confirmed, or when none of them lands
-   * any more. Never throws for what a peer or a plugin does.
+   * Lets it go. From here on the carrier owes one end: it reports the slot as finished exactly
+   * once, when every byte (and the notification) has landed and was confirmed, or when none of them
+   * lands any more. Never throws for what a peer or a plugin does.
    */
   submit(posted: Posted<S>, prepared: P): void;
 

@@ -16,7 +16,9 @@ export interface Receipt {
   readonly peer: string;
   /** What carried the bytes of this transfer. */
   readonly provider: ProviderName;
-  /** Why, where a session has both: the choice of the session, or memory that a plugin cannot reach. */
+  /**
+   * Why, where a session has both: the choice of the session, or memory that a plugin cannot reach.
+   */
   readonly providerReason: string;
   /**
    * How the bytes went: `tcp host` is kernel TCP, memory in place; `shm` shared memory. `staged`:

@@ -154,7 +154,7 @@ test('match bodies: random and mutated bytes are refused or mean something, noth
 });
 
 test('match reason: long words are cut, control characters become spaces', () => {
-  const reason = { code: 'ERR_X', reason: `${'a\n'.repeat(3000)}` };
+  const reason = { code: 'ERR_X', reason: 'a\n'.repeat(3000) };
   const decoded = decodeReason(encodeReason(reason));
   assert.equal(decoded.code, 'ERR_X');
   assert.equal(decoded.reason.length, 1024);

@@ -12,8 +12,8 @@ import { notificationContract } from './backend-notifications.js';
 import {
   assertStatus,
   type BackendHarness,
+  type ContractPeer,
   type ContractTest,
-  type ContractWorld,
   introduce,
   loadTarget,
   type Piece,
@@ -79,13 +79,21 @@ const SHAPES = [
 ] as const;
 
 function transferContract(contractTest: ContractTest): void {
-  for (const { len, count } of SHAPES) {
+  for (const [index, { len, count }] of SHAPES.entries()) {
     for (const op of [XferOp.WRITE, XferOp.READ]) {
       const verb = op === XferOp.WRITE ? 'WRITE' : 'READ';
       contractTest(`${verb}: ${count} × ${len} bytes land exactly, in every memory`, async (w) => {
-        for (const here of w.memTypes) {
-          for (const there of w.memTypes) await moveShape(w, op, here, there, len, count);
-        }
+        const [a, b] = [await w.openPeer('a'), await w.openPeer('b')];
+        introduce(a, b);
+        const pairs = w.memTypes.flatMap((here) =>
+          w.memTypes.map((there) => [here, there] as const),
+        );
+        // Another pair of memories meets the fresh peers each time.
+        const turned = [
+          ...pairs.slice(index % pairs.length),
+          ...pairs.slice(0, index % pairs.length),
+        ];
+        for (const [here, there] of turned) await moveShape([a, b], op, here, there, len, count);
       });
     }
   }
@@ -168,15 +176,13 @@ function reuseContract(contractTest: ContractTest): void {
 
 /** A buffer with guard bytes at both ends and gaps between pieces: nothing else may change. */
 async function moveShape(
-  world: ContractWorld,
+  [a, b]: readonly [ContractPeer, ContractPeer],
   op: XferOp,
   here: MemType,
   there: MemType,
   len: number,
   count: number,
 ): Promise<void> {
-  const [a, b] = [await world.openPeer('a'), await world.openPeer('b')];
-  introduce(a, b);
   const stride = len + 8;
   const byteCount = 8 + count * stride;
   const local = await register(a, here, byteCount, 1);
@@ -205,6 +211,7 @@ async function moveShape(
   assert.ok(Buffer.from(to.read(0, byteCount)).equals(expected), `target: ${label}`);
   assert.ok(Buffer.from(from.read(0, byteCount)).equals(source), `source: ${label}`);
   assertStatus(a.backend.releaseReqH(handle), NixlStatus.SUCCESS);
-  await world.killPeer(a);
-  await world.killPeer(b);
+  a.backend.unloadMD(target.md);
+  await a.backend.deregisterMem(local.md);
+  await b.backend.deregisterMem(owned.md);
 }

@@ -20,6 +20,8 @@ interface Options {
   readonly port?: number;
   readonly bytes: number;
   readonly descriptor?: RegionDescriptor;
+  /** Environment of the plugin processes. */
+  readonly plugin?: Readonly<Record<string, string>>;
 }
 
 const role = process.argv[2];
@@ -36,6 +38,7 @@ async function openEngine(onCheck: (seed: number, bytes: number) => number): Pro
     name: `${role ?? ''} process`,
     config,
     log: silentLog,
+    pluginEnvironment: options.plugin ?? {},
     onSession: (session) => print({ session: session.peer }),
     onNotification: ({ session, bytes }) => {
       const [verb, seed, count] = new TextDecoder().decode(bytes).split(' ');
@@ -45,10 +48,11 @@ async function openEngine(onCheck: (seed: number, bytes: number) => number): Pro
 }
 
 async function runTarget(): Promise<void> {
-  const memory = new Uint8Array(options.bytes);
+  let memory = new Uint8Array(0);
   const engine = await openEngine((seed, bytes) =>
     findMismatch(memory.subarray(0, bytes), 0, seed),
   );
+  memory = new Uint8Array(engine.allocate(options.bytes).buffer);
   const { descriptor } = engine.register(memory);
   print({ port: engine.listen({ host: options.host, port: options.port ?? 0 }), descriptor });
   if (options.settings?.['lane.progress'] !== 'caller') return;

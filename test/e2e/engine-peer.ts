@@ -26,6 +26,8 @@ export interface PeerOptions {
   readonly port?: number;
   readonly bytes: number;
   readonly descriptor?: RegionDescriptor;
+  /** Environment of the plugin processes. */
+  readonly plugin?: Readonly<Record<string, string>>;
   /** Network namespace to run in. */
   readonly netns?: string;
   /** Runs with a /dev/shm of its own, of this size, as if on another host. */

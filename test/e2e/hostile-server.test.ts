@@ -36,8 +36,8 @@ const MIB = 1024 * 1024;
 const SLACK_BYTES = {
   heapUsed: 16 * MIB,
   arrayBuffers: 16 * MIB,
-  mappedBytes: 128 * MIB,
-  rss: 128 * MIB,
+  mappedBytes: 96 * MIB,
+  rss: 96 * MIB,
 } as const;
 
 const target = new HostileTarget(BYTES, SETTINGS);

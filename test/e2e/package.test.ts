@@ -23,6 +23,7 @@ const env = Object.fromEntries(
   ),
 );
 
+// eslint-disable-next-line max-lines-per-function -- a list of tests
 describe('package', () => {
   const folder = mkdtempSync(join(tmpdir(), 'tcpx-package-'));
   const project = mkdtempSync(join(tmpdir(), 'tcpx-project-'));

@@ -136,6 +136,7 @@ describe('emulator: traps of the original', () => {
   });
 });
 
+// eslint-disable-next-line max-lines-per-function -- a list of tests
 describe('emulator: what processes share about a NIC', () => {
   async function withState(use: (folder: string) => Promise<void>): Promise<void> {
     const folder = mkdtempSync(join(tmpdir(), 'tcpx-nics-'));

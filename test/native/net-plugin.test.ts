@@ -93,6 +93,7 @@ const TWO_SPEEDS = {
   TCPX_EMU_NICS: 'wlan7,addr=127.0.0.12,speed=100000;eth1,addr=127.0.0.11,speed=200000',
 };
 
+// eslint-disable-next-line max-lines-per-function -- a list of tests
 describe('tcpx devices', () => {
   test('devices: properties per NIC and what differs, marked as emulated', async () => {
     const { exitCode, stdout, stderr } = await runTcpx(['devices', '--json'], TWO_SPEEDS);

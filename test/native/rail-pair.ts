@@ -13,7 +13,8 @@ import type { SettingValues } from '../../src/base/settings.js';
 import { type Direction, RECEIVE, SEND } from '../../src/provider/tcpx/host-layout.js';
 import type { HostOptions } from '../../src/provider/tcpx/host-message.js';
 import type { RailChannel } from '../../src/provider/tcpx/rail-channel.js';
-import { RailSet, type RailSetOptions } from '../../src/provider/tcpx/rail-set.js';
+import type { RailSetOptions } from '../../src/provider/tcpx/rail-process.js';
+import { RailSet } from '../../src/provider/tcpx/rail-set.js';
 import { shareHostMemory } from '../../src/provider/tcpx/region-share.js';
 import { allocateShared, type SharedMemory } from '../../src/provider/tcpx/shared-region.js';
 import {

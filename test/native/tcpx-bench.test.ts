@@ -36,6 +36,7 @@ async function benchWell(words: readonly string[]): Promise<BenchResult> {
   return result;
 }
 
+// eslint-disable-next-line max-lines-per-function -- a list of tests
 describe('tcpx bench --provider tcpx', () => {
   test('tcpx bench: write says emulated, verifies, counts device-memory packets', async () => {
     const result = await benchWell(['--nics', 'eth1']);

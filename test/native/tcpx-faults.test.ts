@@ -35,7 +35,7 @@ async function failure(promise: Promise<unknown>): Promise<TcpxError> {
   return assert.fail('it did not fail');
 }
 
-async function prepare(pair: TcpxPair, bytes = 16 * MIB) {
+function prepare(pair: TcpxPair, bytes = 16 * MIB) {
   const local = makeMemory(pair.initiator, bytes);
   const remote = makeMemory(pair.target, bytes);
   fillPattern(local.bytes, 3, 0);
@@ -69,7 +69,7 @@ describe('tcpx: the plugin ends its process', () => {
   for (const [fault, pattern] of fatal) {
     test(`tcpx: ${fault} at the target is an error that names it`, async () => {
       const pair = await openFaulty(fault);
-      const { blocks } = await prepare(pair);
+      const { blocks } = prepare(pair);
       const error = await failure(pair.session.write(blocks, { deadlineMs: 8000 }).done);
       // Told by the peer, or seen first on the sockets that went with its process.
       assert.ok(['ERR_XFER_FAILED', 'ERR_PEER_LOST'].includes(error.code), error.code);
@@ -80,7 +80,7 @@ describe('tcpx: the plugin ends its process', () => {
 
   test('tcpx: a crash at the initiator is its own error, and the session works again', async () => {
     const pair = await openFaulty('crash:3', 'initiator');
-    const { local, remote, blocks } = await prepare(pair);
+    const { local, remote, blocks } = prepare(pair);
     const error = await failure(pair.session.write(blocks, { deadlineMs: 8000 }).done);
     assert.equal(error.code, 'ERR_NCCLNET_EXIT');
     assert.equal(error.facts['isFenced'], true, 'the target confirmed that nothing more lands');
@@ -96,7 +96,7 @@ describe('tcpx: the plugin ends its process', () => {
     const pair = await openFaulty('crash@eth2:3', 'target', {
       settings: { 'session.nics': 'eth1,eth2' },
     });
-    const { blocks } = await prepare(pair);
+    const { blocks } = prepare(pair);
     const before = railsOf(pair.target).pids();
     await failure(pair.session.write(blocks, { deadlineMs: 8000 }).done);
     const left = railsOf(pair.target).pids();
@@ -110,7 +110,7 @@ describe('tcpx: the plugin is silent', () => {
   for (const side of ['target', 'initiator'] as const) {
     test(`tcpx: a hang inside test at the ${side} ends the process by its heart-beat`, async () => {
       const pair = await openFaulty('hang:3', side);
-      const { blocks } = await prepare(pair);
+      const { blocks } = prepare(pair);
       const began = performance.now();
       const error = await failure(pair.session.write(blocks, { deadlineMs: 8000 }).done);
       assert.ok(performance.now() - began < 4000, 'before the deadline');
@@ -124,7 +124,7 @@ describe('tcpx: the plugin is silent', () => {
 
     test(`tcpx: a dead data socket at the ${side} is a deadline that names the chunk`, async () => {
       const pair = await openFaulty('socket-death:3', side);
-      const { blocks } = await prepare(pair);
+      const { blocks } = prepare(pair);
       const error = await failure(pair.session.write(blocks, { deadlineMs: 1000 }).done);
       assert.equal(error.code, 'ERR_XFER_DEADLINE');
       const named = /(send|receive), channel 0 \(eth1\): chunk \d+, tag \d+, offset \d+; posted/;
@@ -135,10 +135,10 @@ describe('tcpx: the plugin is silent', () => {
 
     test(`tcpx: a peer that closes, at the ${side}, is an error of the call`, async () => {
       const pair = await openFaulty('peer-closed:3', side);
-      const { blocks } = await prepare(pair);
+      const { blocks } = prepare(pair);
       const error = await failure(pair.session.write(blocks, { deadlineMs: 5000 }).done);
       const code = error.facts['peerCode'] ?? error.code;
-      assert.ok(['ERR_PEER_LOST', 'ERR_NCCLNET_CALL'].includes(String(code)), String(code));
+      assert.match(String(code), /^ERR_(PEER_LOST|XFER_FAILED|NCCLNET_CALL)$/);
       assert.match(error.message, /channel 0 \(eth1\): test of chunk \d+, tag \d+, offset \d+/);
       await pair.close();
     });
@@ -157,12 +157,13 @@ describe('tcpx: the plugin is silent', () => {
   });
 });
 
+// eslint-disable-next-line max-lines-per-function -- a list of tests
 describe('tcpx: the peer goes between any two calls', () => {
   const delaysMs = [0, 2, 5, 10, 20, 40];
 
   test('tcpx: its plugin process is killed', async () => {
     const pair = await openPair({ settings: FAST });
-    const { blocks } = await prepare(pair);
+    const { blocks } = prepare(pair);
     for (const delayMs of delaysMs) {
       await epochsOf(pair.session).ready();
       const [pid] = railsOf(pair.target).pids();
@@ -194,7 +195,7 @@ describe('tcpx: the peer goes between any two calls', () => {
     for (const count of [0, 1, 2, 11, 12, 13, 15, 16, 17, 31]) {
       const side = count % 2 === 0 ? 'target' : 'initiator';
       const pair = await openFaulty(`peer-closed:${count}`, side);
-      const { blocks } = await prepare(pair);
+      const { blocks } = prepare(pair);
       const error = await failure(pair.session.write(blocks, { deadlineMs: 8000 }).done);
       assert.match(error.code, /^ERR_(PEER_LOST|XFER_FAILED)$/, `${count}`);
       assert.match(error.message, /channel 0 \(eth1\): test of chunk \d+, tag \d+, offset \d+/);
@@ -209,7 +210,7 @@ describe('tcpx: the peer goes between any two calls', () => {
         openProvider('initiator', { settings: FAST }),
       ]);
       const port = target.listen({ host: '127.0.0.1', port: 0 });
-      const [pid] = await railsOf(target).pids();
+      const [pid] = railsOf(target).pids();
       assert.ok(pid !== undefined && pid > 1, 'the target has a plugin process');
       const connecting = initiator.connect('127.0.0.1', port);
       await sleep(delayMs);
@@ -224,20 +225,23 @@ describe('tcpx: the peer goes between any two calls', () => {
   test('tcpx: it closes its provider', async () => {
     for (const delayMs of delaysMs.slice(0, 4)) {
       const pair = await openPair({ settings: FAST });
-      const { blocks } = await prepare(pair);
+      const { blocks } = prepare(pair);
       const transfer = pair.session.write(blocks, { deadlineMs: 10_000 });
       await sleep(delayMs);
       const closing = pair.target.close();
       const outcome = await transfer.done.catch((error: unknown) => error);
       assert.ok(!(outcome instanceof Error) || isTcpxError(outcome), String(outcome));
       await closing;
-      const after = await failure(pair.session.write(blocks, { deadlineMs: 8000 }).done);
+      // A session that has ended takes no posts, as with tcp.
+      const post = async () => await pair.session.write(blocks, { deadlineMs: 8000 }).done;
+      const after = await failure(post());
       assert.match(after.code, /^ERR_(PEER|XFER|USAGE_STATE)/);
       await pair.initiator.close();
     }
   });
 });
 
+// eslint-disable-next-line max-lines-per-function -- a list of tests
 describe('tcpx: the plugin refuses', () => {
   async function openFailure(side: SideOptions): Promise<TcpxError> {
     return failure(openProvider('alone', side));
@@ -315,11 +319,11 @@ describe('tcpx: the plugin refuses', () => {
   test('tcpx: a GPU that is not behind the NIC; the rail GPU is', async () => {
     const plugin: Variables = { TCPX_EMU_GPU_NICS: '0=eth2,1=eth1' };
     const wrong = await openPair({ settings: FAST, plugin });
-    const set = await prepare(wrong, MIB);
+    const set = prepare(wrong, MIB);
     assert.match((await failure(wrong.session.write(set.blocks).done)).message, /rx no cmsg/);
     await wrong.close();
     const right = await openPair({ settings: { 'tcpx.railGpus': 'eth1=1' }, plugin });
-    const { blocks } = await prepare(right, MIB);
+    const { blocks } = prepare(right, MIB);
     await right.session.write(blocks).done;
     await right.close();
   });
@@ -328,7 +332,7 @@ describe('tcpx: the plugin refuses', () => {
 describe('tcpx: peers that ask for too much', () => {
   test('tcpx: stale, foreign and out-of-bounds blocks are refused, no more', async () => {
     const pair = await openPair();
-    const { local, remote, blocks } = await prepare(pair, MIB);
+    const { local, remote, blocks } = prepare(pair, MIB);
     const good = blocks[0]!;
     const cases: readonly (readonly [ErrorCode, typeof good])[] = [
       ['ERR_PEER_BOUNDS', { ...good, remoteOffset: 1 }],
@@ -356,7 +360,7 @@ describe('tcpx: peers that ask for too much', () => {
 
   test('tcpx: a region in use is not deregistered; afterwards peers are refused', async () => {
     const pair = await openPair();
-    const { local, remote, blocks } = await prepare(pair);
+    const { local, remote, blocks } = prepare(pair);
     const transfer = pair.session.write(blocks);
     assert.equal(
       (await failure(pair.initiator.deregister(local.region, 0))).code,
@@ -371,7 +375,7 @@ describe('tcpx: peers that ask for too much', () => {
 
   test('tcpx: cancel fails the transfer after the fence, and the next one works', async () => {
     const pair = await openFaulty('socket-death:3', 'target');
-    const { blocks } = await prepare(pair);
+    const { blocks } = prepare(pair);
     const controller = new AbortController();
     const transfer = pair.session.write(blocks, { signal: controller.signal });
     await sleep(300);

@@ -27,6 +27,7 @@ function makeMemories(provider: Engine, count: number, bytes: number) {
   return memories;
 }
 
+// eslint-disable-next-line max-lines-per-function -- a list of tests
 describe('tcpx: windows and pages', () => {
   test('tcpx: high-water marks stay within 16 and 12, receipts count every step', async () => {
     const pair = await openPair({ settings: { 'flow.channels': 2 } });

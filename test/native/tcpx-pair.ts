@@ -1,5 +1,5 @@
-// Two engines of one process over the tcpx provider, with emulated plugins in processes of their own,
-// connected over loopback: the target listens, the initiator connects.
+// Two engines of one process over the tcpx provider, with emulated plugins in processes of their
+// own, connected over loopback: the target listens, the initiator connects.
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

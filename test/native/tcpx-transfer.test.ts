@@ -36,6 +36,7 @@ async function moveBoth(pair: TcpxPair, bytes: number, seed: number): Promise<vo
   await pair.target.deregister(remote.region);
 }
 
+// eslint-disable-next-line max-lines-per-function -- a list of tests
 describe('tcpx: bytes arrive as sent, written and read', () => {
   test('tcpx: 1 byte to 64 MiB over one NIC', async () => {
     const pair = await openPair();

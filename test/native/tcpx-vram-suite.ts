@@ -65,6 +65,7 @@ async function withPair(side: SideOptions, use: (pair: TcpxPair) => Promise<void
   }
 }
 
+// eslint-disable-next-line max-lines-per-function -- a list of tests
 describe('tcpx vram: bytes arrive as sent, written and read', () => {
   test('tcpx vram: 1 byte and up over one NIC', async () => {
     const edges = [1, 4095, 4096, 4097, 524_287, 524_288, 524_289, 3 * MIB + 5, 16 * MIB];
@@ -73,8 +74,8 @@ describe('tcpx vram: bytes arrive as sent, written and read', () => {
       for (const [index, bytes] of sizes.entries()) {
         const [written] = await moveBoth(pair, bytes, 2 * index + 1);
         assert.equal(written.plugin?.evidence, 'emulated');
-        assert.equal(written.plugin?.unpack, 'kernel (gpu)');
-        assert.deepEqual(written.plugin?.memory, ['ipc']);
+        assert.equal(written.plugin.unpack, 'kernel (gpu)');
+        assert.deepEqual(written.plugin.memory, ['ipc']);
       }
     });
   });
@@ -187,6 +188,7 @@ describe('tcpx vram: bytes arrive as sent, written and read', () => {
   });
 });
 
+// eslint-disable-next-line max-lines-per-function -- a list of tests
 describe('tcpx vram: ways into the plugin processes', () => {
   for (const way of ['ipc', 'vmm', 'pool', 'staged'] as const) {
     test(`tcpx vram: ${way}, as source and destination`, async () => {
@@ -342,7 +344,7 @@ describe('tcpx vram: what goes wrong', () => {
       local.fill(5);
       await pair.session.write(blocks).done;
       const transfer = pair.session.write(blocks);
-      for (const pid of await railsOf(pair.target).pids()) process.kill(pid, 'SIGKILL');
+      for (const pid of railsOf(pair.target).pids()) process.kill(pid, 'SIGKILL');
       await transfer.done.then(
         () => undefined,
         (error: unknown) => assert.ok(isTcpxError(error), String(error)),

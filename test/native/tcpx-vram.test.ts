@@ -21,7 +21,9 @@ else {
   test('tcpx vram: the suite passes on a stand-in for libcuda', () => {
     const folder = temporaryFolder();
     symlinkSync(fakeCudaPath, join(folder, CUDA_LIBRARY));
-    const result = spawnSync(process.execPath, ['--test', SUITE], {
+    // Named, because the reporter of a pipe is another from release to release.
+    const words = ['--test', '--test-reporter=tap', SUITE];
+    const result = spawnSync(process.execPath, words, {
       // Not a part of this run: it would speak to it instead of printing.
       env: { ...cleanEnvironment(), NODE_TEST_CONTEXT: undefined, LD_LIBRARY_PATH: folder },
       encoding: 'utf8',

@@ -1,6 +1,5 @@
 // `tcpx bench client HOST`: the initiator of a two-node benchmark.
 
-import { runBench } from '../../bench/bench-session.js';
 import { type Command, usageError } from '../command.js';
 import { announce, BENCH_SETTINGS, reportBench, showBenchProgress } from './bench-loopback.js';
 
@@ -25,6 +24,7 @@ export const benchClientCommand: Command = {
     if (host === '') throw usageError(benchClientCommand, 'which HOST?');
     const { config, log } = invocation;
     announce(invocation);
+    const { runBench } = await import('../../bench/bench-session.js');
     const port = config.values['session.port'] + config.values['session.portIndex'];
     const result = await runBench({ config, log, host, port, onProgress: showBenchProgress });
     return reportBench(invocation, result);

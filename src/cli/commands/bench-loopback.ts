@@ -3,7 +3,6 @@
 import { TcpxError } from '../../base/errors.js';
 import type { SettingName, SettingValues } from '../../base/settings.js';
 import { formatBytes, formatGBps, plural } from '../../base/units.js';
-import { runLoopback } from '../../bench/loopback.js';
 import type { BenchResult } from '../../bench/bench-result.js';
 import { formatBenchResult } from '../bench-report.js';
 import type { Command, Invocation } from '../command.js';
@@ -73,6 +72,8 @@ export const benchLoopbackCommand: Command = {
   async run(invocation) {
     const { config, log } = invocation;
     announce(invocation);
+    // Half of what there is to load: other commands start in half the time without it.
+    const { runLoopback } = await import('../../bench/loopback.js');
     const result = await runLoopback({ config, log, onProgress: showBenchProgress });
     return reportBench(invocation, result);
   },

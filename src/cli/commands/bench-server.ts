@@ -4,7 +4,6 @@ import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 import { type Config, loadConfig, processEnvironment } from '../../base/config.js';
 import { environmentName } from '../../base/settings.js';
-import { openBenchService } from '../../bench/bench-service.js';
 import type { Command, Invocation } from '../command.js';
 import { TCPX_BENCH_SETTINGS } from './bench-loopback.js';
 import { ExitCode } from '../exit-code.js';
@@ -49,6 +48,7 @@ export const benchServerCommand: Command = {
   flags: [{ name: 'once', kind: 'boolean', summary: 'End after one client has finished.' }],
   async run(invocation) {
     const { config, secret } = withSecret(invocation.config);
+    const { openBenchService } = await import('../../bench/bench-service.js');
     const service = await openBenchService({ config, log: invocation.log });
     announceServer(invocation, service.port, secret);
     if (invocation.has('once')) await service.finished;

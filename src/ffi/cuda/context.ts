@@ -58,22 +58,6 @@ export class GpuContext {
     return { freeBytes: scratch.uint64(0), totalBytes: scratch.uint64(8) };
   }
 
-  /** Lets kernels and copies of this context reach the other one's memory; false: not possible. */
-  enablePeer(other: GpuContext): boolean {
-    const { functions, scratch } = this.driver;
-    const asked = functions.cuDeviceCanAccessPeer(
-      scratch.addr,
-      this.device.handle,
-      other.device.handle,
-    );
-    this.check(asked, 'cuDeviceCanAccessPeer');
-    if (scratch.int32(0) === 0) return false;
-    this.makeCurrent();
-    const result = functions.cuCtxEnablePeerAccess(other.handle, 0);
-    if (result !== CudaResult.PeerAccessAlreadyEnabled) this.check(result, 'cuCtxEnablePeerAccess');
-    return true;
-  }
-
   /** Gives the primary context back; what was allocated through it must be freed before. */
   close(): void {
     if (!this.isOpen) return;

@@ -13,7 +13,6 @@ export const CudaResult = {
   Success: 0,
   /** An address that the driver does not know, among others. */
   InvalidValue: 1,
-  PeerAccessAlreadyEnabled: 704,
   /** A query found work that is still running. */
   NotReady: 600,
 } as const;

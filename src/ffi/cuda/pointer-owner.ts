@@ -61,6 +61,12 @@ function mappedRange(context: GpuContext, addr: number) {
   return { baseAddr, bytes: attribute(context, ATTRIBUTE_MAPPING_SIZE, addr) ?? 0 };
 }
 
+/** Bytes of the allocation from the address on; 0 where the driver knows of none. */
+export function pointerExtent(context: GpuContext, addr: number): number {
+  const { baseAddr, bytes } = mappedRange(context, addr);
+  return Math.max(0, baseAddr + bytes - addr);
+}
+
 /** Where the CPU reaches memory that the device sees at `deviceAddr`; pinned memory only. */
 export function hostAddressOf(context: GpuContext, deviceAddr: number): number {
   return attribute(context, ATTRIBUTE_HOST_POINTER, deviceAddr) ?? 0;

@@ -16,8 +16,8 @@ const ppollC = bindFunction<
 >('int ppoll(uintptr_t fds, unsigned long count, uintptr_t timeout, uintptr_t signals)');
 
 /**
- * Until one of the descriptors can be read, has ended or failed: how many, 0 after the time (at most
- * FFI_WAIT_MS_MAX), or −errno.
+ * Until one of the descriptors can be read, has ended or failed: how many, 0 after the time (at
+ * most FFI_WAIT_MS_MAX), or −errno.
  */
 export function waitReadable(fds: readonly number[], timeoutMs: number): number {
   const waitMs = Math.min(timeoutMs, FFI_WAIT_MS_MAX);

@@ -23,8 +23,10 @@ test('plugin logger: lines are formatted natively, filtered by level and kept wh
   assert.equal(logger.silence, '', 'npm run build:native makes the shim');
   const log = callLogger(logger.address);
   log(2, 'socket %d of %s\nnext', 'int', 4, 'const char *', 'eth1');
+  assert.equal(logger.lastWarning(), 'socket 4 of eth1 next');
   log(5, 'trace');
   log(3, 'x'.repeat(5000));
+  assert.equal(logger.lastWarning(), 'socket 4 of eth1 next', 'information is no warning');
   const [first, long, ...others] = logger.take();
   assert.deepEqual(first, {
     level: 2,

@@ -6,11 +6,13 @@
 import koffi from 'koffi';
 import { checkCall } from '../libc/library.js';
 import { closeFd, createPipe, readFd } from '../libc/file-descriptor.js';
-import { mapMemory, viewMapping } from '../libc/mapping.js';
+import { type Mapping, mapMemory, viewMapping } from '../libc/mapping.js';
 import { type LoggerLine, splitLoggerLines } from './logger-line.js';
 import { findLoggerShim, type LoggerShim } from './logger-shim.js';
 
 const READ_BYTES = 64 * 1024;
+/** As the shim keeps them. */
+const WARNING_BYTES = 512;
 
 export interface LoggerOptions {
   /** Where lines go, for example a pipe to a supervisor; without it a pipe of our own. */
@@ -28,6 +30,8 @@ export interface PluginLogger {
   readonly silence: string;
   /** Lines written since the last call; always empty when they go to a given fd. */
   take(): LoggerLine[];
+  /** The plugin's last warning, as soon as the call that gave it returns; empty without one. */
+  lastWarning(): string;
   /** Lines lost because the pipe was full. */
   dropped(): number;
   /** Stops writing; the plugin may go on to call the logger. */
@@ -46,6 +50,8 @@ function openShim(path: string, options: LoggerOptions): PluginLogger {
   const open = shim.func('int tcpx_logger_open(int fd, int level)');
   const stop = shim.func('void tcpx_logger_close()');
   const dropped = shim.func('long tcpx_logger_dropped()');
+  const warning = shim.func('unsigned int tcpx_logger_last_warning(uintptr_t target, int bytes)');
+  const words = mapMemory(WARNING_BYTES);
   const pipe = options.fd === undefined ? createPipe() : undefined;
   const fd = options.fd ?? pipe?.writeFd ?? -1;
   const opened = Number(open(fd, options.levelMax ?? LEVEL_INFO));
@@ -60,6 +66,7 @@ function openShim(path: string, options: LoggerOptions): PluginLogger {
       rest = split.rest;
       return split.lines;
     },
+    lastWarning: () => (Number(warning(words.addr, WARNING_BYTES)) === 0 ? '' : textOf(words)),
     dropped: () => Number(dropped()),
     close() {
       stop();
@@ -68,6 +75,11 @@ function openShim(path: string, options: LoggerOptions): PluginLogger {
       closeFd(pipe.readFd);
     },
   };
+}
+
+function textOf(words: Mapping): string {
+  const bytes = Buffer.from(viewMapping(words));
+  return bytes.toString('utf8', 0, bytes.indexOf(0));
 }
 
 function pipeReader(fd: number): () => string {
@@ -86,6 +98,7 @@ function silentLogger(silence: string): PluginLogger {
     address: Number(libc.symbol('getppid')),
     silence,
     take: () => [],
+    lastWarning: () => '',
     dropped: () => 0,
     close: () => undefined,
   };

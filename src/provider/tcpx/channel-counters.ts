@@ -1,6 +1,7 @@
 // The counters of one direction of a channel, and what they say about a stall. Pure.
 
 import {
+  COUNTER_BOUNCE_BYTES,
   COUNTER_BYTES,
   COUNTER_CONSUMED,
   COUNTER_DONE,
@@ -14,6 +15,7 @@ import {
   COUNTER_POSTED,
   COUNTER_RING_CHUNKS,
   COUNTER_UNPACKED,
+  COUNTER_WINDOW_BYTES,
 } from './host-layout.js';
 
 export interface ChannelCounters {
@@ -28,6 +30,10 @@ export interface ChannelCounters {
   readonly ringChunks: number;
   /** Why the ring, where the plugin refused to register a region; else empty. */
   readonly sendFallback: string;
+  /** Receives: size of the bounce buffer that the NIC's channels share; 0 where it is not known. */
+  readonly bounceBytes: number;
+  /** Receives: what a full window of the channel takes of it. */
+  readonly windowBytes: number;
   /** The oldest chunk that is posted and not finished; undefined without one. */
   readonly head: HeadChunk | undefined;
 }
@@ -53,6 +59,8 @@ export function readCounters(values: Float64Array, sendFallback = ''): ChannelCo
     fragments: at(COUNTER_FRAGMENTS),
     ringChunks: at(COUNTER_RING_CHUNKS),
     sendFallback,
+    bounceBytes: at(COUNTER_BOUNCE_BYTES),
+    windowBytes: at(COUNTER_WINDOW_BYTES),
     head:
       transfer === 0
         ? undefined
@@ -80,5 +88,15 @@ export function describeStall(
   if (role === 'send') return `${where}: ${chunk}; posted ${posted}, done ${done}`;
   const full = done === posted && posted - consumed >= 16 ? '; the pool of 16 is full' : '';
   const steps = `posted ${posted}, done ${done}, unpacked ${unpacked}, consumed ${consumed}`;
-  return `${where}: ${chunk}; ${steps}${full}`;
+  return `${where}: ${chunk}; ${steps}${full}${drainedText(counters)}`;
+}
+
+// Pages come back only when a whole message is consumed: receives that cannot get enough of them
+// wait for ever, and the plugin says nothing.
+function drainedText({ posted, done, bounceBytes, windowBytes }: ChannelCounters): string {
+  if (posted === done || bounceBytes === 0 || windowBytes <= bounceBytes) return '';
+  return (
+    `; the bounce buffer is drained: a full window takes ${windowBytes} bytes ` +
+    `(--recv-window × --chunk), it has ${bounceBytes}`
+  );
 }

@@ -79,7 +79,9 @@ function placesOf(blocks: PlannedBlocks) {
   return { places, ends };
 }
 
-/** What the peer keeps for us: which plan lies in which slot, the one used longest ago goes first. */
+/**
+ * What the peer keeps for us: which plan lies in which slot, the one used longest ago goes first.
+ */
 export class DescribedPlans {
   /** In the order of use. */
   readonly #slots = new Map<object, { readonly slot: number; readonly bytes: number }>();

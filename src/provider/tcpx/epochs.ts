@@ -1,6 +1,6 @@
-// Setting up the plugin's channels of a session, again and again: each set-up is an epoch with a match
-// connection of its own. Both ends open their channels and send their handles; both connect to the
-// other's and accept on their own; each says when it has joined.
+// Setting up the plugin's channels of a session, again and again: each set-up is an epoch with a
+// match connection of its own. Both ends open their channels and send their handles; both connect
+// to the other's and accept on their own; each says when it has joined.
 //
 //   client                                   server
 //   open, ATTACH(epoch) ───────────────────▶ whatever was before is down; ATTACHED
@@ -9,12 +9,11 @@
 //   JOINED ────────────────────────────────▶
 //          ◀──────────────────────── JOINED
 //
-// A failure takes the whole epoch down on both ends (DOWN); FENCED says that none of its bytes land.
+// A failure takes the whole epoch down on both ends (DOWN); FENCED says that none of its bytes
+// land.
 
 import { assert } from '../../base/assert.js';
 import { TcpxError, toTcpxError } from '../../base/errors.js';
-import type { Log } from '../../base/log.js';
-import type { SettingValues } from '../../base/settings.js';
 import {
   decodeReason,
   encodeMatch,
@@ -30,34 +29,11 @@ import {
 } from '../../wire/match-hello.js';
 import type { ChannelSet } from './channel-set.js';
 import { describeDown, differs, type Pending, pending } from './epoch-end.js';
+import type { EpochsParts } from './epochs-parts.js';
 import type { MatchConnection, OpenMatch } from './match-connection.js';
 
 /** down → opening → joining → ready → down …; closed for good. */
 export type EpochState = 'down' | 'opening' | 'joining' | 'ready' | 'closed';
-
-export interface EpochsParts {
-  readonly peer: string;
-  readonly log: Log;
-  readonly values: SettingValues;
-  readonly ownPlugin: () => PluginIdentity;
-  readonly nics: () => readonly string[];
-  /** Channels up to their handles. */
-  openSet(epoch: number): Promise<ChannelSet>;
-  /** The client's: a connection of this epoch that has proved itself. Absent at the server. */
-  readonly connect: ((epoch: number) => Promise<OpenMatch>) | undefined;
-  /** The server's: asks the client for the next epoch. */
-  askAgain(): void;
-  /** A frame about a transfer. */
-  onFrame(frame: MatchFrame): void;
-  /**
-   * The epoch is over. `fenced` resolves when nothing of it lands at this end any more, with the
-   * error of the end and what both ends know of it.
-   */
-  onDown(fenced: Promise<TcpxError>): void;
-  /** The peer broke a rule: that costs it the session. */
-  onViolation(error: TcpxError): void;
-  after(delayMs: number, act: () => void): () => void;
-}
 
 const FENCE_MS = 2000;
 /** When the peer closes, the session says why, a little later. */
@@ -87,6 +63,11 @@ export class Epochs {
 
   get state(): EpochState {
     return this.#state;
+  }
+
+  /** Counts set-ups. */
+  get epoch(): number {
+    return this.#epoch;
   }
 
   get hasBeenReady(): boolean {

@@ -94,7 +94,8 @@ export class FlightDeck {
     if (head.sequence !== due.sequence || head.tag !== due.tag) {
       throw new TcpxError(
         'ERR_WIRE_STATE',
-        `announcement ${head.sequence} with tag ${head.tag}, due are ${due.sequence} and ${due.tag}`,
+        `announcement ${head.sequence} with tag ${head.tag}, ` +
+          `due are ${due.sequence} and ${due.tag}`,
       );
     }
     if (head.digest !== derived.digest) {

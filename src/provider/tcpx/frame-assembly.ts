@@ -1,4 +1,5 @@
-// Frames out of a stream of bytes. Memory grows with what has arrived, never with what a head claims.
+// Frames out of a stream of bytes. Memory grows with what has arrived, never with what a head
+// claims.
 
 import { decodeMatchHead, MATCH_HEAD_BYTES, type MatchFrame } from '../../wire/match-frame.js';
 

@@ -2,6 +2,7 @@
 // Pure. The plugin's own default for the chunk size stalls every transfer, so it is always given.
 
 import { dirname } from 'node:path';
+import { forcedVariables, type Variables } from './plugin-variables.js';
 
 export interface HostEnvironmentFacts {
   readonly nics: readonly string[];
@@ -17,8 +18,6 @@ export interface HostEnvironmentFacts {
   /** For the emulator alone: peers of the same host are let through. */
   readonly isSameHostAllowed: boolean;
 }
-
-type Variables = Readonly<Record<string, string | undefined>>;
 
 const SAME_HOST_VARIABLE = 'TCPX_EMU_SAME_HOST';
 
@@ -45,8 +44,7 @@ export function hostVariables(facts: HostEnvironmentFacts, inherited: Variables)
     NCCL_NSOCKS_PERTHREAD: String(facts.sockets),
     NCCL_SOCKET_NTHREADS: String(facts.threads),
     NCCL_GPUDIRECTTCPX_PROGRAM_FLOW_STEERING_WAIT_MICROS: String(facts.steeringWaitUs),
-    // Steering rules for IPv6 come out truncated.
-    NCCL_GPUDIRECTTCPX_SOCKET_FAMILY: 'AF_INET',
+    ...forcedVariables(),
     TCPX_EMU_GPU: String(facts.gpu),
   };
   if (facts.nics.length > 0) {

@@ -26,6 +26,7 @@ export interface HostListener {
   onPart(part: FinishedPart): void;
   onBroken(channel: number, direction: number, error: TcpxError): void;
   onFallback(channel: number, reason: string): void;
+  onUnknownExtent(channel: number): void;
 }
 
 interface Answer {
@@ -136,6 +137,9 @@ export class HostEvents {
         return;
       case 'silent':
         this.logSilence = event.reason;
+        return;
+      case 'unknown-extent':
+        this.#listener.onUnknownExtent(event.channel);
         return;
       case 'fallback':
         this.fallbacks.set(event.channel, event.reason);

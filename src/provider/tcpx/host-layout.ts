@@ -39,6 +39,9 @@ export const COUNTER_HEAD_BYTES = 10;
 export const COUNTER_FRAGMENTS = 11;
 /** Sends: chunks that were copied into the ring, the others went from their region. */
 export const COUNTER_RING_CHUNKS = 12;
+/** Receives: the bounce buffer, 0 where nobody knows it, and what a full window takes of it. */
+export const COUNTER_BOUNCE_BYTES = 13;
+export const COUNTER_WINDOW_BYTES = 14;
 
 const COUNTERS_BYTES = HOST_CHANNELS_MAX * 2 * COUNTER_FLOATS * 8;
 export const COMMANDS_AT = COUNTERS_AT + COUNTERS_BYTES;

@@ -10,19 +10,24 @@ import { TRACE_PREFIX } from './trace/call-trace.js';
 const KEPT_MAX = 20;
 const LAST_WORDS = 3;
 const LOG_STREAM = 3;
+/** The plugin's helper threads warn of it, also at the end of a session that went well. */
+const NORMAL_END = /Connection closed by remote peer/;
 
 export class HostLog {
   readonly warnings: string[] = [];
   pluginVersion = '';
   readonly #name: string;
   readonly #log: Log;
+  readonly #isIdle: () => boolean;
   readonly #said: string[] = [];
   readonly #times = new Map<string, number>();
   #rest = '';
 
-  constructor(name: string, log: Log) {
+  /** `isIdle` says whether no chunk is under way. */
+  constructor(name: string, log: Log, isIdle: () => boolean) {
     this.#name = name;
     this.#log = log;
+    this.#isIdle = isIdle;
   }
 
   attach(child: ChildProcess): void {
@@ -49,7 +54,7 @@ export class HostLog {
     const version = /NET\/GPUDirectTCPX ver\. (\S+)/.exec(line.text)?.[1];
     if (version !== undefined) this.pluginVersion = version;
     const fields = { nic: this.#name, where: line.where, text: line.text };
-    if (line.level > LEVEL_WARN) {
+    if (line.level > LEVEL_WARN || (NORMAL_END.test(line.text) && this.#isIdle())) {
       this.#log.info('plugin', fields);
       return;
     }

@@ -20,6 +20,7 @@ export interface HostOptions {
   readonly sendFrom: 'auto' | 'ring' | 'region';
   /** 0 when not known. */
   readonly bounceBytes: number;
+  readonly rxdmTimeoutMs: number;
   /** For tests: as if there were no log shim. */
   readonly isLogLost?: boolean;
   /** For tests of what follows: received chunks are never given back. */
@@ -78,6 +79,8 @@ export type HostEvent =
   | { readonly kind: 'silent'; readonly reason: string }
   /** Looked at anew whenever a direction of a channel has finished its first part. */
   | { readonly kind: 'threads'; readonly placement: ThreadPlacement }
+  /** Fragments are checked against 4 GiB: the driver does not know the bounce buffer. */
+  | { readonly kind: 'unknown-extent'; readonly channel: number }
   /** A registration was refused: the channel sends from its ring. */
   | { readonly kind: 'fallback'; readonly channel: number; readonly reason: string }
   /** The channel is dead in this direction: every chunk of it fails. */

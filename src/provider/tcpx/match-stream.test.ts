@@ -27,7 +27,7 @@ function open(fd: number): Seen & { stream: MatchStream } {
   return { stream, frames, ends };
 }
 
-test('match stream: frames come in order, by the event loop or by a poll, and never twice', async () => {
+test('match stream: frames come in order, by the event loop or a poll, each once', async () => {
   const pair = openLoopbackPair();
   const [one, other] = [open(pair.clientFd), open(pair.serverFd)];
   for (let transfer = 0; transfer < 100; transfer++) {

@@ -1,52 +1,32 @@
-// The matched carrier of one session: one-sided write and read over channels on which both ends post
-// in the same order. Each end announces what it sends; the other derives the same plan and posts its
-// receives in that order. A WRITE is done when the target has confirmed that it landed; a READ when
-// it landed here. No sockets, processes or clocks of its own: a simulation can be its host.
+// The matched carrier of one session: one-sided write and read over channels on which both ends
+// post in the same order. Each end announces what it sends; the other derives the same plan and
+// posts its receives in that order. A WRITE is done when the target has confirmed that it landed; a
+// READ when it landed here. No sockets, processes or clocks of its own: a simulation can be its
+// host.
 
 import { assert } from '../../base/assert.js';
 import { type ErrorCode, ERROR_CODES, TcpxError, toTcpxError } from '../../base/errors.js';
-import type { Log } from '../../base/log.js';
-import type { SettingValues } from '../../base/settings.js';
 import {
   decodeReason,
   encodeMatch,
-  encodeReason,
   MatchFlag,
   type MatchFrame,
   type MatchHead,
   MatchKind,
 } from '../../wire/match-frame.js';
-import type { PluginIdentity } from '../../wire/match-hello.js';
 import type { CheckedBlocks } from '../block-columns.js';
 import type { Carrier, DataOperation, Outcome, PostExtra, Posted } from '../contract.js';
 import type { ChannelSet } from './channel-set.js';
 import { ChannelWeights } from './channel-weights.js';
-import { type BlockPlace, DISCARD } from './chunk-places.js';
-import { DescribedPlans, type KeptPlan, KeptPlans } from './described-plan.js';
+import { DescribedPlans } from './described-plan.js';
 import { Epochs } from './epochs.js';
 import type { Flight } from './flight.js';
 import { FlightDeck } from './flight-deck.js';
 import { RECEIVE, SEND } from './host-layout.js';
-import type { MatchedHost } from './matched-host.js';
+import type { MatchedCarrierParts } from './matched-host.js';
 import { MatchedRequest, type WeighedPlan } from './matched-request.js';
 import { failed, OwnPost, succeeded } from './own-post.js';
-
-export interface MatchedCarrierParts {
-  readonly peer: string;
-  readonly values: SettingValues;
-  readonly log: Log;
-  readonly host: MatchedHost;
-  readonly ownPlugin: () => PluginIdentity;
-  readonly unpackedBy: () => string;
-  readonly nics: () => readonly string[];
-  readonly channelCount: () => number;
-  openSet(epoch: number, listener: SetListener): Promise<ChannelSet>;
-}
-
-export interface SetListener {
-  onPart(flight: number, channel: number, durationUs: number): void;
-  onBroken(error: TcpxError): void;
-}
+import { PeerFlights } from './peer-flights.js';
 
 /** A cancelled transfer may land by itself within this time; then its epoch is taken down. */
 const CANCEL_GRACE_MS = 200;
@@ -65,7 +45,7 @@ export class MatchedCarrier<S> implements Carrier<S, MatchedRequest> {
   readonly #bySlot: (OwnPost | undefined)[] = [];
   readonly #deck: FlightDeck;
   readonly #weights: ChannelWeights;
-  #kept = new KeptPlans();
+  readonly #peers: PeerFlights;
   #described = new DescribedPlans();
   #nextTransfer = 1;
   #obstacle = '';
@@ -92,6 +72,12 @@ export class MatchedCarrier<S> implements Carrier<S, MatchedRequest> {
       onDown: (fenced) => this.#onDown(fenced),
       onViolation: (error) => host.closeSession(error),
     });
+    this.#peers = new PeerFlights({
+      ...{ peer: parts.peer, log: parts.log, host, deck: this.#deck, epochs: this.epochs },
+      chunkBytes: values['flow.chunkBytes'],
+      findRead: (transfer) => this.#own.get(transfer)?.asRead(),
+      onReadLanded: (transfer, flight) => this.#finish(this.#own.get(transfer), flight),
+    });
   }
 
   /** Resolves when the channels are there. */
@@ -99,9 +85,15 @@ export class MatchedCarrier<S> implements Carrier<S, MatchedRequest> {
     return this.epochs.ready();
   }
 
-  /** From now on nothing is taken: the session goes on over tcp, for this reason. */
-  giveUp(reason: string): void {
-    this.#obstacle = reason;
+  // From now on nothing is taken: the session goes on over tcp.
+  #giveUp({ code, message }: TcpxError): void {
+    const { peer, log } = this.#parts;
+    this.#obstacle = `the plugin’s channels could not be set up: ${message}`;
+    log.warn('data goes over tcp: the plugin’s channels could not be set up', {
+      peer,
+      code,
+      reason: message,
+    });
   }
 
   /** Why these blocks cannot go through the plugin; empty where they can. */
@@ -206,6 +198,8 @@ export class MatchedCarrier<S> implements Carrier<S, MatchedRequest> {
     if (own.isOver || own.isCancelled) return;
     own.isCancelled = true;
     if (this.#flightOf(own) === undefined) {
+      const asked = own.outcome === undefined ? own.asRead() : undefined;
+      if (asked !== undefined) this.#peers.abandonRead(own.transfer, asked);
       this.#fail(own, new TcpxError('ERR_XFER_CANCELLED', 'nothing was sent'));
       return;
     }
@@ -238,20 +232,14 @@ export class MatchedCarrier<S> implements Carrier<S, MatchedRequest> {
   }
 
   async #openSet(epoch: number): Promise<ChannelSet> {
-    const set = await this.#parts.openSet(epoch, {
+    return await this.#parts.openSet(epoch, {
       onPart: (flight, channel, us) => {
-        if (this.#isCurrent(set)) this.#onPart(flight, channel, us);
+        if (epoch === this.epochs.epoch) this.#onPart(flight, channel, us);
       },
       onBroken: (error) => {
-        if (this.#isCurrent(set)) this.epochs.takeDown(error);
+        if (epoch === this.epochs.epoch) this.epochs.takeDown(error);
       },
     });
-    return set;
-  }
-
-  #isCurrent(set: ChannelSet): boolean {
-    const { state } = this.epochs;
-    return (state === 'joining' || state === 'ready') && this.epochs.set === set;
   }
 
   // A rule that is broken here costs the epoch and, through the connection, the session.
@@ -259,18 +247,13 @@ export class MatchedCarrier<S> implements Carrier<S, MatchedRequest> {
     const operation = (frame.flags & MatchFlag.Read) === 0 ? 'write' : 'read';
     switch (frame.kind) {
       case MatchKind.Plan:
-        this.#kept.keep(
-          frame.plan,
-          frame.body,
-          frame.digest,
-          this.#parts.values['flow.chunkBytes'],
-        );
+        this.#peers.onPlan(frame);
         return;
       case MatchKind.Announce:
-        this.#onAnnounce(frame, operation);
+        this.#peers.onAnnounce(frame, operation);
         return;
       case MatchKind.Read:
-        this.#onRead(frame);
+        this.#peers.onRead(frame);
         return;
       case MatchKind.Go:
         this.#deck.go(frame.transfer, operation);
@@ -281,85 +264,12 @@ export class MatchedCarrier<S> implements Carrier<S, MatchedRequest> {
       case MatchKind.Refuse:
         this.#onRefused(frame);
         return;
-      default:
-        throw new TcpxError('ERR_WIRE_STATE', `frame ${frame.kind} is not about a transfer`);
+      case MatchKind.Hello:
+      case MatchKind.Joined:
+      case MatchKind.Down:
+      case MatchKind.Fenced:
+        throw new TcpxError('ERR_WIRE_STATE', 'a frame that is not about a transfer');
     }
-  }
-
-  #onAnnounce(frame: MatchFrame, operation: DataOperation): void {
-    const { transfer } = frame;
-    const target = operation === 'write' ? this.#writeTarget(frame) : this.#readTarget(transfer);
-    this.#deck.checkDue(frame, target.derived);
-    const hasNotify = operation === 'write' && (frame.flags & MatchFlag.Notify) !== 0;
-    const notify = hasNotify ? frame.body.slice() : undefined;
-    const { derived, places, lengths, entered, isRefused } = target;
-    const kind = { operation, transfer, notify, lengths, entered, isRefused };
-    const flight = this.#deck.receive(kind, derived, frame.tag, places);
-    if ((frame.flags & MatchFlag.Paced) !== 0) {
-      const flags = operation === 'read' ? MatchFlag.Read : 0;
-      this.epochs.send(encodeMatch({ kind: MatchKind.Go, flags, transfer }));
-    }
-    if (flight.openParts.size === 0) this.#onReceived(flight);
-  }
-
-  // The chunks of a WRITE that is refused come all the same: they are received in their turn and
-  // thrown away.
-  #writeTarget({ plan, transfer }: MatchHead) {
-    const kept = this.#kept.get(plan);
-    const { lengths } = kept.blocks;
-    try {
-      const entered = this.#enter(kept, 'write');
-      return { derived: kept, places: kept.places, lengths, entered, isRefused: false };
-    } catch (error) {
-      this.#refuse(transfer, 'write', error);
-      const places: BlockPlace[] = kept.places.map(() => DISCARD);
-      return { derived: kept, places, lengths, entered: [], isRefused: true };
-    }
-  }
-
-  #readTarget(transfer: number) {
-    const own = this.#own.get(transfer);
-    if (own?.operation !== 'read' || own.derived === undefined) {
-      throw new TcpxError('ERR_WIRE_STATE', `read ${transfer} was not asked for`);
-    }
-    const { places, lengths } = own.request;
-    return { derived: own.derived, places, lengths, entered: [], isRefused: false };
-  }
-
-  #onRead({ plan, transfer }: MatchHead): void {
-    const kept = this.#kept.get(plan);
-    const { regions } = this.#parts.host;
-    let entered: readonly number[] = [];
-    try {
-      entered = this.#enter(kept, 'read');
-      regions.fillShadows(kept.places, kept.blocks.lengths);
-    } catch (error) {
-      this.#parts.host.leave(entered);
-      this.#refuse(transfer, 'read', error);
-      return;
-    }
-    const kind = { operation: 'read', transfer, lengths: kept.blocks.lengths, entered } as const;
-    this.#deck.send(kind, kept, kept.places, { plan: 0, notify: undefined });
-  }
-
-  /** Lets the peer into the regions of a plan, or throws why not; `leave` undoes it. */
-  #enter(kept: KeptPlan, right: 'read' | 'write'): readonly number[] {
-    const entered = this.#parts.host.enter(kept.blocks.regions, kept.ends, right);
-    try {
-      this.#parts.host.regions.assertMapped(entered);
-    } catch (error) {
-      this.#parts.host.leave(entered);
-      throw error;
-    }
-    return entered;
-  }
-
-  #refuse(transfer: number, operation: DataOperation, error: unknown): void {
-    const { code, message } = toTcpxError(error, 'ERR_WIRE_STATE', operation);
-    const flags = operation === 'read' ? MatchFlag.Read : 0;
-    const body = encodeReason({ code, reason: message });
-    this.#parts.log.warn('operation refused', { peer: this.#parts.peer, code, reason: message });
-    this.epochs.send(encodeMatch({ kind: MatchKind.Refuse, flags, transfer }, body));
   }
 
   #onPart(number: number, channel: number, durationUs: number): void {
@@ -372,30 +282,12 @@ export class MatchedCarrier<S> implements Carrier<S, MatchedRequest> {
     }
     if (!isWhole) return;
     try {
-      if (flight.kind.role === 'receive') this.#onReceived(flight);
+      if (flight.kind.role === 'receive') this.#peers.onReceived(flight);
       else this.#checkSent(flight);
     } catch (error) {
       // A peer that takes no frames cannot be told; nobody above this could do anything.
       this.epochs.takeDown(toTcpxError(error, 'ERR_WIRE_STATE', flight.kind.operation));
     }
-  }
-
-  #onReceived(flight: Flight): void {
-    const { host } = this.#parts;
-    const { operation, transfer, isRefused, notify, lengths } = flight.kind;
-    this.#close(flight);
-    if (isRefused === true) return;
-    try {
-      host.regions.drainShadows(flight.places, lengths);
-    } catch (error) {
-      this.epochs.takeDown(toTcpxError(error, 'ERR_CUDA_CALL', operation));
-      return;
-    }
-    const flags = operation === 'read' ? MatchFlag.Read : 0;
-    const landed = { kind: MatchKind.Landed, flags, transfer, tag: flight.lastTag };
-    this.epochs.send(encodeMatch(landed));
-    if (notify !== undefined) host.deliver(notify);
-    if (operation === 'read') this.#finish(this.#own.get(transfer), flight);
   }
 
   #onLanded({ transfer, tag }: MatchHead, operation: DataOperation): void {
@@ -410,18 +302,14 @@ export class MatchedCarrier<S> implements Carrier<S, MatchedRequest> {
 
   #checkSent(flight: Flight): void {
     if (!flight.isLanded || flight.openParts.size > 0) return;
-    this.#close(flight);
+    this.#peers.close(flight);
     const { operation, transfer } = flight.kind;
     if (operation === 'write') this.#finish(this.#own.get(transfer), flight);
   }
 
-  #close(flight: Flight): void {
-    this.#deck.remove(flight);
-    this.#parts.host.leave(flight.kind.entered);
-  }
-
   #onRefused({ transfer, body }: MatchFrame): void {
     const own = this.#own.get(transfer);
+    this.#peers.forgetRead(transfer);
     if (own === undefined) return;
     const { code, reason } = decodeReason(body);
     const known = code in ERROR_CODES ? (code as ErrorCode) : 'ERR_PEER_REFUSED';
@@ -433,18 +321,7 @@ export class MatchedCarrier<S> implements Carrier<S, MatchedRequest> {
 
   #finish(own: OwnPost | undefined, flight: Flight): void {
     if (own === undefined || own.isOver) return;
-    const { values } = this.#parts;
-    const { set, peerPlugin } = this.epochs;
-    const plugin = this.#parts.ownPlugin();
-    own.outcome = succeeded(flight, {
-      set,
-      plugin,
-      peerPlugin: peerPlugin ?? plugin,
-      memory: this.#parts.host.regions.ways(flight.places),
-      unpack: values['tcpx.hostRecv']
-        ? 'none'
-        : `${values['tcpx.unpack']} (${this.#parts.unpackedBy()})`,
-    });
+    own.outcome = succeeded(flight, this.#parts, this.epochs);
     const { notify } = own.extra;
     if (own.operation === 'write' || notify === undefined) {
       this.#settle(own);
@@ -480,13 +357,16 @@ export class MatchedCarrier<S> implements Carrier<S, MatchedRequest> {
 
   #onDown(fenced: Promise<TcpxError>): void {
     const flights = this.#deck.reset();
-    this.#kept = new KeptPlans();
+    this.#peers.reset();
     this.#described = new DescribedPlans();
     const failing = [...this.#own.values()];
+    const isFallback =
+      this.#parts.values['engine.provider'] === 'auto' && !this.epochs.hasBeenReady;
     // Memory is free, and transfers have failed, when nothing of the epoch lands any more.
     void fenced.then((error) => {
       const { host } = this.#parts;
       for (const { kind } of flights) host.leave(kind.entered);
+      if (isFallback && this.#ending === undefined) this.#giveUp(error);
       if (error.code !== 'ERR_PEER_LOST') {
         for (const own of failing) this.#fail(own, error);
         return;

@@ -1,9 +1,13 @@
 // What the matched carrier of a session needs from its engine, so that a simulation can be one.
 
 import type { TcpxError } from '../../base/errors.js';
+import type { Log } from '../../base/log.js';
+import type { SettingValues } from '../../base/settings.js';
 import type { Region } from '../../memory/region.js';
+import type { PluginIdentity } from '../../wire/match-hello.js';
 import type { PlannedRegion } from '../../wire/match-plan.js';
 import type { SourceEvent } from '../contract.js';
+import type { ChannelSet } from './channel-set.js';
 import type { BlockPlace } from './chunk-places.js';
 import type { RegionWay } from './host-region.js';
 import type { OpenMatch } from './match-connection.js';
@@ -44,4 +48,21 @@ export interface MatchedRegions {
   ways(places: readonly BlockPlace[]): RegionWay[];
   fillShadows(places: readonly BlockPlace[], lengths: Float64Array): void;
   drainShadows(places: readonly BlockPlace[], lengths: Float64Array): void;
+}
+
+export interface MatchedCarrierParts {
+  readonly peer: string;
+  readonly values: SettingValues;
+  readonly log: Log;
+  readonly host: MatchedHost;
+  readonly ownPlugin: () => PluginIdentity;
+  readonly unpackedBy: () => string;
+  readonly nics: () => readonly string[];
+  readonly channelCount: () => number;
+  openSet(epoch: number, listener: SetListener): Promise<ChannelSet>;
+}
+
+export interface SetListener {
+  onPart(flight: number, channel: number, durationUs: number): void;
+  onBroken(error: TcpxError): void;
 }

@@ -1,13 +1,12 @@
 // A post of this end until it is settled, and what becomes of it.
 
 import type { TcpxError } from '../../base/errors.js';
-import type { PluginIdentity } from '../../wire/match-hello.js';
 import type { DataOperation, Outcome, PostExtra } from '../contract.js';
-import type { ChannelSet } from './channel-set.js';
 import type { DerivedPlan } from './described-plan.js';
+import type { Epochs } from './epochs.js';
 import type { Flight } from './flight.js';
 import { RECEIVE, SEND } from './host-layout.js';
-import type { RegionWay } from './host-region.js';
+import type { MatchedCarrierParts } from './matched-host.js';
 import type { MatchedRequest } from './matched-request.js';
 import { pluginStanding } from './plugin-receipt.js';
 
@@ -35,6 +34,12 @@ export class OwnPost {
     this.request = request;
     this.extra = extra;
   }
+
+  /** As a read that the peer has been asked for; undefined where it is none. */
+  asRead(): { request: MatchedRequest; derived: DerivedPlan } | undefined {
+    const { request, derived } = this;
+    return derived === undefined ? undefined : { request, derived };
+  }
 }
 
 const NOTHING = { failure: 0, retries: 0, damaged: 0, damagedWhere: '', sessionError: undefined };
@@ -43,17 +48,13 @@ export function failed(error: TcpxError, isCancelled: boolean): Outcome {
   return { ...NOTHING, error, isCancelled, channels: [] };
 }
 
-export interface Carried {
-  readonly set: ChannelSet;
-  readonly plugin: PluginIdentity;
-  readonly peerPlugin: PluginIdentity;
-  readonly memory: readonly RegionWay[];
-  readonly unpack: string;
-}
-
-export function succeeded(flight: Flight, carried: Carried): Outcome {
+export function succeeded(flight: Flight, parts: MatchedCarrierParts, epochs: Epochs): Outcome {
   const { plan } = flight.derived;
-  const { set, plugin, peerPlugin } = carried;
+  const { set } = epochs;
+  const { values, host } = parts;
+  const plugin = parts.ownPlugin();
+  const peerPlugin = epochs.peerPlugin ?? plugin;
+  const unpack = `${values['tcpx.unpack']} (${parts.unpackedBy()})`;
   const isEmulated = plugin.isEmulated || peerPlugin.isEmulated;
   return {
     ...NOTHING,
@@ -65,8 +66,8 @@ export function succeeded(flight: Flight, carried: Carried): Outcome {
     })),
     plugin: {
       evidence: isEmulated ? 'emulated' : 'measured',
-      memory: carried.memory,
-      unpack: carried.unpack,
+      memory: host.regions.ways(flight.places),
+      unpack: values['tcpx.hostRecv'] ? 'none' : unpack,
       threads: set.placements(),
       counters: set.counters(flight.kind.role === 'send' ? SEND : RECEIVE),
       own: plugin,

@@ -17,8 +17,14 @@ import { HostLog } from './host-log.js';
 import {
   COMMANDS_AT,
   counterFloat,
+  COUNTER_CONSUMED,
+  COUNTER_DONE,
   COUNTER_FLOATS,
+  COUNTER_POSTED,
+  HOST_CHANNELS_MAX,
   PLUGIN_CALLS,
+  RECEIVE,
+  SEND,
   SLOW_CALLS,
   WORD_CALL,
   WORD_CALL_CHANNEL,
@@ -26,6 +32,7 @@ import {
 } from './host-layout.js';
 import type { HostCommand, HostFacts, HostOptions, PageCount } from './host-message.js';
 import type { RegionShare } from './region-share.js';
+import { hintFor } from './plugin-hints.js';
 import { SharedLink } from './shared-link.js';
 
 export type CommandBody = HostCommand extends infer C
@@ -81,7 +88,7 @@ export class PluginHost {
   private constructor(options: PluginHostOptions) {
     this.#options = options;
     this.name = options.name;
-    this.#hostLog = new HostLog(options.name, options.log);
+    this.#hostLog = new HostLog(options.name, options.log, () => this.#isIdle());
     this.#events = new HostEvents(this.#link, options.listener);
     this.commands = new CommandQueue(this.#link);
     const pair = createSocketPair();
@@ -253,9 +260,23 @@ export class PluginHost {
 
   #lastWords(): string {
     const words = this.#hostLog.lastWords();
-    const said = words.length === 0 ? '' : `; it said: ${words.join(' | ')}`;
+    const said = words.length === 0 ? '' : `; it said: ${words.join(' | ')}${hintFor(words)}`;
     const { logSilence } = this.#events;
     return logSilence === '' ? said : `${said}; the plugin’s words are not captured: ${logSilence}`;
+  }
+
+  // No chunk of any channel is under way.
+  #isIdle(): boolean {
+    const { float64 } = this.#link.memory;
+    const counters = this.#lastCounters ?? float64;
+    for (let channel = 0; channel < HOST_CHANNELS_MAX; channel++) {
+      for (const direction of [SEND, RECEIVE]) {
+        const at = counterFloat(channel, direction);
+        const finished = counters[at + (direction === SEND ? COUNTER_DONE : COUNTER_CONSUMED)];
+        if (counters[at + COUNTER_POSTED] !== finished) return false;
+      }
+    }
+    return true;
   }
 
   #warnOfSilence(): void {

@@ -3,6 +3,7 @@
 import { type ErrorFacts, TcpxError } from '../../base/errors.js';
 import { type SettingName, settingOf, type SettingValues } from '../../base/settings.js';
 import { REQUEST_POOL } from '../../flow/sliding-window.hot.js';
+import { FRAGMENTS_MAX } from '../../gpu/scatter-entry.js';
 
 export interface Rail {
   readonly nic: string;
@@ -151,6 +152,22 @@ export function parseWeights(text: string, channelCount: number): number[] {
 }
 
 const WINDOWS = ['tcpx.sendWindow', 'tcpx.recvWindow'] as const satisfies readonly SettingName[];
+
+const PAGE_BYTES = 4096;
+/** Fragments are at most a page. */
+const CHUNK_BYTES_MAX = FRAGMENTS_MAX * PAGE_BYTES;
+
+/** A message of more fragments than a list holds ends the plugin's process. */
+export function checkChunk(values: SettingValues): void {
+  const chunkBytes = values['flow.chunkBytes'];
+  if (values['tcpx.hostRecv'] || chunkBytes <= CHUNK_BYTES_MAX) return;
+  throw new TcpxError(
+    'ERR_CONFIG_VALUE',
+    `flow.chunkBytes: a message of ${chunkBytes} bytes needs more than the ${FRAGMENTS_MAX} ` +
+      `fragments that the plugin takes; lower --chunk to ${CHUNK_BYTES_MAX} or less`,
+    { facts: { name: 'flow.chunkBytes', value: chunkBytes } },
+  );
+}
 
 /** A window that the tcp provider would take may be more than the plugin has requests. */
 export function checkWindows(values: SettingValues): void {

@@ -1,46 +1,35 @@
 // The plugin processes of a provider, started when first needed and again after they have died,
 // and the channels that live in them. Regions are mapped in every process.
 
-import { join } from 'node:path';
 import { processEnvironment } from '../../base/config.js';
 import { TcpxError } from '../../base/errors.js';
-import type { Log } from '../../base/log.js';
 import type { SettingValues } from '../../base/settings.js';
 import { parseSocketBudget } from '../../flow/socket-budget.js';
 import { HOST_CHANNELS_MAX } from './host-layout.js';
-import { hostVariables, isSameHostSwitched } from './host-environment.js';
+import { isSameHostSwitched } from './host-environment.js';
 import type { FinishedPart } from './host-events.js';
-import type { HostFacts, HostOptions } from './host-message.js';
+import type { HostFacts } from './host-message.js';
 import { PluginHost } from './plugin-host.js';
+import { overriddenVariables } from './plugin-variables.js';
 import { RailChannel } from './rail-channel.js';
 import {
+  checkChunk,
   checkWindows,
   groupRails,
   namedNics,
   type Rail,
   type RailGroup,
-  type NicGpus,
   planRails,
 } from './rail-plan.js';
+import {
+  hostEnvironment,
+  hostOptions,
+  type RailSetOptions,
+  requireTraceFolder,
+} from './rail-process.js';
 import type { RegionShare } from './region-share.js';
 import { handleAddress, readHostIdentity, requireOtherHost } from './same-host.js';
 import { takeSockets } from './socket-registry.js';
-
-export interface RailSetOptions {
-  readonly values: SettingValues;
-  readonly log: Log;
-  /** For traces: which end this is. */
-  readonly role: string;
-  readonly isSameHostAllowed: boolean;
-  /** Whose memory is moved; its NICs are the default, and it is their rail GPU. */
-  readonly gpu?: number;
-  /** GPUs behind each NIC, by the PCI tree; without it every NIC takes `gpu`, or GPU 0. */
-  readonly nicGpus?: NicGpus;
-  /** Added to the environment of the plugin processes. */
-  readonly environment?: Readonly<Record<string, string>>;
-  /** For tests: changes what the processes are told. */
-  readonly hostOverrides?: Partial<HostOptions>;
-}
 
 export interface ChannelListener {
   onPart(part: FinishedPart): void;
@@ -71,12 +60,15 @@ export class RailSet {
   constructor(options: RailSetOptions) {
     checkSockets(options.values);
     checkWindows(options.values);
+    checkChunk(options.values);
     this.#options = options;
   }
 
   /** Finds the rails, asking the plugin where none are named, and starts their processes. */
   async open(): Promise<void> {
     const { values } = this.#options;
+    this.#warnOfOverridden();
+    requireTraceFolder(values['tcpx.traceDir']);
     this.#rails = this.#plan(namedNics(values['session.nics']));
     if (this.#rails.length === 0) this.#rails = this.#plan(await this.#askPlugin());
     const plans = groupRails(this.#rails, values['tcpx.processes']);
@@ -258,8 +250,8 @@ export class RailSet {
     };
     return PluginHost.start({
       name: plan.name,
-      options: this.#hostOptions(plan),
-      environment: this.#environment(plan),
+      options: hostOptions(this.#options, plan, this.#starts),
+      environment: hostEnvironment(this.#options, plan),
       log,
       setupTimeoutMs: values['tcpx.setupTimeoutMs'],
       hangMs: values['tcpx.hangMs'],
@@ -267,6 +259,11 @@ export class RailSet {
         onPart: (part) => tell((listener) => listener.onPart(part), part.channel),
         onFallback: (slot, reason) =>
           log.warn('regions are sent from the ring', { nic: plan.name, channel: slot, reason }),
+        onUnknownExtent: (slot) =>
+          log.warn('the driver does not know the bounce buffer; set tcpx.bounceBytes', {
+            nic: plan.name,
+            channel: slot,
+          }),
         onBroken: (slot, _, error) => tell((listener) => listener.onBroken(error), slot),
       },
       onDead: (error) => {
@@ -280,48 +277,6 @@ export class RailSet {
     });
   }
 
-  #hostOptions(plan: RailGroup): HostOptions {
-    const { values, role } = this.#options;
-    const options: HostOptions = {
-      pluginPath: values['plugin.path'],
-      pluginName: values['plugin.name'],
-      gpu: plan.gpu,
-      chunkBytes: values['flow.chunkBytes'],
-      recvWindow: values['tcpx.recvWindow'],
-      sendWindow: values['tcpx.sendWindow'],
-      isHostRecv: values['tcpx.hostRecv'],
-      unpack: values['tcpx.unpack'],
-      sendFrom: values['tcpx.sendFrom'],
-      bounceBytes: values['tcpx.bounceBytes'],
-      ...this.#options.hostOverrides,
-    };
-    const folder = values['tcpx.traceDir'];
-    if (!values['tcpx.debug'] && folder === '') return options;
-    const name = `trace-${role}-${plan.name || 'all'}-${process.pid}-${this.#starts}.log`;
-    return { ...options, tracePath: folder === '' ? '' : join(folder, name) };
-  }
-
-  #environment(plan: RailGroup) {
-    const { values, isSameHostAllowed } = this.#options;
-    const facts = {
-      nics: plan.nics,
-      gpu: plan.gpu,
-      chunkBytes: values['flow.chunkBytes'],
-      sockets: values['tcpx.sockets'],
-      threads: values['tcpx.threads'],
-      steeringWaitUs: values['tcpx.steeringWaitUs'],
-      ctrlInterface: values['session.ctrlInterface'],
-      txBindings: values['lane.bindings'],
-      pluginPath: values['plugin.path'],
-      isSameHostAllowed,
-    };
-    const inherited = { ...processEnvironment(), ...this.#options.environment };
-    const variables = hostVariables(facts, inherited);
-    const { log } = this.#options;
-    log.info('plugin process', { nic: plan.name, libraryPath: variables['LD_LIBRARY_PATH'] });
-    return variables;
-  }
-
   // Host receives do without device memory, and the emulator has a switch for tests.
   #checkPeer(nic: string, handle: string): void {
     const { values, isSameHostAllowed, environment } = this.#options;
@@ -331,6 +286,13 @@ export class RailSet {
     const address = handleAddress(handle);
     const peer = { bootId: '', addresses: address === '' ? [] : [address] };
     requireOtherHost(readHostIdentity(), peer, nic);
+  }
+
+  #warnOfOverridden(): void {
+    const inherited = { ...processEnvironment(), ...this.#options.environment };
+    for (const { name, was, now, why } of overriddenVariables(inherited)) {
+      this.#options.log.warn('a variable is overridden for the plugin', { name, was, now, why });
+    }
   }
 
   #plan(nics: readonly string[]): Rail[] {

@@ -98,3 +98,15 @@ test('call order: receives are consumed in order, once, after done; sends never'
   finish(order, SEND, 400);
   assert.throws(() => order.beforeConsume(SEND, 400), /only receives/);
 });
+
+test('call order: a listen comm whose accept has failed is closed, and accepts no more', () => {
+  const order = new CallOrder();
+  order.onInit();
+  order.onInitDone();
+  order.onListening(LISTEN);
+  order.beforeAccept(LISTEN, DEVICE);
+  assert.throws(() => order.onCloseListen(LISTEN), /during accept/);
+  order.onAcceptFailed(LISTEN);
+  assert.throws(() => order.beforeAccept(LISTEN, DEVICE), /one accept/);
+  order.onCloseListen(LISTEN);
+});

@@ -53,6 +53,11 @@ export class CallOrder {
     this.#add(comm, false);
   }
 
+  /** Its thread has ended with an error: the listen comm may be closed, and accepts no more. */
+  onAcceptFailed(listenComm: number): void {
+    this.#listens.set(listenComm, 'spent');
+  }
+
   onConnected(comm: number): void {
     this.#add(comm, true);
   }

@@ -47,9 +47,15 @@ export interface ChannelSurroundings {
   readonly cpu: CpuMover;
   /** The rail GPU; undefined where all memory is the processor's. */
   readonly gpu: GpuSide | undefined;
-  /** Pages of the bounce buffer in bytes; 4 GiB where it is not known. */
+  /** While accept is under way: whether the receive datapath manager owes an answer. */
+  isRxdmSilent(): boolean;
+  /** What the plugin warned of last; empty where nothing was heard. */
+  lastWarning(): string;
+  /** Size of the bounce buffer where somebody told it, else 0: the driver is asked. */
   bounceBytes(): number;
   region(id: number): HostRegion;
+  /** Nobody knows how large the bounce buffer is: fragments are checked against 4 GiB. */
+  onUnknownExtent(channel: number): void;
   /** Regions of the channel are sent from the ring although they were to be registered. */
   onFallback(channel: number, reason: string): void;
   onPart(channel: number, direction: Direction, transfer: number, tag: number, us: number): void;
@@ -167,16 +173,30 @@ export function messageError(
   direction: Direction,
   chunk: ChunkFacts,
   result: number,
+  lastWarning: string,
 ): TcpxError {
   const role = direction === SEND ? 'send' : 'receive';
-  const isPeer = result === NET_SYSTEM_ERROR && call === 'test';
-  const why = isPeer ? 'the peer closed' : netResultName(result);
+  const isConnection = result === NET_SYSTEM_ERROR && call === 'test';
+  const cause = isConnection ? connectionCause(lastWarning) : 'other';
+  const why = cause === 'other' ? netResultName(result) : CAUSE_TEXTS[cause];
+  const said = lastWarning === '' ? '' : `; it said: ${lastWarning}`;
   return new TcpxError(
-    isPeer ? 'ERR_PEER_LOST' : 'ERR_NCCLNET_CALL',
+    cause === 'other' ? 'ERR_NCCLNET_CALL' : 'ERR_PEER_LOST',
     `${role} on channel ${id.channel} (${id.nic}): ${call} of chunk ${chunk.chunk}, ` +
-      `tag ${chunk.tag}, offset ${chunk.offset}: ${why} (${result})`,
+      `tag ${chunk.tag}, offset ${chunk.offset}: ${why} (${result})${said}`,
     { facts: chunkErrorFacts(role, id, chunk, result) },
   );
+}
+
+const CAUSE_TEXTS = {
+  peer: 'the peer closed',
+  unknown: 'the peer closed, or the connection to it broke',
+} as const;
+
+// The result is the same for a peer that closed and for a socket of ours that failed.
+function connectionCause(lastWarning: string): 'peer' | 'unknown' | 'other' {
+  if (/closed by remote peer|reset by peer|Broken pipe/i.test(lastWarning)) return 'peer';
+  return /failed ?: /.test(lastWarning) ? 'other' : 'unknown';
 }
 
 function chunkErrorFacts(role: string, id: ChannelId, chunk: ChunkFacts, result: number) {

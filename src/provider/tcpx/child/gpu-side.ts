@@ -5,7 +5,7 @@ import type { GpuContext } from '../../../ffi/cuda/context.js';
 import { DeviceMemory } from '../../../ffi/cuda/device-memory.js';
 import { addressOf } from '../../../ffi/cuda/fixed-memory.js';
 import { PinnedMemory } from '../../../ffi/cuda/pinned-memory.js';
-import { hostAddressOf } from '../../../ffi/cuda/pointer-owner.js';
+import { hostAddressOf, pointerExtent } from '../../../ffi/cuda/pointer-owner.js';
 import { POINTER_CUDA, POINTER_HOST } from '../../../ffi/nccl-net/net-plugin.js';
 import { GpuKernels } from '../../../gpu/gpu-kernels.js';
 import type { UnpackKind } from './chunk-mover.js';
@@ -49,6 +49,11 @@ export class GpuSide implements HandleReader {
     return target;
   }
 
+  extent(addr: number): number {
+    return pointerExtent(this.context, addr);
+  }
+
+  /** With unified addresses both are the same. */
   hostAddressOf(deviceAddr: number): number {
     return hostAddressOf(this.context, deviceAddr) || deviceAddr;
   }

@@ -77,7 +77,13 @@ export class GuardedPlugin {
   accept(channel: number, listenComm: number, deviceAddr: number): number {
     this.#order.beforeAccept(listenComm, deviceAddr);
     const accept = (): number => this.plugin.accept(listenComm, deviceAddr);
-    const comm = this.#during('accept', channel, accept);
+    let comm: number;
+    try {
+      comm = this.#during('accept', channel, accept);
+    } catch (error) {
+      this.#order.onAcceptFailed(listenComm);
+      throw error;
+    }
     if (comm === 0) return this.#poll(listenComm);
     this.#order.onAccepted(listenComm, comm);
     this.trace?.write('accept', { channel, polls: this.#takePolls(listenComm) });

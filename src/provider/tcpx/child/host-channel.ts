@@ -18,6 +18,8 @@ const PAGE_BYTES = 4096;
 /** Entered in this order; `joining` polls both ends. */
 export type HostChannelState = 'listening' | 'joining' | 'open' | 'broken' | 'closed';
 
+type JoinProgress = 'not begun' | 'under way' | 'ended';
+
 export class HostChannel {
   readonly id: ChannelId;
   state: HostChannelState = 'listening';
@@ -27,6 +29,8 @@ export class HostChannel {
   readonly #page: Mapping;
   readonly #bytes: Uint8Array;
   readonly #listenComm: number;
+  #connecting: JoinProgress = 'not begun';
+  #accepting: JoinProgress = 'not begun';
 
   constructor(surroundings: ChannelSurroundings, id: ChannelId) {
     this.#surroundings = surroundings;
@@ -55,32 +59,81 @@ export class HostChannel {
     this.state = 'joining';
   }
 
-  /** One poll of connect and accept; whether both are there now. */
+  /** Connect or accept are under way: their threads use memory that a close would free. */
+  get isSettling(): boolean {
+    return this.#connecting === 'under way' || this.#accepting === 'under way';
+  }
+
+  /**
+   * One poll of connect and accept; whether both are there now. The first failure is thrown; what
+   * is still under way then is polled on, by the same call, until it has ended too.
+   */
   pollJoin(): boolean {
     const { plugin } = this.#surroundings;
     const { channel, dev } = this.id;
     const { addr } = this.#page;
-    if (this.send === undefined) {
-      const comm = plugin.connect(channel, dev, addr + PEER_AT);
+    if (this.#connecting !== 'ended') {
+      const comm = this.#poll('connect', () => plugin.connect(channel, dev, addr + PEER_AT));
       if (comm !== 0) this.send = new SendChannel(this.#surroundings, this.id, comm);
     }
-    if (this.receive === undefined) {
-      const comm = plugin.accept(channel, this.#listenComm, addr + DEVICE_AT);
-      if (comm !== 0) {
-        const device = addr + DEVICE_AT;
-        this.receive = new ReceiveChannel(this.#surroundings, this.id, comm, device);
-      }
+    if (this.#accepting !== 'ended') {
+      const accept = () => plugin.accept(channel, this.#listenComm, addr + DEVICE_AT);
+      const comm = this.#poll('accept', accept);
+      if (comm !== 0) this.receive = this.#openReceive(comm, addr + DEVICE_AT);
+      else if (this.state === 'joining') this.#requireAnswers();
     }
     if (this.send === undefined || this.receive === undefined) return false;
-    this.state = 'open';
+    if (this.state === 'joining') this.state = 'open';
     return true;
+  }
+
+  #requireAnswers(): void {
+    if (!this.#surroundings.isRxdmSilent()) return;
+    const { rxdmTimeoutMs } = this.#surroundings.options;
+    throw new TcpxError(
+      'ERR_NCCLNET_HUNG',
+      `accept on channel ${this.id.channel} (${this.id.nic}): the receive datapath manager took ` +
+        `the request for a steering rule and has not answered in ${rxdmTimeoutMs} ms ` +
+        '(tcpx.rxdmTimeoutMs); look at its log, restart it',
+      { facts: { call: 'accept', nic: this.id.nic } },
+    );
+  }
+
+  #poll(end: 'connect' | 'accept', call: () => number): number {
+    let comm = -1;
+    try {
+      comm = call();
+      return comm;
+    } finally {
+      const progress = comm === 0 ? 'under way' : 'ended';
+      if (end === 'connect') this.#connecting = progress;
+      else this.#accepting = progress;
+    }
+  }
+
+  // A comm that cannot be used is closed: nobody else knows of it.
+  #openReceive(comm: number, deviceAddr: number): ReceiveChannel {
+    try {
+      return new ReceiveChannel(this.#surroundings, this.id, comm, deviceAddr);
+    } catch (error) {
+      this.#surroundings.plugin.closeReceive(this.id.channel, comm);
+      throw error;
+    }
   }
 
   /** Not while accept or connect are under way: such a process is ended. */
   close(): void {
     if (this.state === 'closed') return;
-    if (this.state === 'joining') {
-      throw new TcpxError('ERR_USAGE_STATE', `channel ${this.id.channel}: closed while joining`);
+    if (this.isSettling) {
+      const calls = [
+        ...(this.#connecting === 'under way' ? ['connect'] : []),
+        ...(this.#accepting === 'under way' ? ['accept'] : []),
+      ];
+      throw new TcpxError(
+        'ERR_USAGE_STATE',
+        `channel ${this.id.channel} (${this.id.nic}): ${calls.join(' and ')} under way; only the ` +
+          'end of the process ends that',
+      );
     }
     this.state = 'closed';
     this.send?.close();

@@ -26,6 +26,7 @@ const OPTIONS: HostOptions = {
   unpack: 'none',
   sendFrom: 'auto',
   bounceBytes: 0,
+  rxdmTimeoutMs: 5000,
 };
 
 const maps: Mapping[] = [];
@@ -118,6 +119,8 @@ function openLoop() {
       pointerType: POINTER_HOST,
       cpu: new CpuMover('none', CHUNK_BYTES, undefined),
       gpu: undefined,
+      lastWarning: () => '',
+      isRxdmSilent: () => false,
       bounceBytes: () => 0,
     },
     deviceOf: () => 0,

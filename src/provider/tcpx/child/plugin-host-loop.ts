@@ -6,6 +6,7 @@ import { isTcpxError, toTcpxError, TcpxError } from '../../../base/errors.js';
 import { yieldCpu } from '../../../ffi/libc/cpu-affinity.js';
 import { writeByte } from '../../../ffi/libc/file-descriptor.js';
 import type { ChannelSurroundings } from './channel-part.js';
+import { ChannelJoins } from './channel-joins.js';
 import { HostChannel } from './host-channel.js';
 import {
   CHUNK_CHANNEL,
@@ -47,12 +48,17 @@ const SPINS_BUSY = 4000;
 const SPINS_IDLE = 200;
 const NAP_MS = 0.05;
 const SLEEP_MS = 100;
+/** Between two looks whether the application lives. */
+const PARENT_MS = 100;
+
+/** What the loop itself does for channels. */
+type LoopDuty = 'onFallback' | 'onUnknownExtent' | 'onPart' | 'region';
 
 export interface LoopParts {
   readonly link: SharedLink;
   /** Written to when the application sleeps. */
   readonly wakeFd: number;
-  readonly surroundings: Omit<ChannelSurroundings, 'onFallback' | 'onPart' | 'region'>;
+  readonly surroundings: Omit<ChannelSurroundings, LoopDuty>;
   deviceOf(nic: string): number;
   mapRegion(memory: SharedRegion): HostRegion;
   pages(): { readonly pages: number; readonly freePages: number };
@@ -66,7 +72,12 @@ export class PluginHostLoop {
   readonly #parts: LoopParts;
   readonly #surroundings: ChannelSurroundings;
   readonly #channels = new Map<number, HostChannel>();
-  readonly #joins = new Map<HostChannel, number>();
+  readonly #joins = new ChannelJoins({
+    onJoined: (id) => this.#onJoined(id),
+    onRefused: (id, what, error) => this.#onRefused(id, `plugin ${what}`, error),
+    close: (channel) => this.#close(channel),
+    onClosed: (id) => this.emit({ kind: 'answer', id }),
+  });
   readonly #regions = new Map<number, HostRegion>();
   /** Directions of channels whose helper threads have been looked at. */
   readonly #placed = new Set<number>();
@@ -75,23 +86,30 @@ export class PluginHostLoop {
   #backlog: HostEvent[] = [];
   #hasNews = false;
   #isStopping = false;
-  #nextJoinMs = 0;
 
   constructor(parts: LoopParts) {
     this.#parts = parts;
     this.#surroundings = {
       ...parts.surroundings,
       region: (id) => this.#region(id),
+      onUnknownExtent: (channel) => this.emit({ kind: 'unknown-extent', channel }),
       onFallback: (channel, reason) => this.emit({ kind: 'fallback', channel, reason }),
       onPart: (channel, direction, transfer, tag, us) =>
         this.#putPart(channel, direction, transfer, tag, us),
     };
   }
 
-  run(): void {
+  /** Until it is told to stop, or the application is gone; then every comm is closed. */
+  run(onEnd: () => void = () => undefined): void {
     let idle = 0;
+    let parentSeenMs = performance.now();
     while (!this.#isStopping) {
       const moved = this.turn();
+      // Also amid transfers: nobody else would ever end them.
+      if (performance.now() - parentSeenMs > PARENT_MS) {
+        if (!this.#parts.hasParent()) break;
+        parentSeenMs = performance.now();
+      }
       idle = moved ? 0 : idle + 1;
       if (moved) continue;
       const isBusy = this.#isBusy();
@@ -99,10 +117,10 @@ export class PluginHostLoop {
         yieldCpu();
         continue;
       }
-      const isJoining = this.#joins.size > 0;
-      this.#parts.link.sleep(isBusy ? NAP_MS : isJoining ? JOIN_POLL_MS : SLEEP_MS);
-      if (!this.#parts.hasParent()) return;
+      this.#parts.link.sleep(isBusy ? NAP_MS : this.#joins.isActive ? JOIN_POLL_MS : SLEEP_MS);
     }
+    onEnd();
+    this.#closeAll();
   }
 
   emit(event: HostEvent): void {
@@ -115,7 +133,7 @@ export class PluginHostLoop {
     const { int32 } = this.#parts.link.memory;
     Atomics.add(int32, WORD_HEARTBEAT, 1);
     let moved = this.#takeCommands();
-    if (this.#joins.size > 0) moved = this.#pollJoins() || moved;
+    if (this.#joins.isActive) moved = this.#joins.poll() || moved;
     for (const channel of this.#open) {
       while (this.#post(channel)) {
         moved = true;
@@ -204,8 +222,7 @@ export class PluginHostLoop {
     try {
       this.#obey(command);
     } catch (error) {
-      const failure = toFailure(toTcpxError(error, 'ERR_NCCLNET_CALL', `plugin ${command.op}`));
-      this.emit({ kind: 'refused', id: command.id, failure });
+      this.#onRefused(command.id, `plugin ${command.op}`, error);
     }
   }
 
@@ -217,11 +234,11 @@ export class PluginHostLoop {
         return;
       case 'join':
         this.#channel(command.channel).join(command.handle);
-        this.#joins.set(this.#channel(command.channel), id);
+        this.#joins.add(this.#channel(command.channel), id);
         return;
       case 'close':
-        this.#close(command.channel);
-        break;
+        this.#orderClose(command.channel, id);
+        return;
       case 'map':
         this.#map(command.region, command.memory);
         break;
@@ -254,13 +271,30 @@ export class PluginHostLoop {
     throw new TcpxError('ERR_USAGE_STATE', `channel ${channel} does not listen`);
   }
 
-  #close(channel: number): void {
+  #orderClose(channel: number, id: number): void {
     const found = this.#channels.get(channel);
-    if (found === undefined) return;
-    found.close();
-    this.#channels.delete(channel);
-    this.#placed.delete(channel * 2 + SEND);
-    this.#placed.delete(channel * 2 + RECEIVE);
+    if (found === undefined) this.emit({ kind: 'answer', id });
+    else this.#joins.close(found, id);
+  }
+
+  /** Every channel that can be: the plugin's steering rules go with its comms. */
+  #closeAll(): void {
+    for (const channel of this.#channels.values()) {
+      try {
+        channel.close();
+      } catch (error) {
+        if (!isTcpxError(error)) throw error;
+      }
+    }
+    this.#channels.clear();
+  }
+
+  #close(channel: HostChannel): void {
+    channel.close();
+    const { channel: index } = channel.id;
+    this.#channels.delete(index);
+    this.#placed.delete(index * 2 + SEND);
+    this.#placed.delete(index * 2 + RECEIVE);
     this.#listOpen();
   }
 
@@ -268,25 +302,14 @@ export class PluginHostLoop {
     this.#open = [...this.#channels.values()].filter(({ state }) => state === 'open');
   }
 
-  #pollJoins(): boolean {
-    const nowMs = performance.now();
-    if (nowMs < this.#nextJoinMs) return false;
-    this.#nextJoinMs = nowMs + JOIN_POLL_MS;
-    let moved = false;
-    for (const [channel, id] of this.#joins) {
-      try {
-        if (!channel.pollJoin()) continue;
-        this.emit({ kind: 'answer', id });
-        this.#listOpen();
-      } catch (error) {
-        channel.state = 'broken';
-        const failure = toFailure(toTcpxError(error, 'ERR_NCCLNET_CALL', 'join'));
-        this.emit({ kind: 'refused', id, failure });
-      }
-      this.#joins.delete(channel);
-      moved = true;
-    }
-    return moved;
+  #onJoined(id: number): void {
+    this.emit({ kind: 'answer', id });
+    this.#listOpen();
+  }
+
+  #onRefused(id: number, what: string, error: unknown): void {
+    const failure = toFailure(toTcpxError(error, 'ERR_NCCLNET_CALL', what));
+    this.emit({ kind: 'refused', id, failure });
   }
 
   #region(id: number): HostRegion {
@@ -314,7 +337,7 @@ export class PluginHostLoop {
   // connections up are no helper threads.
   #placeThreads(channel: number, direction: Direction): void {
     const key = channel * 2 + direction;
-    if (this.#placed.has(key) || this.#joins.size > 0) return;
+    if (this.#placed.has(key) || this.#joins.isJoining) return;
     this.#placed.add(key);
     this.emit({ kind: 'threads', placement: this.#parts.placement() });
   }

@@ -7,6 +7,7 @@ import { isTcpxError, TcpxError, toTcpxError } from '../../../base/errors.js';
 import { GpuContext } from '../../../ffi/cuda/context.js';
 import { deviceByOrdinal } from '../../../ffi/cuda/device.js';
 import { gpuAbsence, openCudaDriver } from '../../../ffi/cuda/driver.js';
+import { endProcessAfter } from '../../../ffi/libc/alarm.js';
 import { emulatorFacts } from '../../../ffi/nccl-net/emulator-facts.js';
 import { NetPlugin, POINTER_CUDA, POINTER_HOST } from '../../../ffi/nccl-net/net-plugin.js';
 import { openPluginLogger, type PluginLogger } from '../../../ffi/nccl-net/plugin-logger.js';
@@ -21,6 +22,7 @@ import { PLUGIN_CALLS, WORD_CALL } from '../host-layout.js';
 import type { HostEvent, HostFacts, HostOptions } from '../host-message.js';
 import { PluginHostLoop } from './plugin-host-loop.js';
 import { RegionMapper } from './region-mapper.js';
+import { RxdmWatch } from './rxdm-watch.js';
 import { putText, SharedLink } from '../shared-link.js';
 import { writeByte } from '../../../ffi/libc/file-descriptor.js';
 
@@ -32,9 +34,14 @@ const DESCRIPTOR_FD = 6;
 const BELL_FD = 7;
 
 const PAGE_BYTES = 4096;
-const BOUNCE_BYTES_MAX = 2 ** 32;
+const START_SECONDS = 660;
+/** For closing all comms at the end: joined threads, and RxDM's answer for every socket. */
+const CLOSE_SECONDS = 5;
 
 function runHost(options: HostOptions, link: SharedLink): void {
+  stayForTheApplication();
+  // Until the loop looks after itself: longer than anybody waits for the plugin's start.
+  endProcessAfter(START_SECONDS);
   link.memory.int32[WORD_CALL] = PLUGIN_CALLS.indexOf('load');
   const plugin = NetPlugin.load({ path: options.pluginPath, name: options.pluginName });
   const absence = railGpuAbsence(plugin.library.isEmulated);
@@ -44,6 +51,7 @@ function runHost(options: HostOptions, link: SharedLink): void {
   const logger = openLogger(options, link);
   const devices = guarded.init(logger);
   const threadsBefore = threadIds();
+  const rxdm = new RxdmWatch(options.rxdmTimeoutMs);
   const emulator = emulatorFacts(plugin.library);
   requireDeviceMemory(options, emulator !== undefined, absence);
   const gpu = context && new GpuSide(context, options.unpack, options.chunkBytes);
@@ -59,12 +67,18 @@ function runHost(options: HostOptions, link: SharedLink): void {
       pointerType: options.isHostRecv ? POINTER_HOST : POINTER_CUDA,
       cpu: new CpuMover(options.unpack, options.chunkBytes, openUnpackLibrary()),
       gpu,
+      lastWarning: () => logger.lastWarning(),
+      isRxdmSilent: () => rxdm.isSilent(performance.now()),
       bounceBytes: () => {
         const pages = emulator?.pages(options.gpu) ?? 0;
-        return options.bounceBytes || pages * PAGE_BYTES || BOUNCE_BYTES_MAX;
+        return options.bounceBytes === 0 ? pages * PAGE_BYTES : options.bounceBytes;
       },
     },
-    deviceOf: (nic) => deviceOf(devices, nic, plugin.library.path),
+    deviceOf: (nic) => {
+      const dev = deviceOf(devices, nic, plugin.library.path);
+      requirePciDevice(devices, dev, options, plugin.library.isEmulated);
+      return dev;
+    },
     mapRegion: (memory) => mapper.map(memory),
     pages: () => ({
       pages: emulator?.pages(options.gpu) ?? 0,
@@ -86,8 +100,18 @@ function runHost(options: HostOptions, link: SharedLink): void {
     unpackedBy: unpackerOf(options, gpu !== undefined),
   };
   loop.emit({ kind: 'started', facts });
-  loop.run();
+  endProcessAfter(0);
+  loop.run(() => endProcessAfter(CLOSE_SECONDS));
   trace?.close();
+  endProcessAfter(0);
+}
+
+// A signal to the whole group (Ctrl-C, the end of a service) is the application's to obey: this
+// process closes its comms when it is told, or when the application has gone.
+function stayForTheApplication(): void {
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+    process.on(signal, () => undefined);
+  }
 }
 
 function openLogger(options: HostOptions, link: SharedLink): PluginLogger {
@@ -138,6 +162,25 @@ function deviceOf(devices: readonly DeviceProperties[], nic: string, path: strin
     'ERR_CAP_NET_DEVICE',
     `interface ${nic}: not among the devices of ${path} (${present})`,
     { facts: { nic, present } },
+  );
+}
+
+// The plugin looks a NIC up by its PCI path when GPU memory is registered, and does not expect that
+// there is none. The emulator gets along, unless it is told to behave as the original.
+function requirePciDevice(
+  devices: readonly DeviceProperties[],
+  dev: number,
+  options: HostOptions,
+  isEmulated: boolean,
+): void {
+  const isStrict = !isEmulated || processEnvironment()['TCPX_EMU_STRICT_PCI'] === '1';
+  const device = devices[dev];
+  if (options.isHostRecv || !isStrict || typeof device?.['pciPath'] === 'string') return;
+  throw new TcpxError(
+    'ERR_CAP_NET_DEVICE',
+    `interface ${String(device?.['name'])}: a virtual one without PCI device, over which the ` +
+      'plugin crashes as soon as GPU memory is registered; name a physical NIC, or use --host-recv',
+    { facts: { nic: String(device?.['name']) } },
   );
 }
 

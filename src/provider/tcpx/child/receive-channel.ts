@@ -15,9 +15,11 @@ import type { ChunkRow } from './chunk-queue.js';
 import {
   CHUNK_PIECES,
   CHUNK_REGION,
+  COUNTER_BOUNCE_BYTES,
   COUNTER_CONSUMED,
   COUNTER_FRAGMENTS,
   COUNTER_UNPACKED,
+  COUNTER_WINDOW_BYTES,
   NO_REGION,
   RECEIVE,
 } from '../host-layout.js';
@@ -57,7 +59,13 @@ export class ReceiveChannel {
     this.#fragments = new Int32Array(options.recvWindow);
     this.#isHost = pointerType === POINTER_HOST;
     const reader = surroundings.gpu ?? cpuReader;
-    this.#unpack = this.#isHost ? undefined : new UnpackQueue(deviceAddr, reader);
+    this.#unpack = this.#isHost
+      ? undefined
+      : new UnpackQueue(deviceAddr, reader, surroundings.bounceBytes());
+    if (this.#unpack?.isExtentGuessed === true) surroundings.onUnknownExtent(id.channel);
+    else this.#line.counters.set(COUNTER_BOUNCE_BYTES, this.#unpack?.bounceBytes ?? 0);
+    const windowBytes = roundToPage(options.chunkBytes) * options.recvWindow;
+    this.#line.counters.set(COUNTER_WINDOW_BYTES, windowBytes);
     this.#slotBytes = roundToPage(options.chunkBytes);
     this.#ring = this.#makeRing();
     const { addr, bytes } = this.#ring;
@@ -151,7 +159,10 @@ export class ReceiveChannel {
     const { plugin } = this.#surroundings;
     const request = this.#line.request(position);
     const result = plugin.consumed(this.#id.channel, this.#comm, request, chunk);
-    if (result < 0) throw messageError('irecvConsumed', this.#id, RECEIVE, chunk, -result);
+    if (result < 0) {
+      const words = this.#surroundings.lastWarning();
+      throw messageError('irecvConsumed', this.#id, RECEIVE, chunk, -result, words);
+    }
     window.onConsumed();
     counters.set(COUNTER_CONSUMED, window.consumed);
     this.#line.finish(position, chunk);
@@ -174,7 +185,7 @@ export class ReceiveChannel {
     const slot = this.#unpack.slots[position % CHUNKS_MAX];
     assert(slot !== undefined, 'as many slots as requests');
     const count = this.#unpack.count(position % CHUNKS_MAX);
-    const bounceBytes = this.#surroundings.bounceBytes();
+    const { bounceBytes } = this.#unpack;
     const mover = gpu?.into ?? cpu;
     const packed = mover.packedOf(slot);
     const longest = checkFragments(slot.entries, count, chunk.bytes, bounceBytes, packed);

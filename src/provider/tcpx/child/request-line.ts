@@ -1,6 +1,7 @@
 // The requests of one comm in their order, which both directions of a channel share: chunks wait in
 // the queue, are posted into the window, the oldest is tested, and each is counted and told of.
 
+import type { TcpxError } from '../../../base/errors.js';
 import { TEST_PENDING } from '../../../ffi/nccl-net/plugin-calls.hot.js';
 import {
   type ChannelId,
@@ -72,7 +73,7 @@ export class RequestLine<W extends RequestWindow> {
   /** The call's answer for the next chunk: its request, or a negative result. */
   onPosted(call: 'isend' | 'irecv', chunk: ChunkRow, request: number): void {
     const { window, counters } = this;
-    if (request <= 0) throw messageError(call, this.#id, this.#direction, chunk, -request);
+    if (request <= 0) throw this.#error(call, chunk, -request);
     const position = window.posted;
     this.#requests[position % window.limit] = request;
     window.onPosted();
@@ -91,10 +92,15 @@ export class RequestLine<W extends RequestWindow> {
     const { plugin } = this.#surroundings;
     const outcome = plugin.test(this.#id.channel, this.#comm, this.request(position), chunk);
     if (outcome === TEST_PENDING) return -1;
-    if (outcome < 0) throw messageError('test', this.#id, this.#direction, chunk, -outcome);
+    if (outcome < 0) throw this.#error('test', chunk, -outcome);
     window.onDone();
     this.counters.set(COUNTER_DONE, window.done);
     return position;
+  }
+
+  #error(call: string, chunk: ChunkRow, result: number): TcpxError {
+    const words = this.#surroundings.lastWarning();
+    return messageError(call, this.#id, this.#direction, chunk, result, words);
   }
 
   /** The last step of the oldest chunk is over. */

@@ -1,4 +1,4 @@
-// Which published Node version the long-term-support run takes.
+// Which of the published versions of Node is the newest of its release line.
 
 /** The newest release of a major version; undefined where there is none. */
 export function newestOf(versions: readonly string[], major: number): string | undefined {

@@ -1,0 +1,147 @@
+// The parts of an engine and how they know each other: lanes below, then regions and transfers,
+// then sessions; events go up, calls go down.
+
+import { assert } from '../base/assert.js';
+import type { Config } from '../base/config.js';
+import type { Log } from '../base/log.js';
+import type { Timers } from '../base/timers.js';
+import { Arena } from '../memory/arena.js';
+import { RegionRegistry } from '../memory/region.js';
+import { type RegionTable, regionTableOver } from '../memory/region-table.js';
+import { LaneCarrier } from '../provider/tcp/lane-carrier.js';
+import { LaneSet, type LaneSetOptions } from '../provider/tcp/lane-set.js';
+import { SIGNAL_ENTRIES, TransferTable } from '../provider/tcp/transfer-table.js';
+import type { MatchedCarrier } from '../provider/tcpx/matched-carrier.js';
+import type { TcpxProvider } from '../provider/tcpx/tcpx-provider.js';
+import { laneChoice } from './lane-choice.js';
+import { LaneEvents } from './lane-events.js';
+import { matchedHost } from './matched-host.js';
+import type { Notification } from './notification.js';
+import { listNics } from './socket-network.js';
+import type { Session } from './session.js';
+import { type ConnectMatch, SessionTable } from './session-table.js';
+import { Transfers } from './transfers.js';
+
+export interface CoreOptions {
+  readonly config: Config;
+  readonly log: Log;
+  readonly timers: Timers;
+  readonly trustName: string;
+  readonly tcpx: TcpxProvider | undefined;
+  readonly controlFd: number;
+  readonly staging: LaneSetOptions['staging'];
+  /** Makes the lanes know a GPU. */
+  openDevice(device: number): void;
+  pollControl(): void;
+  poll(): void;
+  drive<T>(promise: Promise<T>): Promise<T>;
+  onWake(): void;
+  onLaneFailed(laneIndex: number, error: Error): void;
+  onNotification(notification: Notification): void;
+  onActivity(): void;
+}
+
+export class EngineCore {
+  readonly lanes: LaneSet;
+  readonly regions: RegionRegistry;
+  readonly transfers: Transfers;
+  readonly sessions: SessionTable;
+  readonly events: LaneEvents;
+  readonly #options: CoreOptions;
+  readonly #regionTable: RegionTable;
+  readonly #table: TransferTable;
+
+  constructor(options: CoreOptions) {
+    this.#options = options;
+    const { config, controlFd, staging } = options;
+    const { values } = config;
+    this.lanes = new LaneSet({
+      ...laneChoice(config),
+      controlFd,
+      staging,
+      onEvent: (_, kind, at) => this.events.handle(kind, at),
+      onWake: () => options.onWake(),
+      onLaneFailed: (laneIndex, error) => options.onLaneFailed(laneIndex, error),
+    });
+    const { shared, offsets } = this.lanes;
+    const { regionsAt, transfersAt } = offsets;
+    this.#regionTable = regionTableOver(shared, regionsAt, values['memory.regionsMax']);
+    this.regions = new RegionRegistry(this.#regionTable);
+    const entries = values['memory.transfersMax'] + SIGNAL_ENTRIES;
+    this.#table = new TransferTable(shared, transfersAt, entries);
+    this.transfers = this.#createTransfers();
+    this.sessions = this.#createSessions();
+    this.events = new LaneEvents({
+      lanes: this.lanes,
+      sessions: this.sessions,
+      transfers: this.transfers,
+      log: options.log,
+      onNotification: (notification) => options.onNotification(notification),
+      pollControl: () => options.pollControl(),
+    });
+  }
+
+  #createTransfers(): Transfers {
+    const { config, tcpx, trustName } = this.#options;
+    const { values } = config;
+    const isCallerDriven = values['lane.progress'] === 'caller';
+    return new Transfers({
+      lanes: this.lanes,
+      carrier: new LaneCarrier({
+        lanes: this.lanes,
+        arena: new Arena(values['memory.arenaBytes']),
+        table: this.#table,
+        isCallerDriven,
+        openDevice: (device) => this.#options.openDevice(device),
+      }),
+      table: this.#table,
+      regions: this.regions,
+      trustName,
+      isCallerDriven,
+      spinUs: values['lane.spinUs'],
+      poll: () => this.#options.poll(),
+      waitMatched: (timeoutMs) => tcpx?.wait(timeoutMs),
+    });
+  }
+
+  #createSessions(): SessionTable {
+    const { config, log, timers } = this.#options;
+    const { values } = config;
+    const sessions = new SessionTable({
+      lanes: this.lanes,
+      sessionsMax: values['session.peersMax'],
+      nicCount: listNics(config).length,
+      log,
+      timers,
+      limits: {
+        stallMs: values['session.stallMs'],
+        reconnectMs: values['session.reconnectMs'],
+        controlTimeoutMs: values['session.controlTimeoutMs'],
+      },
+    });
+    sessions.host = {
+      prepare: (session, operation, blocks) => this.transfers.prepare(session, operation, blocks),
+      postNotification: (session, message) => this.transfers.postNotification(session, message),
+      closeSession: (session, error) => sessions.close(session, error),
+      drive: (promise) => this.#options.drive(promise),
+    };
+    sessions.transfers = this.transfers;
+    sessions.openMatched = (session, connect) => this.#match(session, connect);
+    return sessions;
+  }
+
+  #match(session: Session, connect: ConnectMatch | undefined): MatchedCarrier<Session> {
+    const { tcpx } = this.#options;
+    assert(tcpx !== undefined, 'tcpx is offered where it is open');
+    const parts = {
+      tcpx,
+      table: this.#table,
+      regionTable: this.#regionTable,
+      sessions: this.sessions,
+      transfers: this.transfers,
+      onNotification: (one: Notification) => this.#options.onNotification(one),
+      onActivity: () => this.#options.onActivity(),
+    };
+    return tcpx.carrier(session.peer, matchedHost(parts, session, connect));
+  }
+}

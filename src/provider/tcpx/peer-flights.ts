@@ -1,0 +1,177 @@
+// What the peer sends and asks for: announcements that are received, reads that are answered, and
+// the checks of both. Own reads land here too, since the peer announces them.
+
+import { TcpxError, toTcpxError } from '../../base/errors.js';
+import type { Log } from '../../base/log.js';
+import {
+  encodeMatch,
+  encodeReason,
+  MatchFlag,
+  type MatchFrame,
+  type MatchHead,
+  MatchKind,
+} from '../../wire/match-frame.js';
+import type { DataOperation } from '../contract.js';
+import { type BlockPlace, DISCARD } from './chunk-places.js';
+import { type DerivedPlan, type KeptPlan, KeptPlans } from './described-plan.js';
+import type { Epochs } from './epochs.js';
+import type { Flight } from './flight.js';
+import type { FlightDeck } from './flight-deck.js';
+import type { MatchedHost } from './matched-host.js';
+import type { MatchedRequest } from './matched-request.js';
+
+export interface PeerFlightsParts {
+  readonly peer: string;
+  readonly log: Log;
+  readonly host: MatchedHost;
+  readonly chunkBytes: number;
+  readonly deck: FlightDeck;
+  readonly epochs: Pick<Epochs, 'send' | 'takeDown'>;
+  /** The own read of this number that was asked for; undefined where none was. */
+  findRead(transfer: number): OwnRead | undefined;
+  onReadLanded(transfer: number, flight: Flight): void;
+}
+
+export interface OwnRead {
+  readonly request: MatchedRequest;
+  readonly derived: DerivedPlan;
+}
+
+export class PeerFlights {
+  readonly #parts: PeerFlightsParts;
+  #kept = new KeptPlans();
+  /** READs that were cancelled before their owner announced them: it does so all the same. */
+  readonly #unwanted = new Map<number, OwnRead>();
+
+  constructor(parts: PeerFlightsParts) {
+    this.#parts = parts;
+  }
+
+  /** A new epoch begins with no plans. */
+  reset(): void {
+    this.#kept = new KeptPlans();
+    this.#unwanted.clear();
+  }
+
+  /** When it comes it is thrown away. */
+  abandonRead(transfer: number, read: OwnRead): void {
+    this.#unwanted.set(transfer, read);
+  }
+
+  /** It does not come. */
+  forgetRead(transfer: number): void {
+    this.#unwanted.delete(transfer);
+  }
+
+  onPlan({ plan, body, digest }: MatchFrame): void {
+    this.#kept.keep(plan, body, digest, this.#parts.chunkBytes);
+  }
+
+  onAnnounce(frame: MatchFrame, operation: DataOperation): void {
+    const { transfer } = frame;
+    const target = operation === 'write' ? this.#writeTarget(frame) : this.#readTarget(transfer);
+    this.#parts.deck.checkDue(frame, target.derived);
+    const hasNotify = operation === 'write' && (frame.flags & MatchFlag.Notify) !== 0;
+    const notify = hasNotify ? frame.body.slice() : undefined;
+    const { derived, places, lengths, entered, isRefused } = target;
+    const kind = { operation, transfer, notify, lengths, entered, isRefused };
+    const flight = this.#parts.deck.receive(kind, derived, frame.tag, places);
+    if ((frame.flags & MatchFlag.Paced) !== 0) {
+      const flags = operation === 'read' ? MatchFlag.Read : 0;
+      this.#parts.epochs.send(encodeMatch({ kind: MatchKind.Go, flags, transfer }));
+    }
+    if (flight.openParts.size === 0) this.onReceived(flight);
+  }
+
+  // The chunks of a WRITE that is refused come all the same: they are received in their turn and
+  // thrown away.
+  #writeTarget({ plan, transfer }: MatchHead) {
+    const kept = this.#kept.get(plan);
+    const { lengths } = kept.blocks;
+    try {
+      const entered = this.#enter(kept, 'write');
+      return { derived: kept, places: kept.places, lengths, entered, isRefused: false };
+    } catch (error) {
+      this.#refuse(transfer, 'write', error);
+      const places: BlockPlace[] = kept.places.map(() => DISCARD);
+      return { derived: kept, places, lengths, entered: [], isRefused: true };
+    }
+  }
+
+  #readTarget(transfer: number) {
+    const unwanted = this.#unwanted.get(transfer);
+    if (unwanted !== undefined) {
+      this.#unwanted.delete(transfer);
+      const { derived, request } = unwanted;
+      const places = request.places.map(() => DISCARD);
+      return { derived, places, lengths: request.lengths, entered: [], isRefused: false };
+    }
+    const own = this.#parts.findRead(transfer);
+    if (own === undefined) {
+      throw new TcpxError('ERR_WIRE_STATE', `read ${transfer} was not asked for`);
+    }
+    const { places, lengths } = own.request;
+    return { derived: own.derived, places, lengths, entered: [], isRefused: false };
+  }
+
+  onRead({ plan, transfer }: MatchHead): void {
+    const kept = this.#kept.get(plan);
+    const { regions } = this.#parts.host;
+    let entered: readonly number[] = [];
+    try {
+      entered = this.#enter(kept, 'read');
+      regions.fillShadows(kept.places, kept.blocks.lengths);
+    } catch (error) {
+      this.#parts.host.leave(entered);
+      this.#refuse(transfer, 'read', error);
+      return;
+    }
+    const kind = { operation: 'read', transfer, lengths: kept.blocks.lengths, entered } as const;
+    this.#parts.deck.send(kind, kept, kept.places, { plan: 0, notify: undefined });
+  }
+
+  /** Lets the peer into the regions of a plan, or throws why not; `leave` undoes it. */
+  #enter(kept: KeptPlan, right: 'read' | 'write'): readonly number[] {
+    const entered = this.#parts.host.enter(kept.blocks.regions, kept.ends, right);
+    try {
+      this.#parts.host.regions.assertMapped(entered);
+    } catch (error) {
+      this.#parts.host.leave(entered);
+      throw error;
+    }
+    return entered;
+  }
+
+  #refuse(transfer: number, operation: DataOperation, error: unknown): void {
+    const { code, message } = toTcpxError(error, 'ERR_WIRE_STATE', operation);
+    const flags = operation === 'read' ? MatchFlag.Read : 0;
+    const body = encodeReason({ code, reason: message });
+    this.#parts.log.warn('operation refused', { peer: this.#parts.peer, code, reason: message });
+    this.#parts.epochs.send(encodeMatch({ kind: MatchKind.Refuse, flags, transfer }, body));
+  }
+
+  /** Every chunk of it is in place. */
+  onReceived(flight: Flight): void {
+    const { host } = this.#parts;
+    const { operation, transfer, isRefused, notify, lengths } = flight.kind;
+    this.close(flight);
+    if (isRefused === true) return;
+    try {
+      host.regions.drainShadows(flight.places, lengths);
+    } catch (error) {
+      this.#parts.epochs.takeDown(toTcpxError(error, 'ERR_CUDA_CALL', operation));
+      return;
+    }
+    const flags = operation === 'read' ? MatchFlag.Read : 0;
+    const landed = { kind: MatchKind.Landed, flags, transfer, tag: flight.lastTag };
+    this.#parts.epochs.send(encodeMatch(landed));
+    if (notify !== undefined) host.deliver(notify);
+    if (operation === 'read') this.#parts.onReadLanded(transfer, flight);
+  }
+
+  /** It has finished at this end. */
+  close(flight: Flight): void {
+    this.#parts.deck.remove(flight);
+    this.#parts.host.leave(flight.kind.entered);
+  }
+}

@@ -1,0 +1,35 @@
+// The providers' suite over TCP lanes in all their ways of progress, and over shared memory.
+
+import type { SettingValues } from '../../src/base/settings.js';
+import { providerContract } from './provider.js';
+import { engineHarness } from './provider-engines.js';
+
+const MIB = 1024 * 1024;
+/** One small chunk at a time: a few megabytes take their time. */
+const SLOW: Partial<SettingValues> = { 'flow.chunkBytes': 4096, 'flow.windowChunks': 1 };
+
+const WORLDS: Readonly<Record<string, Partial<SettingValues>>> = {
+  'tcp lanes': {},
+  'tcp caller': { 'lane.progress': 'caller' },
+  'tcp 2 lanes, 4 channels': {
+    'lane.count': 2,
+    'flow.channels': 4,
+    'flow.chunkBytes': 64 * 1024,
+  },
+  'shared memory': { 'session.local': 'shm' },
+};
+
+for (const [name, settings] of Object.entries(WORLDS)) {
+  providerContract(
+    engineHarness({
+      name,
+      capability: 'addressed',
+      provider: 'tcp',
+      path: settings['session.local'] === 'shm' ? 'shm' : 'tcp host',
+      onLostChannel: 'another takes over',
+      settings: { 'engine.provider': 'tcp', ...settings },
+      slow: SLOW,
+      slowBytes: 8 * MIB,
+    }),
+  );
+}

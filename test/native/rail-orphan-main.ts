@@ -1,0 +1,11 @@
+// A process for tests to kill: opens a pair of rails, moves a chunk, says so, and stays.
+
+import { moveChecked, openRailPair } from './rail-pair.js';
+
+const plugin = JSON.parse(process.argv[2] ?? '{}') as Record<string, string>;
+const pair = await openRailPair({ plugin });
+await moveChecked(pair);
+const sets = [pair.sender.rails.set, pair.receiver.rails.set];
+const pids = (await Promise.all(sets.map((set) => set.pids()))).flat();
+process.stdout.write(`${JSON.stringify(pids)}\n`);
+setInterval(() => undefined, 1000);
