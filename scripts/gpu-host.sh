@@ -113,8 +113,9 @@ for step in $steps; do
     tcpx)
       {
         node "$app/dist/scripts/build-native.js" &&
-          timeout 280 node --test --test-concurrency=1 --test-reporter=spec \
-            "$app/dist/src/ffi/cuda/gpu-memory.test.js" "$app/dist/test/native/tcpx-vram.test.js"
+          timeout 340 node --test --test-concurrency=1 --test-reporter=spec \
+            "$app/dist/src/ffi/cuda/gpu-memory.test.js" "$app/dist/test/native/tcpx-vram.test.js" \
+            "$app/dist/test/contract/provider-vram.test.js"
       } >"$logs/tcpx-vram.txt" 2>&1
       note $?
       tail -n 80 "$logs/tcpx-vram.txt"

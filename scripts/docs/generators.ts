@@ -9,6 +9,7 @@ import { renderLayers } from './layers.js';
 import { renderPublicNames } from './public-names.js';
 import { renderSharedLayout } from './shared-layout.js';
 import { renderFrames } from './protocol.js';
+import { renderRefusals } from './refusals.js';
 
 export const GENERATORS: readonly Generator[] = [
   { path: 'docs/configuration.md', render: renderConfiguration },
@@ -20,4 +21,5 @@ export const GENERATORS: readonly Generator[] = [
   { path: 'docs/api.md', marker: 'names', render: renderPublicNames },
   { path: 'README.md', marker: 'commands', render: renderCommands },
   { path: 'docs/protocol.md', marker: 'frames', render: renderFrames },
+  { path: 'docs/protocol.md', marker: 'refusals', render: renderRefusals },
 ];

@@ -16,8 +16,10 @@ test('assert: an unreachable value is named', () => {
   nodeAssert.throws(() => unreachable('odd' as never), /unreachable value: odd/);
 });
 
-test('assert: an index out of range is a bug, zero is a value', () => {
-  nodeAssert.equal(at([0, 1], 0), 0);
-  nodeAssert.throws(() => at(new Float64Array(2), 2), /index 2 of 2/);
-  nodeAssert.throws(() => at(['a'], -1), AssertionFailure);
+test('assert: an element is the one at its index, and an index beyond the list is named', () => {
+  nodeAssert.equal(at(new Int32Array([7, 8]), 1), 8);
+  nodeAssert.equal(at(['a'], 0), 'a');
+  for (const index of [-1, 2, 0.5, Number.NaN]) {
+    nodeAssert.throws(() => at([1, 2], index), new RegExp(`index ${index} is one of 2`));
+  }
 });

@@ -8,16 +8,35 @@ export function assert(condition: boolean, claim: string): asserts condition {
   if (!condition) throw new AssertionFailure(`assertion failed: ${claim}`);
 }
 
-/** The element at an index that is in range: anything else is our bug, not zero. */
-export function at<T>(
-  list: { readonly [index: number]: T; readonly length: number },
-  index: number,
-): T {
-  const element = list[index];
-  if (element === undefined) {
-    throw new AssertionFailure(`assertion failed: index ${index} of ${list.length} is in range`);
-  }
-  return element;
+/** The element at an index that must be in range. */
+export function at<T>(list: ArrayLike<T>, index: number): T {
+  const value = list[index];
+  if (value === undefined) throw outOfRange(list, index);
+  return value;
+}
+
+// Loops over many elements use these: code that sees one kind of array alone is compiled for it.
+
+export function floatAt(list: Float64Array, index: number): number {
+  const value = list[index];
+  if (value === undefined) throw outOfRange(list, index);
+  return value;
+}
+
+export function wordAt(list: Uint32Array | Int32Array, index: number): number {
+  const value = list[index];
+  if (value === undefined) throw outOfRange(list, index);
+  return value;
+}
+
+export function byteAt(list: Uint8Array, index: number): number {
+  const value = list[index];
+  if (value === undefined) throw outOfRange(list, index);
+  return value;
+}
+
+function outOfRange(list: ArrayLike<unknown>, index: number): AssertionFailure {
+  return new AssertionFailure(`assertion failed: index ${index} is one of ${list.length}`);
 }
 
 export function unreachable(value: never): never {

@@ -1,6 +1,7 @@
 // Events that lanes report, turned into what they mean for sessions and transfers.
 
-import { type ErrorCode, TcpxError } from '../base/errors.js';
+import { TcpxError } from '../base/errors.js';
+import { failureOf } from '../base/failure.js';
 import type { Log } from '../base/log.js';
 import { LimitedLog } from '../base/limited-log.js';
 import {
@@ -37,17 +38,6 @@ export interface LaneEventsOptions {
   onNotification(notification: Notification): void;
   pollControl(): void;
 }
-
-/** By the reason on the wire: what the peer is told, and what the log says. */
-const REFUSALS: Readonly<Record<number, readonly [ErrorCode, string]>> = {
-  1: ['ERR_PEER_STALE_REGION', 'stale region'],
-  2: ['ERR_PEER_KEY', 'wrong key'],
-  3: ['ERR_PEER_RIGHTS', 'no right'],
-  4: ['ERR_PEER_BOUNDS', 'out of bounds'],
-  5: ['ERR_XFER_CHECKSUM', 'damaged'],
-  6: ['ERR_PEER_EXPIRED', 'expired'],
-  16: ['ERR_PEER_DEVICE', 'GPU copy failed'],
-};
 
 export class LaneEvents {
   readonly #options: LaneEventsOptions;
@@ -173,8 +163,8 @@ export class LaneEvents {
   #onRefused(sessionIndex: number, words: Int32Array): void {
     const [channel = 0, reason = 0, regionSlot = 0] = words;
     const peer = this.#options.sessions.at(sessionIndex)?.peer ?? 'unknown';
-    const [code, text] = REFUSALS[reason] ?? ['ERR_WIRE_FRAME', String(reason)];
-    const fields = { peer, channel, code, reason: text, region: regionSlot };
+    const { code, refused } = failureOf(reason);
+    const fields = { peer, channel, code, reason: refused, region: regionSlot };
     this.#refusals.warn('operation refused', fields);
   }
 }

@@ -1,29 +1,12 @@
 // Letting a peer into the regions of a matched plan: the checks that lanes make for every frame,
 // made by the main thread for every announcement.
 
-import { assert, at } from '../base/assert.js';
-import { type ErrorCode, TcpxError } from '../base/errors.js';
-import {
-  ACCESS_BOUNDS,
-  ACCESS_EXPIRED,
-  ACCESS_GRANTED,
-  ACCESS_KEY,
-  ACCESS_RIGHTS,
-  ACCESS_STALE,
-  closeAccess,
-  isInBounds,
-  openAccess,
-} from '../memory/region-access.hot.js';
+import { at } from '../base/assert.js';
+import { TcpxError } from '../base/errors.js';
+import { FAIL_BOUNDS, FAIL_NONE, FAIL_RIGHTS, failureOf } from '../base/failure.js';
+import { closeAccess, isInBounds, openAccess } from '../memory/region-access.hot.js';
 import { RIGHT_READ, RIGHT_WRITE, type RegionTable } from '../memory/region-table.js';
 import type { PlannedRegion } from '../wire/match-plan.js';
-
-const REFUSALS: Readonly<Record<number, readonly [ErrorCode, string]>> = {
-  [ACCESS_STALE]: ['ERR_PEER_STALE_REGION', 'not registered here'],
-  [ACCESS_KEY]: ['ERR_PEER_KEY', 'another key'],
-  [ACCESS_RIGHTS]: ['ERR_PEER_RIGHTS', 'no right to'],
-  [ACCESS_BOUNDS]: ['ERR_PEER_BOUNDS', 'blocks reach beyond it, to'],
-  [ACCESS_EXPIRED]: ['ERR_PEER_EXPIRED', 'its time is over'],
-};
 
 /** Slots that count one user more until `leaveRegions`. Throws the first refusal. */
 export function enterRegions(
@@ -37,11 +20,11 @@ export function enterRegions(
     const words = new Uint32Array(key.slice().buffer);
     const bit = right === 'read' ? RIGHT_READ : RIGHT_WRITE;
     let outcome = openAccess(table, slot, generation, words, 0, bit);
-    if (outcome === ACCESS_GRANTED) {
+    if (outcome === FAIL_NONE) {
       entered.push(slot);
-      if (!isInBounds(table, slot, 0, at(ends, index))) outcome = ACCESS_BOUNDS;
+      if (!isInBounds(table, slot, 0, at(ends, index))) outcome = FAIL_BOUNDS;
     }
-    if (outcome === ACCESS_GRANTED) continue;
+    if (outcome === FAIL_NONE) continue;
     leaveRegions(table, entered);
     throw refusal(outcome, slot, right, at(ends, index));
   }
@@ -49,11 +32,9 @@ export function enterRegions(
 }
 
 function refusal(outcome: number, slot: number, right: string, end: number): TcpxError {
-  const known = REFUSALS[outcome];
-  assert(known !== undefined, `access outcome ${outcome} has a meaning`);
-  const [code, text] = known;
-  const detail = { [ACCESS_RIGHTS]: ` ${right}`, [ACCESS_BOUNDS]: ` ${end}` }[outcome] ?? '';
-  return new TcpxError(code, `region ${slot}: ${text}${detail}`);
+  const { code, refused = '' } = failureOf(outcome);
+  const detail = { [FAIL_RIGHTS]: ` to ${right}`, [FAIL_BOUNDS]: `, up to ${end}` }[outcome] ?? '';
+  return new TcpxError(code, `region ${slot}: ${refused}${detail}`);
 }
 
 export function leaveRegions(table: RegionTable, entered: readonly number[]): void {

@@ -2,17 +2,7 @@
 
 import { type ErrorCode, TcpxError } from '../base/errors.js';
 import { formatBytes } from '../base/units.js';
-import {
-  FAIL_BOUNDS,
-  FAIL_CANCELLED,
-  FAIL_CHECKSUM,
-  FAIL_EXPIRED,
-  FAIL_DEVICE,
-  FAIL_KEY,
-  FAIL_PEER_DEVICE,
-  FAIL_RIGHTS,
-  FAIL_STALE,
-} from '../provider/tcp/lane/layout.js';
+import { FAIL_CANCELLED, FAIL_DEADLINE, failureOf } from '../base/failure.js';
 import type { Outcome } from '../provider/contract.js';
 import type { ProviderName, Receipt, TransferPath } from '../provider/receipt.js';
 
@@ -59,7 +49,7 @@ export class Transfer {
   #reject: ((error: TcpxError) => void) | undefined;
   #cancelDeadline: (() => void) | undefined;
   #releaseSignal: (() => void) | undefined;
-  #cancelCode: ErrorCode = 'ERR_XFER_CANCELLED';
+  #isPastDeadline = false;
 
   constructor(host: TransferHost, facts: TransferFacts) {
     this.#host = host;
@@ -126,7 +116,7 @@ export class Transfer {
   /** Cancels by itself after this time. */
   setDeadline(deadlineMs: number): void {
     this.#cancelDeadline = this.#host.after(deadlineMs, () => {
-      this.#cancelCode = 'ERR_XFER_DEADLINE';
+      this.#isPastDeadline = true;
       this.cancel();
     });
   }
@@ -175,13 +165,11 @@ export class Transfer {
     const confirmed = this.receipt().bytesConfirmed;
     const direction = operation === 'read' ? 'from' : 'to';
     const what = `${operation} of ${formatBytes(bytes)} ${direction} ${peer}`;
-    const { failure, error, sessionError, isCancelled } = outcome;
-    // A carrier says what it waited for; whether that was a cancel or a deadline is known here.
-    const ownCode = isCancelled === true ? this.#cancelCode : error?.code;
-    const code = ownCode ?? this.#failureCode(failure);
+    const { error, sessionError } = outcome;
+    const { code, text } = this.#failureOf(outcome);
     const cause = sessionError ?? error;
-    const known = sessionError === undefined ? FAILURE_TEXTS[code] : undefined;
-    const reason = [known, reasonOf(sessionError, error)].filter((text) => text !== undefined);
+    const known = sessionError === undefined ? [text, error?.message] : [describe(sessionError)];
+    const reason = known.filter((word) => word !== undefined && word !== '');
     const where =
       outcome.damagedWhere !== '' && code === 'ERR_XFER_CHECKSUM'
         ? ` on ${outcome.damagedWhere}`
@@ -192,47 +180,14 @@ export class Transfer {
     return new TcpxError(code, message, cause === undefined ? { facts } : { facts, cause });
   }
 
-  #failureCode(failure: number): ErrorCode {
-    switch (failure) {
-      case FAIL_STALE:
-        return 'ERR_PEER_STALE_REGION';
-      case FAIL_KEY:
-        return 'ERR_PEER_KEY';
-      case FAIL_RIGHTS:
-        return 'ERR_PEER_RIGHTS';
-      case FAIL_BOUNDS:
-        return 'ERR_PEER_BOUNDS';
-      case FAIL_CHECKSUM:
-        return 'ERR_XFER_CHECKSUM';
-      case FAIL_EXPIRED:
-        return 'ERR_PEER_EXPIRED';
-      case FAIL_CANCELLED:
-        return this.#cancelCode;
-      case FAIL_DEVICE:
-        return 'ERR_XFER_DEVICE';
-      case FAIL_PEER_DEVICE:
-        return 'ERR_PEER_DEVICE';
-      default:
-        return 'ERR_XFER_FAILED';
-    }
+  // A carrier says what it waited for; whether that was a cancel or a deadline is known here.
+  #failureOf({ failure, error, isCancelled }: Outcome): { code: ErrorCode; text: string } {
+    const wasCancelled = isCancelled === true || failure === FAIL_CANCELLED;
+    if (wasCancelled) return failureOf(this.#isPastDeadline ? FAIL_DEADLINE : FAIL_CANCELLED);
+    return error === undefined ? failureOf(failure) : { code: error.code, text: '' };
   }
 }
 
-function reasonOf(session: TcpxError | undefined, error: TcpxError | undefined) {
-  if (session !== undefined) return `${session.code}: ${session.message}`;
-  return error?.message;
+function describe(error: TcpxError): string {
+  return `${error.code}: ${error.message}`;
 }
-
-const FAILURE_TEXTS: Partial<Record<ErrorCode, string>> = {
-  ERR_PEER_STALE_REGION: 'the region is not registered at the peer any more',
-  ERR_PEER_KEY: 'the peer does not know the key of the descriptor',
-  ERR_PEER_RIGHTS: 'the region does not grant this operation',
-  ERR_PEER_BOUNDS: 'the operation reaches beyond the region',
-  ERR_XFER_CHECKSUM: 'arrived damaged again and again',
-  ERR_PEER_EXPIRED: 'the time for which the peer granted the region is over',
-  ERR_PEER_DEVICE: 'a GPU copy failed at the peer',
-  ERR_XFER_DEVICE: 'a GPU copy failed here',
-  ERR_XFER_CANCELLED: 'cancelled',
-  ERR_XFER_DEADLINE: 'deadline passed',
-  ERR_XFER_FAILED: 'the session is gone',
-};

@@ -1,6 +1,7 @@
 // Requests and transfers: prepared and posted through the carrier that can take their memory,
 // settled when it reports them finished.
 
+import { FAIL_CHANNEL } from '../base/failure.js';
 import { type Clock, systemClock } from '../base/clock.js';
 import { TcpxError } from '../base/errors.js';
 import type { Region, RegionRegistry } from '../memory/region.js';
@@ -18,7 +19,6 @@ import type {
   Prepared,
   SourceEvent,
 } from '../provider/contract.js';
-import { FAIL_CHANNEL } from '../provider/tcp/lane/layout.js';
 import type { LaneCarrier } from '../provider/tcp/lane-carrier.js';
 import type { LaneSet } from '../provider/tcp/lane-set.js';
 import type { TransferTable } from '../provider/tcp/transfer-table.js';

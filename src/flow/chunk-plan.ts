@@ -4,7 +4,7 @@
 // shrink towards the end, so that channels which pull them finish at about the same time: each
 // takes at most its share of half of what is left (guided self-scheduling).
 
-import { assert } from '../base/assert.js';
+import { assert, floatAt } from '../base/assert.js';
 
 /** Local and remote halves of descriptors, merged and grouped, as columns. */
 export interface PairColumns {
@@ -42,20 +42,21 @@ export function mergePairs(pairs: PairColumns): PairColumns {
   let count = 0;
   for (const index of order) {
     const last = count - 1;
-    const bytes = pairs.bytes[index] ?? 0;
+    const bytes = floatAt(pairs.bytes, index);
     const continues =
       last >= 0 &&
       merged.remoteIndex[last] === pairs.remoteIndex[index] &&
-      (merged.localAddr[last] ?? 0) + (merged.bytes[last] ?? 0) === pairs.localAddr[index] &&
-      (merged.remoteOffset[last] ?? 0) + (merged.bytes[last] ?? 0) === pairs.remoteOffset[index];
+      floatAt(merged.localAddr, last) + floatAt(merged.bytes, last) === pairs.localAddr[index] &&
+      floatAt(merged.remoteOffset, last) + floatAt(merged.bytes, last) ===
+        pairs.remoteOffset[index];
     if (continues) {
-      merged.bytes[last] = (merged.bytes[last] ?? 0) + bytes;
+      merged.bytes[last] = floatAt(merged.bytes, last) + bytes;
       continue;
     }
-    merged.localAddr[count] = pairs.localAddr[index] ?? 0;
-    merged.remoteOffset[count] = pairs.remoteOffset[index] ?? 0;
+    merged.localAddr[count] = floatAt(pairs.localAddr, index);
+    merged.remoteOffset[count] = floatAt(pairs.remoteOffset, index);
     merged.bytes[count] = bytes;
-    merged.remoteIndex[count] = pairs.remoteIndex[index] ?? 0;
+    merged.remoteIndex[count] = floatAt(pairs.remoteIndex, index);
     count++;
   }
   return { ...merged, count };
@@ -75,9 +76,9 @@ export function emptyColumns(count: number): PairColumns {
 function groupByRemote(pairs: PairColumns): Uint32Array {
   const order = new Uint32Array(pairs.count).map((_, index) => index);
   for (let index = 1; index < pairs.count; index++) {
-    if ((pairs.remoteIndex[index] ?? 0) < (pairs.remoteIndex[index - 1] ?? 0)) {
+    if (floatAt(pairs.remoteIndex, index) < floatAt(pairs.remoteIndex, index - 1)) {
       return order.sort(
-        (a, b) => (pairs.remoteIndex[a] ?? 0) - (pairs.remoteIndex[b] ?? 0) || a - b,
+        (a, b) => floatAt(pairs.remoteIndex, a) - floatAt(pairs.remoteIndex, b) || a - b,
       );
     }
   }
@@ -86,7 +87,7 @@ function groupByRemote(pairs: PairColumns): Uint32Array {
 
 export function planChunks(pairs: PairColumns, limits: ChunkLimits): Chunk[] {
   let leftBytes = 0;
-  for (let index = 0; index < pairs.count; index++) leftBytes += pairs.bytes[index] ?? 0;
+  for (let index = 0; index < pairs.count; index++) leftBytes += floatAt(pairs.bytes, index);
   const chunks: Chunk[] = [];
   let pair = 0;
   let skipBytes = 0;
@@ -125,13 +126,13 @@ function takeChunk(
   targetBytes: number,
   pairsMax: number,
 ): Chunk {
-  const remoteIndex = pairs.remoteIndex[firstPair] ?? 0;
+  const remoteIndex = floatAt(pairs.remoteIndex, firstPair);
   let bytes = 0;
   let pairCount = 0;
   let skip = skipBytes;
   for (let pair = firstPair; pair < pairs.count && pairCount < pairsMax; pair++) {
     if (pairs.remoteIndex[pair] !== remoteIndex) break;
-    const available = (pairs.bytes[pair] ?? 0) - skip;
+    const available = floatAt(pairs.bytes, pair) - skip;
     const room = targetBytes - bytes;
     // A block that would be cut goes whole into the next chunk, unless it is larger than one.
     if (pairCount > 0 && available > room && available <= targetBytes) break;
@@ -147,9 +148,9 @@ function takeChunk(
 // Where the chunk ends inside its last pair.
 function endWithinPair(pairs: PairColumns, chunk: Chunk): number {
   if (chunk.pairCount === 1) return chunk.skipBytes + chunk.bytes;
-  let before = (pairs.bytes[chunk.firstPair] ?? 0) - chunk.skipBytes;
+  let before = floatAt(pairs.bytes, chunk.firstPair) - chunk.skipBytes;
   for (let index = 1; index < chunk.pairCount - 1; index++) {
-    before += pairs.bytes[chunk.firstPair + index] ?? 0;
+    before += floatAt(pairs.bytes, chunk.firstPair + index);
   }
   return chunk.bytes - before;
 }

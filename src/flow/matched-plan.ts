@@ -3,6 +3,7 @@
 // sends on a channel is the k-th that the other end expects there. Large blocks are cut into
 // chunks, small ones that follow each other are gathered into one. Pure.
 
+import { assert, at, byteAt, floatAt, wordAt } from '../base/assert.js';
 import { TcpxError } from '../base/errors.js';
 
 const MATCHED_CHANNELS_MAX = 16;
@@ -64,12 +65,12 @@ interface Limits {
 /** End of the blocks that share messages with this one: the next one for a block alone. */
 function gatheredEnd(blockBytes: Float64Array, first: number, limits: Limits): number {
   const { chunkBytes, gatherBytes } = limits;
-  let bytes = blockBytes[first] ?? 0;
+  let bytes = floatAt(blockBytes, first);
   let end = first + 1;
   if (bytes > gatherBytes) return end;
   const last = Math.min(blockBytes.length, first + GATHERED_BLOCKS_MAX);
   for (; end < last; end++) {
-    const next = blockBytes[end] ?? 0;
+    const next = floatAt(blockBytes, end);
     if (next > gatherBytes || bytes + next > chunkBytes) break;
     bytes += next;
   }
@@ -78,7 +79,7 @@ function gatheredEnd(blockBytes: Float64Array, first: number, limits: Limits): n
 
 function sumOf(blockBytes: Float64Array, first: number, end: number): number {
   let sum = 0;
-  for (let block = first; block < end; block++) sum += blockBytes[block] ?? 0;
+  for (let block = first; block < end; block++) sum += floatAt(blockBytes, block);
   return sum;
 }
 
@@ -111,8 +112,8 @@ class PlanWriter {
     plan.blockCounts[index] = blockCount;
     plan.blockOffsets[index] = offset;
     plan.bytes[index] = bytes;
-    plan.channelChunks[channel] = (plan.channelChunks[channel] ?? 0) + 1;
-    plan.channelBytes[channel] = (plan.channelBytes[channel] ?? 0) + bytes;
+    plan.channelChunks[channel] = wordAt(plan.channelChunks, channel) + 1;
+    plan.channelBytes[channel] = floatAt(plan.channelBytes, channel) + bytes;
   }
 
   finish(): MatchedPlan {
@@ -125,9 +126,9 @@ class PlanWriter {
 export function planDigest(plan: MatchedPlan): number {
   let digest = 0x811c9dc5;
   for (let index = 0; index < plan.chunkCount; index++) {
-    digest = Math.imul(digest ^ (plan.channels[index] ?? 0), 0x01000193);
-    digest = Math.imul(digest ^ (plan.blockCounts[index] ?? 0), 0x01000193);
-    digest = Math.imul(digest ^ (plan.bytes[index] ?? 0), 0x01000193);
+    digest = Math.imul(digest ^ byteAt(plan.channels, index), 0x01000193);
+    digest = Math.imul(digest ^ wordAt(plan.blockCounts, index), 0x01000193);
+    digest = Math.imul(digest ^ floatAt(plan.bytes, index), 0x01000193);
   }
   return digest >>> 0;
 }
@@ -189,12 +190,13 @@ class WeightedTurn {
   next(): number {
     let best = -1;
     for (let channel = 0; channel < this.#weights.length; channel++) {
-      const credit = (this.#credits[channel] ?? 0) + (this.#weights[channel] ?? 0);
+      const credit = at(this.#credits, channel) + at(this.#weights, channel);
       this.#credits[channel] = credit;
-      const isOpen = (this.#weights[channel] ?? 0) > 0;
-      if (isOpen && (best < 0 || credit > (this.#credits[best] ?? 0))) best = channel;
+      const isOpen = at(this.#weights, channel) > 0;
+      if (isOpen && (best < 0 || credit > at(this.#credits, best))) best = channel;
     }
-    this.#credits[best] = (this.#credits[best] ?? 0) - this.#sum;
+    assert(best >= 0, 'a channel has a weight above 0');
+    this.#credits[best] = at(this.#credits, best) - this.#sum;
     return best;
   }
 }

@@ -1,35 +1,35 @@
 // A prepared request in shared memory: remote regions, descriptor pairs and chunks, each entry
-// 32 bytes. Written once when the request is prepared, read by lanes for every post.
+// 32 bytes (base/shared-layout.ts). Written once when the request is prepared, read by lanes for
+// every post.
 //
 //   offset 0      remotes × 32        + descriptors × 32         + chunks × 32
 //   ┌─────────────┬───────────────────┬──────────────────────────┐
 //   │ remotes     │ descriptors       │ chunks                   │
 //   └─────────────┴───────────────────┴──────────────────────────┘
 
-export const REQUEST_ENTRY_BYTES = 32;
+import { fieldIndex } from '../base/shared-block.js';
+import { CHUNK_BLOCK, PAIR_BLOCK, REMOTE_BLOCK } from '../base/shared-layout.js';
+
+export const REQUEST_ENTRY_BYTES = CHUNK_BLOCK.bytes;
 export const ENTRY_WORDS = REQUEST_ENTRY_BYTES / 4;
 export const ENTRY_FLOATS = REQUEST_ENTRY_BYTES / 8;
 
-// Remote region: Uint32 words.
-export const REMOTE_SLOT = 0;
-export const REMOTE_GENERATION = 1;
-export const REMOTE_KEY = 2; // four words
-/** Where the local half of its pairs lies: 0 host memory, n + 1 GPU n. */
-export const REMOTE_LOCAL_DEVICE = 6;
+// Uint32 words, but for those of a pair and the skip of a chunk, which are Float64.
+export const REMOTE_SLOT = fieldIndex(REMOTE_BLOCK, 'slot');
+export const REMOTE_GENERATION = fieldIndex(REMOTE_BLOCK, 'generation');
+export const REMOTE_KEY = fieldIndex(REMOTE_BLOCK, 'key');
+export const REMOTE_LOCAL_DEVICE = fieldIndex(REMOTE_BLOCK, 'localDevice');
 
-// Descriptor pair: Float64 indexes.
-export const PAIR_LOCAL_ADDR = 0;
-export const PAIR_REMOTE_OFFSET = 1;
-export const PAIR_BYTES = 2;
-export const PAIR_REMOTE_INDEX = 3;
+export const PAIR_LOCAL_ADDR = fieldIndex(PAIR_BLOCK, 'localAddr');
+export const PAIR_REMOTE_OFFSET = fieldIndex(PAIR_BLOCK, 'remoteOffset');
+export const PAIR_BYTES = fieldIndex(PAIR_BLOCK, 'bytes');
+export const PAIR_REMOTE_INDEX = fieldIndex(PAIR_BLOCK, 'remoteIndex');
 
-// Chunk: Uint32 words, except the skip, a Float64 at word 6.
-export const CHUNK_FIRST_PAIR = 0;
-export const CHUNK_PAIR_COUNT = 1;
-export const CHUNK_BYTES = 2;
-export const CHUNK_REMOTE_INDEX = 3;
-/** Float64 index: bytes of the first pair that earlier chunks carry. */
-export const CHUNK_SKIP = 3;
+export const CHUNK_FIRST_PAIR = fieldIndex(CHUNK_BLOCK, 'firstPair');
+export const CHUNK_PAIR_COUNT = fieldIndex(CHUNK_BLOCK, 'pairCount');
+export const CHUNK_BYTES = fieldIndex(CHUNK_BLOCK, 'bytes');
+export const CHUNK_REMOTE_INDEX = fieldIndex(CHUNK_BLOCK, 'remoteIndex');
+export const CHUNK_SKIP = fieldIndex(CHUNK_BLOCK, 'skip');
 
 export interface RequestShape {
   readonly remoteCount: number;

@@ -1,6 +1,7 @@
 // The budget of data sockets per NIC over all processes: who holds how many, and whether more fit.
 // Pure: the registry that processes share is kept elsewhere.
 
+import { at } from '../base/assert.js';
 import { TcpxError } from '../base/errors.js';
 
 export interface SocketHolder {
@@ -73,7 +74,7 @@ export function parseHolders(text: string): SocketHolder[] {
   return text.split('\n').flatMap((line) => {
     const match = /^(\d+) (\d+) (\d+)$/.exec(line);
     if (match === null) return [];
-    return [{ pid: Number(match[1]), startedAt: match[2] ?? '', sockets: Number(match[3]) }];
+    return [{ pid: Number(match[1]), startedAt: at(match, 2), sockets: Number(match[3]) }];
   });
 }
 

@@ -3,6 +3,7 @@
 //
 //   one entry, 16 bytes:  0 u64 block offset in the region │ 8 u32 staging offset │ 12 u32 length
 
+import { wordAt } from '../base/assert.js';
 import { TcpxError } from '../base/errors.js';
 
 export const BLOCK_ENTRY_BYTES = 16;
@@ -37,9 +38,9 @@ export function validateBlockTable(table: Uint32Array, limits: BlockLimits): num
   let longestBytes = 0;
   for (let index = 0; index < count; index++) {
     const at = index * BLOCK_ENTRY_PARTS;
-    const bytes = table[at + 3] ?? 0;
-    const end = (table[at + 1] ?? 0) * 2 ** 32 + (table[at] ?? 0) + bytes;
-    const stagingEnd = (table[at + 2] ?? 0) + bytes;
+    const bytes = wordAt(table, at + 3);
+    const end = wordAt(table, at + 1) * 2 ** 32 + wordAt(table, at) + bytes;
+    const stagingEnd = wordAt(table, at + 2) + bytes;
     if (end > regionBytes) throw blockError(limits, `block ${index} ends at ${end} of the region`);
     if (stagingEnd > stagingBytes) {
       throw blockError(limits, `block ${index} ends at ${stagingEnd} of the staging buffer`);

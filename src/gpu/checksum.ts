@@ -4,6 +4,7 @@
 // words in any order, and the mixing makes order count all the same.
 // kernels/pattern.cu computes the two sums; the length joins here.
 
+import { byteAt } from '../base/assert.js';
 import { patternPart } from './pattern.js';
 
 const KEY_SEED = 0x5bd1e995;
@@ -28,17 +29,21 @@ function sumParts(source: Uint8Array): PartSums {
   let high = 0;
   const parts = Math.ceil(source.length / 4);
   for (let index = 0; index < parts; index++) {
-    const at = index * 4;
-    const part =
-      (source[at] ?? 0) |
-      ((source[at + 1] ?? 0) << 8) |
-      ((source[at + 2] ?? 0) << 16) |
-      ((source[at + 3] ?? 0) << 24);
-    const value = mixPart(part, index);
+    const value = mixPart(partAt(source, index * 4), index);
     low = (low + value) | 0;
     high = (high + Math.imul(value ^ 0xa5a5a5a5, 2 * index + 0x9e3779b1)) | 0;
   }
   return { low: low >>> 0, high: high >>> 0 };
+}
+
+// Beyond the end there are zeros.
+function partAt(source: Uint8Array, first: number): number {
+  let part = 0;
+  const end = Math.min(first + 4, source.length);
+  for (let index = first; index < end; index++) {
+    part |= byteAt(source, index) << ((index - first) * 8);
+  }
+  return part;
 }
 
 function mixPart(part: number, index: number): number {

@@ -6,7 +6,7 @@
 //   table, pinned:  │ … done │ launched: batch n │ open: batch n + 1 → │ free … │
 //   An open batch that would not fit before the end is launched, and the next one starts at 0.
 
-import { assert } from '../base/assert.js';
+import { assert, wordAt } from '../base/assert.js';
 import { TcpxError } from '../base/errors.js';
 import { DeviceMemory } from '../ffi/cuda/device-memory.js';
 import { CudaResult, cudaError } from '../ffi/cuda/driver.js';
@@ -220,9 +220,9 @@ export class GpuCopyQueue implements CopyQueue {
     let result: number = CudaResult.Success;
     for (let index = this.first; index < this.first + this.count; index++) {
       const at = index * BLOCK_ENTRY_PARTS;
-      const deviceAddr = (this.words[at] ?? 0) + (this.words[at + 1] ?? 0) * TWO_32;
-      const hostAddr = this.staging.addr + (this.words[at + 2] ?? 0);
-      const bytes = this.words[at + 3] ?? 0;
+      const deviceAddr = wordAt(this.words, at) + wordAt(this.words, at + 1) * TWO_32;
+      const hostAddr = this.staging.addr + wordAt(this.words, at + 2);
+      const bytes = wordAt(this.words, at + 3);
       result ||=
         this.direction === 'gather'
           ? queue.copyDeviceToHost(hostAddr, deviceAddr, bytes)

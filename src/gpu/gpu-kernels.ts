@@ -1,6 +1,7 @@
 // Our kernels on one GPU: loaded once per context from the PTX that the package carries.
 
 import { readFileSync } from 'node:fs';
+import { assert } from '../base/assert.js';
 import type { GpuContext } from '../ffi/cuda/context.js';
 import { kernelObstacle } from '../ffi/cuda/device.js';
 import { gpuError } from '../ffi/cuda/driver.js';
@@ -52,7 +53,9 @@ export class GpuKernels {
   /** A launch with a parameter block; the caller fills the block and frees the launch. */
   prepare(kernel: KernelName): PreparedLaunch {
     const { module, parameterBytes } = KERNELS[kernel];
-    const handle = this.modules.get(module)?.functionHandle(`tcpx_${kernel}`) ?? 0;
+    const loaded = this.modules.get(module);
+    assert(loaded !== undefined, `the module ${module} of ${kernel} is loaded`);
+    const handle = loaded.functionHandle(`tcpx_${kernel}`);
     const mayOverlap = this.isHopper && module in HOPPER_MODULES;
     return new PreparedLaunch(handle, parameterBytes, mayOverlap);
   }

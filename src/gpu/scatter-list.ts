@@ -1,6 +1,7 @@
 // The fragment list of one received chunk, as the plugin leaves it in pinned memory: which bytes of
 // the bounce buffer go where in the message. Checked before anything is copied by it.
 
+import { wordAt } from '../base/assert.js';
 import { TcpxError } from '../base/errors.js';
 import { ENTRY_PARTS, FRAGMENTS_MAX, NOT_PACKED, ScatterRule } from './scatter-entry.js';
 import { checkFragments } from './scatter-list.hot.js';
@@ -39,9 +40,9 @@ export function writeFragment(entries: ScatterEntries, index: number, fragment: 
 export function readFragment(entries: ScatterEntries, index: number): Fragment {
   const at = index * ENTRY_PARTS;
   return {
-    sourceOffset: entries[at] ?? 0,
-    bytes: entries[at + 1] ?? 0,
-    targetOffset: (entries[at + 3] ?? 0) * 2 ** 32 + (entries[at + 2] ?? 0),
+    sourceOffset: wordAt(entries, at),
+    bytes: wordAt(entries, at + 1),
+    targetOffset: wordAt(entries, at + 3) * 2 ** 32 + wordAt(entries, at + 2),
   };
 }
 

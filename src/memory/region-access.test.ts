@@ -1,18 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { FAIL_EXPIRED, FAIL_KEY, FAIL_NONE, FAIL_RIGHTS, FAIL_STALE } from '../base/failure.js';
 import { withCode } from '../../test/support/expect-error.js';
 import { createFixedMemory } from '../os/fixed-memory.js';
 import { type Region, RegionRegistry, type RegionRights } from './region.js';
-import {
-  ACCESS_EXPIRED,
-  ACCESS_GRANTED,
-  ACCESS_KEY,
-  ACCESS_RIGHTS,
-  ACCESS_STALE,
-  closeAccess,
-  isInBounds,
-  openAccess,
-} from './region-access.hot.js';
+import { closeAccess, isInBounds, openAccess } from './region-access.hot.js';
 import { RIGHT_READ, RIGHT_WRITE, regionTableOver } from './region-table.js';
 
 function setUp(rights: RegionRights = { read: true, write: true }) {
@@ -38,8 +30,8 @@ function keyOf(region: Region): Uint32Array {
 
 test('access: the right key opens, and counts a user until it is closed', () => {
   const { table, registry, region, open } = setUp();
-  assert.equal(open(), ACCESS_GRANTED);
-  assert.equal(open({ right: RIGHT_WRITE }), ACCESS_GRANTED);
+  assert.equal(open(), FAIL_NONE);
+  assert.equal(open({ right: RIGHT_WRITE }), FAIL_NONE);
   assert.equal(registry.users(region), 2);
   closeAccess(table, region.id);
   closeAccess(table, region.id);
@@ -51,7 +43,7 @@ test('access: every single bit of the key matters', () => {
   for (let bit = 0; bit < 128; bit++) {
     const key = keyOf(region);
     key[bit >> 5]! ^= 1 << (bit & 31);
-    assert.equal(open({ key }), ACCESS_KEY, `bit ${bit}`);
+    assert.equal(open({ key }), FAIL_KEY, `bit ${bit}`);
   }
   assert.equal(registry.users(region), 0);
 });
@@ -59,31 +51,31 @@ test('access: every single bit of the key matters', () => {
 test('access: another generation, a closing or closed region and a bad slot are stale', () => {
   const { table, registry, region, open } = setUp();
   for (const generation of [0, -1, 2, 2 ** 31, 2 ** 32 - region.generation]) {
-    assert.equal(open({ generation }), ACCESS_STALE, String(generation));
+    assert.equal(open({ generation }), FAIL_STALE, String(generation));
   }
   for (const slot of [3, 4, 2 ** 32 - 1]) {
-    assert.equal(openAccess(table, slot, 1, keyOf(region), 0, RIGHT_READ), ACCESS_STALE);
+    assert.equal(openAccess(table, slot, 1, keyOf(region), 0, RIGHT_READ), FAIL_STALE);
   }
   // A free slot holds generation 0: presenting 0 must not open it.
-  assert.equal(openAccess(table, 3, 0, new Uint32Array(4), 0, RIGHT_READ), ACCESS_STALE);
+  assert.equal(openAccess(table, 3, 0, new Uint32Array(4), 0, RIGHT_READ), FAIL_STALE);
   registry.beginClose(region);
-  assert.equal(open(), ACCESS_STALE);
-  assert.equal(open({ generation: 2 ** 32 - region.generation }), ACCESS_STALE);
+  assert.equal(open(), FAIL_STALE);
+  assert.equal(open({ generation: 2 ** 32 - region.generation }), FAIL_STALE);
   registry.finishClose(region);
-  assert.equal(open(), ACCESS_STALE);
+  assert.equal(open(), FAIL_STALE);
   assert.equal(registry.users(region), 0);
 });
 
 test('access: a right that was not granted is refused, the other is not', () => {
   const reader = setUp({ read: true, write: false });
-  assert.equal(reader.open({ right: RIGHT_WRITE }), ACCESS_RIGHTS);
-  assert.equal(reader.open({ right: RIGHT_READ }), ACCESS_GRANTED);
+  assert.equal(reader.open({ right: RIGHT_WRITE }), FAIL_RIGHTS);
+  assert.equal(reader.open({ right: RIGHT_READ }), FAIL_NONE);
   const writer = setUp({ read: false, write: true });
-  assert.equal(writer.open({ right: RIGHT_READ }), ACCESS_RIGHTS);
-  assert.equal(writer.open({ right: RIGHT_WRITE }), ACCESS_GRANTED);
+  assert.equal(writer.open({ right: RIGHT_READ }), FAIL_RIGHTS);
+  assert.equal(writer.open({ right: RIGHT_WRITE }), FAIL_NONE);
   const neither = setUp({ read: false, write: false });
-  assert.equal(neither.open({ right: RIGHT_READ }), ACCESS_RIGHTS);
-  assert.equal(neither.open({ right: RIGHT_WRITE }), ACCESS_RIGHTS);
+  assert.equal(neither.open({ right: RIGHT_READ }), FAIL_RIGHTS);
+  assert.equal(neither.open({ right: RIGHT_WRITE }), FAIL_RIGHTS);
 });
 
 test('access: bounds hold at the last byte and with offsets near 2^53', () => {
@@ -106,9 +98,9 @@ test('access: granted until the time is over, refused from then on', () => {
   const open = (region: Region) =>
     openAccess(table, region.id, region.generation, keyOf(region), 0, RIGHT_READ);
   nowUs = 5999;
-  assert.equal(open(brief), ACCESS_GRANTED);
+  assert.equal(open(brief), FAIL_NONE);
   nowUs = 6000;
-  assert.equal(open(brief), ACCESS_EXPIRED);
+  assert.equal(open(brief), FAIL_EXPIRED);
   assert.equal(
     registry.users(brief),
     1,
@@ -116,7 +108,7 @@ test('access: granted until the time is over, refused from then on', () => {
   );
   // The wrong key learns nothing about the time.
   const wrong = openAccess(table, brief.id, brief.generation, new Uint32Array(4), 0, RIGHT_READ);
-  assert.equal(wrong, ACCESS_KEY);
+  assert.equal(wrong, FAIL_KEY);
   closeAccess(table, brief.id);
   registry.beginClose(brief);
   registry.finishClose(brief);
@@ -124,7 +116,7 @@ test('access: granted until the time is over, refused from then on', () => {
   const next = registry.register(Buffer.alloc(10), rights);
   assert.equal(next.id, brief.id);
   nowUs = 1e15;
-  assert.equal(open(next), ACCESS_GRANTED);
+  assert.equal(open(next), FAIL_NONE);
 });
 
 test('access: a region without an expiry never asks for the time', () => {
@@ -132,7 +124,7 @@ test('access: a region without an expiry never asks for the time', () => {
   const table = regionTableOver(createFixedMemory(4096), 0, 4, clock);
   const region = new RegionRegistry(table).register(Buffer.alloc(10), { read: true, write: true });
   const outcome = openAccess(table, region.id, region.generation, keyOf(region), 0, RIGHT_READ);
-  assert.equal(outcome, ACCESS_GRANTED);
+  assert.equal(outcome, FAIL_NONE);
 });
 
 test('access: a time that is none is refused when it is set', () => {

@@ -4,8 +4,6 @@ import { withCode } from '../../test/support/expect-error.js';
 import { createFixedMemory } from '../os/fixed-memory.js';
 import { RegionRegistry } from './region.js';
 import {
-  REGION_ENTRY_BYTES,
-  REGION_ENTRY_LAYOUT,
   REGION_GENERATION,
   regionAddr,
   regionBytes,
@@ -128,15 +126,6 @@ test('region: a full table names the setting, and a freed slot helps', () => {
   registry.beginClose(first);
   registry.finishClose(first);
   assert.equal(register().id, first.id);
-});
-
-test('region table: the documented layout lies inside an entry and in order', () => {
-  const offsets = REGION_ENTRY_LAYOUT.map((field) => field.offset);
-  assert.deepEqual(
-    offsets,
-    [...offsets].sort((a, b) => a - b),
-  );
-  assert.ok(offsets.every((offset) => offset < REGION_ENTRY_BYTES));
 });
 
 test('region: two that deregister it at a time: one that gives up does not open it again', () => {

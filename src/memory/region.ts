@@ -2,6 +2,7 @@
 // its memory alive while it is registered.
 
 import { randomFillSync, randomInt } from 'node:crypto';
+import { assert } from '../base/assert.js';
 import { TcpxError } from '../base/errors.js';
 import { addressOf } from '../ffi/libc/library.js';
 import {
@@ -165,7 +166,8 @@ export class RegionRegistry {
   }
 
   release(region: Region): void {
-    Atomics.sub(this.#table.int32, regionWord(region.id, REGION_USERS), 1);
+    const users = Atomics.sub(this.#table.int32, regionWord(region.id, REGION_USERS), 1);
+    assert(users > 0, 'a region is released as often as it was retained');
   }
 
   /** From now on every new access is refused; those in progress go on. */
@@ -178,9 +180,10 @@ export class RegionRegistry {
   /** Takes beginClose back. */
   cancelClose(region: Region): void {
     if (!this.isRegistered(region)) return;
-    const closers = (this.#closers.get(region) ?? 1) - 1;
-    this.#closers.set(region, closers);
-    if (closers > 0) return;
+    const closers = this.#closers.get(region);
+    assert(closers !== undefined && closers > 0, 'a close that is taken back was begun');
+    this.#closers.set(region, closers - 1);
+    if (closers > 1) return;
     Atomics.store(this.#table.int32, regionWord(region.id, REGION_GENERATION), region.generation);
   }
 

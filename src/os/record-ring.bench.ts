@@ -10,8 +10,7 @@ import {
   PARTNER_STOP,
   PARTNER_WRITE,
 } from '../../test/support/ring-partner-worker.js';
-import { RING_HEADER_BYTES } from '../provider/tcp/lane/layout.js';
-import { RecordRing } from './record-ring.js';
+import { RecordRing, RING_HEADER_BYTES } from './record-ring.js';
 import { peekRecord, publishRecords, releaseRecord, reserveRecord } from './record-ring.hot.js';
 
 const CAPACITY = 64 * 1024;

@@ -4,8 +4,7 @@ import { test } from 'node:test';
 import { Worker } from 'node:worker_threads';
 import fc from 'fast-check';
 import { createFixedMemory } from './fixed-memory.js';
-import { RING_HEADER_BYTES } from '../provider/tcp/lane/layout.js';
-import { RecordRing } from './record-ring.js';
+import { RecordRing, RING_HEADER_BYTES } from './record-ring.js';
 import {
   peekRecord,
   publishRecords,

@@ -10,8 +10,12 @@
 // fit before the end is preceded by a filler (kind 0). Cursors count bytes modulo 2^32.
 
 import { assert } from '../base/assert.js';
+import { fieldIndex } from '../base/shared-block.js';
+import { RING_BLOCK } from '../base/shared-layout.js';
 
-export const RING_HEADER_BYTES = 256;
+export const RING_HEADER_BYTES = RING_BLOCK.bytes;
+const RING_TAIL = fieldIndex(RING_BLOCK, 'tail');
+const RING_HEAD = fieldIndex(RING_BLOCK, 'head');
 
 export const RECORD_HEADER_BYTES = 8;
 export const RECORD_FILLER = 0;
@@ -38,8 +42,8 @@ export class RecordRing {
     assert((capacityBytes & (capacityBytes - 1)) === 0, 'ring capacity is a power of two');
     this.int32 = memory.int32;
     this.uint8 = memory.uint8;
-    this.tailWord = byteOffset / 4;
-    this.headWord = byteOffset / 4 + 32;
+    this.tailWord = byteOffset / 4 + RING_TAIL;
+    this.headWord = byteOffset / 4 + RING_HEAD;
     this.dataByte = byteOffset + RING_HEADER_BYTES;
     this.capacityBytes = capacityBytes;
     this.tail = Atomics.load(this.int32, this.tailWord);

@@ -1,6 +1,9 @@
 // Texts of the rules in data-frame.hot.ts, for errors and docs.
 
+import { REFUSALS } from '../base/failure.js';
 import { FRAME_NAMES } from './data-frame.js';
+
+const REASONS = REFUSALS.map(({ number }) => number).join(', ');
 
 export const FRAME_RULES: Readonly<Record<number, string>> = {
   1: 'the kind is one of 1 … 7',
@@ -14,7 +17,7 @@ export const FRAME_RULES: Readonly<Record<number, string>> = {
   9: 'no more operations are in flight than the agreed window',
   10: 'an answer names an operation that is in flight',
   11: 'a read answer has exactly the bytes asked for',
-  12: 'a refusal has a reason of 1 … 6 or 16 and names a WRITE or a READ_REQUEST',
+  12: `a refusal has one of the reasons ${REASONS} and names a WRITE or a READ_REQUEST`,
   13: 'positions in shared memory move forward, within the ring',
 };
 

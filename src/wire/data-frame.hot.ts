@@ -1,5 +1,6 @@
 // Checks on a received head: pure functions over words, no allocation.
 
+import { isRefusal } from '../base/failure.js';
 import {
   FLAG_CHECKSUM,
   FLAG_HELD,
@@ -12,7 +13,6 @@ import {
   FRAME_SIGNAL,
   FRAME_WRITE,
   NOTIFICATION_BYTES_MAX,
-  isRefuseReason,
   TABLE_ENTRIES_MAX,
   TABLE_ENTRY_BYTES,
   WORD_KIND,
@@ -76,16 +76,16 @@ export function checkHead(words: Uint32Array, word: number, chunkBytesMax: numbe
     case FRAME_REFUSE:
       if (entries !== 0) return RULE_TABLE_ENTRIES;
       if (payloadBytes !== 0) return RULE_PAYLOAD_BYTES;
-      return isRefusal(words, word) ? RULE_NONE : RULE_REFUSAL;
+      return isRefusalHead(words, word) ? RULE_NONE : RULE_REFUSAL;
     default:
       return RULE_KIND;
   }
 }
 
-function isRefusal(words: Uint32Array, word: number): boolean {
+function isRefusalHead(words: Uint32Array, word: number): boolean {
   const reason = words[word + WORD_TRANSFER_LOW]!;
   const kind = words[word + WORD_TRANSFER_HIGH]!;
-  if (!isRefuseReason(reason)) return false;
+  if (!isRefusal(reason)) return false;
   return kind === FRAME_WRITE || kind === FRAME_READ_REQUEST;
 }
 

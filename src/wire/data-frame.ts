@@ -128,20 +128,5 @@ export const TABLE_ENTRY_FIELDS: readonly FrameField[] = declareFrame(TABLE_ENTR
   { name: 'reserved', offset: 12, bytes: 4, meaning: 'zero' },
 ]);
 
-// Why an operation was refused by the owner of the region; the session goes on.
-export const REFUSE_STALE = 1;
-export const REFUSE_KEY = 2;
-export const REFUSE_RIGHTS = 3;
-export const REFUSE_BOUNDS = 4;
-/** The payload arrived damaged: send it again. */
-export const REFUSE_CHECKSUM = 5;
-export const REFUSE_EXPIRED = 6;
-/** Copying between the region, which is GPU memory, and the owner's staging failed. */
-export const REFUSE_DEVICE = 16;
-
-export function isRefuseReason(reason: number): boolean {
-  return (reason >= REFUSE_STALE && reason <= REFUSE_EXPIRED) || reason === REFUSE_DEVICE;
-}
-
 // Words are written and read through Uint32Array, in the byte order of the host.
 assert(new Uint8Array(new Uint32Array([1]).buffer)[0] === 1, 'host is little-endian');

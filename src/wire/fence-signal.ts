@@ -3,7 +3,7 @@
 
 import { TcpxError } from '../base/errors.js';
 import { ByteReader, ByteWriter } from './byte-cursor.js';
-import { isRefuseReason } from './data-frame.js';
+import { isRefusal } from '../base/failure.js';
 import { declareFrame, type FrameField } from './frame-fields.js';
 
 const SIGNAL_FENCE = 1;
@@ -105,6 +105,6 @@ function readFence(reader: ByteReader): Fence {
 // It becomes the failure of a transfer: 0 would be none.
 function readReason(reader: ByteReader): number {
   const reason = reader.uint32();
-  if (isRefuseReason(reason)) return reason;
+  if (isRefusal(reason)) return reason;
   throw new TcpxError('ERR_WIRE_FRAME', `a fence with a refusal for reason ${reason}`);
 }

@@ -138,6 +138,12 @@ export class LaneEnd implements LaneHooks {
     });
   }
 
+  /** As the engine does: whoever cancels holds the entry until the lane has seen it. */
+  cancel(slot: number, generation = this.transfers.generation(slot)): void {
+    this.transfers.addHolder(slot);
+    this.command(messages.COMMAND_CANCEL, [slot, generation]);
+  }
+
   notify(message: Uint8Array): number {
     const places = { remotesAt: 0, pairsAt: 0, chunksAt: 0 };
     return this.submit({ operation: OPERATION_WRITE, chunkCount: 0, ...places, notify: message });
@@ -173,10 +179,7 @@ export class LaneEnd implements LaneHooks {
 
   /** One turn, as if every port had become ready; true when something moved. */
   step(): boolean {
-    for (const channel of this.core.channels) {
-      channel.isReadable = true;
-      channel.isWritable = true;
-    }
+    for (const channel of this.core.channels) channel.ready.tryAll(true);
     this.#nowUs += 10;
     const moved = stepLane(this.core, this, this.#nowUs, true);
     if (this.isDraining) this.drain();

@@ -2,6 +2,7 @@
 
 import type { Block } from '../../src/provider/block-columns.js';
 import { type Random, seededRandom } from '../../src/base/random.js';
+import type { Channel } from '../../src/provider/tcp/lane/channel.js';
 import { COMMAND_OPEN_DEVICE } from '../../src/provider/tcp/lane/messages.js';
 import { memoryRange, type Region } from '../../src/memory/region.js';
 import { LaneEnd } from './lane-end.js';
@@ -26,6 +27,12 @@ export interface LanePairOptions {
 }
 
 const STEPS_MAX = 2_000_000;
+
+/** Both ends of a fresh channel: reads of the first at the second count from here on. */
+export function startReadsAt({ reads }: Channel, { served }: Channel, sequence: number): void {
+  reads.next = reads.arrived = reads.done = sequence;
+  served.tail = served.started = served.framed = served.confirmed = served.done = sequence;
+}
 
 export class LanePair {
   readonly random: Random;

@@ -93,17 +93,17 @@ export class LaneVictim implements Victim {
   sequenceOf(kind: number): number {
     const [channel] = this.#end.core.channels;
     if (channel === undefined) return 0;
-    if (kind === frame.FRAME_READ_REQUEST) return channel.serveTail;
-    if (kind === frame.FRAME_READ_DATA) return channel.readDone;
-    return kind === frame.FRAME_REFUSE ? channel.writeAcked : channel.landed;
+    if (kind === frame.FRAME_READ_REQUEST) return channel.served.tail;
+    if (kind === frame.FRAME_READ_DATA) return channel.reads.done;
+    return kind === frame.FRAME_REFUSE ? channel.writes.acked : channel.arrivals.landed;
   }
 
   acknowledged(): number {
-    return this.#end.core.channels[0]?.writeAcked ?? 0;
+    return this.#end.core.channels[0]?.writes.acked ?? 0;
   }
 
   framed(): number {
-    return this.#end.core.channels[0]?.writeNext ?? 0;
+    return this.#end.core.channels[0]?.writes.next ?? 0;
   }
 
   /** Bytes from the hostile peer, as far as the link takes them. */

@@ -2,7 +2,7 @@
 // records, or answer each record with one; it spins while it waits, as a busy lane does.
 
 import { workerData } from 'node:worker_threads';
-import { RecordRing } from '../../src/os/record-ring.js';
+import { RecordRing, RING_HEADER_BYTES } from '../../src/os/record-ring.js';
 import {
   peekRecord,
   publishRecords,
@@ -10,7 +10,6 @@ import {
   releaseRecord,
   reserveRecord,
 } from '../../src/os/record-ring.hot.js';
-import { RING_HEADER_BYTES } from '../../src/provider/tcp/lane/layout.js';
 import { openFixedMemory } from '../../src/os/fixed-memory.js';
 
 export interface RingPartnerData {

@@ -1,6 +1,6 @@
 // What a finished transfer came to, read from its entry before that is used again.
 
-import { FAIL_CANCELLED, FAIL_CHANNEL } from './lane/layout.js';
+import { FAIL_CANCELLED, FAIL_CHANNEL } from '../../base/failure.js';
 import type { Outcome, Posted } from '../contract.js';
 import type { ChannelReceipt } from '../receipt.js';
 import type { LaneSession } from './lane-carrier.js';

@@ -1,9 +1,9 @@
 // Entries of transfers in shared memory: handed out, filled, reused when no lane looks any more.
 
+import { CHANNELS_MAX } from '../../base/shared-layout.js';
 import { assert } from '../../base/assert.js';
 import { TcpxError } from '../../base/errors.js';
 import {
-  CHANNELS_MAX,
   OPERATION_WRITE,
   TRANSFER_CHANNEL_BYTES,
   TRANSFER_CHANNEL_CHUNKS,

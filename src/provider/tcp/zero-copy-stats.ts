@@ -1,9 +1,9 @@
 // What the sends by reference of each channel came to, read from the lanes' counters.
 
-import { CHANNELS_MAX, LANE_ZERO_COPY } from './lane/layout.js';
+import { CHANNELS_MAX, ZERO_COPY_COUNTERS } from '../../base/shared-layout.js';
+import { LANE_ZERO_COPY } from './lane/layout.js';
 import {
   ZERO_COPY_COPIED,
-  ZERO_COPY_COUNTERS,
   ZERO_COPY_DONE,
   ZERO_COPY_FALLBACKS,
   ZERO_COPY_SENDS,

@@ -1,10 +1,10 @@
 // Memory that is kept from run to run: mapping it anew, and collecting its views, would take more
 // time than a whole run.
 
+import { RING_HEADER_BYTES } from '../../../src/os/record-ring.js';
 import {
   COMMAND_RING_BYTES,
   LANE_CONTROL_BYTES,
-  RING_HEADER_BYTES,
   type SharedShape,
   sharedOffsets,
 } from '../../../src/provider/tcp/lane/layout.js';

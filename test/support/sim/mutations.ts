@@ -25,7 +25,7 @@ const resendUnfenced: Mutation = ({ node }) => {
     const [session = 0, channel = 0, epoch = 0] = node.lanes.shared.int32.subarray(at >> 2);
     const parked = parkedChannel(node, lane, [session, channel, epoch]);
     if (parked === undefined) return;
-    const words = [session, channel, epoch, parked.writeAcked, 0];
+    const words = [session, channel, epoch, parked.writes.acked, 0];
     node.lanes.command(lane, COMMAND_SETTLE_CHANNEL, words);
   };
 };
@@ -35,7 +35,7 @@ const resendLanded: Mutation = ({ node }) => {
   onSettle(node, (lane, words) => {
     const parked = parkedChannel(node, lane, words);
     const [session = 0, channel = 0, epoch = 0, landed = 0, ...rest] = words;
-    return [session, channel, epoch, parked?.writeAcked ?? landed, ...rest];
+    return [session, channel, epoch, parked?.writes.acked ?? landed, ...rest];
   });
 };
 

@@ -11,10 +11,10 @@ export function checkWindows(machine: string, core: LaneCore): void {
   for (const list of [core.channels, core.parked, core.leaving]) {
     for (const channel of list) {
       const counts = [
-        channel.writeNext - channel.writeAcked,
-        channel.readNext - channel.readDone,
-        channel.serveTail - channel.serveFramed,
-        channel.refuseCount,
+        channel.writes.next - channel.writes.acked,
+        channel.reads.next - channel.reads.done,
+        channel.served.tail - channel.served.framed,
+        channel.refusals.count,
       ].map((count) => count | 0);
       if (counts.every((count) => count >= 0 && count <= channel.windowChunks)) continue;
       throw new Violation(
@@ -29,11 +29,12 @@ export function checkCredits(machine: string, core: LaneCore): void {
   let grantedBytes = 0;
   let leastBytes = 0;
   for (const channel of core.channels) {
-    const { granted, credit, windowChunks, chunkBytesMax } = channel;
+    const { windowChunks, chunkBytesMax } = channel;
+    const { granted, chunks } = channel.credit;
     grantedBytes += granted * chunkBytesMax;
     leastBytes += chunkBytesMax;
-    if (Math.min(granted, credit) >= 1 && Math.max(granted, credit) <= windowChunks) continue;
-    throw new Violation(`${machine}: credit of ${granted} given, ${credit} had`);
+    if (Math.min(granted, chunks) >= 1 && Math.max(granted, chunks) <= windowChunks) continue;
+    throw new Violation(`${machine}: credit of ${granted} given, ${chunks} had`);
   }
   if (grantedBytes > Math.max(core.receiveBytes, leastBytes)) {
     throw new Violation(`${machine}: ${grantedBytes} bytes granted of ${core.receiveBytes}`);

@@ -5,7 +5,8 @@
 // sleeps until there is something worth waking for.
 
 import type { LaneCore } from './lane-core.js';
-import { type Channel, PHASE_PAYLOAD } from './channel.js';
+import type { Channel } from './channel.js';
+import { PHASE_PAYLOAD } from './intake.js';
 
 const BULK_BYTES = 64 * 1024;
 /** With more than this in flight an acknowledgement is not worth a core. */
@@ -16,9 +17,10 @@ const WAKE_BYTES = 256 * 1024;
 export function isAmidBulk(core: LaneCore): boolean {
   for (let index = 0; index < core.channels.length; index++) {
     const channel = core.channels[index]!;
-    if (channel.phase === PHASE_PAYLOAD && channel.payloadLeft > BULK_BYTES) return true;
-    if (!channel.isWritable && channel.sendBytes > BULK_BYTES) return true;
-    if (channel.flightBytes > BULK_FLIGHT_BYTES) return true;
+    if (channel.intake.phase === PHASE_PAYLOAD && channel.intake.payloadLeft > BULK_BYTES)
+      return true;
+    if (!channel.ready.isWritable && channel.vector.bytes > BULK_BYTES) return true;
+    if (channel.credit.flightBytes > BULK_FLIGHT_BYTES) return true;
   }
   return false;
 }
@@ -33,21 +35,21 @@ export function setWakes(core: LaneCore, isSleep: boolean): void {
     const channel = core.channels[index]!;
     if (channel.port.wakeAt === undefined) continue;
     const wanted = isSleep ? wakeBytesOf(channel) : 1;
-    if (wanted === channel.wakeBytes) continue;
+    if (wanted === channel.ready.wakeBytes) continue;
     channel.port.wakeAt(wanted);
-    channel.wakeBytes = wanted;
+    channel.ready.setWake(wanted);
   }
 }
 
 function wakeBytesOf(channel: Channel): number {
-  if (channel.phase !== PHASE_PAYLOAD || channel.payloadLeft <= BULK_BYTES) return 1;
-  return channel.payloadLeft < WAKE_BYTES ? channel.payloadLeft : WAKE_BYTES;
+  if (channel.intake.phase !== PHASE_PAYLOAD || channel.intake.payloadLeft <= BULK_BYTES) return 1;
+  return channel.intake.payloadLeft < WAKE_BYTES ? channel.intake.payloadLeft : WAKE_BYTES;
 }
 
 /** After a sleep, whatever ended it: fewer bytes than that may have come, and nobody tells. */
 export function readUntold(core: LaneCore): void {
   for (let index = 0; index < core.channels.length; index++) {
     const channel = core.channels[index]!;
-    if (channel.wakeBytes > 1) channel.isReadable = true;
+    if (channel.ready.wakeBytes > 1) channel.ready.onReadable();
   }
 }

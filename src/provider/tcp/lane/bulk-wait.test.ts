@@ -3,24 +3,23 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { readUntold, setWakes } from './bulk-wait.hot.js';
-import { PHASE_HEAD, PHASE_PAYLOAD } from './channel.js';
+import { ChannelReady } from './channel-ready.hot.js';
+import { PHASE_HEAD, PHASE_PAYLOAD } from './intake.js';
 import type { LaneCore } from './lane-core.js';
 
 class OneChannel {
   readonly told: number[] = [];
   readonly channel = {
     port: { wakeAt: (bytes: number) => void this.told.push(bytes) },
-    phase: PHASE_HEAD as number,
-    payloadLeft: 0,
-    wakeBytes: 1,
-    isReadable: false,
+    intake: { phase: PHASE_HEAD as number, payloadLeft: 0 },
+    ready: new ChannelReady(),
   };
   // cast: the functions look at nothing else of a lane
   readonly core = { channels: [this.channel] } as unknown as LaneCore;
 
   expect(payloadLeft: number): void {
-    this.channel.phase = PHASE_PAYLOAD;
-    this.channel.payloadLeft = payloadLeft;
+    this.channel.intake.phase = PHASE_PAYLOAD;
+    this.channel.intake.payloadLeft = payloadLeft;
   }
 }
 
@@ -30,9 +29,9 @@ test('wakes: never more than the rest of the payload', () => {
     one.expect(payloadLeft);
     setWakes(one.core, true);
     assert.equal(one.told.length, 1);
-    assert.ok(one.channel.wakeBytes > 1 && one.channel.wakeBytes <= payloadLeft);
-    assert.ok(one.channel.wakeBytes <= 262_144);
-    assert.deepEqual(one.told, [one.channel.wakeBytes]);
+    assert.ok(one.channel.ready.wakeBytes > 1 && one.channel.ready.wakeBytes <= payloadLeft);
+    assert.ok(one.channel.ready.wakeBytes <= 262_144);
+    assert.deepEqual(one.told, [one.channel.ready.wakeBytes]);
   }
 });
 
@@ -44,18 +43,19 @@ test('wakes: for a head, a message and a look without sleep every byte counts', 
   assert.deepEqual(one.told, [262_144, 1]);
   one.expect(65_536);
   setWakes(one.core, true);
-  one.channel.phase = PHASE_HEAD;
-  one.channel.payloadLeft = 1_000_000;
+  one.channel.intake.phase = PHASE_HEAD;
+  one.channel.intake.payloadLeft = 1_000_000;
   setWakes(one.core, true);
   assert.deepEqual(one.told, [262_144, 1], 'told only where it changes');
 });
 
 test('wakes: after a sleep that waited for bulk the socket is read without being told', () => {
   const one = new OneChannel();
+  one.channel.ready.onEmpty();
   readUntold(one.core);
-  assert.equal(one.channel.isReadable, false);
+  assert.equal(one.channel.ready.isReadable, false);
   one.expect(1_000_000);
   setWakes(one.core, true);
   readUntold(one.core);
-  assert.equal(one.channel.isReadable, true);
+  assert.equal(one.channel.ready.isReadable, true);
 });

@@ -2,6 +2,7 @@
 // moves although something is in flight. Looked at now and then, never per chunk.
 
 import { assert } from '../../../base/assert.js';
+import { FLOAT_ZERO } from '../../../base/float-zero.js';
 import type { Channel } from './channel.js';
 import type { LaneCore } from './lane-core.js';
 import { popExhausted } from './transfer-progress.hot.js';
@@ -15,14 +16,25 @@ const PAUSE_US = 4 * HEALTH_US;
 /** How much longer a peer may take whose kernel answers. */
 const SLOW_FACTOR = 3;
 
+/** When something was last seen to move, and what stood there then. Written in this file alone. */
+export class ChannelHealth {
+  progressUs = FLOAT_ZERO;
+  progressMark = Number.NEGATIVE_INFINITY;
+  queuedBytes = FLOAT_ZERO;
+  isStalled = false;
+  /** Bytes received when it was found to stand still. */
+  stalledAtBytes = FLOAT_ZERO;
+}
+
 export function checkHealth(core: LaneCore, nowUs: number): void {
   const hasSlept = nowUs - core.healthUs >= PAUSE_US;
   core.healthUs = nowUs;
   for (const channel of core.channels) {
+    const { health } = channel;
     if (hasSlept || hasMoved(channel)) {
-      channel.progressUs = nowUs;
-      if (channel.isStalled && !hasSlept) report(core, channel, false);
-    } else if (!channel.isStalled && isStuck(channel, nowUs - channel.progressUs, core.stallUs)) {
+      health.progressUs = nowUs;
+      if (health.isStalled && !hasSlept) report(core, channel, false);
+    } else if (!health.isStalled && isStuck(channel, nowUs - health.progressUs, core.stallUs)) {
       report(core, channel, true);
     }
   }
@@ -35,34 +47,32 @@ export function checkHealth(core: LaneCore, nowUs: number): void {
 // Bytes came, the kernel took bytes, its queue shrank, or there is nothing to wait for. The end
 // that serves reads waits for its queue to empty: it sees a cut that the reader cannot see.
 function hasMoved(channel: Channel): boolean {
-  if (channel.isStalled) return hasAnswered(channel);
-  const mark = channel.sentBytes + channel.receivedBytes;
-  if (mark !== channel.progressMark) {
-    channel.progressMark = mark;
-    channel.queuedBytes = Number.POSITIVE_INFINITY;
+  const { health } = channel;
+  if (health.isStalled) return hasAnswered(channel);
+  const mark = channel.vector.sentBytes + channel.intake.receivedBytes;
+  if (mark !== health.progressMark) {
+    health.progressMark = mark;
+    health.queuedBytes = Number.POSITIVE_INFINITY;
     return true;
   }
-  // A vector that the kernel does not take counts too: others may wait behind it.
-  const isOwed =
-    channel.sendCount !== 0 ||
-    channel.writeNext !== channel.writeAcked ||
-    channel.readNext !== channel.readDone;
-  if (channel.queuedBytes === 0) return !isOwed;
+  const isOwed = isWaiting(channel);
+  if (health.queuedBytes === 0) return !isOwed;
   const queuedBytes = channel.port.queuedBytes();
-  const hasShrunk = queuedBytes < channel.queuedBytes;
-  channel.queuedBytes = queuedBytes;
+  const hasShrunk = queuedBytes < health.queuedBytes;
+  health.queuedBytes = queuedBytes;
   return hasShrunk || (queuedBytes === 0 && !isOwed);
+}
+
+// A vector that the kernel does not take counts too: others may wait behind it.
+function isWaiting(channel: Channel): boolean {
+  return channel.vector.count !== 0 || channel.hasFlight();
 }
 
 // One that stood still moves again when the peer's program is heard of: its kernel also takes the
 // fences that are sent meanwhile.
 function hasAnswered(channel: Channel): boolean {
-  if (channel.receivedBytes !== channel.stalledAtBytes) return true;
-  const isOwed =
-    channel.sendCount !== 0 ||
-    channel.writeNext !== channel.writeAcked ||
-    channel.readNext !== channel.readDone;
-  return !isOwed && channel.port.queuedBytes() === 0;
+  if (channel.intake.receivedBytes !== channel.health.stalledAtBytes) return true;
+  return !isWaiting(channel) && channel.port.queuedBytes() === 0;
 }
 
 // Soon where the kernel says that nobody answers; later where the peer's kernel answers and only
@@ -73,8 +83,10 @@ function isStuck(channel: Channel, stillUs: number, stallUs: number): boolean {
 }
 
 function report(core: LaneCore, channel: Channel, isStalled: boolean): void {
-  channel.isStalled = isStalled;
-  channel.stalledAtBytes = channel.receivedBytes;
+  const { health } = channel;
+  assert(health.isStalled !== isStalled, 'a channel is reported when it changes');
+  health.isStalled = isStalled;
+  health.stalledAtBytes = channel.intake.receivedBytes;
   const at = reserveRecord(core.events, EVENT_STALLED, 16) >> 2;
   assert(at >= 0, 'the event ring has room for the health of a channel');
   const { sessionIndex, channelIndex, epoch } = channel;

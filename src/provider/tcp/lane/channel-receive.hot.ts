@@ -2,6 +2,7 @@
 // payload and, in the same call, for the head of the next frame; what arrives between frames is
 // staged and moved from there.
 
+import { assert } from '../../../base/assert.js';
 import { copyMemory, crc32At } from '../../../os/fixed-memory.js';
 import { WOULD_BLOCK } from '../port/stream-port.js';
 import { checkHead, checkTable } from '../../../wire/data-frame.hot.js';
@@ -17,14 +18,15 @@ import {
   WORD_PAYLOAD_BYTES,
   WORD_TABLE_ENTRIES,
 } from '../../../wire/data-frame.js';
+import type { Channel } from './channel.js';
+import { dispatchFrame, onAck } from './frame-handlers.hot.js';
 import {
   ALIGNED_HEAD_AT,
-  type Channel,
+  type Intake,
   PHASE_HEAD,
   PHASE_PAYLOAD,
   STAGING_BYTES,
-} from './channel.js';
-import { dispatchFrame, onAck } from './frame-handlers.hot.js';
+} from './intake.js';
 import { onArrived } from './landing.hot.js';
 import type { LaneCore } from './lane-core.js';
 import {
@@ -39,27 +41,29 @@ import {
 
 /** Calls per turn, so that one busy channel does not starve the others of its lane. */
 const READS_PER_TURN = 8;
+
 export function receiveTurn(core: LaneCore, channel: Channel): number {
+  const { intake, ready } = channel;
   let outcome = TURN_IDLE;
-  if (channel.stagingEnd > 0) {
+  if (intake.stagingEnd > 0) {
     // A frame waited for room in the event ring.
     const parsed = parseStaging(core, channel);
     if (parsed < 0) return parsed;
   }
-  for (let count = 0; count < READS_PER_TURN && channel.isReadable; count++) {
-    const entries = channel.phase === PHASE_PAYLOAD ? aimAtPayload(channel) : aimAtStaging(channel);
+  for (let count = 0; count < READS_PER_TURN && ready.isReadable; count++) {
+    const entries = intake.phase === PHASE_PAYLOAD ? aimAtPayload(channel) : aimAtStaging(channel);
     if (entries === 0) return outcome;
     const received = channel.port.receive(entries);
     if (received <= 0) {
       if (received === 0) return TURN_ENDED;
       if (received !== WOULD_BLOCK) return TURN_SYSTEM + received;
-      channel.isReadable = false;
+      ready.onEmpty();
       return outcome;
     }
     outcome = TURN_MOVED;
-    channel.receivedBytes += received;
+    intake.receivedBytes += received;
     // Less than asked for: the socket is empty, and readiness will tell when it is not.
-    if (received < channel.askedBytes && !channel.isEnding) channel.isReadable = false;
+    if (received < intake.askedBytes && !ready.isEnding) ready.onEmpty();
     const parsed = onReceived(core, channel, received);
     if (parsed < 0) return parsed;
   }
@@ -67,87 +71,93 @@ export function receiveTurn(core: LaneCore, channel: Channel): number {
 }
 
 function aimAtStaging(channel: Channel): number {
-  const room = STAGING_BYTES - channel.stagingEnd;
+  const { intake } = channel;
+  const room = STAGING_BYTES - intake.stagingEnd;
   if (room === 0) return 0;
-  channel.port.setReceive(0, channel.staging.addr + channel.stagingEnd, room);
-  channel.askedBytes = room;
+  channel.port.setReceive(0, intake.staging.addr + intake.stagingEnd, room);
+  intake.askedBytes = room;
   return 1;
 }
 
 function aimAtPayload(channel: Channel): number {
+  const { intake } = channel;
   let entries = 0;
-  for (let index = channel.segmentIndex; index < channel.segmentCount; index++) {
-    channel.port.setReceive(entries, channel.segmentAddr[index]!, channel.segmentBytes[index]!);
+  for (let index = intake.segmentIndex; index < intake.segmentCount; index++) {
+    channel.port.setReceive(entries, intake.segmentAddr[index]!, intake.segmentBytes[index]!);
     entries++;
   }
   // Only the head of the next frame: payload that were read along would be copied twice.
-  channel.port.setReceive(entries, channel.staging.addr, channel.frameHeadBytes);
-  channel.askedBytes = channel.payloadLeft + channel.frameHeadBytes;
+  channel.port.setReceive(entries, intake.staging.addr, intake.frameHeadBytes);
+  intake.askedBytes = intake.payloadLeft + intake.frameHeadBytes;
   return entries + 1;
 }
 
 function onReceived(core: LaneCore, channel: Channel, received: number): number {
-  if (channel.phase === PHASE_PAYLOAD) {
-    const placed = received < channel.payloadLeft ? received : channel.payloadLeft;
-    advanceSegments(channel, placed);
-    if (channel.payloadLeft > 0) return FRAME_TAKEN;
-    channel.stagingStart = 0;
-    channel.stagingEnd = received - placed;
+  const { intake } = channel;
+  if (intake.phase === PHASE_PAYLOAD) {
+    const placed = received < intake.payloadLeft ? received : intake.payloadLeft;
+    advanceSegments(intake, placed);
+    if (intake.payloadLeft > 0) return FRAME_TAKEN;
+    intake.stagingStart = 0;
+    intake.stagingEnd = received - placed;
     onPayloadComplete(core, channel);
-    if (channel.stagingEnd === 0) return FRAME_TAKEN;
+    if (intake.stagingEnd === 0) return FRAME_TAKEN;
   } else {
-    channel.stagingEnd += received;
+    intake.stagingEnd += received;
   }
   return parseStaging(core, channel);
 }
 
-function advanceSegments(channel: Channel, bytes: number): void {
-  channel.payloadLeft -= bytes;
+function advanceSegments(intake: Intake, bytes: number): void {
+  assert(bytes <= intake.payloadLeft, 'no more is placed than the payload has');
+  intake.payloadLeft -= bytes;
   let left = bytes;
   while (left > 0) {
-    const index = channel.segmentIndex;
-    const segment = channel.segmentBytes[index]!;
-    if (channel.frameChecksum >= 0) sumSegment(channel, index, left < segment ? left : segment);
+    const index = intake.segmentIndex;
+    const segment = intake.segmentBytes[index]!;
+    if (intake.frameChecksum >= 0) sumSegment(intake, index, left < segment ? left : segment);
     if (left < segment) {
-      channel.segmentAddr[index] = channel.segmentAddr[index]! + left;
-      channel.segmentBytes[index] = segment - left;
+      intake.segmentAddr[index] = intake.segmentAddr[index]! + left;
+      intake.segmentBytes[index] = segment - left;
       return;
     }
     left -= segment;
-    channel.segmentIndex = index + 1;
+    intake.segmentIndex = index + 1;
   }
 }
 
 // While the bytes are in the cache.
-function sumSegment(channel: Channel, index: number, bytes: number): void {
-  const sum = crc32At(channel.receivedChecksum, channel.segmentAddr[index]!, bytes);
-  channel.receivedChecksum = sum;
+function sumSegment(intake: Intake, index: number, bytes: number): void {
+  const sum = crc32At(intake.receivedChecksum, intake.segmentAddr[index]!, bytes);
+  intake.receivedChecksum = sum;
 }
 
 // Takes every whole head from staging; the payload bytes behind it are moved to their place.
 function parseStaging(core: LaneCore, channel: Channel): number {
+  const { intake } = channel;
   let outcome = FRAME_TAKEN;
-  while (channel.phase === PHASE_HEAD && channel.stagingEnd - channel.stagingStart > 0) {
+  while (intake.phase === PHASE_HEAD && intake.stagingEnd - intake.stagingStart > 0) {
     outcome = parseFrame(core, channel);
     if (outcome <= 0) break;
   }
   if (outcome < 0) return outcome;
-  const leftBytes = channel.stagingEnd - channel.stagingStart;
-  if (channel.stagingStart > 0) {
+  const leftBytes = intake.stagingEnd - intake.stagingStart;
+  if (intake.stagingStart > 0) {
     if (leftBytes > 0) {
-      channel.staging.uint8.copyWithin(0, channel.stagingStart, channel.stagingEnd);
+      intake.staging.uint8.copyWithin(0, intake.stagingStart, intake.stagingEnd);
     }
-    channel.stagingStart = 0;
-    channel.stagingEnd = leftBytes;
+    intake.stagingStart = 0;
+    intake.stagingEnd = leftBytes;
   }
   return FRAME_TAKEN;
 }
 
 function parseFrame(core: LaneCore, channel: Channel): number {
-  const available = channel.stagingEnd - channel.stagingStart;
+  const { intake } = channel;
+  const available = intake.stagingEnd - intake.stagingStart;
   if (available < DATA_HEAD_BYTES) return FRAME_WAITS;
-  const words = channel.staging.uint32;
-  let word = alignStaged(channel, DATA_HEAD_BYTES);
+  const words = intake.staging.uint32;
+  let word = alignStaged(intake, DATA_HEAD_BYTES);
   const rule = checkHead(words, word, channel.chunkBytesMax);
   if (rule !== 0) return TURN_RULE - rule;
   const kind = words[word + WORD_KIND]! & 255;
@@ -159,7 +169,7 @@ function parseFrame(core: LaneCore, channel: Channel): number {
       : headBytes;
   if (available < wholeBytes) return FRAME_WAITS;
   if (entries > 0) {
-    word = alignStaged(channel, headBytes);
+    word = alignStaged(intake, headBytes);
     const tableRule = checkTable(
       words,
       word + DATA_HEAD_BYTES / 4,
@@ -174,36 +184,37 @@ function parseFrame(core: LaneCore, channel: Channel): number {
   if (acked < 0) return acked;
   const outcome = dispatchFrame(core, channel, kind, word, entries);
   if (outcome <= 0) return outcome;
-  channel.frameHeadBytes = headBytes;
-  channel.stagingStart += wholeBytes;
-  if (channel.payloadLeft > 0) placeStaged(core, channel);
+  intake.frameHeadBytes = headBytes;
+  intake.stagingStart += wholeBytes;
+  if (intake.payloadLeft > 0) placeStaged(core, channel);
   return FRAME_TAKEN;
 }
 
 // Word index of the bytes at stagingStart, moved to an aligned place when they are not on one.
-function alignStaged(channel: Channel, bytes: number): number {
-  const start = channel.stagingStart;
+function alignStaged(intake: Intake, bytes: number): number {
+  const start = intake.stagingStart;
   if ((start & 3) === 0) return start >> 2;
-  channel.staging.uint8.copyWithin(ALIGNED_HEAD_AT, start, start + bytes);
+  intake.staging.uint8.copyWithin(ALIGNED_HEAD_AT, start, start + bytes);
   return ALIGNED_HEAD_AT >> 2;
 }
 
 function placeStaged(core: LaneCore, channel: Channel): void {
-  channel.phase = PHASE_PAYLOAD;
-  while (channel.payloadLeft > 0 && channel.stagingStart < channel.stagingEnd) {
-    const index = channel.segmentIndex;
-    const available = channel.stagingEnd - channel.stagingStart;
-    const segment = channel.segmentBytes[index]!;
+  const { intake } = channel;
+  intake.phase = PHASE_PAYLOAD;
+  while (intake.payloadLeft > 0 && intake.stagingStart < intake.stagingEnd) {
+    const index = intake.segmentIndex;
+    const available = intake.stagingEnd - intake.stagingStart;
+    const segment = intake.segmentBytes[index]!;
     const bytes = available < segment ? available : segment;
-    const source = channel.staging.addr + channel.stagingStart;
-    copyMemory(channel.segmentAddr[index]!, source, bytes);
-    channel.stagingStart += bytes;
-    advanceSegments(channel, bytes);
+    const source = intake.staging.addr + intake.stagingStart;
+    copyMemory(intake.segmentAddr[index]!, source, bytes);
+    intake.stagingStart += bytes;
+    advanceSegments(intake, bytes);
   }
-  if (channel.payloadLeft === 0) onPayloadComplete(core, channel);
+  if (intake.payloadLeft === 0) onPayloadComplete(core, channel);
 }
 
 function onPayloadComplete(core: LaneCore, channel: Channel): void {
-  channel.phase = PHASE_HEAD;
+  channel.intake.phase = PHASE_HEAD;
   onArrived(core, channel);
 }

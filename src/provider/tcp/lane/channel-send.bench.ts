@@ -68,7 +68,7 @@ function openSend(): OpenMicroCase {
   const { core } = end;
   const channel = core.channels[0];
   if (channel === undefined) throw new Error('no channel');
-  onAck(core, channel, channel.writeNext);
+  onAck(core, channel, channel.writes.next);
   const claimWord = transferWord(core.transfersAt, slot, TRANSFER_CLAIM);
   const remainingWord = transferWord(core.transfersAt, slot, TRANSFER_REMAINING);
   return {
@@ -76,10 +76,10 @@ function openSend(): OpenMicroCase {
       for (let done = 0; done < operations; done += CHUNKS) {
         Atomics.store(core.int32, claimWord, 0);
         Atomics.store(core.int32, remainingWord, CHUNKS + 1);
-        const end = (channel.writeNext + CHUNKS) | 0;
-        while (channel.writeNext !== end) {
+        const end = (channel.writes.next + CHUNKS) | 0;
+        while (channel.writes.next !== end) {
           if (sendTurn(core, channel) !== 1) throw new Error('nothing was sent');
-          onAck(core, channel, channel.writeNext);
+          onAck(core, channel, channel.writes.next);
         }
       }
     },

@@ -1,6 +1,5 @@
 // A chunk has landed: the receipt counts it, and the channel learns how fast it delivers.
 
-import { flightLimit, nextRate } from '../../../flow/delivery-rate.js';
 import { CHUNK_BYTES, ENTRY_WORDS } from '../../../flow/request-layout.js';
 import type { Channel } from './channel.js';
 import type { LaneCore } from './lane-core.js';
@@ -35,15 +34,11 @@ export function onChunkConfirmed(
   const total =
     transferFloat(core.transfersAt, slot, TRANSFER_CHANNEL_BYTES) + channel.channelIndex;
   core.float64[total] = core.float64[total]! + bytes;
-  channel.flightBytes -= bytes;
+  const us = core.nowUs - sentUs;
   if (core.int32[transferWord(core.transfersAt, slot, TRANSFER_STAGED)] === 1) {
-    timeChunk(core, slot, core.nowUs - sentUs);
+    timeChunk(core, slot, us);
   }
-  if (!channel.isStriped) return;
-  channel.deliveredBytes += bytes;
-  const sampleBytes = channel.deliveredBytes - deliveredAt;
-  channel.rateBytesPerUs = nextRate(channel.rateBytesPerUs, sampleBytes, core.nowUs - sentUs);
-  channel.flightLimitBytes = flightLimit(channel.rateBytesPerUs, channel.chunkBytesMax);
+  channel.credit.onDelivered(bytes, deliveredAt, us);
 }
 
 // From its frame to its confirmation; for a read, landing takes the device copy off again.
@@ -56,5 +51,5 @@ function timeChunk(core: LaneCore, slot: number, us: number): void {
 /** A chunk that will not be confirmed: its bytes are in flight no more. */
 export function giveBackFlight(core: LaneCore, channel: Channel, slot: number, chunk: number) {
   if (chunk < 0) return;
-  channel.flightBytes -= core.uint32[chunkWordOf(core, slot, chunk) + CHUNK_BYTES]!;
+  channel.credit.dropFlight(core.uint32[chunkWordOf(core, slot, chunk) + CHUNK_BYTES]!);
 }

@@ -34,8 +34,8 @@ for (const operation of ['write', 'read'] as const) {
     const slot = pair.a.post(operation, [block(a.region, b.region, 2_000_000)]);
     let most = 0;
     pair.run(() => {
-      for (const { writeNext, writeAcked, readNext, readDone } of pair.a.core.channels) {
-        most = Math.max(most, writeNext - writeAcked, readNext - readDone);
+      for (const { writes, reads } of pair.a.core.channels) {
+        most = Math.max(most, writes.next - writes.acked, reads.next - reads.done);
       }
       return pair.a.isFinished(slot);
     });

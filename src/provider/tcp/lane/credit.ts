@@ -7,7 +7,7 @@ import type { LaneCore } from './lane-core.js';
 /** Shares out anew; senders learn of a change by the next acknowledgement. */
 export function grantCredit(core: LaneCore): void {
   for (const channel of core.channels) {
-    channel.granted = creditOf(core.receiveBytes, core.channels.length, channel);
+    channel.credit.grant(creditOf(core.receiveBytes, core.channels.length, channel));
   }
 }
 

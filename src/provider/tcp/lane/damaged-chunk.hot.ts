@@ -1,10 +1,10 @@
 // Chunks that arrived with a wrong checksum. The receiver refuses them; their owner sends them
 // again, a bounded number of times.
 
+import { FAIL_CHECKSUM } from '../../../base/failure.js';
 import type { Channel } from './channel.js';
 import type { LaneCore } from './lane-core.js';
 import {
-  FAIL_CHECKSUM,
   TRANSFER_CHANNEL_CHUNKS,
   TRANSFER_DAMAGED,
   TRANSFER_DAMAGED_ON,

@@ -3,24 +3,38 @@
 // the same host, may read it. Sent by copy, it is free once its vector was sent.
 // A channel that ends leaves such references behind: its slots get other memory.
 
+import { assert } from '../../../base/assert.js';
 import type { Channel } from './channel.js';
-import { NO_SLOT } from './channel-staging.js';
 import { FLIGHT_MASK } from './flight.js';
+import type { HeldSlots } from './held-slots.js';
 import type { LaneCore } from './lane-core.js';
-import type { SlotPool } from './stager.js';
+import { GIVEN_UP, NO_SLOT, type SlotPool } from './stager.js';
 
 /** Slots that a channel may always hold, however many share the lane. */
 const SHARE_MIN = 2;
 
 /** Slots of the pool that one channel may hold. */
-export function slotShare(core: LaneCore, pool: SlotPool): number {
+function slotShare(core: LaneCore, pool: SlotPool): number {
   const share = (pool.slotCount / core.channels.length) | 0;
   return share > SHARE_MIN ? share : SHARE_MIN;
 }
 
+/** A free slot of the GPU, NO_SLOT while there is none, GIVEN_UP where there never will be. */
+export function takeOut(core: LaneCore, channel: Channel, device: number): number {
+  const stager = channel.stagers[device];
+  if (stager === undefined || stager.out.queue.isFailed) return GIVEN_UP;
+  const { held } = channel;
+  // A peer that takes nothing must not sit on every slot of the lane.
+  if (held.outHeld >= slotShare(core, stager.out)) return NO_SLOT;
+  const taken = stager.out.take();
+  if (taken >= 0) held.outHeld++;
+  return taken;
+}
+
 export function giveOut(channel: Channel, device: number, slot: number): void {
-  channel.stage.stagers[device]!.out.give(slot);
-  channel.stage.outHeld--;
+  assert(channel.held.outHeld > 0, 'a slot that is given back was held');
+  channel.stagers[device]!.out.give(slot);
+  channel.held.outHeld--;
 }
 
 /**
@@ -28,22 +42,22 @@ export function giveOut(channel: Channel, device: number, slot: number): void {
  * it is sent and with that how long its slot stays.
  */
 export function keepCopied(core: LaneCore, channel: Channel, sequence: number): void {
-  const stage = channel.stage;
-  const device = stage.copiedDevice;
-  const slot = stage.copiedSlot;
-  if (channel.writeNext === sequence) {
+  const { held, copies } = channel;
+  const device = copies.copiedDevice;
+  const slot = copies.copiedSlot;
+  if (channel.writes.next === sequence) {
     giveOut(channel, device, slot);
     return;
   }
-  const isCopied = channel.isVectorCopied || stage.vectorCount > 0;
-  if (isCopied || !mayRefer(core, channel, stage.stagers[device]!.out)) {
-    keepInVector(channel, device, slot);
+  const isCopied = channel.vector.isCopied || held.vectorCount > 0;
+  if (isCopied || !mayRefer(core, channel, channel.stagers[device]!.out)) {
+    keepInVector(held, device, slot);
     return;
   }
-  stage.flightDevice[sequence & FLIGHT_MASK] = device;
-  stage.flightSlot[sequence & FLIGHT_MASK] = slot;
-  stage.flightHeld++;
-  stage.vectorHeld++;
+  held.flightDevice[sequence & FLIGHT_MASK] = device;
+  held.flightSlot[sequence & FLIGHT_MASK] = slot;
+  held.flightHeld++;
+  held.vectorHeld++;
 }
 
 /**
@@ -52,9 +66,9 @@ export function keepCopied(core: LaneCore, channel: Channel, sequence: number): 
  * before it would be copied with it and held nevertheless.
  */
 export function fitsVector(core: LaneCore, channel: Channel): boolean {
-  const stage = channel.stage;
-  if (stage.vectorHeld === 0 || stage.outHead === stage.outStarted) return true;
-  const stager = stage.stagers[stage.outDevice[stage.outHead & FLIGHT_MASK]!];
+  const { copies } = channel;
+  if (channel.held.vectorHeld === 0 || copies.head === copies.started) return true;
+  const stager = channel.stagers[copies.device[copies.head & FLIGHT_MASK]!];
   return stager === undefined || mayRefer(core, channel, stager.out);
 }
 
@@ -63,45 +77,54 @@ export function fitsVector(core: LaneCore, channel: Channel): boolean {
 function mayRefer(core: LaneCore, channel: Channel, pool: SlotPool): boolean {
   if (!channel.port.isByReference || !pool.queue.isRenewable) return false;
   const share = slotShare(core, pool);
-  return share >= channel.windowChunks || channel.stage.flightHeld < share >> 1;
+  return share >= channel.windowChunks || channel.held.flightHeld < share >> 1;
 }
 
 /** The slot is free again once the vector that it goes into was sent. */
-export function keepInVector(channel: Channel, device: number, slot: number): void {
-  const stage = channel.stage;
-  stage.vectorDevice[stage.vectorCount] = device;
-  stage.vectorSlot[stage.vectorCount] = slot;
-  stage.vectorCount++;
+export function keepInVector(held: HeldSlots, device: number, slot: number): void {
+  held.vectorDevice[held.vectorCount] = device;
+  held.vectorSlot[held.vectorCount] = slot;
+  held.vectorCount++;
 }
 
 /** The vector was sent, by copy where it had slots in this list. */
 export function freeSentSlots(channel: Channel): void {
-  const stage = channel.stage;
-  stage.vectorHeld = 0;
-  for (let index = 0; index < stage.vectorCount; index++) {
-    giveOut(channel, stage.vectorDevice[index]!, stage.vectorSlot[index]!);
+  const { held } = channel;
+  held.vectorHeld = 0;
+  for (let index = 0; index < held.vectorCount; index++) {
+    giveOut(channel, held.vectorDevice[index]!, held.vectorSlot[index]!);
   }
-  stage.vectorCount = 0;
+  held.vectorCount = 0;
 }
 
 /** The peer has confirmed this own WRITE: it has taken every byte of it. */
 export function freeConfirmedSlot(channel: Channel, flight: number): void {
-  const stage = channel.stage;
-  giveOut(channel, stage.flightDevice[flight]!, stage.flightSlot[flight]!);
-  stage.flightSlot[flight] = NO_SLOT;
-  stage.flightHeld--;
+  const { held } = channel;
+  giveOut(channel, held.flightDevice[flight]!, held.flightSlot[flight]!);
+  held.flightSlot[flight] = NO_SLOT;
+  held.flightHeld--;
 }
 
 /** The channel ends: what it has in flight was not confirmed, and may be read for a long time. */
 export function renewHeld(channel: Channel): void {
-  const stage = channel.stage;
-  for (let at = channel.writeAcked; at !== channel.writeNext; at = (at + 1) | 0) {
+  const { held, writes } = channel;
+  for (let at = writes.acked; at !== writes.next; at = (at + 1) | 0) {
     const flight = at & FLIGHT_MASK;
-    const slot = stage.flightSlot[flight]!;
+    const slot = held.flightSlot[flight]!;
     if (slot < 0) continue;
-    stage.stagers[stage.flightDevice[flight]!]!.out.giveAnew(slot);
-    stage.flightSlot[flight] = NO_SLOT;
-    stage.flightHeld--;
-    stage.outHeld--;
+    channel.stagers[held.flightDevice[flight]!]!.out.giveAnew(slot);
+    held.flightSlot[flight] = NO_SLOT;
+    held.flightHeld--;
+    held.outHeld--;
   }
+}
+
+/** The channel ends while the slot is being filled. */
+export function dropSlot(channel: Channel, device: number, slot: number): void {
+  if (slot < 0) return;
+  const { queue } = channel.stagers[device]!.out;
+  // A batch that is still open would be started later, from memory that may be gone by then.
+  queue.start();
+  queue.finish();
+  giveOut(channel, device, slot);
 }

@@ -3,6 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { FAIL_DEVICE } from '../../../base/failure.js';
 import type { LaneEnd } from '../../../../test/support/lane-end.js';
 import {
   addGpuRegion,
@@ -15,7 +16,6 @@ import { fillPattern, findMismatch } from '../../../bench/pattern.js';
 import { SimulatedGpus } from '../../../../test/support/simulated-gpu.js';
 import type { Channel } from './channel.js';
 import { FLIGHT_MASK } from './flight.js';
-import { FAIL_DEVICE } from './layout.js';
 import {
   COMMAND_CLOSE_SESSION,
   COMMAND_DROP_CHANNEL,
@@ -83,10 +83,10 @@ test('slots: with fewer than the window has chunks, some go by copy and all arri
 /** Slots that stay until they are confirmed, of chunks that are not sent whole yet. */
 function heldInVector(channel: Channel): number {
   let count = 0;
-  for (let at = channel.writeAcked; at !== channel.writeNext; at = (at + 1) | 0) {
+  for (let at = channel.writes.acked; at !== channel.writes.next; at = (at + 1) | 0) {
     const flight = at & FLIGHT_MASK;
-    const isInVector = (channel.writeEndAt[flight] ?? 0) > channel.sentBytes;
-    if (isInVector && (channel.stage.flightSlot[flight] ?? -1) >= 0) count++;
+    const isInVector = (channel.writes.endAt[flight] ?? 0) > channel.vector.sentBytes;
+    if (isInVector && (channel.held.flightSlot[flight] ?? -1) >= 0) count++;
   }
   return count;
 }
@@ -100,7 +100,7 @@ test('slots: none is held whose bytes are copied, and none referred to that is n
       const send = port.send.bind(port);
       port.send = (first, count, isHeld) => {
         const held = heldInVector(channel);
-        assert.equal(isHeld ? channel.stage.vectorCount : held, 0, `seed ${seed}`);
+        assert.equal(isHeld ? channel.held.vectorCount : held, 0, `seed ${seed}`);
         if (!isHeld) sends.copied++;
         else if (held > 0) sends.referred++;
         return send(first, count, isHeld);
@@ -131,7 +131,7 @@ test('slots: a channel that ends leaves its references other memory, at every mo
       pair.a.step();
       pair.b.step();
     }
-    const held = pair.a.core.channels.reduce((sum, { stage }) => sum + stage.flightHeld, 0);
+    const held = pair.a.core.channels.reduce((sum, one) => sum + one.held.flightHeld, 0);
     pair.a.command(COMMAND_CLOSE_SESSION, [0]);
     pair.a.step();
     // What was ready is still sent by the turn that closes.
@@ -189,7 +189,7 @@ test('slots: one that cannot get other memory fails the GPU with a cause; nothin
   const blocks = [block(local.region, remote.region, BYTES)];
   pair.a.post('write', blocks);
   const ending = pair.a.core.channels[1]!;
-  pair.run(() => ending.stage.flightHeld > 0);
+  pair.run(() => ending.held.flightHeld > 0);
   pair.a.command(COMMAND_DROP_CHANNEL, [0, 1, 0]);
   pair.a.step();
   pair.a.step();

@@ -64,8 +64,7 @@ export class InlineLane implements LaneHooks {
   #step(mayReceive: boolean): number {
     const { channels, staging } = this.core;
     for (const channel of channels) {
-      channel.isReadable = mayReceive;
-      channel.isWritable = true;
+      channel.ready.tryAll(mayReceive);
     }
     this.core.hasNews = false;
     this.core.hasFinished = false;

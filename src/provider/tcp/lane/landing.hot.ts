@@ -1,23 +1,30 @@
 // What has arrived in full and lands: at once in host memory, after a device copy in GPU memory.
 // Acknowledgements are cumulative, so a frame behind one that is still being copied waits for it.
 
+import { FAIL_CHECKSUM, FAIL_DEVICE, FAIL_PEER_DEVICE } from '../../../base/failure.js';
+import { assert } from '../../../base/assert.js';
 import { closeAccess } from '../../../memory/region-access.hot.js';
 import { COPY_DONE, COPY_PENDING } from '../../../gpu/staging-device.js';
-import { FRAME_WRITE, REFUSE_CHECKSUM, REFUSE_DEVICE } from '../../../wire/data-frame.js';
-import { type Channel, NO_CHECKSUM } from './channel.js';
+import { FRAME_WRITE } from '../../../wire/data-frame.js';
+import type { Channel } from './channel.js';
+import { giveBackFlight, onChunkConfirmed } from './chunk-confirmed.hot.js';
+import { askAgain } from './damaged-chunk.hot.js';
+import { FLIGHT_MASK } from './flight.js';
+import { endSegments, setSegment, takeDamage, takeRegion } from './intake.hot.js';
+import { NO_REGION } from './intake.js';
 import {
   LAND_READ,
   LAND_READ_DAMAGED,
   LAND_READ_REFUSED,
   LAND_WRITE,
-  NO_SLOT,
-} from './channel-staging.js';
-import { giveBackFlight, onChunkConfirmed } from './chunk-confirmed.hot.js';
-import { askAgain } from './damaged-chunk.hot.js';
-import { FLIGHT_MASK } from './flight.js';
+  type Landing,
+} from './landing.js';
 import type { LaneCore } from './lane-core.js';
-import { FAIL_DEVICE, TRANSFER_COPY_IN_US, TRANSFER_RECEIVE_US } from './layout.js';
-import { addStageUs } from './staging-send.hot.js';
+import { TRANSFER_COPY_IN_US, TRANSFER_RECEIVE_US } from './layout.js';
+import { addStageUs } from './out-copies.hot.js';
+import { onReadAnswered, takeRead } from './own-reads.hot.js';
+import { addRefusal, noteTransfer } from './refusals.hot.js';
+import { NO_SLOT } from './stager.js';
 import { confirmChunks, failTransfer } from './transfer-progress.hot.js';
 
 // Whether a frame for GPU memory can be taken now.
@@ -26,130 +33,125 @@ export const SLOT_NONE_YET = 0;
 export const SLOT_NEVER = -1;
 
 export function slotFor(channel: Channel, device: number): number {
-  const stager = channel.stage.stagers[device];
+  const stager = channel.stagers[device];
   // The command that opens the GPU was sent before anybody could name the region.
   if (stager === undefined) return SLOT_NONE_YET;
   if (stager.into.queue.isFailed) return SLOT_NEVER;
   return stager.into.freeCount > 0 ? SLOT_FREE : SLOT_NONE_YET;
 }
 
-/** The segments name GPU memory: they become the blocks of a slot, and the slot the segment. */
+/**
+ * The segments name GPU memory: they become the blocks of a slot, and the slot the segment. `low`
+ * and `high` name the peer's transfer.
+ */
 export function aimAtSlot(channel: Channel, device: number, low: number, high: number): void {
-  const stage = channel.stage;
-  const pool = stage.stagers[device]!.into;
+  const { landing, intake } = channel;
+  const pool = channel.stagers[device]!.into;
   const taken = pool.take();
-  stage.frameDevice = device;
-  stage.frameSlot = taken;
-  stage.frameLow = low;
-  stage.frameHigh = high;
-  stage.blockCount = channel.segmentCount;
-  for (let index = 0; index < channel.segmentCount; index++) {
-    stage.blockAddr[index] = channel.segmentAddr[index]!;
-    stage.blockBytes[index] = channel.segmentBytes[index]!;
+  assert(taken >= 0, 'a frame is aimed at a slot after slotFor has seen one');
+  landing.frameDevice = device;
+  landing.frameSlot = taken;
+  landing.frameLow = low | 0;
+  landing.frameHigh = high | 0;
+  landing.blockCount = intake.segmentCount;
+  for (let index = 0; index < intake.segmentCount; index++) {
+    landing.blockAddr[index] = intake.segmentAddr[index]!;
+    landing.blockBytes[index] = intake.segmentBytes[index]!;
   }
-  channel.segmentAddr[0] = pool.addr(taken);
-  channel.segmentBytes[0] = channel.payloadLeft;
-  channel.segmentIndex = 0;
-  channel.segmentCount = 1;
+  setSegment(intake, 0, pool.addr(taken), intake.payloadLeft);
+  endSegments(intake, 1);
 }
 
 /** The frame that was being received is complete in its slot, or in place. */
 export function onArrived(core: LaneCore, channel: Channel): void {
-  const stage = channel.stage;
-  const isWrite = channel.frameKind === FRAME_WRITE;
-  const isDamaged = takeDamage(channel);
+  const { landing, intake } = channel;
+  assert(intake.payloadLeft === 0, 'a frame has arrived with its last byte');
+  const isWrite = intake.frameKind === FRAME_WRITE;
+  const isDamaged = takeDamage(intake);
   if (isDamaged) dropFrameSlot(channel);
-  if (isDamaged && isWrite) addRefusal(channel, channel.frameSequence, REFUSE_CHECKSUM);
-  if (isWrite) channel.arrived = (channel.arrived + 1) | 0;
-  else channel.readArrived = (channel.readArrived + 1) | 0;
-  if (stage.frameSlot < 0) {
-    if (channel.frameRegion >= 0) closeAccess(core.regions, channel.frameRegion);
-    channel.frameRegion = -1;
-    if (stage.landHead === stage.landTail) {
-      if (isWrite) onLanded(core, channel);
+  if (isDamaged && isWrite) addRefusal(channel.refusals, intake.frameSequence, FAIL_CHECKSUM);
+  if (isWrite) channel.arrivals.onArrived();
+  else onReadAnswered(channel.reads);
+  let region = takeRegion(intake);
+  if (landing.frameSlot < 0) {
+    if (region >= 0) closeAccess(core.regions, region);
+    region = NO_REGION;
+    if (landing.head === landing.tail) {
+      if (isWrite) channel.arrivals.onLanded(core.ackDelayTurns);
       else onReadLanded(core, channel, isDamaged);
       return;
     }
   }
   const readKind = isDamaged ? LAND_READ_DAMAGED : LAND_READ;
-  const at = pushLanding(channel, isWrite ? LAND_WRITE : readKind);
-  stage.landRegion[at] = channel.frameRegion;
-  stage.landLow[at] = stage.frameLow;
-  stage.landHigh[at] = stage.frameHigh;
-  channel.frameRegion = -1;
-  if (stage.frameSlot >= 0) copyIn(core, channel, at);
-}
-
-// Whether the payload that has just arrived is not what its owner sent.
-function takeDamage(channel: Channel): boolean {
-  const expected = channel.frameChecksum;
-  channel.frameChecksum = NO_CHECKSUM;
-  return expected >= 0 && channel.receivedChecksum !== expected;
+  const at = pushLanding(landing, isWrite ? LAND_WRITE : readKind);
+  landing.region[at] = region;
+  landing.low[at] = landing.frameLow;
+  landing.high[at] = landing.frameHigh;
+  if (landing.frameSlot >= 0) copyIn(core, channel, at);
 }
 
 function dropFrameSlot(channel: Channel): void {
-  const stage = channel.stage;
-  if (stage.frameSlot < 0) return;
-  stage.stagers[stage.frameDevice]!.into.give(stage.frameSlot);
-  stage.frameSlot = NO_SLOT;
+  const { landing } = channel;
+  if (landing.frameSlot < 0) return;
+  channel.stagers[landing.frameDevice]!.into.give(landing.frameSlot);
+  landing.frameSlot = NO_SLOT;
 }
 
-function pushLanding(channel: Channel, kind: number): number {
-  const stage = channel.stage;
-  const at = stage.landTail & FLIGHT_MASK;
-  stage.landTail = (stage.landTail + 1) | 0;
-  stage.landKind[at] = kind;
-  stage.landSlot[at] = NO_SLOT;
-  stage.landRegion[at] = -1;
+function pushLanding(landing: Landing, kind: number): number {
+  const at = landing.tail & FLIGHT_MASK;
+  landing.tail = (landing.tail + 1) | 0;
+  landing.kind[at] = kind;
+  landing.slot[at] = NO_SLOT;
+  landing.region[at] = NO_REGION;
   return at;
 }
 
 function copyIn(core: LaneCore, channel: Channel, at: number): void {
-  const stage = channel.stage;
-  const taken = stage.frameSlot;
-  const pool = stage.stagers[stage.frameDevice]!.into;
-  stage.landDevice[at] = stage.frameDevice;
-  stage.landSlot[at] = taken;
-  stage.frameSlot = NO_SLOT;
+  const { landing } = channel;
+  const taken = landing.frameSlot;
+  const pool = channel.stagers[landing.frameDevice]!.into;
+  landing.device[at] = landing.frameDevice;
+  landing.slot[at] = taken;
+  landing.frameSlot = NO_SLOT;
   let offset = taken * pool.slotBytes;
-  pool.batch[taken] = pool.queue.begin(stage.blockCount);
+  pool.batch[taken] = pool.queue.begin(landing.blockCount);
   pool.startedUs[taken] = core.nowUs;
-  for (let index = 0; index < stage.blockCount; index++) {
-    pool.queue.add(stage.blockAddr[index]!, offset, stage.blockBytes[index]!);
-    offset += stage.blockBytes[index]!;
+  for (let index = 0; index < landing.blockCount; index++) {
+    pool.queue.add(landing.blockAddr[index]!, offset, landing.blockBytes[index]!);
+    offset += landing.blockBytes[index]!;
   }
   // Started at the end of the turn, with what else has come by then: a call less for each of them.
 }
 
 /** A read that the peer refused takes its turn among those that are being copied. */
 export function onReadRefused(core: LaneCore, channel: Channel, reason: number): void {
-  const stage = channel.stage;
-  channel.readArrived = (channel.readArrived + 1) | 0;
-  if (stage.landHead === stage.landTail) {
+  const { landing } = channel;
+  onReadAnswered(channel.reads);
+  if (landing.head === landing.tail) {
     failRead(core, channel, reason);
     return;
   }
-  stage.landLow[pushLanding(channel, LAND_READ_REFUSED)] = reason;
+  landing.low[pushLanding(landing, LAND_READ_REFUSED)] = reason;
 }
 
 /** Counts what has landed meanwhile; 1 when something has. */
 export function landFrames(core: LaneCore, channel: Channel): number {
-  const stage = channel.stage;
+  const { landing } = channel;
   let landed = 0;
-  while (stage.landHead !== stage.landTail) {
-    const at = stage.landHead & FLIGHT_MASK;
-    const taken = stage.landSlot[at]!;
+  while (landing.head !== landing.tail) {
+    const at = landing.head & FLIGHT_MASK;
+    const taken = landing.slot[at]!;
     let outcome = COPY_DONE;
     let copyUs = 0;
     if (taken >= 0) {
-      const pool = stage.stagers[stage.landDevice[at]!]!.into;
+      const pool = channel.stagers[landing.device[at]!]!.into;
       outcome = pool.queue.poll(pool.batch[taken]!);
       if (outcome === COPY_PENDING) return landed;
       copyUs = core.nowUs - pool.startedUs[taken]!;
       pool.give(taken);
     }
-    stage.landHead = (stage.landHead + 1) | 0;
-    if (stage.landRegion[at]! >= 0) closeAccess(core.regions, stage.landRegion[at]!);
+    landing.head = (landing.head + 1) | 0;
+    if (landing.region[at]! >= 0) closeAccess(core.regions, landing.region[at]!);
     land(core, channel, at, outcome === COPY_DONE, copyUs);
     landed = 1;
   }
@@ -163,17 +165,17 @@ function land(
   isCopied: boolean,
   copyUs: number,
 ): void {
-  const stage = channel.stage;
-  const kind = stage.landKind[at]!;
+  const { landing } = channel;
+  const kind = landing.kind[at]!;
   if (kind === LAND_WRITE) {
     if (!isCopied) refuseLanded(channel, at);
-    onLanded(core, channel);
+    channel.arrivals.onLanded(core.ackDelayTurns);
   } else if (kind === LAND_READ_REFUSED) {
-    failRead(core, channel, stage.landLow[at]!);
+    failRead(core, channel, landing.low[at]!);
   } else if (!isCopied) {
     failRead(core, channel, FAIL_DEVICE);
   } else {
-    const slot = channel.readTransfer[channel.readDone & FLIGHT_MASK]!;
+    const slot = channel.reads.transfer[channel.reads.done & FLIGHT_MASK]!;
     addStageUs(core, slot, TRANSFER_COPY_IN_US, copyUs);
     addStageUs(core, slot, TRANSFER_RECEIVE_US, -copyUs);
     onReadLanded(core, channel, kind === LAND_READ_DAMAGED);
@@ -182,39 +184,16 @@ function land(
 
 // It counts as landed like every refused write; its notification must not be delivered.
 function refuseLanded(channel: Channel, at: number): void {
-  channel.refusedTransferLow = channel.stage.landLow[at]! >>> 0;
-  channel.refusedTransferHigh = channel.stage.landHigh[at]! >>> 0;
-  addRefusal(channel, channel.landed, REFUSE_DEVICE);
-}
-
-/** Refusals wait in the order of their sequences. */
-export function addRefusal(channel: Channel, sequence: number, reason: number): void {
-  let index = channel.refuseCount;
-  while (index > 0 && ((channel.refuseSequence[index - 1]! - sequence) | 0) > 0) {
-    channel.refuseSequence[index] = channel.refuseSequence[index - 1]!;
-    channel.refuseReason[index] = channel.refuseReason[index - 1]!;
-    index--;
-  }
-  channel.refuseSequence[index] = sequence;
-  channel.refuseReason[index] = reason;
-  channel.refuseCount++;
-  const logged = channel.refusedCount & FLIGHT_MASK;
-  channel.refusedReason[logged] = reason;
-  channel.refusedSequence[logged] = sequence;
-  channel.refusedCount = (channel.refusedCount + 1) | 0;
-}
-
-/** A write or a notification is complete at its place. */
-export function onLanded(core: LaneCore, channel: Channel): void {
-  channel.landed = (channel.landed + 1) | 0;
-  channel.ackDelayTurns = core.ackDelayTurns;
+  const { landing, refusals } = channel;
+  noteTransfer(refusals, landing.low[at]! >>> 0, landing.high[at]! >>> 0);
+  addRefusal(refusals, channel.arrivals.landed, FAIL_PEER_DEVICE);
 }
 
 function onReadLanded(core: LaneCore, channel: Channel, isDamaged: boolean): void {
-  const flight = channel.readDone & FLIGHT_MASK;
-  channel.readDone = (channel.readDone + 1) | 0;
-  const slot = channel.readTransfer[flight]!;
-  const chunk = channel.readChunk[flight]!;
+  const { reads } = channel;
+  const flight = takeRead(reads);
+  const slot = reads.transfer[flight]!;
+  const chunk = reads.chunk[flight]!;
   if (isDamaged) {
     giveBackFlight(core, channel, slot, chunk);
     askAgain(core, channel, slot, chunk);
@@ -224,26 +203,25 @@ function onReadLanded(core: LaneCore, channel: Channel, isDamaged: boolean): voi
     confirmChunks(core, slot, 1);
     return;
   }
-  const sentUs = channel.readSentUs[flight]!;
-  onChunkConfirmed(core, channel, slot, chunk, sentUs, channel.readDeliveredAt[flight]!);
+  onChunkConfirmed(core, channel, slot, chunk, reads.sentUs[flight]!, reads.deliveredAt[flight]!);
   confirmChunks(core, slot, 1);
 }
 
 function failRead(core: LaneCore, channel: Channel, reason: number): void {
-  const flight = channel.readDone & FLIGHT_MASK;
-  const slot = channel.readTransfer[flight]!;
-  giveBackFlight(core, channel, slot, channel.readChunk[flight]!);
-  channel.readDone = (channel.readDone + 1) | 0;
+  const { reads } = channel;
+  const flight = takeRead(reads);
+  const slot = reads.transfer[flight]!;
+  giveBackFlight(core, channel, slot, reads.chunk[flight]!);
   failTransfer(core, slot, reason);
   confirmChunks(core, slot, 1);
 }
 
 /** Waits for the channel's copies into GPU memory and counts what they made land. */
 export function finishLanding(core: LaneCore, channel: Channel): void {
-  const stage = channel.stage;
-  for (let at = stage.landHead; at !== stage.landTail; at = (at + 1) | 0) {
-    if (stage.landSlot[at & FLIGHT_MASK]! < 0) continue;
-    const { queue } = stage.stagers[stage.landDevice[at & FLIGHT_MASK]!]!.into;
+  const { landing } = channel;
+  for (let at = landing.head; at !== landing.tail; at = (at + 1) | 0) {
+    if (landing.slot[at & FLIGHT_MASK]! < 0) continue;
+    const { queue } = channel.stagers[landing.device[at & FLIGHT_MASK]!]!.into;
     queue.start();
     queue.finish();
   }

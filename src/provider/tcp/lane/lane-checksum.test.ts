@@ -2,9 +2,9 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { FAIL_CHECKSUM } from '../../../base/failure.js';
 import { addRegion, block, LanePair } from '../../../../test/support/lane-pair.js';
 import { DATA_HEAD_BYTES } from '../../../wire/data-frame.js';
-import { FAIL_CHECKSUM } from './layout.js';
 import { EVENT_NOTIFICATION } from './messages.js';
 
 const BYTES = 500_000;
@@ -65,7 +65,7 @@ for (const operation of ['write', 'read'] as const) {
       // The next byte that is sent belongs to the payload that is being received: it is hit.
       const receiver = operation === 'write' ? pair.b : pair.a;
       const underWay = pipe.sentBytes - pipe.receivedBytes;
-      const left = receiver.core.channels[0]!.payloadLeft - underWay;
+      const left = receiver.core.channels[0]!.intake.payloadLeft - underWay;
       if (left > 1) pipe.flipAt = pipe.sentBytes;
       return pair.a.isFinished(slot);
     });

@@ -1,17 +1,19 @@
 // Commands from the main thread: channels and sessions come and go, transfers are handed over.
 
-import { assert } from '../../../base/assert.js';
+import { FAIL_CANCELLED } from '../../../base/failure.js';
+import { assert, at } from '../../../base/assert.js';
 import type { TcpxError } from '../../../base/errors.js';
 import { ShmLink } from '../shm/shm-file.js';
 import type { StreamPort } from '../port/stream-port.js';
 import { Channel } from './channel.js';
-import { closeChannel, endChannel, giveUpParked, settleChannel } from './channel-end.js';
+import { closeChannel, endChannel } from './channel-end.js';
+import { giveUpParked, settleChannel } from './channel-settle.js';
 import { sendTurn } from './channel-send.hot.js';
 import { finishLanding } from './landing.hot.js';
 import { grantCredit } from './credit.js';
+import { FLIGHT_SLOTS } from './flight.js';
 import { type LaneCore, sessionLane } from './lane-core.js';
 import {
-  FAIL_CANCELLED,
   TRANSFER_GENERATION,
   TRANSFER_SESSION,
   TRANSFER_STATE,
@@ -74,15 +76,17 @@ export interface LaneHooks {
 export function takeCommands(core: LaneCore, hooks: LaneHooks): number {
   let count = 0;
   tell(core, EVENT_DEVICE_FAILED, core.staging.takeFailure());
-  for (let at = peekRecord(core.commands); at >= 0; at = peekRecord(core.commands)) {
-    const word = at >> 2;
-    const first = core.int32[word] ?? 0;
-    switch (recordKind(core.commands, at)) {
+  const { commands, int32 } = core;
+  for (let record = peekRecord(commands); record >= 0; record = peekRecord(commands)) {
+    const word = record >> 2;
+    const first = at(int32, word);
+    const kind = recordKind(commands, record);
+    switch (kind) {
       case COMMAND_SUBMIT:
         submitTransfer(core, first);
         break;
       case COMMAND_ADD_CHANNEL:
-        addChannel(core, hooks, core.int32.subarray(word, word + ADD_CHANNEL_WORDS));
+        addChannel(core, hooks, int32.subarray(word, word + ADD_CHANNEL_WORDS));
         break;
       case COMMAND_CLOSE_SESSION:
         closeSession(core, hooks, first);
@@ -92,32 +96,34 @@ export function takeCommands(core: LaneCore, hooks: LaneHooks): number {
         tell(core, EVENT_DEVICE_COPIES, core.staging.takeRefusal());
         break;
       case COMMAND_CANCEL:
-        cancelTransfer(core, first, core.int32[word + 1] ?? 0);
+        cancelTransfer(core, first, at(int32, word + 1));
         break;
       case COMMAND_DROP_CHANNEL:
-        dropChannel(core, hooks, core.int32.subarray(word, word + 3));
+        dropChannel(core, hooks, int32.subarray(word, word + 3));
         break;
       case COMMAND_SETTLE_CHANNEL:
         settleChannel(core, word);
         break;
       case COMMAND_RETRY:
-        retryChunk(core, core.int32.subarray(word, word + 3));
+        retryChunk(core, int32.subarray(word, word + 3));
         break;
       case COMMAND_GIVE_UP:
-        if (isCurrent(core, first, core.int32[word + 1] ?? 0)) giveUp(core, first);
+        if (isCurrent(core, first, at(int32, word + 1))) giveUp(core, first);
         break;
       default:
-        break;
+        assert(false, `a command of kind ${kind} is known`);
     }
-    releaseRecord(core.commands, at);
+    releaseRecord(commands, record);
     count++;
   }
   return count;
 }
 
 function addChannel(core: LaneCore, hooks: LaneHooks, words: Int32Array): void {
-  const [fd = -1, sessionIndex = 0, channelIndex = 0, epoch = 0] = words;
-  const [windowChunks = 1, chunkBytesMax = 0] = words.subarray(4);
+  const [fd, sessionIndex, channelIndex] = [at(words, 0), at(words, 1), at(words, 2)];
+  const [epoch, windowChunks, chunkBytesMax] = [at(words, 3), at(words, 4), at(words, 5)];
+  assert(windowChunks >= 1 && windowChunks < FLIGHT_SLOTS, 'a window fits into the flight');
+  assert(chunkBytesMax >= 1, 'an agreed chunk has bytes');
   const windowBytes = windowChunks * chunkBytesMax;
   const link = ShmLink.fromWords(words.subarray(7));
   const channel = new Channel({
@@ -127,7 +133,7 @@ function addChannel(core: LaneCore, hooks: LaneHooks, words: Int32Array): void {
     epoch,
     windowChunks,
     chunkBytesMax,
-    isStriped: (words[6] ?? 1) > 1,
+    isStriped: at(words, 6) > 1,
     memory: core.memory,
   });
   core.channels.push(channel);
@@ -144,10 +150,10 @@ function addChannel(core: LaneCore, hooks: LaneHooks, words: Int32Array): void {
 function tell(core: LaneCore, event: number, reason: TcpxError | undefined): void {
   if (reason === undefined) return;
   const text = new TextEncoder().encode(reason.message).subarray(0, FAILURE_TEXT_MAX);
-  const at = reserveRecord(core.events, event, 4 + text.length);
-  if (at < 0) return;
-  core.int32[at >> 2] = text.length;
-  core.uint8.set(text, at + 4);
+  const record = reserveRecord(core.events, event, 4 + text.length);
+  if (record < 0) return;
+  core.int32[record >> 2] = text.length;
+  core.uint8.set(text, record + 4);
   publishRecords(core.events);
   core.hasNews = true;
 }
@@ -175,10 +181,10 @@ function dropChannel(core: LaneCore, hooks: LaneHooks, words: Int32Array): void 
 
 // A chunk that another channel could not deliver; chunk −1 is the notification.
 function retryChunk(core: LaneCore, words: Int32Array): void {
-  const [slot = 0, generation = 0, chunk = 0] = words;
+  const [slot, generation, chunk] = [at(words, 0), at(words, 1), at(words, 2)];
   assert(isCurrent(core, slot, generation), 'a transfer with a chunk to send is not over');
   const word = transferWord(core.transfersAt, slot, TRANSFER_SESSION);
-  const session = sessionLane(core, core.int32[word] ?? 0);
+  const session = sessionLane(core, at(core.int32, word));
   if (!session.isOpen) giveUp(core, slot);
   else if (session.openChannels === 0) returnChunk(core, slot, chunk);
   else if (chunk < 0) pushNotify(core, session, slot);
@@ -189,17 +195,16 @@ function closeSession(core: LaneCore, hooks: LaneHooks, sessionIndex: number): v
   for (const channel of core.channels.filter((one) => one.sessionIndex === sessionIndex)) {
     // What has landed is acknowledged before the end, as far as the socket takes it.
     finishLanding(core, channel);
-    channel.isReadable = false;
-    channel.ackDelayTurns = 0;
+    channel.ready.onEmpty();
+    channel.arrivals.endDelay();
     sendTurn(core, channel);
     closeChannel(core, hooks, channel, false);
   }
   giveUpParked(core, sessionIndex);
-  const session = core.sessions[sessionIndex];
-  if (session !== undefined) failSession(core, session);
-  const at = reserveRecord(core.events, EVENT_SESSION_CLOSED, 4);
-  assert(at >= 0, 'the event ring has room for the end of a session');
-  core.int32[at >> 2] = sessionIndex;
+  failSession(core, sessionLane(core, sessionIndex));
+  const record = reserveRecord(core.events, EVENT_SESSION_CLOSED, 4);
+  assert(record >= 0, 'the event ring has room for the end of a session');
+  core.int32[record >> 2] = sessionIndex;
   publishRecords(core.events);
   core.hasNews = true;
 }

@@ -3,22 +3,19 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { seededRandom } from '../../../base/random.js';
-import { addRegion, block, LanePair } from '../../../../test/support/lane-pair.js';
-import { assertMovesMiddle, middleMoveBytes } from '../../../../test/support/middle-move.js';
-import { fillPattern, findMismatch } from '../../../bench/pattern.js';
 import {
   FAIL_BOUNDS,
   FAIL_CANCELLED,
   FAIL_KEY,
   FAIL_RIGHTS,
   FAIL_STALE,
-  LANE_DRAINED,
-  TRANSFER_CLAIM,
-  TRANSFER_REMAINING,
-  transferWord,
-} from './layout.js';
-import { COMMAND_CANCEL, EVENT_FINISHED, EVENT_NOTIFICATION, EVENT_REFUSED } from './messages.js';
+} from '../../../base/failure.js';
+import { seededRandom } from '../../../base/random.js';
+import { addRegion, block, LanePair, startReadsAt } from '../../../../test/support/lane-pair.js';
+import { assertMovesMiddle, middleMoveBytes } from '../../../../test/support/middle-move.js';
+import { fillPattern, findMismatch } from '../../../bench/pattern.js';
+import { LANE_DRAINED, TRANSFER_CLAIM, TRANSFER_REMAINING, transferWord } from './layout.js';
+import { EVENT_FINISHED, EVENT_NOTIFICATION, EVENT_REFUSED } from './messages.js';
 
 const LINKS = {
   'calls that take all': {},
@@ -259,10 +256,10 @@ test('lane: after a cancel finished no further byte lands, and the session goes 
   local.memory.fill(1);
   const slot = pair.a.post('write', [block(local.region, remote.region, 400_000)]);
   pair.run(() => remote.memory[20_000] === 1);
-  pair.a.command(COMMAND_CANCEL, [slot, pair.a.transfers.generation(slot) + 1]);
+  pair.a.cancel(slot, pair.a.transfers.generation(slot) + 1);
   pair.a.step();
   assert.equal(pair.a.transfers.failure(slot), 0, 'another generation is left alone');
-  pair.a.command(COMMAND_CANCEL, [slot, pair.a.transfers.generation(slot)]);
+  pair.a.cancel(slot);
   assert.equal(pair.finish(slot), FAIL_CANCELLED);
   const landed = remote.memory.filter((byte) => byte === 1).length;
   assert.ok(landed < 400_000);
@@ -284,7 +281,7 @@ test('lane: what comes of a read that was cancelled is thrown away and counted',
   const slot = pair.a.post('read', [block(local.region, remote.region, 400_000)]);
   pair.run(() => local.memory[20_000] === 1);
   assert.equal(drained(), 0);
-  pair.a.command(COMMAND_CANCEL, [slot, pair.a.transfers.generation(slot)]);
+  pair.a.cancel(slot);
   assert.equal(pair.finish(slot), FAIL_CANCELLED);
   assert.ok(drained() > 0 && drained() <= 4 * 4096, 'at most a window was under way');
 });
@@ -294,11 +291,10 @@ test('lane: sequence numbers beyond 2^31 go on counting', () => {
   const near = 0x7ffffffe;
   const [a] = pair.a.core.channels;
   const [b] = pair.b.core.channels;
-  Object.assign(a!, { writeNext: near, writeAcked: near, readNext: near, readDone: near });
-  Object.assign(a!, { readArrived: near });
-  Object.assign(b!, { landed: near, ackSent: near, serveDone: near, serveFramed: near });
-  Object.assign(b!, { serveTail: near, serveConfirmed: near, arrived: near });
-  b!.stage.serveStarted = near;
+  assert.ok(a !== undefined && b !== undefined);
+  a.writes.next = a.writes.acked = near;
+  startReadsAt(a, b, near);
+  b.arrivals.arrived = b.arrivals.landed = b.arrivals.ackSent = near;
   const local = addRegion(pair.a, 60_000);
   const remote = addRegion(pair.b, 60_000);
   fillPattern(local.memory, 0, 2);

@@ -1,6 +1,7 @@
 // The state of one lane: its channels, what is posted on each session, its rings. The same core
 // runs in a worker thread or, without threads, inside the caller.
 
+import { ZERO_COPY_COUNTERS } from '../../../base/shared-layout.js';
 import { assert } from '../../../base/assert.js';
 import { FLOAT_ZERO } from '../../../base/float-zero.js';
 import { type FixedMemory, type MemorySource, mappedMemory } from '../../../os/fixed-memory.js';
@@ -11,12 +12,11 @@ import {
   EVENT_RING_BYTES,
   LANE_CONTROL_BYTES,
   LANE_ZERO_COPY,
-  RING_HEADER_BYTES,
   type SharedShape,
   sharedOffsets,
 } from './layout.js';
-import { type SendBy, ZERO_COPY_COUNTERS } from '../port/stream-port.js';
-import { RecordRing } from '../../../os/record-ring.js';
+import { type SendBy } from '../port/stream-port.js';
+import { RecordRing, RING_HEADER_BYTES } from '../../../os/record-ring.js';
 import { LaneStaging, type LaneStagingOptions } from './stager.js';
 
 /** Bytes of a refused or cancelled payload go here. */

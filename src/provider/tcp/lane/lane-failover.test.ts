@@ -3,6 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { FAIL_STALE } from '../../../base/failure.js';
 import { addGpuRegion, addRegion, block, LanePair } from '../../../../test/support/lane-pair.js';
 import { exchangeFences, resend } from '../../../../test/support/lane-fence.js';
 import {
@@ -12,7 +13,6 @@ import {
   EVENT_FINISHED,
   EVENT_NOTIFICATION,
 } from './messages.js';
-import { FAIL_STALE } from './layout.js';
 
 const BYTES = 1_000_000;
 
@@ -81,7 +81,7 @@ test('failover: a refusal that died with its channel fails the transfer all the 
   for (const end of [pair.a, pair.b]) {
     end.command(COMMAND_DROP_CHANNEL, [0, channel, 0]);
     // Only the command: the answer is not read any more.
-    end.core.channels.forEach((one) => (one.isReadable = false));
+    end.core.channels.forEach((one) => one.ready.onEmpty());
   }
   pair.b.step();
   pair.links[channel]!.toA.pull(pair.b.core.sink.addr, pair.links[channel]!.toA.sentBytes);

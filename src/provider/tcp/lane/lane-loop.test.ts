@@ -2,11 +2,12 @@
 
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
+import { ZERO_COPY_COUNTERS } from '../../../base/shared-layout.js';
 import { systemClock } from '../../../base/clock.js';
 import { openFixedMemory } from '../../../os/fixed-memory.js';
 import { LaneEnd } from '../../../../test/support/lane-end.js';
 import { openLoopbackPair } from '../../../../test/support/loopback-pair.js';
-import { type StreamPort, ZERO_COPY_COUNTERS } from '../port/stream-port.js';
+import { type StreamPort } from '../port/stream-port.js';
 import { closeDoorbell, createDoorbell, ringDoorbell } from '../../../os/readiness.js';
 import { TcpPort } from '../port/tcp-port.js';
 import {
@@ -93,7 +94,7 @@ class BusyLane {
     const wakeMain = (): void => this.stop();
     this.loop = new LaneLoop({ core, doorbellFd, controlFd, spinUs: 0, wakeMain });
     // Otherwise fewer bytes than asked for mean that the socket is empty.
-    this.add(new EndlessPort(() => this.#onTurn())).isEnding = true;
+    this.add(new EndlessPort(() => this.#onTurn())).ready.onEnding();
     t.after(() => {
       this.end.destroy();
       closeDoorbell(doorbellFd);
@@ -143,9 +144,9 @@ test('a lane that always finds something to move hears of few bytes of another p
   t.after(() => peer.close(true));
   let isSent = false;
   const lane: BusyLane = new BusyLane(t, () => {
-    if (quiet.receivedBytes > 0) lane.stop();
+    if (quiet.intake.receivedBytes > 0) lane.stop();
     if (isSent) return;
-    peer.setSend(0, quiet.heads.addr, FEW_BYTES);
+    peer.setSend(0, quiet.vector.heads.addr, FEW_BYTES);
     assert.equal(peer.send(0, 1, false), FEW_BYTES);
     isSent = true;
   });
@@ -153,7 +154,7 @@ test('a lane that always finds something to move hears of few bytes of another p
   lane.loop.onChannelAdded(quiet);
   // As before a sleep amid bulk.
   port.wakeAt(WAKE_BYTES);
-  quiet.wakeBytes = WAKE_BYTES;
+  quiet.ready.setWake(WAKE_BYTES);
   lane.loop.run();
-  assert.equal(quiet.receivedBytes, FEW_BYTES);
+  assert.equal(quiet.intake.receivedBytes, FEW_BYTES);
 });

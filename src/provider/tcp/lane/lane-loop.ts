@@ -2,6 +2,7 @@
 // with nothing to move look again for a bounded while, then sleep in epoll until a socket or the
 // doorbell wakes it.
 
+import { floatAt } from '../../../base/assert.js';
 import { systemClock } from '../../../base/clock.js';
 import { FLOAT_ZERO } from '../../../base/float-zero.js';
 import { wakeWaiters } from '../../../os/thread-wait.js';
@@ -98,12 +99,11 @@ export class LaneLoop implements LaneHooks {
     const channel = this.#byTag[tag];
     if (channel === undefined) return;
     this.#polled.onReadable(channel);
-    if (isLast) channel.isEnding = true;
+    if (isLast) channel.ready.onEnding();
   }
 
   onWritable(tag: number): void {
-    const channel = this.#byTag[tag];
-    if (channel !== undefined) channel.isWritable = true;
+    this.#byTag[tag]?.ready.onWritable();
   }
 
   onNested(): void {
@@ -121,7 +121,7 @@ export class LaneLoop implements LaneHooks {
     const turns = core.controlAt / 8 + LANE_TURNS;
     let idleSinceUs = 0;
     while (Atomics.load(core.int32, stopWord) === 0) {
-      core.float64[turns] = (core.float64[turns] ?? 0) + 1;
+      core.float64[turns] = floatAt(core.float64, turns) + 1;
       const nowUs = systemClock.nowUs();
       this.#polled.look();
       const moved = stepLane(core, this, nowUs, true);
@@ -163,7 +163,7 @@ export class LaneLoop implements LaneHooks {
     // A command that came before the word was set would not ring the doorbell.
     if (peekRecord(core.commands) < 0 && this.#polled.prepareSleep()) {
       const counter = core.controlAt / 8 + LANE_SLEEP_COUNT;
-      core.float64[counter] = (core.float64[counter] ?? 0) + 1;
+      core.float64[counter] = floatAt(core.float64, counter) + 1;
       this.#noteCpu();
       setWakes(core, true);
       this.#readiness.wait(timeoutMs, this);

@@ -2,9 +2,9 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { FAIL_CHANNEL } from '../../../base/failure.js';
 import { addRegion, block, LanePair } from '../../../../test/support/lane-pair.js';
 import { fillPattern } from '../../../bench/pattern.js';
-import { FAIL_CHANNEL } from './layout.js';
 import {
   COMMAND_CLOSE_SESSION,
   EVENT_CHANNEL_DOWN,

@@ -8,7 +8,8 @@ import type { LaneCore } from './lane-core.js';
 import { beginStaging, startStaging } from './staging-turn.hot.js';
 import { TURN_SYSTEM } from './turn.js';
 import { checkHealth, HEALTH_US } from './channel-health.js';
-import { endChannel, returnLeft } from './channel-end.js';
+import { endChannel } from './channel-end.js';
+import { returnLeft } from './channel-settle.js';
 import { type LaneHooks, takeCommands } from './lane-commands.js';
 
 /**

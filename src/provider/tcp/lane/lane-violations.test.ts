@@ -3,6 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { FAIL_BOUNDS, FAIL_CHECKSUM, FAIL_EXPIRED } from '../../../base/failure.js';
 import { seededRandom } from '../../../base/random.js';
 import { createFixedMemory } from '../../../os/fixed-memory.js';
 import type { Region } from '../../../memory/region.js';
@@ -182,7 +183,7 @@ test('violation: a frame that was not sent cannot have arrived damaged: rule 10'
   const b = addRegion(pair.b, 4000);
   pair.b.post('write', [block(b.region, a.region, 4000)]);
   pair.b.step();
-  const words = { [KIND]: frame.FRAME_REFUSE, 4: frame.REFUSE_CHECKSUM, 5: frame.FRAME_WRITE };
+  const words = { [KIND]: frame.FRAME_REFUSE, 4: FAIL_CHECKSUM, 5: frame.FRAME_WRITE };
   inject(pair, bytesOf({ words }));
   assert.equal(lossOf(pair), 10);
 });
@@ -193,7 +194,7 @@ test('violation: a region may be refused before all of a frame was sent', () => 
   const b = addRegion(pair.b, 4000);
   const slot = pair.b.post('write', [block(b.region, a.region, 4000)]);
   pair.b.step();
-  const words = { [KIND]: frame.FRAME_REFUSE, 4: frame.REFUSE_EXPIRED, 5: frame.FRAME_WRITE };
+  const words = { [KIND]: frame.FRAME_REFUSE, 4: FAIL_EXPIRED, 5: frame.FRAME_WRITE };
   inject(pair, bytesOf({ words }));
   assert.equal(lossOf(pair), undefined);
   assert.ok(!pair.b.isFinished(slot), 'its memory is needed until the rest was sent');
@@ -304,7 +305,7 @@ test('frames: a table entry out of bounds refuses the whole frame', () => {
   );
   const answer = pair.links[0]!.toA.peek();
   assert.equal(answer[0], frame.FRAME_REFUSE);
-  assert.equal(new DataView(answer.buffer).getUint32(16, true), frame.REFUSE_BOUNDS);
+  assert.equal(new DataView(answer.buffer).getUint32(16, true), FAIL_BOUNDS);
   assert.equal(pair.b.regions.users(region), 0);
 });
 

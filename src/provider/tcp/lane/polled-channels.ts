@@ -23,14 +23,13 @@ export class PolledChannels {
 
   look(): void {
     for (const { channel } of this.#list) {
-      channel.isReadable = true;
-      channel.isWritable = true;
+      channel.ready.tryAll(true);
     }
   }
 
   /** The descriptor has something: bytes, or for a port in memory a bell. */
   onReadable(channel: Channel): void {
-    channel.isReadable = true;
+    channel.ready.onReadable();
     if (isPolledPort(channel.port)) channel.port.onBell();
   }
 

@@ -1,8 +1,10 @@
-// The peer's reads: answered from where the bytes lie, held, let go. An answer that may leave by
-// reference holds its region until the peer has it, because the kernel, here or at a peer on the
-// same host, reads the pages when they are taken. A request n says by itself that the answers up
-// to n − window have landed; the last ones are confirmed by an ACK, once no read is under way.
+// The peer's reads: queued, answered from where the bytes lie, held, let go. An answer that may
+// leave by reference holds its region until the peer has it, because the kernel, here or at a peer
+// on the same host, reads the pages when they are taken. A request n says by itself that the
+// answers up to n − window have landed; the last ones are confirmed by an ACK, once no read is
+// under way.
 
+import { assert } from '../../../base/assert.js';
 import { crc32At } from '../../../os/fixed-memory.js';
 import { closeAccess } from '../../../memory/region-access.hot.js';
 import { ZERO_COPY_BYTES_MIN } from '../port/stream-port.js';
@@ -14,34 +16,74 @@ import {
   WORD_KIND,
   WORD_OPERATION_BYTES,
 } from '../../../wire/data-frame.js';
-import { type Channel, FLIGHT_MASK } from './channel.js';
-import { beginFrame, frameRefusal, pushVector, writeChecksum } from './frame-writer.hot.js';
+import type { Channel } from './channel.js';
+import { FLIGHT_MASK, FLIGHT_SLOTS } from './flight.js';
+import {
+  beginFrame,
+  copyVector,
+  frameRefusal,
+  pushVector,
+  writeChecksum,
+} from './send-vector.hot.js';
 import type { LaneCore } from './lane-core.js';
-import { servedAddr } from './staging-send.hot.js';
+import { servedAddr } from './served-copies.hot.js';
+import type { ServedReads } from './served-reads.js';
 
 /** A shorter answer is copied: that costs less than to confirm it. */
 const HELD_BYTES_MIN = 128 * 1024;
 
+/** A read of `bytes` from the region that is open, at the places in the intake's segments. */
+export function addServed(channel: Channel, region: number, bytes: number, checked: number): void {
+  const { served, intake } = channel;
+  const slot = nextServed(served);
+  const floats = served.memory.float64;
+  const base = slot * TABLE_ENTRIES_MAX * 2;
+  for (let index = 0; index < intake.segmentCount; index++) {
+    floats[base + index * 2] = intake.segmentAddr[index]!;
+    floats[base + index * 2 + 1] = intake.segmentBytes[index]!;
+  }
+  served.region[slot] = region;
+  served.bytes[slot] = bytes;
+  served.segments[slot] = intake.segmentCount;
+  served.checked[slot] = checked;
+  served.tail = (served.tail + 1) | 0;
+}
+
+/** Answers come in the order of the requests, refusals among them: it waits in the same queue. */
+export function addServedRefusal(served: ServedReads, reason: number): void {
+  const slot = nextServed(served);
+  served.region[slot] = -1;
+  served.bytes[slot] = 0;
+  served.segments[slot] = reason;
+  served.tail = (served.tail + 1) | 0;
+}
+
+function nextServed(served: ServedReads): number {
+  assert(((served.tail - served.done) | 0) < FLIGHT_SLOTS, 'a read that came has a place');
+  return served.tail & FLIGHT_MASK;
+}
+
 /** The oldest read that is not framed: its answer, or why there is none. */
 export function frameReadData(channel: Channel): void {
-  const slot = channel.serveFramed & FLIGHT_MASK;
-  channel.serveHeld[slot] = 0;
-  if (channel.serveRegion[slot]! < 0) {
-    const reason = channel.serveSegments[slot]!;
-    frameRefusal(channel, FRAME_READ_REQUEST, channel.serveFramed, reason);
+  const { served, vector } = channel;
+  const slot = served.framed & FLIGHT_MASK;
+  served.held[slot] = 0;
+  if (served.region[slot]! < 0) {
+    frameRefusal(channel, FRAME_READ_REQUEST, served.framed, served.segments[slot]!);
   } else {
     frameAnswer(channel, slot);
   }
-  channel.serveEndAt[slot] = channel.sentBytes + channel.sendBytes;
-  channel.serveFramed = (channel.serveFramed + 1) | 0;
+  served.endAt[slot] = vector.sentBytes + vector.bytes;
+  served.framed = (served.framed + 1) | 0;
 }
 
 function frameAnswer(channel: Channel, slot: number): void {
-  const bytes = channel.serveBytes[slot]!;
-  const word = beginFrame(channel, FRAME_READ_DATA, bytes, channel.serveFramed);
-  channel.heads.uint32[word + WORD_OPERATION_BYTES] = bytes;
+  const { served, vector } = channel;
+  const bytes = served.bytes[slot]!;
+  const word = beginFrame(channel, FRAME_READ_DATA, bytes, served.framed);
+  vector.heads.uint32[word + WORD_OPERATION_BYTES] = bytes;
   const stagedAddr = servedAddr(channel, slot);
-  const isChecked = channel.serveChecked[slot] !== 0;
+  const isChecked = served.checked[slot] !== 0;
   let sum = 0;
   if (stagedAddr !== 0) {
     pushVector(channel, stagedAddr, bytes);
@@ -49,13 +91,14 @@ function frameAnswer(channel: Channel, slot: number): void {
   } else {
     sum = pushSegments(channel, slot, word, isChecked);
   }
-  if (isChecked) writeChecksum(channel, word, sum);
+  if (isChecked) writeChecksum(vector, word, sum);
 }
 
 // Returns the checksum, where one is wanted.
 function pushSegments(channel: Channel, slot: number, word: number, isChecked: boolean): number {
-  const floats = channel.serveMemory.float64;
-  const count = channel.serveSegments[slot]!;
+  const { served } = channel;
+  const floats = served.memory.float64;
+  const count = served.segments[slot]!;
   const base = slot * TABLE_ENTRIES_MAX * 2;
   let isLarge = false;
   let sum = 0;
@@ -71,61 +114,61 @@ function pushSegments(channel: Channel, slot: number, word: number, isChecked: b
 }
 
 function hold(channel: Channel, slot: number, word: number): void {
-  const isShort = channel.serveBytes[slot]! < HELD_BYTES_MIN;
+  const { served, vector } = channel;
+  const isShort = served.bytes[slot]! < HELD_BYTES_MIN;
   // The checksum is of the bytes as they are now: its owner may change them while they are read.
-  if (isShort || !channel.port.isByReference || channel.serveChecked[slot] !== 0) {
-    channel.isVectorCopied = true;
+  if (isShort || !channel.port.isByReference || served.checked[slot] !== 0) {
+    copyVector(vector);
     return;
   }
-  channel.serveHeld[slot] = 1;
-  channel.heads.uint32[word + WORD_KIND] = FRAME_READ_DATA | FLAG_HELD;
+  served.held[slot] = 1;
+  vector.heads.uint32[word + WORD_KIND] = FRAME_READ_DATA | FLAG_HELD;
 }
 
 /** Lets go, in order, of what was copied into the kernel and of what the peer has confirmed. */
 export function freeServed(core: LaneCore, channel: Channel): void {
-  while (channel.serveDone !== channel.serveFramed) {
-    const slot = channel.serveDone & FLIGHT_MASK;
+  const { served } = channel;
+  while (served.done !== served.framed) {
+    const slot = served.done & FLIGHT_MASK;
     const isFree =
-      channel.serveHeld[slot] === 0
-        ? channel.serveEndAt[slot]! <= channel.sentBytes
-        : ((channel.serveConfirmed - channel.serveDone) | 0) > 0;
+      served.held[slot] === 0
+        ? served.endAt[slot]! <= channel.vector.sentBytes
+        : ((served.confirmed - served.done) | 0) > 0;
     if (!isFree) return;
-    if (channel.serveRegion[slot]! >= 0) closeAccess(core.regions, channel.serveRegion[slot]!);
-    channel.serveDone = (channel.serveDone + 1) | 0;
+    if (served.region[slot]! >= 0) closeAccess(core.regions, served.region[slot]!);
+    served.done = (served.done + 1) | 0;
   }
 }
 
 /** `count` answers have landed at the peer; false when that many were not sent. */
 export function confirmServed(core: LaneCore, channel: Channel, count: number): boolean {
-  const fresh = (count - channel.serveConfirmed) | 0;
+  const { served } = channel;
+  const fresh = (count - served.confirmed) | 0;
   if (fresh === 0) return true;
-  if (fresh < 0 || fresh > ((channel.serveFramed - channel.serveConfirmed) | 0)) return false;
-  if (channel.serveEndAt[(count - 1) & FLIGHT_MASK]! > channel.sentBytes) return false;
-  channel.serveConfirmed = count | 0;
+  if (fresh < 0 || fresh > ((served.framed - served.confirmed) | 0)) return false;
+  if (served.endAt[(count - 1) & FLIGHT_MASK]! > channel.vector.sentBytes) return false;
+  served.confirmed = count | 0;
   freeServed(core, channel);
   return true;
 }
 
-/** Whether the peer waits to hear of answers, and no request will tell it soon. */
-export function isConfirmDue(channel: Channel): boolean {
-  return channel.isConfirmWanted && channel.readNext === channel.readDone;
-}
-
 /** The channel has ended: what the peer may still read is held until the peer has ended it too. */
 export function dropServed(core: LaneCore, channel: Channel): void {
-  for (let at = channel.serveDone; at !== channel.serveTail; at = (at + 1) | 0) {
+  const { served } = channel;
+  for (let at = served.done; at !== served.tail; at = (at + 1) | 0) {
     const slot = at & FLIGHT_MASK;
-    const isFramed = ((channel.serveFramed - at) | 0) > 0;
-    if (isFramed && channel.serveHeld[slot] !== 0) continue;
-    if (channel.serveRegion[slot]! >= 0) closeAccess(core.regions, channel.serveRegion[slot]!);
-    channel.serveRegion[slot] = -1;
+    const isFramed = ((served.framed - at) | 0) > 0;
+    if (isFramed && served.held[slot] !== 0) continue;
+    if (served.region[slot]! >= 0) closeAccess(core.regions, served.region[slot]!);
+    served.region[slot] = -1;
   }
 }
 
 /** The peer has ended the channel too, or the session is over. */
 export function forgetServed(core: LaneCore, channel: Channel): void {
-  for (; channel.serveDone !== channel.serveTail; channel.serveDone = (channel.serveDone + 1) | 0) {
-    const region = channel.serveRegion[channel.serveDone & FLIGHT_MASK]!;
+  const { served } = channel;
+  for (; served.done !== served.tail; served.done = (served.done + 1) | 0) {
+    const region = served.region[served.done & FLIGHT_MASK]!;
     if (region >= 0) closeAccess(core.regions, region);
   }
 }

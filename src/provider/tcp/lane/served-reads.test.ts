@@ -9,6 +9,7 @@ import {
   block,
   LanePair,
   type LanePairOptions,
+  startReadsAt,
 } from '../../../../test/support/lane-pair.js';
 import { fillPattern, findMismatch } from '../../../bench/pattern.js';
 import { VECTOR_ENTRIES_MAX } from '../port/stream-port.js';
@@ -94,7 +95,7 @@ test('reads: a channel that ends holds what the peer may still read, until that 
     const pair = openPair({ seed: 6 });
     const { remote } = openRead(pair, 6);
     const [channel] = pair.b.core.channels;
-    pair.run(() => channel!.serveFramed - channel!.serveConfirmed > 1);
+    pair.run(() => channel!.served.framed - channel!.served.confirmed > 1);
     pair.b.command(COMMAND_DROP_CHANNEL, [0, 0, 0]);
     pair.b.step();
     assert.equal(pair.b.core.channels.length, 0);
@@ -121,9 +122,8 @@ test('reads: a confirmation follows whatever the counters have reached, once', (
   const near = 0x7ffffffe;
   const [a] = pair.a.core.channels;
   const [b] = pair.b.core.channels;
-  Object.assign(a!, { readNext: near, readDone: near, readArrived: near });
-  Object.assign(b!, { serveDone: near, serveFramed: near, serveTail: near, serveConfirmed: near });
-  b!.stage.serveStarted = near;
+  assert.ok(a !== undefined && b !== undefined);
+  startReadsAt(a, b, near);
   const { remote, slot } = openRead(pair, 8);
   assert.equal(pair.finish(slot), 0);
   pair.settle();
@@ -150,8 +150,8 @@ test('reads: a confirmation fits behind the longest table in a full vector', () 
     pair.a.post('write', scattered(index, 1)),
   );
   writes.push(pair.a.post('write', scattered(100, TABLE_ENTRIES_MAX)));
-  channel!.isConfirmWanted = true;
+  channel!.reads.isConfirmWanted = true;
   for (const one of writes) assert.equal(pair.finish(one), 0);
-  assert.equal(channel!.isConfirmWanted, false, 'told');
+  assert.equal(channel!.reads.isConfirmWanted, false, 'told');
   pair.destroy();
 });

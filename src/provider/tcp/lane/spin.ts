@@ -19,7 +19,5 @@ export function nextSpinUs(spinUs: number, waitedUs: number, limitUs: number): n
 
 /** Whether some peer owes an acknowledgement or an answer: that comes sooner than a request may. */
 export function isAnswerExpected(core: LaneCore): boolean {
-  return core.channels.some(
-    (one) => one.writeNext !== one.writeAcked || one.readNext !== one.readDone,
-  );
+  return core.channels.some((channel) => channel.hasFlight());
 }

@@ -3,6 +3,7 @@
 // Two pools, because a slot of the first is free again only when the peer takes data: if both
 // directions shared one, two peers could wait for each other's slots for ever.
 
+import { assert, at } from '../../../base/assert.js';
 import { TcpxError, toTcpxError } from '../../../base/errors.js';
 import {
   COPY_FAILED,
@@ -13,6 +14,11 @@ import {
 import { GPUS_MAX } from '../../../gpu/staging-device.js';
 import { TABLE_ENTRIES_MAX } from '../../../wire/data-frame.js';
 import type { Channel } from './channel.js';
+
+/** In place of a slot: none is there yet, or none is needed. */
+export const NO_SLOT = -1;
+/** In place of a slot: none ever, because a transfer or a GPU has failed. */
+export const GIVEN_UP = -2;
 
 const SLOT_BYTES_MIN = 512 * 1024;
 const SLOTS_MIN = 4;
@@ -43,14 +49,15 @@ export class SlotPool {
     return this.#freeCount;
   }
 
-  /** A free slot, or −1. */
+  /** A free slot, or NO_SLOT. */
   take(): number {
-    if (this.#freeCount === 0) return -1;
+    if (this.#freeCount === 0) return NO_SLOT;
     this.#freeCount--;
-    return this.#free[this.#freeCount] ?? -1;
+    return at(this.#free, this.#freeCount);
   }
 
   give(slot: number): void {
+    assert(this.#freeCount < this.slotCount, 'a slot is given back once');
     this.#free[this.#freeCount] = slot;
     this.#freeCount++;
   }
@@ -176,7 +183,7 @@ export class LaneStaging {
       (stager) => stager.deviceNumber === device && stager.slotBytes === slotBytes,
     );
     if (known !== undefined) {
-      channel.stage.stagers[device + 1] = known;
+      channel.stagers[device + 1] = known;
       return undefined;
     }
     const wanted = Math.floor(this.#options.stagingBytes / slotBytes);
@@ -185,7 +192,7 @@ export class LaneStaging {
     const shape = { slotBytes, slotCount: failure === undefined ? slotCount : 0 };
     const stager = new Stager(device, opened, shape);
     this.stagers.push(stager);
-    channel.stage.stagers[device + 1] = stager;
+    channel.stagers[device + 1] = stager;
     return failure;
   }
 

@@ -3,18 +3,18 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import {
+  FAIL_CANCELLED,
+  FAIL_CHANNEL,
+  FAIL_DEVICE,
+  FAIL_PEER_DEVICE,
+} from '../../../base/failure.js';
 import { memoryRange } from '../../../memory/region.js';
 import type { LaneEnd } from '../../../../test/support/lane-end.js';
 import { addGpuRegion, addRegion, block, LanePair } from '../../../../test/support/lane-pair.js';
 import { fillPattern, findMismatch } from '../../../bench/pattern.js';
 import { SimulatedGpus } from '../../../../test/support/simulated-gpu.js';
-import { FAIL_CANCELLED, FAIL_CHANNEL, FAIL_DEVICE, FAIL_PEER_DEVICE } from './layout.js';
-import {
-  COMMAND_CANCEL,
-  COMMAND_CLOSE_SESSION,
-  EVENT_DEVICE_FAILED,
-  EVENT_NOTIFICATION,
-} from './messages.js';
+import { COMMAND_CLOSE_SESSION, EVENT_DEVICE_FAILED, EVENT_NOTIFICATION } from './messages.js';
 
 const BYTES = 200_000;
 const LINK = { callBytesMax: 9000, stallChance: 0.1 };
@@ -110,7 +110,7 @@ test('staging: an event that fails, fails its transfer; a cancelled one waits fo
   const { word, event } = eventWord();
   const cancelled = pair.a.post('write', blocks, undefined, event);
   pair.settle();
-  pair.a.command(COMMAND_CANCEL, [cancelled, pair.a.transfers.generation(cancelled)]);
+  pair.a.cancel(cancelled);
   assert.equal(pair.finish(cancelled), FAIL_CANCELLED);
   const failing = pair.a.post('write', blocks, undefined, event);
   pair.settle();
@@ -134,7 +134,7 @@ test('staging: after a cancelled transfer has settled no byte of it lands, on ev
       pair.a.step();
       pair.b.step();
     }
-    pair.a.command(COMMAND_CANCEL, [slot, pair.a.transfers.generation(slot)]);
+    pair.a.cancel(slot);
     assert.equal(pair.finish(slot), FAIL_CANCELLED, `seed ${seed}`);
     const landed = target.slice();
     source.fill(2);

@@ -35,7 +35,7 @@ function assertSlotsFree(end: LaneEnd): void {
     assert.equal(out.freeCount, out.slotCount, 'slots for sending are back');
     assert.equal(into.freeCount, into.slotCount, 'slots for receiving are back');
   }
-  for (const { stage } of end.core.channels) assert.equal(stage.outHeld, 0);
+  for (const { held } of end.core.channels) assert.equal(held.outHeld, 0);
 }
 
 for (const [here, there] of COMBINATIONS) {

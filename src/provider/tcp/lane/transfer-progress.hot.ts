@@ -1,10 +1,10 @@
 // A transfer from the lane's side: chunks are claimed, confirmed, failed; the last confirmation
 // finishes it. Several lanes work on one transfer, so shared words change atomically.
 
+import { FAIL_CHANNEL } from '../../../base/failure.js';
 import { assert } from '../../../base/assert.js';
 import {
   ENGINE_FINISHED,
-  FAIL_CHANNEL,
   TRANSFER_CHUNK_COUNT,
   TRANSFER_CLAIM,
   TRANSFER_FAILURE,
@@ -29,6 +29,9 @@ function word(core: LaneCore, slot: number, index: number): number {
 
 /** A transfer enters this lane: its chunks wait on the session, or only its notification does. */
 export function submitTransfer(core: LaneCore, slot: number): void {
+  // It may be over by now: other lanes share it. Its entry stays while anybody holds it.
+  const holders = Atomics.load(core.int32, word(core, slot, TRANSFER_HOLDERS));
+  assert(holders > 0, 'a transfer that is handed over is held');
   const session = core.sessions[core.int32[word(core, slot, TRANSFER_SESSION)]!]!;
   const isNotifyOnly = core.int32[word(core, slot, TRANSFER_CHUNK_COUNT)] === 0;
   if (!session.isOpen) {
@@ -87,7 +90,8 @@ export function popExhausted(core: LaneCore, session: SessionLane): void {
 }
 
 export function releaseHolder(core: LaneCore, slot: number): void {
-  Atomics.sub(core.int32, word(core, slot, TRANSFER_HOLDERS), 1);
+  const holders = Atomics.sub(core.int32, word(core, slot, TRANSFER_HOLDERS), 1);
+  assert(holders > 0, 'a transfer is let go by those who hold it');
 }
 
 export function pushNotify(core: LaneCore, session: SessionLane, slot: number): void {
@@ -117,13 +121,18 @@ export function confirmNotify(core: LaneCore, slot: number): void {
 
 /** `count` chunks, or the notification, are confirmed or given up. */
 export function confirmChunks(core: LaneCore, slot: number, count: number): void {
+  const left = Atomics.sub(core.int32, word(core, slot, TRANSFER_REMAINING), count) - count;
+  if (left <= 1) onLastConfirmed(core, slot, left);
+}
+
+function onLastConfirmed(core: LaneCore, slot: number, left: number): void {
+  assert(left >= 0, 'no more is confirmed than a transfer has');
   const int32 = core.int32;
-  const left = Atomics.sub(int32, word(core, slot, TRANSFER_REMAINING), count) - count;
   if (left === 0) {
     finishTransfer(core, slot);
     return;
   }
-  if (left !== 1 || int32[word(core, slot, TRANSFER_NOTIFY_BYTES)]! < 0) return;
+  if (int32[word(core, slot, TRANSFER_NOTIFY_BYTES)]! < 0) return;
   if (int32[word(core, slot, TRANSFER_NOTIFY_FRAMED)] === 1) return;
   // Every chunk has landed: only now may the notification follow.
   int32[word(core, slot, TRANSFER_NOTIFY_FRAMED)] = 1;

@@ -3,6 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { ZERO_COPY_COUNTERS } from '../../../base/shared-layout.js';
 import { ECONNRESET } from '../../../ffi/libc/errno.js';
 import { closeFd } from '../../../ffi/libc/file-descriptor.js';
 import { renewPages } from '../../../ffi/libc/mapping.js';
@@ -16,7 +17,7 @@ import {
 import { createFixedMemory, destroyFixedMemory } from '../../../os/fixed-memory.js';
 import { openLoopbackPair } from '../../../../test/support/loopback-pair.js';
 import { fillPattern, findMismatch } from '../../../bench/pattern.js';
-import { type SendBy, WOULD_BLOCK, ZERO_COPY_COUNTERS } from './stream-port.js';
+import { type SendBy, WOULD_BLOCK } from './stream-port.js';
 import { TcpPort } from './tcp-port.js';
 
 const HEAD_BYTES = 64;

@@ -6,6 +6,7 @@ import { mkdtempSync, openSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { ZERO_COPY_COUNTERS } from '../../../base/shared-layout.js';
 import { closeFd, createPipe, growPipe } from '../../../ffi/libc/file-descriptor.js';
 import { receiveInto, setIov, shortenIov } from '../../../ffi/libc/message.hot.js';
 import { createIovTable, destroyIovTable } from '../../../ffi/libc/message.js';
@@ -13,7 +14,7 @@ import { SO_SNDBUF, SOL_SOCKET, setSocketNumber } from '../../../ffi/libc/socket
 import { createFixedMemory, destroyFixedMemory } from '../../../os/fixed-memory.js';
 import { openLoopbackPair } from '../../../../test/support/loopback-pair.js';
 import { fillPattern, findMismatch } from '../../../bench/pattern.js';
-import { WOULD_BLOCK, ZERO_COPY_COUNTERS } from './stream-port.js';
+import { WOULD_BLOCK } from './stream-port.js';
 import { sendSpliced } from './splice-send.hot.js';
 import { SpliceState } from './splice-state.js';
 import { TcpPort } from './tcp-port.js';

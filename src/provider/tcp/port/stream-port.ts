@@ -15,8 +15,7 @@ export type SendBy = 'copy' | 'splice' | 'zerocopy';
 /** Shorter ranges are always copied: heads and tables, whose memory is reused after a send. */
 export const ZERO_COPY_BYTES_MIN = 16 * 1024;
 
-// What a port counts of its sends by reference, by position.
-export const ZERO_COPY_COUNTERS = 4;
+// What a port counts of its sends by reference, by position (ZERO_COPY_COUNTERS of them).
 /** Calls that the kernel took by reference. */
 export const ZERO_COPY_SENDS = 0;
 /** Of them: sent from where the bytes lay, as the kernel reports it; all that were spliced. */

@@ -1,5 +1,6 @@
 // The TCP provider's port: one connected, non-blocking socket and its two vectors.
 
+import { floatAt } from '../../../base/assert.js';
 import { FLOAT_ZERO } from '../../../base/float-zero.js';
 import { closeFd } from '../../../ffi/libc/file-descriptor.js';
 import {
@@ -54,7 +55,7 @@ export class TcpPort implements StreamPort {
     this.#zeroCopy = sendBy === 'zerocopy' ? new ZeroCopyState(fd, table, counters) : undefined;
     this.#splice = sendBy === 'splice' ? openSplice(fd, table, counters) : undefined;
     if (sendBy === 'splice' && this.#splice === undefined) {
-      counters[ZERO_COPY_FALLBACKS] = (counters[ZERO_COPY_FALLBACKS] ?? 0) + 1;
+      counters[ZERO_COPY_FALLBACKS] = floatAt(counters, ZERO_COPY_FALLBACKS) + 1;
     }
   }
 

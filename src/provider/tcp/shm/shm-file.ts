@@ -4,6 +4,7 @@
 // tells the client that both map the same memory: that is the proof of being on one host.
 
 import { constants, closeSync, fstatSync, openSync, unlinkSync } from 'node:fs';
+import { assert, at } from '../../../base/assert.js';
 import { TcpxError } from '../../../base/errors.js';
 import { mapMemory, reserveFile, unmapMemory } from '../../../ffi/libc/mapping.js';
 import { openFixedMemory } from '../../../os/fixed-memory.js';
@@ -39,9 +40,11 @@ export class ShmLink {
 
   /** Undefined where a command carries none. */
   static fromWords(words: Int32Array): ShmLink | undefined {
-    const [low = 0, high = 0, side = 0] = words;
+    const side = at(words, 2);
     if (side === 0) return undefined;
-    return new ShmLink(high * TWO_32 + (low >>> 0), side === 1 ? 'client' : 'server');
+    assert(side === 1 || side === 2, 'a link has one of two sides');
+    const addr = at(words, 1) * TWO_32 + (at(words, 0) >>> 0);
+    return new ShmLink(addr, side === 1 ? 'client' : 'server');
   }
 
   unmap(): void {

@@ -12,11 +12,13 @@ import {
   type FixedMemory,
   openFixedMemory,
 } from '../../../os/fixed-memory.js';
-import { type PolledPort, VECTOR_ENTRIES_MAX, WOULD_BLOCK } from '../port/stream-port.js';
+import { type PolledPort, WOULD_BLOCK } from '../port/stream-port.js';
 import type { ShmLink } from './shm-file.js';
 import { HEADER_BYTES, RING_BYTES } from './shm-layout.js';
 import { type Bell, RingEnd } from './shm-ring.js';
-import { knownBytes, lookAtPeer, moveBytes, publish, sayAsleep, sayAwake } from './shm-ring.hot.js';
+import { knownBytes, lookAtPeer, sayAsleep, sayAwake } from './shm-ring.hot.js';
+import { ShmVector } from './shm-vector.js';
+import { advanceVector, moveVector } from './shm-vector.hot.js';
 
 /** Looks that found nothing, after which the socket is asked whether the peer still lives. */
 const LOOKS_PER_CHECK = 256;
@@ -31,14 +33,10 @@ export class ShmPort implements PolledPort, Bell {
   readonly #link: ShmLink;
   readonly #out: RingEnd;
   readonly #in: RingEnd;
-  readonly #sendAddr = new Float64Array(VECTOR_ENTRIES_MAX);
-  readonly #sendBytes = new Float64Array(VECTOR_ENTRIES_MAX);
-  readonly #receiveAddr = new Float64Array(VECTOR_ENTRIES_MAX);
-  readonly #receiveBytes = new Float64Array(VECTOR_ENTRIES_MAX);
+  readonly #sending = new ShmVector();
+  readonly #receiving = new ShmVector();
   readonly #bellTable: IovTable;
   readonly #drain: FixedMemory;
-  /** The last send found no room for all of it. */
-  #isBlocked = false;
   #emptyLooks = 0;
   /** What the socket said at its end: 0, or −errno; 1 while it is open. */
   #ending = 1;
@@ -56,54 +54,32 @@ export class ShmPort implements PolledPort, Bell {
   }
 
   setSend(index: number, addr: number, bytes: number): void {
-    this.#sendAddr[index] = addr;
-    this.#sendBytes[index] = bytes;
+    this.#sending.addr[index] = addr;
+    this.#sending.bytes[index] = bytes;
   }
 
   send(first: number, count: number): number {
-    let sent = 0;
-    this.#isBlocked = false;
-    for (let index = first; index < count; index++) {
-      const wanted = this.#sendBytes[index] ?? 0;
-      const moved = moveBytes(this.#out, this.#sendAddr[index] ?? 0, wanted);
-      if (moved < 0) return moved;
-      sent += moved;
-      if (moved < wanted) {
-        this.#isBlocked = true;
-        break;
-      }
-    }
-    if (this.#out.position !== this.#out.published) publish(this.#out);
+    const sent = moveVector(this.#out, this.#sending, first, count);
     return sent === 0 ? WOULD_BLOCK : sent;
   }
 
   advanceSend(first: number, bytes: number): number {
-    let index = first;
-    for (let left = bytes; left > 0; index++) {
-      const entry = this.#sendBytes[index] ?? 0;
-      if (left < entry) {
-        this.#sendAddr[index] = (this.#sendAddr[index] ?? 0) + left;
-        this.#sendBytes[index] = entry - left;
-        break;
-      }
-      left -= entry;
-    }
-    return index;
+    return advanceVector(this.#sending, first, bytes);
   }
 
   setReceive(index: number, addr: number, bytes: number): void {
-    this.#receiveAddr[index] = addr;
-    this.#receiveBytes[index] = bytes;
+    this.#receiving.addr[index] = addr;
+    this.#receiving.bytes[index] = bytes;
   }
 
   receive(count: number): number {
-    const received = this.#take(count);
+    const received = moveVector(this.#in, this.#receiving, 0, count);
     if (received !== 0) return received;
     if (this.#ending > 0 && ++this.#emptyLooks < LOOKS_PER_CHECK) return WOULD_BLOCK;
     this.#askSocket();
     if (this.#ending > 0) return WOULD_BLOCK;
     // What the peer wrote before it went is still there.
-    const last = this.#take(count);
+    const last = moveVector(this.#in, this.#receiving, 0, count);
     return last === 0 ? this.#ending : last;
   }
 
@@ -114,7 +90,7 @@ export class ShmPort implements PolledPort, Bell {
 
   prepareSleep(): boolean {
     const arrived = sayAsleep(this.#in);
-    const room = this.#isBlocked ? sayAsleep(this.#out) : 0;
+    const room = this.#sending.isShort ? sayAsleep(this.#out) : 0;
     if (arrived === 0 && room === 0) return true;
     this.endSleep();
     return false;
@@ -122,7 +98,7 @@ export class ShmPort implements PolledPort, Bell {
 
   endSleep(): void {
     sayAwake(this.#in);
-    if (this.#isBlocked) sayAwake(this.#out);
+    if (this.#sending.isShort) sayAwake(this.#out);
   }
 
   ring(): void {
@@ -147,19 +123,6 @@ export class ShmPort implements PolledPort, Bell {
     destroyFixedMemory(this.#drain);
     destroyIovTable(this.#bellTable);
     this.#link.unmap();
-  }
-
-  #take(count: number): number {
-    let received = 0;
-    for (let index = 0; index < count; index++) {
-      const wanted = this.#receiveBytes[index] ?? 0;
-      const moved = moveBytes(this.#in, this.#receiveAddr[index] ?? 0, wanted);
-      if (moved < 0) return moved;
-      received += moved;
-      if (moved < wanted) break;
-    }
-    if (this.#in.position !== this.#in.published) publish(this.#in);
-    return received;
   }
 
   #askSocket(): void {
