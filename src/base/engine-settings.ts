@@ -77,8 +77,8 @@ export const ENGINE_SETTINGS = {
     aliases: ['NCCL_GPUDIRECTTCPX_SOCKET_IFNAME'],
     summary: 'Interfaces for data channels, comma-separated; channels go round-robin over them.',
     cost:
-      'A named interface that is absent or down is an error, not a fallback. Of the addresses that ' +
-      'a server has for data, a client uses those in the networks of its own interfaces named here.',
+      'A named interface that is absent or down is an error, not a fallback. Of the addresses ' +
+      'that a server has for data, a client uses those in the networks of its own named here.',
   },
   'session.handshakeTimeoutMs': {
     kind: 'ms',
