@@ -75,7 +75,7 @@ export function stateRows(row: Row): void {
     'a session that its owner closes fails what is in flight, with the cause',
     async (h, open) => {
       const pair = await open('slow');
-      const { session } = await pair.connect();
+      const { session, targetSession } = await pair.connect();
       await withPlaces(pair, h.slowBytes, async ({ local, remote }) => {
         const request = session.prepare('write', blocksOf(local, remote));
         const posted = [request.post(), session.read(blocksOf(local, remote))];
