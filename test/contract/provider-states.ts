@@ -92,6 +92,8 @@ export function stateRows(row: Row): void {
         assert.throws(() => session.notify('x'), isState);
         request.release();
         local.fill(1);
+        // What was on its way lands at the peer until its end of the session is closed too.
+        await pair.drive(targetSession.closed);
         remote.fill(2);
         await pair.pause(20);
         assert.equal(remote.mismatches(2), 0, 'no byte lands afterwards');
