@@ -281,11 +281,11 @@ export class Engine {
 
   /**
    * Memory of the engine's own, page-aligned; register it to transfer it. Where a plugin is open it
-   * can reach normal pages of it, and no other host memory.
+   * can reach this host memory and no other, and has it on normal pages unless huge ones are a must.
    */
   allocate(bytes: number, pages: PageKind = 'normal'): RegionMemory {
     const { tcpx } = this.#opened;
-    if (tcpx === undefined || pages !== 'normal') return allocateRegionMemory(bytes, pages);
+    if (tcpx === undefined || pages === 'huge') return allocateRegionMemory(bytes, pages);
     const { buffer, addr } = tcpx.allocations.allocate(bytes);
     return { buffer, addr, pages: 'normal' };
   }

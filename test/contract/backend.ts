@@ -13,7 +13,7 @@ import {
   assertStatus,
   type BackendHarness,
   type ContractTest,
-  type ContractWorld,
+  type ContractPeer,
   introduce,
   loadTarget,
   type Piece,
@@ -83,8 +83,10 @@ function transferContract(contractTest: ContractTest): void {
     for (const op of [XferOp.WRITE, XferOp.READ]) {
       const verb = op === XferOp.WRITE ? 'WRITE' : 'READ';
       contractTest(`${verb}: ${count} × ${len} bytes land exactly, in every memory`, async (w) => {
+        const ends = [await w.openPeer('a'), await w.openPeer('b')] as const;
+        introduce(...ends);
         for (const here of w.memTypes) {
-          for (const there of w.memTypes) await moveShape(w, op, here, there, len, count);
+          for (const there of w.memTypes) await moveShape(ends, op, here, there, len, count);
         }
       });
     }
@@ -168,15 +170,13 @@ function reuseContract(contractTest: ContractTest): void {
 
 /** A buffer with guard bytes at both ends and gaps between pieces: nothing else may change. */
 async function moveShape(
-  world: ContractWorld,
+  [a, b]: readonly [ContractPeer, ContractPeer],
   op: XferOp,
   here: MemType,
   there: MemType,
   len: number,
   count: number,
 ): Promise<void> {
-  const [a, b] = [await world.openPeer('a'), await world.openPeer('b')];
-  introduce(a, b);
   const stride = len + 8;
   const byteCount = 8 + count * stride;
   const local = await register(a, here, byteCount, 1);
@@ -205,6 +205,4 @@ async function moveShape(
   assert.ok(Buffer.from(to.read(0, byteCount)).equals(expected), `target: ${label}`);
   assert.ok(Buffer.from(from.read(0, byteCount)).equals(source), `source: ${label}`);
   assertStatus(a.backend.releaseReqH(handle), NixlStatus.SUCCESS);
-  await world.killPeer(a);
-  await world.killPeer(b);
 }
