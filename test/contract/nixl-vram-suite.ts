@@ -1,8 +1,8 @@
-// NIXL and p2p through the emulated plugin: host memory that it reaches and GPU memory, in all
-// combinations. Runs on a GPU, or on a stand-in for libcuda that nixl-vram.test.ts puts in its place.
+// Agents and p2p sessions through the emulated plugin: host memory that it reaches and GPU memory, in
+// all combinations. Runs on a GPU, or on a stand-in for libcuda that nixl-vram.test.ts puts in its place.
 
 import assert from 'node:assert/strict';
-import { after, test, type TestContext } from 'node:test';
+import { test, type TestContext } from 'node:test';
 import { silentLog } from '../../src/base/log.js';
 import type { SettingValues } from '../../src/base/settings.js';
 import type { RegionSource } from '../../src/memory/region.js';
@@ -12,51 +12,15 @@ import { MemType, XferOp } from '../../src/nixl/memory-type.js';
 import { NixlStatus } from '../../src/nixl/status.js';
 import { TcpxBackend } from '../../src/nixl/tcpx-backend.js';
 import { TcpxSession } from '../../src/p2p/tcpx-session.js';
-import { DeviceMemory } from '../../src/ffi/cuda/device-memory.js';
-import { VramWorld } from '../native/vram-world.js';
-import { backendContract } from './backend.js';
 import type { ContractMemory } from './backend-world.js';
-import { type Allocate, pluginWorld, sharedMemory, usePlugin } from './plugin-world.js';
+import { deviceMemory } from './device-world.js';
+import { usePlugin } from './plugin-world.js';
 
 const MIB = 1024 * 1024;
 const BYTES = 2 * MIB + 5;
 const WAIT_MS = 20_000;
 
 const params = usePlugin({ TCPX_EMU_MEMORY: 'cuda' });
-const world = new VramWorld();
-const allocated: DeviceMemory[] = [];
-after(() => {
-  world.context.makeCurrent();
-  for (const memory of allocated) memory.free();
-  world.close();
-});
-
-function deviceMemory(byteCount: number): ContractMemory {
-  world.context.makeCurrent();
-  const memory = new DeviceMemory(world.context, byteCount);
-  allocated.push(memory);
-  const current = <T>(use: () => T): T => {
-    world.context.makeCurrent();
-    return use();
-  };
-  return {
-    memType: MemType.VRAM,
-    addr: memory.addr,
-    len: byteCount,
-    devId: 0,
-    write: (offset, source) => current(() => memory.write(offset, source)),
-    read: (offset, len) => current(() => memory.read(offset, len)),
-  };
-}
-
-const allocate: Allocate = (backend, memType, byteCount) =>
-  memType === MemType.VRAM ? deviceMemory(byteCount) : sharedMemory(backend, memType, byteCount);
-
-backendContract({
-  name: 'TCPX through the plugin',
-  openWorld: () => Promise.resolve(pluginWorld(params, allocate, [MemType.DRAM, MemType.VRAM])),
-});
-
 async function openAgent(t: TestContext, name: string) {
   const agent = await Agent.create(name);
   t.after(() => agent.close());

@@ -4,6 +4,8 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { describe, test } from 'node:test';
+import { emulatorVariables } from '../native/plugin-environment.js';
+import { pluginVariables } from '../native/plugin-params.js';
 import { packageRoot, runChild } from './child.js';
 
 const TIMEOUT_MS = 30_000;
@@ -69,6 +71,19 @@ describe('examples', () => {
       });
       assert.equal(result.exitCode, 0, result.stderr);
       assert.equal(result.stdout, expected.map((line) => `${line}\n`).join(''));
+    });
+  }
+
+  for (const name of ['two-peers', 'kv-blocks']) {
+    test(`${name}: with the tcpx provider over the emulator it prints the same`, async () => {
+      const result = await runChild(process.execPath, [`dist/examples/${name}.js`], {
+        timeoutMs: TIMEOUT_MS,
+        env: { ...emulatorVariables, ...pluginVariables(), NIXL_TCPX_LOG_LEVEL: 'info' },
+      });
+      assert.equal(result.exitCode, 0, result.stderr);
+      const expected = AGENT_EXAMPLES[name] ?? [];
+      assert.equal(result.stdout, expected.map((line) => `${line}\n`).join(''));
+      assert.match(result.stderr, /provider tcpx=true reason="?plugin /);
     });
   }
 });
