@@ -2,7 +2,7 @@
 // decode starts with the first layer while the last is still on its way.
 //   node dist/examples/kv-blocks.js
 
-import { Agent, allocateMemory, describeMemory, MemType, XferDlist, XferOp } from 'nixl-tcpx';
+import { Agent, describeMemory, MemType, XferDlist, XferOp } from 'nixl-tcpx';
 
 const LAYERS = 8;
 const BLOCK_BYTES = 16 * 1024;
@@ -14,7 +14,7 @@ async function openWorker(name: string) {
   const agent = await Agent.create(name);
   await agent.createBackend('TCPX');
   const layers = Array.from({ length: LAYERS }, () => {
-    const { buffer } = allocateMemory(CACHE_BLOCKS * BLOCK_BYTES, 'prefer-huge');
+    const { buffer } = agent.allocateMem(CACHE_BLOCKS * BLOCK_BYTES, 'prefer-huge');
     return { bytes: new Uint8Array(buffer), desc: describeMemory(buffer) };
   });
   await agent.registerMem({ memType: MemType.DRAM, descs: layers.map(({ desc }) => desc) });

@@ -36,7 +36,8 @@ export class EngineMemory {
   }
 
   allocate(bytes: number, pages: PageKind): RegionMemory {
-    if (this.#tcpx === undefined || pages !== 'normal') return allocateRegionMemory(bytes, pages);
+    // A plugin process cannot map huge pages of ours; who insists on them goes over tcp.
+    if (this.#tcpx === undefined || pages === 'huge') return allocateRegionMemory(bytes, pages);
     const { buffer, addr } = this.#tcpx.allocations.allocate(bytes);
     return { buffer, addr, pages: 'normal' };
   }

@@ -5,6 +5,7 @@
 import { loadConfig, processEnvironment } from '../base/config.js';
 import { TcpxError } from '../base/errors.js';
 import { SETTINGS } from '../base/settings.js';
+import { allocateRegionMemory, type PageKind, type RegionMemory } from '../os/region-memory.js';
 import {
   type AgentOptions,
   type AgentParts,
@@ -96,6 +97,21 @@ export class Agent {
   }
 
   // ── memory ──
+
+  /**
+   * Page-aligned host memory, from the first backend that has some of its own: through TCPX's plugin
+   * go this memory and that of GPUs, other memory goes over tcp. Not in NIXL. Register it as any other.
+   */
+  allocateMem(
+    byteCount: number,
+    pages: PageKind = 'normal',
+    choice: BackendChoice = {},
+  ): RegionMemory {
+    for (const { backend } of this.#parts.backends.select(choice.backends)) {
+      if (backend.allocateMem !== undefined) return backend.allocateMem(byteCount, pages);
+    }
+    return allocateRegionMemory(byteCount, pages);
+  }
 
   async registerMem(list: RegDlist, choice: BackendChoice = {}): Promise<void> {
     checkMovable(list.memType, 'registerMem');

@@ -4,6 +4,7 @@
 
 import type { TcpxError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
+import type { PageKind, RegionMemory } from '../os/region-memory.js';
 import type { BlobDesc } from './descriptors.js';
 import type { MemType, XferOp } from './memory-type.js';
 import type { Notification } from './notif-codec.js';
@@ -85,6 +86,8 @@ export interface Backend {
 
   // ── memory ──
 
+  /** Host memory that the backend moves in the best way it has; its owner registers it. */
+  allocateMem?(byteCount: number, pages: PageKind): RegionMemory;
   /** One contiguous range; the result comes back in transfers and in deregisterMem. */
   registerMem(desc: BlobDesc, memType: MemType): Later<RegionMd>;
   /** May refuse, by throwing, while transfers use the range; it then stays registered. */

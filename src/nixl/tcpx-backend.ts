@@ -22,6 +22,7 @@ import {
   type XferPreparation,
 } from './backend.js';
 import type { RegionSource } from '../memory/region.js';
+import type { PageKind, RegionMemory } from '../os/region-memory.js';
 import type { BlobDesc } from './descriptors.js';
 import { MemType, memTypeName, XferOp } from './memory-type.js';
 import type { Notification } from './notif-codec.js';
@@ -127,6 +128,11 @@ export class TcpxBackend implements Backend {
 
   async close(): Promise<void> {
     await this.engine.close();
+  }
+
+  /** Where a plugin is open, it reaches this host memory and no other. */
+  allocateMem(byteCount: number, pages: PageKind = 'normal'): RegionMemory {
+    return this.engine.allocate(byteCount, pages);
   }
 
   registerMem(desc: BlobDesc, memType: MemType): RegionMd {

@@ -6,6 +6,7 @@
 
 import { TcpxError } from '../base/errors.js';
 import type { Region } from '../memory/region.js';
+import type { Receipt } from '../provider/receipt.js';
 
 export type OperationState = 'waiting' | 'moving' | 'done' | 'failed' | 'consumed';
 
@@ -58,6 +59,7 @@ abstract class Operation {
 export class Send extends Operation {
   readonly kind = 'send';
   readonly source: Region;
+  #receipt: Receipt | undefined;
 
   constructor(facts: OperationFacts, source: Region, onSettled: () => void) {
     super(facts, onSettled);
@@ -67,6 +69,17 @@ export class Send extends Operation {
   /** Called by the peer. */
   begin(): void {
     this.current = 'moving';
+  }
+
+  /** How its bytes went, once they have landed. */
+  get receipt(): Receipt | undefined {
+    return this.#receipt;
+  }
+
+  /** Called by the peer. */
+  land(receipt: Receipt): void {
+    this.#receipt = receipt;
+    this.finish();
   }
 }
 

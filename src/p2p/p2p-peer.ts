@@ -107,18 +107,20 @@ export class P2pPeer {
     try {
       const transfer = this.session.write([{ ...places, remoteOffset: 0, bytes }], { notify });
       transfer.done.then(
-        () => this.#settle(send, undefined),
-        (error: unknown) => this.#settle(send, error),
+        (receipt) => {
+          this.#moving.delete(send);
+          send.land(receipt);
+        },
+        (error: unknown) => this.#fail(send, error),
       );
     } catch (error) {
-      this.#settle(send, error);
+      this.#fail(send, error);
     }
   }
 
-  #settle(send: Send, error: unknown): void {
+  #fail(send: Send, error: unknown): void {
     this.#moving.delete(send);
-    if (error === undefined) send.finish();
-    else send.fail(toTcpxError(error, 'ERR_XFER_FAILED', `send to ${this.name}`));
+    send.fail(toTcpxError(error, 'ERR_XFER_FAILED', `send to ${this.name}`));
   }
 
   #expel(error: TcpxError): void {

@@ -8,6 +8,7 @@ import { type ConnInfo, formatConnInfo, parseConnInfo } from '../engine/conn-inf
 import { Engine } from '../engine/engine.js';
 import type { Session } from '../engine/session.js';
 import type { RegionSource } from '../memory/region.js';
+import type { PageKind, RegionMemory } from '../os/region-memory.js';
 import { type MemoryHandle, MemoryTable, type MemoryUse } from './memory-table.js';
 import { P2pPeer } from './p2p-peer.js';
 import { TcpxTransfer } from './tcpx-transfer.js';
@@ -114,6 +115,11 @@ export class TcpxSession {
     const peer = this.#peers.get(remoteName);
     this.#peers.delete(remoteName);
     if (peer !== undefined) await this.#engine.drive(peer.session.close());
+  }
+
+  /** Page-aligned memory; where a plugin is open, it reaches this host memory and no other. */
+  allocateMemory(bytes: number, pages: PageKind = 'normal'): RegionMemory {
+    return this.#engine.allocate(bytes, pages);
   }
 
   registerMemory(source: RegionSource, use: MemoryUse = 'both'): number {

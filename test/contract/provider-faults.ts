@@ -3,6 +3,7 @@
 // works.
 
 import assert from 'node:assert/strict';
+import { isTcpxError } from '../../src/base/errors.js';
 import { blocksOf, failure, moveBoth, type Row, withPlaces } from './provider-world.js';
 
 const TRIES = 3;
@@ -40,12 +41,13 @@ export function faultRows(row: Row): void {
 
 /** News of the loss may come late and cost one more: its error says to try again. */
 async function moveAgain(move: () => Promise<unknown>): Promise<void> {
-  for (let tries = 1; ; tries++) {
-    const error = await move().then(
-      () => undefined,
-      (reason: unknown) => reason,
-    );
-    if (error === undefined) return;
-    assert.ok(tries < TRIES, String(error));
+  for (let tries = 1; tries < TRIES; tries++) {
+    try {
+      await move();
+      return;
+    } catch (error) {
+      assert.ok(isTcpxError(error) && error.isRetryable, 'an error that says to try again');
+    }
   }
+  await move();
 }

@@ -75,7 +75,7 @@ export function stateRows(row: Row): void {
     'a session that its owner closes fails what is in flight, with the cause',
     async (h, open) => {
       const pair = await open('slow');
-      const { session } = await pair.connect();
+      const { session, targetSession } = await pair.connect();
       await withPlaces(pair, h.slowBytes, async ({ local, remote }) => {
         const request = session.prepare('write', blocksOf(local, remote));
         const posted = [request.post(), session.read(blocksOf(local, remote))];
@@ -92,6 +92,8 @@ export function stateRows(row: Row): void {
         assert.throws(() => session.notify('x'), isState);
         request.release();
         local.fill(1);
+        // What was on its way lands at the peer until its end of the session is closed too.
+        await pair.drive(targetSession.closed);
         remote.fill(2);
         await pair.pause(20);
         assert.equal(remote.mismatches(2), 0, 'no byte lands afterwards');

@@ -3,7 +3,7 @@
 import { emulatorVariables } from '../native/plugin-environment.js';
 import { providerContract } from './provider.js';
 import { engineHarness } from './provider-engines.js';
-import { PLUGIN_SETTINGS } from './provider-plugin.js';
+import { PLUGIN_SETTINGS } from '../native/plugin-params.js';
 
 const MIB = 1024 * 1024;
 

@@ -9,21 +9,41 @@ import { describeMemory } from '../../src/nixl/host-memory.js';
 import { MemType, XferOp } from '../../src/nixl/memory-type.js';
 import { decodeMetadata } from '../../src/nixl/metadata.js';
 import { NixlStatus, nixlStatusName, nixlStatusOf } from '../../src/nixl/status.js';
+import { emulatorVariables } from '../native/plugin-environment.js';
+import { pluginParams, pluginVariables } from '../native/plugin-params.js';
 import { startPeer } from './agent-peer.js';
 
 const S = NixlStatus;
 const BYTES = 256 << 20;
 const LIMIT_MS = 5000;
 
-async function open(t: TestContext, progress: string) {
-  const peer = startPeer(['target', String(BYTES)]);
+interface Way {
+  readonly name: string;
+  readonly params: Readonly<Record<string, string>>;
+  /** Of the peer, and of the plugin processes of both. */
+  readonly variables: Readonly<Record<string, string>>;
+}
+
+const WAYS: readonly Way[] = [
+  { name: 'lanes', params: { 'lane.progress': 'lanes' }, variables: {} },
+  { name: 'caller', params: { 'lane.progress': 'caller' }, variables: {} },
+  {
+    name: 'tcpx',
+    params: pluginParams(),
+    variables: { ...emulatorVariables, ...pluginVariables() },
+  },
+];
+
+async function open(t: TestContext, { params, variables }: Way) {
+  const peer = startPeer(['target', String(BYTES)], variables);
+  Object.assign(process.env, emulatorVariables);
   t.after(() => peer.kill());
   const evicted: string[] = [];
   const onPeerEvicted = (name: string) => evicted.push(name);
   const agent = await Agent.create('initiator', { onPeerEvicted });
   t.after(() => agent.close());
-  await agent.createBackend('TCPX', { 'lane.progress': progress });
-  const here = describeMemory(new Uint8Array(BYTES));
+  await agent.createBackend('TCPX', params);
+  const here = describeMemory(agent.allocateMem(BYTES).buffer);
   await agent.registerMem({ memType: MemType.DRAM, descs: [here] });
   const blob = Buffer.from(await peer.line(), 'base64');
   agent.loadRemoteMD(blob);
@@ -50,10 +70,10 @@ const OPERATIONS = [
   ['READ', XferOp.READ],
 ] as const;
 
-for (const progress of ['lanes', 'caller']) {
+for (const way of WAYS) {
   for (const [verb, op] of OPERATIONS) {
-    test(`agent killed, ${progress}, ${verb}: a poller sees REMOTE_DISCONNECT`, async (t) => {
-      const { peer, agent, make, evicted } = await open(t, progress);
+    test(`agent killed, ${way.name}, ${verb}: a poller sees REMOTE_DISCONNECT`, async (t) => {
+      const { peer, agent, make, evicted } = await open(t, way);
       const request = make(op);
       assert.equal(agent.postXferReq(request), S.IN_PROG);
       peer.freeze();
@@ -70,8 +90,8 @@ for (const progress of ['lanes', 'caller']) {
     });
   }
 
-  test(`agent killed, ${progress}: a waiter gets the typed error in 5 s`, async (t) => {
-    const { peer, agent, make, evicted } = await open(t, progress);
+  test(`agent killed, ${way.name}: a waiter gets the typed error in 5 s`, async (t) => {
+    const { peer, agent, make, evicted } = await open(t, way);
     const request = make(XferOp.WRITE);
     assert.equal(agent.postXferReq(request), S.IN_PROG);
     peer.freeze();

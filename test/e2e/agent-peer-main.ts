@@ -4,7 +4,6 @@
 //   agent-peer-main.js session INFO    a p2p client: receives 1 MiB, sends it back
 
 import { checksumHost } from '../../src/gpu/checksum.js';
-import { allocateRegionMemory } from '../../src/os/region-memory.js';
 import { Agent } from '../../src/nixl/agent.js';
 import { describeMemory } from '../../src/nixl/host-memory.js';
 import { MemType } from '../../src/nixl/memory-type.js';
@@ -17,7 +16,7 @@ else await runAgent(first, Number(second));
 async function runAgent(name: string, bytes: number): Promise<void> {
   const agent = await Agent.create(name);
   await agent.createBackend('TCPX');
-  const { buffer } = allocateRegionMemory(bytes, 'prefer-huge');
+  const { buffer } = agent.allocateMem(bytes, 'prefer-huge');
   const memory = new Uint8Array(buffer);
   await agent.registerMem({ memType: MemType.DRAM, descs: [describeMemory(buffer)] });
   process.stdout.write(`${Buffer.from(agent.getLocalMD()).toString('base64')}\n`);

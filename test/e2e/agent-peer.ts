@@ -5,9 +5,13 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { packageRoot } from './child.js';
 
-export function startPeer(words: readonly string[]) {
+export function startPeer(
+  words: readonly string[],
+  variables: Readonly<Record<string, string>> = {},
+) {
   const child = spawn(process.execPath, ['dist/test/e2e/agent-peer-main.js', ...words], {
     cwd: packageRoot,
+    env: { ...process.env, ...variables },
     stdio: ['pipe', 'pipe', 'inherit'],
     timeout: 110_000,
   });
