@@ -36,7 +36,9 @@ void receiver_open(int peer_fd, uint8_t *buffer, uint64_t bytes) {
       if (channel->comm == NULL) continue;
       pending--;
       register_buffer(channel, buffer, bytes, options.memory_type);
-      if (device == NULL) continue;
+      // The handle is the GPU's: without receives into its memory nobody needs it.
+      if (device == NULL || options.memory_type == PTR_HOST) continue;
+      if (device->handle == NULL) die(EXIT_PLUGIN, "accept left no device handle");
       copy_from_device(&channel->unpack, (uint64_t)(uintptr_t)device->handle,
                        sizeof channel->unpack);
     }
@@ -75,9 +77,12 @@ void channels_close(void) {
 // the device handle. The length in the request is private and only compared.
 void unpack_message(struct channel *channel, void *request, uint8_t *target, uint64_t expected) {
   uint64_t slot = channel->completed++ % UNPACK_SLOTS;
+  int32_t operation = 0;
   int32_t size = 0;
+  memcpy(&operation, (uint8_t *)request + 16, sizeof operation);
   memcpy(&size, (uint8_t *)request + 36, sizeof size);
-  if ((uint64_t)size != expected) {
+  bool is_known = operation == 1;  // else another plugin keeps something else there
+  if (is_known && (uint64_t)size != expected) {
     die(EXIT_MISMATCH, "request says %d bytes, expected %llu", size, (unsigned long long)expected);
   }
   if (options.memory_type == PTR_HOST || options.is_unpack_skipped) return;

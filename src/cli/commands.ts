@@ -18,6 +18,7 @@ import { irqRunCommand } from './commands/irq-run.js';
 import { irqShowCommand } from './commands/irq-show.js';
 import { irqThreadsCommand } from './commands/irq-threads.js';
 import { irqVerifyCommand } from './commands/irq-verify.js';
+import { pluginCheckCommand } from './commands/plugin-check.js';
 import { traceDiffCommand, traceSummaryCommand } from './commands/trace.js';
 import { topoCommand } from './commands/topo.js';
 import { watchCommand } from './commands/watch.js';
@@ -28,6 +29,7 @@ export const COMMANDS: readonly Command[] = [
   benchClientCommand,
   topoCommand,
   devicesCommand,
+  pluginCheckCommand,
   irqShowCommand,
   irqPlanCommand,
   irqApplyCommand,
