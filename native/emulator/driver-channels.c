@@ -90,14 +90,20 @@ void unpack_message(struct channel *channel, void *request, uint8_t *target, uin
   uint64_t count = *(const volatile uint64_t *)&meta->counts[slot];
   uint64_t sum = 0;
   if (count > UNPACK_ENTRIES) die(EXIT_MISMATCH, "%llu fragments", (unsigned long long)count);
-  for (uint64_t i = 0; i < count; i++) {
-    const struct unpack_entry *entry = &meta->entries[slot][i];
-    if (entry->target_offset + entry->length > expected) {
+  const struct unpack_entry *entries = meta->entries[slot];
+  for (uint64_t i = 0; i < count;) {
+    struct unpack_entry run = entries[i++];
+    // Fragments that follow each other on both sides are one copy.
+    while (i < count && entries[i].source_offset == run.source_offset + run.length &&
+           entries[i].target_offset == run.target_offset + run.length) {
+      run.length += entries[i++].length;
+    }
+    if (run.target_offset + run.length > expected) {
       die(EXIT_MISMATCH, "fragment %llu reaches beyond the message", (unsigned long long)i);
     }
-    copy_from_device(target + entry->target_offset, channel->unpack.bounce + entry->source_offset,
-                     entry->length);
-    sum += entry->length;
+    copy_from_device(target + run.target_offset, channel->unpack.bounce + run.source_offset,
+                     run.length);
+    sum += run.length;
   }
   if (sum != expected) die(EXIT_MISMATCH, "fragments sum to %llu", (unsigned long long)sum);
 }
