@@ -13,9 +13,17 @@ export const systemClock: Clock = {
   nowUs: () => ORIGIN_US + performance.now() * 1000,
 };
 
-export function sleepMs(durationMs: number): Promise<void> {
+/** Ends early, and without an error, when the signal is aborted. */
+export function sleepMs(durationMs: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
-    setTimeout(resolve, durationMs);
+    const end = (): void => {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', end);
+      resolve();
+    };
+    const timer = setTimeout(end, durationMs);
+    signal?.addEventListener('abort', end);
+    if (signal?.aborted === true) end();
   });
 }
 

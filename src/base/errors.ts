@@ -84,6 +84,10 @@ export const ERROR_CODES = {
     'a program that this command drives is not installed',
     'Install the package that the message names.',
   ),
+  ERR_CAP_HOST: entry(
+    'the host does not tell what the command needs to know',
+    'Run it where /proc and /sys are complete, or name what the message says is unknown.',
+  ),
   ERR_CAP_BASELINE: entry(
     'a change was asked for and no measurement from before it exists',
     'Run the benchmark first and record it with tcpx irq baseline, or pass --no-baseline.',

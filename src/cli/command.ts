@@ -7,7 +7,6 @@ import { createLog, type Log } from '../base/log.js';
 import { describeRange } from '../base/setting.js';
 import { environmentName, type SettingName, settingOf } from '../base/settings.js';
 import { formatBytes } from '../base/units.js';
-import type { ExitCode } from './exit-code.js';
 
 /** A flag of one command alone; settings that others share belong into the settings table. */
 export interface OwnFlag {
@@ -29,7 +28,8 @@ export interface Command {
   readonly flags?: readonly OwnFlag[];
   /** Whether everything after `--` is handed to the command untouched. */
   readonly takesRest?: boolean;
-  run(invocation: Invocation): Promise<ExitCode>;
+  /** The exit code; a command that runs another one may hand on any status. */
+  run(invocation: Invocation): Promise<number>;
 }
 
 export interface Invocation {

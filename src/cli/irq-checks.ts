@@ -82,10 +82,11 @@ function checkWriters(invocation: Invocation, host: IrqHost, plan: IrqPlan): voi
   const verdict = judgeWriters(plan.lines, host.model.writers, driverOf);
   for (const note of verdict.notes) printText(`note: ${note}`);
   if (verdict.endangered.length === 0 || invocation.has('ignore-irqbalance')) return;
+  const { certainty, endangered, remedies } = verdict;
   throw new TcpxError(
     'ERR_CAP_IRQBALANCE',
-    `irqbalance runs and would overwrite ${verdict.endangered.length} of ${plan.lines.length} ` +
-      `lines within seconds; ${verdict.remedies.join('; ')}; or pass --ignore-irqbalance`,
+    `irqbalance runs and ${certainty} overwrite ${endangered.length} of ${plan.lines.length} ` +
+      `lines within seconds; ${remedies.join('; ')}; or pass --ignore-irqbalance`,
   );
 }
 

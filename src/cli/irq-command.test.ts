@@ -63,17 +63,27 @@ test('irq show: seven columns, NICs by PCI address, thread cores from the enviro
   const [heading = '', eth0 = '', eth1 = '', , , eth4 = ''] = stderr.split('\n');
   const cells = (line: string) => line.trim().split(/ {2,}/);
   assert.deepEqual(cells(heading), [
-    ...['NIC', 'NUMA', 'IRQs', 'affinity', 'observed CPUs', 'TX cores', 'RX cores'],
+    ...['NIC', 'NUMA', 'IRQs', 'affinity', 'observed CPUs (since boot)', 'TX cores', 'RX cores'],
   ]);
   assert.deepEqual(cells(eth0).slice(0, 4), ['eth0', '0', '79-111', '1-16']);
   assert.deepEqual(cells(eth1).slice(0, 4), ['eth1', '0', '112-144', '17-32']);
   assert.deepEqual(cells(eth1).slice(5), ['8-21,112-125', '22-35,126-139']);
   assert.deepEqual(cells(eth4).slice(0, 4), ['eth4', '1', '211-243', '68-83']);
+  const threads = '28 CPUs, 14 cores, local';
   assert.match(
     stderr,
-    /eth3: .*TX 28 CPUs = 14 physical cores, node-local.*8 of the interrupt CPUs/,
+    new RegExp(`^eth3 +effective +52-67 +- +${threads} +${threads} +60-67 +- +- +eth4$`, 'm'),
   );
-  assert.match(stderr, /eth1: .*same thread cores as eth2/);
+  assert.match(stderr, /effective: where interrupts are delivered/);
+});
+
+test('irq show: interrupts are requested where the effective CPU is not readable', () => {
+  rmSync(join(root, 'proc/irq/120/effective_affinity_list'));
+  rmSync(join(root, 'proc/irq/150'), { recursive: true });
+  const { stderr } = tcpx(['irq', 'show']);
+  assert.match(stderr, /^eth1 +requested +17-32 /m);
+  assert.match(stderr, /^eth2 +unknown +33-48 /m);
+  assert.match(stderr, /^eth3 +effective +52-67 /m);
 });
 
 test('irq show: an unreadable affinity is N/A, and snapshots are named with host and time', () => {
@@ -98,15 +108,14 @@ test('irq plan, env: without a flag the NICs of the GPUs, never the control NIC'
   const { stdout } = tcpx(['env']);
   assert.match(stdout, /SOCKET_IFNAME='?eth1,eth2,eth3,eth4'?$/m);
   assert.match(stdout, /CTRL_DEV='?eth0'?$/m);
-  const listed = { NCCL_GPUDIRECTTCPX_SOCKET_IFNAME: 'eth', NCCL_GPUDIRECTTCPX_CTRL_DEV: 'eth0' };
-  const prefixed = tcpx(['irq', 'plan', '--json'], { env: listed });
-  const { allocations } = JSON.parse(prefixed.stdout) as IrqPlan;
+  const env = { NCCL_GPUDIRECTTCPX_SOCKET_IFNAME: 'eth', NCCL_GPUDIRECTTCPX_CTRL_DEV: 'eth0' };
+  const { allocations } = JSON.parse(tcpx(['irq', 'plan', '--json'], { env }).stdout) as IrqPlan;
   assert.equal(allocations.map(({ nic }) => nic).join(), NICS);
 });
 
 test('irq plan: prints what would be written and writes nothing', () => {
   const before = allAffinities();
-  const { stderr, status } = tcpx(['irq', 'plan', '--policy', 'nccl']);
+  const { stderr, status } = tcpx(['irq', 'plan', '--policy', 'nccl', '--vectors']);
   assert.equal(status, 0);
   assert.match(stderr, /echo 22-35,126-139 > \/proc\/irq\/136\/smp_affinity_list/);
   assert.equal(allAffinities(), before);
@@ -119,23 +128,89 @@ test('irq plan --explain: policies and the options A, B, C, with A recommended',
   assert.match(stderr, /Option C: /);
 });
 
-test('irq plan --from: the busiest queues of a bundle get cores of their own', () => {
+test('irq plan: one line per NIC, with what it is now and would be', () => {
+  const { stderr } = tcpx(['irq', 'plan', '--policy', 'nccl']);
+  assert.doesNotMatch(stderr, /echo /);
+  assert.match(stderr, /^eth1 +0 +32 +32 +17-32 +8-35,112-139 +8-21,112-125 +22-35,126-139/m);
+  assert.ok(stderr.split('\n').length < 40, `${stderr.split('\n').length} lines`);
+});
+
+/** Two snapshots of this host; between them row 140 (RX queue 12 of eth1) fires on CPU 29. */
+function writeBundle(): string {
   const bundle = join(root, 'bundle');
   mkdirSync(bundle);
   const table = readFileSync(join(root, 'proc/interrupts'), 'utf8');
-  // Row 140 (RX queue 12 of eth1), idle before, fires on CPU 29.
   const row = (text: string) => text.split('\n').find((line) => line.startsWith('140:')) ?? '';
   const cells = row(table).split(/(?<=\d)(?= )/);
   cells[29] = cells[29]?.replace(/\d+$/, '9999') ?? '';
-  writeFileSync(join(bundle, 'irq_before.txt'), table);
-  writeFileSync(join(bundle, 'irq_after.txt'), table.replace(row(table), cells.join('')));
-  const words = ['irq', 'plan', '--policy', 'split', '--nics', 'eth1', '--from', bundle, '--json'];
-  const plan = JSON.parse(tcpx(words).stdout) as IrqPlan;
+  writeFileSync(join(bundle, 'irq_before_20251007_120000.txt'), table);
+  writeFileSync(
+    join(bundle, 'irq_after_20251007_120015.txt'),
+    table.replace(row(table), cells.join('')),
+  );
+  return bundle;
+}
+
+test('irq plan --from: placed by the load of the run, shown per CPU now and planned', () => {
+  const words = ['irq', 'plan', '--policy', 'split', '--nics', 'eth1', '--from', writeBundle()];
+  const plan = JSON.parse(tcpx([...words, '--json']).stdout) as IrqPlan;
   const line = plan.lines.find(({ irq }) => irq === 140);
-  assert.match(line?.reason ?? '', /position 0 of .*9999 interrupts observed/);
-  const show = tcpx(['irq', 'show', '--nics', 'eth1', '--from', bundle]);
+  assert.match(line?.reason ?? '', /by load \(9999 interrupts\)/);
+  assert.deepEqual(plan.warnings, []);
+  const { stderr } = tcpx(words);
+  assert.match(stderr, /interrupts of all devices per CPU \(in the run, 15\.0 s; /);
+  assert.match(stderr, /^CPU 29 +9999 +0$/m);
+  assert.match(stderr, new RegExp(`^CPU ${line?.value} +0 +9999$`, 'm'));
+});
+
+test('irq show --from: deltas of the run with its seconds, never counts since boot', () => {
+  const show = tcpx(['irq', 'show', '--nics', 'eth1', '--vectors', '--from', writeBundle()]);
+  assert.match(show.stderr, /observed CPUs \(in the run, 15\.0 s\)/);
   assert.match(show.stderr, /29 \(most 29: 9999\)/);
   assert.match(show.stderr, /the bundle lacks CPU use/);
+  assert.match(show.stderr, /count \(in the run, 15\.0 s\)/);
+  assert.match(show.stderr, /^140 +eth1 +RX queue 12 .* 9999 +gve rule$/m);
+  // 230008 interrupts since boot, none in the run.
+  assert.match(show.stderr, /^136 +eth1 +RX queue 8 .* 0 +gve rule$/m);
+});
+
+test('irq show --from: a bundle with one snapshot tells no run, and says so', () => {
+  const bundle = writeBundle();
+  rmSync(join(bundle, 'irq_before_20251007_120000.txt'));
+  const show = tcpx(['irq', 'show', '--nics', 'eth1', '--vectors', '--from', bundle]);
+  assert.match(show.stderr, /^eth1 +0 +112-144 +17-32 +N\/A/m);
+  assert.match(show.stderr, /^136 +eth1 +RX queue 8 .* N\/A +gve rule$/m);
+  assert.match(show.stderr, /the bundle lacks interrupts before/);
+  const plan = tcpx(['irq', 'plan', '--from', bundle]);
+  assert.equal(plan.status, 2);
+  assert.match(plan.stderr, /^ERR_USAGE_ARGUMENT: --from .*lacks interrupts before/);
+});
+
+test('irq plan --from: a bundle of another machine or in the wrong order is refused', () => {
+  const bundle = writeBundle();
+  writeFileSync(join(bundle, 'hostname.txt'), 'elsewhere\n');
+  const other = tcpx(['irq', 'plan', '--from', bundle]);
+  assert.equal(other.status, 2);
+  assert.match(other.stderr, /^ERR_USAGE_ARGUMENT: --from .*taken on elsewhere, this host is a3/);
+  rmSync(join(bundle, 'hostname.txt'));
+  const names = ['irq_before_20251007_120000.txt', 'irq_after_20251007_120015.txt'] as const;
+  const [before, after] = names.map((name) => readFileSync(join(bundle, name)));
+  writeFileSync(join(bundle, names[0]), after ?? '');
+  writeFileSync(join(bundle, names[1]), before ?? '');
+  const swapped = tcpx(['irq', 'plan', '--from', bundle]);
+  assert.equal(swapped.status, 2);
+  assert.match(swapped.stderr, /wrong order, or a reboot/);
+});
+
+test('irq plan --from: interrupt lines of another machine type are noticed without a name', () => {
+  const bundle = writeBundle();
+  for (const name of readdirSync(bundle)) {
+    const text = readFileSync(join(bundle, name), 'utf8');
+    writeFileSync(join(bundle, name), text.replaceAll('0000:06:00.0', '0000:07:00.0'));
+  }
+  const { stderr, status } = tcpx(['irq', 'plan', '--from', bundle]);
+  assert.equal(status, 2);
+  assert.match(stderr, /IRQ 112 \(eth1\) is vector 0 of 0000:07:00\.0 there/);
 });
 
 test('irq apply: unprivileged, exit 3 with guidance and nothing written', {
@@ -264,6 +339,21 @@ test('irq verify: variables and inherited affinity, three ways to fail and one t
   allow('0-207');
   writeFileSync(join(root, 'proc/irq/112/smp_affinity_list'), '17\n');
   assert.equal(verify().status, 1);
+});
+
+test('irq verify: an effective mask that cannot be read is not verified, exit 3', () => {
+  assert.equal(tcpx(['irq', 'apply', '--nics', 'eth1', '--no-baseline']).status, 0);
+  rmSync(join(root, 'proc/irq/136/effective_affinity_list'));
+  const { stderr, status } = tcpx(['irq', 'verify', '--irqs-only', '--seconds', '0']);
+  assert.equal(status, 3, stderr);
+  assert.match(stderr, /^NOT verified: some of it could not be read$/m);
+  assert.match(stderr, /1 requested: /);
+  rmSync(join(root, 'proc/irq'), { recursive: true });
+  rmSync(join(root, 'proc/interrupts'));
+  const blind = tcpx(['irq', 'verify', '--irqs-only', '--seconds', '0']);
+  assert.equal(blind.status, 3, 'not "gone"');
+  const watch = tcpx(['irq', 'verify', '--watch', '--seconds', '0', '--json']);
+  assert.equal(watch.status, 3, 'not "lost"');
 });
 
 test('irq verify --watch: names a lost binding as a JSON line and exits 1', () => {

@@ -6,17 +6,23 @@ import { TcpxError } from '../base/errors.js';
 import { type NicBinding, parseBindings } from '../base/core-bindings.js';
 import { coreMapOf } from '../host/irq/core-map.js';
 import { requireCpuList } from '../host/irq/cpu-choice.js';
+import { matchBundle } from '../host/irq/bundle-match.js';
+import type { ObservedLoad } from '../host/irq/load-placement.js';
 import { type Observation, readBundle } from '../host/irq/observation.js';
-import { buildPlan, type IrqPlan } from '../host/irq/plan.js';
+import { buildPlan, type IrqPlan, planOfNic } from '../host/irq/plan.js';
 import { parsePolicyName, type PolicyRequest } from '../host/irq/policy.js';
 import { loadPlan, rebasePlan } from '../host/irq/saved-plan.js';
 import type { HostModel, Nic } from '../host/read/model.js';
 import { readBootId } from '../host/irq/boot-id.js';
 import { openHost } from '../host/read/open-host.js';
 import { readHost } from '../host/read/read-host.js';
+import { gpuOfOrdinal } from '../host/topo/cuda-ordinal.js';
+import { chooseNics as chooseGpuNics } from '../host/topo/gpu-nic-choice.js';
 import type { Invocation, OwnFlag } from './command.js';
-import { dataNicWish, requireDataNics } from './data-nics.js';
-import { namedNic } from './named-nic.js';
+import { dataNicWish } from './data-nics.js';
+import { ownEnvironment } from './environment-source.js';
+import { requireDataNics } from '../host/topo/data-nics.js';
+import { namedNics } from '../host/topo/named-nic.js';
 
 export const ROOT_FLAG: OwnFlag = {
   name: 'root',
@@ -42,13 +48,22 @@ export const PLAN_FLAGS: readonly OwnFlag[] = [
     summary: 'nccl, numa-local, physical, split (default), channels; manual with --nic, --cores.',
   },
   { name: 'plan', kind: 'text', summary: 'Take a saved plan instead of making one.' },
+  {
+    name: 'gpu',
+    kind: 'text',
+    summary: 'Only the NIC of this GPU: its CUDA ordinal, as CUDA_VISIBLE_DEVICES leaves it.',
+  },
   { name: 'nic', kind: 'text', summary: 'One NIC to bind by hand, with --cores.' },
   { name: 'cores', kind: 'text', summary: 'CPUs for that NIC’s interrupts: 8-21,112-125.' },
   ...BINDING_FLAGS,
   { name: 'app-cores', kind: 'text', summary: 'CPUs that the application keeps for itself.' },
   { name: 'widen', kind: 'text', summary: 'Add this many physical cores to every set.' },
   { name: 'narrow', kind: 'text', summary: 'Take this many physical cores from every set.' },
-  { name: 'from', kind: 'text', summary: 'Diagnostics bundle: busiest queues get cores first.' },
+  {
+    name: 'from',
+    kind: 'text',
+    summary: 'Diagnostics bundle: place by the interrupts of its run.',
+  },
 ];
 
 const STATE_DEFAULT = '/var/lib/nixl-tcpx';
@@ -87,32 +102,56 @@ export function shownNics(invocation: Invocation, model: HostModel): readonly Ni
 /** The NIC named with --nic, else the data NICs; those without queue vectors have no plan. */
 function plannedNics(invocation: Invocation, model: HostModel): readonly Nic[] {
   const byHand = invocation.text('nic');
-  if (byHand !== undefined) return byHand.split(',').map((name) => namedNic(model, name));
+  if (byHand !== undefined) return namedNics(model, byHand);
   const wish = dataNicWish(invocation.config);
   const nics = requireDataNics(model, wish);
   return wish.named === '' ? nics.filter((nic) => nic.vectors.length > 0) : nics;
 }
 
-function bindingsFlag(invocation: Invocation, flag: string): readonly NicBinding[] {
+function bindingsFlag(
+  invocation: Invocation,
+  flag: string,
+  model: HostModel,
+): readonly NicBinding[] {
   const text = invocation.text(flag);
   if (text === undefined) return [];
-  const { bindings, pitfalls } = parseBindings(text);
+  const { possibleCount } = coreMapOf(model);
+  const nics = model.nics.map(({ name }) => name);
+  const { bindings, pitfalls } = parseBindings(text, { nics, possibleCount });
   const fault = pitfalls.find(({ severity }) => severity !== 'note');
   if (fault === undefined) return bindings;
   throw new TcpxError('ERR_USAGE_ARGUMENT', `--${flag}: ${fault.nic}: ${fault.text}`);
 }
 
 /** Ranges for display: flags, else the variables of this environment. */
-export function shownBindings(invocation: Invocation, flag: 'tx' | 'rx'): readonly NicBinding[] {
-  const given = bindingsFlag(invocation, `${flag}-bindings`);
+export function shownBindings(
+  invocation: Invocation,
+  flag: 'tx' | 'rx',
+  model: HostModel,
+): readonly NicBinding[] {
+  const given = bindingsFlag(invocation, `${flag}-bindings`, model);
   if (given.length > 0) return given;
   const name = `NCCL_GPUDIRECTTCPX_${flag.toUpperCase()}_BINDINGS`;
   return parseBindings(processEnvironment()[name] ?? '').bindings;
 }
 
-export function observationOf(invocation: Invocation): Observation | undefined {
+/** The bundle named with --from; one of another machine, or in the wrong order, is refused. */
+export function observationOf(invocation: Invocation, model: HostModel): Observation | undefined {
   const folder = invocation.text('from');
-  return folder === undefined ? undefined : readBundle(folder);
+  if (folder === undefined) return undefined;
+  const observation = readBundle(folder);
+  const { contradictions } = matchBundle(observation, model);
+  if (contradictions.length > 0) {
+    throw fromError(folder, `not of this host: ${contradictions.join('; ')}`);
+  }
+  if (observation.isReversed) {
+    throw fromError(folder, 'its counters fall from before to after: wrong order, or a reboot');
+  }
+  return observation;
+}
+
+function fromError(folder: string, reason: string): TcpxError {
+  return new TcpxError('ERR_USAGE_ARGUMENT', `--from ${folder}: ${reason}`);
 }
 
 export function planFor(invocation: Invocation, model: HostModel): IrqPlan {
@@ -123,7 +162,44 @@ export function planFor(invocation: Invocation, model: HostModel): IrqPlan {
     throw new TcpxError('ERR_USAGE_ARGUMENT', '--cores needs --nic');
   }
   const policy = parsePolicyName(invocation.text('policy') ?? (isManual ? 'manual' : 'split'));
-  return buildPlan(policy, requestFor(invocation, model), model);
+  if (policy === 'manual' && !isManual) {
+    throw new TcpxError('ERR_USAGE_ARGUMENT', 'policy manual needs --nic NAME and --cores LIST');
+  }
+  if (model.cpus.online.length === 0) {
+    throw new TcpxError('ERR_CAP_HOST', 'the CPUs of this host could not be read: no plan');
+  }
+  const choice = gpuNic(invocation, model);
+  if (choice === undefined) return buildPlan(policy, requestFor(invocation, model), model);
+  // Cores are shared out among the NICs of all GPUs: processes of other GPUs do the same.
+  const serving = new Set(
+    chooseGpuNics(model, dataNicNames(invocation, model)).map(({ nic }) => nic),
+  );
+  const nics = model.nics.filter((nic) => serving.has(nic.name));
+  const whole = buildPlan(policy, { ...requestFor(invocation, model), nics }, model);
+  const plan = planOfNic(whole, choice.nic);
+  return { ...plan, notes: [choice.text, ...plan.notes] };
+}
+
+function dataNicNames(invocation: Invocation, model: HostModel): readonly string[] {
+  return requireDataNics(model, dataNicWish(invocation.config)).map(({ name }) => name);
+}
+
+/** The NIC of the GPU named with --gpu, by its CUDA ordinal in this environment. */
+function gpuNic(invocation: Invocation, model: HostModel) {
+  if (invocation.text('gpu') === undefined) return undefined;
+  if (invocation.text('nic') !== undefined) {
+    throw new TcpxError('ERR_USAGE_ARGUMENT', '--gpu chooses the NIC: leave --nic out');
+  }
+  const ordinal = countFlag(invocation, 'gpu', 0);
+  const gpu = gpuOfOrdinal(model, ordinal, ownEnvironment());
+  const choice = chooseGpuNics(model, dataNicNames(invocation, model)).find(
+    (c) => c.gpu === gpu.index,
+  );
+  const place = `GPU ${ordinal} (CUDA ordinal) is ${gpu.pciAddress}`;
+  if (choice?.nic === undefined) {
+    throw new TcpxError('ERR_CAP_NET_DEVICE', `${place}: ${choice?.reason ?? 'no NIC for it'}`);
+  }
+  return { nic: choice.nic, text: `${place}; its NIC is ${choice.nic}: ${choice.reason}` };
 }
 
 function requestFor(invocation: Invocation, model: HostModel): PolicyRequest {
@@ -132,31 +208,24 @@ function requestFor(invocation: Invocation, model: HostModel): PolicyRequest {
     const text = invocation.text(flag);
     return text === undefined ? undefined : requireCpuList(text, cores);
   };
-  const observation = observationOf(invocation);
+  const observation = observationOf(invocation, model);
   return {
     nics: plannedNics(invocation, model),
     cores,
     application: list('app-cores'),
     manualCores: list('cores') ?? [],
-    txBindings: bindingsFlag(invocation, 'tx-bindings'),
-    rxBindings: bindingsFlag(invocation, 'rx-bindings'),
+    txBindings: bindingsFlag(invocation, 'tx-bindings', model),
+    rxBindings: bindingsFlag(invocation, 'rx-bindings', model),
     adjustCores: countFlag(invocation, 'widen', 0) - countFlag(invocation, 'narrow', 0),
     channels: invocation.config.values['flow.channels'],
-    ...(observation === undefined ? {} : { observed: loadByIrq(observation) }),
+    ...(observation === undefined ? {} : { observed: observedLoad(observation) }),
   };
 }
 
-function loadByIrq(observation: Observation): ReadonlyMap<number, number> {
-  if (observation.interrupts.size === 0) {
-    throw new TcpxError(
-      'ERR_USAGE_ARGUMENT',
-      `--from ${observation.folder}: lacks ${observation.missing.join(', ')}`,
-    );
-  }
-  const totals = [...observation.interrupts].map(([irq, byCpu]) => {
-    return [irq, [...byCpu.values()].reduce((sum, count) => sum + count, 0)] as const;
-  });
-  return new Map(totals);
+function observedLoad(observation: Observation): ObservedLoad {
+  const { folder, interrupts, seconds, missing } = observation;
+  if (interrupts.size === 0) throw fromError(folder, `lacks ${missing.join(', ')}`);
+  return { source: folder, interrupts, seconds };
 }
 
 export function countFlag(

@@ -6,6 +6,8 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { intersectionOf } from '../host/irq/cpu-choice.js';
+import type { IrqPlan } from '../host/irq/plan.js';
 import { A3_HIGH_RX_BINDINGS, A3_HIGH_TX_BINDINGS } from '../host/irq/policy.js';
 import { a3HighTree } from '../../test/support/a3-high-host.js';
 import { runTcpx } from '../../test/support/run-tcpx.js';
@@ -63,6 +65,16 @@ test('irq run: SETUP_IRQ_AFFINITY=1 binds before and puts back after', () => {
   assert.equal(allAffinities(), before);
 });
 
+test('irq run: exits with the status of the command, and says it', () => {
+  const run = (...words: string[]) => runTcpx(['irq', 'run', '--root', root, ...words]);
+  const plain = run('--policy', 'nccl', '--', 'sh', '-c', 'exit 7');
+  assert.equal(plain.status, 7);
+  assert.match(plain.stderr, /^sh: exit status 7$/m);
+  const killed = run('--policy', 'nccl', '--', 'sh', '-c', 'kill -TERM $$');
+  assert.equal(killed.status, 128 + 15);
+  assert.match(killed.stderr, /^sh: ended by SIGTERM$/m);
+});
+
 test('irq run --setup: a state folder that cannot be made, exit 3 and nothing is bound', () => {
   const before = allAffinities();
   const state = join(root, 'proc/interrupts/state');
@@ -82,16 +94,22 @@ for (const name of ['VERBOSE', 'UCCL_TCPX_VERBOSE']) {
   });
 }
 
-test('irq mask: both directions, and a CPU that the host lacks is a usage error', () => {
+test('irq mask: arithmetic both ways for any CPU, with a hint at the width', () => {
   const mask = '0000,00000000,00000000,3fff0000,00000000,00000000,003fff00';
-  const forth = tcpx(['irq', 'mask', '8-21,112-125']);
+  const forth = runTcpx(['irq', 'mask', '8-21,112-125', '--cpus', '208']);
   assert.match(forth.stderr, new RegExp(`mask {4}${mask}`));
-  assert.match(forth.stderr, /28 of 208 CPUs, 14 physical cores/);
-  assert.match(tcpx(['irq', 'mask', '--mask', mask]).stderr, /list {4}8-21,112-125/);
-  assert.equal(tcpx(['irq', 'mask', '208']).status, 2);
-  assert.equal(tcpx(['irq', 'mask', '--mask', '0x10']).status, 2);
+  assert.match(forth.stderr, /28 of 208 CPUs$/m);
+  assert.match(runTcpx(['irq', 'mask', '--mask', mask]).stderr, /list {4}8-21,112-125/);
+  assert.match(runTcpx(['irq', 'mask', mask]).stderr, /list {4}8-21,112-125/, 'known by its look');
+  assert.match(runTcpx(['irq', 'mask', '0x30000']).stderr, /list {4}16-17/);
+  const far = runTcpx(['irq', 'mask', '4000']);
+  assert.equal(far.status, 0, far.stderr);
+  assert.match(far.stderr, /--cpus N gives the width/);
+  const narrow = runTcpx(['irq', 'mask', '208', '--cpus', '208']);
+  assert.equal(narrow.status, 2);
+  assert.match(narrow.stderr, /CPU 208 does not exist among 208 .*--cpus/);
   for (const cpus of ['0', '1.5', 'x']) {
-    const { stderr, status } = tcpx(['irq', 'mask', '0', '--cpus', cpus]);
+    const { stderr, status } = runTcpx(['irq', 'mask', '0', '--cpus', cpus]);
     assert.equal(status, 2);
     assert.match(stderr, /^ERR_USAGE_ARGUMENT: --cpus: .* whole number from 1 on/);
   }
@@ -134,4 +152,25 @@ test('env: export lines for the policy; env diff finds what a process has otherw
   assert.equal(diff.status, 1);
   assert.match(diff.stderr, /UNIX_CLIENT_PREFIX \(path\)[\s\S]*no flow rule/);
   assert.match(diff.stderr, /1 difference/);
+});
+
+test('--gpu: the NIC of a CUDA ordinal alone, by PCI address, in env, irq plan and irq run', () => {
+  const ifname = (words: readonly string[], env: Readonly<Record<string, string>> = {}) => {
+    const { stdout, stderr } = runTcpx(['env', '--root', root, ...words], env);
+    return /SOCKET_IFNAME=(\S+)/.exec(stdout)?.[1] ?? stderr;
+  };
+  assert.equal(ifname(['--gpu', '0']), 'eth1');
+  assert.equal(ifname(['--gpu', '7']), 'eth4');
+  assert.equal(ifname(['--gpu', '0'], { CUDA_VISIBLE_DEVICES: '5,2' }), 'eth3');
+  assert.equal(ifname(['--gpu', '1'], { CUDA_VISIBLE_DEVICES: '5,2' }), 'eth2');
+  assert.match(ifname(['--gpu', '2'], { CUDA_VISIBLE_DEVICES: '5,2' }), /CUDA sees 2 GPUs/);
+  const plan = JSON.parse(tcpx(['irq', 'plan', '--gpu', '2', '--json']).stdout) as IrqPlan;
+  assert.deepEqual([...new Set(plan.lines.map(({ nic }) => nic))], ['eth2']);
+  // The other NIC of the node keeps its own cores.
+  const other = JSON.parse(tcpx(['irq', 'plan', '--gpu', '0', '--json']).stdout) as IrqPlan;
+  const cores = (document: IrqPlan) => document.lines.flatMap(({ cpus }) => cpus);
+  assert.deepEqual(intersectionOf(cores(plan), cores(other)), []);
+  const words = ['irq', 'run', '--root', root, '--gpu', '6', '--', 'sh', '-c'];
+  const run = runTcpx([...words, 'echo "nic=$NCCL_GPUDIRECTTCPX_SOCKET_IFNAME"']);
+  assert.match(run.stderr, /^nic=eth4$/m);
 });

@@ -20,7 +20,7 @@ const INTERVAL_SECONDS = 10;
 
 export interface WatchEvent {
   readonly time: string;
-  readonly event: 'lost' | 'back' | 'host changed';
+  readonly event: 'lost' | 'back' | 'unreadable' | 'host changed';
   readonly irq?: number;
   readonly nic?: string;
   readonly queue?: string;
@@ -43,15 +43,19 @@ export async function watchPlan(invocation: Invocation, plan: IrqPlan): Promise<
     if (performance.now() + intervalMs > endMs || outputLost.aborted) break;
     await sleepMs(intervalMs);
   }
-  return lossCount === 0 ? ExitCode.Good : ExitCode.AnswerIsNo;
+  if (lossCount > 0) return ExitCode.AnswerIsNo;
+  return watch.hasUnreadable ? ExitCode.Environment : ExitCode.Good;
 }
+
+type LineHold = 'back' | 'lost' | 'unreadable';
 
 /** Remembers the last reading; each `next` returns what has changed since. */
 class PlanWatch {
   private readonly plan: IrqPlan;
   private readonly files: HostFiles;
   private readonly probes: HostProbes;
-  private readonly lost = new Set<number>();
+  /** Lines that are not, or not known to be, as planned. */
+  private readonly holds = new Map<number, LineHold>();
   private hostState: ReadonlyMap<string, string> | undefined;
 
   constructor(plan: IrqPlan, files: HostFiles, probes: HostProbes) {
@@ -64,17 +68,20 @@ class PlanWatch {
     return [...this.hostEvents(time), ...this.lineEvents(time)];
   }
 
+  get hasUnreadable(): boolean {
+    return [...this.holds.values()].includes('unreadable');
+  }
+
   private lineEvents(time: string): WatchEvent[] {
     const events: WatchEvent[] = [];
     for (const { irq, nic, queue, cpus } of this.plan.lines) {
       const { requested } = readAffinity(this.files, irq);
-      const isHeld = requested !== undefined && isSameSet(requested, cpus);
-      if (isHeld !== this.lost.has(irq)) continue;
+      const hold = holdOf(requested, cpus);
+      if (hold === (this.holds.get(irq) ?? 'back')) continue;
+      this.holds.set(irq, hold);
       const now = requested === undefined ? 'unreadable' : formatCpuList(requested);
       const text = `IRQ ${irq} (${nic} ${queue}) planned ${formatCpuList(cpus)}, is ${now}`;
-      events.push({ time, event: isHeld ? 'back' : 'lost', irq, nic, queue, text });
-      if (isHeld) this.lost.delete(irq);
-      else this.lost.add(irq);
+      events.push({ time, event: hold, irq, nic, queue, text });
     }
     return events;
   }
@@ -106,4 +113,9 @@ class PlanWatch {
     }
     return state;
   }
+}
+
+function holdOf(requested: readonly number[] | undefined, planned: readonly number[]): LineHold {
+  if (requested === undefined) return 'unreadable';
+  return isSameSet(requested, planned) ? 'back' : 'lost';
 }

@@ -13,7 +13,7 @@ const exitCode = await main(process.argv.slice(2));
 // Lost output may have been noticed already, or will be after this.
 process.exitCode ??= exitCode;
 
-async function main(words: readonly string[]): Promise<ExitCode> {
+async function main(words: readonly string[]): Promise<number> {
   try {
     return await runWords(words);
   } catch (error) {
@@ -23,7 +23,7 @@ async function main(words: readonly string[]): Promise<ExitCode> {
   }
 }
 
-async function runWords(words: readonly string[]): Promise<ExitCode> {
+async function runWords(words: readonly string[]): Promise<number> {
   if (words[0] === '--version') {
     process.stdout.write(`${packageVersion()}\n`);
     return ExitCode.Good;

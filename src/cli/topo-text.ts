@@ -1,6 +1,10 @@
 // The topology as text: a matrix in the manner of `nvidia-smi topo -m`, and a tree.
 
 import {
+  cpuCountText,
+  irqCoresText,
+  nodeCountText,
+  queueCountText,
   shownNode,
   type Topology,
   type TopologyGpu,
@@ -16,6 +20,7 @@ const LEGEND = [
   'PHB   through the PCIe host bridge',
   'NODE  through host bridges of one NUMA node',
   'SYS   across NUMA nodes',
+  '?     unknown: the PCI path or the NUMA node cannot be read',
 ] as const;
 
 export function formatTopoMatrix(topology: Topology): string {
@@ -30,27 +35,34 @@ export function formatTopoMatrix(topology: Topology): string {
       ...(distances[index] ?? []),
       device?.node === undefined ? '-' : String(device.node),
       device?.localCpus ?? '-',
-      nic === undefined ? '' : nic.irqCores || '-',
+      nic === undefined ? '' : irqCoresText(nic),
       nic?.laneCores ?? '',
     ];
   });
   const used = new Set(distances.flat());
   const legend = LEGEND.filter((line) => used.has((line.split(' ')[0] ?? '') as never));
-  const parts = [hostLine(topology)];
+  const parts = [hostLine(topology), ...cpuLines(topology)];
   if (names.length === 0) parts.push('', 'no GPU and no NIC with a PCI device');
   else parts.push('', dropEmptyColumns([head, ...rows]), ...legend.map((line) => `  ${line}`));
   parts.push(...choiceLines(topology), ...gapLines(topology));
   return `${parts.join('\n')}\n`;
 }
 
-function hostLine({ host, nodes }: Topology): string {
+function hostLine(topology: Topology): string {
+  const { host } = topology;
   const offline = host.cpusOffline === '' ? '' : `, offline ${host.cpusOffline}`;
-  const nodeWord = nodes.length === 1 ? 'node' : 'nodes';
-  const nodeText = nodes.length === 0 ? 'no NUMA' : `${nodes.length} NUMA ${nodeWord}`;
   return (
     `${host.hostname ?? 'host'}  kernel ${host.kernelRelease ?? '?'}  ` +
-    `${host.cpuCount} CPUs on ${host.coreCount} cores${offline}, ${nodeText}`
+    `${cpuCountText(host)}${offline}, ${nodeCountText(topology)}`
   );
+}
+
+function cpuLines({ host }: Topology): string[] {
+  const lines = host.caches.length === 0 ? [] : [`caches  ${host.caches.join(', ')}`];
+  if (host.isolated !== undefined && host.isolated !== '') {
+    lines.push(`isolated  CPUs ${host.isolated}: the scheduler puts no thread there by itself`);
+  }
+  return lines;
 }
 
 function dropEmptyColumns(rows: readonly (readonly string[])[]): string {
@@ -99,7 +111,7 @@ function nodeLabel(topology: Topology, id: number | undefined): string {
   const node = topology.nodes.find((candidate) => candidate.id === id);
   if (node === undefined) return topology.nodes.length === 0 ? 'host' : 'no NUMA node known';
   const memory = node.memoryBytes === undefined ? '' : `  ${formatBytes(node.memoryBytes)}`;
-  return `node ${node.id}  CPUs ${node.cpus} (${node.coreCount} cores)${memory}`;
+  return `node ${node.id}  CPUs ${node.cpus ?? '?'} (${node.coreCount ?? '?'} cores)${memory}`;
 }
 
 function addDevices(branch: TreeNode, topology: Topology, node: number | undefined): void {
@@ -109,16 +121,19 @@ function addDevices(branch: TreeNode, topology: Topology, node: number | undefin
       .filter((nic) => !nic.isVirtual)
       .map((nic) => ({ ...nic, label: nicLabel(nic) })),
   ].filter((device) => shownNode(topology, device) === node);
-  devices.sort((a, b) => (a.pciPath.join('/') < b.pciPath.join('/') ? -1 : 1));
+  const place = ({ pciPath = [] }: { readonly pciPath: readonly string[] | undefined }) =>
+    pciPath.join('/');
+  devices.sort((a, b) => (place(a) < place(b) ? -1 : 1));
   for (const device of devices) {
-    let place = branch;
-    for (const name of device.pciPath.slice(0, -1)) {
-      let child = place.children.find((candidate) => candidate.label === name);
-      if (child === undefined) place.children.push((child = { label: name, children: [] }));
-      place = child;
+    const path = device.pciPath ?? [];
+    let parent = branch;
+    for (const name of path.slice(0, -1)) {
+      let child = parent.children.find((candidate) => candidate.label === name);
+      if (child === undefined) parent.children.push((child = { label: name, children: [] }));
+      parent = child;
     }
-    const address = device.pciPath.at(-1) ?? 'no PCI address';
-    place.children.push({ label: `${address}  ${device.label}`, children: [] });
+    const address = path.at(-1) ?? device.pciAddress ?? 'PCI address unknown';
+    parent.children.push({ label: `${address}  ${device.label}`, children: [] });
   }
 }
 
@@ -132,10 +147,10 @@ function nicLabel(nic: TopologyNic): string {
   const parts = [nic.name, nic.driver ?? ''];
   if (nic.speedMbps !== undefined) parts.push(`${nic.speedMbps / 1000} Gbit/s`);
   if (nic.mtu !== undefined) parts.push(`MTU ${nic.mtu}`);
-  if (nic.operState === 'down') parts.push('down');
-  parts.push(`${nic.rxQueueCount} RX + ${nic.txQueueCount} TX queues`);
+  if (nic.operState !== 'up' && !nic.isVirtual) parts.push(nic.operState ?? 'link unknown');
+  parts.push(queueCountText(nic));
   if (nic.vectorCount > 0) parts.push(`${nic.vectorCount} vectors`);
-  if (nic.irqCores !== '') parts.push(`IRQ cores ${nic.irqCores}`);
+  if (nic.vectorCount > 0) parts.push(`IRQ cores ${irqCoresText(nic)}`);
   if (nic.laneCores !== undefined) parts.push(`lane cores ${nic.laneCores}`);
   return parts.filter((part) => part !== '').join('  ');
 }

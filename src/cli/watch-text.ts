@@ -4,78 +4,126 @@ import type { CpuRates, NicRates, Rate, WatchRates } from '../host/watch/watch-r
 import { formatTable } from './print.js';
 
 const CPU_ROWS_MAX = 16;
-const QUEUE_ROWS_MAX = 24;
+const IRQ_ROWS_MAX = 24;
+/** Queues per row of a NIC's matrix. */
+const QUEUE_COLUMNS = 16;
 
 export function formatWatch(rates: WatchRates): string {
-  const retransmits = formatRate(rates.tcp['RetransSegs']);
-  const parts = [
-    `${rates.time}  every ${rates.intervalMs} ms  TCP retransmits/s ${retransmits}`,
-    formatTable(nicRows(rates)),
-  ];
-  const queues = queueRows(rates);
-  if (queues.length > 1) parts.push(formatTable(queues));
+  const parts = [headLine(rates), formatTable(nicRows(rates))];
+  const queues = queueMatrix(rates);
+  if (queues !== '') parts.push(queues);
   const irqs = irqRows(rates);
-  if (irqs.length > 1) parts.push(formatTable(irqs));
-  if (rates.cpus.length > 0) parts.push(formatTable(cpuRows(rates.cpus)));
+  if (irqs.length > 0) parts.push(cutTable(['NIC', 'core', 'IRQ/s'], irqs, IRQ_ROWS_MAX));
+  if (rates.cpus.length > 0) parts.push(cutTable(CPU_HEAD, cpuRows(rates.cpus), CPU_ROWS_MAX));
   return parts.join('\n');
+}
+
+/** The last table: what the intervals before it came to, on average. */
+export function formatAverages(rates: WatchRates): string {
+  const seconds = (rates.intervalMs / 1000).toFixed(1);
+  return `\naverages over ${seconds} s\n${formatTable(nicRows(rates))}`;
+}
+
+function headLine({ time, intervalMs, tcpRates, softnetRates }: WatchRates): string {
+  const softnet = ['processed', 'dropped', 'timeSqueeze'].map((name) => {
+    return `${name === 'timeSqueeze' ? 'squeezed' : name} ${formatRate(softnetRates[name])}`;
+  });
+  const retransmits = formatRate(tcpRates['RetransSegs']);
+  return (
+    `${time}  every ${intervalMs} ms  TCP retransmits/s ${retransmits}  ` +
+    `softnet/s ${softnet.join(', ')}`
+  );
+}
+
+/** No row is left out without a word. */
+function cutTable(head: readonly string[], rows: readonly string[][], max: number): string {
+  const hidden = rows.length - max;
+  const rest = hidden > 0 ? `and ${hidden} more rows; --json has all\n` : '';
+  return `${formatTable([head, ...rows.slice(0, max)])}${rest}`;
 }
 
 function nicRows(rates: WatchRates): string[][] {
   const counterNames = [
-    ...new Set(Object.values(rates.nics).flatMap((nic) => Object.keys(nic.counters))),
+    ...new Set(Object.values(rates.nics).flatMap((nic) => Object.keys(nic.counterRates))),
   ];
-  const head = ['NIC', 'RX GB/s', 'TX GB/s', 'RX pkt/s', 'TX pkt/s', 'drops/s'];
+  const head = ['NIC', 'RX GB/s', '%', 'TX GB/s', '%', 'RX pkt/s', 'TX pkt/s', 'drops/s'];
   const rows = Object.entries(rates.nics).map(([name, nic]) => [
     nic.evidence === undefined ? name : `${name} (${nic.evidence})`,
-    formatGB(nic.totals['rx_bytes']),
-    formatGB(nic.totals['tx_bytes']),
-    formatRate(nic.totals['rx_packets']),
-    formatRate(nic.totals['tx_packets']),
+    formatGB(nic.rates['rx_bytes']),
+    formatPercent(nic.linkPercent.rx),
+    formatGB(nic.rates['tx_bytes']),
+    formatPercent(nic.linkPercent.tx),
+    formatRate(nic.rates['rx_packets']),
+    formatRate(nic.rates['tx_packets']),
     formatRate(sumDrops(nic)),
     ...counterNames.map((counter) =>
-      counter in nic.counters ? formatRate(nic.counters[counter]) : '-',
+      counter in nic.counterRates ? formatRate(nic.counterRates[counter]) : '-',
     ),
   ]);
   return [[...head, ...counterNames.map((name) => `${name}/s`)], ...rows];
 }
 
-function sumDrops(nic: NicRates): Rate {
-  const drops = [nic.totals['rx_dropped'] ?? null, nic.totals['tx_dropped'] ?? null];
-  return drops.every((drop) => drop === null) ? null : drops.reduce((a, b) => (a ?? 0) + (b ?? 0));
+/** Both directions, or nothing: half a sum is no sum. */
+function sumDrops({ rates }: NicRates): Rate {
+  const rx = rates['rx_dropped'] ?? null;
+  const tx = rates['tx_dropped'] ?? null;
+  return rx === null || tx === null ? null : rx + tx;
 }
 
-/** The busiest queues first; idle ones are not shown. */
-function queueRows(rates: WatchRates): string[][] {
-  const busy = Object.entries(rates.nics).flatMap(([nic, { queues }]) =>
-    Object.entries(queues)
-      .filter(([, rate]) => rate !== null && rate > 0)
-      .map(([queue, rate]) => ({ nic, queue, rate: rate ?? 0 })),
+/** One row per NIC and direction, one column per queue, in GB/s; all zeros are left out. */
+function queueMatrix(rates: WatchRates): string {
+  const rows = Object.entries(rates.nics).flatMap(([nic, { queueRates }]) =>
+    ['rx', 'tx'].flatMap((direction) => queueLines(nic, direction, queueRates)),
   );
-  busy.sort((a, b) => b.rate - a.rate);
-  const rows = busy
-    .slice(0, QUEUE_ROWS_MAX)
-    .map(({ nic, queue, rate }) => [nic, queue, formatGB(rate)]);
-  return [['NIC', 'queue', 'GB/s'], ...rows];
+  if (rows.length === 0) return '';
+  const width = Math.max(...rows.map((row) => row.length)) - 2;
+  const columns = Array.from({ length: width }, (_, column) => `+${column}`);
+  return formatTable([['queue GB/s', 'from', ...columns], ...rows]);
 }
 
+function queueLines(
+  nic: string,
+  direction: string,
+  queueRates: NicRates['queueRates'],
+): string[][] {
+  const numbers = Object.keys(queueRates)
+    .filter((name) => name.startsWith(`${direction} `))
+    .map((name) => Number(name.slice(direction.length + 1)))
+    .sort((a, b) => a - b);
+  const last = numbers.at(-1);
+  if (last === undefined) return [];
+  const lines: string[][] = [];
+  for (let first = 0; first <= last; first += QUEUE_COLUMNS) {
+    const cells = Array.from({ length: Math.min(QUEUE_COLUMNS, last + 1 - first) }, (_, offset) => {
+      const name = `${direction} ${first + offset}`;
+      return name in queueRates ? formatGB(queueRates[name]) : '-';
+    });
+    lines.push([`${nic} ${direction}`, String(first), ...cells]);
+  }
+  return lines;
+}
+
+/** The busiest first; idle cores are not shown. */
 function irqRows(rates: WatchRates): string[][] {
-  const rows = Object.entries(rates.nics).flatMap(([nic, { irqsByCpu }]) =>
-    Object.entries(irqsByCpu)
-      .filter(([, rate]) => rate !== null && rate > 0)
-      .map(([cpu, rate]) => [nic, `CPU ${cpu}`, formatRate(rate)]),
+  const busy = Object.entries(rates.nics).flatMap(([nic, { irqRatesByCpu }]) =>
+    Object.entries(irqRatesByCpu).flatMap(([cpu, rate]) =>
+      rate === 0 ? [] : [{ nic, cpu, rate }],
+    ),
   );
-  return [['NIC', 'core', 'IRQ/s'], ...rows];
+  busy.sort((a, b) => (b.rate ?? 0) - (a.rate ?? 0));
+  return busy.map(({ nic, cpu, rate }) => [nic, `CPU ${cpu}`, formatRate(rate)]);
 }
+
+const CPU_HEAD = ['core', 'busy %', 'softirq %', 'irq %'];
 
 function cpuRows(cpus: readonly CpuRates[]): string[][] {
-  const busiest = [...cpus].sort((a, b) => b.busyPercent - a.busyPercent).slice(0, CPU_ROWS_MAX);
-  const rows = busiest.map((cpu) => [
+  const busiest = [...cpus].sort((a, b) => b.busyPercent - a.busyPercent);
+  return busiest.map((cpu) => [
     `CPU ${cpu.cpu}`,
     cpu.busyPercent.toFixed(0),
     cpu.softirqPercent.toFixed(0),
     cpu.irqPercent.toFixed(0),
   ]);
-  return [['core', 'busy %', 'softirq %', 'irq %'], ...rows];
 }
 
 function formatRate(rate: Rate | undefined): string {
@@ -85,4 +133,19 @@ function formatRate(rate: Rate | undefined): string {
 
 function formatGB(rate: Rate | undefined): string {
   return rate === null || rate === undefined ? '?' : (rate / 1e9).toFixed(3);
+}
+
+function formatPercent(rate: Rate): string {
+  return rate === null ? '?' : rate.toFixed(0);
+}
+
+const ESCAPE = /\u001b\[[0-9;]*[A-Za-z]/g;
+
+/** Rows that a text takes on a screen of so many columns: long lines wrap. */
+export function screenRows(text: string, columns: number): number {
+  const lines = text.replace(/\n$/, '').split('\n');
+  return lines.reduce((rows, line) => {
+    const width = line.replaceAll(ESCAPE, '').length;
+    return rows + Math.max(1, Math.ceil(width / Math.max(1, columns)));
+  }, 0);
 }

@@ -3,17 +3,24 @@
 import { execFileSync } from 'node:child_process';
 import { lookup } from 'node:dns/promises';
 import type { EnvironmentValues } from '../host/environment/preset.js';
-import { dataNics as dataNicsOf, type DataNicWish } from '../host/topo/data-nics.js';
+import { type DataNicWish, requireDataNics } from '../host/topo/data-nics.js';
 import type { HostFiles } from '../host/read/host-files.js';
 import { readBootId } from '../host/irq/boot-id.js';
 import { currentPlanPath } from '../host/irq/journal.js';
 import { readBundle } from '../host/irq/observation.js';
 import { loadPlan, rebasePlan } from '../host/irq/saved-plan.js';
-import { type LineVerdict, verifyLines } from '../host/irq/verify.js';
+import { verifyLines } from '../host/irq/verify.js';
 import type { HostModel, Nic } from '../host/read/model.js';
 import { CAPTURE_PATHS } from '../host/read/probes.js';
 import { type HostSource, readHost } from '../host/read/read-host.js';
-import type { DoctorFacts, PeerFacts, ProcessFacts, Provider, RxdmFacts } from './facts.js';
+import type {
+  AppliedPlan,
+  DoctorFacts,
+  PeerFacts,
+  ProcessFacts,
+  Provider,
+  RxdmFacts,
+} from './facts.js';
 import { findPlugin } from './plugin-file.js';
 import { countSockets } from './tcp-sockets.js';
 
@@ -40,7 +47,7 @@ export async function collectFacts(request: CollectRequest): Promise<DoctorFacts
   const { files, probes } = source;
   const host = readHost(source);
   const processes = readProcesses(files);
-  const { nics: dataNics } = dataNicsOf(host, request.nics);
+  const dataNics = requireDataNics(host, request.nics);
   const { provider, socketBudget, referenceFolder } = request;
   return {
     provider,
@@ -78,7 +85,7 @@ function findRxdm(
   return {
     processes: processes.filter(({ name }) => RXDM_NAMES.test(name)),
     prefix,
-    sockets: files.list(prefix),
+    sockets: files.isLive || files.isFolder(prefix) ? files.list(prefix) : undefined,
     journal: files.isLive ? readJournal() : undefined,
   };
 }
@@ -106,11 +113,11 @@ async function describePeer(name: string, nics: readonly Nic[]): Promise<PeerFac
   } catch {
     return { name, addresses, isLocal: false };
   }
-  const own = new Set(nics.flatMap((nic) => nic.addresses.map(({ address }) => address)));
-  const isLocal = addresses.some((address) => {
+  const own = new Set(nics.flatMap(({ addresses: all = [] }) => all.map(({ address }) => address)));
+  const isFound = addresses.some((address) => {
     return own.has(address) || address.startsWith('127.') || address === '::1';
   });
-  return { name, addresses, isLocal };
+  return { name, addresses, isLocal: isFound || (own.size > 0 ? false : undefined) };
 }
 
 function findTimeKeepers(files: HostFiles, processes: readonly ProcessFacts[]): readonly string[] {
@@ -125,14 +132,14 @@ function appliedPlan(
   stateFolder: string,
   host: HostModel,
   bootId: string | undefined,
-): readonly LineVerdict[] | undefined {
+): AppliedPlan | undefined {
   const path = currentPlanPath(stateFolder, bootId);
   if (path === undefined) return undefined;
   try {
     const plan = loadPlan(path);
     const { lines } = rebasePlan(plan, host.nics, host.hostname, 'keep').plan;
-    return verifyLines(lines, host.irqs);
-  } catch {
-    return undefined;
+    return { lines: verifyLines(lines, host.irqs) };
+  } catch (error) {
+    return { problem: error instanceof Error ? error.message : String(error) };
   }
 }

@@ -4,7 +4,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Observation } from '../host/irq/observation.js';
 import { A3_HIGH_RX_BINDINGS, A3_HIGH_TX_BINDINGS } from '../host/irq/policy.js';
-import type { Nic } from '../host/read/model.js';
+import type { LineVerdict } from '../host/irq/verify.js';
+import type { CpuModel, CpuPower, IdleState, Nic } from '../host/read/model.js';
 import { a3HighTree } from '../../test/support/a3-high-host.js';
 import { readFixtureHost } from '../../test/support/fixture-host.js';
 import { diagnose } from './doctor.js';
@@ -30,9 +31,9 @@ const HEALTHY: DoctorFacts = {
     sockets: ['rx_rule_manager', 'rx_rule_uninstall'],
     journal: [],
   },
-  plugin: { candidates: ['/x'], path: '/x', versions: [6, 7], isNoexec: false },
+  plugin: { candidates: ['/x'], path: '/x', versions: [6, 7], isNoexec: false, wasLookedFor: true },
   netdevOperations: undefined,
-  sockets: [{ nic: 'eth1', count: 8, holders: ['77 bench'] }],
+  sockets: [{ nic: 'eth1', count: 8, holders: ['77 bench'], otherCount: 3, unknownCount: 0 }],
   socketBudget: 8,
   peers: [{ name: 'node-b', addresses: ['10.0.1.3'], isLocal: false }],
   timeKeepers: ['chronyd (process 5)'],
@@ -40,12 +41,18 @@ const HEALTHY: DoctorFacts = {
 };
 
 function observation(packets: number): Observation {
-  const devmemPackets = new Map(DATA_NICS.map((nic) => [nic.name, packets]));
+  const growth = { before: 1000, after: 1000 + packets, grown: packets };
   return {
     folder: 'diagnostics/nccl_1',
+    hostname: HOST.hostname,
+    seconds: 20,
     interrupts: new Map(),
+    lines: new Map(),
+    resetIrqs: [],
     busyPercent: new Map(),
-    devmemPackets,
+    devmem: new Map(DATA_NICS.map((nic) => [nic.name, growth])),
+    nicAddresses: new Map(),
+    isReversed: false,
     missing: [],
   };
 }
@@ -70,7 +77,7 @@ test('doctor: a healthy A3-high machine fails nothing and warns of nothing', () 
 });
 
 test('doctor: a reference run that moved devmem packets puts system findings last', () => {
-  const diagnosis = diagnose({ ...HEALTHY, reference: observation(32_000_000) });
+  const diagnosis = diagnose({ ...HEALTHY, reference: observation(30_000_000) });
   assert.equal(diagnosis.provenBy, 'diagnostics/nccl_1');
   assert.equal(diagnosis.findings[0]?.id, 'reference.devmem');
   const areas = diagnosis.findings.map(({ area }) => area);
@@ -86,13 +93,60 @@ test('doctor: without such a run the order stays, and one that moved none fails'
   assert.equal(diagnose({ ...HEALTHY, reference: observation(0) }).provenBy, undefined);
 });
 
+test('doctor: a bundle of another machine, order or boot proves nothing', () => {
+  const good = observation(30_000_000);
+  const reset = { before: 100, after: 5, grown: undefined };
+  const fresh = { before: undefined, after: 95, grown: undefined };
+  const wrong: readonly (readonly [string, Partial<Observation>])[] = [
+    ['another host', { hostname: 'elsewhere' }],
+    ['another machine type', { nicAddresses: new Map([['eth1', '0000:99:00.0']]) }],
+    ['nothing to compare', { hostname: undefined }],
+    ['wrong order', { isReversed: true }],
+    ['a reset', { devmem: new Map(DATA_NICS.map((nic) => [nic.name, reset])) }],
+    ['no value before', { devmem: new Map(DATA_NICS.map((nic) => [nic.name, fresh])) }],
+    ['counters that this host has not reached', observation(10 ** 12)],
+    ['NICs that carry no data here', { devmem: new Map([['eth0', good.devmem.get('eth1')!]]) }],
+  ];
+  for (const [what, change] of wrong) {
+    const reference = { ...good, ...change };
+    assert.equal(statusOf({ reference }, 'reference.devmem'), 'skip', what);
+  }
+});
+
 const ETHTOOL = DATA_NICS[0]!.ethtool!;
+const NO_DEVMEM = { ...ETHTOOL, statistics: { rx_devmem_pkts: 0 } };
+const APPLIED: LineVerdict = {
+  irq: 112,
+  nic: 'eth1',
+  queue: 'TX queue 0',
+  planned: [8],
+  requested: [8],
+  effective: undefined,
+  state: 'bound',
+  onPlan: undefined,
+  offPlan: undefined,
+  evidence: 'x',
+};
 const PREFIX = 'NCCL_GPUDIRECTTCPX_';
 const BINDINGS = {
   [`${PREFIX}TX_BINDINGS`]: A3_HIGH_TX_BINDINGS,
   [`${PREFIX}RX_BINDINGS`]: A3_HIGH_RX_BINDINGS,
 };
 const CHUNK = { NCCL_DYNAMIC_CHUNK_SIZE: '524288' };
+
+const SOCKETS = HEALTHY.sockets![0]!;
+
+function withCpus(change: Partial<CpuModel>): Partial<DoctorFacts> {
+  return { host: { ...HOST, cpus: { ...HOST.cpus, ...change } } };
+}
+
+function withPower(change: Partial<CpuPower>): Partial<DoctorFacts> {
+  return withCpus({ power: HOST.cpus.power.map((power) => ({ ...power, ...change })) });
+}
+
+function idleState(exitLatencyUs: number | undefined, isEnabled: boolean): IdleState {
+  return { name: 'C6', exitLatencyUs, isEnabled };
+}
 
 const FAULTS: readonly (readonly [string, RuleStatus, Partial<DoctorFacts>])[] = [
   ['system.kernel', 'fail', { host: { ...HOST, kernelRelease: '4.19.0' } }],
@@ -113,7 +167,6 @@ const FAULTS: readonly (readonly [string, RuleStatus, Partial<DoctorFacts>])[] =
       ethtool: { ...ETHTOOL, privateFlags: { 'enable-strict-header-split': false } },
     })),
   ],
-  ['devmem.capability', 'fail', withNic(() => ({ ethtool: undefined }))],
   [
     'devmem.capability',
     'pass',
@@ -158,7 +211,9 @@ const FAULTS: readonly (readonly [string, RuleStatus, Partial<DoctorFacts>])[] =
       },
     },
   ],
-  ['run.sockets', 'warn', { sockets: [{ nic: 'eth1', count: 9, holders: ['77 bench'] }] }],
+  ['run.sockets', 'warn', { sockets: [{ ...SOCKETS, count: 9 }] }],
+  ['run.sockets', 'pass', { sockets: [{ ...SOCKETS, count: 0, otherCount: 99 }] }],
+  ['run.sockets', 'skip', { sockets: [{ ...SOCKETS, count: 0, unknownCount: 9 }] }],
   [
     'run.sockets',
     'warn',
@@ -193,31 +248,84 @@ const FAULTS: readonly (readonly [string, RuleStatus, Partial<DoctorFacts>])[] =
     'system.iommu',
     'warn',
     {
-      host: { ...HOST, iommu: { isActive: true, groups: [], kernelArguments: ['intel_iommu=on'] } },
+      host: {
+        ...HOST,
+        iommu: {
+          isActive: true,
+          groups: [{ id: 1, type: 'DMA-FQ', devices: ['0000:06:00.0'] }],
+          kernelArguments: ['intel_iommu=on'],
+        },
+      },
     },
   ],
   ['system.clock', 'warn', { timeKeepers: [] }],
+  ['cpu.governor', 'warn', withPower({ governor: 'powersave', frequencyDriver: 'acpi-cpufreq' })],
+  ['cpu.governor', 'pass', withPower({ governor: 'powersave', frequencyDriver: 'intel_pstate' })],
+  ['cpu.governor', 'skip', withPower({ governor: undefined })],
+  ['cpu.idle', 'warn', withPower({ idleStates: [idleState(133, true)] })],
+  ['cpu.idle', 'pass', withPower({ idleStates: [idleState(133, false)] })],
+  ['cpu.idle', 'skip', withPower({ idleStates: [idleState(undefined, true)] })],
+  ['cpu.isolated', 'warn', { environment: BINDINGS, ...withCpus({ isolated: [8, 9] }) }],
+  ['cpu.isolated', 'pass', { environment: BINDINGS, ...withCpus({ isolated: [] }) }],
+  ['cpu.isolated', 'skip', { environment: BINDINGS, ...withCpus({ isolated: undefined }) }],
   [
     'irq.applied',
     'fail',
     {
-      applied: [
-        {
-          irq: 112,
-          nic: 'eth1',
-          queue: 'TX queue 0',
-          planned: [8],
-          requested: [17],
-          effective: [17],
-          state: 'lost',
-          onPlan: undefined,
-          offPlan: undefined,
-          evidence: 'x',
-        },
-      ],
+      applied: { lines: [{ ...APPLIED, requested: [17], effective: [17], state: 'lost' }] },
     },
   ],
+  ['irq.applied', 'skip', { applied: { lines: [{ ...APPLIED, state: 'requested' }] } }],
+  ['irq.applied', 'skip', { applied: { problem: 'made for another host' } }],
 ];
+
+/** A value that is not there, and the rule that must not judge it. */
+const UNKNOWNS: readonly (readonly [string, Partial<DoctorFacts>])[] = [
+  ['nic.link', withNic(() => ({ operState: undefined, hasCarrier: undefined }))],
+  ['nic.link', { dataNics: [], host: { ...HOST, nics: [] } }],
+  ['nic.counters', withNic(() => ({ statistics: {} }))],
+  ['nic.counters', withNic(() => ({ ethtool: undefined }))],
+  ['nic.counters', { host: { ...HOST, softnet: [] } }],
+  ['nic.mtu', withNic(() => ({ mtu: 1400, speedMbps: undefined }))],
+  ['nic.mtu', withNic((nic) => (nic.name === 'eth1' ? { mtu: undefined } : {}))],
+  ['nic.steering', withNic(() => ({ isThreadedNapi: undefined }))],
+  ['nic.steering', withNic(() => ({ rxSteering: [], rxQueueCount: undefined }))],
+  ['devmem.capability', withNic(() => ({ ethtool: undefined }))],
+  ['devmem.capability', withNic(() => ({ ethtool: { ...ETHTOOL, privateFlags: {} } }))],
+  ['devmem.counter', withNic((nic) => ({ ethtool: nic.name === 'eth1' ? undefined : NO_DEVMEM }))],
+  ['devmem.rxdm', { rxdm: { ...HEALTHY.rxdm, sockets: undefined } }],
+  ['devmem.plugin', { plugin: { ...HEALTHY.plugin, path: undefined, wasLookedFor: false } }],
+  ['devmem.plugin', { plugin: { ...HEALTHY.plugin, isNoexec: undefined } }],
+  ['system.gpu', { host: { ...HOST, gpus: [], isPciComplete: false } }],
+  ['system.limits', { host: { ...HOST, limits: { ...HOST.limits, memlockBytes: undefined } } }],
+  ['system.limits', { host: { ...HOST, limits: { ...HOST.limits, optmemMaxBytes: undefined } } }],
+  ['system.iommu', { host: { ...HOST, iommu: { ...HOST.iommu, isActive: undefined } } }],
+  ['system.clock', { timeKeepers: [], host: { ...HOST, unseenWriters: ['the process table'] } }],
+  ['irq.writers', { host: { ...HOST, unseenWriters: ['the process table'] } }],
+  ['irq.node', { host: { ...HOST, nodes: [] } }],
+  ['irq.node', withNic(() => ({ node: undefined }))],
+  ['irq.node', { host: { ...HOST, irqs: [] } }],
+  ['irq.clash', { environment: BINDINGS, host: { ...HOST, irqs: [] } }],
+  ['run.peers', { peers: [{ name: 'b', addresses: ['10.0.1.3'], isLocal: undefined }] }],
+  ['run.bindings', { environment: BINDINGS, host: { ...HOST, nics: [] } }],
+  ['tcp.congestion', { host: { ...HOST, limits: { ...HOST.limits, sysctls: {} } } }],
+  [
+    'tcp.buffers',
+    {
+      ...withNic(() => ({ speedMbps: undefined })),
+      host: { ...HOST, limits: { ...HOST.limits, tcpWmemBytes: [4096, 16384, 8_388_608] } },
+    },
+  ],
+  ['tcp.retransmits', { host: { ...HOST, tcpCounters: {} } }],
+];
+
+for (const [index, [id, facts]] of UNKNOWNS.entries()) {
+  test(`doctor: ${id} is skipped with what is missing (${index})`, () => {
+    const finding = diagnose({ ...HEALTHY, ...facts }).findings.find((found) => found.id === id);
+    assert.equal(finding?.status, 'skip', finding?.evidence.join('; '));
+    assert.match(finding.evidence.join(' '), /not|unknown|no /, 'says what is missing');
+  });
+}
 
 for (const [id, status, facts] of FAULTS) {
   test(`doctor: ${id} is ${status} with ${Object.keys(facts).join(', ')} changed`, () => {

@@ -14,11 +14,17 @@ export interface ProcessFacts {
   readonly command: string;
 }
 
+/** Established sockets on the addresses of a NIC, by who holds them. */
 export interface SocketFacts {
   readonly nic: string;
+  /** Held by processes that have loaded the plugin. */
   readonly count: number;
-  /** Who holds them, as `pid name`. */
+  /** Who those are, as `pid name`. */
   readonly holders: readonly string[];
+  /** Held by processes without the plugin: ssh, agents and the like. */
+  readonly otherCount: number;
+  /** Held by processes that cannot be looked into. */
+  readonly unknownCount: number;
 }
 
 export interface PluginFacts {
@@ -27,21 +33,24 @@ export interface PluginFacts {
   readonly path: string | undefined;
   /** Net tables that it exports, for example 7. */
   readonly versions: readonly number[];
-  /** The folder is mounted so that nothing in it can be loaded. */
-  readonly isNoexec: boolean;
+  /** The folder is mounted so that nothing in it can be loaded; undefined when not known. */
+  readonly isNoexec: boolean | undefined;
+  /** Whether not finding it means that it is not there: a tree of files need not hold it. */
+  readonly wasLookedFor: boolean;
 }
 
 export interface PeerFacts {
   readonly name: string;
   readonly addresses: readonly string[];
-  readonly isLocal: boolean;
+  /** undefined when the host's own addresses are not known. */
+  readonly isLocal: boolean | undefined;
 }
 
 export interface RxdmFacts {
   readonly processes: readonly ProcessFacts[];
   readonly prefix: string;
-  /** Sockets found in that folder. */
-  readonly sockets: readonly string[];
+  /** Sockets found in that folder; undefined when a tree of files does not hold it. */
+  readonly sockets: readonly string[] | undefined;
   /** Suspicious journal lines of the last hour; undefined where the journal cannot be read. */
   readonly journal: readonly string[] | undefined;
 }
@@ -63,6 +72,11 @@ export interface DoctorFacts {
   readonly socketBudget: number;
   readonly peers: readonly PeerFacts[];
   readonly timeKeepers: readonly string[];
-  /** The plan that was applied last, as it stands now; undefined when none was. */
-  readonly applied: readonly LineVerdict[] | undefined;
+  /** The plan that was applied last, as it stands now; undefined when none is recorded. */
+  readonly applied: AppliedPlan | undefined;
 }
+
+/** Lines of the plan, or why they could not be judged. */
+export type AppliedPlan =
+  | { readonly lines: readonly LineVerdict[]; readonly problem?: undefined }
+  | { readonly problem: string };

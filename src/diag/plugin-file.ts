@@ -2,7 +2,7 @@
 // it be loaded. The file is searched for names; nothing of it is executed.
 
 import { readFileSync, realpathSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { EnvironmentValues } from '../host/environment/preset.js';
 import type { HostFiles } from '../host/read/host-files.js';
 import type { PluginFacts } from './facts.js';
@@ -20,9 +20,16 @@ export function findPlugin(files: HostFiles, environment: EnvironmentValues): Pl
   for (const path of candidates) {
     const content = readBytes(join(files.root, path));
     if (content === undefined) continue;
-    return { candidates, path, versions: netTables(content), isNoexec: isNoexec(files, path) };
+    return {
+      candidates,
+      path,
+      versions: netTables(content),
+      isNoexec: isNoexec(files, path),
+      wasLookedFor: true,
+    };
   }
-  return { candidates, path: undefined, versions: [], isNoexec: false };
+  const wasLookedFor = files.isLive || candidates.some((path) => files.isFolder(dirname(path)));
+  return { candidates, path: undefined, versions: [], isNoexec: undefined, wasLookedFor };
 }
 
 function readBytes(path: string): Buffer | undefined {
@@ -40,8 +47,10 @@ export function netTables(content: Buffer): readonly number[] {
 }
 
 /** The options of the mount that holds the path: the longest mount point that begins it. */
-function isNoexec(files: HostFiles, path: string): boolean {
-  const mounts = (files.read('/proc/mounts') ?? '').split('\n').map((line) => line.split(' '));
+function isNoexec(files: HostFiles, path: string): boolean | undefined {
+  const text = files.read('/proc/mounts');
+  if (text === undefined) return undefined;
+  const mounts = text.split('\n').map((line) => line.split(' '));
   const holding = mounts
     .filter(([, point]) => point !== undefined && isBelow(path, point))
     .sort((a, b) => (b[1]?.length ?? 0) - (a[1]?.length ?? 0))[0];

@@ -44,11 +44,15 @@ export function skip(...evidence: readonly string[]): Verdict {
   return { status: 'skip', evidence };
 }
 
-/** The worst of several parts; a part without evidence does not count. */
+/** Worst first. What is not known about one part keeps the whole from passing. */
+export const STATUS_ORDER: readonly RuleStatus[] = ['fail', 'warn', 'skip', 'pass'];
+
+/** The worst of several parts, with what is not known; a part without evidence does not count. */
 export function worst(parts: readonly Verdict[], whenNone: Verdict): Verdict {
-  const order: readonly RuleStatus[] = ['fail', 'warn', 'pass', 'skip'];
   const seen = parts.filter((part) => part.evidence.length > 0);
-  const status = order.find((candidate) => seen.some((part) => part.status === candidate));
+  const status = STATUS_ORDER.find((candidate) => seen.some((part) => part.status === candidate));
   if (status === undefined) return whenNone;
-  return { status, evidence: seen.filter((p) => p.status === status).flatMap((p) => p.evidence) };
+  const shown = STATUS_ORDER.filter((other) => other === status || other === 'skip');
+  const evidence = shown.flatMap((other) => seen.filter((part) => part.status === other));
+  return { status, evidence: evidence.flatMap((part) => part.evidence) };
 }

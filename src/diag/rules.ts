@@ -2,20 +2,14 @@
 // set up, then the machine. docs/diagnostics.md is generated from this list.
 
 import type { Rule } from './rule.js';
+import { governorRule, idleRule, isolationRule } from './rules/cpus.js';
 import { capabilityRule, devmemCounterRule, pluginRule, rxdmRule } from './rules/devmem.js';
 import { clockRule, gpuDriverRule, iommuRule, kernelRule, limitsRule } from './rules/machine.js';
-import {
-  buffersRule,
-  congestionRule,
-  countersRule,
-  linkRule,
-  mtuRule,
-  retransmitRule,
-  steeringRule,
-} from './rules/nics.js';
+import { countersRule, linkRule, mtuRule, steeringRule } from './rules/nics.js';
 import { appliedRule, clashRule, irqNodeRule, writersRule } from './rules/placement.js';
 import { referenceRule } from './rules/reference.js';
 import { bindingsRule, peersRule, socketsRule, variablesRule } from './rules/run-setup.js';
+import { buffersRule, congestionRule, retransmitRule } from './rules/tcp.js';
 
 export const RULES: readonly Rule[] = [
   referenceRule,
@@ -36,11 +30,14 @@ export const RULES: readonly Rule[] = [
   irqNodeRule,
   clashRule,
   writersRule,
+  isolationRule,
   steeringRule,
   mtuRule,
   buffersRule,
   congestionRule,
   retransmitRule,
   iommuRule,
+  governorRule,
+  idleRule,
   clockRule,
 ];

@@ -34,7 +34,7 @@ test('tcpx watch: shows the emulator’s device-memory packets while a benchmark
     .map((line) => JSON.parse(line) as WatchRates);
   const seen = (nic: string, name: string): number =>
     rates.reduce((sum, rate) => {
-      const perSecond = rate.nics[nic]?.counters[name] ?? 0;
+      const perSecond = rate.nics[nic]?.counterRates[name] ?? 0;
       return sum + (perSecond * rate.intervalMs) / 1000;
     }, 0);
   assert.equal(rates[0]?.nics['eth1']?.evidence, 'emulated');

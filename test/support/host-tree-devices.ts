@@ -4,6 +4,11 @@ import { CAPTURE_FOLDER, relativeLink } from '../../src/host/read/file-tree.js';
 import type { GpuSpec, HostSpec, IrqSpec, NicSpec, NodeSpec } from './host-spec.js';
 import type { TreeBuilder } from './tree-builder.js';
 
+const NIC_STATISTICS = [
+  ...['rx_bytes', 'tx_bytes', 'rx_packets', 'tx_packets', 'rx_dropped'],
+  ...['tx_dropped', 'rx_errors', 'tx_errors'],
+];
+
 interface PciFacts {
   readonly address: string;
   readonly parent: string;
@@ -118,7 +123,7 @@ function addNicFiles(tree: TreeBuilder, folder: string, nic: NicSpec, ifindex: n
     if (nic.txQueueCount > 1) tree.file(`${folder}/queues/tx-${queue}/xps_cpus`, '0');
   }
   const bytes = nic.ethtool?.statistics ?? {};
-  for (const name of ['rx_bytes', 'tx_bytes', 'rx_packets', 'tx_packets', 'rx_dropped']) {
+  for (const name of NIC_STATISTICS) {
     tree.file(`${folder}/statistics/${name}`, bytes[name] ?? 0);
   }
   if (nic.ethtool !== undefined) {

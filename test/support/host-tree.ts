@@ -51,7 +51,26 @@ function addCpus(tree: TreeBuilder, spec: HostSpec): void {
     tree.file(`${topology}/thread_siblings_list`, formatCpuList(present));
     tree.file(`${topology}/core_id`, core);
     tree.file(`${topology}/physical_package_id`, Math.max(0, nodeOfCpu(spec, cpu)));
+    if (cpu === nodeFirst(spec, cpu)) addCpuHardware(tree, `${base}/cpu${cpu}`, siblings);
   }
+}
+
+/** The first CPU of the node that the CPU belongs to. */
+function nodeFirst(spec: HostSpec, cpu: number): number | undefined {
+  const node = spec.nodes.find(({ id }) => id === nodeOfCpu(spec, cpu));
+  return parseCpuList(node?.cpuList ?? '')?.[0];
+}
+
+function addCpuHardware(tree: TreeBuilder, folder: string, siblings: readonly number[]): void {
+  tree.file(`${folder}/cache/index0/level`, 1);
+  tree.file(`${folder}/cache/index0/type`, 'Data');
+  tree.file(`${folder}/cache/index0/size`, '48K');
+  tree.file(`${folder}/cache/index0/shared_cpu_list`, formatCpuList(siblings));
+  tree.file(`${folder}/cpufreq/scaling_governor`, 'performance');
+  tree.file(`${folder}/cpufreq/scaling_driver`, 'acpi-cpufreq');
+  tree.file(`${folder}/cpuidle/state0/name`, 'C1');
+  tree.file(`${folder}/cpuidle/state0/latency`, 2);
+  tree.file(`${folder}/cpuidle/state0/disable`, 0);
 }
 
 function nodeOfCpu(spec: HostSpec, cpu: number): number {
@@ -75,6 +94,8 @@ function addNodes(tree: TreeBuilder, spec: HostSpec): void {
 }
 
 function addSettings(tree: TreeBuilder): void {
+  // Where the kernel can use an IOMMU the folder is there, empty while none is active.
+  tree.folder('/sys/kernel/iommu_groups');
   const sysctls: Readonly<Record<string, string | number>> = {
     'net/core/rmem_max': 212992,
     'net/core/wmem_max': 212992,

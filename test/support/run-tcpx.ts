@@ -14,10 +14,12 @@ export interface TcpxRun {
 export function runTcpx(
   words: readonly string[],
   environment: Readonly<Record<string, string>> = {},
+  folder = process.cwd(),
 ): TcpxRun {
   const { status, stdout, stderr } = spawnSync(process.execPath, [PROGRAM, ...words], {
     encoding: 'utf8',
     timeout: 60_000,
+    cwd: folder,
     env: { ...process.env, ...environment },
   });
   return { status, stdout, stderr };

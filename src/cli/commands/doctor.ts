@@ -1,14 +1,13 @@
 // `tcpx doctor`: everything a run needs, each finding with evidence, remedy and proof.
 
-import { readdirSync } from 'node:fs';
-import { join } from 'node:path';
 import { collectFacts } from '../../diag/collect.js';
-import { type Diagnosis, diagnose } from '../../diag/doctor.js';
+import { diagnose } from '../../diag/doctor.js';
 import type { EnvironmentValues } from '../../host/environment/preset.js';
 import { openHost } from '../../host/read/open-host.js';
 import type { Command, Invocation } from '../command.js';
 import { environmentOfFile, environmentOfProcess, ownEnvironment } from '../environment-source.js';
 import { dataNicWish } from '../data-nics.js';
+import { formatDiagnosis } from '../doctor-text.js';
 import { ExitCode } from '../exit-code.js';
 import { countFlag, ROOT_FLAG, rootOf, STATE_FLAG, stateFolderOf } from '../irq-host.js';
 import { printJson, printText } from '../print.js';
@@ -23,11 +22,7 @@ export const doctorCommand: Command = {
   flags: [
     ROOT_FLAG,
     STATE_FLAG,
-    {
-      name: 'reference',
-      kind: 'text',
-      summary: 'Bundle of an NCCL run on this host; default: the newest diagnostics/nccl_*.',
-    },
+    { name: 'reference', kind: 'text', summary: 'Bundle of an NCCL run on this host.' },
     { name: 'peer', kind: 'text', summary: 'Hosts that the run talks to, comma between.' },
     { name: 'env', kind: 'text', summary: 'Judge the variables in this file, not this shell’s.' },
     { name: 'pid', kind: 'text', summary: 'Judge the variables of this process.' },
@@ -36,7 +31,7 @@ export const doctorCommand: Command = {
       kind: 'text',
       summary: `Data sockets per NIC over all processes (${SOCKET_BUDGET}); off for no limit.`,
     },
-    { name: 'all', kind: 'boolean', summary: 'Explain also what passed.' },
+    { name: 'all', kind: 'boolean', summary: 'Explain also what passed or was not asked.' },
   ],
   async run(invocation) {
     const environment = environmentOf(invocation);
@@ -45,7 +40,7 @@ export const doctorCommand: Command = {
       provider: invocation.config.values['bench.provider'],
       nics: dataNicWish(invocation.config, environment),
       environment,
-      referenceFolder: invocation.text('reference') ?? newestReference(),
+      referenceFolder: invocation.text('reference'),
       stateFolder: stateFolderOf(invocation),
       peers: (invocation.text('peer') ?? '').split(',').filter((name) => name !== ''),
       socketBudget: socketBudget(invocation),
@@ -62,41 +57,9 @@ function socketBudget(invocation: Invocation): number {
   return countFlag(invocation, 'socket-budget', SOCKET_BUDGET);
 }
 
-function newestReference(): string | undefined {
-  try {
-    const names = readdirSync('diagnostics').filter((name) => name.startsWith('nccl_'));
-    const newest = names.sort().at(-1);
-    return newest === undefined ? undefined : join('diagnostics', newest);
-  } catch {
-    return undefined;
-  }
-}
-
 function environmentOf(invocation: Invocation): EnvironmentValues {
   const pid = invocation.text('pid');
   if (pid !== undefined) return environmentOfProcess(rootOf(invocation), pid);
   const file = invocation.text('env');
   return file === undefined ? ownEnvironment() : environmentOfFile(file);
-}
-
-function formatDiagnosis(diagnosis: Diagnosis, isLong: boolean): string {
-  const { counts, findings, provenBy } = diagnosis;
-  const blocks = findings.map((finding) => {
-    const evidence = finding.evidence.map((line) => `        ${line}\n`).join('');
-    const head = `${finding.status.padEnd(5)} ${finding.id}: ${finding.title}\n${evidence}`;
-    const isBad = finding.status === 'fail' || finding.status === 'warn';
-    if (!isBad && !isLong) return head;
-    return (
-      `${head}      why:    ${finding.why}\n      remedy: ${finding.remedy}\n` +
-      `      proof:  ${finding.proof}\n`
-    );
-  });
-  const proven =
-    provenBy === undefined
-      ? ''
-      : `environment proven by ${provenBy}: findings about the system come last\n\n`;
-  return (
-    `${proven}${blocks.join('')}\n${counts.pass} pass, ${counts.warn} warn, ${counts.fail} fail, ` +
-    `${counts.skip} not asked (provider ${diagnosis.provider})\n`
-  );
 }

@@ -7,7 +7,8 @@ import type { Command, Invocation } from '../command.js';
 import { dataNicWish } from '../data-nics.js';
 import { ExitCode } from '../exit-code.js';
 import { openIrqHost, PLAN_FLAGS, planFor, ROOT_FLAG } from '../irq-host.js';
-import { printJson } from '../print.js';
+import { formatUnknowns } from '../irq-plan-text.js';
+import { printJson, printText } from '../print.js';
 
 export const envCommand: Command = {
   name: 'env',
@@ -22,6 +23,8 @@ export const envCommand: Command = {
   run(invocation) {
     const { model } = openIrqHost(invocation);
     const plan = planFor(invocation, model);
+    if (plan.unknowns.length > 0) printText(formatUnknowns(plan));
+    if (invocation.text('gpu') !== undefined) printText(plan.notes[0] ?? '');
     const dataNics = plan.allocations.map(({ nic }) => nic);
     const values = environmentFor({
       preset: presetOf(invocation),
@@ -32,7 +35,8 @@ export const envCommand: Command = {
       channels: invocation.config.values['flow.channels'],
     });
     if (invocation.isJson) {
-      printJson({ schema: 'tcpx.env/1', policy: plan.policy, variables: values });
+      const { policy, unknowns } = plan;
+      printJson({ schema: 'tcpx.env/1', policy, unknowns, variables: values });
     } else if (invocation.has('explain')) {
       const lines = Object.entries(values).map(
         ([name, value]) =>

@@ -1,14 +1,16 @@
-// `tcpx irq mask`: CPU list to the kernel's mask and back, for any number of CPUs.
+// `tcpx irq mask`: CPU list to the kernel's mask and back; arithmetic alone, no host is read.
 
 import { formatCpuList } from '../../base/cpu-set.js';
-import { coreMapOf, physicalCores } from '../../host/irq/core-map.js';
 import { requireCpuList } from '../../host/irq/cpu-choice.js';
-import { formatHexNumber, requireCpuMask, requireFormattedMask } from '../../host/irq/cpu-mask.js';
-import { readCpus, readNodes } from '../../host/read/cpus.js';
-import { openHost } from '../../host/read/open-host.js';
+import {
+  formatHexNumber,
+  isMaskText,
+  requireCpuMask,
+  requireFormattedMask,
+} from '../../host/irq/cpu-mask.js';
 import { type Command, usageError } from '../command.js';
 import { ExitCode } from '../exit-code.js';
-import { countFlag, ROOT_FLAG, rootOf } from '../irq-host.js';
+import { countFlag } from '../irq-host.js';
 import { printJson, printText } from '../print.js';
 
 export const irqMaskCommand: Command = {
@@ -18,21 +20,20 @@ export const irqMaskCommand: Command = {
   positionalsMax: 1,
   settings: [],
   flags: [
-    ROOT_FLAG,
-    { name: 'cpus', kind: 'text', summary: 'Possible CPUs of the target; default: this host’s.' },
-    { name: 'mask', kind: 'boolean', summary: 'The argument is a mask.' },
+    {
+      name: 'cpus',
+      kind: 'text',
+      summary: 'Possible CPUs of the host: the width of the mask; default: as many as are named.',
+    },
+    { name: 'mask', kind: 'boolean', summary: 'The argument is a mask; 0x… always is.' },
   ],
   run(invocation) {
     const [text] = invocation.positionals;
     if (text === undefined) throw usageError(irqMaskCommand, 'needs a CPU list or a mask');
-    const { files } = openHost(rootOf(invocation));
-    const nodes = readNodes(files);
-    const cores = coreMapOf({ cpus: readCpus(files, nodes), nodes });
-    const possibleCount = countFlag(invocation, 'cpus', cores.possibleCount, 1);
-    const cpus = invocation.has('mask')
-      ? requireCpuMask(text)
-      : requireCpuList(text, { possibleCount });
-    const isThisHost = possibleCount === cores.possibleCount;
+    const isMask = invocation.has('mask') || isMaskText(text);
+    const cpus = isMask ? requireCpuMask(text) : requireCpuList(text);
+    const isGiven = invocation.text('cpus') !== undefined;
+    const possibleCount = countFlag(invocation, 'cpus', (cpus.at(-1) ?? 0) + 1, 1);
     const document = {
       schema: 'tcpx.irq-mask/1',
       list: formatCpuList(cpus),
@@ -40,10 +41,9 @@ export const irqMaskCommand: Command = {
       number: formatHexNumber(cpus),
       possibleCount,
       cpuCount: cpus.length,
-      physicalCores: isThisHost ? physicalCores(cpus, cores).length : undefined,
     };
     if (invocation.isJson) printJson(document);
-    else printText(formatMask(document));
+    else printText(formatMask(document, isGiven));
     return Promise.resolve(ExitCode.Good);
   },
 };
@@ -54,15 +54,13 @@ interface MaskDocument {
   readonly number: string;
   readonly possibleCount: number;
   readonly cpuCount: number;
-  readonly physicalCores: number | undefined;
 }
 
-function formatMask(document: MaskDocument): string {
-  const { physicalCores: cores } = document;
-  const physical = cores === undefined ? '' : `, ${cores} physical cores`;
+function formatMask(document: MaskDocument, isWidthGiven: boolean): string {
+  const hint = isWidthGiven ? '' : '; --cpus N gives the width that a host of N CPUs prints';
   return (
     `list    ${document.list}\nmask    ${document.mask}\n` +
     `number  ${document.number} (not writable as it is)\n` +
-    `        ${document.cpuCount} of ${document.possibleCount} CPUs${physical}\n`
+    `        ${document.cpuCount} of ${document.possibleCount} CPUs${hint}\n`
   );
 }

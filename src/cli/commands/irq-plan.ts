@@ -1,4 +1,4 @@
-// `tcpx irq plan`: what would be written, line by line, with reasons and warnings. Writes nothing.
+// `tcpx irq plan`: what would be written, with reasons and warnings. Writes nothing.
 
 import { writeFileSync } from 'node:fs';
 import { toTcpxError } from '../../base/errors.js';
@@ -8,7 +8,8 @@ import { STRATEGIES } from '../../host/irq/strategy.js';
 import type { Command } from '../command.js';
 import { ExitCode } from '../exit-code.js';
 import { openIrqHost, PLAN_FLAGS, planFor, ROOT_FLAG } from '../irq-host.js';
-import { formatPlan, formatStrategies } from '../irq-text.js';
+import { formatPlan } from '../irq-plan-text.js';
+import { formatStrategies } from '../irq-text.js';
 import { printJson, printText } from '../print.js';
 
 export const irqPlanCommand: Command = {
@@ -18,6 +19,7 @@ export const irqPlanCommand: Command = {
   flags: [
     ROOT_FLAG,
     ...PLAN_FLAGS,
+    { name: 'vectors', kind: 'boolean', summary: 'One line per interrupt, as it is written.' },
     { name: 'output', kind: 'text', summary: 'Save the plan as JSON, for irq apply --plan.' },
     { name: 'explain', kind: 'boolean', summary: 'Explain policies and the options A, B, C.' },
   ],
@@ -35,7 +37,7 @@ export const irqPlanCommand: Command = {
       printJson(plan);
       return Promise.resolve(ExitCode.Good);
     }
-    printText(formatPlan(plan));
+    printText(formatPlan(plan, invocation.has('vectors')));
     const driverOf = (nic: string) => model.nics.find(({ name }) => name === nic)?.driver;
     const writers = judgeWriters(plan.lines, model.writers, driverOf);
     if (writers.endangered.length > 0) {

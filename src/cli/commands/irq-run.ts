@@ -2,12 +2,13 @@
 // binds the interrupts before and puts them back after, and counts interrupts around it.
 
 import { spawn } from 'node:child_process';
+import { constants } from 'node:os';
 import { processEnvironment } from '../../base/config.js';
 import { sleepMs } from '../../base/clock.js';
 import { TcpxError } from '../../base/errors.js';
 import type { EnvironmentValues } from '../../host/environment/preset.js';
 import { openJournals } from '../../host/irq/journal.js';
-import { mappingTable } from '../../host/irq/mapping-table.js';
+import { mappingTable, type ObservedRun } from '../../host/irq/mapping-table.js';
 import { interruptDelta } from '../../host/irq/observation.js';
 import type { IrqPlan } from '../../host/irq/plan.js';
 import { readThreads } from '../../host/irq/threads.js';
@@ -24,13 +25,16 @@ import {
   ROOT_FLAG,
   STATE_FLAG,
 } from '../irq-host.js';
+import { formatUnknowns } from '../irq-plan-text.js';
 import { formatMapping, formatProblems } from '../irq-text.js';
 import { BIND_FLAGS, bindByPlan, undoJournal } from '../irq-transaction.js';
 import { printJson, printText } from '../print.js';
 
 export const irqRunCommand: Command = {
   name: 'irq run',
-  summary: 'Run a command with a policy’s variables; SETUP_IRQ_AFFINITY=1 binds interrupts too.',
+  summary:
+    'Run a command with a policy’s variables and exit with its status; SETUP_IRQ_AFFINITY=1 ' +
+    'binds interrupts too.',
   settings: ['session.nics', 'flow.channels'],
   takesRest: true,
   flags: [
@@ -50,6 +54,7 @@ export const irqRunCommand: Command = {
     const host = openIrqHost(invocation);
     const plan = planFor(invocation, host.model);
     const environment = childEnvironment(plan, invocation);
+    if (plan.unknowns.length > 0) printText(formatUnknowns(plan));
     const isBound = invocation.has('setup') || isSet('SETUP_IRQ_AFFINITY');
     const isVerbose = invocation.has('verbose') || isSet('VERBOSE') || isSet('UCCL_TCPX_VERBOSE');
     const journalId = isBound ? bind(invocation, host, plan) : undefined;
@@ -59,7 +64,9 @@ export const irqRunCommand: Command = {
         const { model } = openIrqHost(invocation);
         printText(formatRunDump({ model, plan, environment, channels }));
       }
-      return await runCounted(invocation, host, environment, isVerbose);
+      const end = await runCounted(invocation, host, environment, isVerbose);
+      if (end.status !== 0) printText(`${invocation.rest[0] ?? ''}: ${endText(end)}`);
+      return end.status;
     } finally {
       if (journalId !== undefined) unbind(host, journalId);
     }
@@ -109,27 +116,38 @@ async function runCounted(
   host: IrqHost,
   environment: EnvironmentValues,
   isVerbose: boolean,
-): Promise<ExitCode> {
+): Promise<ChildEnd> {
   const { files } = openHost(host.root);
-  const before = files.read('/proc/interrupts') ?? '';
-  const status = await runChild(invocation.rest, environment, isVerbose);
-  const after = files.read('/proc/interrupts') ?? '';
-  const rows = mappingTable({
-    nics: host.model.nics,
-    irqs: host.model.irqs,
-    txBindings: [],
-    rxBindings: [],
-    observation: {
-      folder: 'this run',
-      interrupts: interruptDelta(before, after),
-      busyPercent: new Map(),
-      devmemPackets: new Map(),
-      missing: [],
-    },
-  });
-  if (invocation.isJson) printJson({ schema: 'tcpx.irq-run/1', status, interrupts: rows });
-  else printText(`interrupts during the run\n${formatMapping(rows)}`);
-  return status === 0 ? ExitCode.Good : ExitCode.RunTime;
+  const before = files.read('/proc/interrupts');
+  const startMs = performance.now();
+  const end = await runChild(invocation.rest, environment, isVerbose);
+  const seconds = (performance.now() - startMs) / 1000;
+  const { interrupts } = interruptDelta(before, files.read('/proc/interrupts'));
+  const run: ObservedRun = { seconds, interrupts, busyPercent: new Map() };
+  const { nics, irqs } = host.model;
+  const rows = mappingTable({ nics, irqs, txBindings: [], rxBindings: [], run });
+  if (invocation.isJson) {
+    const { status, signal } = end;
+    printJson({ schema: 'tcpx.irq-run/1', status, signal, seconds, interrupts: rows });
+  } else printText(`interrupts during the run\n${formatMapping(rows, run)}`);
+  return end;
+}
+
+/** How the command ended; a signal gives the status that a shell would report. */
+interface ChildEnd {
+  readonly status: number;
+  readonly signal: NodeJS.Signals | undefined;
+}
+
+function endText({ status, signal }: ChildEnd): string {
+  return signal === undefined ? `exit status ${status}` : `ended by ${signal}`;
+}
+
+const SIGNAL_STATUS = 128;
+
+function childEnd(code: number | null, signal: NodeJS.Signals | null): ChildEnd {
+  if (signal === null) return { status: code ?? ExitCode.RunTime, signal: undefined };
+  return { status: SIGNAL_STATUS + constants.signals[signal], signal };
 }
 
 // Threads exist only once the program has started: they are looked at after a second.
@@ -140,18 +158,18 @@ async function runChild(
   words: readonly string[],
   environment: EnvironmentValues,
   isVerbose: boolean,
-): Promise<number> {
+): Promise<ChildEnd> {
   const [program = '', ...rest] = words;
   const child = spawn(program, rest, { stdio: ['inherit', 2, 'inherit'], env: environment });
   // An interrupted run must still put the interrupts back: the child ends, then this process does.
   const forward = (signal: NodeJS.Signals) => child.kill(signal);
   for (const signal of SIGNALS) process.on(signal, forward);
-  const ended = new Promise<number>((resolve, reject) => {
+  const ended = new Promise<ChildEnd>((resolve, reject) => {
     child.on('error', reject);
-    child.on('close', (code) => resolve(code ?? -1));
+    child.on('close', (code, signal) => resolve(childEnd(code, signal)));
   });
   if (isVerbose) {
-    await Promise.race([sleepMs(THREADS_AFTER_MS), ended.catch(() => -1)]);
+    await Promise.race([sleepMs(THREADS_AFTER_MS), ended.catch(() => undefined)]);
     const threads = child.pid === undefined ? [] : readThreads(openHost().files, child.pid);
     if (threads.length > 0) printText(formatThreads(threads));
   }

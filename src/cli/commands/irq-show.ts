@@ -6,11 +6,11 @@ import { toTcpxError } from '../../base/errors.js';
 import { formatCpuList } from '../../base/cpu-set.js';
 import { coreMapOf } from '../../host/irq/core-map.js';
 import { timeStamp } from '../../host/irq/journal.js';
-import { mappingTable } from '../../host/irq/mapping-table.js';
+import { countedWhen, mappingTable, type ObservedRun } from '../../host/irq/mapping-table.js';
 import { analyseOverlap } from '../../host/irq/overlap.js';
 import { describeVector } from '../../host/irq/policy.js';
 import { makeFolder } from '../../host/capture/make-folder.js';
-import type { HostModel, Nic } from '../../host/read/model.js';
+import type { HostModel, Irq, Nic } from '../../host/read/model.js';
 import { openHost } from '../../host/read/open-host.js';
 import type { Command, Invocation } from '../command.js';
 import { ExitCode } from '../exit-code.js';
@@ -24,6 +24,7 @@ import {
   shownBindings,
 } from '../irq-host.js';
 import { formatMapping } from '../irq-text.js';
+import { formatOverlap } from '../overlap-text.js';
 import { formatTable, printJson, printText } from '../print.js';
 
 export const irqShowCommand: Command = {
@@ -40,58 +41,83 @@ export const irqShowCommand: Command = {
   run(invocation) {
     const { model } = openIrqHost(invocation);
     const nics = shownNics(invocation, model);
-    const observation = observationOf(invocation);
+    const observation = observationOf(invocation, model);
     const rows = mappingTable({
       nics,
       irqs: model.irqs,
-      txBindings: shownBindings(invocation, 'tx'),
-      rxBindings: shownBindings(invocation, 'rx'),
-      observation,
+      txBindings: shownBindings(invocation, 'tx', model),
+      rxBindings: shownBindings(invocation, 'rx', model),
+      run: observation,
     });
     const overlap = analyseOverlap({ rows, nics, irqs: model.irqs, cores: coreMapOf(model) });
     const saved = saveSnapshots(invocation, model, nics);
     if (invocation.isJson) {
       const missing = observation?.missing ?? [];
-      const vectors = vectorRows(nics, model);
+      const vectors = vectorRows(nics, model, observation);
+      const counted = countedWhen(observation);
       const { hostname, writers } = model;
       const schema = 'tcpx.irq-show/1';
-      printJson({ schema, hostname, rows, overlap, vectors, writers, missing, saved });
+      const resetIrqs = observation?.resetIrqs ?? [];
+      printJson({
+        ...{ schema, hostname, counted, rows, overlap, vectors, writers },
+        ...{ missing, resetIrqs, saved },
+      });
       return Promise.resolve(ExitCode.Good);
     }
     if (rows.length === 0) printText('no NIC here has interrupts of its own');
-    else printText(formatMapping(rows));
-    printText(overlap.map(({ text }) => `${text}\n`).join(''));
+    else printText(formatMapping(rows, observation));
+    if (overlap.length > 0) printText(formatOverlap(overlap));
     for (const writer of model.writers.filter(({ isActive }) => isActive)) {
       printText(`${writer.kind} writes interrupt affinity here: ${writer.evidence}`);
     }
     for (const part of observation?.missing ?? []) printText(`the bundle lacks ${part}`);
-    if (invocation.has('vectors')) printText(formatVectors(nics, model));
+    if (observation !== undefined && observation.resetIrqs.length > 0) {
+      const irqs = formatCpuList(observation.resetIrqs);
+      printText(`counters of IRQ ${irqs} were reset during the run: what they did is unknown`);
+    }
+    if (invocation.has('vectors')) printText(formatVectors(nics, model, observation));
     for (const path of saved) printText(`saved ${path}`);
     return Promise.resolve(ExitCode.Good);
   },
 };
 
-function vectorRows(nics: readonly Nic[], model: HostModel) {
+function vectorRows(nics: readonly Nic[], model: HostModel, run: ObservedRun | undefined) {
   const irqById = new Map(model.irqs.map((irq) => [irq.irq, irq]));
   return nics.flatMap((nic) =>
-    nic.vectors.map((vector) => ({ nic: nic.name, ...vector, line: irqById.get(vector.irq) })),
+    nic.vectors.map((vector) => {
+      const line = irqById.get(vector.irq);
+      return { nic: nic.name, ...vector, line, count: countOf(vector.irq, line, run) };
+    }),
   );
 }
 
-function formatVectors(nics: readonly Nic[], model: HostModel): string {
+function countOf(irq: number, line: Irq | undefined, run: ObservedRun | undefined) {
+  const counts =
+    run === undefined
+      ? line?.countByCpu && Object.values(line.countByCpu)
+      : run.interrupts.get(irq)?.values();
+  return counts === undefined ? undefined : [...counts].reduce((sum, count) => sum + count, 0);
+}
+
+function formatVectors(
+  nics: readonly Nic[],
+  model: HostModel,
+  run: ObservedRun | undefined,
+): string {
   const list = (cpus: readonly number[] | undefined) =>
     cpus === undefined ? 'N/A' : formatCpuList(cpus) || '-';
-  const rows = vectorRows(nics, model).map(({ line, ...vector }) => [
+  const rows = vectorRows(nics, model, run).map(({ line, ...vector }) => [
     String(vector.irq),
     vector.nic,
     vector.role === 'management' ? 'management' : describeVector(vector),
     list(line?.requested),
     list(line?.effective),
     list(line?.hint),
-    String(Object.values(line?.countByCpu ?? {}).reduce((sum, count) => sum + count, 0)),
+    String(vector.count ?? 'N/A'),
     vector.source,
   ]);
-  const heading = ['IRQ', 'NIC', 'queue', 'requested', 'effective', 'hint', 'count', 'queue from'];
+  const count = `count (${countedWhen(run)})`;
+  const heading = ['IRQ', 'NIC', 'queue', 'requested', 'effective', 'hint', count, 'queue from'];
   return formatTable([heading, ...rows]);
 }
 
@@ -101,7 +127,7 @@ function saveSnapshots(invocation: Invocation, model: HostModel, nics: readonly 
   if (folder === undefined) return [];
   const name = `${model.hostname ?? 'host'}_${timeStamp(new Date()).slice(0, 15)}.txt`;
   const table = openHost(rootOf(invocation)).files.need('/proc/interrupts') ?? '';
-  const affinity = vectorRows(nics, model).map(({ irq, nic, line }) => {
+  const affinity = vectorRows(nics, model, undefined).map(({ irq, nic, line }) => {
     const cpus = line?.requested;
     return `IRQ ${irq}: ${nic} ${cpus === undefined ? 'N/A' : formatCpuList(cpus)}\n`;
   });

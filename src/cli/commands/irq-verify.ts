@@ -10,7 +10,7 @@ import type { IrqPlan } from '../../host/irq/plan.js';
 import { checkInherited, checkVariables, type PreflightCheck } from '../../host/irq/preflight.js';
 import { loadPlan, rebasePlan } from '../../host/irq/saved-plan.js';
 import { allowedCpus, ownAllowedCpus } from '../../host/irq/threads.js';
-import { isFailure, type LineVerdict, verifyLines } from '../../host/irq/verify.js';
+import { isFailure, isUnknown, type LineVerdict, verifyLines } from '../../host/irq/verify.js';
 import { readIrqs } from '../../host/read/irqs.js';
 import { openHost } from '../../host/read/open-host.js';
 import type { Command, Invocation } from '../command.js';
@@ -53,19 +53,36 @@ export const irqVerifyCommand: Command = {
     if (invocation.has('watch')) return watchPlan(invocation, plan);
     const verdicts = await takeVerdicts(invocation, plan);
     const checks = invocation.has('irqs-only') ? [] : preflight(invocation, plan);
-    const isGood =
-      !verdicts.some(({ state }) => isFailure(state)) &&
-      checks.every(({ status }) => status === 'pass');
-    if (invocation.isJson) printJson({ schema: 'tcpx.irq-verify/1', ok: isGood, verdicts, checks });
-    else {
+    const outcome = outcomeOf(verdicts, checks);
+    if (invocation.isJson) {
+      const ok = outcome === 'verified';
+      printJson({ schema: 'tcpx.irq-verify/1', ok, outcome, verdicts, checks });
+    } else {
       printText(formatVerdicts(verdicts));
       const rows = checks.map(({ name, status, text }) => [status, name, text]);
       if (rows.length > 0) printText(formatTable([['', 'check', 'evidence'], ...rows]));
-      printText(isGood ? 'verified' : 'NOT as planned');
+      printText(outcome);
     }
-    return isGood ? ExitCode.Good : ExitCode.AnswerIsNo;
+    return OUTCOMES[outcome];
   },
 };
+
+/** What cannot be read is neither verified nor broken: the host lacks something to tell by. */
+const OUTCOMES = {
+  verified: ExitCode.Good,
+  'NOT as planned': ExitCode.AnswerIsNo,
+  'NOT verified: some of it could not be read': ExitCode.Environment,
+} as const;
+type Outcome = keyof typeof OUTCOMES;
+
+function outcomeOf(verdicts: readonly LineVerdict[], checks: readonly PreflightCheck[]): Outcome {
+  const isBroken =
+    verdicts.some(({ state }) => isFailure(state)) || checks.some((c) => c.status === 'fail');
+  if (isBroken) return 'NOT as planned';
+  const hasUnknown =
+    verdicts.some(({ state }) => isUnknown(state)) || checks.some((c) => c.status === 'unknown');
+  return hasUnknown ? 'NOT verified: some of it could not be read' : 'verified';
+}
 
 function verifiedPlan(invocation: Invocation): IrqPlan {
   const host = openIrqHost(invocation);

@@ -10,9 +10,10 @@ import { openHost } from '../../host/read/open-host.js';
 import { type HostSource, readHost } from '../../host/read/read-host.js';
 import { drawTopology } from '../../host/topo/topo-svg.js';
 import { describeTopology, type Topology } from '../../host/topo/topology.js';
-import type { Command, Invocation } from '../command.js';
-import { dataNicWish, requireDataNics } from '../data-nics.js';
+import { type Command, type Invocation, usageError } from '../command.js';
+import { dataNicWish } from '../data-nics.js';
 import { ExitCode } from '../exit-code.js';
+import { requireDataNics } from '../../host/topo/data-nics.js';
 import { printJson, printText } from '../print.js';
 import { formatTopoMatrix, formatTopoTree } from '../topo-text.js';
 
@@ -36,6 +37,9 @@ export const topoCommand: Command = {
     const bindings = parseLaneBindings(invocation.config.values['lane.bindings']);
     const topology = describeTopology(model, bindings, dataNics(invocation, model));
     const svgPath = invocation.text('svg');
+    if (svgPath === '-' || svgPath === '') {
+      throw usageError(topoCommand, `--svg ${JSON.stringify(svgPath)}: a file name is wanted`);
+    }
     if (svgPath !== undefined) {
       writeOutput(svgPath, drawTopology(topology));
       printText(`drawing written to ${svgPath}`);
@@ -66,7 +70,8 @@ function writeOutput(path: string, content: string | Buffer): void {
   try {
     writeFileSync(path, content);
   } catch (error) {
-    throw toTcpxError(error, 'ERR_SYS_CALL', `write ${path}`);
+    const isFolder = (error as NodeJS.ErrnoException).code === 'EISDIR';
+    throw toTcpxError(error, isFolder ? 'ERR_USAGE_ARGUMENT' : 'ERR_SYS_CALL', `write ${path}`);
   }
 }
 

@@ -1,9 +1,18 @@
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import type { WatchRates } from '../../host/watch/watch-rates.js';
 import { a3HighTree } from '../../../test/support/a3-high-host.js';
 import { runTcpx } from '../../../test/support/run-tcpx.js';
 import { removeTreeFolder, writeTreeFolder } from '../../../test/support/tree-folder.js';
+import { sleepMs } from '../../base/clock.js';
+import { formatWatch, screenRows } from '../watch-text.js';
+
+const PROGRAM = fileURLToPath(new URL('../../../../bin/tcpx.js', import.meta.url));
 
 test('watch: JSON lines, as many as asked for', () => {
   const words = ['watch', '--json', '--count', '3', '--interval-ms', '50', '--nics', 'lo', '--cpu'];
@@ -15,10 +24,10 @@ test('watch: JSON lines, as many as asked for', () => {
     .map((line) => JSON.parse(line) as WatchRates);
   assert.equal(lines.length, 3);
   for (const line of lines) {
-    assert.equal(line.schema, 'tcpx.watch/1');
-    assert.ok(line.intervalMs >= 45, `${line.intervalMs} ms`);
-    assert.equal(typeof line.nics['lo']?.totals['rx_bytes'], 'number');
-    assert.equal(typeof line.tcp['RetransSegs'], 'number');
+    assert.equal(line.schema, 'tcpx.watch/2');
+    assert.ok(line.intervalMs >= 20, `${line.intervalMs} ms`);
+    assert.equal(typeof line.nics['lo']?.rates['rx_bytes'], 'number');
+    assert.equal(typeof line.tcpRates['RetransSegs'], 'number');
   }
 });
 
@@ -33,6 +42,60 @@ test('watch: tables of an A3-high tree, devmem packets among the columns', () =>
   } finally {
     removeTreeFolder(root);
   }
+});
+
+test('watch: JSON tells totals and rates apart', () => {
+  const run = runTcpx(['watch', '--json', '--count', '1', '--interval-ms', '50', '--nics', 'lo']);
+  const line = JSON.parse(run.stdout) as WatchRates;
+  const total = Number(/^\s*lo:\s*(\d+)/m.exec(readFileSync('/proc/net/dev', 'utf8'))?.[1]);
+  assert.ok((line.nics['lo']?.totals['rx_bytes'] ?? Infinity) <= total);
+  assert.equal(line.nics['lo']?.linkPercent.rx, null, 'loopback has no speed');
+});
+
+test('watch: Ctrl-C ends it at once, with the averages', async () => {
+  const words = ['watch', '--interval-ms', '60000', '--nics', 'lo'];
+  const child = spawn(process.execPath, [PROGRAM, ...words], { stdio: ['ignore', 'pipe', 'pipe'] });
+  const ended = once(child, 'close');
+  await sleepMs(2000);
+  const sentMs = performance.now();
+  child.kill('SIGINT');
+  const [status] = (await ended) as [number | null];
+  assert.equal(status, 0);
+  assert.ok(performance.now() - sentMs < 10_000, 'not after the interval of a minute');
+});
+
+test('watch: recorded readings are shown again, with averages at the end', () => {
+  const root = writeTreeFolder(a3HighTree());
+  const file = join(root, 'watch.jsonl');
+  try {
+    const live = ['watch', '--root', root, '--count', '2', '--interval-ms', '50', '--queues'];
+    const first = runTcpx([...live, '--record', file]);
+    assert.equal(first.status, 0, first.stderr);
+    const again = runTcpx(['watch', '--replay', file]);
+    assert.equal(again.stderr, first.stderr);
+    assert.match(again.stderr, /^averages over \d+\.\d s$/m);
+    assert.match(again.stderr, /^eth1 rx +0 +0\.000 /m, 'a row per NIC and direction');
+    writeFileSync(file, '{"schema":"other"}\n');
+    const wrong = runTcpx(['watch', '--replay', file]);
+    assert.equal(wrong.status, 2);
+    assert.match(wrong.stderr, /line 1 is no sample/);
+  } finally {
+    removeTreeFolder(root);
+  }
+});
+
+test('watch: rows of a screen, not lines, are drawn over; cut tables say so', () => {
+  assert.equal(screenRows('abc\n', 80), 1);
+  assert.equal(screenRows(`${'x'.repeat(161)}\ny\n`, 80), 4);
+  assert.equal(screenRows('a\n\nb\n', 80), 3);
+  const cpus = Array.from({ length: 20 }, (_, cpu) => ({
+    ...{ cpu, busyPercent: cpu, irqPercent: 0, softirqPercent: 0 },
+  }));
+  const text = formatWatch({
+    ...{ schema: 'tcpx.watch/2', time: '', intervalMs: 500, nics: {} },
+    ...{ tcpRates: {}, softnetRates: {}, cpus },
+  });
+  assert.match(text, /and 4 more rows; --json has all/);
 });
 
 test('watch: unknown interfaces and bad numbers are usage errors', () => {

@@ -13,13 +13,14 @@ import { openStatistics } from '../../host/read/nic-statistics.js';
 import { openHost } from '../../host/read/open-host.js';
 import { readHost } from '../../host/read/read-host.js';
 import { ratesBetween, type WatchRates } from '../../host/watch/watch-rates.js';
+import { openRecord, readRecord, type TimedSample } from '../../host/watch/watch-record.js';
 import { type WatchedNic, WatchSampler, type WatchWish } from '../../host/watch/watch-sample.js';
 import { type Command, type Invocation, usageError } from '../command.js';
 import { ExitCode } from '../exit-code.js';
-import { namedNic } from '../named-nic.js';
+import { namedNics } from '../../host/topo/named-nic.js';
 import { outputLost } from '../output-loss.js';
 import { printText } from '../print.js';
-import { formatWatch } from '../watch-text.js';
+import { formatAverages, formatWatch, screenRows } from '../watch-text.js';
 
 const INTERVAL_MS = 500;
 const INTERVAL_MS_MIN = 50;
@@ -44,6 +45,8 @@ export const watchCommand: Command = {
     { name: 'queues', kind: 'boolean', summary: 'Also bytes per queue.' },
     { name: 'irqs', kind: 'boolean', summary: 'Also interrupts of the NICs per core.' },
     { name: 'cpu', kind: 'boolean', summary: 'Also the busiest CPUs, with softirq time.' },
+    { name: 'record', kind: 'text', summary: 'Also keep every reading in this file.' },
+    { name: 'replay', kind: 'text', summary: 'Show the readings kept in this file instead.' },
     { name: 'root', kind: 'text', summary: 'Watch the files below this folder instead.' },
     {
       name: 'emulated',
@@ -52,23 +55,36 @@ export const watchCommand: Command = {
     },
   ],
   async run(invocation) {
-    const intervalMs = wholeFlag(invocation, 'interval-ms', INTERVAL_MS, INTERVAL_MS_MIN);
-    const count = wholeFlag(invocation, 'count', Number.POSITIVE_INFINITY, 1);
-    const source = openHost(invocation.text('root') ?? '/');
-    const model = readHost(source);
-    const folder = invocation.text('emulated') ?? processEnvironment()[STATE_FOLDER_VARIABLE] ?? '';
-    const statistics = folder === '' ? openStatistics(source) : emulatedSource(folder);
-    try {
-      const names = invocation.config.values['session.nics'];
-      const nics = folder === '' ? chooseWatched(names, model) : chooseEmulated(names, folder);
-      const sampler = new WatchSampler(source.files, model, statistics, wishOf(invocation, nics));
-      await watchLoop(sampler, intervalMs, count, reporter(invocation.isJson));
-    } finally {
-      statistics.close();
-    }
+    const replay = invocation.text('replay');
+    if (replay === undefined) await watchHost(invocation);
+    else await showAll(recorded(readRecord(replay)), invocation.isJson);
     return ExitCode.Good;
   },
 };
+
+async function watchHost(invocation: Invocation): Promise<void> {
+  const intervalMs = wholeFlag(invocation, 'interval-ms', INTERVAL_MS, INTERVAL_MS_MIN);
+  const count = wholeFlag(invocation, 'count', Number.POSITIVE_INFINITY, 1);
+  const source = openHost(invocation.text('root') ?? '/');
+  const model = readHost(source);
+  const folder = invocation.text('emulated') ?? processEnvironment()[STATE_FOLDER_VARIABLE] ?? '';
+  const statistics = folder === '' ? openStatistics(source) : emulatedSource(folder);
+  const interrupt = new AbortController();
+  const stop = () => interrupt.abort();
+  process.once('SIGINT', stop);
+  try {
+    const names = invocation.config.values['session.nics'];
+    const nics = folder === '' ? chooseWatched(names, model) : chooseEmulated(names, folder);
+    const sampler = new WatchSampler(source.files, model, statistics, wishOf(invocation, nics));
+    const record = invocation.text('record');
+    const keep = record === undefined ? undefined : openRecord(record);
+    const signal = AbortSignal.any([interrupt.signal, outputLost]);
+    await showAll(readings(sampler, { intervalMs, count, signal, keep }), invocation.isJson);
+  } finally {
+    process.removeListener('SIGINT', stop);
+    statistics.close();
+  }
+}
 
 function wholeFlag(invocation: Invocation, name: string, fallback: number, minimum: number) {
   const text = invocation.text(name);
@@ -91,10 +107,16 @@ function wishOf(invocation: Invocation, nics: readonly WatchedNic[]): WatchWish 
 
 // Named ones need no counters yet: they appear with the first packet.
 function chooseEmulated(names: string, folder: string): WatchedNic[] {
-  const wanted = namedNics(names);
+  const wanted = wantedNames(names);
   const found = wanted.length > 0 ? wanted : emulatedNics(folder);
   if (found.length > 0) {
-    return found.map((name) => ({ name, ifindex: undefined, vectors: [], isEmulated: true }));
+    return found.map((name) => ({
+      name,
+      ifindex: undefined,
+      vectors: [],
+      speedMbps: undefined,
+      isEmulated: true,
+    }));
   }
   throw new TcpxError(
     'ERR_USAGE_ARGUMENT',
@@ -102,39 +124,60 @@ function chooseEmulated(names: string, folder: string): WatchedNic[] {
   );
 }
 
-function namedNics(names: string): string[] {
+function wantedNames(names: string): string[] {
   return names.split(',').filter((name) => name !== '' && name !== 'auto');
 }
 
-function chooseWatched(names: string, model: HostModel): WatchedNic[] {
-  const wanted = namedNics(names);
-  if (wanted.length === 0) {
-    return model.nics.filter((nic) => !nic.isVirtual && nic.operState !== 'down');
-  }
-  return wanted.map((name) => namedNic(model, name));
+function chooseWatched(names: string, model: HostModel): readonly WatchedNic[] {
+  const wanted = wantedNames(names).join(',');
+  if (wanted !== '') return namedNics(model, wanted);
+  return model.nics.filter((nic) => !nic.isVirtual && nic.operState !== 'down');
 }
 
-async function watchLoop(
+interface ReadingWish {
+  readonly intervalMs: number;
+  readonly count: number;
+  /** Ends the waiting at once. */
+  readonly signal: AbortSignal;
+  readonly keep: ((timed: TimedSample) => void) | undefined;
+}
+
+/** The first reading, then one per interval until the count or the signal. */
+async function* readings(
   sampler: WatchSampler,
-  intervalMs: number,
-  count: number,
-  report: (rates: WatchRates) => void,
-): Promise<void> {
-  const interrupt = new AbortController();
-  const stop = () => interrupt.abort();
-  process.once('SIGINT', stop);
-  let before = sampler.read(systemClock.nowUs());
+  { intervalMs, count, signal, keep }: ReadingWish,
+): AsyncGenerator<TimedSample> {
   let dueMs = performance.now();
-  for (let done = 0; done < count; done++) {
-    // Against a fixed grid, so that reading time does not stretch the interval.
-    dueMs = Math.max(dueMs + intervalMs, performance.now());
-    await sleepMs(dueMs - performance.now());
-    if (interrupt.signal.aborted || outputLost.aborted) break;
-    const after = sampler.read(systemClock.nowUs());
-    report(ratesBetween(before, after, new Date()));
-    before = after;
+  for (let done = 0; done <= count; done++) {
+    const timed = { sample: sampler.read(systemClock.nowUs()), time: new Date() };
+    keep?.(timed);
+    yield timed;
+    if (done === count) return;
+    // Against a fixed grid, so that reading time does not stretch the interval; a reading that took
+    // longer than that starts the grid anew.
+    dueMs += intervalMs;
+    if (dueMs - performance.now() < intervalMs / 2) dueMs = performance.now() + intervalMs;
+    await sleepMs(dueMs - performance.now(), signal);
+    if (signal.aborted) return;
   }
-  process.removeListener('SIGINT', stop);
+}
+
+async function* recorded(samples: readonly TimedSample[]): AsyncGenerator<TimedSample> {
+  for (const timed of samples) yield await Promise.resolve(timed);
+}
+
+/** The rates between each two readings, at the end those between the first and the last. */
+async function showAll(source: AsyncGenerator<TimedSample>, isJson: boolean): Promise<void> {
+  const report = reporter(isJson);
+  let first: TimedSample | undefined;
+  let last: TimedSample | undefined;
+  for await (const timed of source) {
+    if (last !== undefined) report(ratesBetween(last.sample, timed.sample, timed.time));
+    first ??= timed;
+    last = timed;
+  }
+  if (isJson || first === undefined || last === undefined || first === last) return;
+  printText(formatAverages(ratesBetween(first.sample, last.sample, last.time)));
 }
 
 /** JSON lines on stdout; on a terminal each table replaces the one before. */
@@ -144,11 +187,12 @@ function reporter(isJson: boolean): (rates: WatchRates) => void {
       process.stdout.write(`${JSON.stringify(rates)}\n`);
     };
   }
-  let lineCount = 0;
+  let rows = 0;
   return (rates) => {
     const text = formatWatch(rates);
-    if (process.stderr.isTTY && lineCount > 0) process.stderr.write(`\u001b[${lineCount}A\u001b[J`);
+    const { isTTY, columns } = process.stderr;
+    if (isTTY && rows > 0) process.stderr.write(`\u001b[${rows}A\u001b[J`);
     printText(text);
-    lineCount = text.trimEnd().split('\n').length;
+    rows = screenRows(text, columns);
   };
 }

@@ -4,6 +4,7 @@
 import type { Nic } from '../../host/read/model.js';
 import type { DoctorFacts } from '../facts.js';
 import { fail, pass, type Rule, skip, type Verdict, warn, worst } from '../rule.js';
+import { noDataNic } from './nics.js';
 
 const BIND_RX = 13;
 const BIND_TX = 15;
@@ -27,25 +28,30 @@ export const capabilityRule: Rule = {
     if (facts.provider === 'tcp') return skip(NOT_ASKED);
     return worst(
       facts.dataNics.map((nic) => capability(nic, facts)),
-      fail('no data NIC'),
+      noDataNic(facts),
     );
   },
 };
 
-function capability(nic: Nic, facts: DoctorFacts): Verdict {
-  const flags = nic.ethtool?.privateFlags ?? {};
-  const strict = flags['enable-strict-header-split'];
-  if (strict === true) return pass(`${nic.name}: TCPX kernel, strict header split on`);
-  if (strict === false) return fail(`${nic.name}: TCPX kernel, but strict header split is off`);
-  const operations = facts.netdevOperations ?? [];
-  if (!operations.includes(BIND_RX)) {
-    return fail(`${nic.name}: neither TCPX flags nor the kernel’s bind-rx: plain TCP only`);
+function capability({ name, ethtool }: Nic, facts: DoctorFacts): Verdict {
+  if (ethtool === undefined) return skip(`${name}: the driver’s answers (ethtool) are not there`);
+  const strict = ethtool.privateFlags['enable-strict-header-split'];
+  if (strict === true) return pass(`${name}: TCPX kernel, strict header split on`);
+  if (strict === false) return fail(`${name}: TCPX kernel, but strict header split is off`);
+  const operations = facts.netdevOperations;
+  if (operations === undefined) {
+    return skip(`${name}: no TCPX flags, and the kernel’s netdev family did not answer`);
   }
-  const split = nic.ethtool?.rings?.tcpDataSplit;
-  const isSteered = nic.ethtool?.features['rx-ntuple-filter']?.isActive ?? false;
+  if (!operations.includes(BIND_RX)) {
+    return fail(`${name} can plain TCP only: neither TCPX flags nor the kernel’s bind-rx`);
+  }
+  const split = ethtool.rings?.tcpDataSplit;
+  const isSteered = ethtool.features['rx-ntuple-filter']?.isActive;
+  if (split === 'off') return fail(`${name}: header split is off`);
+  if (isSteered === false) return fail(`${name}: flow rules (ntuple) are off`);
   const send = operations.includes(BIND_TX) ? 'send and receive' : 'receive only';
-  if (split === 'on' && isSteered) return pass(`${nic.name}: upstream device memory, ${send}`);
-  return fail(`${nic.name}: header split ${split ?? 'unknown'}, flow rules ${isSteered}`);
+  if (split === 'on' && isSteered === true) return pass(`${name}: upstream device memory, ${send}`);
+  return skip(`${name}: header split ${split ?? 'unknown'}, flow rules ${isSteered ?? 'unknown'}`);
 }
 
 export const rxdmRule: Rule = {
@@ -64,6 +70,7 @@ export const rxdmRule: Rule = {
     if (isCapture) return skip(NOT_CAPTURED);
     const named = rxdm.processes.map(({ pid, name }) => `process ${pid} ${name}`);
     const seen = named.length === 0 ? ['no such process is visible here'] : named;
+    if (rxdm.sockets === undefined) return skip(`${rxdm.prefix} is not in this tree`);
     if (!rxdm.sockets.includes(RULE_SOCKET)) {
       return fail(`no socket ${RULE_SOCKET} in ${rxdm.prefix}`, ...seen);
     }
@@ -87,13 +94,18 @@ export const pluginRule: Rule = {
   check({ provider, plugin, isCapture }): Verdict {
     if (provider === 'tcp') return skip(NOT_ASKED);
     if (isCapture) return skip(NOT_CAPTURED);
-    if (plugin.path === undefined) return fail(`not found: ${plugin.candidates.join(', ')}`);
-    if (plugin.isNoexec) return fail(`${plugin.path} lies on a noexec mount`);
+    if (plugin.path === undefined) {
+      const where = plugin.candidates.join(', ');
+      return plugin.wasLookedFor ? fail(`not found: ${where}`) : skip(`not in this tree: ${where}`);
+    }
+    if (plugin.isNoexec === true) return fail(`${plugin.path} lies on a noexec mount`);
     const tables = `tables v${plugin.versions.join(', v')}`;
     if (!plugin.versions.includes(PLUGIN_TABLE)) {
       return fail(`${plugin.path}: no ncclNetPlugin_v${PLUGIN_TABLE} (${tables})`);
     }
-    return pass(`${plugin.path}, ${tables}`);
+    const text = `${plugin.path}, ${tables}`;
+    if (plugin.isNoexec === undefined) return skip(`${text}; its mount’s options are not readable`);
+    return pass(text);
   },
 };
 
@@ -109,9 +121,9 @@ export const devmemCounterRule: Rule = {
     const counts = dataNics.map(
       (nic) => [nic.name, nic.ethtool?.statistics['rx_devmem_pkts']] as const,
     );
-    const known = counts.filter(([, count]) => count !== undefined);
-    if (known.length === 0) return skip('this driver has no rx_devmem_pkts');
-    const lines = known.map(([nic, count]) => `${nic}: ${count ?? 0}`);
-    return known.some(([, count]) => (count ?? 0) > 0) ? pass(...lines) : warn(...lines);
+    const lines = counts.map(([nic, count]) => `${nic}: ${count ?? 'rx_devmem_pkts unknown'}`);
+    if (counts.some(([, count]) => (count ?? 0) > 0)) return pass(...lines);
+    const isKnown = counts.length > 0 && counts.every(([, count]) => count !== undefined);
+    return isKnown ? warn('no data NIC counted any', ...lines) : skip('not known', ...lines);
   },
 };

@@ -43,15 +43,17 @@ export const limitsRule: Rule = {
       limitPart('locked memory', limits.memlockBytes, MEMLOCK_BYTES_WANTED, formatBytes),
       limitPart('open files', limits.openFiles, OPEN_FILES_WANTED, String),
     ];
-    const optmem = limits.optmemMaxBytes;
-    if (provider === 'tcpx' && optmem !== undefined && optmem < OPTMEM_BYTES_WANTED) {
-      parts.push(
-        warn(`net.core.optmem_max ${optmem}: control messages want ${OPTMEM_BYTES_WANTED}`),
-      );
-    }
+    if (provider === 'tcpx') parts.push(optmemPart(limits.optmemMaxBytes));
     return worst(parts, skip('no limit could be read'));
   },
 };
+
+function optmemPart(bytes: number | undefined): Verdict {
+  if (bytes === undefined) return skip('net.core.optmem_max: not readable');
+  const text = `net.core.optmem_max ${bytes}`;
+  if (bytes >= OPTMEM_BYTES_WANTED) return pass(text);
+  return warn(`${text}: control messages want ${OPTMEM_BYTES_WANTED}`);
+}
 
 function limitPart(
   name: string,
@@ -73,15 +75,20 @@ export const gpuDriverRule: Rule = {
   why: 'Device memory can be sent and received only where the driver exports it.',
   remedy:
     'Install the NVIDIA driver (open kernel modules for dma-buf export) and check nvidia-smi.',
-  proof: 'tcpx topo',
+  proof: 'nvidia-smi',
   check({ host, provider }): Verdict {
     const { gpus } = host;
     const [first] = gpus;
     if (first === undefined) {
+      if (!host.isPciComplete) return skip('PCI devices could not be read');
       return provider === 'tcpx' ? fail('no GPU found') : skip('no GPU; host memory only');
     }
     const version = first.driverVersion;
-    if (version === undefined) return fail(`${gpus.length} GPUs on PCI, but no driver version`);
+    if (version === undefined) {
+      // The running kernel shows a loaded driver; a tree of files may just lack it.
+      const text = `${gpus.length} GPUs on PCI, but no driver version`;
+      return host.isLive ? fail(text) : skip(text);
+    }
     return pass(`${gpus.length} × ${first.name ?? 'GPU'}, driver ${version}`);
   },
 };
@@ -93,9 +100,12 @@ export const clockRule: Rule = {
   why: 'Logs, traces and counters of two nodes are compared by time.',
   remedy: 'Run chronyd or systemd-timesyncd.',
   proof: 'timedatectl show -p NTPSynchronized',
-  check({ timeKeepers, isCapture }): Verdict {
+  check({ timeKeepers, isCapture, host }): Verdict {
     if (timeKeepers.length > 0) return pass(timeKeepers.join(', '));
     if (isCapture) return skip('a capture does not hold this');
+    if (host.unseenWriters.some((place) => place !== '/proc/cmdline')) {
+      return skip('the process table could not be read');
+    }
     return warn('neither a time service nor a synchronised state was found');
   },
 };
@@ -106,13 +116,21 @@ export const iommuRule: Rule = {
   title: 'The IOMMU does not slow DMA',
   why: 'Translated DMA costs throughput per packet and can forbid transfers between PCI devices.',
   remedy: 'Boot with iommu=pt where the platform allows it.',
-  proof: 'cat /proc/cmdline',
+  proof: 'cat /sys/kernel/iommu_groups/*/type',
   check({ host: { iommu } }): Verdict {
+    if (iommu.isActive === undefined) return skip('whether one is active could not be read');
     if (!iommu.isActive) return pass('not active');
-    const isPassThrough =
-      iommu.kernelArguments.some((word) => word.includes('pt')) ||
-      (iommu.groups.length > 0 && iommu.groups.every(({ type }) => type === 'identity'));
-    if (isPassThrough) return pass('active, pass-through');
-    return warn(`${iommu.groups.length} groups, translated (${iommu.kernelArguments.join(' ')})`);
+    const types = iommu.groups.map(({ type }) => type);
+    const translated = types.filter((type) => type !== undefined && type !== 'identity').length;
+    if (translated > 0) {
+      const words = (iommu.kernelArguments ?? []).join(' ');
+      return warn(`${translated} of ${types.length} groups translate DMA ${words}`.trimEnd());
+    }
+    if (types.every((type) => type === 'identity')) return pass('active, pass-through');
+    // Where the kernel names no type, its arguments tell.
+    if (iommu.kernelArguments?.some((word) => /[=,]pt$/.test(word)) === true) {
+      return pass(`active, pass-through by ${iommu.kernelArguments.join(' ')}`);
+    }
+    return skip(`active with ${types.length} groups; their types are not readable`);
   },
 };

@@ -6,7 +6,7 @@ import { isRelevant } from '../../host/environment/difference.js';
 import { VARIABLES, valueProblem } from '../../host/environment/variables.js';
 import { coreMapOf } from '../../host/irq/core-map.js';
 import { intersectionOf } from '../../host/irq/cpu-choice.js';
-import type { DoctorFacts } from '../facts.js';
+import type { DoctorFacts, SocketFacts } from '../facts.js';
 import { fail, pass, type Rule, skip, type Verdict, warn, worst } from '../rule.js';
 
 const X = 'NCCL_GPUDIRECTTCPX_';
@@ -61,11 +61,13 @@ export const bindingsRule: Rule = {
     'The plugin reads only ranges: a bare core number is skipped, and an interface left without ' +
     'a range divides by zero when its first thread starts.',
   remedy: 'Write one core as 8-8; take the text from tcpx env.',
-  proof: 'tcpx irq verify',
+  proof: 'tcpx irq show',
   check({ environment, host }): Verdict {
+    const nics = host.nics.map(({ name }) => name);
+    const hasCpus = host.cpus.possible.length > 0;
     const context = {
-      nics: host.nics.map(({ name }) => name),
-      possibleCount: coreMapOf(host).possibleCount,
+      ...(nics.length > 0 ? { nics } : {}),
+      ...(hasCpus ? { possibleCount: coreMapOf(host).possibleCount } : {}),
     };
     const parts = ['TX', 'RX'].flatMap((use) => {
       const text = environment[`${X}${use}_BINDINGS`];
@@ -78,6 +80,8 @@ export const bindingsRule: Rule = {
       });
     });
     parts.push(...sharedCores(environment));
+    if (parts.length > 0 && nics.length === 0) parts.push(skip('interfaces could not be read'));
+    if (parts.length > 0 && !hasCpus) parts.push(skip('CPUs could not be read'));
     return worst(parts, skip('no binding variable is set: threads use the CPUs of the NIC’s node'));
   },
 };
@@ -97,27 +101,33 @@ function sharedCores(environment: DoctorFacts['environment']): Verdict[] {
 export const socketsRule: Rule = {
   id: 'run.sockets',
   area: 'run',
-  title: 'Data sockets per NIC stay within the budget',
+  title: 'Plugin sockets per NIC stay within the budget',
   why:
     'More sockets on one NIC share the same receive queues and complete in order: the measured ' +
-    'runs became slower, not faster. The budget counts all processes of the host.',
+    'runs became slower, not faster. The budget counts all processes that have loaded the plugin.',
   remedy:
     'Lower NCCL_NSOCKS_PERTHREAD or the channels per NIC, or spread GPUs over NICs; ' +
     '--socket-budget changes the limit.',
   proof: 'ss -tnp state established',
   check({ sockets, socketBudget, environment }): Verdict {
     const planned = plannedSockets(environment);
-    const parts: Verdict[] = (sockets ?? []).map(({ nic, count, holders }) => {
-      const who = count === 0 ? '' : `, held by ${holders.join(', ') || 'processes not readable'}`;
-      const text = `${nic}: ${count} established${who}`;
-      return count > socketBudget ? warn(`${text}; budget ${socketBudget}`) : pass(text);
-    });
+    const parts = (sockets ?? []).map((facts) => socketPart(facts, socketBudget));
     if (planned > socketBudget) {
       parts.push(warn(`one process would open ${planned} sockets per NIC; budget ${socketBudget}`));
     }
     return worst(parts, sockets === undefined ? skip('sockets not readable') : pass('none open'));
   },
 };
+
+function socketPart(facts: SocketFacts, budget: number): Verdict {
+  const { nic, count, holders, otherCount, unknownCount } = facts;
+  const who = count === 0 ? '' : `, held by ${holders.join(', ')}`;
+  const others = otherCount === 0 ? '' : `; ${otherCount} of programs without the plugin`;
+  const text = `${nic}: ${count} of the plugin${who}${others}`;
+  if (count > budget) return warn(`${text}; budget ${budget}`);
+  if (count + unknownCount <= budget) return pass(text);
+  return skip(`${text}; ${unknownCount} of processes that cannot be looked into (run as root)`);
+}
 
 function plannedSockets(environment: DoctorFacts['environment']): number {
   const count = (name: string) => Number(environment[name] ?? '1') || 1;
@@ -136,6 +146,7 @@ export const peersRule: Rule = {
     const parts = peers.map(({ name, addresses, isLocal }) => {
       const where = addresses.join(', ') || 'not resolved';
       if (addresses.length === 0) return warn(`${name}: ${where}`);
+      if (isLocal === undefined) return skip(`${name}: ${where}; own addresses are not known`);
       if (!isLocal) return pass(`${name}: ${where}`);
       const text = `${name} (${where}) is this host: loopback never exercises devmem`;
       return provider === 'tcpx' ? fail(text) : warn(text);

@@ -78,7 +78,9 @@ export function unpackCapture(bytes: Buffer, name: string): FileTree {
     archive = gunzipSync(bytes, { maxOutputLength: UNPACKED_BYTES_MAX });
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    throw new TcpxError('ERR_USAGE_ARGUMENT', `capture ${name}: ${reason}`, { cause: error });
+    throw new TcpxError('ERR_USAGE_ARGUMENT', `${name} is no capture file (.tgz): ${reason}`, {
+      cause: error,
+    });
   }
   return decodeTar(archive);
 }

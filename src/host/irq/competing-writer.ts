@@ -10,8 +10,10 @@ export interface BoundLine {
 }
 
 export interface WriterVerdict {
-  /** Lines that irqbalance would overwrite. */
+  /** Lines that irqbalance would overwrite; with unreadable options, those it might. */
   readonly endangered: readonly number[];
+  /** How to say it of irqbalance. */
+  readonly certainty: 'would' | 'may';
   readonly remedies: readonly string[];
   readonly notes: readonly string[];
 }
@@ -31,6 +33,7 @@ export function judgeWriters(
   );
   return {
     endangered,
+    certainty: balancer !== undefined && balancer.options === undefined ? 'may' : 'would',
     remedies: endangered.length === 0 ? [] : balancerRemedies(endangered, [...drivers]),
     notes: writers
       .filter((writer) => writer.kind !== 'irqbalance' && writer.isActive)
@@ -43,7 +46,7 @@ function isBanned(
   balancer: IrqWriter,
   driverOf: (nic: string) => string | undefined,
 ): boolean {
-  const words = balancer.options.flatMap((option) => option.split(/[\s="']+/));
+  const words = (balancer.options ?? []).flatMap((option) => option.split(/[\s="']+/));
   return words.some((word, index) => {
     const value = words[index + 1];
     if (/^(--oneshot|-o|IRQBALANCE_ONESHOT)$/.test(word)) return true;

@@ -10,8 +10,12 @@ export interface CoreMap {
   readonly online: CpuSet;
   readonly nodes: readonly number[];
   nodeOf(cpu: number): number | undefined;
-  /** Hardware threads of the same core, the CPU itself included. */
+  /** Whether the hardware threads of every online CPU are known. */
+  readonly areSiblingsKnown: boolean;
+  /** Hardware threads of the same core, the CPU itself included; alone where they are unknown. */
   siblingsOf(cpu: number): CpuSet;
+  /** Whether it is known which CPUs the node has. */
+  isNodeKnown(node: number | undefined): boolean;
   /** Online CPUs of a node; of all nodes when it is not known. */
   nodeCpus(node: number | undefined): CpuSet;
 }
@@ -24,17 +28,21 @@ export interface CoreMapSource {
 export function coreMapOf(host: CoreMapSource): CoreMap {
   const cpuById = new Map(host.cpus.cpus.map((cpu) => [cpu.id, cpu]));
   const nodeById = new Map<number, number>();
-  for (const node of host.nodes) for (const cpu of node.cpus) nodeById.set(cpu, node.id);
+  for (const node of host.nodes) for (const cpu of node.cpus ?? []) nodeById.set(cpu, node.id);
   const online = cpuSet(host.cpus.online);
   const known = [...host.cpus.possible, ...host.cpus.present, ...online];
+  const cpusOf = (node: number | undefined) =>
+    host.nodes.find((candidate) => candidate.id === node)?.cpus;
   return {
     possibleCount: Math.max(0, ...known) + 1,
     online,
     nodes: host.nodes.map((node) => node.id),
     nodeOf: (cpu) => nodeById.get(cpu) ?? cpuById.get(cpu)?.node,
+    areSiblingsKnown: online.every((cpu) => cpuById.get(cpu)?.siblings !== undefined),
+    isNodeKnown: (node) => cpusOf(node) !== undefined,
     siblingsOf: (cpu) => cpuById.get(cpu)?.siblings ?? [cpu],
     nodeCpus(node) {
-      const cpus = host.nodes.find((candidate) => candidate.id === node)?.cpus;
+      const cpus = cpusOf(node);
       return cpus === undefined ? online : intersectionOf(online, cpus);
     },
   };

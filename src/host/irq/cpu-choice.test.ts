@@ -43,7 +43,12 @@ test('cpu mask: one number for calculators keeps all bits', () => {
   );
 });
 
-for (const bad of ['0x10', '123456789', 'ff,', 'g', '']) {
+test('mask: one number with 0x is read as calculators print it', () => {
+  assert.deepEqual(requireCpuMask('0x10'), [4]);
+  assert.deepEqual(requireCpuMask(formatHexNumber([0, 21, 300])), [0, 21, 300]);
+});
+
+for (const bad of ['0xg', '123456789', 'ff,', 'g', '']) {
   test(`cpu mask: ${JSON.stringify(bad)} is refused as the kernel refuses it`, () => {
     assert.throws(() => requireCpuMask(bad), isUsage);
   });

@@ -1,6 +1,6 @@
-// CPU masks for people: the kernel's comma form (see ../cpu-set.ts), refused with the reason that
-// the kernel would not give. A bare run of more than eight digits, which is what printing one large
-// number gives, is refused by the kernel (EOVERFLOW), and so is a 0x prefix (EINVAL).
+// CPU masks for people: the kernel's comma form (see ../cpu-set.ts), and one number with 0x as
+// calculators have it. The kernel itself takes neither a 0x prefix (EINVAL) nor more than eight
+// digits between commas (EOVERFLOW).
 
 import { TcpxError } from '../../base/errors.js';
 import { formatCpuMask, parseCpuMask } from '../../base/cpu-set.js';
@@ -13,24 +13,38 @@ export function requireFormattedMask(cpus: CpuSet, possibleCount: number): strin
   const mask = formatCpuMask(cpus, possibleCount);
   if (mask !== undefined) return mask;
   const highest = cpus.at(-1) ?? -1;
-  throw maskError(`CPU ${highest} does not exist among ${possibleCount} possible CPUs`);
+  throw maskError(
+    `CPU ${highest} does not exist among ${possibleCount} possible CPUs; --cpus changes that`,
+  );
 }
 
-/** Reads what the kernel prints or accepts; refuses what it would refuse. */
+/** Reads what the kernel prints, and one number with a 0x prefix as calculators print it. */
 export function requireCpuMask(text: string): CpuSet {
-  for (const word of text.trim().split(',')) checkGroup(word, text);
+  const word = text.trim();
+  if (/^0x[0-9a-f]+$/i.test(word)) return numberCpus(BigInt(word));
+  for (const group of word.split(',')) checkGroup(group, text);
   return parseCpuMask(text) ?? [];
 }
 
-function checkGroup(word: string, text: string): void {
-  if (/^0x/i.test(word)) {
-    throw maskError(`${JSON.stringify(text)} has a 0x prefix, which the kernel refuses`);
+function numberCpus(mask: bigint): CpuSet {
+  const cpus: number[] = [];
+  for (let cpu = 0, rest = mask; rest > 0n; cpu++, rest >>= 1n) {
+    if ((rest & 1n) === 1n) cpus.push(cpu);
   }
+  return cpus;
+}
+
+/** Whether a word is a mask by its look: a list never has a 0x prefix or an eight-digit group. */
+export function isMaskText(text: string): boolean {
+  return /^0x/i.test(text.trim()) || /^[0-9a-f]{1,8}(,[0-9a-f]{8})+$/i.test(text.trim());
+}
+
+function checkGroup(word: string, text: string): void {
   if (!/^[0-9a-f]+$/i.test(word)) throw maskError(`${JSON.stringify(text)} is not hexadecimal`);
   if (word.length > GROUP_DIGITS) {
     throw maskError(
       `${JSON.stringify(text)} has a group of ${word.length} digits; the kernel takes at most ` +
-        `${GROUP_DIGITS} between commas`,
+        `${GROUP_DIGITS} between commas; one number is written with 0x`,
     );
   }
 }

@@ -2,6 +2,7 @@
 
 import type { HostFiles } from '../read/host-files.js';
 import type { IrqWriter } from '../read/host-settings.js';
+import { CAPTURE_PATHS } from '../read/probes.js';
 
 /** Process names as the kernel cuts them, at 15 characters. */
 const PROCESSES: readonly (readonly [string, IrqWriter['kind']])[] = [
@@ -31,7 +32,7 @@ export function readIrqWriters(files: HostFiles, kernelArguments: string): IrqWr
   const idle = installedWriters(files).filter((writer) => !isKnown(active, writer));
   const withOptions = [...active, ...idle].map((writer) =>
     writer.kind === 'irqbalance'
-      ? { ...writer, options: [...writer.options, ...irqbalanceDefaults(files)] }
+      ? { ...writer, options: withDefaults(writer.options, irqbalanceDefaults(files)) }
       : writer,
   );
   return [...withOptions, ...argumentWriters(kernelArguments)];
@@ -41,20 +42,41 @@ function isKnown(writers: readonly IrqWriter[], writer: IrqWriter): boolean {
   return writers.some(({ kind }) => kind === writer.kind);
 }
 
+function processIds(files: HostFiles): readonly string[] {
+  return files.list('/proc').filter((name) => /^\d+$/.test(name));
+}
+
+/** Places that could not be looked at: a writer may be there. */
+export function unseenWriters(
+  files: HostFiles,
+  kernelArguments: string | undefined,
+): readonly string[] {
+  const unseen = kernelArguments === undefined ? ['/proc/cmdline'] : [];
+  const pids = processIds(files);
+  // A capture keeps of the process table what writes affinity, and nothing else.
+  const isCapture = files.read(CAPTURE_PATHS.manifest) !== undefined;
+  if (pids.length === 0 && !isCapture) unseen.push('the process table');
+  // A process that ended meanwhile has no folder any more.
+  const nameless = pids.filter(
+    (pid) => files.read(`/proc/${pid}/comm`) === undefined && files.isFolder(`/proc/${pid}`),
+  );
+  if (nameless.length > 0) unseen.push(`the names of ${nameless.length} processes`);
+  return unseen;
+}
+
 function processWriters(files: HostFiles): IrqWriter[] {
   const writers: IrqWriter[] = [];
-  for (const name of files.list('/proc')) {
-    if (!/^\d+$/.test(name)) continue;
+  for (const name of processIds(files)) {
     const comm = files.read(`/proc/${name}/comm`)?.trim();
     const kind = PROCESSES.find(([process]) => process === comm)?.[1];
     if (comm === undefined || kind === undefined) continue;
-    const words = (files.read(`/proc/${name}/cmdline`) ?? '').split('\0').filter(Boolean);
+    const words = files.read(`/proc/${name}/cmdline`)?.split('\0').filter(Boolean);
     writers.push({
       kind,
       isActive: true,
       pid: Number(name),
       evidence: `process ${name} (${comm})`,
-      options: words.slice(1),
+      options: words?.slice(1),
     });
   }
   return writers;
@@ -67,7 +89,8 @@ function unitWriters(files: HostFiles): IrqWriter[] {
       const processes = files.read(`${folder}/${unit}/cgroup.procs`)?.trim() ?? '';
       if (processes === '') continue;
       const evidence = `control group of ${unit}`;
-      writers.push({ kind, isActive: true, pid: undefined, evidence, options: [] });
+      // Its command line is not visible here: what it may not touch is unknown.
+      writers.push({ kind, isActive: true, pid: undefined, evidence, options: undefined });
     }
   }
   return writers;
@@ -81,6 +104,15 @@ function installedWriters(files: HostFiles): IrqWriter[] {
     evidence: `${path} is installed`,
     options: [],
   }));
+}
+
+function withDefaults(
+  options: readonly string[] | undefined,
+  defaults: readonly string[],
+): readonly string[] | undefined {
+  return options === undefined && defaults.length === 0
+    ? undefined
+    : [...(options ?? []), ...defaults];
 }
 
 /** Variables such as IRQBALANCE_BANNED_CPULIST from the distribution's defaults file. */

@@ -1,12 +1,12 @@
 // Bundles, thread files and baselines as they lie on disk.
 
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, test } from 'node:test';
 import { openFolderFiles } from '../read/host-files.js';
-import { devmemDelta, interruptDelta, parseCpuUse, readBundle } from './observation.js';
+import { devmemGrowth, interruptDelta, parseCpuUse, readBundle } from './observation.js';
 import { allowedCpus, lastCpu, readThreads } from './threads.js';
 
 const BEFORE = `           CPU0       CPU2
@@ -34,9 +34,15 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true }));
 
 test('bundle: interrupts between two snapshots, by line and CPU, columns by header', () => {
-  const delta = interruptDelta(BEFORE, AFTER);
-  assert.deepEqual([...(delta.get(28) ?? [])], [[2, 12]]);
-  assert.equal(interruptDelta(BEFORE, undefined).size, 0);
+  const { interrupts } = interruptDelta(BEFORE, AFTER);
+  assert.deepEqual([...(interrupts.get(28) ?? [])], [[2, 12]]);
+  assert.equal(interruptDelta(BEFORE, undefined).interrupts.size, 0);
+});
+
+test('bundle: a line whose counter fell was reset, what it did is unknown', () => {
+  const { interrupts, resetIrqs } = interruptDelta(AFTER, BEFORE);
+  assert.deepEqual(resetIrqs, [28]);
+  assert.equal(interrupts.has(28), false);
 });
 
 test('bundle: mpstat’s averages win over its samples; the sum line is left out', () => {
@@ -53,7 +59,41 @@ test('bundle: mpstat’s averages win over its samples; the sum line is left out
 test('bundle: devmem packets by NIC section', () => {
   const text = (count: number) =>
     `=== eth1 ===\n  rx_devmem_pkts: ${count}\n\n=== eth2 ===\n  x: 1\n`;
-  assert.deepEqual([...devmemDelta(text(10), text(25))], [['eth1', 15]]);
+  assert.equal(devmemGrowth(text(10), text(25)).get('eth1')?.grown, 15);
+  assert.equal(devmemGrowth(text(100), text(5)).get('eth1')?.grown, undefined, 'a reset');
+  const fresh = devmemGrowth('=== eth2 ===\n', text(5)).get('eth1');
+  assert.deepEqual(fresh, { before: undefined, after: 5, grown: undefined });
+});
+
+test('bundle: host by mpstat’s first line or a file, length by stamps in the names', () => {
+  writeFileSync(join(folder, 'irq_before_20251007_120000.txt'), BEFORE);
+  writeFileSync(join(folder, 'irq_after_20251007_120130.txt'), AFTER);
+  writeFileSync(join(folder, 'cpu_usage_during.txt'), MPSTAT);
+  assert.equal(readBundle(folder).hostname, 'host');
+  assert.equal(readBundle(folder).seconds, 90);
+  writeFileSync(join(folder, 'hostname.txt'), 'node-7\n');
+  assert.equal(readBundle(folder).hostname, 'node-7');
+});
+
+test('bundle: files copied at once do not tell how long the run was', () => {
+  for (const [name, text] of [
+    ['irq_before.txt', BEFORE],
+    ['irq_after.txt', AFTER],
+  ] as const) {
+    writeFileSync(join(folder, name), text);
+    utimesSync(join(folder, name), 1000, 1000);
+  }
+  assert.equal(readBundle(folder).seconds, undefined);
+  utimesSync(join(folder, 'irq_after.txt'), 1012, 1012);
+  assert.equal(readBundle(folder).seconds, 12);
+});
+
+test('bundle: snapshots in the wrong order are noticed; a folder without any is refused', () => {
+  assert.throws(() => readBundle(folder), /not a diagnostics bundle/);
+  writeFileSync(join(folder, 'irq_before.txt'), AFTER);
+  writeFileSync(join(folder, 'irq_after.txt'), BEFORE);
+  assert.equal(readBundle(folder).isReversed, true);
+  assert.throws(() => readBundle(join(folder, 'irq_after.txt')), /not a folder/);
 });
 
 for (const [before, after] of [

@@ -5,6 +5,7 @@ import type { NicAllocation } from './allocation.js';
 import { type CoreMap, withSiblings } from './core-map.js';
 import { formatCpuList } from '../../base/cpu-set.js';
 import { type CpuSet, differenceOf, intersectionOf } from './cpu-choice.js';
+import type { PlanLoad } from './load-placement.js';
 
 export const WARNING_CODES = {
   overlap: 'interrupts share CPUs with send or receive threads',
@@ -14,6 +15,7 @@ export const WARNING_CODES = {
   shared: 'CPUs that also serve queues of another NIC',
   offline: 'CPUs that are offline now',
   empty: 'no CPU is left',
+  busier: 'the busiest CPU would take more interrupts than in the observed run',
 } as const;
 export type WarningCode = keyof typeof WARNING_CODES;
 
@@ -51,6 +53,16 @@ export function warningsFor(
     if (nic !== line.nic) add('shared', intersectionOf(line.cpus, cpus), `also serve ${nic}`);
   }
   return found;
+}
+
+/** What is doubtful about the plan as a whole. */
+export function loadWarnings(load: PlanLoad | undefined): readonly PlanWarning[] {
+  if (load === undefined || load.busiestPlanned <= load.busiestNow) return [];
+  const percent = ((load.busiestPlanned / Math.max(1, load.busiestNow) - 1) * 100).toFixed(0);
+  const text =
+    `${load.busiestPlanned} interrupts on the busiest CPU instead of ${load.busiestNow} ` +
+    `(+${percent} %): more CPUs (--widen, another policy) or the present placement serve better`;
+  return [{ code: 'busier', text }];
 }
 
 function remoteCpus(cpus: CpuSet, node: number | undefined, cores: CoreMap): CpuSet {

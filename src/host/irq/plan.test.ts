@@ -172,7 +172,41 @@ test('plan: a host without NUMA gives all CPUs and says that the node is unknown
   const host = readFixtureHost(buildHostTree({ ...spec, nodes: [], nics }));
   const document = buildPlan('split', requestFor(host, DATA_NICS), host);
   assert.equal(document.lines.length, 128);
-  assert.ok(document.notes.some((note) => /NUMA node is unknown/.test(note)));
+  assert.ok(document.unknowns.some((text) => /the NUMA node of eth1/.test(text)));
+});
+
+for (const missing of [
+  ['/sys/devices/system/node/online'],
+  [
+    '/sys/devices/system/node/online',
+    '/sys/devices/system/node/node0',
+    '/sys/devices/system/node/node1',
+  ],
+  ['/sys/devices/system/node/node1/cpulist'],
+]) {
+  test(`plan: threads stay on the NIC’s node without ${missing.join(', ')}`, () => {
+    const tree = new Map(
+      [...a3HighTree()].filter(([path]) => !missing.some((gone) => path.startsWith(gone))),
+    );
+    const host = readFixtureHost(tree);
+    const document = buildPlan('split', requestFor(host, DATA_NICS), host);
+    const cores = coreMapOf(HOST);
+    for (const { nic, node, tx, rx, irq } of document.allocations) {
+      assert.equal(node, nic < 'eth3' ? 0 : 1);
+      assert.ok(
+        [...tx, ...rx, ...irq].every((cpu) => cores.nodeOf(cpu) === node),
+        nic,
+      );
+    }
+    assert.ok(document.unknowns.length === 0);
+  });
+}
+
+test('plan: CPUs of a node that nothing tells are said to be unknown', () => {
+  const gone = /node\/node1\/cpulist$|\/local_cpulist$/;
+  const host = readFixtureHost(new Map([...a3HighTree()].filter(([path]) => !gone.test(path))));
+  const document = buildPlan('split', requestFor(host, DATA_NICS), host);
+  assert.ok(document.unknowns.some((text) => /the CPUs of node 1 of eth3/.test(text)));
 });
 
 test('plan: a small host still gets a line per vector, with warnings where work meets', () => {

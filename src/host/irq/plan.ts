@@ -2,6 +2,7 @@
 // the thread ranges that belong to it. A plan is a file: it can be read, kept, applied at boot and
 // undone. Vectors are identified by PCI address and index, since IRQ numbers change. Pure.
 
+import { assert } from '../../base/assert.js';
 import { bindingOf, formatBindings } from '../../base/core-bindings.js';
 import type { Irq, Nic, NicVector } from '../read/model.js';
 import type { NicAllocation } from './allocation.js';
@@ -9,8 +10,21 @@ import { requireFormattedMask } from './cpu-mask.js';
 import { formatCpuList } from '../../base/cpu-set.js';
 import { type CpuSet, cpuSet, unionOf } from './cpu-choice.js';
 import type { KnownVector } from './known-vector.js';
-import { type PlanWarning, type WarningContext, warningsFor } from './plan-warning.js';
-import { POLICIES, type PolicyName, type PolicyRequest, describeVector } from './policy.js';
+import { loadReport, type PlanLoad, placeByLoad, totalOf } from './load-placement.js';
+import {
+  loadWarnings,
+  type PlanWarning,
+  type WarningContext,
+  warningsFor,
+} from './plan-warning.js';
+import {
+  describeVector,
+  type Placement,
+  placeName,
+  POLICIES,
+  type PolicyName,
+  type PolicyRequest,
+} from './policy.js';
 
 export const IRQ_PLAN_SCHEMA = 'tcpx.irq-plan/1';
 
@@ -37,6 +51,12 @@ export interface IrqPlan {
   readonly txBindings: string;
   readonly rxBindings: string;
   readonly lines: readonly PlanLine[];
+  /** Interrupts per CPU in the run that the plan was made from, and as planned. */
+  readonly load?: PlanLoad;
+  /** Of the plan as a whole; those of single lines are with the lines. */
+  readonly warnings: readonly PlanWarning[];
+  /** What could not be read, each with what was assumed instead. */
+  readonly unknowns: readonly string[];
   readonly notes: readonly string[];
 }
 
@@ -51,7 +71,13 @@ export function affinityPath(irq: number): string {
 
 export function buildPlan(name: PolicyName, request: PolicyRequest, source: PlanSource): IrqPlan {
   const { nics: allocations, application } = POLICIES[name].allocate(request);
-  const drafts = allocations.flatMap((allocation) => draftLines(name, allocation, request));
+  const wishes = allocations.flatMap((allocation) => wishesOf(allocation, request));
+  const { placements, load } = placeAll(name, wishes, request);
+  const drafts = wishes.map((wish, index) => {
+    const placement = placements[index];
+    assert(placement !== undefined, 'every wish has its placement');
+    return draftLine(wish, placement, request);
+  });
   const irqCpusByNic = new Map<string, CpuSet>();
   for (const { nic, cpus } of drafts) {
     irqCpusByNic.set(nic, unionOf(irqCpusByNic.get(nic) ?? [], cpus));
@@ -73,36 +99,91 @@ export function buildPlan(name: PolicyName, request: PolicyRequest, source: Plan
     txBindings: bindingText(allocations, (allocation) => allocation.tx),
     rxBindings: bindingText(allocations, (allocation) => allocation.rx),
     lines,
-    notes: planNotes(request.nics, allocations),
+    ...(load === undefined ? {} : { load }),
+    warnings: loadWarnings(load),
+    unknowns: planUnknowns(request, allocations, load),
+    notes: planNotes(request, allocations, drafts),
   };
 }
 
 type DraftLine = Omit<PlanLine, 'before' | 'warnings'> & { readonly node: number | undefined };
 
-/** One line per queue vector of a NIC, before anything is known of the other lines. */
-function draftLines(
-  name: PolicyName,
-  allocation: NicAllocation,
-  request: PolicyRequest,
-): readonly DraftLine[] {
+/** A queue vector that wants CPUs, with the cores of its NIC. */
+interface Wish {
+  readonly nic: Nic;
+  readonly vector: NicVector;
+  readonly allocation: NicAllocation;
+}
+
+function wishesOf(allocation: NicAllocation, request: PolicyRequest): readonly Wish[] {
   const nic = request.nics.find((candidate) => candidate.name === allocation.nic);
-  return queueVectors(nic).map((vector) => {
-    const { cpus, reason } = POLICIES[name].place(vector, allocation, request);
-    return {
-      irq: vector.irq,
-      nic: allocation.nic,
-      node: allocation.node,
-      pciAddress: nic?.pciAddress,
-      vectorIndex: vector.index,
-      vectorName: vector.name,
-      queue: describeVector(vector),
-      cpus,
-      value: formatCpuList(cpus),
-      path: affinityPath(vector.irq),
-      mask: requireFormattedMask(cpus, request.cores.possibleCount),
-      reason,
-    };
+  if (nic === undefined) return [];
+  return queueVectors(nic).map((vector) => ({ nic, vector, allocation }));
+}
+
+interface Placements {
+  readonly placements: readonly Placement[];
+  readonly load: PlanLoad | undefined;
+}
+
+/** As the policy deals queues out; where a run was observed, by load over all NICs at once. */
+function placeAll(name: PolicyName, wishes: readonly Wish[], request: PolicyRequest): Placements {
+  const policy = POLICIES[name];
+  const { observed } = request;
+  if (observed === undefined) {
+    const place = ({ vector, allocation }: Wish) => policy.place(vector, allocation, request);
+    return { placements: wishes.map(place), load: undefined };
+  }
+  const jobs = wishes.map(({ vector, allocation }) => ({
+    irq: vector.irq,
+    allowed: policy.candidates(vector, allocation, request),
+  }));
+  const placed = placeByLoad(jobs, observed, request.cores);
+  const placements = wishes.map(({ vector, allocation }) => {
+    const cpu = placed.get(vector.irq);
+    if (cpu === undefined) return { cpus: [], reason: 'no core is left for interrupts' };
+    const allowed = policy.candidates(vector, allocation, request);
+    const reason =
+      `${describeVector(vector)}: ${placeName(cpu, request)}, by load ` +
+      `(${totalOf(observed, vector.irq)} interrupts) among ${formatCpuList(allowed)}`;
+    return { cpus: [cpu], reason };
   });
+  const irqs = jobs.map(({ irq }) => irq);
+  return { placements, load: loadReport(placed, irqs, observed) };
+}
+
+/** A line before anything is known of the other lines. */
+function draftLine(
+  { nic, vector, allocation }: Wish,
+  { cpus, reason }: Placement,
+  request: PolicyRequest,
+): DraftLine {
+  return {
+    irq: vector.irq,
+    nic: allocation.nic,
+    node: allocation.node,
+    pciAddress: nic.pciAddress,
+    vectorIndex: vector.index,
+    vectorName: vector.name,
+    queue: describeVector(vector),
+    cpus,
+    value: formatCpuList(cpus),
+    path: affinityPath(vector.irq),
+    mask: requireFormattedMask(cpus, request.cores.possibleCount),
+    reason,
+  };
+}
+
+/** The part of a plan that concerns one NIC; the others keep the cores that it gave them. */
+export function planOfNic(plan: IrqPlan, nic: string): IrqPlan {
+  const allocations = plan.allocations.filter((allocation) => allocation.nic === nic);
+  return {
+    ...plan,
+    allocations,
+    txBindings: bindingText(allocations, (allocation) => allocation.tx),
+    rxBindings: bindingText(allocations, (allocation) => allocation.rx),
+    lines: plan.lines.filter((line) => line.nic === nic),
+  };
 }
 
 /** Vectors that carry packets; management vectors and idle ones stay as they are. */
@@ -126,14 +207,37 @@ function bindingText(
   return formatBindings(bindings);
 }
 
-function planNotes(nics: readonly Nic[], allocations: readonly NicAllocation[]): string[] {
+/** What the plan could not know, and what it assumed instead. */
+function planUnknowns(
+  { nics, cores }: PolicyRequest,
+  allocations: readonly NicAllocation[],
+  load: PlanLoad | undefined,
+): string[] {
+  const unknowns: string[] = [];
+  if (!cores.areSiblingsKnown) {
+    unknowns.push('hardware threads of some CPUs: each of those counts as a core');
+  }
+  for (const { name, node } of nics) {
+    if (cores.isNodeKnown(node) || !allocations.some(({ nic }) => nic === name)) continue;
+    const what = node === undefined ? 'the NUMA node' : `the CPUs of node ${node}`;
+    unknowns.push(`${what} of ${name}: all online CPUs count as local`);
+  }
+  const silent = load?.unknownIrqs ?? [];
+  if (silent.length > 0) {
+    unknowns.push(`what IRQ ${formatCpuList(silent)} did in the run: placed as if idle`);
+  }
+  return unknowns;
+}
+
+function planNotes(
+  { nics }: PolicyRequest,
+  allocations: readonly NicAllocation[],
+  drafts: readonly DraftLine[],
+): string[] {
   const notes: string[] = [];
   for (const nic of nics) {
     if (!allocations.some((allocation) => allocation.nic === nic.name)) continue;
     if (queueVectors(nic).length === 0) notes.push(`${nic.name} has no queue vector to bind`);
-    if (nic.node === undefined) {
-      notes.push(`${nic.name}: its NUMA node is unknown; all online CPUs count as local`);
-    }
     if (nic.isThreadedNapi === true) {
       notes.push(
         `${nic.name} uses threaded NAPI: packets are processed by kernel threads, which the ` +
@@ -143,6 +247,13 @@ function planNotes(nics: readonly Nic[], allocations: readonly NicAllocation[]):
   }
   for (const [set, owners] of sharedThreadSets(allocations)) {
     notes.push(`${owners.join(' and ')} share the thread cores ${set}`);
+  }
+  const wideCount = drafts.filter(({ cpus }) => cpus.length > 1).length;
+  if (wideCount > 0) {
+    notes.push(
+      `${wideCount} lines get more than one CPU; x86 delivers a line to one CPU of its mask, ` +
+        'which the kernel chooses: a wide mask does not spread a queue',
+    );
   }
   return notes;
 }

@@ -16,6 +16,7 @@ import {
 import { cutEvenly, physicalCores } from './core-map.js';
 import { formatCpuList } from '../../base/cpu-set.js';
 import { type CpuSet, cpuSet, requireCpuList } from './cpu-choice.js';
+import type { ObservedLoad } from './load-placement.js';
 
 const POLICY_NAMES = ['nccl', 'numa-local', 'physical', 'split', 'channels', 'manual'] as const;
 export type PolicyName = (typeof POLICY_NAMES)[number];
@@ -23,8 +24,8 @@ export type PolicyName = (typeof POLICY_NAMES)[number];
 export interface PolicyRequest extends AllocationRequest {
   readonly manualCores: CpuSet;
   readonly channels: number;
-  /** Interrupts observed, by IRQ: the busiest queues then get cores of their own first. */
-  readonly observed?: ReadonlyMap<number, number>;
+  /** Interrupts of a run: every policy then gives each line one CPU, by load. */
+  readonly observed?: ObservedLoad;
 }
 
 export interface Placement {
@@ -36,6 +37,8 @@ export interface Policy {
   readonly name: PolicyName;
   readonly summary: string;
   allocate(request: PolicyRequest): Allocation;
+  /** CPUs that the vector may use at all: placement by load chooses among them. */
+  candidates(vector: NicVector, allocation: NicAllocation, request: PolicyRequest): CpuSet;
   place(vector: NicVector, allocation: NicAllocation, request: PolicyRequest): Placement;
 }
 
@@ -53,6 +56,7 @@ export const POLICIES: Readonly<Record<PolicyName, Policy>> = {
       'The NCCL reference ranges: a TX vector may use the send threads’ range, an RX vector the ' +
       'receive threads’ range. Interrupts and threads share cores.',
     allocate: (request) => allocateGiven(withReferenceRanges(request)),
+    candidates: rangeOf,
     place: placeInRange,
   },
   'numa-local': {
@@ -61,12 +65,14 @@ export const POLICIES: Readonly<Record<PolicyName, Policy>> = {
       'One CPU of the NIC’s own node per queue; NICs of one node get different cores, CPU 0 and ' +
       'application cores are left out, hyperthreads are used once cores run out.',
     allocate: (request) => allocateSlices(request, true),
+    candidates: (_vector, allocation, request) => coresFirst(allocation.irq, request),
     place: placeOnePerQueue,
   },
   physical: {
     name: 'physical',
     summary: 'As numa-local, but one hardware thread per physical core only.',
     allocate: (request) => allocateSlices(request, false),
+    candidates: (_vector, allocation, request) => coresFirst(allocation.irq, request),
     place: placeOnePerQueue,
   },
   split: {
@@ -75,6 +81,7 @@ export const POLICIES: Readonly<Record<PolicyName, Policy>> = {
       'Send threads, receive threads and interrupts on three disjoint sets of physical cores of ' +
       'the NIC’s node; interrupt cores are not shared between NICs.',
     allocate: allocateSplit,
+    candidates: (_vector, allocation, request) => coresFirst(allocation.irq, request),
     place: placeOnePerQueue,
   },
   channels: {
@@ -84,12 +91,15 @@ export const POLICIES: Readonly<Record<PolicyName, Policy>> = {
       'belongs to channel q mod channels.',
     allocate: (request) =>
       request.txBindings.length > 0 ? allocateGiven(request) : allocateSplit(request),
+    candidates: (vector, allocation, request) =>
+      coresFirst(channelPart(vector, allocation, request), request),
     place: placePerChannel,
   },
   manual: {
     name: 'manual',
     summary: 'The cores named with --cores for every queue vector of the NIC named with --nic.',
     allocate: (request) => allocateManual(request, request.manualCores),
+    candidates: (_vector, allocation) => allocation.irq,
     place: (vector, allocation) => ({
       cpus: allocation.irq,
       reason: `${describeVector(vector)}: cores chosen by hand`,
@@ -143,15 +153,19 @@ export function describeVector(vector: NicVector): string {
   return `vector ${vector.index}`;
 }
 
+function rangeOf(vector: NicVector, allocation: NicAllocation): CpuSet {
+  if (vector.role === 'tx') return allocation.tx;
+  return vector.role === 'rx' ? allocation.rx : allocation.irq;
+}
+
 function placeInRange(
   vector: NicVector,
   allocation: NicAllocation,
   request: PolicyRequest,
 ): Placement {
-  const isTx = vector.role === 'tx';
-  const isRx = vector.role === 'rx';
-  const cpus = isTx ? allocation.tx : isRx ? allocation.rx : allocation.irq;
-  const what = isTx ? 'send' : isRx ? 'receive' : 'send and receive';
+  const cpus = rangeOf(vector, allocation);
+  const { role } = vector;
+  const what = role === 'tx' ? 'send' : role === 'rx' ? 'receive' : 'send and receive';
   const count = physicalCores(cpus, request.cores).length;
   const reason =
     `${describeVector(vector)}: the ${what} threads’ range of ${allocation.nic}, ` +
@@ -165,36 +179,25 @@ function placeOnePerQueue(
   request: PolicyRequest,
 ): Placement {
   const order = coresFirst(allocation.irq, request);
-  if (order.length === 0) return { cpus: [], reason: 'no core is left for interrupts' };
-  const { position, why } = positionOf(vector, allocation.nic, order.length, request);
-  const cpu = order[position % order.length] ?? 0;
+  const queues = queueCountOf(allocation.nic, request);
+  // With cores enough, RX and TX of a queue part; else they share, as their work is one flow's.
+  const isApart = vector.role === 'rx' && order.length >= 2 * queues;
+  const position = (vector.queue ?? vector.index) + (isApart ? queues : 0);
+  const cpu = order[position % order.length];
+  if (cpu === undefined) return { cpus: [], reason: 'no core is left for interrupts' };
   const reason =
     `${describeVector(vector)}: ${placeName(cpu, request)}, position ${position % order.length} ` +
-    `of ${order.length} interrupt CPUs of ${allocation.nic}${why}`;
+    `of ${order.length} interrupt CPUs of ${allocation.nic}`;
   return { cpus: [cpu], reason };
 }
 
-/** By load where a run was observed, else by queue number. */
-function positionOf(
-  vector: NicVector,
-  nic: string,
-  cpuCount: number,
-  request: PolicyRequest,
-): { readonly position: number; readonly why: string } {
-  const { observed } = request;
-  if (observed === undefined) {
-    const queues = queueCountOf(nic, request);
-    // With cores enough, RX and TX of a queue part; else they share, as their work is one flow's.
-    const isApart = vector.role === 'rx' && cpuCount >= 2 * queues;
-    return { position: (vector.queue ?? vector.index) + (isApart ? queues : 0), why: '' };
-  }
-  const vectors = request.nics.find((candidate) => candidate.name === nic)?.vectors ?? [];
-  const load = (irq: number) => observed.get(irq) ?? 0;
-  const ranked = [...vectors].sort((a, b) => load(b.irq) - load(a.irq) || a.index - b.index);
-  return {
-    position: ranked.findIndex((candidate) => candidate.irq === vector.irq),
-    why: `; ${load(vector.irq)} interrupts observed`,
-  };
+/** The part of the allowed cores that the channel of the vector's queue has. */
+function channelPart(vector: NicVector, allocation: NicAllocation, request: PolicyRequest): CpuSet {
+  const queue = vector.queue ?? vector.index;
+  const isShared = request.txBindings.length > 0;
+  const wholeRange = vector.role === 'tx' ? allocation.tx : allocation.rx;
+  const whole = isShared ? wholeRange : allocation.irq;
+  return channelCpus(whole, request)[queue % request.channels] ?? [];
 }
 
 function placePerChannel(
@@ -203,17 +206,13 @@ function placePerChannel(
   request: PolicyRequest,
 ): Placement {
   const queue = vector.queue ?? vector.index;
-  const channel = queue % request.channels;
-  const isShared = request.txBindings.length > 0;
-  const wholeRange = vector.role === 'tx' ? allocation.tx : allocation.rx;
-  const whole = isShared ? wholeRange : allocation.irq;
-  const part = channelCpus(whole, request)[channel] ?? [];
+  const part = channelPart(vector, allocation, request);
   const order = coresFirst(part, request);
   const cpu = order[Math.floor(queue / request.channels) % Math.max(1, order.length)];
   return {
     cpus: cpu === undefined ? [] : [cpu],
     reason:
-      `${describeVector(vector)}: channel ${channel} of ${request.channels}, ` +
+      `${describeVector(vector)}: channel ${queue % request.channels} of ${request.channels}, ` +
       `whose cores are ${formatCpuList(part)}`,
   };
 }
@@ -244,7 +243,7 @@ function queueCountOf(nic: string, request: PolicyRequest): number {
   return Math.max(1, ...vectors.map((vector) => (vector.queue ?? 0) + 1));
 }
 
-function placeName(cpu: number, request: PolicyRequest): string {
+export function placeName(cpu: number, request: PolicyRequest): string {
   const node = request.cores.nodeOf(cpu);
   return node === undefined ? `CPU ${cpu}` : `CPU ${cpu} of node ${node}`;
 }

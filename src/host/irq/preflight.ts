@@ -9,7 +9,7 @@ import type { IrqPlan } from './plan.js';
 
 export interface PreflightCheck {
   readonly name: string;
-  readonly status: 'pass' | 'fail';
+  readonly status: 'pass' | 'fail' | 'unknown';
   readonly text: string;
 }
 
@@ -53,7 +53,7 @@ function bindingProblem(planned: string, value: string | undefined): string | un
 export function checkInherited(plan: IrqPlan, allowed: CpuSet | undefined): PreflightCheck {
   const name = 'inherited affinity';
   const planned = unionOf(...plan.allocations.flatMap(({ tx, rx }) => [tx, rx]));
-  if (allowed === undefined) return { name, status: 'fail', text: 'could not be read' };
+  if (allowed === undefined) return { name, status: 'unknown', text: 'could not be read' };
   const excluded = differenceOf(planned, allowed);
   if (excluded.length === 0) {
     return { name, status: 'pass', text: `may use ${formatCpuList(allowed)}` };

@@ -21,7 +21,11 @@ export function loadPlan(path: string): IrqPlan {
   if (document.schema !== IRQ_PLAN_SCHEMA || !hasParts || !isLineList(document.lines)) {
     throw new TcpxError('ERR_USAGE_ARGUMENT', `plan ${path}: not a plan (${IRQ_PLAN_SCHEMA})`);
   }
-  return document as IrqPlan;
+  return {
+    ...document,
+    warnings: document.warnings ?? [],
+    unknowns: document.unknowns ?? [],
+  } as IrqPlan;
 }
 
 // The values are written to the kernel as root: their shape is checked before anything else.

@@ -31,8 +31,9 @@ export const STRATEGIES: readonly Strategy[] = [
       'Each GPU process finds the NIC of its GPU; only that NIC’s interrupts are bound before it ' +
       'starts, and its environment names that NIC alone.',
     commands: [
-      'tcpx irq apply --policy split --nics eth1',
-      'eval "$(tcpx env --policy split --nics eth1)"',
+      'tcpx irq apply --policy split --gpu 0',
+      'eval "$(tcpx env --policy split --gpu 0)"',
+      'tcpx irq run --policy split --gpu 0 -- CMD',
     ],
     when: 'Processes come and go, or only some NICs of the host are in use.',
     cost: 'Needs root at every start, and two processes on one NIC undo each other’s choice.',

@@ -6,7 +6,7 @@ import type { IrqWriter } from '../read/host-settings.js';
 import type { Irq } from '../read/model.js';
 import { judgeWriters } from './competing-writer.js';
 import type { PlanLine } from './plan.js';
-import { isFailure, verifyLines } from './verify.js';
+import { isFailure, isUnknown, verifyLines } from './verify.js';
 
 const LINE: PlanLine = {
   irq: 136,
@@ -54,18 +54,24 @@ const STATES = [
   ['gone', { pciAddress: '0000:0c:00.0' }],
   ['gone', { vectorIndex: 3 }],
   ['unreadable', { requested: undefined }],
+  ['requested', { effective: undefined }],
+  ['requested', { effective: undefined, countByCpu: undefined }],
+  ['proven', { effective: undefined, countByCpu: { 25: 100, 38: 7 } }],
+  ['stray', { effective: undefined, countByCpu: { 25: 101, 38: 7 } }],
 ] as const;
 
 for (const [state, change] of STATES) {
   test(`verify: ${JSON.stringify(change)} is ${state}`, () => {
     const [verdict] = verifyLines([LINE], [reading(change)], [BEFORE]);
     assert.equal(verdict?.state, state);
-    assert.equal(isFailure(state), ['stray', 'lost', 'gone', 'unreadable'].includes(state));
+    assert.equal(isFailure(state), ['stray', 'lost', 'gone'].includes(state));
+    assert.equal(isUnknown(state), ['requested', 'unreadable'].includes(state));
   });
 }
 
-test('verify: an interrupt missing from the table is gone', () => {
-  assert.equal(verifyLines([LINE], [])[0]?.state, 'gone');
+test('verify: an interrupt missing from the list is gone; without a list it is unreadable', () => {
+  assert.equal(verifyLines([LINE], [reading({ irq: 4 })])[0]?.state, 'gone');
+  assert.equal(verifyLines([LINE], [])[0]?.state, 'unreadable');
 });
 
 test('verify: without an earlier reading the masks alone decide', () => {

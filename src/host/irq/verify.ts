@@ -22,11 +22,14 @@ export const LINE_STATES = {
   stray: 'interrupts are counted on CPUs outside the plan',
   lost: 'requested CPUs differ from the plan: something overwrote them',
   gone: 'the interrupt no longer exists under this number',
+  requested: 'requested as planned; where it is delivered cannot be read, and none came',
   unreadable: 'the affinity could not be read',
 } as const;
 export type LineState = keyof typeof LINE_STATES;
 
-const FAILED: readonly LineState[] = ['stray', 'lost', 'gone', 'unreadable'];
+const FAILED: readonly LineState[] = ['stray', 'lost', 'gone'];
+/** Neither good nor bad: a file that would tell is missing. */
+const UNKNOWN: readonly LineState[] = ['requested', 'unreadable'];
 
 export interface LineVerdict {
   readonly irq: number;
@@ -46,6 +49,10 @@ export function isFailure(state: LineState): boolean {
   return FAILED.includes(state);
 }
 
+export function isUnknown(state: LineState): boolean {
+  return UNKNOWN.includes(state);
+}
+
 /** Judges every line; `earlier` is the same host some seconds before, for the counter deltas. */
 export function verifyLines(
   lines: readonly PlanLine[],
@@ -58,12 +65,14 @@ export function verifyLines(
     const irq = nowById.get(line.irq);
     const before = earlierById.get(line.irq);
     const delta = irq === undefined || before === undefined ? undefined : countDelta(before, irq);
-    return verifyLine(line, irq, delta);
+    // No line at all means that neither the table nor the folder could be read.
+    return verifyLine(line, irq, delta, now.length > 0);
   });
 }
 
 /** Interrupts per CPU between two readings of one line; a reset counter counts from zero. */
-function countDelta(before: Irq, after: Irq): ReadonlyMap<number, number> {
+function countDelta(before: Irq, after: Irq): ReadonlyMap<number, number> | undefined {
+  if (before.countByCpu === undefined || after.countByCpu === undefined) return undefined;
   const delta = new Map<number, number>();
   for (const [cpu, count] of Object.entries(after.countByCpu)) {
     const earlier = before.countByCpu[Number(cpu)] ?? 0;
@@ -77,6 +86,7 @@ function verifyLine(
   line: PlanLine,
   irq: Irq | undefined,
   delta: ReadonlyMap<number, number> | undefined,
+  isListRead: boolean,
 ): LineVerdict {
   const requested = irq?.requested === undefined ? undefined : cpuSet(irq.requested);
   const effective = irq?.effective === undefined ? undefined : cpuSet(irq.effective);
@@ -94,7 +104,7 @@ function verifyLine(
     onPlan,
     offPlan,
   };
-  const state = lineState(line, irq, base);
+  const state = isListRead ? lineState(line, irq, base) : 'unreadable';
   return { ...base, state, evidence: evidenceText(base, state) };
 }
 
@@ -104,11 +114,13 @@ function lineState(line: PlanLine, irq: Irq | undefined, seen: Measured): LineSt
   if (irq === undefined || isOtherVector(line, irq)) return 'gone';
   if (seen.requested === undefined) return 'unreadable';
   if (!isSameSet(seen.requested, line.cpus)) return 'lost';
-  const isEffective = seen.effective === undefined || isSubset(seen.effective, line.cpus);
+  const { effective } = seen;
+  const isEffective = effective === undefined ? undefined : isSubset(effective, line.cpus);
   const off = seen.offPlan ?? 0;
-  if (off > 0) return off === 1 && isEffective ? 'moved' : 'stray';
-  if (!isEffective) return 'pending';
-  return (seen.onPlan ?? 0) > 0 ? 'proven' : 'bound';
+  if (off > 0) return off === 1 && isEffective === true ? 'moved' : 'stray';
+  if (isEffective === false) return 'pending';
+  if ((seen.onPlan ?? 0) > 0) return 'proven';
+  return isEffective === undefined ? 'requested' : 'bound';
 }
 
 // The same number can belong to another device after a reset: compare what the row itself says.
@@ -116,11 +128,8 @@ function isOtherVector(line: PlanLine, irq: Irq): boolean {
   if (line.pciAddress !== undefined && irq.pciAddress !== undefined) {
     return line.pciAddress !== irq.pciAddress || irq.vectorIndex !== line.vectorIndex;
   }
-  return (
-    line.vectorName !== undefined &&
-    irq.actions.length > 0 &&
-    !irq.actions.includes(line.vectorName)
-  );
+  const actions = irq.actions ?? [];
+  return line.vectorName !== undefined && actions.length > 0 && !actions.includes(line.vectorName);
 }
 
 function evidenceText(seen: Measured, state: LineState): string {

@@ -25,9 +25,9 @@ export function readNode(files: HostFiles, path: string): number | undefined {
 }
 
 export function readCpuList(files: HostFiles, path: string): number[] | undefined {
-  const text = files.read(path);
+  const text = files.read(path)?.trim();
   // `(null)` is what nohz_full prints when it is off.
-  return text === undefined || text.trim() === '(null)' ? undefined : parseCpuList(text);
+  return text === undefined ? undefined : text === '(null)' ? [] : parseCpuList(text);
 }
 
 export function readCpuMask(files: HostFiles, path: string): number[] | undefined {

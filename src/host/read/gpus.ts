@@ -1,10 +1,10 @@
-// NVIDIA GPUs: found in the PCI tree, described by the driver's /proc folder, numbered by
-// nvidia-smi where it answers. Keyed by PCI address, since index orders differ between tools.
+// NVIDIA GPUs: found in the PCI tree, the driver's /proc folder and nvidia-smi, numbered by the
+// latter where it answers. Keyed by PCI address, since index orders differ between tools.
 
 import { parseWhole } from './field-text.js';
 import type { HostFiles } from './host-files.js';
 import type { Gpu, PciDevice } from './model.js';
-import { normalisePciAddress } from './pci.js';
+import { comparePciAddresses, normalisePciAddress } from './pci.js';
 import { GPU_QUERY_FIELDS } from './probes.js';
 
 const NVIDIA_VENDOR = '10de';
@@ -24,16 +24,23 @@ export function readGpus(
     parseNvidiaSmi(nvidiaSmiText ?? '').map((row) => [row.pciAddress, row] as const),
   );
   const version = parseDriverVersion(files.read(`${DRIVER_FOLDER}/version`) ?? '');
-  const gpus = pci.filter(isGpuDevice).map((device, position): Gpu => {
-    const path = `${DRIVER_FOLDER}/gpus/${device.address}/information`;
+  const addresses = new Set([
+    ...pci.filter(isGpuDevice).map(({ address }) => address),
+    ...files.list(`${DRIVER_FOLDER}/gpus`),
+    ...queried.keys(),
+  ]);
+  const ordered = [...addresses].sort(comparePciAddresses);
+  const gpus = ordered.map((pciAddress, position): Gpu => {
+    const path = `${DRIVER_FOLDER}/gpus/${pciAddress}/information`;
     const facts = parseGpuInformation(files.read(path) ?? '');
-    const row = queried.get(device.address);
+    const row = queried.get(pciAddress);
+    const device = pci.find(({ address }) => address === pciAddress);
     return {
       index: row?.index ?? position,
       indexSource: row === undefined ? 'pci order' : 'nvidia-smi',
-      pciAddress: device.address,
-      node: device.node,
-      localCpus: device.localCpus,
+      pciAddress,
+      node: device?.node,
+      localCpus: device?.localCpus,
       name: row?.name ?? facts['Model'],
       uuid: row?.uuid ?? facts['GPU UUID'],
       deviceMinor: parseWhole(facts['Device Minor']),

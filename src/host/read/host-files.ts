@@ -35,7 +35,7 @@ export function openFolderFiles(root: string): HostFiles {
   const read = (path: string, isNeeded: boolean): string | undefined => {
     try {
       const file = isLive ? path : containedPath(realRoot, place(path));
-      if (!isLive && statSync(file).size > TEXT_BYTES_MAX) throw new Error('larger than 64 MiB');
+      if (!isLive) checkReadable(file);
       return readFileSync(file, 'utf8');
     } catch (error) {
       noteGap(gaps, path, error, isNeeded);
@@ -62,9 +62,18 @@ export function openFolderFiles(root: string): HostFiles {
 function openRoot(root: string): string {
   const realRoot = attempt(() => realpathSync(root));
   if (realRoot === undefined || !statSync(realRoot).isDirectory()) {
-    throw new TcpxError('ERR_USAGE_ARGUMENT', `root ${root}: no such folder`, { facts: { root } });
+    throw new TcpxError('ERR_USAGE_ARGUMENT', `root ${root}: neither a folder nor a capture file`, {
+      facts: { root },
+    });
   }
   return realRoot;
+}
+
+// A pipe in a foreign tree would wait for a writer for ever.
+function checkReadable(file: string): void {
+  const facts = statSync(file);
+  if (!facts.isFile() && !facts.isDirectory()) throw new Error('not a regular file');
+  if (facts.size > TEXT_BYTES_MAX) throw new Error('larger than 64 MiB');
 }
 
 // A captured tree may come from anybody: a link in it must not lead out of it.

@@ -108,7 +108,7 @@ test('writers: a unit without a visible process, an installed script, kernel arg
   assert.deepEqual(
     writers.map(({ kind, isActive, options }) => [kind, isActive, options]),
     [
-      ['irqbalance', true, []],
+      ['irqbalance', true, undefined],
       ['google_set_multiqueue', false, []],
       ['kernel argument', true, ['irqaffinity=0-7']],
       ['kernel argument', true, ['isolcpus=managed_irq,8-21']],

@@ -14,15 +14,16 @@ export interface IrqWriter {
   readonly pid: number | undefined;
   /** What was seen and where. */
   readonly evidence: string;
-  /** Options that matter: banned IRQs and CPUs, one-shot mode, the argument's value. */
-  readonly options: readonly string[];
+  /** Banned IRQs and CPUs, one-shot mode, the argument's value; undefined when not readable. */
+  readonly options: readonly string[] | undefined;
 }
 
 export interface IommuModel {
-  readonly isActive: boolean;
+  /** undefined when nothing tells. */
+  readonly isActive: boolean | undefined;
   readonly groups: readonly IommuGroup[];
   /** Kernel arguments that switch it, for example `iommu=pt`. */
-  readonly kernelArguments: readonly string[];
+  readonly kernelArguments: readonly string[] | undefined;
 }
 
 export interface IommuGroup {

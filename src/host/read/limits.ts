@@ -83,7 +83,7 @@ function parseLimitValue(text: string): LimitValue | undefined {
 export function readIommu(
   files: HostFiles,
   pci: readonly PciDevice[],
-  kernelArguments: string,
+  kernelArguments: string | undefined,
 ): IommuModel {
   const groups = new Map<number, string[]>();
   for (const device of pci) {
@@ -93,12 +93,22 @@ export function readIommu(
     devices.push(device.address);
   }
   return {
-    isActive: groups.size > 0,
+    isActive: isIommuActive(files, groups.size, pci),
     groups: [...groups].map(([id, devices]) => ({
       id,
       type: readLine(files, `/sys/kernel/iommu_groups/${id}/type`),
       devices,
     })),
-    kernelArguments: kernelArguments.split(/\s+/).filter((word) => /iommu[.=]/.test(word)),
+    kernelArguments: kernelArguments?.split(/\s+/).filter((word) => /iommu[.=]/.test(word)),
   };
+}
+
+// Without devices or without the folder of groups, no group says nothing.
+function isIommuActive(
+  files: HostFiles,
+  groupCount: number,
+  pci: readonly PciDevice[],
+): boolean | undefined {
+  if (groupCount > 0) return true;
+  return pci.length > 0 && files.isFolder('/sys/kernel/iommu_groups') ? false : undefined;
 }

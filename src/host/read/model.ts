@@ -16,6 +16,8 @@ export interface HostModel {
   readonly cpus: CpuModel;
   readonly nodes: readonly NumaNode[];
   readonly pci: readonly PciDevice[];
+  /** Whether the list of PCI devices could be read, each with class and vendor. */
+  readonly isPciComplete: boolean;
   readonly nics: readonly Nic[];
   readonly gpus: readonly Gpu[];
   readonly irqs: readonly Irq[];
@@ -28,6 +30,8 @@ export interface HostModel {
   /** Size of the global RFS table; RFS also needs a count per queue. */
   readonly rfsEntries: number | undefined;
   readonly writers: readonly IrqWriter[];
+  /** Where writers may be that could not be looked at, for example the process table. */
+  readonly unseenWriters: readonly string[];
   readonly iommu: IommuModel;
   readonly limits: LimitsModel;
   readonly gaps: readonly ReadGap[];
@@ -37,12 +41,41 @@ export interface CpuModel {
   readonly modelName: string | undefined;
   readonly possible: readonly number[];
   readonly present: readonly number[];
+  /** Empty when nothing tells which are online. */
   readonly online: readonly number[];
   /** From `isolcpus=`; the scheduler keeps ordinary tasks away from these. */
-  readonly isolated: readonly number[];
-  readonly nohzFull: readonly number[];
-  /** One per present CPU; an offline CPU has no topology and stands alone among its siblings. */
+  readonly isolated: readonly number[] | undefined;
+  readonly nohzFull: readonly number[] | undefined;
+  /** One per present CPU. */
   readonly cpus: readonly Cpu[];
+  /** Caches of the first CPU of each socket: cores of one socket are alike. */
+  readonly caches: readonly Cache[];
+  /** Power settings of the first CPU of each socket. */
+  readonly power: readonly CpuPower[];
+}
+
+export interface Cache {
+  /** The CPU that was asked. */
+  readonly cpu: number;
+  readonly level: number;
+  readonly type: 'Data' | 'Instruction' | 'Unified';
+  readonly sizeBytes: number;
+  /** CPUs that share it. */
+  readonly cpus: readonly number[] | undefined;
+}
+
+export interface CpuPower {
+  readonly cpu: number;
+  /** undefined where the host has no frequency scaling, as most virtual machines. */
+  readonly governor: string | undefined;
+  readonly frequencyDriver: string | undefined;
+  readonly idleStates: readonly IdleState[];
+}
+
+export interface IdleState {
+  readonly name: string;
+  readonly exitLatencyUs: number | undefined;
+  readonly isEnabled: boolean | undefined;
 }
 
 export interface Cpu {
@@ -51,15 +84,16 @@ export interface Cpu {
   readonly node: number | undefined;
   readonly packageId: number | undefined;
   readonly coreId: number | undefined;
-  /** Hardware threads of the same core, this CPU included, ascending. */
-  readonly siblings: readonly number[];
+  /** Hardware threads of the same core, this CPU included, ascending; an offline CPU has none. */
+  readonly siblings: readonly number[] | undefined;
 }
 
 export interface NumaNode {
   readonly id: number;
-  readonly cpus: readonly number[];
+  /** Its own list, else the CPUs that devices of this node call local. */
+  readonly cpus: readonly number[] | undefined;
   /** Relative cost to each online node, in node order; 10 is local. */
-  readonly distances: readonly number[];
+  readonly distances: readonly number[] | undefined;
   readonly memoryBytes: number | undefined;
 }
 
@@ -83,8 +117,8 @@ export interface PciDevice {
   readonly msiIrqs: readonly number[];
 }
 
-/** How far two PCI devices are apart, nearest first, with the letters that nvidia-smi uses. */
-export const PCI_DISTANCES = ['X', 'PIX', 'PXB', 'PHB', 'NODE', 'SYS'] as const;
+/** How far two PCI devices are apart, nearest first, in nvidia-smi's letters; `?` is unknown. */
+export const PCI_DISTANCES = ['X', 'PIX', 'PXB', 'PHB', 'NODE', 'SYS', '?'] as const;
 export type PciDistance = (typeof PCI_DISTANCES)[number];
 
 export interface Nic {
@@ -103,10 +137,11 @@ export interface Nic {
   /** undefined where the driver reports -1 or 0. */
   readonly speedMbps: number | undefined;
   readonly mtu: number | undefined;
-  readonly addresses: readonly NicAddress[];
+  /** undefined when nobody told any address of this host. */
+  readonly addresses: readonly NicAddress[] | undefined;
   /** Queues that exist in sysfs. */
-  readonly rxQueueCount: number;
-  readonly txQueueCount: number;
+  readonly rxQueueCount: number | undefined;
+  readonly txQueueCount: number | undefined;
   readonly rxSteering: readonly RxQueueSteering[];
   readonly txSteering: readonly TxQueueSteering[];
   /** Threaded NAPI moves packet work to kernel threads: IRQ affinity then no longer places it. */
@@ -151,8 +186,8 @@ export interface NicVector {
 export interface RxQueueSteering {
   readonly queue: number;
   /** Empty = RPS off. */
-  readonly rpsCpus: readonly number[];
-  readonly rfsFlowCount: number;
+  readonly rpsCpus: readonly number[] | undefined;
+  readonly rfsFlowCount: number | undefined;
 }
 
 export interface TxQueueSteering {
@@ -182,12 +217,13 @@ export interface Irq {
   readonly chip: string;
   /** As the kernel prints it, for example `5-edge`. */
   readonly hwirq: string;
-  readonly actions: readonly string[];
+  /** What drivers registered; undefined when the table has no such row. */
+  readonly actions: readonly string[] | undefined;
   readonly pciAddress: string | undefined;
   /** Index among the device's MSI vectors. */
   readonly vectorIndex: number | undefined;
-  /** Interrupts so far, by CPU number; CPUs with zero are left out. */
-  readonly countByCpu: Readonly<Record<number, number>>;
+  /** Interrupts so far, by CPU number, zeros left out; undefined when the table has no such row. */
+  readonly countByCpu: Readonly<Record<number, number>> | undefined;
   /** What smp_affinity holds; with a change pending this is already the new value. */
   readonly requested: readonly number[] | undefined;
   /** Where the hardware delivers now. */

@@ -9,6 +9,7 @@ function facts(overrides: Partial<VectorFacts>): VectorFacts {
     ifindex: 3,
     irqs: [100, 101, 102, 103, 104],
     nameOf: () => undefined,
+    indexOf: () => undefined,
     rxQueueCount: 2,
     txQueueCount: 2,
     ...overrides,

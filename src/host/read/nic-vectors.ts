@@ -11,8 +11,10 @@ export interface VectorFacts {
   /** IRQ numbers in vector order, each with the name the driver registered. */
   readonly irqs: readonly number[];
   readonly nameOf: (irq: number) => string | undefined;
-  readonly rxQueueCount: number;
-  readonly txQueueCount: number;
+  /** Position among the device's vectors, where the interrupt table tells it. */
+  readonly indexOf: (irq: number) => number | undefined;
+  readonly rxQueueCount: number | undefined;
+  readonly txQueueCount: number | undefined;
 }
 
 interface Meaning {
@@ -30,8 +32,9 @@ export interface NamedVectors {
 export function nameVectors(facts: VectorFacts, netdev: NetdevQueues | undefined): NamedVectors {
   const told = netlinkMeanings(facts.ifindex, netdev);
   const conflicts: string[] = [];
-  const vectors = facts.irqs.map((irq, index): NicVector => {
+  const vectors = facts.irqs.map((irq, position): NicVector => {
     const name = facts.nameOf(irq);
+    const index = facts.indexOf(irq) ?? position;
     const byRule = ruleMeaning(facts, index, name);
     const byNetlink = told.get(irq);
     if (byNetlink !== undefined && isContradiction(byNetlink, byRule)) {
@@ -89,17 +92,28 @@ function ruleMeaning(facts: VectorFacts, index: number, name: string | undefined
  */
 function gveMeaning(facts: VectorFacts, index: number, name: string | undefined): Meaning {
   const source = 'gve rule';
-  const blockCount = facts.irqs.length - 1;
+  const blockCount = gveBlockCount(facts);
   const named = /ntfy-(?:blk|block\.)(\d+)/.exec(name ?? '')?.[1];
   const isManagement = name === undefined ? index === blockCount : /mgmnt/.test(name);
   if (isManagement) return { role: 'management', queue: undefined, source };
+  if (blockCount === undefined) return { role: 'unknown', queue: undefined, source };
   const block = named === undefined ? index : Number(named);
   const half = blockCount / 2;
   const isRx = block >= half;
   const queue = isRx ? block - half : block;
-  const isUsed = queue < (isRx ? facts.rxQueueCount : facts.txQueueCount);
-  if (!isUsed) return { role: 'unused', queue: undefined, source };
+  const queueCount = isRx ? facts.rxQueueCount : facts.txQueueCount;
+  if (queueCount !== undefined && queue >= queueCount) {
+    return { role: 'unused', queue: undefined, source };
+  }
   return { role: isRx ? 'rx' : 'tx', queue, source };
+}
+
+/** Blocks of the device; undefined where vectors are missing, since every queue would be off. */
+function gveBlockCount(facts: VectorFacts): number | undefined {
+  const blockCount = facts.irqs.length - 1;
+  const indices = facts.irqs.map((irq, position) => facts.indexOf(irq) ?? position);
+  const isWhole = blockCount % 2 === 0 && Math.max(-1, ...indices) <= blockCount;
+  return isWhole ? blockCount : undefined;
 }
 
 /** virtio: `virtio2-input.0` receives, `virtio2-output.0` sends, `virtio2-config` manages. */

@@ -1,5 +1,6 @@
 // Network interfaces: link, queues, steering, statistics, and their vectors by PCI device.
 
+import { sortCpus } from '../../base/cpu-set.js';
 import type { HostFiles } from './host-files.js';
 import { readCpuMask, readLine, readLinkName, readNumber } from './field-text.js';
 import type { Irq, Nic, NicVector, PciDevice, RxQueueSteering, TxQueueSteering } from './model.js';
@@ -16,7 +17,8 @@ export interface NicContext {
 }
 
 export function readNics(files: HostFiles, context: NicContext): Nic[] {
-  const addresses = new Map(context.probes.addresses().map((nic) => [nic.name, nic.addresses]));
+  const told = context.probes.addresses();
+  const addresses = new Map((told ?? []).map((nic) => [nic.name, nic.addresses]));
   const netdev = context.probes.netdevQueues();
   const nics: Nic[] = [];
   for (const name of files.list(NET_FOLDER)) {
@@ -24,7 +26,7 @@ export function readNics(files: HostFiles, context: NicContext): Nic[] {
     // `bonding_masters` is a file among the interfaces.
     if (folder === undefined || files.realPath(`${folder}/ifindex`) === undefined) continue;
     const nic = readNic(files, folder, name, context, netdev);
-    nics.push({ ...nic, addresses: addresses.get(name) ?? [] });
+    nics.push({ ...nic, addresses: told && (addresses.get(name) ?? []) });
   }
   return nics;
 }
@@ -36,7 +38,7 @@ function readNic(
   context: NicContext,
   netdev: NetdevQueues | undefined,
 ): Omit<Nic, 'addresses'> {
-  const device = files.realPath(`${folder}/device`);
+  const device = files.realPath(`${folder}/device`) ?? deviceAbove(folder);
   const ethtool = context.probes.ethtool(name);
   // sysfs shows the namespace in which it was mounted, sockets see the one of the process.
   if (ethtool?.gaps.some(({ reason }) => reason === 'ENODEV') === true) {
@@ -49,10 +51,11 @@ function readNic(
   const driver = readLinkName(files, `${device ?? folder}/driver`) ?? ethtool?.driver?.driver;
   const rxSteering = readRxSteering(files, folder);
   const txSteering = readTxSteering(files, folder);
+  const hasQueues = files.isFolder(`${folder}/queues`);
   const ifindex = readNumber(files, `${folder}/ifindex`);
   const queues = {
-    rxQueueCount: rxSteering.length,
-    txQueueCount: txSteering.length,
+    rxQueueCount: hasQueues ? rxSteering.length : undefined,
+    txQueueCount: hasQueues ? txSteering.length : undefined,
   };
   return {
     name,
@@ -70,6 +73,12 @@ function readNic(
     statistics: readStatistics(files, folder),
     ethtool,
   };
+}
+
+/** The device's folder by the interface's own place, `…/0000:06:00.0/net/eth1`. */
+function deviceAbove(folder: string): string | undefined {
+  const match = /^(\/sys\/devices\/(?!virtual\/).+)\/net\/[^/]+$/.exec(folder);
+  return match?.[1];
 }
 
 function readLink(files: HostFiles, folder: string) {
@@ -97,8 +106,8 @@ function queueNumbers(files: HostFiles, folder: string, prefix: 'rx' | 'tx'): nu
 function readRxSteering(files: HostFiles, folder: string): RxQueueSteering[] {
   return queueNumbers(files, folder, 'rx').map((queue) => ({
     queue,
-    rpsCpus: readCpuMask(files, `${folder}/queues/rx-${queue}/rps_cpus`) ?? [],
-    rfsFlowCount: readNumber(files, `${folder}/queues/rx-${queue}/rps_flow_cnt`) ?? 0,
+    rpsCpus: readCpuMask(files, `${folder}/queues/rx-${queue}/rps_cpus`),
+    rfsFlowCount: readNumber(files, `${folder}/queues/rx-${queue}/rps_flow_cnt`),
   }));
 }
 
@@ -115,8 +124,8 @@ interface VectorContext {
   readonly driver: string | undefined;
   readonly ifindex: number | undefined;
   readonly pci: PciDevice | undefined;
-  readonly rxQueueCount: number;
-  readonly txQueueCount: number;
+  readonly rxQueueCount: number | undefined;
+  readonly txQueueCount: number | undefined;
 }
 
 function readVectors(
@@ -129,13 +138,21 @@ function readVectors(
   const { vectors, conflicts } = nameVectors(
     {
       ...nic,
-      irqs: nic.pci?.msiIrqs ?? [],
-      nameOf: (irq) => irqByNumber.get(irq)?.actions[0],
+      irqs: vectorIrqs(nic.pci, context.irqs),
+      nameOf: (irq) => irqByNumber.get(irq)?.actions?.[0],
+      indexOf: (irq) => irqByNumber.get(irq)?.vectorIndex,
     },
     netdev,
   );
   for (const conflict of conflicts) files.gaps.push({ path: `nic ${nic.name}`, reason: conflict });
   return vectors;
+}
+
+/** By the device's own list and by the addresses in the interrupt table: either may lack some. */
+function vectorIrqs(pci: PciDevice | undefined, irqs: readonly Irq[]): readonly number[] {
+  if (pci === undefined) return [];
+  const inTable = irqs.flatMap((line) => (line.pciAddress === pci.address ? [line.irq] : []));
+  return sortCpus(new Set([...pci.msiIrqs, ...inTable]));
 }
 
 function readStatistics(files: HostFiles, folder: string): Record<string, number> {
@@ -147,17 +164,35 @@ function readStatistics(files: HostFiles, folder: string): Record<string, number
   return statistics;
 }
 
-/** CPUs on which a NIC's queue vectors are delivered now, its management vector left out. */
-export function nicIrqCpus(nic: Nic, irqs: readonly Irq[]): number[] {
+/** CPUs of a NIC's queue vectors, and how sure that is. */
+export interface NicIrqCpus {
+  readonly cpus: readonly number[];
+  /**
+   * `effective`: where they are delivered. `requested`: of some only the wish is known, and one CPU
+   * of it is used. `unknown`: of some nothing is known.
+   */
+  readonly certainty: 'effective' | 'requested' | 'unknown';
+}
+
+/** The management vector is left out; without any queue vector nothing is known. */
+export function nicIrqCpus(nic: Nic, irqs: readonly Irq[]): NicIrqCpus {
   const queueIrqs = new Set(
     nic.vectors
-      .filter(({ role }) => role === 'rx' || role === 'tx' || role === 'rxtx')
+      .filter(({ role }) => role !== 'management' && role !== 'unused')
       .map(({ irq }) => irq),
   );
-  const cpus = new Set<number>();
-  for (const irq of irqs) {
-    if (!queueIrqs.has(irq.irq)) continue;
-    for (const cpu of irq.effective ?? irq.requested ?? []) cpus.add(cpu);
-  }
-  return [...cpus].sort((a, b) => a - b);
+  const byNumber = new Map(irqs.map((irq) => [irq.irq, irq]));
+  const lines = [...queueIrqs].map((irq) => byNumber.get(irq));
+  const cpus = lines.flatMap((irq) => irq?.effective ?? irq?.requested ?? []);
+  const isEffective = lines.every((irq) => irq?.effective !== undefined);
+  const isRequested = lines.every((irq) => (irq?.effective ?? irq?.requested) !== undefined);
+  const certainty = isEffective ? 'effective' : isRequested ? 'requested' : 'unknown';
+  // gve vectors without a meaning: some of the device's list are missing.
+  const isWhole = !nic.vectors.some(
+    ({ role, source }) => role === 'unknown' && source === 'gve rule',
+  );
+  return {
+    cpus: sortCpus(new Set(cpus)),
+    certainty: lines.length === 0 || !isWhole ? 'unknown' : certainty,
+  };
 }

@@ -1,6 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { normalisePciAddress, parseLinkSpeed, pciDistance, pciPath } from './pci.js';
+import {
+  comparePciAddresses,
+  normalisePciAddress,
+  parseLinkSpeed,
+  pciDistance,
+  pciPath,
+} from './pci.js';
 
 const on = (node: number | undefined, path: string) => ({ path: path.split(' '), node });
 const place = (path: string) => on(0, path);
@@ -22,7 +28,8 @@ test('pci: distance classes from the chain of bridges', () => {
     [place('pci0000:00 0000:00:0c.0'), 'PHB'],
     [place('pci0000:40 0000:40:00.0'), 'NODE'],
     [on(1, 'pci0000:80 0000:80:10.0'), 'SYS'],
-    [on(undefined, 'pci0000:80 0000:80:10.0'), 'SYS'],
+    [on(undefined, 'pci0000:80 0000:80:10.0'), '?'],
+    [{ path: [], node: 0 }, '?'],
   ] as const;
   for (const [other, expected] of cases) {
     assert.equal(pciDistance(gpu, other, 2), expected, other.path.join(' '));
@@ -34,7 +41,20 @@ test('pci: unknown nodes are one node on a host that has one', () => {
   const a = on(undefined, 'pci0000:00 0000:00:01.0');
   const b = on(undefined, 'pci0000:80 0000:80:01.0');
   assert.equal(pciDistance(a, b, 1), 'NODE');
-  assert.equal(pciDistance(a, b, 2), 'SYS');
+  assert.equal(pciDistance(a, b, 2), '?');
+});
+
+test('pci: addresses are ordered as hexadecimal numbers', () => {
+  const addresses = [
+    '0001:01:00.0',
+    '0000:0a:00.0',
+    '0000:04:00.0',
+    '0000:8c:00.0',
+    '0000:86:00.0',
+  ];
+  const ordered = ['0000:04:00.0', '0000:0a:00.0', '0000:86:00.0', '0000:8c:00.0', '0001:01:00.0'];
+  assert.deepEqual(addresses.sort(comparePciAddresses), ordered);
+  assert.ok(comparePciAddresses('10000:00:00.0', 'ffff:00:00.0') > 0);
 });
 
 test('pci: the path ends where PCI ends', () => {

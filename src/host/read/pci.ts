@@ -5,16 +5,37 @@ import type { HostFiles } from './host-files.js';
 import type { PciDevice, PciDistance } from './model.js';
 
 const DEVICES = '/sys/bus/pci/devices';
+const NICS = '/sys/class/net';
 const ADDRESS = /^[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$/;
 
 export function readPci(files: HostFiles): PciDevice[] {
-  const devices: PciDevice[] = [];
+  const folders = new Map<string, string>();
   for (const address of files.list(DEVICES)) {
     const folder = files.realPath(`${DEVICES}/${address}`);
-    if (folder === undefined || !ADDRESS.test(address)) continue;
-    devices.push(readPciDevice(files, folder, address));
+    if (folder !== undefined && ADDRESS.test(address)) folders.set(address, folder);
   }
-  return devices;
+  for (const [address, folder] of nicDevices(files)) {
+    if (!folders.has(address)) folders.set(address, folder);
+  }
+  return [...folders]
+    .sort(([a], [b]) => comparePciAddresses(a, b))
+    .map(([address, folder]) => readPciDevice(files, folder, address));
+}
+
+/** Devices of interfaces by the interfaces' own place: the list of the bus may lack them. */
+function nicDevices(files: HostFiles): [string, string][] {
+  return files.list(NICS).flatMap((name): [string, string][] => {
+    const real = files.realPath(`${NICS}/${name}`) ?? '';
+    const address = pciPath(real).at(-1);
+    if (address === undefined || !ADDRESS.test(address)) return [];
+    return [[address, real.slice(0, real.indexOf(`/${address}/`) + address.length + 1)]];
+  });
+}
+
+/** Without class and vendor a device may be anything, also a GPU. */
+export function isPciComplete(files: HostFiles, pci: readonly PciDevice[]): boolean {
+  const isListed = files.isFolder(DEVICES);
+  return isListed && pci.every(({ classCode, vendorId }) => classCode !== '' && vendorId !== '');
 }
 
 function readPciDevice(files: HostFiles, folder: string, address: string): PciDevice {
@@ -69,8 +90,8 @@ export interface PciPlace {
 /**
  * Distance in nvidia-smi's letters. PIX: one switch between them (its upstream port is common, at
  * most a downstream port on either side); PXB: more bridges, still below one root port; PHB: they
- * meet in the host bridge; NODE, SYS: they meet beyond it, on one node or across nodes. Unknown
- * nodes count as different on a host that has several.
+ * meet in the host bridge; NODE, SYS: they meet beyond it, on one node or across nodes. A device
+ * whose place is not known, and nodes that are not known on a host with several, give `?`.
  */
 export function pciDistance(a: PciPlace, b: PciPlace, nodeCount: number): PciDistance {
   const common = commonLength(a.path, b.path);
@@ -80,8 +101,9 @@ export function pciDistance(a: PciPlace, b: PciPlace, nodeCount: number): PciDis
     return deepest <= 2 ? 'PIX' : 'PXB';
   }
   if (common === 1) return 'PHB';
-  const isSameNode = a.node !== undefined && a.node === b.node;
-  return isSameNode || nodeCount <= 1 ? 'NODE' : 'SYS';
+  if (a.path.length === 0 || b.path.length === 0) return '?';
+  if (a.node !== undefined && b.node !== undefined) return a.node === b.node ? 'NODE' : 'SYS';
+  return nodeCount === 1 ? 'NODE' : '?';
 }
 
 /** The switch or bridge in which two devices meet; undefined when they meet above PCI. */
@@ -94,6 +116,12 @@ function commonLength(a: readonly string[], b: readonly string[]): number {
   let length = 0;
   while (length < a.length && length < b.length && a[length] === b[length]) length++;
   return length;
+}
+
+/** The order of PCI numbers: they are hexadecimal, so 0a comes after 04. */
+export function comparePciAddresses(a: string, b: string): number {
+  // Longer domains are larger; within one length letters come after digits.
+  return a.length - b.length || (a < b ? -1 : a > b ? 1 : 0);
 }
 
 /** Four-digit domain, lower case: nvidia-smi writes `00000000:04:00.0`, sysfs `0000:04:00.0`. */

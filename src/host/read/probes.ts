@@ -9,7 +9,7 @@ import type { NicAddress } from './model.js';
 export interface HostProbes {
   ethtool(nic: string): EthtoolData | undefined;
   netdevQueues(): NetdevQueues | undefined;
-  addresses(): readonly NicAddresses[];
+  addresses(): readonly NicAddresses[] | undefined;
   /** CSV of the GPU query below. */
   nvidiaSmi(): string | undefined;
 }
@@ -72,7 +72,7 @@ export function captureProbes(files: HostFiles): HostProbes {
       return data === undefined ? undefined : { ...data, source: 'capture' };
     },
     netdevQueues: () => readJson(files, CAPTURE_PATHS.netdevQueues, isNetdevQueues),
-    addresses: () => readJson(files, CAPTURE_PATHS.addresses, isAddressList) ?? [],
+    addresses: () => readJson(files, CAPTURE_PATHS.addresses, isAddressList),
     nvidiaSmi: () => files.read(CAPTURE_PATHS.nvidiaSmi),
   };
 }

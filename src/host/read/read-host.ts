@@ -5,12 +5,12 @@ import { readLine } from './field-text.js';
 import { readGpus } from './gpus.js';
 import type { HostFiles } from './host-files.js';
 import { readIrqDefaultAffinity, readIrqs } from './irqs.js';
-import { readIrqWriters } from '../irq/irq-writers.js';
+import { readIrqWriters, unseenWriters } from '../irq/irq-writers.js';
 import { parseSoftirqs, parseSoftnetStat, readTcpCounters } from './kernel-counters.js';
 import { readIommu, readLimits, readRfsEntries } from './limits.js';
 import type { HostModel } from './model.js';
 import { readNics } from './nics.js';
-import { readPci } from './pci.js';
+import { isPciComplete, readPci } from './pci.js';
 import type { HostProbes } from './probes.js';
 
 export interface HostSource {
@@ -20,8 +20,8 @@ export interface HostSource {
 
 export function readHost({ files, probes }: HostSource): HostModel {
   const kernelArguments = readLine(files, '/proc/cmdline');
-  const nodes = readNodes(files);
   const pci = readPci(files);
+  const nodes = readNodes(files, pci);
   const irqs = readIrqs(files);
   const softirqs = files.read('/proc/softirqs');
   const model = {
@@ -33,6 +33,7 @@ export function readHost({ files, probes }: HostSource): HostModel {
     cpus: readCpus(files, nodes),
     nodes,
     pci,
+    isPciComplete: isPciComplete(files, pci),
     nics: readNics(files, { pci, irqs, probes }),
     gpus: readGpus(files, pci, probes.nvidiaSmi()),
     irqs,
@@ -42,7 +43,8 @@ export function readHost({ files, probes }: HostSource): HostModel {
     tcpCounters: readTcpCounters(files),
     rfsEntries: readRfsEntries(files),
     writers: readIrqWriters(files, kernelArguments ?? ''),
-    iommu: readIommu(files, pci, kernelArguments ?? ''),
+    unseenWriters: unseenWriters(files, kernelArguments),
+    iommu: readIommu(files, pci, kernelArguments),
     limits: readLimits(files),
   };
   return { ...model, gaps: [...files.gaps] };

@@ -45,6 +45,12 @@ export function recordFiles(files: HostFiles): RecordingFiles {
       known.add(real);
       return real;
     },
+    isFolder: (path) => {
+      const isFolder = files.isFolder(path);
+      const real = files.realPath(path);
+      if (isFolder && real !== undefined) known.add(real);
+      return isFolder;
+    },
     recorded: () => withPlaceholders(files, entries, known),
   };
 }

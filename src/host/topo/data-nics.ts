@@ -6,6 +6,7 @@
 import { isListed, parseInterfaceList, unansweredWords } from '../../base/interface-list.js';
 import type { HostModel, Nic } from '../read/model.js';
 import { chooseNics } from './gpu-nic-choice.js';
+import { namedNic, namedNics } from './named-nic.js';
 
 export const DATA_LIST_VARIABLE = 'NCCL_GPUDIRECTTCPX_SOCKET_IFNAME';
 /** First found wins. */
@@ -53,6 +54,13 @@ export function dataNics(model: HostModel, wish: DataNicWish): DataNics {
   );
   const nics = candidates.filter(({ name }) => names.has(name));
   return { nics, source: 'gpus', missing: [] };
+}
+
+/** Throws for a name that is not there, or that a flag names twice. */
+export function requireDataNics(model: HostModel, wish: DataNicWish): readonly Nic[] {
+  if (/^[^=^]/.test(wish.named)) return namedNics(model, wish.named);
+  const { nics, missing } = dataNics(model, wish);
+  return missing[0] === undefined ? nics : [namedNic(model, missing[0])];
 }
 
 /** By CUDA number; `undefined` where nothing can be said: no GPU. */

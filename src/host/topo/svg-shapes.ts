@@ -13,6 +13,8 @@ export interface Paint {
   readonly radius?: number;
   readonly dash?: string;
   readonly strokeWidth?: number;
+  /** Of the fill, 0 to 1. */
+  readonly opacity?: number;
 }
 
 export interface Lettering {
@@ -39,22 +41,22 @@ export function svgText(x: number, y: number, text: string, lettering: Lettering
   );
 }
 
-/** A curve that leaves downwards and arrives from above. */
-export function svgLink(
-  from: { readonly x: number; readonly y: number },
-  to: { readonly x: number; readonly y: number },
+/** Straight pieces from point to point. */
+export function svgPolyline(
+  points: readonly { readonly x: number; readonly y: number }[],
   paint: Paint,
 ): string {
-  const bend = Math.max(14, Math.abs(to.y - from.y) / 2);
-  const path =
-    `M${round(from.x)} ${round(from.y)} C${round(from.x)} ${round(from.y + bend)} ` +
-    `${round(to.x)} ${round(to.y - bend)} ${round(to.x)} ${round(to.y)}`;
+  const [first, ...rest] = points;
+  if (first === undefined) return '';
+  const pieces = rest.map(({ x, y }) => `L${round(x)} ${round(y)}`).join(' ');
+  const path = `M${round(first.x)} ${round(first.y)} ${pieces}`;
   return `<path d="${path}"${paintText({ fill: 'none', ...paint })}/>`;
 }
 
-function paintText({ fill, stroke, dash, strokeWidth }: Paint): string {
+function paintText({ fill, stroke, dash, strokeWidth, opacity }: Paint): string {
   return (
     ` fill="${fill ?? 'none'}"` +
+    (opacity === undefined ? '' : ` fill-opacity="${round(opacity)}"`) +
     (stroke === undefined ? '' : ` stroke="${stroke}"`) +
     (strokeWidth === undefined ? '' : ` stroke-width="${strokeWidth}"`) +
     (dash === undefined ? '' : ` stroke-dasharray="${dash}"`)

@@ -12,6 +12,8 @@ export interface CoreCell {
 export interface CpuMark {
   /** Colours of the NICs whose interrupts arrive here. */
   readonly irqColours: readonly string[];
+  /** Interrupts of NICs here, as a share of the busiest CPU's; undefined when no count is known. */
+  readonly load: number | undefined;
   /** Lanes of some NIC are bound here. */
   readonly hasLane: boolean;
   readonly isOnline: boolean;
@@ -46,6 +48,14 @@ export function drawCores(
   return { shapes, height: Math.ceil(cells.length / perRow) * rowHeight };
 }
 
+const FAINTEST = 0.4;
+
+/** A CPU that may take interrupts and took few is drawn faint; its number stays readable. */
+function loadPaint({ irqColours, load }: CpuMark): { readonly opacity?: number } {
+  if (irqColours.length === 0 || load === undefined) return {};
+  return { opacity: FAINTEST + (1 - FAINTEST) * load };
+}
+
 function drawThread(cpu: number, mark: CpuMark, x: number, y: number): string[] {
   const box = { x, y, width: CELL_WIDTH, height: THREAD_HEIGHT - 1 };
   const shapes: string[] = [];
@@ -59,7 +69,7 @@ function drawThread(cpu: number, mark: CpuMark, x: number, y: number): string[] 
         { ...box, x: x + index * part, width: part },
         isOff
           ? { fill: '#ffffff', stroke: '#c4cad1', dash: '2 2', radius: 2 }
-          : { fill, radius: 2 },
+          : { fill, radius: 2, ...loadPaint(mark) },
       ),
     );
   }

@@ -1,13 +1,21 @@
 // The PCIe switches of one node with the GPUs and NICs below them, as boxes.
 
 import { type Box, escapeXml, svgRect, svgText } from './svg-shapes.js';
-import { shownNode, type Topology, type TopologyGpu, type TopologyNic } from './topology.js';
+import type { PlacedDevice } from './topo-svg-links.js';
+import {
+  irqCoresText,
+  queueCountText,
+  shownNode,
+  type Topology,
+  type TopologyGpu,
+  type TopologyNic,
+} from './topology.js';
 
 export const GROUP_WIDTH = 257;
 export const GROUP_GAP = 12;
 const GPU_HEIGHT = 46;
 const NIC_HEIGHT = 72;
-const LINK_SPACE = 40;
+const LINK_SPACE = 16;
 const NIC_COLOURS = ['#6e7781', '#0969da', '#8250df', '#bc4c00', '#1a7f37', '#bf3989', '#9a6700'];
 
 export interface Group {
@@ -20,8 +28,8 @@ export interface Drawing {
   readonly shapes: string[];
   /** Drawn last, so that lines lie above the boxes of other groups. */
   readonly links: string[];
-  readonly gpuBoxes: Map<number, Box>;
-  readonly nicBoxes: Map<string, Box>;
+  readonly gpus: Map<number, PlacedDevice>;
+  readonly nics: Map<string, PlacedDevice>;
 }
 
 export function nicColour(topology: Topology, name: string): string {
@@ -33,7 +41,7 @@ export function nicColour(topology: Topology, name: string): string {
 /** Devices below one switch belong together; those on a root bus form a group of their own. */
 export function groupsOf(topology: Topology, node: number | undefined): Group[] {
   const groups = new Map<string, { gpus: TopologyGpu[]; nics: TopologyNic[] }>();
-  const groupOf = (path: readonly string[]) => {
+  const groupOf = ({ pciPath: path = [] }: TopologyGpu | TopologyNic) => {
     // The device and the switch's downstream port above it are not the switch.
     const key = path.length >= 4 ? path.at(-3) : path.at(0);
     const title = path.length >= 4 ? `PCIe switch ${key ?? ''}` : `root bus ${key ?? 'unknown'}`;
@@ -42,9 +50,9 @@ export function groupsOf(topology: Topology, node: number | undefined): Group[] 
     return group;
   };
   for (const gpu of topology.gpus)
-    if (shownNode(topology, gpu) === node) groupOf(gpu.pciPath).gpus.push(gpu);
+    if (shownNode(topology, gpu) === node) groupOf(gpu).gpus.push(gpu);
   for (const nic of topology.nics) {
-    if (shownNode(topology, nic) === node && !nic.isVirtual) groupOf(nic.pciPath).nics.push(nic);
+    if (shownNode(topology, nic) === node && !nic.isVirtual) groupOf(nic).nics.push(nic);
   }
   return [...groups].map(([title, group]) => ({ title, ...group }));
 }
@@ -68,45 +76,65 @@ export function drawGroup(
     const width = (inner - 8) / 2;
     for (const [column, gpu] of gpus.entries()) {
       const gpuX = x + 12 + column * (width + 8);
-      drawGpu(drawing, gpu, {
-        x: gpuX,
-        y: y + 32 + row * (GPU_HEIGHT + 8),
-        width,
-        height: GPU_HEIGHT,
-      });
+      const gpuY = y + 32 + row * (GPU_HEIGHT + 8);
+      const place = { x: gpuX, y: gpuY, width, height: GPU_HEIGHT };
+      drawGpu(drawing, topology, gpu, place, box);
     }
   }
   for (const [row, nic] of group.nics.entries()) {
     const nicY = y + 32 + gpuHeight + linkSpace + row * (NIC_HEIGHT + 8);
-    drawNic(drawing, topology, nic, { x: x + 12, y: nicY, width: inner, height: NIC_HEIGHT });
+    const place = { x: x + 12, y: nicY, width: inner, height: NIC_HEIGHT };
+    drawNic(drawing, topology, nic, place, box);
   }
   return height;
 }
 
-function drawGpu(drawing: Drawing, gpu: TopologyGpu, box: Box): void {
-  drawing.gpuBoxes.set(gpu.index, box);
+function drawGpu(
+  drawing: Drawing,
+  topology: Topology,
+  gpu: TopologyGpu,
+  box: Box,
+  group: Box,
+): void {
+  drawing.gpus.set(gpu.index, { box, group });
   const name = (gpu.name ?? 'GPU').replace(/^NVIDIA /, '').slice(0, 17);
   const title = `${gpu.name ?? ''} ${gpu.uuid ?? ''} ${gpu.pciAddress ?? ''}`;
   drawing.shapes.push(
     `<g><title>${escapeXml(title.trim())}</title>`,
     svgRect(box, { fill: '#dafbe1', stroke: '#4ac26b', radius: 6 }),
     svgText(box.x + 8, box.y + 17, `GPU${gpu.index}`, { size: 12, weight: 600 }),
+    ...choiceLabel(topology, gpu, box),
     svgText(box.x + 8, box.y + 30, name, { size: 9, fill: '#24292f' }),
     svgText(box.x + 8, box.y + 41, gpu.pciAddress ?? '', { size: 9, fill: '#57606a' }),
     '</g>',
   );
 }
 
-function drawNic(drawing: Drawing, topology: Topology, nic: TopologyNic, box: Box): void {
-  drawing.nicBoxes.set(nic.name, box);
+/** The NIC that the GPU uses and how far it is, in the NIC's colour. */
+function choiceLabel(topology: Topology, gpu: TopologyGpu, box: Box): string[] {
+  const choice = topology.choices.find((candidate) => candidate.gpu === gpu.index);
+  if (choice?.nic === undefined) return [];
+  const fill = nicColour(topology, choice.nic);
+  const text = `${choice.nic} ${choice.distance ?? '?'}`;
+  const lettering = { size: 9, weight: 600, fill, anchor: 'end' } as const;
+  return [svgText(box.x + box.width - 6, box.y + 17, text, lettering)];
+}
+
+function drawNic(
+  drawing: Drawing,
+  topology: Topology,
+  nic: TopologyNic,
+  box: Box,
+  group: Box,
+): void {
+  drawing.nics.set(nic.name, { box, group });
   const colour = nicColour(topology, nic.name);
   const speed = nic.speedMbps === undefined ? 'speed unknown' : `${nic.speedMbps / 1000} Gbit/s`;
-  const queues = `${nic.rxQueueCount} RX + ${nic.txQueueCount} TX queues`;
-  const cores = [`IRQ cores ${nic.irqCores || 'unknown'}`];
+  const cores = [`IRQ cores ${irqCoresText(nic)}`];
   if (nic.laneCores !== undefined) cores.push(`lanes ${nic.laneCores}`);
   const lines = [
     `${speed}  ·  MTU ${nic.mtu ?? '?'}`,
-    `${queues}  ·  ${nic.vectorCount} vectors`,
+    `${queueCountText(nic)}  ·  ${nic.vectorCount} vectors`,
     cores.join('  ·  '),
   ];
   const isDown = nic.operState === 'down';

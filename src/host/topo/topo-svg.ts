@@ -3,7 +3,7 @@
 
 import { formatBytes } from '../../base/units.js';
 import { parseCpuList } from '../../base/cpu-set.js';
-import { type Box, svgLink, svgRect, svgText } from './svg-shapes.js';
+import { type Box, svgPolyline, svgRect, svgText } from './svg-shapes.js';
 import { type CpuMark, drawCores } from './topo-svg-cores.js';
 import {
   type Drawing,
@@ -14,7 +14,8 @@ import {
   nicColour,
   rowsOfTwo,
 } from './topo-svg-devices.js';
-import { shownNode, type Topology } from './topology.js';
+import { routeLink } from './topo-svg-links.js';
+import { cpuCountText, nodeCountText, shownNode, type Topology } from './topology.js';
 
 const MARGIN = 24;
 const COLUMN_WIDTH = 566;
@@ -22,7 +23,7 @@ const COLUMN_GAP = 20;
 const PADDING = 20;
 
 export function drawTopology(topology: Topology): string {
-  const drawing: Drawing = { shapes: [], links: [], gpuBoxes: new Map(), nicBoxes: new Map() };
+  const drawing: Drawing = { shapes: [], links: [], gpus: new Map(), nics: new Map() };
   const columns = columnsOf(topology);
   const top = MARGIN + 52;
   const heights = columns.map((node, index) => {
@@ -41,7 +42,7 @@ export function drawTopology(topology: Topology): string {
       { fill: '#f6f8fa', stroke: '#d0d7de', radius: 12 },
     ),
   );
-  drawLinks(drawing, topology);
+  drawLinks(drawing, topology, top + columnHeight - PADDING);
   const width = 2 * MARGIN + columns.length * (COLUMN_WIDTH + COLUMN_GAP) - COLUMN_GAP;
   const legend = drawLegend(topology, top + columnHeight + 28, width);
   const height = top + columnHeight + 44 + legend.height;
@@ -57,13 +58,12 @@ function document(width: number, height: number, shapes: readonly string[]): str
   );
 }
 
-function drawTitle({ host, nodes }: Topology): string[] {
+function drawTitle(topology: Topology): string[] {
+  const { host } = topology;
   const facts = [
     `kernel ${host.kernelRelease ?? '?'}`,
-    `${host.cpuCount} CPUs on ${host.coreCount} cores`,
-    nodes.length === 0
-      ? 'no NUMA'
-      : `${nodes.length} NUMA ${nodes.length === 1 ? 'node' : 'nodes'}`,
+    cpuCountText(host),
+    nodeCountText(topology),
     ...(host.cpuModel === undefined ? [] : [host.cpuModel]),
   ];
   return [
@@ -114,7 +114,7 @@ interface NodeCores {
 function drawNodeCores(drawing: Drawing, topology: Topology, cores: NodeCores): number {
   const { cpuList, left, y, node } = cores;
   const facts = [`CPUs ${cpuList}`];
-  if (node !== undefined) facts.push(`${node.coreCount} cores`);
+  if (node !== undefined) facts.push(`${node.coreCount ?? '?'} cores`);
   if (node?.memoryBytes !== undefined) facts.push(formatBytes(node.memoryBytes));
   const grey = { size: 11, fill: '#57606a', anchor: 'end' } as const;
   const right = left + COLUMN_WIDTH - 2 * PADDING;
@@ -140,27 +140,25 @@ function cpuMarks(topology: Topology): (cpu: number) => CpuMark {
     for (const cpu of parseCpuList(nic.laneCores ?? '') ?? []) lane.add(cpu);
   }
   const online = new Set(parseCpuList(topology.host.cpusOnline) ?? []);
+  const counts = new Map(topology.interrupts.map(({ cpu, count }) => [cpu, count]));
+  const most = Math.max(1, ...counts.values());
   return (cpu) => ({
     irqColours: irq.get(cpu) ?? [],
+    load: topology.interrupts.length === 0 ? undefined : (counts.get(cpu) ?? 0) / most,
     hasLane: lane.has(cpu),
     isOnline: online.has(cpu),
   });
 }
 
-function drawLinks(drawing: Drawing, topology: Topology): void {
-  for (const choice of topology.choices) {
-    const gpu = drawing.gpuBoxes.get(choice.gpu);
-    const nic = choice.nic === undefined ? undefined : drawing.nicBoxes.get(choice.nic);
+function drawLinks(drawing: Drawing, topology: Topology, bottom: number): void {
+  for (const [lane, choice] of topology.choices.entries()) {
+    const gpu = drawing.gpus.get(choice.gpu);
+    const nic = choice.nic === undefined ? undefined : drawing.nics.get(choice.nic);
     if (gpu === undefined || nic === undefined || choice.nic === undefined) continue;
-    const colour = nicColour(topology, choice.nic);
-    const from = { x: gpu.x + gpu.width / 2, y: gpu.y + gpu.height };
-    // Spread arrivals along the NIC's upper edge, towards the side from which they come.
-    const to = { x: Math.min(Math.max(from.x, nic.x + 30), nic.x + nic.width - 30), y: nic.y };
     const isNear = choice.distance === 'PIX' || choice.distance === 'PXB';
-    const dash = isNear ? {} : { dash: '5 4' };
-    drawing.links.push(svgLink(from, to, { stroke: colour, strokeWidth: 2, ...dash }));
-    const label = { size: 9, fill: colour, weight: 600 } as const;
-    drawing.links.push(svgText(from.x + 6, from.y + 16, choice.distance ?? '', label));
+    const paint = { stroke: nicColour(topology, choice.nic), strokeWidth: 1.5 };
+    const points = routeLink(gpu, nic, lane, bottom);
+    drawing.links.push(svgPolyline(points, isNear ? paint : { ...paint, dash: '5 4' }));
   }
 }
 
@@ -191,6 +189,11 @@ function drawLegend(topology: Topology, y: number, width: number): Legend {
   }
   if (topology.nics.some((nic) => nic.laneCores !== undefined)) {
     item('outlined: lane cores', (box) => svgRect(box, { stroke: '#24292f', radius: 2 }));
+  }
+  if (topology.interrupts.length > 0) {
+    const most = Math.max(...topology.interrupts.map(({ count }) => count));
+    const paint = { fill: '#57606a', radius: 2 };
+    item(`darker: more NIC interrupts since boot, at most ${most}`, (box) => svgRect(box, paint));
   }
   item('no NIC interrupts', (box) => svgRect(box, { fill: '#e7eaee', radius: 2 }));
   return { shapes, height: line - y + 8 };

@@ -19,6 +19,71 @@ const BINDINGS = 'eth1:8-21,112-125;eth3:60-73,164-177';
 const topologyOf = (spec: HostSpec, bindings = '') =>
   describeTopology(readHost(openFixture(spec)), parseLaneBindings(bindings));
 
+/** The straight pieces of every line, and the boxes of GPUs and NICs, as they are drawn. */
+function linesAndBoxes(svg: string) {
+  const lines = [...svg.matchAll(/<path d="M([^"]+)"/g)].map(([, path = '']) =>
+    path.split(/ ?L/).map((point) => point.split(' ').map(Number)),
+  );
+  const boxes = [
+    ...svg.matchAll(/<rect x="([\d.]+)" y="([\d.]+)" width="([\d.]+)" height="(46|72)"/g),
+  ];
+  return { lines, boxes: boxes.map((match) => match.slice(1).map(Number)) };
+}
+
+/** A piece lies within a box when they share more than the edge. */
+function isThrough(
+  from: readonly number[],
+  to: readonly number[],
+  box: readonly number[],
+): boolean {
+  const [x1 = 0, y1 = 0] = from;
+  const [x2 = 0, y2 = 0] = to;
+  const [x = 0, y = 0, width = 0, height = 0] = box;
+  const inside = 0.5;
+  return (
+    Math.max(x1, x2) > x + inside &&
+    Math.min(x1, x2) < x + width - inside &&
+    Math.max(y1, y2) > y + inside &&
+    Math.min(y1, y2) < y + height - inside
+  );
+}
+
+/** All GPUs and NICs side by side on the root bus, as virtual machines often show them. */
+function flatSpec(): HostSpec {
+  const spec = a3HighSpec();
+  const flat = <T extends { readonly node: number }>(device: T) => ({
+    ...device,
+    parent: device.node === 0 ? 'pci0000:00' : 'pci0000:80',
+  });
+  return { ...spec, bridges: [], nics: spec.nics.map(flat), gpus: spec.gpus.map(flat) };
+}
+
+for (const [name, spec] of [
+  ['A3-high', a3HighSpec()],
+  ['a flat PCI tree', flatSpec()],
+  ['GPUs far from the only NIC', { ...a3HighSpec(), nics: a3HighSpec().nics.slice(4) }],
+] as const) {
+  test(`svg: no line through a box on ${name}`, () => {
+    const { lines, boxes } = linesAndBoxes(drawTopology(topologyOf(spec)));
+    assert.equal(lines.length, 8);
+    // A NIC is a box and a stripe in its colour.
+    assert.equal(boxes.length, 8 + 2 * spec.nics.length);
+    for (const line of lines) {
+      for (const [index, to] of line.slice(1).entries()) {
+        const crossed = boxes.find((box) => isThrough(line[index] ?? [], to, box));
+        assert.equal(crossed, undefined, `${String(line)} through ${String(crossed)}`);
+      }
+    }
+  });
+}
+
+test('svg: cores are coloured by NIC and shaded by interrupts', () => {
+  const svg = drawTopology(topologyOf(a3HighSpec()));
+  const shades = new Set([...svg.matchAll(/fill-opacity="([\d.]+)"/g)].map(([, value]) => value));
+  assert.ok(shades.size >= 2, [...shades].join());
+  assert.match(svg, /darker: more NIC interrupts since boot, at most 270022/);
+});
+
 test('topology: the matrix is symmetric, with X on the diagonal', () => {
   const { names, distances } = topologyOf(a3HighSpec()).matrix;
   assert.equal(names.length, 13);

@@ -2,11 +2,12 @@
 // prints in every form.
 
 import { formatCpuList } from '../../base/cpu-set.js';
+import { formatBytes } from '../../base/units.js';
 import type { LaneBindings } from '../../base/lane-bindings.js';
 import { physicalCores } from '../read/cpus.js';
 import { chooseNics, type GpuNicChoice, placeOf } from './gpu-nic-choice.js';
-import type { HostModel, Nic, PciDistance } from '../read/model.js';
-import { nicIrqCpus } from '../read/nics.js';
+import type { CpuModel, HostModel, Nic, PciDistance } from '../read/model.js';
+import { nicIrqCpus, type NicIrqCpus } from '../read/nics.js';
 import { pciDistance } from '../read/pci.js';
 import type { ReadGap } from '../read/read-gap.js';
 
@@ -20,6 +21,8 @@ export interface Topology {
   readonly nics: readonly TopologyNic[];
   readonly matrix: DistanceMatrix;
   readonly choices: readonly GpuNicChoice[];
+  /** Interrupts of NICs since boot, by CPU; empty when no count could be read. */
+  readonly interrupts: readonly { readonly cpu: number; readonly count: number }[];
   readonly gaps: readonly ReadGap[];
 }
 
@@ -32,22 +35,29 @@ export interface TopologyHost {
   readonly cpusOnline: string;
   readonly cpusOffline: string;
   readonly cpuCount: number;
-  readonly coreCount: number;
+  /** undefined where the hardware threads of a core are not known. */
+  readonly coreCount: number | undefined;
+  /** undefined where a CPU does not say in which socket it is. */
+  readonly socketCount: number | undefined;
+  /** As text, for example `L3 105 MiB per 104 CPUs`. */
+  readonly caches: readonly string[];
+  readonly isolated: string | undefined;
 }
 
 export interface TopologyNode {
   readonly id: number;
-  readonly cpus: string;
-  readonly cpuCount: number;
-  readonly coreCount: number;
+  /** undefined where nothing tells which CPUs the node has. */
+  readonly cpus: string | undefined;
+  readonly cpuCount: number | undefined;
+  readonly coreCount: number | undefined;
   readonly memoryBytes: number | undefined;
-  readonly distances: readonly number[];
+  readonly distances: readonly number[] | undefined;
 }
 
 interface TopologyDevice {
   readonly pciAddress: string | undefined;
-  /** Host bridge first, the device last. */
-  readonly pciPath: readonly string[];
+  /** Host bridge first, the device last; undefined when its place on the bus is not known. */
+  readonly pciPath: readonly string[] | undefined;
   readonly node: number | undefined;
   readonly localCpus: string | undefined;
 }
@@ -66,13 +76,15 @@ export interface TopologyNic extends TopologyDevice {
   readonly operState: string | undefined;
   readonly speedMbps: number | undefined;
   readonly mtu: number | undefined;
-  readonly rxQueueCount: number;
-  readonly txQueueCount: number;
+  readonly rxQueueCount: number | undefined;
+  readonly txQueueCount: number | undefined;
   readonly vectorCount: number;
   readonly vectorSources: readonly string[];
-  readonly addresses: readonly string[];
-  /** CPUs on which the queue vectors are delivered now. */
+  readonly addresses: readonly string[] | undefined;
+  /** CPUs of the queue vectors, as far as they are known. */
   readonly irqCores: string;
+  /** Whether those are where interrupts are delivered, or only what was asked for. */
+  readonly irqCertainty: NicIrqCpus['certainty'];
   /** CPUs that lane bindings give to this NIC; undefined = none given. */
   readonly laneCores: string | undefined;
 }
@@ -93,9 +105,9 @@ export function describeTopology(
     host: describeHost(model),
     nodes: model.nodes.map((node) => ({
       id: node.id,
-      cpus: formatCpuList(node.cpus),
-      cpuCount: node.cpus.length,
-      coreCount: physicalCores(model.cpus, node.cpus).length,
+      cpus: node.cpus === undefined ? undefined : formatCpuList(node.cpus),
+      cpuCount: node.cpus?.length,
+      coreCount: node.cpus && physicalCores(model.cpus, node.cpus)?.length,
       memoryBytes: node.memoryBytes,
       distances: node.distances,
     })),
@@ -110,13 +122,28 @@ export function describeTopology(
     nics: model.nics.map((nic) => describeNic(model, nic, bindings)),
     matrix: distanceMatrix(model),
     choices: chooseNics(model, dataNics),
+    interrupts: nicInterrupts(model),
     gaps: model.gaps,
   };
 }
 
+function nicInterrupts({ nics, irqs }: HostModel): Topology['interrupts'] {
+  const ofNics = new Set(nics.flatMap((nic) => nic.vectors.map(({ irq }) => irq)));
+  const counts = new Map<number, number>();
+  for (const { irq, countByCpu = {} } of irqs) {
+    if (!ofNics.has(irq)) continue;
+    for (const [cpu, count] of Object.entries(countByCpu)) {
+      counts.set(Number(cpu), (counts.get(Number(cpu)) ?? 0) + count);
+    }
+  }
+  const sorted = [...counts].sort(([a], [b]) => a - b);
+  return sorted.map(([cpu, count]) => ({ cpu, count }));
+}
+
 function coresOf(model: HostModel): number[][] {
-  const cores = model.cpus.cpus.filter(({ id, siblings }) => siblings[0] === id);
-  return cores.map(({ siblings }) => [...siblings]);
+  // A CPU whose siblings are not known, as an offline one's, is drawn alone.
+  const threads = model.cpus.cpus.map(({ id, siblings = [id] }) => ({ id, siblings }));
+  return threads.filter(({ id, siblings }) => siblings[0] === id).map((cpu) => [...cpu.siblings]);
 }
 
 function describeHost(model: HostModel): TopologyHost {
@@ -129,10 +156,52 @@ function describeHost(model: HostModel): TopologyHost {
     kernelRelease: model.kernelRelease,
     cpuModel: cpus.modelName,
     cpusOnline: formatCpuList(cpus.online),
-    cpusOffline: formatCpuList(cpus.present.filter((cpu) => !online.has(cpu))),
+    cpusOffline:
+      online.size === 0 ? '' : formatCpuList(cpus.present.filter((cpu) => !online.has(cpu))),
     cpuCount: cpus.online.length,
-    coreCount: physicalCores(cpus, cpus.online).length,
+    coreCount: physicalCores(cpus, cpus.online)?.length,
+    socketCount: socketCount(cpus),
+    caches: cacheTexts(cpus),
+    isolated: cpus.isolated && formatCpuList(cpus.isolated),
   };
+}
+
+function socketCount({ cpus }: CpuModel): number | undefined {
+  const sockets = cpus.filter(({ isOnline }) => isOnline).map(({ packageId }) => packageId);
+  return sockets.includes(undefined) || sockets.length === 0 ? undefined : new Set(sockets).size;
+}
+
+/** Each kind of cache once: sockets of one host are alike in all but odd machines. */
+function cacheTexts({ caches }: CpuModel): readonly string[] {
+  const letter = { Data: 'd', Instruction: 'i', Unified: '' } as const;
+  const texts = caches.map(({ level, type, sizeBytes, cpus }) => {
+    const shared = cpus === undefined ? '?' : String(cpus.length);
+    return `L${level}${letter[type]} ${formatBytes(sizeBytes)} per ${shared} CPUs`;
+  });
+  return [...new Set(texts)];
+}
+
+/** The CPUs of a NIC's interrupts, with what is not known about them. */
+export function irqCoresText({ irqCores, irqCertainty, vectorCount }: TopologyNic): string {
+  if (irqCertainty === 'effective') return irqCores;
+  if (irqCertainty === 'requested') return `${irqCores} (requested)`;
+  if (vectorCount === 0) return '-';
+  return irqCores === '' ? 'unknown' : `${irqCores} and unknown`;
+}
+
+export function cpuCountText({ cpuCount, coreCount, socketCount }: TopologyHost): string {
+  if (cpuCount === 0) return 'CPUs unknown';
+  const sockets = socketCount === 1 ? '1 socket' : `${socketCount ?? '?'} sockets`;
+  return `${cpuCount} CPUs on ${coreCount ?? '?'} cores in ${sockets}`;
+}
+
+export function nodeCountText({ nodes }: Topology): string {
+  if (nodes.length === 0) return 'no NUMA node listed';
+  return `${nodes.length} NUMA ${nodes.length === 1 ? 'node' : 'nodes'}`;
+}
+
+export function queueCountText({ rxQueueCount, txQueueCount }: TopologyNic): string {
+  return `${rxQueueCount ?? '?'} RX + ${txQueueCount ?? '?'} TX queues`;
 }
 
 /** Where to show a device: on a host with one node there is nowhere else, said or not. */
@@ -152,7 +221,7 @@ interface PlacedDevice {
 function describeDevice(model: HostModel, device: PlacedDevice): TopologyDevice {
   return {
     pciAddress: device.pciAddress,
-    pciPath: placeOf(model, device.pciAddress).path,
+    pciPath: model.pci.find(({ address }) => address === device.pciAddress)?.path,
     node: device.node,
     localCpus: device.localCpus === undefined ? undefined : formatCpuList(device.localCpus),
   };
@@ -160,6 +229,7 @@ function describeDevice(model: HostModel, device: PlacedDevice): TopologyDevice 
 
 function describeNic(model: HostModel, nic: Nic, bindings: LaneBindings): TopologyNic {
   const laneCpus = bindings.get(nic.name);
+  const irqCpus = nicIrqCpus(nic, model.irqs);
   return {
     name: nic.name,
     ...describeDevice(model, nic),
@@ -172,8 +242,9 @@ function describeNic(model: HostModel, nic: Nic, bindings: LaneBindings): Topolo
     txQueueCount: nic.txQueueCount,
     vectorCount: nic.vectors.length,
     vectorSources: [...new Set(nic.vectors.map((vector) => vector.source))],
-    addresses: nic.addresses.map(({ address, prefixLength }) => `${address}/${prefixLength}`),
-    irqCores: formatCpuList(nicIrqCpus(nic, model.irqs)),
+    addresses: nic.addresses?.map(({ address, prefixLength }) => `${address}/${prefixLength}`),
+    irqCores: formatCpuList(irqCpus.cpus),
+    irqCertainty: irqCpus.certainty,
     laneCores: laneCpus === undefined ? undefined : formatCpuList(laneCpus),
   };
 }

@@ -4,25 +4,36 @@
 import type { CpuTimes } from '../read/kernel-counters.js';
 import type { NicSample, WatchSample } from './watch-sample.js';
 
+export const WATCH_SCHEMA = 'tcpx.watch/2';
+
 /** null = no rate: the counter was reset, appeared in between, or was not read again. */
 export type Rate = number | null;
 
 export interface WatchRates {
-  readonly schema: 'tcpx.watch/1';
+  readonly schema: typeof WATCH_SCHEMA;
   readonly time: string;
   readonly intervalMs: number;
   readonly nics: Readonly<Record<string, NicRates>>;
-  readonly tcp: Readonly<Record<string, Rate>>;
+  /** Per second, of the whole network namespace. */
+  readonly tcpRates: Readonly<Record<string, Rate>>;
+  readonly softnetRates: Readonly<Record<string, Rate>>;
   readonly cpus: readonly CpuRates[];
 }
 
 export interface NicRates {
   /** A NIC of the plugin emulator, not of this host. */
   readonly evidence?: 'emulated';
-  readonly totals: Readonly<Record<string, Rate>>;
-  readonly counters: Readonly<Record<string, Rate>>;
-  readonly queues: Readonly<Record<string, Rate>>;
-  readonly irqsByCpu: Readonly<Record<string, Rate>>;
+  /** Since the counters began. */
+  readonly totals: Readonly<Record<string, number>>;
+  readonly counters: Readonly<Record<string, number>>;
+  /** Per second. */
+  readonly rates: Readonly<Record<string, Rate>>;
+  readonly counterRates: Readonly<Record<string, Rate>>;
+  /** Bytes per second by `rx 8`, `tx 3`. */
+  readonly queueRates: Readonly<Record<string, Rate>>;
+  readonly irqRatesByCpu: Readonly<Record<string, Rate>>;
+  /** Share of the link's speed; null where either is unknown. */
+  readonly linkPercent: { readonly rx: Rate; readonly tx: Rate };
 }
 
 export interface CpuRates {
@@ -40,25 +51,38 @@ export function ratesBetween(before: WatchSample, after: WatchSample, time: Date
     if (earlier !== undefined) nics[name] = nicRates(earlier, sample, seconds);
   }
   return {
-    schema: 'tcpx.watch/1',
+    schema: WATCH_SCHEMA,
     time: time.toISOString(),
     intervalMs: Math.round(seconds * 1000),
     nics,
-    tcp: rates(before.tcp, after.tcp, seconds),
+    tcpRates: rates(before.tcp, after.tcp, seconds),
+    softnetRates: rates(before.softnet, after.softnet, seconds),
     cpus: cpuRates(before.cpus, after.cpus),
   };
 }
 
 function nicRates(before: NicSample, after: NicSample, seconds: number): NicRates {
   const irqSeconds = (after.irqsAtUs - before.irqsAtUs) / 1e6;
+  const perSecond = rates(before.totals, after.totals, seconds);
+  const percent = (name: string) => linkPercent(perSecond[name], after.speedMbps);
   return {
     ...(after.isEmulated ? { evidence: 'emulated' as const } : {}),
-    totals: rates(before.totals, after.totals, seconds),
-    counters: rates(before.counters, after.counters, seconds),
-    queues: rates(before.queues, after.queues, seconds),
+    totals: after.totals,
+    counters: after.counters,
+    rates: perSecond,
+    counterRates: rates(before.counters, after.counters, seconds),
+    queueRates: rates(before.queues, after.queues, seconds),
     // A CPU that appears had zero before: zeros are left out of the sample.
-    irqsByCpu: rates(before.irqsByCpu, after.irqsByCpu, irqSeconds, 0),
+    irqRatesByCpu: rates(before.irqsByCpu, after.irqsByCpu, irqSeconds, 0),
+    linkPercent: { rx: percent('rx_bytes'), tx: percent('tx_bytes') },
   };
+}
+
+const MEGABIT_BYTES = 125_000;
+
+function linkPercent(bytesPerSecond: Rate | undefined, speedMbps: number | undefined): Rate {
+  if (bytesPerSecond === undefined || bytesPerSecond === null) return null;
+  return speedMbps === undefined ? null : (bytesPerSecond / (speedMbps * MEGABIT_BYTES)) * 100;
 }
 
 function rates(

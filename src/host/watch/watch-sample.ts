@@ -10,13 +10,14 @@ import {
   parseCpuTimes,
   parseNamedCounters,
   parseNetDev,
+  parseSoftnetStat,
 } from '../read/kernel-counters.js';
 import type { HostModel, Nic } from '../read/model.js';
 import type { StatisticsSource } from '../read/nic-statistics.js';
 import { parseQueueCounter } from '../read/queue-counter.js';
 
 /** Of an interface of the host, or of the plugin emulator. */
-export interface WatchedNic extends Pick<Nic, 'name' | 'ifindex' | 'vectors'> {
+export interface WatchedNic extends Pick<Nic, 'name' | 'ifindex' | 'vectors' | 'speedMbps'> {
   /** All that is known of it are its statistics. */
   readonly isEmulated?: boolean;
 }
@@ -34,12 +35,15 @@ export interface WatchSample {
   readonly atUs: number;
   readonly nics: Readonly<Record<string, NicSample>>;
   readonly tcp: Readonly<Record<string, number>>;
+  /** Sums over all CPUs; empty when the file cannot be read. */
+  readonly softnet: Readonly<Record<string, number>>;
   readonly cpus: readonly CpuTimes[];
 }
 
 export interface NicSample {
   readonly isEmulated: boolean;
-  /** Kernel totals of the interface. */
+  readonly speedMbps: number | undefined;
+  /** Totals of the interface: the kernel's, else the driver's. */
   readonly totals: Readonly<Record<string, number>>;
   /** Chosen driver statistics. */
   readonly counters: Readonly<Record<string, number>>;
@@ -87,9 +91,11 @@ export class WatchSampler {
       const isEmulated = nic.isEmulated === true;
       nics[nic.name] = {
         isEmulated,
-        totals: isEmulated
-          ? pick(statistics, TOTALS)
-          : (totals.get(nic.name) ?? this.readTotals(nic.name)),
+        speedMbps: nic.speedMbps,
+        totals: {
+          ...pick(statistics, TOTALS),
+          ...(isEmulated ? {} : (totals.get(nic.name) ?? this.readTotals(nic.name))),
+        },
         counters: chooseCounters(statistics, this.wish.counters),
         queues,
         ...(this.wish.hasIrqs ? this.readIrqs(nic, atUs) : { irqsByCpu: {}, irqsAtUs: atUs }),
@@ -97,7 +103,8 @@ export class WatchSampler {
     }
     const snmp = parseNamedCounters(this.files.read('/proc/net/snmp') ?? '', 'Tcp');
     const cpus = this.wish.hasCpus ? parseCpuTimes(this.files.read('/proc/stat') ?? '') : [];
-    return { atUs, nics, tcp: pick(snmp, TCP_NAMES), cpus };
+    const softnet = sumSoftnet(this.files.read('/proc/net/softnet_stat') ?? '');
+    return { atUs, nics, tcp: pick(snmp, TCP_NAMES), softnet, cpus };
   }
 
   private readTotals(name: string): Record<string, number> {
@@ -133,6 +140,14 @@ export class WatchSampler {
     }
     return this.table.get(irq) ?? {};
   }
+}
+
+function sumSoftnet(text: string): Record<string, number> {
+  const cpus = parseSoftnetStat(text);
+  if (cpus.length === 0) return {};
+  const sum = (name: 'processed' | 'dropped' | 'timeSqueeze') =>
+    cpus.reduce((total, cpu) => total + cpu[name], 0);
+  return { processed: sum('processed'), dropped: sum('dropped'), timeSqueeze: sum('timeSqueeze') };
 }
 
 function queueBytes(statistics: Readonly<Record<string, number>>): Record<string, number> {

@@ -57,10 +57,10 @@ test('watch: rates of bytes, interrupts per core, CPU time and retransmits', () 
   setText(tree, '/proc/stat', 'cpu  0\ncpu0 125 0 50 1020 5 1 25 0 0 0\n');
   const rates = ratesBetween(before, sampler.read(500_000), new Date(0));
   assert.equal(rates.intervalMs, 500);
-  assert.equal(rates.nics['eth1']?.totals['rx_bytes'], 10e9);
-  assert.equal(rates.nics['eth1'].irqsByCpu['25'], 2000);
-  assert.equal(rates.nics['eth1'].irqsByCpu['24'], 0);
-  assert.equal(rates.tcp['RetransSegs'], 20);
+  assert.equal(rates.nics['eth1']?.rates['rx_bytes'], 10e9);
+  assert.equal(rates.nics['eth1'].irqRatesByCpu['25'], 2000);
+  assert.equal(rates.nics['eth1'].irqRatesByCpu['24'], 0);
+  assert.equal(rates.tcpRates['RetransSegs'], 20);
   assert.deepEqual(rates.cpus, [{ cpu: 0, busyPercent: 60, irqPercent: 0, softirqPercent: 10 }]);
 });
 
@@ -75,9 +75,26 @@ test('watch: devmem packets and bytes per queue come from the driver', () => {
   const statistics = { ...data.statistics, rx_devmem_pkts: 32_000_500, 'rx_bytes[8]': 65e9 + 1e6 };
   setText(tree, path, JSON.stringify({ ...data, statistics }));
   const rates = ratesBetween(before, sampler.read(1_000_000), new Date(0));
-  assert.deepEqual(rates.nics['eth2']?.counters, { rx_devmem_pkts: 500, rx_devmem_dropped: 0 });
-  assert.equal(rates.nics['eth2'].queues['rx 8'], 1e6);
-  assert.equal(rates.nics['eth1']?.counters['rx_devmem_pkts'], 0);
+  assert.deepEqual(rates.nics['eth2']?.counterRates, { rx_devmem_pkts: 500, rx_devmem_dropped: 0 });
+  assert.equal(rates.nics['eth2'].queueRates['rx 8'], 1e6);
+  assert.equal(rates.nics['eth1']?.counterRates['rx_devmem_pkts'], 0);
+});
+
+test('watch: without kernel totals the driver’s are taken; share of the link is told', () => {
+  const tree = a3Tree();
+  for (const path of tree.keys()) if (/\/eth2\/statistics\//.test(path)) tree.delete(path);
+  const { sampler } = samplerOver(tree);
+  const before = sampler.read(0);
+  const path = '/tcpx-capture/ethtool/eth2.json';
+  const entry = tree.get(path);
+  assert.ok(entry?.kind === 'file');
+  const grown = entry.text.replace('"rx_bytes":265000000000', '"rx_bytes":267500000000');
+  setText(tree, path, grown);
+  const rates = ratesBetween(before, sampler.read(1_000_000), new Date(0));
+  assert.equal(rates.nics['eth2']?.rates['rx_bytes'], 2.5e9);
+  assert.equal(rates.nics['eth2'].totals['rx_bytes'], 267_500_000_000);
+  assert.equal(rates.nics['eth2'].linkPercent.rx, 10);
+  assert.deepEqual(Object.keys(rates.softnetRates), ['processed', 'dropped', 'timeSqueeze']);
 });
 
 test('watch: a counter that fell was reset, its rate is unknown', () => {
@@ -86,7 +103,7 @@ test('watch: a counter that fell was reset, its rate is unknown', () => {
   const before = sampler.read(0);
   setText(tree, '/proc/net/snmp', 'Tcp: InSegs RetransSegs\nTcp: 5 0\n');
   const rates = ratesBetween(before, sampler.read(500_000), new Date(0));
-  assert.equal(rates.tcp['RetransSegs'], null);
+  assert.equal(rates.tcpRates['RetransSegs'], null);
 });
 
 test('watch: a reading of 208 CPUs never touches the interrupt table', (t) => {
@@ -113,9 +130,9 @@ test('watch: without the small files the table is read at most once a second', (
   assert.ok(first !== undefined && second !== undefined && third !== undefined);
   // Not read again means not known, instead of zero.
   const early = ratesBetween(first, second, new Date(0));
-  assert.equal(early.nics['eth1']?.irqsByCpu['25'], null);
+  assert.equal(early.nics['eth1']?.irqRatesByCpu['25'], null);
   const late = ratesBetween(second, third, new Date(0));
-  assert.equal(late.nics['eth1']?.irqsByCpu['25'], 0);
+  assert.equal(late.nics['eth1']?.irqRatesByCpu['25'], 0);
 });
 
 test('watch: counters by exact name or prefix', () => {

@@ -1,0 +1,118 @@
+// A plan as text for people: one line per NIC, the load per CPU, warnings; each interrupt on wish.
+
+import { formatCpuList } from '../base/cpu-set.js';
+import { type CpuSet, isSameSet, unionOf } from '../host/irq/cpu-choice.js';
+import type { PlanLoad } from '../host/irq/load-placement.js';
+import { countedWhen } from '../host/irq/mapping-table.js';
+import type { IrqPlan, PlanLine } from '../host/irq/plan.js';
+import { WARNING_CODES } from '../host/irq/plan-warning.js';
+import { formatTable } from './print.js';
+
+const WARNINGS_SHOWN = 12;
+const CPUS_SHOWN = 12;
+
+export function formatPlan(plan: IrqPlan, hasVectors: boolean): string {
+  const hint = hasVectors ? '' : '; --vectors shows what would be written';
+  const host = plan.hostname ?? 'this host';
+  const parts = [`policy ${plan.policy} on ${host}: ${plan.lines.length} lines${hint}\n`];
+  if (hasVectors) parts.push(formatLines(plan.lines));
+  parts.push(`${formatNics(plan)}application cores: ${cpuText(plan.application)}\n`);
+  if (plan.load !== undefined) parts.push(formatLoad(plan.load, hasVectors));
+  parts.push(formatWarnings(plan) + formatUnknowns(plan));
+  parts.push(plan.notes.map((note) => `note: ${note}\n`).join(''));
+  return parts.join('\n');
+}
+
+/** Every command that acts on a plan says what the plan did not know. */
+export function formatUnknowns({ unknowns }: IrqPlan): string {
+  return unknowns.map((unknown) => `unknown: ${unknown}\n`).join('');
+}
+
+function cpuText(cpus: CpuSet): string {
+  return formatCpuList(cpus) || '-';
+}
+
+function formatLines(lines: readonly PlanLine[]): string {
+  const rows = lines.map((line) => [
+    String(line.irq),
+    line.nic,
+    line.queue,
+    line.before === undefined ? 'N/A' : formatCpuList(line.before),
+    `echo ${line.value} > ${line.path}`,
+    line.reason.slice(line.reason.indexOf(': ') + 2),
+    [...new Set(line.warnings.map(({ code }) => code))].join(' '),
+  ]);
+  const heading = ['IRQ', 'NIC', 'queue', 'now', 'would write', 'reason', 'warnings'];
+  return formatTable([heading, ...rows]);
+}
+
+function formatNics(plan: IrqPlan): string {
+  const rows = plan.allocations.map(({ nic, node, tx, rx }) => {
+    const lines = plan.lines.filter((line) => line.nic === nic);
+    const changed = lines.filter(
+      ({ before, cpus }) => before !== undefined && !isSameSet(before, cpus),
+    );
+    const codes = new Set(lines.flatMap((line) => line.warnings.map(({ code }) => code)));
+    return [
+      nic,
+      node === undefined ? '?' : String(node),
+      String(lines.length),
+      lines.some(({ before }) => before === undefined) ? 'N/A' : String(changed.length),
+      nowText(lines),
+      cpuText(unionOf(...lines.map(({ cpus }) => cpus))),
+      cpuText(tx),
+      cpuText(rx),
+      [...codes].join(' '),
+    ];
+  });
+  const cores = ['interrupts now', 'planned', 'TX thread cores', 'RX thread cores'];
+  return formatTable([['NIC', 'NUMA', 'lines', 'changed', ...cores, 'warnings'], ...rows]);
+}
+
+/** CPUs requested at present; a line that could not be read may be anywhere. */
+function nowText(lines: readonly PlanLine[]): string {
+  const known = lines.flatMap(({ before }) => (before === undefined ? [] : [before]));
+  if (known.length === 0) return lines.length === 0 ? '-' : 'N/A';
+  const text = cpuText(unionOf(...known));
+  return known.length < lines.length ? `${text} and N/A` : text;
+}
+
+function formatLoad(load: PlanLoad, isLong: boolean): string {
+  const byWeight = [...load.cpus].sort(
+    (a, b) => Math.max(b.now, b.planned) - Math.max(a.now, a.planned) || a.cpu - b.cpu,
+  );
+  const shown = isLong ? load.cpus : byWeight.slice(0, CPUS_SHOWN);
+  const hidden = load.cpus.length - shown.length;
+  const rows = shown.map(({ cpu, now, planned }) => [`CPU ${cpu}`, String(now), String(planned)]);
+  const when = countedWhen(load);
+  return (
+    `interrupts of all devices per CPU (${when}; ${load.source})\n` +
+    formatTable([
+      ['', 'in the run', 'planned'],
+      ['busiest', String(load.busiestNow), String(load.busiestPlanned)],
+      ...rows,
+    ]) +
+    (hidden > 0 ? `and ${hidden} CPUs with less; --vectors shows all\n` : '')
+  );
+}
+
+function formatWarnings(plan: IrqPlan): string {
+  const byText = new Map<string, number>();
+  for (const { code, text } of plan.warnings) byText.set(`${code}: ${text}`, plan.lines.length);
+  for (const line of plan.lines) {
+    for (const { code, text } of line.warnings) {
+      const key = `${code}: ${line.nic} ${text}`;
+      byText.set(key, (byText.get(key) ?? 0) + 1);
+    }
+  }
+  const all = [...plan.warnings, ...plan.lines.flatMap((line) => line.warnings)];
+  const found = new Set(all.map(({ code }) => code));
+  if (found.size === 0) return 'no warnings\n';
+  const meanings = [...found].map((code) => `  ${code} = ${WARNING_CODES[code]}\n`);
+  const lines = [...byText]
+    .slice(0, WARNINGS_SHOWN)
+    .map(([text, count]) => `  ${text} (${count === 1 ? '1 line' : `${count} lines`})\n`);
+  const hidden = byText.size - WARNINGS_SHOWN;
+  const rest = hidden > 0 ? `  and ${hidden} more; --json has all\n` : '';
+  return `warnings:\n${lines.join('')}${rest}${meanings.join('')}`;
+}
