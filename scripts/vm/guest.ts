@@ -2,7 +2,7 @@
 // at the kernel's own files, not only at what the commands say. Prints one line per check.
 
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 
 interface Result {
   readonly status: number | null;
@@ -30,6 +30,9 @@ interface ShowDocument {
 const TCPX = '/app/bin/tcpx.js';
 const UNPRIVILEGED = 65534;
 const PLAN_FILE = '/tmp/plan.json';
+/** Lines move at their first interrupt after the write. */
+const SETTLE_MS = 2000;
+const RUN_MS = 6000;
 let failures = 0;
 
 process.exitCode = main();
@@ -42,6 +45,7 @@ function main(): number {
   checkApply(plan);
   checkVerify();
   checkRollback(original);
+  checkLoad(plan);
   checkImmovable(original);
   checkHotplug();
   return failures === 0 ? 0 : 1;
@@ -109,6 +113,69 @@ function checkRollback(original: Affinities): void {
   check('rollback exits 0', result.status === 0, result.stderr);
   check('every interrupt is as it was before the apply', isSame(affinities(), original));
   check('a second rollback has nothing to do', tcpx(['irq', 'rollback']).status === 1);
+}
+
+/**
+ * All queue interrupts on one CPU, then a plan by the load of that run: the busiest CPU takes a
+ * smaller share of the same traffic.
+ */
+function checkLoad(plan: PlanDocument): void {
+  const start = affinities();
+  for (const { irq } of plan.lines) writeFileSync(`/proc/irq/${irq}/smp_affinity_list`, '1');
+  const pings = startPings();
+  pause(SETTLE_MS);
+  const before = measureRun('/tmp/bundle', plan);
+  const words = ['irq', 'plan', '--policy', 'numa-local', '--from', '/tmp/bundle', '--json'];
+  const planned = json(tcpx([...words, '--output', '/tmp/load.json'])) as PlanDocument;
+  const applied = tcpx(['irq', 'apply', '--plan', '/tmp/load.json', '--no-baseline']);
+  check('a plan by load applies', applied.status === 0, applied.stderr);
+  pause(SETTLE_MS);
+  const after = measureRun('/tmp/bundle-after', planned);
+  for (const ping of pings) ping.kill();
+  say(`  busiest CPU: ${percent(before)} of the NICs’ interrupts before, ${percent(after)} after`);
+  check('the plan by load lowers the busiest CPU’s share', after < before && before > 0.9);
+  tcpx(['irq', 'rollback']);
+  for (const [irq, value] of start) {
+    if (plan.lines.some((line) => line.irq === irq)) {
+      writeFileSync(`/proc/irq/${irq}/smp_affinity_list`, value);
+    }
+  }
+}
+
+function pause(durationMs: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, durationMs);
+}
+
+function percent(share: number): string {
+  return `${(share * 100).toFixed(0)} %`;
+}
+
+/** Keeps two snapshots of the interrupt table; returns the share of the busiest CPU between them. */
+function measureRun(folder: string, { lines }: PlanDocument): number {
+  mkdirSync(folder, { recursive: true });
+  const irqs = new Set(lines.map(({ irq }) => irq));
+  const first = readFileSync('/proc/interrupts', 'utf8');
+  pause(RUN_MS);
+  const last = readFileSync('/proc/interrupts', 'utf8');
+  writeFileSync(`${folder}/irq_before.txt`, first);
+  writeFileSync(`${folder}/irq_after.txt`, last);
+  const early = countsByCpu(first, irqs);
+  const grown = countsByCpu(last, irqs).map((count, cpu) => count - (early[cpu] ?? 0));
+  const total = grown.reduce((sum, count) => sum + count, 0);
+  return total === 0 ? 0 : Math.max(...grown) / total;
+}
+
+/** All CPUs are online here: the columns are their numbers. */
+function countsByCpu(table: string, irqs: ReadonlySet<number>): number[] {
+  const cpuCount = [...(table.split('\n')[0] ?? '').matchAll(/CPU\d+/g)].length;
+  const sums = Array.from({ length: cpuCount }, () => 0);
+  for (const line of table.split('\n')) {
+    const match = /^\s*(\d+):\s*(.*)$/.exec(line);
+    if (match === null || !irqs.has(Number(match[1]))) continue;
+    const counts = (match[2] ?? '').split(/\s+/).slice(0, cpuCount).map(Number);
+    for (const [cpu, count] of counts.entries()) sums[cpu] = (sums[cpu] ?? 0) + count;
+  }
+  return sums;
 }
 
 /** The timer cannot move: the kernel refuses it, and no other line of that plan may change. */

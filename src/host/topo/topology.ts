@@ -174,11 +174,12 @@ function socketCount({ cpus }: CpuModel): number | undefined {
 /** Each kind of cache once: sockets of one host are alike in all but odd machines. */
 function cacheTexts({ caches }: CpuModel): readonly string[] {
   const letter = { Data: 'd', Instruction: 'i', Unified: '' } as const;
-  const texts = caches.map(({ level, type, sizeBytes, cpus }) => {
-    const shared = cpus === undefined ? '?' : String(cpus.length);
-    return `L${level}${letter[type]} ${formatBytes(sizeBytes)} per ${shared} CPUs`;
-  });
-  return [...new Set(texts)];
+  const sharers = new Map<string, number | undefined>();
+  for (const { level, type, sizeBytes, cpus } of caches) {
+    const name = `L${level}${letter[type]} ${formatBytes(sizeBytes)}`;
+    sharers.set(name, sharers.get(name) ?? cpus?.length);
+  }
+  return [...sharers].map(([name, count]) => `${name} per ${count ?? '?'} CPUs`);
 }
 
 /** The CPUs of a NIC's interrupts, with what is not known about them. */
