@@ -95,6 +95,7 @@ int comm_close(void *opaque) {
   if (comm->done > 0) comm_count_traffic(comm);
   if (!comm->is_send && comm->pool != NULL) give_back_pages(comm);
   workers_end(comm);
+  if (device_is_cuda()) device_sync(comm->gpu);  // copies out of the stages
   if (comm->control_fd >= 0) close(comm->control_fd);
   for (int i = 0; i < comm->socket_count; i++) {
     struct data_socket *socket = &comm->sockets[i];

@@ -26,7 +26,8 @@ static struct {
   int (*host_device_pointer)(uint64_t *device, void *host, unsigned flags);
   int (*copy_in)(uint64_t target, const void *source, size_t bytes, void *stream);
   int (*copy_out)(void *target, uint64_t source, size_t bytes, void *stream);
-  int (*fill)(uint64_t target, unsigned char byte, size_t bytes, void *stream);
+  int (*fill_rows)(uint64_t target, size_t pitch, unsigned char byte, size_t width, size_t height,
+                   void *stream);
   int (*stream_create)(void **stream, unsigned flags);
   int (*stream_sync)(void *stream);
 } cuda;
@@ -52,7 +53,7 @@ static bool load_cuda(void *library) {
       {&cuda.host_device_pointer, "cuMemHostGetDevicePointer_v2"},
       {&cuda.copy_in, "cuMemcpyHtoDAsync_v2"},
       {&cuda.copy_out, "cuMemcpyDtoHAsync_v2"},
-      {&cuda.fill, "cuMemsetD8Async"},
+      {&cuda.fill_rows, "cuMemsetD2D8Async"},
       {&cuda.stream_create, "cuStreamCreate"},
       {&cuda.stream_sync, "cuStreamSynchronize"},
   };
@@ -165,14 +166,21 @@ void pinned_free(int gpu, void *address) {
 }
 
 void device_write(int gpu, void *target, const void *source, size_t bytes) {
-  if (!is_cuda) {
-    memcpy(target, source, bytes);
-    return;
+  const struct device_copy copy = {target, source, bytes};
+  device_write_all(gpu, &copy, 1);
+}
+
+// One visit to the context for all of them: it costs as much as a small copy.
+void device_write_all(int gpu, const struct device_copy *copies, size_t count) {
+  if (is_cuda) enter(gpu);
+  for (size_t i = 0; i < count; i++) {
+    const struct device_copy *copy = &copies[i];
+    uint64_t address = (uint64_t)(uintptr_t)copy->target;
+    if (!is_cuda) memcpy(copy->target, copy->source, copy->bytes);
+    else check(cuda.copy_in(address, copy->source, copy->bytes, gpus[gpu].stream),
+               "cuMemcpyHtoDAsync");
   }
-  enter(gpu);
-  uint64_t address = (uint64_t)(uintptr_t)target;
-  check(cuda.copy_in(address, source, bytes, gpus[gpu].stream), "cuMemcpyHtoDAsync");
-  leave();
+  if (is_cuda) leave();
 }
 
 // Returns when the bytes are there.
@@ -188,14 +196,16 @@ void device_read(int gpu, void *target, const void *source, size_t bytes) {
   leave();
 }
 
-void device_fill(int gpu, void *target, int byte, size_t bytes) {
+// Rows of `width` bytes, `pitch` apart; what follows in the stream finds them filled.
+void device_fill_rows(int gpu, void *target, int byte, size_t width, size_t pitch, size_t rows) {
   if (!is_cuda) {
-    memset(target, byte, bytes);
+    for (size_t row = 0; row < rows; row++) memset((uint8_t *)target + row * pitch, byte, width);
     return;
   }
   enter(gpu);
   uint64_t address = (uint64_t)(uintptr_t)target;
-  check(cuda.fill(address, (unsigned char)byte, bytes, gpus[gpu].stream), "cuMemsetD8Async");
+  check(cuda.fill_rows(address, pitch, (unsigned char)byte, width, rows, gpus[gpu].stream),
+        "cuMemsetD2D8Async");
   leave();
 }
 

@@ -36,7 +36,9 @@ void receiver_open(int peer_fd, uint8_t *buffer, uint64_t bytes) {
       if (channel->comm == NULL) continue;
       pending--;
       register_buffer(channel, buffer, bytes, options.memory_type);
-      if (device == NULL) continue;
+      // The handle is the GPU's: without receives into its memory nobody needs it.
+      if (device == NULL || options.memory_type == PTR_HOST) continue;
+      if (device->handle == NULL) die(EXIT_PLUGIN, "accept left no device handle");
       copy_from_device(&channel->unpack, (uint64_t)(uintptr_t)device->handle,
                        sizeof channel->unpack);
     }
@@ -75,9 +77,12 @@ void channels_close(void) {
 // the device handle. The length in the request is private and only compared.
 void unpack_message(struct channel *channel, void *request, uint8_t *target, uint64_t expected) {
   uint64_t slot = channel->completed++ % UNPACK_SLOTS;
+  int32_t operation = 0;
   int32_t size = 0;
+  memcpy(&operation, (uint8_t *)request + 16, sizeof operation);
   memcpy(&size, (uint8_t *)request + 36, sizeof size);
-  if ((uint64_t)size != expected) {
+  bool is_known = operation == 1;  // else another plugin keeps something else there
+  if (is_known && (uint64_t)size != expected) {
     die(EXIT_MISMATCH, "request says %d bytes, expected %llu", size, (unsigned long long)expected);
   }
   if (options.memory_type == PTR_HOST || options.is_unpack_skipped) return;
@@ -85,14 +90,20 @@ void unpack_message(struct channel *channel, void *request, uint8_t *target, uin
   uint64_t count = *(const volatile uint64_t *)&meta->counts[slot];
   uint64_t sum = 0;
   if (count > UNPACK_ENTRIES) die(EXIT_MISMATCH, "%llu fragments", (unsigned long long)count);
-  for (uint64_t i = 0; i < count; i++) {
-    const struct unpack_entry *entry = &meta->entries[slot][i];
-    if (entry->target_offset + entry->length > expected) {
+  const struct unpack_entry *entries = meta->entries[slot];
+  for (uint64_t i = 0; i < count;) {
+    struct unpack_entry run = entries[i++];
+    // Fragments that follow each other on both sides are one copy.
+    while (i < count && entries[i].source_offset == run.source_offset + run.length &&
+           entries[i].target_offset == run.target_offset + run.length) {
+      run.length += entries[i++].length;
+    }
+    if (run.target_offset + run.length > expected) {
       die(EXIT_MISMATCH, "fragment %llu reaches beyond the message", (unsigned long long)i);
     }
-    copy_from_device(target + entry->target_offset, channel->unpack.bounce + entry->source_offset,
-                     entry->length);
-    sum += entry->length;
+    copy_from_device(target + run.target_offset, channel->unpack.bounce + run.source_offset,
+                     run.length);
+    sum += run.length;
   }
   if (sum != expected) die(EXIT_MISMATCH, "fragments sum to %llu", (unsigned long long)sum);
 }

@@ -46,6 +46,7 @@ void plugin_load(void);
 long plugin_free_pages(int gpu);
 long plugin_pages(int gpu);
 bool plugin_is_emulated(void);
+int plugin_init_again(void);
 
 _Noreturn void die(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void check(int result, const char *call);

@@ -22,6 +22,8 @@ enum {
   NAME_BYTES = 16,
   PAGE_BYTES = 4096,
   STAGE_BYTES = 512 * 1024,
+  STAGES = 4,  // of a receiving socket: copies of one run on while the next is filled
+  PAGE_RUN_CUDA = 16,
   BATCH_PAGES = 128,  // pages that one receive call fills
 };
 
@@ -52,6 +54,7 @@ struct settings {
   uint64_t seed;
   uint64_t bounce_bytes;
   uint64_t register_max_bytes;
+  uint32_t page_run;  // pages behind each other that are taken together where they are free
   int socket_budget;  // data sockets per NIC over all processes; 0 = no limit
   const char *state_dir;
 };
@@ -103,7 +106,9 @@ void *pinned_alloc(int gpu, size_t bytes, void **device_address);
 void pinned_free(int gpu, void *address);
 void device_write(int gpu, void *target, const void *source, size_t bytes);
 void device_read(int gpu, void *target, const void *source, size_t bytes);
-void device_fill(int gpu, void *target, int byte, size_t bytes);
+struct device_copy { void *target; const void *source; size_t bytes; };
+void device_write_all(int gpu, const struct device_copy *copies, size_t count);
+void device_fill_rows(int gpu, void *target, int byte, size_t width, size_t pitch, size_t rows);
 void device_sync(int gpu);
 
 struct pool {
@@ -112,6 +117,7 @@ struct pool {
   uint32_t page_count;
   uint32_t free_count;
   uint32_t *free_pages;
+  uint32_t *places;  // of each page in free_pages; TAKEN where it is not there
   uint64_t random;
   pthread_mutex_t lock;
 };
@@ -194,6 +200,7 @@ struct data_socket {
   struct task tasks[TASKS_MAX];
   uint64_t moved_bytes;
   uint8_t *stage;  // pinned; only with CUDA
+  uint32_t next_stage;
   uint32_t stage_begin, stage_end;
 };
 
@@ -221,6 +228,7 @@ struct comm {
   struct unpack_meta *meta;
   struct unpack_handle *device_handle;
   uint64_t unpack_head, unpack_tail;
+  bool has_copies;  // to the GPU that nobody has waited for
   bool is_same_host;
   bool is_gpu_unbound;
   int budget_taken;

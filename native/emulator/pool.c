@@ -5,6 +5,8 @@
 
 #include "emulator.h"
 
+enum { TAKEN = -1 };
+
 static struct pool *pools[GPUS_MAX];
 static pthread_mutex_t pools_lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -17,7 +19,9 @@ static struct pool *create_pool(int gpu) {
   pool->base = device_alloc(gpu, settings.bounce_bytes);
   pool->free_pages = malloc(pool->page_count * sizeof *pool->free_pages);
   if (pool->free_pages == NULL) fatal("no memory for %u pages", pool->page_count);
-  for (uint32_t i = 0; i < pool->page_count; i++) pool->free_pages[i] = i;
+  pool->places = malloc(pool->page_count * sizeof *pool->places);
+  if (pool->places == NULL) fatal("no memory for %u pages", pool->page_count);
+  for (uint32_t i = 0; i < pool->page_count; i++) pool->free_pages[i] = pool->places[i] = i;
   // Never 0, which the generator would not leave.
   pool->random = (settings.seed + 1) * 0x9E3779B97F4A7C15ULL ^ ((uint64_t)gpu << 32) ^ 1;
   if (pool->random == 0) pool->random = 1;
@@ -50,14 +54,31 @@ uint32_t pool_random(struct pool *pool, uint32_t limit) {
   return value;
 }
 
+static void take_page(struct pool *pool, uint32_t page) {
+  uint32_t last = pool->free_pages[--pool->free_count];
+  pool->free_pages[pool->places[page]] = last;
+  pool->places[last] = pool->places[page];
+  pool->places[page] = (uint32_t)TAKEN;
+}
+
+// A copy to a GPU costs the same for a page and for sixteen: there runs of pages are random.
+static uint32_t run_pages(void) {
+  if (settings.page_run > 0) return settings.page_run;
+  return device_is_cuda() ? PAGE_RUN_CUDA : 1;
+}
+
 // Takes up to `count` pages; fewer, or none, when the pool runs dry.
 uint32_t pool_take(struct pool *pool, uint32_t *pages, uint32_t count) {
   pthread_mutex_lock(&pool->lock);
   if (count > pool->free_count) count = pool->free_count;
-  for (uint32_t i = 0; i < count; i++) {
+  for (uint32_t taken = 0; taken < count;) {
     uint32_t chosen = (uint32_t)((next_random(pool) >> 16) % pool->free_count);
-    pages[i] = pool->free_pages[chosen];
-    pool->free_pages[chosen] = pool->free_pages[--pool->free_count];
+    uint32_t page = pool->free_pages[chosen];
+    for (uint32_t i = 0; i < run_pages() && taken < count; i++, page++) {
+      if (page >= pool->page_count || pool->places[page] == (uint32_t)TAKEN) break;
+      take_page(pool, page);
+      pages[taken++] = page;
+    }
   }
   pthread_mutex_unlock(&pool->lock);
   return count;
@@ -65,7 +86,10 @@ uint32_t pool_take(struct pool *pool, uint32_t *pages, uint32_t count) {
 
 void pool_return(struct pool *pool, const uint32_t *pages, uint32_t count) {
   pthread_mutex_lock(&pool->lock);
-  for (uint32_t i = 0; i < count; i++) pool->free_pages[pool->free_count++] = pages[i];
+  for (uint32_t i = 0; i < count; i++) {
+    pool->places[pages[i]] = pool->free_count;
+    pool->free_pages[pool->free_count++] = pages[i];
+  }
   pthread_mutex_unlock(&pool->lock);
 }
 

@@ -132,8 +132,7 @@ static void die_as_original(struct comm *comm, uint32_t bytes) {
 }
 
 // Chooses pages and how much of each is filled, for at most `bytes`; without pages an empty batch.
-static void plan_batch(struct comm *comm, struct data_socket *socket, uint32_t bytes,
-                       struct batch *batch) {
+static void plan_batch(struct comm *comm, uint8_t *stage, uint32_t bytes, struct batch *batch) {
   struct pool *pool = comm->pool;
   bool is_random = settings.fragments == FRAGMENT_RANDOM;
   uint32_t wanted = is_random ? BATCH_PAGES : (bytes + PAGE_BYTES - 1) / PAGE_BYTES;
@@ -146,12 +145,39 @@ static void plan_batch(struct comm *comm, struct data_socket *socket, uint32_t b
     if (length > bytes - planned) length = bytes - planned;
     uint32_t offset = is_random ? pool_random(pool, PAGE_BYTES - length + 1) : 0;
     batch->page_offset[i] = batch->pages[i] * PAGE_BYTES + offset;
-    uint8_t *place = device_is_cuda() ? socket->stage + planned
-                                      : pool->base + batch->page_offset[i];
+    uint8_t *place = device_is_cuda() ? stage + planned : pool->base + batch->page_offset[i];
     batch->parts[i] = (struct iovec){place, length};
     planned += length;
   }
   pool_return(pool, batch->pages + batch->count, taken - batch->count);
+}
+
+// From the stage to the GPU: pages that lie behind each other are one copy.
+static void copy_batch(struct comm *comm, const struct batch *batch, uint32_t bytes) {
+  struct device_copy copies[BATCH_PAGES];
+  size_t count = 0;
+  for (uint32_t i = 0, moved = 0; moved < bytes; i++) {
+    uint8_t *target = comm->pool->base + batch->page_offset[i];
+    uint32_t length = (uint32_t)batch->parts[i].iov_len;
+    if (length > bytes - moved) length = bytes - moved;
+    moved += length;
+    struct device_copy *last = count == 0 ? NULL : &copies[count - 1];
+    if (last != NULL && (uint8_t *)last->target + last->bytes == target) last->bytes += length;
+    else copies[count++] = (struct device_copy){target, batch->parts[i].iov_base, length};
+  }
+  device_write_all(comm->gpu, copies, count);
+  comm->has_copies = true;
+}
+
+// The next part of a socket's stage. Before the first is filled again all copies from it are over.
+static uint8_t *next_stage(struct comm *comm, struct data_socket *socket) {
+  if (!device_is_cuda()) return NULL;
+  if (socket->stage == NULL) socket->stage = pinned_alloc(comm->gpu, STAGES * STAGE_BYTES, NULL);
+  if (socket->next_stage == STAGES) {
+    socket->next_stage = 0;
+    device_sync(comm->gpu);
+  }
+  return socket->stage + socket->next_stage++ * STAGE_BYTES;
 }
 
 // Writes the scatter list of what arrived and gives back the pages that stayed empty.
@@ -177,13 +203,9 @@ static void record_batch(struct comm *comm, struct data_socket *socket, struct b
       request->slot.entries[state->fragments - 1].source_offset = 0xF0000000u;
     }
     state->pages[socket_index][state->page_count[socket_index]++] = batch->pages[used];
-    if (device_is_cuda()) {
-      device_write(comm->gpu, comm->pool->base + batch->page_offset[used],
-                   batch->parts[used].iov_base, length);
-    }
     described += length;
   }
-  device_sync(comm->gpu);
+  if (device_is_cuda()) copy_batch(comm, batch, bytes);
   pool_return(comm->pool, batch->pages + used, batch->count - used);
   if (fault_hits(FAULT_UNCOUNTED, comm->nic->name, comm->messages)) return;
   comm->traffic.devmem_packets += used;
@@ -204,10 +226,8 @@ static ssize_t receive_device(struct comm *comm, struct data_socket *socket, uin
   if (ioctl(socket->fd, FIONREAD, &available) != 0) return -1;
   if (available == 0) return probe_end(socket->fd);
   die_as_original(comm, bytes);
-  if (device_is_cuda() && socket->stage == NULL) {
-    socket->stage = pinned_alloc(comm->gpu, STAGE_BYTES, NULL);
-  }
-  plan_batch(comm, socket, bytes < (uint32_t)available ? bytes : (uint32_t)available, &batch);
+  uint8_t *stage = next_stage(comm, socket);
+  plan_batch(comm, stage, bytes < (uint32_t)available ? bytes : (uint32_t)available, &batch);
   if (batch.count == 0) {
     errno = EAGAIN;  // no page: the bytes stay in the socket and its window closes
     return -1;
@@ -274,23 +294,37 @@ int receive_progress(struct comm *comm) {
 
 // The count is written last, and only now: a reader that sees it sees the entries.
 void receive_publish(struct comm *comm, struct request *request) {
-  (void)comm;
+  if (comm->has_copies) device_sync(comm->gpu);
+  comm->has_copies = false;
   request->slot.count_cache = state_of(request)->fragments;
   atomic_thread_fence(memory_order_release);
   *(volatile uint64_t *)request->slot.count = state_of(request)->fragments;
   atomic_thread_fence(memory_order_seq_cst);
 }
 
+// What is poisoned of a fragment; 0 for one that lies outside the pool.
+static uint32_t poisoned_bytes(const struct unpack_entry *entry) {
+  if ((uint64_t)entry->source_offset + entry->length > settings.bounce_bytes) return 0;
+  bool is_head = settings.poison == POISON_HEAD && entry->length > 64;
+  return is_head ? 64 : entry->length;
+}
+
+// Fragments that lie a page apart are rows of one fill. Later copies to these pages come behind it
+// in the stream.
 static void poison(struct comm *comm, struct request *request) {
   uint32_t fragments = state_of(request)->fragments;
-  for (uint32_t i = 0; i < fragments && settings.poison != POISON_OFF; i++) {
-    const struct unpack_entry *entry = &request->slot.entries[i];
-    uint32_t bytes = entry->length;
-    if ((uint64_t)entry->source_offset + bytes > settings.bounce_bytes) continue;
-    if (settings.poison == POISON_HEAD && bytes > 64) bytes = 64;
-    device_fill(comm->gpu, comm->pool->base + entry->source_offset, 0xDB, bytes);
+  const struct unpack_entry *entries = request->slot.entries;
+  for (uint32_t i = 0; i < fragments && settings.poison != POISON_OFF;) {
+    uint32_t bytes = poisoned_bytes(&entries[i]);
+    uint32_t rows = 1;
+    while (i + rows < fragments && poisoned_bytes(&entries[i + rows]) == bytes &&
+           entries[i + rows].source_offset == entries[i].source_offset + rows * PAGE_BYTES) {
+      rows++;
+    }
+    uint8_t *first = comm->pool->base + entries[i].source_offset;
+    if (bytes > 0) device_fill_rows(comm->gpu, first, 0xDB, bytes, PAGE_BYTES, rows);
+    i += rows;
   }
-  if (fragments > 0) device_sync(comm->gpu);
 }
 
 void receive_recycle(struct comm *comm, struct request *request) {

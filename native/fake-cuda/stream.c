@@ -168,6 +168,14 @@ int cuMemsetD8Async(uint64_t target, unsigned char byte, size_t bytes, struct st
   struct op op = {.kind = OP_FILL, .target = target, .bytes = bytes, .value = byte};
   return submit(stream, &op);
 }
+int cuMemsetD2D8Async(uint64_t target, size_t pitch, unsigned char byte, size_t width,
+                      size_t height, struct stream *stream) {
+  int result = OK;
+  for (size_t row = 0; row < height && result == OK; row++) {
+    result = cuMemsetD8Async(target + row * pitch, byte, width, stream);
+  }
+  return result;
+}
 int cuStreamWriteValue32_v2(struct stream *stream, uint64_t target, uint32_t value, unsigned flags) {
   if (flags != 0 || reach(target, 4) == NULL) return INVALID_VALUE;
   struct op op = {.kind = OP_WORD, .target = target, .bytes = 4, .value = value};

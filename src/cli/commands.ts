@@ -20,6 +20,7 @@ import { irqThreadsCommand } from './commands/irq-threads.js';
 import { irqVerifyCommand } from './commands/irq-verify.js';
 import { nicCommand } from './commands/nic.js';
 import { nicDiffCommand } from './commands/nic-diff.js';
+import { pluginCheckCommand } from './commands/plugin-check.js';
 import { traceDiffCommand, traceSummaryCommand } from './commands/trace.js';
 import { topoCommand } from './commands/topo.js';
 import { watchCommand } from './commands/watch.js';
@@ -32,6 +33,7 @@ export const COMMANDS: readonly Command[] = [
   nicCommand,
   nicDiffCommand,
   devicesCommand,
+  pluginCheckCommand,
   irqShowCommand,
   irqPlanCommand,
   irqApplyCommand,

@@ -1,16 +1,8 @@
-// What commands know about the NICs that carry data: flag, variables, and the error for a name that
-// is not there.
+// What commands know about the NICs that carry data: flag and variables.
 
 import { type Config, type Environment, processEnvironment } from '../base/config.js';
-import { TcpxError } from '../base/errors.js';
 import type { SettingName } from '../base/settings.js';
-import type { HostModel, Nic } from '../host/read/model.js';
-import {
-  CONTROL_VARIABLES,
-  DATA_LIST_VARIABLE,
-  dataNics,
-  type DataNicWish,
-} from '../host/topo/data-nics.js';
+import { CONTROL_VARIABLES, DATA_LIST_VARIABLE, type DataNicWish } from '../host/topo/data-nics.js';
 
 /** `environment` is what is judged; it need not be this process's own. */
 export function dataNicWish(
@@ -32,16 +24,4 @@ function ownValue(config: Config, name: SettingName, foreign: readonly string[])
   const setting = config.effective.find((one) => one.name === name);
   const isForeign = foreign.some((variable) => setting?.origin === `environment ${variable}`);
   return setting === undefined || isForeign ? '' : String(setting.value);
-}
-
-export function requireDataNics(model: HostModel, wish: DataNicWish): readonly Nic[] {
-  const { nics, missing } = dataNics(model, wish);
-  if (missing.length > 0) {
-    const known = model.nics.map(({ name }) => name).join(', ');
-    throw new TcpxError(
-      'ERR_USAGE_ARGUMENT',
-      `no interface ${missing.join(', ')}; there are: ${known}`,
-    );
-  }
-  return nics;
 }

@@ -19,8 +19,9 @@ import { readHost } from '../host/read/read-host.js';
 import { gpuOfOrdinal } from '../host/topo/cuda-ordinal.js';
 import { chooseNics as chooseGpuNics } from '../host/topo/gpu-nic-choice.js';
 import type { Invocation, OwnFlag } from './command.js';
-import { dataNicWish, requireDataNics } from './data-nics.js';
+import { dataNicWish } from './data-nics.js';
 import { environmentOfHost, ownEnvironment } from './environment-source.js';
+import { requireDataNics } from '../host/topo/data-nics.js';
 import { namedNics } from '../host/topo/named-nic.js';
 
 export const ROOT_FLAG: OwnFlag = {
@@ -179,15 +180,17 @@ export function planFor(invocation: Invocation, model: HostModel): IrqPlan {
   const choice = gpuNic(invocation, model);
   if (choice === undefined) return buildPlan(policy, requestFor(invocation, model), model);
   // Cores are shared out among the NICs of all GPUs: processes of other GPUs do the same.
-  const serving = new Set(chooseGpuNics(model, namedDataNics(invocation)).map(({ nic }) => nic));
+  const serving = new Set(
+    chooseGpuNics(model, dataNicNames(invocation, model)).map(({ nic }) => nic),
+  );
   const nics = model.nics.filter((nic) => serving.has(nic.name));
   const whole = buildPlan(policy, { ...requestFor(invocation, model), nics }, model);
   const plan = planOfNic(whole, choice.nic);
   return { ...plan, notes: [choice.text, ...plan.notes] };
 }
 
-function namedDataNics(invocation: Invocation): readonly string[] {
-  return invocation.config.values['session.nics'].split(',').filter((name) => name !== '');
+function dataNicNames(invocation: Invocation, model: HostModel): readonly string[] {
+  return requireDataNics(model, dataNicWish(invocation.config)).map(({ name }) => name);
 }
 
 /** The NIC of the GPU named with --gpu, by its CUDA ordinal in this environment. */
@@ -198,7 +201,9 @@ function gpuNic(invocation: Invocation, model: HostModel) {
   }
   const ordinal = countFlag(invocation, 'gpu', 0);
   const gpu = gpuOfOrdinal(model, ordinal, ownEnvironment());
-  const choice = chooseGpuNics(model, namedDataNics(invocation)).find((c) => c.gpu === gpu.index);
+  const choice = chooseGpuNics(model, dataNicNames(invocation, model)).find(
+    (c) => c.gpu === gpu.index,
+  );
   const place = `GPU ${ordinal} (CUDA ordinal) is ${gpu.pciAddress}`;
   if (choice?.nic === undefined) {
     throw new TcpxError('ERR_CAP_NET_DEVICE', `${place}: ${choice?.reason ?? 'no NIC for it'}`);

@@ -3,7 +3,7 @@
 import { execFileSync } from 'node:child_process';
 import { lookup } from 'node:dns/promises';
 import type { EnvironmentValues } from '../host/environment/preset.js';
-import { dataNics as dataNicsOf, type DataNicWish } from '../host/topo/data-nics.js';
+import { type DataNicWish, requireDataNics } from '../host/topo/data-nics.js';
 import type { HostFiles } from '../host/read/host-files.js';
 import { readBootId } from '../host/irq/boot-id.js';
 import { currentPlanPath } from '../host/irq/journal.js';
@@ -47,7 +47,7 @@ export async function collectFacts(request: CollectRequest): Promise<DoctorFacts
   const { files, probes } = source;
   const host = readHost(source);
   const processes = readProcesses(files);
-  const { nics: dataNics } = dataNicsOf(host, request.nics);
+  const dataNics = requireDataNics(host, request.nics);
   const { provider, socketBudget, referenceFolder } = request;
   return {
     provider,

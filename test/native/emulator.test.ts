@@ -75,10 +75,35 @@ describe('emulator: bytes arrive as sent', () => {
 });
 
 test('emulator: the contract holds where callers break it', async () => {
-  const { exitCode, stdout, stderr } = await runDriver(['--mode', 'contract']);
-  assert.equal(exitCode, 0, stderr);
-  const rules = stdout.split('\n').filter((line) => line.startsWith('ok '));
-  assert.equal(rules.length, 21, stdout);
+  const gpu = { TCPX_EMU_MEMORY: 'cuda', TCPX_EMU_LIBCUDA: fakeCudaPath };
+  const modes: readonly (readonly [readonly string[], Record<string, string>])[] = [
+    [[], {}],
+    [['--memory', 'host'], {}],
+    [[], gpu],
+    // The device handle is the GPU's, and nobody may follow it.
+    [['--memory', 'host'], gpu],
+  ];
+  for (const [words, variables] of modes) {
+    const run = await runDriver(['--mode', 'contract', ...words], variables);
+    assert.equal(run.exitCode, 0, run.stderr);
+    const rules = run.stdout.split('\n').filter((line) => line.startsWith('ok '));
+    assert.equal(rules.length, 21, run.stdout);
+  }
+});
+
+test('emulator: host receives with a plugin whose device handles are the GPU’s', async () => {
+  const gpu = { TCPX_EMU_MEMORY: 'cuda', TCPX_EMU_LIBCUDA: fakeCudaPath };
+  await runDriverWell(['--bytes', String(4 * MIB), '--memory', 'host'], gpu);
+});
+
+test('emulator: runs of pages, in host memory and in that of a GPU', async () => {
+  for (const run of ['1', '7', '128']) {
+    const variables = { TCPX_EMU_PAGE_RUN: run, TCPX_EMU_POISON: 'full' };
+    await runDriverWell(['--bytes', String(8 * MIB + 7)], variables);
+    const gpu = { ...variables, TCPX_EMU_MEMORY: 'cuda', TCPX_EMU_LIBCUDA: fakeCudaPath };
+    await runDriverWell(['--bytes', String(8 * MIB + 7)], gpu);
+    await runDriverWell(['--bytes', String(2 * MIB + 7)], { ...gpu, TCPX_EMU_FRAGMENTS: 'random' });
+  }
 });
 
 describe('emulator: traps of the original', () => {

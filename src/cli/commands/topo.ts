@@ -11,8 +11,9 @@ import { type HostSource, readHost } from '../../host/read/read-host.js';
 import { drawTopology } from '../../host/topo/topo-svg.js';
 import { describeTopology, type Topology } from '../../host/topo/topology.js';
 import { type Command, type Invocation, usageError } from '../command.js';
-import { dataNicWish, requireDataNics } from '../data-nics.js';
+import { dataNicWish } from '../data-nics.js';
 import { ExitCode } from '../exit-code.js';
+import { requireDataNics } from '../../host/topo/data-nics.js';
 import { printJson, printText } from '../print.js';
 import { formatTopoMatrix, formatTopoTree } from '../topo-text.js';
 

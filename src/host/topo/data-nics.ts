@@ -6,7 +6,7 @@
 import { isListed, parseInterfaceList, unansweredWords } from '../../base/interface-list.js';
 import type { HostModel, Nic } from '../read/model.js';
 import { chooseNics } from './gpu-nic-choice.js';
-import { namedNics } from './named-nic.js';
+import { namedNic, namedNics } from './named-nic.js';
 
 export const DATA_LIST_VARIABLE = 'NCCL_GPUDIRECTTCPX_SOCKET_IFNAME';
 /** First found wins. */
@@ -28,12 +28,8 @@ export interface DataNics {
   readonly missing: readonly string[];
 }
 
-/** Throws where a plain list of names has one that is not there, or one twice. */
 export function dataNics(model: HostModel, wish: DataNicWish): DataNics {
   const isNamed = wish.named !== '';
-  if (isNamed && !/^[\^=]/.test(wish.named)) {
-    return { nics: namedNics(model, wish.named), source: 'flag', missing: [] };
-  }
   const text = isNamed ? wish.named : wish.listed;
   if (text !== '') {
     const list = parseInterfaceList(text, isNamed);
@@ -58,6 +54,13 @@ export function dataNics(model: HostModel, wish: DataNicWish): DataNics {
   );
   const nics = candidates.filter(({ name }) => names.has(name));
   return { nics, source: 'gpus', missing: [] };
+}
+
+/** Throws for a name that is not there, or that a flag names twice. */
+export function requireDataNics(model: HostModel, wish: DataNicWish): readonly Nic[] {
+  if (/^[^=^]/.test(wish.named)) return namedNics(model, wish.named);
+  const { nics, missing } = dataNics(model, wish);
+  return missing[0] === undefined ? nics : [namedNic(model, missing[0])];
 }
 
 /** By CUDA number; `undefined` where nothing can be said: no GPU. */

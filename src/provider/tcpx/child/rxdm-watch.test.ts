@@ -4,9 +4,7 @@ import { createSocketPair } from '../../../ffi/libc/descriptor-passing.js';
 import { closeFd } from '../../../ffi/libc/file-descriptor.js';
 import { RxdmWatch } from './rxdm-watch.js';
 
-/**
- * A watch that is asked every 200 ms, with what is open at each time; when it first says silent.
- */
+/** Asked every 200 ms, with what is open at each time; when it first says silent. */
 function silentAt(steps: readonly (readonly [fromMs: number, open: string])[]): number {
   let open = '';
   const watch = new RxdmWatch(1000, () => new Set(open.split('').filter((name) => name !== '')));
