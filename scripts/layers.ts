@@ -32,11 +32,11 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
   },
   nixl: {
     purpose: 'agent, backend contract, metadata, notifications',
-    mayImport: ['base', 'memory', 'engine'],
+    mayImport: ['base', 'os', 'memory', 'engine'],
   },
   p2p: {
     purpose: 'server and client sessions with posted sends and receives',
-    mayImport: ['base', 'memory', 'engine'],
+    mayImport: ['base', 'os', 'memory', 'engine'],
   },
   measure: {
     purpose: 'what this machine can do, timed: core to core, copies, wake-ups, loopback',

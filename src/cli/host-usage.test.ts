@@ -64,7 +64,7 @@ const MISUSES: readonly Misuse[] = [
   { words: ['irq', 'plan', '--plan', '/'], says: /^ERR_USAGE_ARGUMENT: plan \/: / },
   { words: ['irq', 'plan', '--gpu', '9'], says: /--gpu 9: CUDA sees 2 GPUs/ },
   { words: ['irq', 'plan', '--gpu', 'x'], says: /--gpu: "x" is not a whole number/ },
-  { words: ['doctor', '--reference', '/etc/hostname'], says: /not a folder/ },
+  { words: ['doctor', '--reference', '/etc/hostname'], says: /not a folder|neither a folder nor/ },
 ];
 
 for (const { words, says, root: wrong } of MISUSES) {

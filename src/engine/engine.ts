@@ -195,7 +195,8 @@ export class Engine {
 
   /**
    * Memory of the engine's own, page-aligned; register it to transfer it. Where a plugin is open it
-   * can reach this host memory and no other, and has it on normal pages unless huge ones are a must.
+   * can reach this host memory and no other, and has it on normal pages unless huge ones are a
+   * must.
    */
   allocate(bytes: number, pages: PageKind = 'normal'): RegionMemory {
     return this.#memory.allocate(bytes, pages);

@@ -99,8 +99,9 @@ export class Agent {
   // ── memory ──
 
   /**
-   * Page-aligned host memory, from the first backend that has some of its own: through TCPX's plugin
-   * go this memory and that of GPUs, other memory goes over tcp. Not in NIXL. Register it as any other.
+   * Page-aligned host memory, from the first backend that has some of its own: through TCPX's
+   * plugin go this memory and that of GPUs, other memory goes over tcp. Not in NIXL. Register it as
+   * any other.
    */
   allocateMem(
     byteCount: number,

@@ -6,7 +6,7 @@
 
 import { TcpxError } from '../base/errors.js';
 import type { Region } from '../memory/region.js';
-import type { Receipt } from '../provider/receipt.js';
+import type { Receipt } from '../engine/internal.js';
 
 export type OperationState = 'waiting' | 'moving' | 'done' | 'failed' | 'consumed';
 

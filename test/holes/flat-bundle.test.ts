@@ -76,8 +76,10 @@ test('flat holes: the doctor judges as before, or skips', async () => {
 
 test('flat holes: the topology claims nothing else', async () => {
   const topology = () => {
-    const { host, ...rest } = describeTopology(readHost(openHost(folder)), new Map());
-    return { ...rest, host: { ...host, root: '' } };
+    const { host, interrupts, ...rest } = describeTopology(readHost(openHost(folder)), new Map());
+    // Counts are those of the snapshot that is there, and stand for that moment.
+    const counted = Array.isArray(interrupts) ? interrupts.map(({ cpu }) => ({ cpu })) : interrupts;
+    return { ...rest, interrupts: counted, host: { ...host, root: '' } };
   };
   // Nodes and devices that no file names any more are fewer; those that are left must be right.
   const isFewer = (value: unknown) => Array.isArray(value) || value === 0;

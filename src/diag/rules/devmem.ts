@@ -25,7 +25,7 @@ export const capabilityRule: Rule = {
     '-G NIC tcp-data-split on, ethtool -K NIC ntuple on.',
   proof: 'ethtool --show-priv-flags NIC; ethtool -g NIC',
   check(facts): Verdict {
-    if (facts.provider === 'tcp') return skip(NOT_ASKED);
+    if (facts.provider !== 'tcpx') return skip(NOT_ASKED);
     return worst(
       facts.dataNics.map((nic) => capability(nic, facts)),
       noDataNic(facts),
@@ -66,7 +66,7 @@ export const rxdmRule: Rule = {
     'NCCL_GPUDIRECTTCPX_UNIX_CLIENT_PREFIX to that folder.',
   proof: 'ls "$NCCL_GPUDIRECTTCPX_UNIX_CLIENT_PREFIX"',
   check({ provider, rxdm, isCapture }): Verdict {
-    if (provider === 'tcp') return skip(NOT_ASKED);
+    if (provider !== 'tcpx') return skip(NOT_ASKED);
     if (isCapture) return skip(NOT_CAPTURED);
     const named = rxdm.processes.map(({ pid, name }) => `process ${pid} ${name}`);
     const seen = named.length === 0 ? ['no such process is visible here'] : named;
@@ -92,7 +92,7 @@ export const pluginRule: Rule = {
     'allows execution (/var/lib/tcpx is often mounted noexec).',
   proof: 'tcpx devices',
   check({ provider, plugin, isCapture }): Verdict {
-    if (provider === 'tcp') return skip(NOT_ASKED);
+    if (provider !== 'tcpx') return skip(NOT_ASKED);
     if (isCapture) return skip(NOT_CAPTURED);
     if (plugin.path === undefined) {
       const where = plugin.candidates.join(', ');
@@ -117,7 +117,7 @@ export const devmemCounterRule: Rule = {
   remedy: 'Run a transfer between two hosts and read the counter before and after.',
   proof: 'tcpx watch',
   check({ provider, dataNics }): Verdict {
-    if (provider === 'tcp') return skip(NOT_ASKED);
+    if (provider !== 'tcpx') return skip(NOT_ASKED);
     const counts = dataNics.map(
       (nic) => [nic.name, nic.ethtool?.statistics['rx_devmem_pkts']] as const,
     );

@@ -53,6 +53,8 @@ export function dataNics(model: HostModel, wish: DataNicWish): DataNics {
     ).map(({ nic }) => nic),
   );
   const nics = candidates.filter(({ name }) => names.has(name));
+  // Where no distance is known, no NIC is nearer than another.
+  if (nics.length === 0) return { nics: candidates, source: 'all', missing: [] };
   return { nics, source: 'gpus', missing: [] };
 }
 
@@ -100,7 +102,8 @@ function physicalNics(model: HostModel, wish: DataNicWish): readonly Nic[] {
 }
 
 function isPhysical(nic: Nic): boolean {
-  return !nic.isVirtual && nic.pciAddress !== undefined;
+  // Interrupts of its own are as good a sign as a place in the PCI tree, which may be unknown.
+  return !nic.isVirtual && (nic.pciAddress !== undefined || nic.vectors.length > 0);
 }
 
 function isNotControl({ control }: DataNicWish): (nic: Nic) => boolean {
