@@ -1,5 +1,6 @@
-// Agents and p2p sessions through the emulated plugin: host memory that it reaches and GPU memory, in
-// all combinations. Runs on a GPU, or on a stand-in for libcuda that nixl-vram.test.ts puts in its place.
+// Agents and p2p sessions through the emulated plugin: host memory that it reaches and GPU memory,
+// in all combinations. Runs on a GPU, or on a stand-in for libcuda that nixl-vram.test.ts puts in
+// its place.
 
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';

@@ -1,5 +1,6 @@
-// Contract of providers, part six: a channel is lost in mid-transfer. Addressed channels take over from
-// each other; what was handed to a matched one fails with a typed error, and the next one works.
+// Contract of providers, part six: a channel is lost in mid-transfer. Addressed channels take over
+// from each other; what was handed to a matched one fails with a typed error, and the next one
+// works.
 
 import assert from 'node:assert/strict';
 import { isTcpxError } from '../../src/base/errors.js';

@@ -1,5 +1,5 @@
-// Contract of providers, part four: whatever is refused has the same code, whoever carries the bytes,
-// costs nothing but itself and leaves no byte behind.
+// Contract of providers, part four: whatever is refused has the same code, whoever carries the
+// bytes, costs nothing but itself and leaves no byte behind.
 
 import assert from 'node:assert/strict';
 import { type ErrorCode, isTcpxError } from '../../src/base/errors.js';

@@ -1,5 +1,5 @@
-// The providers' suite with GPU memory, on a stand-in for libcuda where there is no GPU. The rows of
-// the child are told one by one, so that they stand in the table like all others.
+// The providers' suite with GPU memory, on a stand-in for libcuda where there is no GPU. The rows
+// of the child are told one by one, so that they stand in the table like all others.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,6 +1,6 @@
-// The contract of providers: one suite, whatever carries the bytes. A row that a capability excludes
-// asserts the typed error in its place; none is skipped. The names of the tests are the table:
-// `contract: PROVIDER: ROW`.
+// The contract of providers: one suite, whatever carries the bytes. A row that a capability
+// excludes asserts the typed error in its place; none is skipped. The names of the tests are the
+// table: `contract: PROVIDER: ROW`.
 
 import { after, describe, test } from 'node:test';
 import { endingRows } from './provider-endings.js';
