@@ -75,6 +75,15 @@ const SHOWN_OFFLOADS = [
   'tx-checksum-ip-generic',
 ] as const;
 
+function coalesceText(coalesce: NicReport['coalesce']): string {
+  if (coalesce === undefined) return '?';
+  const adaptive = (isAdaptive: boolean): string => (isAdaptive ? ', adaptive' : '');
+  return (
+    `RX ${coalesce.rxUsecs} µs or ${coalesce.rxFrames} frames${adaptive(coalesce.isAdaptiveRx)}; ` +
+    `TX ${coalesce.txUsecs} µs or ${coalesce.txFrames} frames${adaptive(coalesce.isAdaptiveTx)}`
+  );
+}
+
 export function formatNic(nic: NicReport, isLong: boolean): string {
   const { channels, rings, coalesce } = nic;
   const facts: readonly (readonly [string, string])[] = [
@@ -96,14 +105,7 @@ export function formatNic(nic: NicReport, isLong: boolean): string {
         : `RX ${rings.rx} of ${rings.rxMax}, TX ${rings.tx} of ${rings.txMax}, ` +
           `header split ${rings.tcpDataSplit ?? '?'}`,
     ],
-    [
-      'coalescing',
-      coalesce === undefined
-        ? '?'
-        : `RX ${coalesce.rxUsecs} µs or ${coalesce.rxFrames} frames` +
-          `${coalesce.isAdaptiveRx ? ', adaptive' : ''}; TX ${coalesce.txUsecs} µs or ` +
-          `${coalesce.txFrames} frames${coalesce.isAdaptiveTx ? ', adaptive' : ''}`,
-    ],
+    ['coalescing', coalesceText(coalesce)],
     ['offloads', offloadText(nic, isLong)],
     ['flags', flagText(nic)],
     ['RSS', rssText(nic)],

@@ -3,21 +3,29 @@ import { test, type TestContext } from 'node:test';
 import { type ErrorCode, isTcpxError } from '../base/errors.js';
 import { silentLog } from '../base/log.js';
 import type { SettingValues } from '../base/settings.js';
+import { simulatedRange } from '../../test/support/gpu-memory.js';
+import { SIMULATED_GPU_MODULE } from '../../test/support/simulated-gpu.js';
 import type { Receive } from './operation.js';
 import { TcpxSession } from './tcpx-session.js';
 import type { TcpxTransfer } from './tcpx-transfer.js';
 
 const has = (code: ErrorCode) => (error: unknown) => isTcpxError(error, code);
 
-async function open(t: TestContext, name: string, settings: Partial<SettingValues> = {}) {
-  const session = await TcpxSession.open({ name, settings, log: silentLog });
+async function open(
+  t: TestContext,
+  name: string,
+  settings: Partial<SettingValues> = {},
+  gpuModule?: URL,
+) {
+  const gpus = gpuModule === undefined ? {} : { gpuModule };
+  const session = await TcpxSession.open({ name, settings, log: silentLog, ...gpus });
   t.after(() => session.close());
   return session;
 }
 
-async function openPair(t: TestContext, settings: Partial<SettingValues> = {}) {
-  const server = await open(t, 'server', settings);
-  const client = await open(t, 'client', settings);
+async function openPair(t: TestContext, settings: Partial<SettingValues> = {}, gpuModule?: URL) {
+  const server = await open(t, 'server', settings, gpuModule);
+  const client = await open(t, 'client', settings, gpuModule);
   client.loadRemoteConnInfo('server', server.listen());
   await Promise.all([server.accept('client'), client.connect('server')]);
   return {
@@ -68,6 +76,24 @@ for (const settings of MODES) {
     assert.throws(() => pair.out.postSend(from, 0, 1, 1), has('ERR_USAGE_STATE'));
   });
 }
+
+test('p2p: GPU memory is registered as GPU memory, also for each receive', async (t) => {
+  const pair = await openPair(t, {}, SIMULATED_GPU_MODULE);
+  for (const [from, to] of [
+    [simulatedRange(4096), simulatedRange(4096)],
+    [simulatedRange(4096), new Uint8Array(4096)],
+    [new Uint8Array(4096), simulatedRange(4096)],
+  ] as const) {
+    const [source, target] = [from, to].map((one) => ('memory' in one ? one.memory : one));
+    assert.ok(source !== undefined && target !== undefined);
+    source.forEach((_, index) => (source[index] = index * 7));
+    pair.out.postSend(pair.client.registerMemory(from), 512, 1024, 1);
+    const receive = pair.in.postRecv(pair.server.registerMemory(to), 2048, 1024, 1);
+    await both(pair.out, pair.in);
+    assert.deepEqual(target.slice(2048, 3072), source.slice(512, 1536));
+    await pair.in.consume(receive);
+  }
+});
 
 test('p2p: both directions at once are counted apart', async (t) => {
   const pair = await openPair(t);

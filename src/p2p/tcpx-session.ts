@@ -20,6 +20,8 @@ export interface TcpxSessionOptions {
   readonly name?: string;
   readonly settings?: Partial<SettingValues>;
   readonly log?: Log;
+  /** Module that stands in for the CUDA driver, for tests. */
+  readonly gpuModule?: URL;
 }
 
 const ACCEPT_TIMEOUT_MS = 30_000;

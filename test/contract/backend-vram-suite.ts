@@ -1,6 +1,6 @@
 // The contract suite of backends on TCPX with the emulated plugin: host memory that it reaches and
-// GPU memory, in all combinations. Runs on a GPU, or on a stand-in for libcuda that
-// backend-vram.test.ts puts in its place.
+// GPU memory, in all combinations. Runs on a GPU, or on a stand-in for libcuda that backend-
+// vram.test.ts puts in its place.
 
 import { MemType } from '../../src/nixl/memory-type.js';
 import { backendContract } from './backend.js';

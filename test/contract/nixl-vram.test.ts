@@ -11,9 +11,9 @@ const SUITE = fileURLToPath(new URL('nixl-vram-suite.js', import.meta.url));
 
 if (gpuAbsence() === undefined) await import('./nixl-vram-suite.js');
 else {
-  test('Agents and p2p sessions through the plugin, on a stand-in for libcuda', async (t) => {
+  test('agents and p2p through the plugin: all passes on a stand-in for libcuda', async (t) => {
     const rows = runOnStandIn(SUITE).filter(({ name }) => !name.startsWith('/'));
-    assert.ok(rows.length >= 2, `${rows.length} tests`);
+    assert.ok(rows.length >= 2);
     for (const { name, isGood } of rows) await t.test(name, () => assert.ok(isGood, name));
   });
 }

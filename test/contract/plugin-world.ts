@@ -66,9 +66,6 @@ export function pluginWorld(
 export const sharedMemory: Allocate = (backend, _, byteCount) =>
   hostMemory(new Uint8Array(backend.allocateMem(byteCount).buffer));
 
-/** Memory that comes from nowhere in particular: over tcp, in the same session. */
-export const plainMemory: Allocate = (_, __, byteCount) => hostMemory(new Uint8Array(byteCount));
-
 function hostMemory(bytes: Uint8Array): ContractMemory {
   const { addr } = memoryRange(bytes);
   return {

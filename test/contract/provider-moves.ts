@@ -7,6 +7,13 @@ const POSTS = 5;
 const FAR_BYTES = 1024 * 1024;
 
 export function moveRows(row: Row): void {
+  byteRows(row);
+  postRows(row);
+  waitRows(row);
+  wayRows(row);
+}
+
+function byteRows(row: Row): void {
   row('bytes arrive as sent, written and read, in one block and in several', async (h, open) => {
     const pair = await open('usual');
     for (const [index, bytes] of h.sizes.entries()) {
@@ -28,7 +35,9 @@ export function moveRows(row: Row): void {
       assert.equal(written.provider, h.provider);
     });
   });
+}
 
+function postRows(row: Row): void {
   row('a request is prepared once and posted often; later posts describe nothing', async (h, o) => {
     const pair = await o('usual');
     await withPlaces(pair, 100_003, async ({ local, remote }) => {
@@ -63,7 +72,9 @@ export function moveRows(row: Row): void {
       request.release();
     });
   });
+}
 
+function waitRows(row: Row): void {
   row('poll sees the end; nobody awaits', async (h, open) => {
     const pair = await open('usual');
     await withPlaces(pair, 100_003, async (places) => {
@@ -114,7 +125,9 @@ export function moveRows(row: Row): void {
     assert.ok(performance.now() - startMs < 2000, 'no time is no time');
     await far.close();
   });
+}
 
+function wayRows(row: Row): void {
   row('the receipt tells provider, reason, path, bytes, chunks and channels', async (h, open) => {
     const pair = await open('usual');
     const bytes = h.sizes.at(-1) ?? 0;

@@ -10,6 +10,12 @@ const isState = (error: unknown): boolean => isTcpxError(error, 'ERR_USAGE_STATE
 const WAIT_MS = 20_000;
 
 export function stateRows(row: Row): void {
+  regionRows(row);
+  closeRows(row);
+  limitRows(row);
+}
+
+function regionRows(row: Row): void {
   row('deregister of a busy region is refused, or waits; then posts are refused', async (h, o) => {
     const pair = await o('slow');
     const local = pair.place(pair.initiator, h.slowBytes);
@@ -70,7 +76,9 @@ export function stateRows(row: Row): void {
       });
     },
   );
+}
 
+function closeRows(row: Row): void {
   row(
     'a session that its owner closes fails what is in flight, with the cause',
     async (h, open) => {
@@ -125,7 +133,9 @@ export function stateRows(row: Row): void {
       await moveBoth(pair, places, 1);
     });
   });
+}
 
+function limitRows(row: Row): void {
   row('one transfer more than memory.transfersMax is refused, and later taken', async (h, open) => {
     const pair = await open('few');
     await withPlaces(pair, 4096, async (places) => {

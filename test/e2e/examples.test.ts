@@ -76,8 +76,7 @@ describe('examples', () => {
     });
   }
 
-  // Plain buffers go over tcp; kv-blocks has its caches from the agent, where the plugin reaches
-  // them.
+  // Plain buffers go over tcp; kv-blocks has its caches from the agent: the plugin reaches them.
   for (const [name, isCarried] of [['two-peers', false] as const, ['kv-blocks', true] as const]) {
     test(`${name}: with the tcpx provider over the emulator it prints the same`, async () => {
       const folder = mkdtempSync(join(tmpdir(), 'tcpx-example-'));

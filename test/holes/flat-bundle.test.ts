@@ -78,7 +78,7 @@ test('flat holes: the topology claims nothing else', async () => {
   const topology = () => {
     const { host, interrupts, ...rest } = describeTopology(readHost(openHost(folder)), new Map());
     // Counts are those of the snapshot that is there, and stand for that moment.
-    const counted = Array.isArray(interrupts) ? interrupts.map(({ cpu }) => ({ cpu })) : interrupts;
+    const counted = interrupts.map(({ cpu }) => ({ cpu }));
     return { ...rest, interrupts: counted, host: { ...host, root: '' } };
   };
   // Nodes and devices that no file names any more are fewer; those that are left must be right.

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { CUDA_LIBRARY } from '../../src/ffi/cuda/driver.js';
 import { cleanEnvironment, fakeCudaPath, requireNative } from './plugin-environment.js';
 
-const SUITE_MS_MAX = 240_000;
+const SUITE_MS_MAX = 420_000;
 
 export interface SuiteRow {
   readonly name: string;

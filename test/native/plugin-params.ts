@@ -1,5 +1,5 @@
-// How engines are told to use the emulated plugin: as settings, as texts of a backend's parameters,
-// and as variables of the environment.
+// How engines are told to use the emulated plugin: as settings, as texts of a backend's
+// parameters, and as variables of the environment.
 
 import { environmentName, type SettingName, type SettingValues } from '../../src/base/settings.js';
 import { emulatorPath } from './plugin-environment.js';

@@ -73,7 +73,7 @@ describe('rail end: the application is killed', () => {
 
 test('rail end: Ctrl-C of the whole group leaves the end to the application', async () => {
   const { set } = await openRails();
-  const [pid = 0] = await set.pids();
+  const [pid = 0] = set.pids();
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.kill(pid, signal);
   await sleep(300);
   assert.ok(isAlive(pid));
@@ -85,7 +85,7 @@ describe('rail end: a set-up that fails', () => {
   test('rail end: a failed accept is an error; the channel closes, its host stays', async () => {
     const sides = [makeRails(), makeRails({ plugin: { TCPX_EMU_FAULT: 'rxdm-refused' } })] as const;
     await Promise.all(sides.map(({ set }) => set.open()));
-    const before = await sides[1].set.pids();
+    const before = sides[1].set.pids();
     const [sender, receiver] = await Promise.all(sides.map((side) => RailEnd.open(side)));
     const [own, peer] = [sender?.channels[0], receiver?.channels[0]];
     assert.ok(own !== undefined && peer !== undefined);
@@ -96,7 +96,7 @@ describe('rail end: a set-up that fails', () => {
     assert.equal(error.code, 'ERR_NCCLNET_CALL');
     assert.match(error.message, /plugin accept: internal error.*Create FlowSteerRule Failed/);
     await Promise.all([own.close(3000), peer.close(3000)]);
-    assert.deepEqual(await sides[1].set.pids(), before, 'no assertion of ours ended it');
+    assert.deepEqual(sides[1].set.pids(), before, 'no assertion of ours ended it');
   });
 
   test('rail end: what cannot be closed ends its process, with that reason', async () => {

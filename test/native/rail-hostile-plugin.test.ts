@@ -33,6 +33,6 @@ test('rail: a fragment outside the bounce buffer is an error of the channel', as
   const error = await failureOf(moveChecked(pair));
   assert.equal(error.code, 'ERR_NCCLNET_SCATTER_LIST');
   assert.match(error.message, /a fragment reaches beyond the bounce buffer/);
-  const pids = await pair.receiver.rails.set.pids();
+  const pids = pair.receiver.rails.set.pids();
   assert.equal(pids.length, 1, 'its process lives on');
 });

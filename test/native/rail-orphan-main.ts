@@ -6,6 +6,6 @@ const plugin = JSON.parse(process.argv[2] ?? '{}') as Record<string, string>;
 const pair = await openRailPair({ plugin });
 await moveChecked(pair);
 const sets = [pair.sender.rails.set, pair.receiver.rails.set];
-const pids = (await Promise.all(sets.map((set) => set.pids()))).flat();
+const pids = sets.flatMap((set) => set.pids());
 process.stdout.write(`${JSON.stringify(pids)}\n`);
 setInterval(() => undefined, 1000);

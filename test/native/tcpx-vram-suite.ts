@@ -276,6 +276,7 @@ describe('tcpx vram: ways into the plugin processes', () => {
   });
 });
 
+// eslint-disable-next-line max-lines-per-function -- a list of tests
 describe('tcpx vram: what goes wrong', () => {
   test('tcpx vram: memory of no GPU is refused by name', async () => {
     const pair = await openPair(CUDA);

@@ -1,6 +1,7 @@
 // What lscpu prints: CPUs, nodes, threads per core. Its summary does not say which CPUs are threads
 // of one core; where node ranges leave one answer only, that is given as inferred. Pure.
 
+import { at } from '../../base/assert.js';
 import { parseCpuList } from '../../base/cpu-set.js';
 
 export interface LscpuFacts {
@@ -63,25 +64,29 @@ export function inferSiblings(facts: LscpuFacts): InferredSiblings | undefined {
   }
   const cores = (facts.coresPerSocket ?? Number.NaN) * (facts.sockets ?? Number.NaN);
   if (threadsPerCore !== 2 || online.length !== 2 * cores || nodes.length === 0) return undefined;
+  const pairs = nodes.map(({ cpus }) => pairRanges(cpus));
+  if (pairs.includes(undefined)) return undefined;
   const siblingsOf = new Map<number, readonly number[]>();
   const strides = new Set<number>();
-  for (const { cpus } of nodes) {
-    const ranges = rangesOf(cpus);
-    const [first, second] = ranges;
-    if (first === undefined || second === undefined || ranges.length !== 2) return undefined;
-    if (first.length !== second.length) return undefined;
-    for (const [index, cpu] of first.entries()) {
-      const other = second[index] ?? cpu;
-      strides.add(other - cpu);
-      siblingsOf.set(cpu, [cpu, other]);
-      siblingsOf.set(other, [cpu, other]);
-    }
+  for (const [cpu, other] of pairs.flatMap((ofNode) => ofNode ?? [])) {
+    strides.add(other - cpu);
+    siblingsOf.set(cpu, [cpu, other]);
+    siblingsOf.set(other, [cpu, other]);
   }
   if (strides.size !== 1 || siblingsOf.size !== online.length) return undefined;
   const reason =
     `lscpu does not say which CPUs share a core; c and c+${cores} are taken from its node ` +
     'ranges and its count of threads';
   return strides.has(cores) ? { siblingsOf, reason } : undefined;
+}
+
+/** The n-th CPUs of two ranges that are as long as each other; undefined for anything else. */
+function pairRanges(cpus: readonly number[]): (readonly [number, number])[] | undefined {
+  const ranges = rangesOf(cpus);
+  const [first, second] = ranges;
+  if (first === undefined || second === undefined || ranges.length !== 2) return undefined;
+  if (first.length !== second.length) return undefined;
+  return first.map((cpu, index) => [cpu, at(second, index)] as const);
 }
 
 function rangesOf(cpus: readonly number[]): number[][] {

@@ -35,6 +35,15 @@ export function readNics(files: HostFiles, context: NicContext): Nic[] {
   return nics;
 }
 
+/** Queues as ethtool counts them: those of one direction, and those of both. */
+function openChannels(
+  channels: { readonly rx: number; readonly tx: number; readonly combined: number } | undefined,
+) {
+  if (channels === undefined) return { rxQueueCount: undefined, txQueueCount: undefined };
+  const { rx, tx, combined } = channels;
+  return { rxQueueCount: rx + combined, txQueueCount: tx + combined };
+}
+
 function readNic(
   files: HostFiles,
   folder: string,
@@ -57,13 +66,9 @@ function readNic(
   const txSteering = readTxSteering(files, folder);
   const ifindex = readNumber(files, `${folder}/ifindex`);
   const hasQueues = files.isFolder(`${folder}/queues`);
-  const channels = ethtool?.channels;
-  const open = (own: number | undefined, both: number | undefined) =>
-    own === undefined || both === undefined ? undefined : own + both;
-  const queues = {
-    rxQueueCount: hasQueues ? rxSteering.length : open(channels?.rx, channels?.combined),
-    txQueueCount: hasQueues ? txSteering.length : open(channels?.tx, channels?.combined),
-  };
+  const queues = hasQueues
+    ? { rxQueueCount: rxSteering.length, txQueueCount: txSteering.length }
+    : openChannels(ethtool?.channels);
   return {
     name,
     ifindex,

@@ -89,11 +89,7 @@ export class MatchedCarrier<S> implements Carrier<S, MatchedRequest> {
   #giveUp({ code, message }: TcpxError): void {
     const { peer, log } = this.#parts;
     this.#obstacle = `the plugin’s channels could not be set up: ${message}`;
-    log.warn('data goes over tcp: the plugin’s channels could not be set up', {
-      peer,
-      code,
-      reason: message,
-    });
+    log.warn('data goes over tcp', { peer, code, reason: this.#obstacle });
   }
 
   /** Why these blocks cannot go through the plugin; empty where they can. */
@@ -233,12 +229,8 @@ export class MatchedCarrier<S> implements Carrier<S, MatchedRequest> {
 
   async #openSet(epoch: number): Promise<ChannelSet> {
     return await this.#parts.openSet(epoch, {
-      onPart: (flight, channel, us) => {
-        if (epoch === this.epochs.epoch) this.#onPart(flight, channel, us);
-      },
-      onBroken: (error) => {
-        if (epoch === this.epochs.epoch) this.epochs.takeDown(error);
-      },
+      onPart: (...part) => epoch === this.epochs.epoch && this.#onPart(...part),
+      onBroken: (error) => epoch === this.epochs.epoch && this.epochs.takeDown(error),
     });
   }
 
