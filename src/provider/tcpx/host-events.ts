@@ -37,6 +37,8 @@ interface Answer {
 interface Waiter {
   readonly resolve: (answer: Answer) => void;
   readonly reject: (error: TcpxError) => void;
+  /** Told at once, where a promise would wait for the event loop. */
+  readonly onSettled: ((error: TcpxError | undefined) => void) | undefined;
 }
 
 export class HostEvents {
@@ -69,10 +71,13 @@ export class HostEvents {
     return this.#isClosed;
   }
 
-  expect(): { readonly id: number; readonly answer: Promise<Answer> } {
+  expect(onSettled?: (error: TcpxError | undefined) => void): {
+    readonly id: number;
+    readonly answer: Promise<Answer>;
+  } {
     const id = this.#nextId++;
     const answer = new Promise<Answer>((resolve, reject) => {
-      this.#waiters.set(id, { resolve, reject });
+      this.#waiters.set(id, { resolve, reject, onSettled });
     });
     return { id, answer };
   }
@@ -100,7 +105,7 @@ export class HostEvents {
   fail(error: TcpxError): void {
     this.#isClosed = true;
     this.#rejectStarted(error);
-    for (const waiter of this.#waiters.values()) waiter.reject(error);
+    for (const waiter of this.#waiters.values()) refuse(waiter, error);
     this.#waiters.clear();
   }
 
@@ -129,11 +134,11 @@ export class HostEvents {
         this.#resolveStarted(event.facts);
         return;
       case 'answer':
-        this.#takeWaiter(event.id)?.resolve(event);
+        this.#answer(event.id, event);
         return;
       case 'refused':
         if (event.id === 0) this.#rejectStarted(toError(event.failure));
-        this.#takeWaiter(event.id)?.reject(toError(event.failure));
+        refuse(this.#takeWaiter(event.id), toError(event.failure));
         return;
       case 'silent':
         this.logSilence = event.reason;
@@ -153,11 +158,22 @@ export class HostEvents {
     }
   }
 
+  #answer(id: number, answer: Answer): void {
+    const waiter = this.#takeWaiter(id);
+    waiter?.resolve(answer);
+    waiter?.onSettled?.(undefined);
+  }
+
   #takeWaiter(id: number): Waiter | undefined {
     const waiter = this.#waiters.get(id);
     this.#waiters.delete(id);
     return waiter;
   }
+}
+
+function refuse(waiter: Waiter | undefined, error: TcpxError): void {
+  waiter?.reject(error);
+  waiter?.onSettled?.(error);
 }
 
 function toError(failure: HostFailure): TcpxError {

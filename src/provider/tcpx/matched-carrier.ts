@@ -130,17 +130,14 @@ export class MatchedCarrier<S> implements Carrier<S, MatchedRequest> {
     const own = this.#ownAt(posted);
     own.place = { slot: posted.slot, generation: posted.generation };
     this.#own.set(own.transfer, own);
-    const mapping = this.#parts.host.regions.mappingOf(own.request.regions);
-    const waits = own.extra.source !== undefined || mapping !== undefined;
-    if (this.epochs.state === 'ready' && !waits) {
-      this.#startNow(own);
+    if (this.epochs.state === 'ready' && own.extra.source === undefined) {
+      this.#startMapped(own);
       return;
     }
     this.epochs
       .ready()
-      .then(() => mapping)
       .then(() => this.#awaitSource(own))
-      .then(() => this.#startNow(own))
+      .then(() => this.#startMapped(own))
       .catch((error: unknown) => this.#fail(own, toTcpxError(error, 'ERR_XFER_FAILED', 'post')));
   }
 
@@ -151,6 +148,10 @@ export class MatchedCarrier<S> implements Carrier<S, MatchedRequest> {
     while (source !== undefined && !own.isOver && !host.hasHappened(source)) {
       await new Promise<void>((resolve) => host.after(SOURCE_LOOK_MS, resolve));
     }
+  }
+
+  #startMapped(own: OwnPost): void {
+    this.#parts.host.regions.whenMapped(own.request.regions, () => this.#startNow(own));
   }
 
   // What waits for nothing goes out before the caller does anything else.

@@ -44,7 +44,7 @@ export interface MatchedHost {
 export interface MatchedRegions {
   obstacleTo(region: Region): string;
   assertMapped(slots: readonly number[]): void;
-  mappingOf(slots: readonly number[]): Promise<unknown> | undefined;
+  whenMapped(slots: readonly number[], act: () => void): void;
   ways(places: readonly BlockPlace[]): RegionWay[];
   fillShadows(places: readonly BlockPlace[], lengths: Float64Array): void;
   drainShadows(places: readonly BlockPlace[], lengths: Float64Array): void;

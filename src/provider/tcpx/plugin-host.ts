@@ -191,9 +191,14 @@ export class PluginHost {
     this.#events.fallbacks.delete(channel);
   }
 
-  async request(body: CommandBody, timeoutMs: number): Promise<HostAnswer> {
+  /** `onSettled` is told of the answer while it is taken, before the promise. */
+  async request(
+    body: CommandBody,
+    timeoutMs: number,
+    onSettled?: (error: TcpxError | undefined) => void,
+  ): Promise<HostAnswer> {
     if (this.#error !== undefined) throw this.#error;
-    const { id, answer } = this.#events.expect();
+    const { id, answer } = this.#events.expect(onSettled);
     this.commands.putText(JSON.stringify({ ...body, id }));
     const given = await withinMs(answer, timeoutMs).catch(async (error: unknown) => {
       throw await this.#explain(error);
@@ -211,10 +216,15 @@ export class PluginHost {
   }
 
   /** Maps a region there; its descriptors go ahead of the command. */
-  async map(region: number, share: RegionShare, timeoutMs: number): Promise<void> {
+  async map(
+    region: number,
+    share: RegionShare,
+    timeoutMs: number,
+    onSettled?: (error: TcpxError | undefined) => void,
+  ): Promise<void> {
     if (this.#error !== undefined) throw this.#error;
     for (const fd of share.descriptors) sendDescriptor(this.#descriptorFd, fd);
-    await this.request({ op: 'map', region, memory: share.shared }, timeoutMs);
+    await this.request({ op: 'map', region, memory: share.shared }, timeoutMs, onSettled);
   }
 
   /** Ends it at once, without an error for anybody: the caller has one. */

@@ -136,17 +136,25 @@ export class RailSet {
   }
 
   /**
-   * In every process; when one refuses, in none. Told at once where a process lives, so that no
+   * In every process; when one refuses, in none. `onMapped` is told as soon as all have answered. Told at once where a process lives, so that no
    * chunk that is put afterwards comes before it; one that starts is told before it has channels.
    */
-  async addRegion(id: number, share: RegionShare): Promise<void> {
+  async addRegion(
+    id: number,
+    share: RegionShare,
+    onMapped: (error: TcpxError | undefined) => void = () => undefined,
+  ): Promise<void> {
     this.#regions.set(id, share);
+    const hosts = this.#groups.flatMap(({ living }) => (living?.isAlive === true ? [living] : []));
+    let left = hosts.length;
+    let failure: TcpxError | undefined;
+    const onSettled = (error: TcpxError | undefined): void => {
+      failure ??= error;
+      if (--left === 0) onMapped(failure);
+    };
+    if (left === 0) onMapped(undefined);
     try {
-      await settleAll(
-        this.#groups.map(async ({ living }) => {
-          if (living?.isAlive === true) await living.map(id, share, this.#timeoutMs);
-        }),
-      );
+      await settleAll(hosts.map((host) => host.map(id, share, this.#timeoutMs, onSettled)));
     } catch (error) {
       await this.removeRegion(id);
       throw error;

@@ -16,7 +16,12 @@ import type { SharedAllocations } from './shared-allocations.js';
 
 /** What the plugin processes are told. */
 export interface RegionMaps {
-  addRegion(id: number, share: RegionShare): Promise<void>;
+  /** `onMapped` is called once, when every process has answered. */
+  addRegion(
+    id: number,
+    share: RegionShare,
+    onMapped: (error: TcpxError | undefined) => void,
+  ): Promise<void>;
   removeRegion(id: number): Promise<void>;
 }
 
@@ -24,8 +29,7 @@ interface Entry {
   readonly region: Region;
   readonly share: RegionShare;
   failure: TcpxError | undefined;
-  /** Until every process has answered. */
-  mapping: Promise<void> | undefined;
+  isMapped: boolean;
 }
 
 export class SharedRegions {
@@ -33,6 +37,7 @@ export class SharedRegions {
   readonly #devices: DeviceSharer;
   readonly #allocations: SharedAllocations;
   readonly #entries = new Map<number, Entry>();
+  readonly #waiting: { readonly slots: readonly number[]; readonly act: () => void }[] = [];
 
   constructor(maps: RegionMaps, devices: DeviceSharer, allocations: SharedAllocations) {
     this.#maps = maps;
@@ -50,17 +55,17 @@ export class SharedRegions {
 
   /** Begins to map it. A failure is told to whoever uses the region. */
   add(region: Region, share: RegionShare): void {
-    const entry: Entry = { region, share, failure: undefined, mapping: undefined };
+    const entry: Entry = { region, share, failure: undefined, isMapped: false };
     this.#entries.set(region.id, entry);
-    entry.mapping = this.#maps.addRegion(region.id, share).then(
-      () => {
-        entry.mapping = undefined;
-      },
-      (error: unknown) => {
-        entry.mapping = undefined;
-        entry.failure = toTcpxError(error, 'ERR_NCCLNET_CALL', `map region ${region.id}`);
-      },
-    );
+    const onMapped = (error: TcpxError | undefined): void => {
+      if (entry.isMapped) return;
+      entry.isMapped = true;
+      entry.failure = error;
+      this.#wake();
+    };
+    this.#maps.addRegion(region.id, share, onMapped).catch((error: unknown) => {
+      onMapped(toTcpxError(error, 'ERR_NCCLNET_CALL', `map region ${region.id}`));
+    });
   }
 
   /** Nobody uses it any more. */
@@ -95,10 +100,18 @@ export class SharedRegions {
     }
   }
 
-  /** Resolves when every process has answered; undefined where all have. */
-  mappingOf(slots: readonly number[]): Promise<unknown> | undefined {
-    const open = slots.flatMap((slot) => this.#entries.get(slot)?.mapping ?? []);
-    return open.length === 0 ? undefined : Promise.all(open);
+  /**
+   * Acts when every process has answered for these regions: at once where all have, else as soon as
+   * the last answer is taken, whether by the event loop or by a thread that polls or blocks.
+   */
+  whenMapped(slots: readonly number[], act: () => void): void {
+    const isMapped = slots.every((slot) => this.#entries.get(slot)?.isMapped !== false);
+    if (isMapped) act();
+    else this.#waiting.push({ slots, act });
+  }
+
+  #wake(): void {
+    for (const { slots, act } of this.#waiting.splice(0)) this.whenMapped(slots, act);
   }
 
   /** How the regions of these places reach the plugin processes, each way once. */
