@@ -178,7 +178,7 @@ export class BenchInitiator {
     const startUs = systemClock.nowUs();
     try {
       // Wakes what fell asleep while others had theirs.
-      if (turns !== undefined) this.#transfer(scene.request, false);
+      if (turns !== undefined) await this.#transfer(scene.request, false);
       return await this.#iterateGroup(scene, first, end, isMeasured);
     } finally {
       this.#busyUs += systemClock.nowUs() - startUs;
@@ -203,7 +203,7 @@ export class BenchInitiator {
     const prepared = await dialogue.ask({ kind: 'prepare', seed, isFill }, 'prepared', timeoutMs);
     const before = this.#usage();
     const mayStop = !isVerified && this.#options.turns === undefined;
-    const next = this.#transferGroup(scene.request, first, last, isMeasured, mayStop);
+    const next = await this.#transferGroup(scene.request, first, last, isMeasured, mayStop);
     const after = this.#usage();
     const isVerify = !isRead && isVerified;
     const checked = await dialogue.ask({ kind: 'check', seed, isVerify }, 'checked', timeoutMs);
@@ -227,17 +227,18 @@ export class BenchInitiator {
   }
 
   // Back to back; returns the index after those that were made.
-  #transferGroup(
+  async #transferGroup(
     request: Request,
     first: number,
     last: number,
     isMeasured: boolean,
     mayStop: boolean,
-  ): number {
+  ): Promise<number> {
     const untilUs = mayStop ? systemClock.nowUs() + GROUP_US : Number.POSITIVE_INFINITY;
     let next = first;
     do {
-      this.#transfer(request, isMeasured);
+      const moving = this.#transfer(request, isMeasured);
+      if (moving !== undefined) await moving;
       next++;
     } while (next <= last && systemClock.nowUs() < untilUs);
     return next;
@@ -255,9 +256,20 @@ export class BenchInitiator {
     }
   }
 
-  #transfer(request: Request, isMeasured: boolean): void {
+  // The thread blocks until lanes are done; ends of plugin processes come by the event loop alone.
+  #transfer(request: Request, isMeasured: boolean): Promise<void> | undefined {
     const startUs = systemClock.nowUs();
-    const transfers = this.#postAndWait(request);
+    const transfers = this.#post(request);
+    if (this.#options.session.matched === undefined) {
+      this.#wait(transfers, request);
+      this.#count(transfers, startUs, isMeasured);
+      return undefined;
+    }
+    const done = Promise.all(transfers.map((transfer) => transfer.done));
+    return done.then(() => this.#count(transfers, startUs, isMeasured));
+  }
+
+  #count(transfers: readonly Transfer[], startUs: number, isMeasured: boolean): void {
     const durationUs = systemClock.nowUs() - startUs;
     if (!isMeasured) return;
     const bytes = this.#options.values['bench.sizeBytes'] * transfers.length;
@@ -274,10 +286,17 @@ export class BenchInitiator {
     if (this.#mismatchAt < 0) this.#mismatchAt = mismatchAt;
   }
 
-  #postAndWait(request: Request): Transfer[] {
+  #post(request: Request): Transfer[] {
+    const { values } = this.#options;
+    const options = { deadlineMs: values['bench.deadlineMs'] };
+    const isMatched = this.#options.session.matched !== undefined;
+    return Array.from({ length: values['bench.batch'] }, () =>
+      isMatched ? request.post(options) : request.post(),
+    );
+  }
+
+  #wait(transfers: readonly Transfer[], request: Request): void {
     const { values, session } = this.#options;
-    const transfers: Transfer[] = [];
-    for (let index = 0; index < values['bench.batch']; index++) transfers.push(request.post());
     for (const transfer of transfers) {
       const status = transfer.wait(values['bench.deadlineMs']);
       if (transfer.error !== undefined) throw transfer.error;
@@ -288,7 +307,6 @@ export class BenchInitiator {
         );
       }
     }
-    return transfers;
   }
 
   async #playPingPong(scene: Scene): Promise<void> {

@@ -27,7 +27,9 @@ const MODES: Record<string, Partial<SettingValues>> = {
 after(closeEngines);
 
 function shmNames(): string[] {
-  return readdirSync('/dev/shm').filter((name) => name.startsWith('tcpx-'));
+  return readdirSync('/dev/shm').filter(
+    (name) => name.startsWith('tcpx-') && !name.startsWith('tcpx-host-'),
+  );
 }
 
 /** Other tests have files for moments; what is there for a second was left behind. */

@@ -14,6 +14,8 @@ import { TEST_DONE } from '../../src/ffi/nccl-net/plugin-calls.hot.js';
 import { openPluginLogger } from '../../src/ffi/nccl-net/plugin-logger.js';
 
 const BYTES = 300_000;
+/** Of whole pages, as the plugin registers GPU memory. */
+const PAGES_BYTES = Math.ceil(BYTES / 4096) * 4096;
 const ENTRY_BYTES = 16;
 const COUNTS_OFFSET = 16 * 2048 * ENTRY_BYTES;
 
@@ -39,8 +41,8 @@ while (sendComm === 0 || receiveComm === 0) {
 }
 
 const target = mapMemory(BYTES);
-const sendHandle = plugin.registerMemory(sendComm, source.addr, BYTES, POINTER_CUDA);
-const receiveHandle = plugin.registerMemory(receiveComm, target.addr, BYTES, POINTER_CUDA);
+const sendHandle = plugin.registerMemory(sendComm, source.addr, PAGES_BYTES, POINTER_CUDA);
+const receiveHandle = plugin.registerMemory(receiveComm, target.addr, PAGES_BYTES, POINTER_CUDA);
 const { messages } = plugin;
 const receive = messages.irecv(receiveComm, target.addr, BYTES, 42, receiveHandle);
 const send = messages.isend(sendComm, source.addr, BYTES, 42, sendHandle);
