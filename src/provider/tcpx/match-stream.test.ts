@@ -6,6 +6,7 @@ import { test } from 'node:test';
 import { sleepMs } from '../../base/clock.js';
 import { TcpxError } from '../../base/errors.js';
 import { closeFd } from '../../ffi/libc/file-descriptor.js';
+import { getSocketNumber, IPPROTO_TCP, TCP_NODELAY } from '../../ffi/libc/socket.js';
 import { openLoopbackPair } from '../../../test/support/loopback-pair.js';
 import { until } from '../../../test/support/until.js';
 import { encodeMatch, MatchKind } from '../../wire/match-frame.js';
@@ -60,6 +61,14 @@ test('match stream: a thread that does not return to its event loop polls', () =
   assert.equal(other.frames[0]?.bytes, 8 * 1024 * 1024);
   one.stream.close();
   other.stream.close();
+});
+
+test('match stream: a frame is not held back until the one before is acknowledged', () => {
+  const pair = openLoopbackPair();
+  const { stream } = open(pair.clientFd);
+  assert.equal(getSocketNumber(pair.clientFd, IPPROTO_TCP, TCP_NODELAY), 1);
+  stream.close();
+  closeFd(pair.serverFd);
 });
 
 test('match stream: garbage ends it with the rule, and nothing after it is obeyed', async () => {

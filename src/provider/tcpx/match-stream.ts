@@ -96,6 +96,8 @@ export class MatchStream implements MatchConnection {
     // Sockets take `onread` wherever they come from; its type says so for outgoing ones alone.
     const options: SocketConstructorOpts & { onread: OnReadOpts } = { fd, onread };
     const socket = new Socket(options);
+    // Frames are small and each is waited for.
+    socket.setNoDelay(true);
     socket.on('error', (error) => this.#end(lost(error.message)));
     socket.on('close', () => this.#end(lost('the peer closed it')));
     socket.resume();

@@ -136,8 +136,9 @@ export class RailSet {
   }
 
   /**
-   * In every process; when one refuses, in none. `onMapped` is told as soon as all have answered. Told at once where a process lives, so that no
-   * chunk that is put afterwards comes before it; one that starts is told before it has channels.
+   * In every process; when one refuses, in none. `onMapped` is told as soon as all have answered.
+   * Told at once where a process lives, so that no chunk that is put afterwards comes before it;
+   * one that starts is told before it has channels.
    */
   async addRegion(
     id: number,
