@@ -52,10 +52,9 @@ export async function openBenchService(options: BenchServiceOptions): Promise<Be
   };
 }
 
-/** Only GPU memory has a GPU whose NICs are meant. */
-export function gpuOf({ values, effective }: Config): { readonly gpu?: number } {
-  const isNamed = effective.find(({ name }) => name === 'bench.gpu')?.origin !== 'default';
-  return isNamed || values['bench.memory'] === 'vram' ? { gpu: values['bench.gpu'] } : {};
+/** Its NICs are the plugin's default, whichever memory is moved: both ends come to as many. */
+export function gpuOf({ values }: Config): { readonly gpu: number } {
+  return { gpu: values['bench.gpu'] };
 }
 
 // The lanes of an engine that cannot listen would keep the process alive.

@@ -157,7 +157,7 @@ describe('tcpx bench --provider tcpx', () => {
   test('tcpx bench: the same host without the override is refused, and no stack', async () => {
     const run = await bench(['--nics', 'eth1'], { TCPX_EMU_SAME_HOST: '0' });
     assert.equal(run.exitCode, 4);
-    assert.match(run.stderr, /the peer is on this host/);
+    assert.match(run.stderr, /both ends are on one host/);
     assert.doesNotMatch(run.stderr, /\n {4}at /);
   });
 
