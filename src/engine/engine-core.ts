@@ -57,6 +57,8 @@ export class EngineCore {
     const { values } = config;
     this.lanes = new LaneSet({
       ...laneChoice(config),
+      // Bound cores are those of the plugin's threads, where there is a plugin.
+      ...(options.tcpx === undefined ? {} : { cpus: [] }),
       controlFd,
       staging,
       onEvent: (_, kind, at) => this.events.handle(kind, at),
