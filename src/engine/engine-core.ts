@@ -50,6 +50,7 @@ export class EngineCore {
   readonly #options: CoreOptions;
   readonly #regionTable: RegionTable;
   readonly #table: TransferTable;
+  #isClosed = false;
 
   constructor(options: CoreOptions) {
     this.#options = options;
@@ -80,6 +81,14 @@ export class EngineCore {
       log: options.log,
       onNotification: (notification) => options.onNotification(notification),
       pollControl: () => options.pollControl(),
+    });
+  }
+
+  /** Ends the lanes and frees their memory; what is left of transfers fails before. */
+  async close(): Promise<void> {
+    await this.lanes.close(() => {
+      this.transfers.abandonAll();
+      this.#isClosed = true;
     });
   }
 
@@ -141,6 +150,7 @@ export class EngineCore {
       regionTable: this.#regionTable,
       sessions: this.sessions,
       transfers: this.transfers,
+      isOpen: () => !this.#isClosed,
       onNotification: (one: Notification) => this.#options.onNotification(one),
       onActivity: () => this.#options.onActivity(),
     };

@@ -57,7 +57,10 @@ export class EngineMemory {
       await sleepMs(1);
       poll();
     }
-    await this.#tcpx?.regions.remove(region);
+    // Processes are told at once, in order: the number may be used again right away. And the table
+    // is gone when they have answered, where the engine is closed meanwhile.
+    const removed = this.#tcpx?.regions.remove(region);
     this.#regions.finishClose(region);
+    await removed;
   }
 }

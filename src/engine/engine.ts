@@ -366,7 +366,7 @@ export class Engine {
     clearInterval(this.#heartbeat);
     // First: what is still being connected fails, while the lanes can take back its channels.
     this.#control.close();
-    await this.#core.lanes.close(() => this.#core.transfers.abandonAll());
+    await this.#core.close();
     await this.#opened.tcpx?.close();
     this.#gpus.close();
   }

@@ -18,6 +18,8 @@ export interface MatchedHostParts {
   readonly transfers: Transfers;
   readonly table: TransferTable;
   readonly regionTable: RegionTable;
+  /** Once it is false the tables are gone, and what is left of a session must not touch them. */
+  isOpen(): boolean;
   onNotification(notification: Notification): void;
   /** Something has finished or come. */
   onActivity(): void;
@@ -40,6 +42,7 @@ export function matchedHost(
     },
     openSlot: (chunkCount) => table.allocateForeign(session.facts.index, chunkCount),
     finish: (slot, generation) => {
+      if (!parts.isOpen()) return;
       transfers.onFinished(slot, generation);
       parts.onActivity();
     },
@@ -50,6 +53,8 @@ export function matchedHost(
     notify: (bytes) => transfers.postNotification(session, bytes).done,
     hasHappened: (event) => tcpx.hasHappened(event),
     enter: (regions, ends, right) => enterRegions(regionTable, regions, ends, right),
-    leave: (entered) => leaveRegions(regionTable, entered),
+    leave: (entered) => {
+      if (parts.isOpen()) leaveRegions(regionTable, entered);
+    },
   };
 }

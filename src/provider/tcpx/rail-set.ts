@@ -164,11 +164,12 @@ export class RailSet {
 
   async removeRegion(id: number): Promise<void> {
     this.#regions.delete(id);
-    for (const { host } of this.#groups) {
-      const living = await host?.catch(() => undefined);
-      if (living?.isAlive !== true) continue;
-      await living.request({ op: 'unmap', region: id }, this.#timeoutMs);
-    }
+    const living = this.#groups.flatMap((group) =>
+      group.living?.isAlive === true ? group.living : [],
+    );
+    const request = { op: 'unmap', region: id } as const;
+    // A process that dies meanwhile has it mapped no more.
+    await Promise.allSettled(living.map((host) => host.request(request, this.#timeoutMs)));
   }
 
   /** Opens a channel up to its handle; the budget of the NIC is claimed first. */
