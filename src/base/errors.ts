@@ -237,6 +237,11 @@ export const ERROR_CODES = {
     'a descriptor names a region that its owner has deregistered or never had',
     'Fetch the peer’s descriptors again.',
   ),
+  ERR_PEER_NO_REGION: entry(
+    'the peer has registered no region under the name that was asked for',
+    'Register it there with { name }, before the peer asks, or give lookup a time to wait.',
+    true,
+  ),
   ERR_PEER_KEY: entry(
     'the key in a descriptor is not the region’s key',
     'Use the descriptor as its owner made it.',
