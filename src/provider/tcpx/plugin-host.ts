@@ -9,9 +9,11 @@ import { isTcpxError, TcpxError } from '../../base/errors.js';
 import type { Log } from '../../base/log.js';
 import { createSocketPair, sendDescriptor } from '../../ffi/libc/descriptor-passing.js';
 import { closeFd } from '../../ffi/libc/file-descriptor.js';
+import { coreWaitMs } from '../../os/core-wait.js';
 import { WakePipe } from '../../os/wake-pipe.js';
 import { CommandQueue } from './command-queue.js';
 import type { ThreadPlacement } from './helper-threads.js';
+import { HeartBeat } from './heart-beat.js';
 import { HostEvents, type HostListener } from './host-events.js';
 import { HostLog } from './host-log.js';
 import {
@@ -81,7 +83,8 @@ export class PluginHost {
   #watch: NodeJS.Timeout | undefined;
   #error: TcpxError | undefined;
   #isStopping = false;
-  #beat = { count: -1, sinceMs: 0 };
+  readonly #beat = new HeartBeat();
+  #isStarved = false;
   /** The counters as they were at its end; the shared memory is gone then. */
   #lastCounters: Float64Array | undefined;
 
@@ -309,16 +312,24 @@ export class PluginHost {
     this.#events.drain();
     const { int32 } = this.#link.memory;
     const count = Atomics.load(int32, WORD_HEARTBEAT);
-    const nowMs = performance.now();
-    if (count !== this.#beat.count) {
-      this.#beat = { count, sinceMs: nowMs };
-      return;
-    }
     const call = PLUGIN_CALLS[Atomics.load(int32, WORD_CALL)] ?? '';
     const { hangMs, setupTimeoutMs } = this.#options;
     const allowedMs = SLOW_CALLS.includes(call) || count === 0 ? setupTimeoutMs : hangMs;
-    const silentMs = nowMs - this.#beat.sinceMs;
-    if (silentMs > allowedMs) this.#die(hungError(this.name, call, this.#channelIn(), silentMs));
+    const nowMs = performance.now();
+    const { pid } = this.#child;
+    const waitedMs = (): number | undefined => (pid === undefined ? undefined : coreWaitMs(pid));
+    const verdict = this.#beat.check(count, nowMs, allowedMs, waitedMs);
+    const silentMs = this.#beat.silentMs(nowMs);
+    if (verdict === 'hung') this.#die(hungError(this.name, call, this.#channelIn(), silentMs));
+    else if (verdict === 'starved') this.#warnOfStarving(silentMs);
+  }
+
+  #warnOfStarving(silentMs: number): void {
+    if (this.#isStarved) return;
+    this.#isStarved = true;
+    const reason = 'it waits for a core; other programs are busy on all that it may use';
+    const facts = { nic: this.name, silentMs: Math.round(silentMs), reason };
+    this.#options.log.warn('the plugin process stands still', facts);
   }
 
   #channelIn(): number {
