@@ -26,7 +26,17 @@ test('endpoint: what is printed is read again', () => {
 });
 
 test('endpoint: anything else is refused with the three forms', () => {
-  const bad = ['', ':20000', 'a b', 'host:', 'host:x', 'host:70000', '[::1', '[10.0.0.7]:1', '::1:x'];
+  const bad = [
+    '',
+    ':20000',
+    'a b',
+    'host:',
+    'host:x',
+    'host:70000',
+    '[::1',
+    '[10.0.0.7]:1',
+    '::1:x',
+  ];
   for (const text of [...bad, 'fd00::7:20000:z', 'host:1:2', 'x'.repeat(300), 'a\u001b[2J']) {
     assert.throws(() => parseEndpoint(text), /host:port or \[v6\]:port/, text);
   }

@@ -50,5 +50,8 @@ function withPort(text: string, host: string, port: string | undefined): Endpoin
 
 function refused(text: string, rule: string): TcpxError {
   const shown = JSON.stringify(text.slice(0, HOST_LENGTH_MAX));
-  return new TcpxError('ERR_USAGE_ARGUMENT', `${shown} is not host, host:port or [v6]:port: ${rule}`);
+  return new TcpxError(
+    'ERR_USAGE_ARGUMENT',
+    `${shown} is not host, host:port or [v6]:port: ${rule}`,
+  );
 }

@@ -131,5 +131,10 @@ test('names: given once, gone with their region, and printable', () => {
   names.remove(region);
   names.assertFree('inbox');
   const ask = { lookupId: 1, name: 'inbox' };
-  assert.deepEqual(names.answer(ask), { kind: ControlKind.Found, lookupId: 1, bytes: 0, region: '' });
+  assert.deepEqual(names.answer(ask), {
+    kind: ControlKind.Found,
+    lookupId: 1,
+    bytes: 0,
+    region: '',
+  });
 });

@@ -57,8 +57,11 @@ test('notification stream: one that is not taken is bounded', async () => {
   const big = { session: {} as Session, bytes: new Uint8Array(1024 * 1024) };
   for (let count = 0; count < 100; count++) stream.push(big);
   let kept = 0;
-  await assert.rejects(async () => {
-    for await (const one of stream) kept += one.bytes.length;
-  }, withCode('ERR_USAGE_STATE', /wait to be taken/));
+  await assert.rejects(
+    async () => {
+      for await (const one of stream) kept += one.bytes.length;
+    },
+    withCode('ERR_USAGE_STATE', /wait to be taken/),
+  );
   assert.ok(kept <= 65 * 1024 * 1024, `${kept}`);
 });

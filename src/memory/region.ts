@@ -2,6 +2,7 @@
 // its memory alive while it is registered.
 
 import { randomFillSync, randomInt } from 'node:crypto';
+import { inspect } from 'node:util';
 import { assert } from '../base/assert.js';
 import { TcpxError } from '../base/errors.js';
 import { addressOf } from '../ffi/libc/library.js';
@@ -52,6 +53,29 @@ export interface RegionDescriptor {
   readonly isPluginShared?: boolean;
 }
 
+/** A part of a region, here or at a peer: bytes `offset` to `offset + bytes`. */
+export interface RegionSlice<R> {
+  readonly region: R;
+  readonly offset: number;
+  readonly bytes: number;
+}
+
+/** From byte `from` up to, not including, byte `to`; as of arrays, but never beyond the end. */
+export function sliceRegion<R extends { readonly bytes: number }>(
+  region: R,
+  from = 0,
+  to = region.bytes,
+): RegionSlice<R> {
+  const isWhole = Number.isSafeInteger(from) && Number.isSafeInteger(to);
+  if (!isWhole || from < 0 || to <= from || to > region.bytes) {
+    throw new TcpxError(
+      'ERR_USAGE_ARGUMENT',
+      `slice: ${from} to ${to} is not inside a region of ${region.bytes} bytes`,
+    );
+  }
+  return { region, offset: from, bytes: to - from };
+}
+
 export interface RegionTerms {
   /** After this time peers are refused (ERR_PEER_EXPIRED); the region stays registered. */
   readonly expiresMs?: number;
@@ -68,6 +92,14 @@ export interface Region {
   readonly descriptor: RegionDescriptor;
   /** The registered memory itself; held here so that it lives as long as the registration. */
   readonly source: RegionSource;
+  /** Bytes `from` up to, not including, `to`, as a block takes them. */
+  slice(from?: number, to?: number): RegionSlice<Region>;
+}
+
+/** A descriptor is meant to travel, so JSON has the key; whatever prints for people has not. */
+export function hideKey(descriptor: RegionDescriptor): RegionDescriptor {
+  const shown = { ...descriptor, key: '[hidden]' };
+  return Object.defineProperty(descriptor, inspect.custom, { value: () => shown });
 }
 
 const GENERATION_MAX = 0x7fffffff;
@@ -106,14 +138,15 @@ export class RegionRegistry {
       ...place,
       rights,
       source,
-      descriptor: {
+      descriptor: hideKey({
         slot,
         generation,
         bytes,
         key: Buffer.from(key).toString('hex'),
         ...place,
         ...shared,
-      },
+      }),
+      slice: (from, to) => sliceRegion(region, from, to),
     };
     this.#regions[slot] = region;
     this.#generations[slot] = generation;
