@@ -15,6 +15,7 @@ import type { MatchHandler } from './match-connection.js';
 import { MatchStream } from './match-stream.js';
 import { MatchedCarrier } from './matched-carrier.js';
 import type { MatchedHost } from './matched-host.js';
+import type { MatchedProvider } from './matched-provider.js';
 import { channelNics } from './rail-plan.js';
 import type { RailSetOptions } from './rail-process.js';
 import { RailSet } from './rail-set.js';
@@ -41,7 +42,7 @@ const LOOKS_PER_CALL = 16;
 const SPIN_MS = 0.1;
 const SLEEP_MS = 10;
 
-export class TcpxProvider {
+export class TcpxProvider implements MatchedProvider {
   readonly rails: RailSet;
   readonly regions: SharedRegions;
   readonly allocations = new SharedAllocations();

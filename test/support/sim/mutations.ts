@@ -20,9 +20,10 @@ const resendUnfenced: Mutation = ({ node }) => {
     giveUpStranded: (session) => node.transfers.giveUpStranded(session),
     abandonSession: (session) => node.transfers.abandonSession(session),
   };
-  node.onLaneEvent = (lane, kind, at) => {
+  node.onLaneEvent = (kind, at) => {
     if (kind !== EVENT_CHANNEL_DOWN) return;
     const [session = 0, channel = 0, epoch = 0] = node.lanes.shared.int32.subarray(at >> 2);
+    const lane = node.sessions.at(session)?.recovery.book.lane(channel) ?? 0;
     const parked = parkedChannel(node, lane, [session, channel, epoch]);
     if (parked === undefined) return;
     const words = [session, channel, epoch, parked.writes.acked, 0];

@@ -47,7 +47,7 @@ export function whatIsLeft(machine: Machine, network: SimNetwork): string | unde
   const left: [string, number][] = [
     ['sessions', node.sessions.list().length],
     ['transfer entries', node.transfers.entriesUsed],
-    ['arena bytes', node.arena.usedBytes],
+    ['arena bytes', node.core.arena.usedBytes],
     ['timers', node.timers.count],
     ['region users', memory.users()],
     ['regions being closed', memory.closing.size],

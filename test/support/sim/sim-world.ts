@@ -117,7 +117,7 @@ export class SimWorld {
         this.#awakeUntil = this.rounds + AWAKE_ROUNDS;
       },
     });
-    const machine: Machine = { name, node, memory: new SimMemory(name, node.regions, random) };
+    const machine: Machine = { name, node, memory: new SimMemory(name, node.core.regions, random) };
     // Somebody may still hold what the process before this one had given out.
     for (const old of this.graveyard.filter((one) => one.name === name)) {
       machine.memory.stale.push(...old.memory.regions.map(({ descriptor }) => descriptor));
