@@ -12,6 +12,7 @@ import type { SourceEvent } from '../contract.js';
 import { ChannelSet } from './channel-set.js';
 import type { HostOptions } from './host-message.js';
 import type { MatchHandler } from './match-connection.js';
+import { type MatchSocketEvents, WatchedSocket } from './match-socket.js';
 import { MatchStream } from './match-stream.js';
 import { MatchedCarrier } from './matched-carrier.js';
 import type { MatchedHost } from './matched-host.js';
@@ -107,7 +108,8 @@ export class TcpxProvider implements MatchedProvider {
 
   /** Takes a connected socket that has proved itself. */
   openStream(fd: number, silentMs: number, handler: MatchHandler): MatchStream {
-    const stream: MatchStream = new MatchStream(fd, silentMs, {
+    const open = (events: MatchSocketEvents) => new WatchedSocket(fd, silentMs, events);
+    const stream: MatchStream = new MatchStream(open, {
       onFrame: (frame) => handler.onFrame(frame),
       onEnd: (error: TcpxError) => {
         this.#streams.delete(stream);
