@@ -45,6 +45,7 @@ const CALM: Partial<SimPlan> = {
   isCalm: true,
   isChecked: true,
   flipChance: 0,
+  plugin: undefined,
   receiveBytes: 262_144,
   limits: { stallMs: 600, reconnectMs: 5000, controlTimeoutMs: 3000 },
 };

@@ -43,7 +43,7 @@ export class MatchedCarrier<S> implements Carrier<S, MatchedRequest> {
   /** By transfer number, and by slot of the engine's table. */
   readonly #own = new Map<number, OwnPost>();
   readonly #bySlot: (OwnPost | undefined)[] = [];
-  readonly #deck: FlightDeck;
+  readonly deck: FlightDeck;
   readonly #weights: ChannelWeights;
   readonly #peers: PeerFlights;
   #described = new DescribedPlans();
@@ -57,7 +57,7 @@ export class MatchedCarrier<S> implements Carrier<S, MatchedRequest> {
     const { values, host } = parts;
     this.defaultDeadlineMs = values['tcpx.deadlineMs'];
     this.#weights = new ChannelWeights(values['tcpx.weights']);
-    this.#deck = new FlightDeck({
+    this.deck = new FlightDeck({
       set: () => this.epochs.set,
       send: (frame) => this.epochs.send(frame),
       isPaced: values['tcpx.pacing'] === 'ready',
@@ -73,7 +73,7 @@ export class MatchedCarrier<S> implements Carrier<S, MatchedRequest> {
       onViolation: (error) => host.closeSession(error),
     });
     this.#peers = new PeerFlights({
-      ...{ peer: parts.peer, log: parts.log, host, deck: this.#deck, epochs: this.epochs },
+      ...{ peer: parts.peer, log: parts.log, host, deck: this.deck, epochs: this.epochs },
       chunkBytes: values['flow.chunkBytes'],
       findRead: (transfer) => this.#own.get(transfer)?.asRead(),
       onReadLanded: (transfer, flight) => this.#finish(this.#own.get(transfer), flight),
@@ -177,7 +177,7 @@ export class MatchedCarrier<S> implements Carrier<S, MatchedRequest> {
     }
     regions.fillShadows(request.places, request.lengths);
     const kind = { operation, transfer, lengths: request.lengths, entered: [] };
-    this.#deck.send(kind, weighed, request.places, { plan, notify: own.extra.notify });
+    this.deck.send(kind, weighed, request.places, { plan, notify: own.extra.notify });
   }
 
   // Once for all posts, as long as the weights stay and the peer has room.
@@ -249,7 +249,7 @@ export class MatchedCarrier<S> implements Carrier<S, MatchedRequest> {
         this.#peers.onRead(frame);
         return;
       case MatchKind.Go:
-        this.#deck.go(frame.transfer, operation);
+        this.deck.go(frame.transfer, operation);
         return;
       case MatchKind.Landed:
         this.#onLanded(frame, operation);
@@ -266,7 +266,7 @@ export class MatchedCarrier<S> implements Carrier<S, MatchedRequest> {
   }
 
   #onPart(number: number, channel: number, durationUs: number): void {
-    const part = this.#deck.onPart(number, channel);
+    const part = this.deck.onPart(number, channel);
     if (part === undefined) return;
     const { flight, isWhole } = part;
     const bytes = flight.derived.plan.channelBytes[channel];
@@ -284,7 +284,7 @@ export class MatchedCarrier<S> implements Carrier<S, MatchedRequest> {
   }
 
   #onLanded({ transfer, tag }: MatchHead, operation: DataOperation): void {
-    const flight = this.#deck.find('send', transfer, operation);
+    const flight = this.deck.find('send', transfer, operation);
     if (flight === undefined) return;
     if (tag !== flight.lastTag) {
       throw new TcpxError('ERR_WIRE_STATE', `landed up to tag ${tag}, not ${flight.lastTag}`);
@@ -306,7 +306,7 @@ export class MatchedCarrier<S> implements Carrier<S, MatchedRequest> {
     if (own === undefined) return;
     const { code, reason } = decodeReason(body);
     const known = code in ERROR_CODES ? (code as ErrorCode) : 'ERR_PEER_REFUSED';
-    const flight = this.#deck.find('send', transfer, 'write');
+    const flight = this.deck.find('send', transfer, 'write');
     if (flight !== undefined) flight.isLanded = true;
     this.#fail(own, new TcpxError(known, `refused: ${reason}`));
     if (flight !== undefined) this.#checkSent(flight);
@@ -345,11 +345,11 @@ export class MatchedCarrier<S> implements Carrier<S, MatchedRequest> {
   }
 
   #flightOf({ transfer, operation }: OwnPost): Flight | undefined {
-    return this.#deck.find(operation === 'write' ? 'send' : 'receive', transfer, operation);
+    return this.deck.find(operation === 'write' ? 'send' : 'receive', transfer, operation);
   }
 
   #onDown(fenced: Promise<TcpxError>): void {
-    const flights = this.#deck.reset();
+    const flights = this.deck.reset();
     this.#peers.reset();
     this.#described = new DescribedPlans();
     const failing = [...this.#own.values()];

@@ -12,11 +12,16 @@ import type { Identity } from '../../../src/engine/identity.js';
 import { connectPeer } from '../../../src/engine/peer-client.js';
 import { PeerServer } from '../../../src/engine/peer-server.js';
 import type { Session } from '../../../src/engine/session.js';
+import { MatchStream } from '../../../src/provider/tcpx/match-stream.js';
+import type { MatchHandler } from '../../../src/provider/tcpx/match-connection.js';
 import type { ControlRules, SimControl } from './sim-control.js';
 import type { SimNetwork } from './sim-network.js';
 import { KeptMemory } from './kept-memory.js';
 import { NodeNetwork } from './sim-peer-network.js';
+import type { SimFabric } from './sim-fabric.js';
+import { SimMatchSocket } from './sim-match-socket.js';
 import type { SimPlan } from './sim-plan.js';
+import { SimPlugin } from './sim-plugin.js';
 import { NodeClock, type SimTime } from './sim-time.js';
 
 export interface NodeOptions {
@@ -33,6 +38,10 @@ export interface NodeOptions {
   readonly limits: SimPlan['limits'];
   readonly identity: Identity;
   readonly rules: ControlRules;
+  readonly chunkBytes: number;
+  /** Where machines have a plugin. */
+  readonly fabric: SimFabric | undefined;
+  readonly plugin: SimPlan['plugin'];
   onNotification(notification: Notification): void;
   /** A session was made at this end. */
   readonly onSession: (session: Session) => void;
@@ -57,8 +66,11 @@ const DEFAULTS = loadConfig({
   environment: {},
 });
 
+const PLUGIN_LIMITS = { 'tcpx.hangMs': 500, 'tcpx.setupTimeoutMs': 3000 } as const;
+
 // Smaller than the settings allow: a run has little memory.
-function configOf({ lanes, limits, isChecked, receiveBytes }: NodeOptions): Config {
+function configOf(options: NodeOptions): Config {
+  const { lanes, limits, isChecked, receiveBytes, plugin, chunkBytes } = options;
   const values = {
     ...DEFAULTS.values,
     'lane.count': lanes,
@@ -67,6 +79,17 @@ function configOf({ lanes, limits, isChecked, receiveBytes }: NodeOptions): Conf
     'session.controlTimeoutMs': limits.controlTimeoutMs,
     'flow.checksum': isChecked,
     'flow.receiveBytes': receiveBytes,
+    ...(plugin === undefined
+      ? {}
+      : ({
+          'engine.provider': plugin.isFirm ? 'tcpx' : 'auto',
+          'flow.chunkBytes': chunkBytes,
+          'flow.channels': plugin.channels,
+          'tcpx.gatherBytes': plugin.gatherBytes,
+          'tcpx.pacing': plugin.isPaced ? 'ready' : 'none',
+          'tcpx.deadlineMs': plugin.deadlineMs,
+          ...PLUGIN_LIMITS,
+        } as const)),
   };
   return { values, effective: DEFAULTS.effective };
 }
@@ -76,6 +99,8 @@ export class SimNode {
   readonly clock: NodeClock;
   readonly timers = new Timers();
   readonly core: EngineCore;
+  readonly plugin: SimPlugin | undefined;
+  readonly matchSockets = new Set<SimMatchSocket>();
   readonly controls = new Set<SimControl>();
   /** What the main thread has to look at when it runs. */
   readonly inbox: (() => void)[] = [];
@@ -98,6 +123,7 @@ export class SimNode {
     this.clock.aheadUs = options.random.nextBetween(0, 1e9);
     this.lanePausedUs = Array.from({ length: options.lanes }, () => 0);
     this.#config = configOf(options);
+    this.plugin = this.#createPlugin();
     this.core = this.#createCore();
     this.peers = new NodeNetwork({ ...options, node: this });
   }
@@ -122,7 +148,7 @@ export class SimNode {
       identity: this.identity,
       sessions: this.sessions,
       log: this.#options.log,
-      openMatch: undefined,
+      openMatch: this.#openMatch(),
       onSession: () => undefined,
     });
   }
@@ -137,8 +163,46 @@ export class SimNode {
       config: this.#config,
       log: this.#options.log,
       isPatient: true,
-      openMatch: undefined,
+      openMatch: this.#openMatch(),
     });
+  }
+
+  #after(delayMs: number, act: () => void): () => void {
+    return this.timers.at(this.clock.nowUs() + delayMs * 1000, () => {
+      this.#options.onWake();
+      act();
+    });
+  }
+
+  #createPlugin(): SimPlugin | undefined {
+    const { fabric, log, onWake, name, network } = this.#options;
+    if (fabric === undefined) return undefined;
+    const nics = Array.from({ length: network.rules.paths }, (_, path) => `nic${path}`);
+    return new SimPlugin({
+      ...{ machine: name, nics, fabric, log, onWake, values: this.#config.values },
+      nowUs: () => this.clock.nowUs(),
+      after: (delayMs, act) => this.#after(delayMs, act),
+      post: (act) => this.inbox.push(act),
+    });
+  }
+
+  #openMatch() {
+    if (this.plugin === undefined) return undefined;
+    const { network, time, onWake, limits } = this.#options;
+    return (fd: number, handler: MatchHandler): MatchStream =>
+      new MatchStream((events) => {
+        const socket = new SimMatchSocket(
+          network.port(fd),
+          {
+            ...{ time, silentMs: limits.controlTimeoutMs, onWake },
+            after: (delayMs, act) => this.#after(delayMs, act),
+            onClosed: (closed) => this.matchSockets.delete(closed),
+          },
+          events,
+        );
+        this.matchSockets.add(socket);
+        return socket;
+      }, handler);
   }
 
   #createCore(): EngineCore {
@@ -149,12 +213,12 @@ export class SimNode {
       log,
       timers: this.timers,
       trustName: 'simulated',
-      tcpx: undefined,
+      tcpx: this.plugin,
       controlFd: -1,
       staging: { stagingBytes: 0, gpuModule: '', openProvider: () => undefined },
       edges: {
         clock: this.clock,
-        after: (delayMs, act) => this.timers.at(this.clock.nowUs() + delayMs * 1000, act),
+        after: (delayMs, act) => this.#after(delayMs, act),
         closeConnection: (fd) => network.port(fd).close(false),
         lanes: {
           memory: new KeptMemory(shape),
@@ -214,17 +278,20 @@ export class SimNode {
   stepMain(): number {
     this.timers.run(this.clock.nowUs());
     let count = this.pollControl();
+    for (const socket of [...this.matchSockets]) count += socket.watch();
     for (let act = this.inbox.shift(); act !== undefined; act = this.inbox.shift()) {
       act();
       count++;
     }
     count += this.lanes.takeEvents();
+    count += this.plugin?.drain() ?? 0;
     this.core.events.deliver();
     return count;
   }
 
   async destroy(): Promise<void> {
     this.isAlive = false;
+    this.plugin?.destroy();
     await this.lanes.close();
   }
 }

@@ -12,12 +12,15 @@ import { CELL_BYTES } from './sim-memory.js';
 import {
   checkLanded,
   checkPartial,
+  isFenced,
+  isMatched,
   type Job,
   type JobBlock,
   judgeOutcome,
   type Machine,
   onNotified,
 } from './sim-job.js';
+import type { SimChannel } from './sim-channel.js';
 import type { SessionPair } from './sim-session.js';
 import { Violation } from './violation.js';
 
@@ -42,8 +45,9 @@ export interface Place {
 interface Quarantine {
   readonly job: Job;
   readonly machine: Machine;
-  readonly cells: readonly number[];
   readonly session: Session;
+  /** Of the machine's plugin, when it failed: one that is let go of writes no more. */
+  readonly channels: readonly SimChannel[] | undefined;
 }
 
 export class SimWork {
@@ -183,6 +187,7 @@ export class SimWork {
       mayBeStale: parts.refusals.length > 0 && place.peer.memory.closing.size > 0,
       outcome: 'active',
     };
+    if (hasDeadline && isMatched(job)) place.pair.isExcused = true;
     this.jobs.push(job);
     this.active.add(job);
     return true;
@@ -240,21 +245,25 @@ export class SimWork {
       this.#quarantine(job);
       return;
     }
+    if (isMatched(job) && job.operation === 'write' && !isFenced(job)) {
+      this.#quarantine(job, [...(job.peer.node.plugin?.channels ?? [])]);
+      return;
+    }
     if (!this.#rules.hasDamage) checkPartial(job);
     this.#giveBack(job);
   }
 
   // A lost session is no fence: what was on its way may land until the peer has closed its end.
-  #quarantine(job: Job): void {
+  #quarantine(job: Job, channels?: readonly SimChannel[]): void {
     const isClient = job.session === job.pair.atClient;
     const session = isClient ? job.pair.atServer : job.pair.atClient;
-    this.#quarantines.push({ job, machine: job.peer, cells: job.remotes, session });
+    this.#quarantines.push({ job, machine: job.peer, session, channels });
   }
 
   /** Takes back what nobody can write into any more. */
   releaseQuarantines(): void {
     for (const entry of [...this.#quarantines]) {
-      if (entry.machine.node.isAlive && entry.session.state !== 'closed') continue;
+      if (entry.machine.node.isAlive && !isClosed(entry)) continue;
       this.#quarantines.splice(this.#quarantines.indexOf(entry), 1);
       const isWhole = entry.machine.node.isAlive && entry.job.own.node.isAlive;
       if (isWhole && !this.#rules.hasDamage) checkPartial(entry.job);
@@ -296,6 +305,8 @@ export class SimWork {
     for (const job of this.active) {
       if (job.isCancelled || !this.#random.nextChance(this.#rules.cancelChance)) continue;
       job.isCancelled = true;
+      // What was handed to a plugin takes its epoch with it.
+      if (isMatched(job)) job.pair.isExcused = true;
       job.transfer.cancel();
     }
   }
@@ -310,11 +321,15 @@ export class SimWork {
       if (isDue && job.notified === 0) {
         throw new Violation(`transfer ${job.id}: its notification never came`);
       }
-      if (job.outcome === 'given up' && job.notified > 0) {
+      if (job.outcome === 'given up' && job.notified > 0 && !isMatched(job)) {
         throw new Violation(`transfer ${job.id}: given up, but its notification came`);
       }
     }
   }
+}
+
+function isClosed({ session, channels }: Quarantine): boolean {
+  return channels?.every(({ isFree }) => isFree) ?? session.state === 'closed';
 }
 
 interface BadRemote {
