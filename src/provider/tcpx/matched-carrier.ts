@@ -19,6 +19,7 @@ import type { Carrier, DataOperation, Outcome, PostExtra, Posted } from '../cont
 import type { ChannelSet } from './channel-set.js';
 import { ChannelWeights } from './channel-weights.js';
 import { DescribedPlans } from './described-plan.js';
+import { toldOf } from './epoch-end.js';
 import { Epochs } from './epochs.js';
 import type { Flight } from './flight.js';
 import { FlightDeck } from './flight-deck.js';
@@ -138,7 +139,9 @@ export class MatchedCarrier<S> implements Carrier<S, MatchedRequest> {
       .ready()
       .then(() => this.#awaitSource(own))
       .then(() => this.#startMapped(own))
-      .catch((error: unknown) => this.#fail(own, toTcpxError(error, 'ERR_XFER_FAILED', 'post')));
+      .catch((error: unknown) =>
+        this.#fail(own, toldOf(toTcpxError(error, 'ERR_XFER_FAILED', 'post'))),
+      );
   }
 
   // Looked at from the event loop: a transfer whose event never happens can be cancelled.
@@ -194,6 +197,8 @@ export class MatchedCarrier<S> implements Carrier<S, MatchedRequest> {
     const own = this.#ownAt(posted);
     if (own.isOver || own.isCancelled) return;
     own.isCancelled = true;
+    // It settles when both ends have confirmed that nothing lands any more.
+    if (own.isFailing) return;
     if (this.#flightOf(own) === undefined) {
       const asked = own.outcome === undefined ? own.asRead() : undefined;
       if (asked !== undefined) this.#peers.abandonRead(own.transfer, asked);
@@ -353,6 +358,7 @@ export class MatchedCarrier<S> implements Carrier<S, MatchedRequest> {
     this.#peers.reset();
     this.#described = new DescribedPlans();
     const failing = [...this.#own.values()];
+    for (const own of failing) own.isFailing = true;
     const isFallback =
       this.#parts.values['engine.provider'] === 'auto' && !this.epochs.hasBeenReady;
     // Memory is free, and transfers have failed, when nothing of the epoch lands any more.
@@ -360,17 +366,13 @@ export class MatchedCarrier<S> implements Carrier<S, MatchedRequest> {
       const { host } = this.#parts;
       for (const { kind } of flights) host.leave(kind.entered);
       if (isFallback && this.#ending === undefined) this.#giveUp(error);
-      if (error.code !== 'ERR_PEER_LOST') {
-        for (const own of failing) this.#fail(own, error);
-        return;
-      }
-      // Channels are lost, which is less than a peer: one that is gone ends the session, soon.
-      const { message, facts } = error;
-      const told = new TcpxError('ERR_XFER_FAILED', message, { facts });
-      const waitMs = facts['isFenced'] === true ? 0 : PEER_END_MS;
-      host.after(waitMs, () => {
-        for (const own of failing) this.#fail(own, told);
-      });
+      const failAll = (): void => {
+        for (const own of failing) this.#fail(own, toldOf(error));
+      };
+      // A peer that is gone ends the session, soon.
+      const mayBeGone = error.code === 'ERR_PEER_LOST' && error.facts['isFenced'] !== true;
+      if (mayBeGone) host.after(PEER_END_MS, failAll);
+      else failAll();
     });
   }
 

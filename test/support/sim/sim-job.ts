@@ -55,6 +55,8 @@ const PLUGIN_CODES: readonly string[] = [
   'ERR_NCCLNET_HUNG',
   'ERR_NCCLNET_CALL',
   'ERR_PEER_TIMEOUT',
+  'ERR_PEER_UNREACHABLE',
+  'ERR_PEER_REFUSED',
   'ERR_WIRE_LIMIT',
 ];
 
