@@ -101,6 +101,8 @@ export class SimNode {
   readonly core: EngineCore;
   readonly plugin: SimPlugin | undefined;
   readonly matchSockets = new Set<SimMatchSocket>();
+  /** Whoever hears the frames of a match connection; for mutations. */
+  onMatch: (handler: MatchHandler) => MatchHandler = (handler) => handler;
   readonly controls = new Set<SimControl>();
   /** What the main thread has to look at when it runs. */
   readonly inbox: (() => void)[] = [];
@@ -202,7 +204,7 @@ export class SimNode {
         );
         this.matchSockets.add(socket);
         return socket;
-      }, handler);
+      }, this.onMatch(handler));
   }
 
   #createCore(): EngineCore {

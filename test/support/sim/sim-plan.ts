@@ -92,6 +92,12 @@ export function planOf(seed: number): SimPlan {
   };
 }
 
+/** The same with a plugin, where it has none. */
+export function withPlugin(plan: SimPlan): SimPlan {
+  const plugin = plan.plugin ?? pluginOf(seededRandom(plan.seed), plan.isCalm);
+  return { ...plan, plugin };
+}
+
 function pluginOf(random: Random, isCalm: boolean): PluginPlan {
   const delayUs = (): number => pick(random, [5, 100, 2000]);
   return {

@@ -58,6 +58,9 @@ const PLUGIN = {
 export class SimPlugin implements MatchedProvider, ChannelSource, RegionMaps {
   readonly regions: SharedRegions;
   readonly carriers: MatchedCarrier<unknown>[] = [];
+  /** Called with each, for whoever changes them on purpose. */
+  onCarrier: (carrier: MatchedCarrier<unknown>) => void = () => undefined;
+  onChannel: (channel: RailChannel) => void = () => undefined;
   readonly #parts: SimPluginParts;
   readonly #starting = new Map<string, Promise<SimProcess>>();
   readonly #living = new Map<string, SimProcess>();
@@ -89,6 +92,7 @@ export class SimPlugin implements MatchedProvider, ChannelSource, RegionMaps {
       openSet: (_, listener) => ChannelSet.open(this, channels, listener),
     });
     this.carriers.push(carrier as MatchedCarrier<unknown>);
+    this.onCarrier(carrier as MatchedCarrier<unknown>);
     return carrier;
   }
 
@@ -170,7 +174,7 @@ export class SimPlugin implements MatchedProvider, ChannelSource, RegionMaps {
     const { made } = place;
     if (made === undefined || handle === undefined) throw new Error('the process has answered');
     this.channels.add(made);
-    return new RailChannel({
+    const channel = new RailChannel({
       ...{ host: process, slot, nic, handle, timeoutMs },
       checkPeer: () => undefined,
       free: () => {
@@ -179,6 +183,8 @@ export class SimPlugin implements MatchedProvider, ChannelSource, RegionMaps {
         process.channels.delete(slot);
       },
     });
+    this.onChannel(channel);
+    return channel;
   }
 
   get #timeoutMs(): number {
