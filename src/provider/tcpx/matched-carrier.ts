@@ -159,7 +159,8 @@ export class MatchedCarrier<S> implements Carrier<S, MatchedRequest> {
 
   // What waits for nothing goes out before the caller does anything else.
   #startNow(own: OwnPost): void {
-    if (own.isOver) return;
+    // One whose epoch went down meanwhile fails with it.
+    if (own.isOver || own.isFailing) return;
     try {
       this.#start(own);
     } catch (error) {
@@ -359,16 +360,13 @@ export class MatchedCarrier<S> implements Carrier<S, MatchedRequest> {
     this.#described = new DescribedPlans();
     const failing = [...this.#own.values()];
     for (const own of failing) own.isFailing = true;
-    const isFallback =
-      this.#parts.values['engine.provider'] === 'auto' && !this.epochs.hasBeenReady;
+    const { values, host } = this.#parts;
+    const isFallback = values['engine.provider'] === 'auto' && !this.epochs.hasBeenReady;
     // Memory is free, and transfers have failed, when nothing of the epoch lands any more.
     void fenced.then((error) => {
-      const { host } = this.#parts;
       for (const { kind } of flights) host.leave(kind.entered);
       if (isFallback && this.#ending === undefined) this.#giveUp(error);
-      const failAll = (): void => {
-        for (const own of failing) this.#fail(own, toldOf(error));
-      };
+      const failAll = () => failing.forEach((own) => this.#fail(own, toldOf(error)));
       // A peer that is gone ends the session, soon.
       const mayBeGone = error.code === 'ERR_PEER_LOST' && error.facts['isFenced'] !== true;
       if (mayBeGone) host.after(PEER_END_MS, failAll);

@@ -2,6 +2,7 @@
 
 import type { Request, Session } from '../../../src/engine/session.js';
 import type { Transfer } from '../../../src/engine/transfer.js';
+import type { Region } from '../../../src/memory/region.js';
 import type { SimMemory } from './sim-memory.js';
 import type { SimNode } from './sim-node.js';
 import type { SessionPair } from './sim-session.js';
@@ -31,6 +32,8 @@ export interface Job {
   readonly session: Session;
   readonly transfer: Transfer;
   readonly request: Request | undefined;
+  /** Of its cells, as they were registered when it was posted. */
+  readonly regions: readonly Region[];
   readonly blocks: readonly JobBlock[];
   readonly locals: readonly number[];
   readonly remotes: readonly number[];

@@ -91,6 +91,11 @@ export class SimMemory {
     return region;
   }
 
+  /** Undefined while it is being deregistered. */
+  openRegion(cell: number): Region | undefined {
+    return this.closing.has(this.regionIndex(cell)) ? undefined : this.region(cell);
+  }
+
   offset(cell: number): number {
     return (cell % (REGION_CELLS + 1)) * CELL_BYTES;
   }

@@ -115,7 +115,8 @@ export class SimPlugin implements MatchedProvider, ChannelSource, RegionMaps {
     if (shadow !== undefined) this.#shadows.push(shadow);
     const range = { addr: shadow?.addr ?? addr, bytes };
     const copies = {
-      fill: (offset: number, count: number) => copyMemory(range.addr + offset, addr + offset, count),
+      fill: (offset: number, count: number) =>
+        copyMemory(range.addr + offset, addr + offset, count),
       drain: (offset: number, count: number) =>
         copyMemory(addr + offset, range.addr + offset, count),
     };

@@ -7,7 +7,7 @@ import type { Notification } from '../../../src/engine/notification.js';
 import type { Block } from '../../../src/provider/block-columns.js';
 import type { PostOptions, Request, Session } from '../../../src/engine/session.js';
 import type { Transfer } from '../../../src/engine/transfer.js';
-import type { RegionDescriptor } from '../../../src/memory/region.js';
+import type { Region, RegionDescriptor } from '../../../src/memory/region.js';
 import { CELL_BYTES } from './sim-memory.js';
 import {
   checkLanded,
@@ -40,6 +40,11 @@ export interface Place {
   readonly pair: SessionPair;
   readonly session: Session;
 }
+
+type JobCells = Pick<Job, 'own' | 'peer' | 'locals' | 'remotes'>;
+
+/** How often a request that is done is posted again. */
+const AGAIN_CHANCE = 0.3;
 
 /** Cells that a lost peer may still write into, until its end of the session is closed. */
 interface Quarantine {
@@ -181,6 +186,7 @@ export class SimWork {
       transfer,
       hasNotification,
       hasDeadline,
+      regions: regionsOf({ ...place, ...parts }).filter((region) => region !== undefined),
       postedUs: this.#nowUs(),
       notified: 0,
       isCancelled: false,
@@ -232,6 +238,7 @@ export class SimWork {
 
   #onEnded(job: Job): void {
     job.outcome = judgeOutcome(job);
+    if (job.outcome === 'done' && this.#postAgain(job)) return;
     job.request?.release();
     if (job.notified > 0 && job.outcome === 'refused') onNotified(job);
     if (job.outcome === 'done') {
@@ -251,6 +258,24 @@ export class SimWork {
     }
     if (!this.#rules.hasDamage) checkPartial(job);
     this.#giveBack(job);
+  }
+
+  // As programs do that prepare once and post often: the same cells, with other contents.
+  #postAgain(job: Job): boolean {
+    const { request, own, peer, session, refusals, locals, remotes } = job;
+    if (request === undefined || !this.#random.nextChance(AGAIN_CHANCE)) return false;
+    checkLanded(job, 'when it was done');
+    const isSettled = !job.hasNotification || job.notified > 0;
+    const isOpen = session.isReady && peer.node.isAlive;
+    const isSame = regionsOf(job).every(
+      (region, index) => region !== undefined && region === job.regions[index],
+    );
+    if (!isSettled || !isOpen || !isSame || refusals.length > 0) return false;
+    for (const cell of locals) own.memory.refill(cell);
+    for (const cell of remotes) peer.memory.refill(cell);
+    // One that cannot be posted now has given everything back.
+    this.#start(job, job.operation, job, (options) => request.post(options));
+    return true;
   }
 
   // A lost session is no fence: what was on its way may land until the peer has closed its end.
@@ -326,6 +351,14 @@ export class SimWork {
       }
     }
   }
+}
+
+/** Those that are open. */
+function regionsOf({ own, peer, locals, remotes }: JobCells): (Region | undefined)[] {
+  return [
+    ...locals.map((cell) => own.memory.openRegion(cell)),
+    ...remotes.map((cell) => peer.memory.openRegion(cell)),
+  ];
 }
 
 function isClosed({ session, channels }: Quarantine): boolean {

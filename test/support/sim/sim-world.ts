@@ -85,7 +85,9 @@ export class SimWorld {
     });
     this.fabric =
       plan.plugin &&
-      new SimFabric(this.time, random, this.network, plan.plugin, (error) => this.maker.fail(error));
+      new SimFabric(this.time, random, this.network, plan.plugin, (error) =>
+        this.maker.fail(error),
+      );
     this.strangers = new Strangers(this.network, random, (error) => this.maker.fail(error));
     this.#rules = {
       time: this.time,
