@@ -10,7 +10,9 @@ import { matchBundle } from '../host/irq/bundle-match.js';
 import type { ObservedLoad } from '../host/irq/load-placement.js';
 import { type Observation, readBundle } from '../host/irq/observation.js';
 import { buildPlan, type IrqPlan, planOfNic } from '../host/irq/plan.js';
-import { parsePolicyName, type PolicyRequest } from '../host/irq/policy.js';
+import { parsePolicyName, type PolicyName, type PolicyRequest } from '../host/irq/policy.js';
+import { defaultPlan } from '../host/irq/policy-choice.js';
+import { loadSinceBoot } from '../host/irq/since-boot.js';
 import { loadPlan, rebasePlan } from '../host/irq/saved-plan.js';
 import type { HostModel, Nic } from '../host/read/model.js';
 import { readBootId } from '../host/irq/boot-id.js';
@@ -45,7 +47,9 @@ export const PLAN_FLAGS: readonly OwnFlag[] = [
   {
     name: 'policy',
     kind: 'text',
-    summary: 'nccl, numa-local, physical, split (default), channels; manual with --nic, --cores.',
+    summary:
+      'nccl, numa-local, physical, split, channels; manual with --nic, --cores. Default: split, ' +
+      'or what loads the busiest CPU no more than now.',
   },
   { name: 'plan', kind: 'text', summary: 'Take a saved plan instead of making one.' },
   {
@@ -170,7 +174,8 @@ export function planFor(invocation: Invocation, model: HostModel): IrqPlan {
   if (isManual && invocation.text('nic') === undefined) {
     throw new TcpxError('ERR_USAGE_ARGUMENT', '--cores needs --nic');
   }
-  const policy = parsePolicyName(invocation.text('policy') ?? (isManual ? 'manual' : 'split'));
+  const named = invocation.text('policy') ?? (isManual ? 'manual' : undefined);
+  const policy = named === undefined ? undefined : parsePolicyName(named);
   if (policy === 'manual' && !isManual) {
     throw new TcpxError('ERR_USAGE_ARGUMENT', 'policy manual needs --nic NAME and --cores LIST');
   }
@@ -178,15 +183,20 @@ export function planFor(invocation: Invocation, model: HostModel): IrqPlan {
     throw new TcpxError('ERR_CAP_HOST', 'the CPUs of this host could not be read: no plan');
   }
   const choice = gpuNic(invocation, model);
-  if (choice === undefined) return buildPlan(policy, requestFor(invocation, model), model);
+  const request = requestFor(invocation, model);
+  if (choice === undefined) return planBy(policy, request, model);
   // Cores are shared out among the NICs of all GPUs: processes of other GPUs do the same.
   const serving = new Set(
     chooseGpuNics(model, dataNicNames(invocation, model)).map(({ nic }) => nic),
   );
   const nics = model.nics.filter((nic) => serving.has(nic.name));
-  const whole = buildPlan(policy, { ...requestFor(invocation, model), nics }, model);
+  const whole = planBy(policy, { ...request, nics }, model);
   const plan = planOfNic(whole, choice.nic);
   return { ...plan, notes: [choice.text, ...plan.notes] };
+}
+
+function planBy(name: PolicyName | undefined, request: PolicyRequest, model: HostModel): IrqPlan {
+  return name === undefined ? defaultPlan(request, model) : buildPlan(name, request, model);
 }
 
 function dataNicNames(invocation: Invocation, model: HostModel): readonly string[] {
@@ -228,8 +238,13 @@ function requestFor(invocation: Invocation, model: HostModel): PolicyRequest {
     adjustCores: countFlag(invocation, 'widen', 0) - countFlag(invocation, 'narrow', 0),
     channels: invocation.config.values['flow.channels'],
     hasXps: !invocation.has('no-xps'),
-    ...(observation === undefined ? {} : { observed: observedLoad(observation) }),
+    ...(observation === undefined ? sinceBoot(model) : { observed: observedLoad(observation) }),
   };
+}
+
+function sinceBoot({ irqs }: HostModel): Pick<PolicyRequest, 'counted'> {
+  const counted = loadSinceBoot(irqs);
+  return counted === undefined ? {} : { counted };
 }
 
 function observedLoad(observation: Observation): ObservedLoad {

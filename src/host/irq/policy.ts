@@ -28,6 +28,8 @@ export interface PolicyRequest extends AllocationRequest {
   readonly hasXps?: boolean;
   /** Interrupts of a run: every policy then gives each line one CPU, by load. */
   readonly observed?: ObservedLoad;
+  /** What lines did since boot: measures a plan that is made without a run, and places nothing. */
+  readonly counted?: ObservedLoad;
 }
 
 export interface Placement {

@@ -1,0 +1,209 @@
+// Which policy a plan has when none is named: a table of cases for the rule, then the A3-high host.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { a3HighSpec } from '../../../test/support/a3-high-host.js';
+import { readFixtureHost } from '../../../test/support/fixture-host.js';
+import type { HostSpec, IrqSpec } from '../../../test/support/host-spec.js';
+import { buildHostTree } from '../../../test/support/host-tree.js';
+import { coreMapOf } from './core-map.js';
+import type { PlanLoad } from './load-placement.js';
+import type { IrqPlan, PlanLine } from './plan.js';
+import { buildPlan } from './plan.js';
+import type { PolicyName, PolicyRequest } from './policy.js';
+import { choosePolicy, defaultPlan } from './policy-choice.js';
+import { loadSinceBoot } from './since-boot.js';
+
+type Figures = readonly [now: number, planned: number, totalNow?: number, totalPlanned?: number];
+
+function load([now, planned, totalNow = now, totalPlanned = planned]: Figures): PlanLoad {
+  return {
+    ...{ source: 'run', seconds: 20, cpus: [], unknownIrqs: [] },
+    ...{ busiestNow: now, busiestPlanned: planned },
+    ...{ busiestTotalNow: totalNow, busiestTotalPlanned: totalPlanned },
+  };
+}
+
+/** A plan with one line, which is on CPU 4 now, and the core that the policy keeps for it. */
+function candidate(policy: PolicyName, figures: Figures | undefined, core = 1) {
+  const line: Partial<PlanLine> = { nic: 'eth1', cpus: [core], before: [4] };
+  return {
+    policy,
+    lines: [line as PlanLine],
+    allocations: [{ nic: 'eth1', node: 0, tx: [], rx: [], irq: [core] }],
+    ...(figures === undefined ? {} : { load: load(figures) }),
+  };
+}
+
+const CASES: readonly {
+  readonly name: string;
+  readonly plans: readonly ReturnType<typeof candidate>[];
+  readonly policy: PolicyName;
+  readonly says: RegExp;
+}[] = [
+  {
+    name: 'no counts: the preferred one',
+    plans: [candidate('split', undefined), candidate('physical', undefined)],
+    policy: 'split',
+    says: /too few interrupts/,
+  },
+  {
+    name: 'the preferred one lowers the maximum: it stays, though another lowers it further',
+    plans: [candidate('split', [100, 90]), candidate('physical', [100, 50])],
+    policy: 'split',
+    says: /split 90 interrupts instead of 100$/,
+  },
+  {
+    name: 'equal is not worse',
+    plans: [candidate('split', [100, 100]), candidate('physical', [100, 50])],
+    policy: 'split',
+    says: /split 100 interrupts instead of 100$/,
+  },
+  {
+    name: 'the preferred one raises it: the next that does not, with both figures',
+    plans: [
+      candidate('split', [100, 150]),
+      candidate('physical', [100, 95]),
+      candidate('numa-local', [100, 60]),
+    ],
+    policy: 'physical',
+    says: /physical 95 interrupts instead of 100; split 150 interrupts instead of 100$/,
+  },
+  {
+    name: 'with other devices’ lines on the same CPU it rises: passed over as well',
+    plans: [candidate('split', [100, 90, 100, 900]), candidate('physical', [100, 95])],
+    policy: 'physical',
+    says: /split 900 interrupts instead of 100$/,
+  },
+  {
+    name: 'all raise it: the least, and what the others would have done',
+    plans: [
+      candidate('split', [100, 150]),
+      candidate('physical', [100, 120]),
+      candidate('numa-local', [100, 130]),
+    ],
+    policy: 'physical',
+    says: /physical 120 .*; split 150 .*; numa-local 130 /,
+  },
+  {
+    name: 'interrupts on the cores of a policy stay with it, whatever was counted since',
+    plans: [candidate('split', [100, 90]), candidate('physical', [100, 95], 4)],
+    policy: 'physical',
+    says: /on its cores now/,
+  },
+];
+
+for (const { name, plans, policy, says } of CASES) {
+  test(`default policy: ${name}`, () => {
+    const chosen = choosePolicy(plans);
+    assert.equal(chosen.policy, policy);
+    assert.match(chosen.reason, says);
+  });
+}
+
+/** As the machine has them after a few runs: all lines of a NIC count, its CPUs are those of boot. */
+function countedSpec(ofLine: (nic: string, irq: IrqSpec) => number): HostSpec {
+  const spec = a3HighSpec();
+  return {
+    ...spec,
+    nics: spec.nics.map((nic) => ({
+      ...nic,
+      vectors: nic.vectors.map((irq) => ({
+        ...irq,
+        counts: { [Number(irq.effective)]: ofLine(nic.name, irq) },
+      })),
+    })),
+  };
+}
+
+function planOf(spec: HostSpec): IrqPlan {
+  const host = readFixtureHost(buildHostTree(spec));
+  const counted = loadSinceBoot(host.irqs);
+  const request: PolicyRequest = {
+    nics: host.nics.filter(({ name }) => name !== 'eth0'),
+    cores: coreMapOf(host),
+    application: undefined,
+    ...{ txBindings: [], rxBindings: [], adjustCores: 0, manualCores: [], channels: 2 },
+    ...(counted === undefined ? {} : { counted }),
+  };
+  return defaultPlan(request, host);
+}
+
+test('default policy: on A3-high with every queue in use the busiest CPU does not get more', () => {
+  const plan = planOf(countedSpec((_nic, { irq }) => 6_000_000 + (irq % 7) * 100_000));
+  assert.ok(plan.load !== undefined);
+  assert.equal(plan.policy, 'physical');
+  assert.ok(plan.load.busiestPlanned <= plan.load.busiestNow);
+  assert.ok(plan.load.busiestTotalPlanned <= plan.load.busiestTotalNow);
+  assert.deepEqual(plan.warnings, []);
+  assert.match(plan.choice ?? '', /^busiest CPU \(since boot\): physical \d+ .*; split \d+ /);
+});
+
+test('default policy: cores that the control NIC keeps busy get no interrupt of data NICs', () => {
+  const plan = planOf(countedSpec((nic) => (nic === 'eth0' ? 140_000_000 : 6_000_000)));
+  // CPU 0 has the management vectors, which count here like the others.
+  const busy = Array.from({ length: 16 }, (_, index) => index + 1);
+  assert.ok(plan.lines.every(({ cpus }) => cpus.every((cpu) => !busy.includes(cpu))));
+  assert.deepEqual(plan.warnings, []);
+  assert.ok(plan.notes.some((note) => /thread cores 0-16 also take many interrupts/.test(note)));
+});
+
+test('default policy: an idle host gets the preferred one, dealt by rank', () => {
+  const plan = planOf(countedSpec(() => 12));
+  assert.equal(plan.policy, 'split');
+  assert.equal(plan.load, undefined);
+  assert.ok(plan.lines.every(({ reason }) => /position \d+ of \d+/.test(reason)));
+});
+
+test('default policy: applied and counted on, the same policy is chosen again', () => {
+  const spec = countedSpec((_nic, { irq }) => 6_000_000 + (irq % 7) * 100_000);
+  const first = planOf(spec);
+  const cpuOf = new Map(first.lines.map(({ irq, value }) => [irq, value]));
+  const applied: HostSpec = {
+    ...spec,
+    nics: spec.nics.map((nic) => ({
+      ...nic,
+      vectors: nic.vectors.map((irq) => {
+        const cpu = cpuOf.get(irq.irq) ?? irq.effective;
+        return { ...irq, requested: cpu, effective: cpu, counts: { ...irq.counts, [cpu]: 9e6 } };
+      }),
+    })),
+  };
+  const second = planOf(applied);
+  assert.equal(second.policy, first.policy);
+  assert.deepEqual([second.txBindings, second.rxBindings], [first.txBindings, first.rxBindings]);
+});
+
+test('since boot: a named policy is measured by the counts, and warned of', () => {
+  const host = readFixtureHost(buildHostTree(countedSpec(() => 6_000_000)));
+  const counted = loadSinceBoot(host.irqs);
+  assert.ok(counted !== undefined);
+  const request: PolicyRequest = {
+    nics: host.nics.filter(({ name }) => name !== 'eth0'),
+    ...{ cores: coreMapOf(host), application: undefined, counted },
+    ...{ txBindings: [], rxBindings: [], adjustCores: 0, manualCores: [], channels: 2 },
+  };
+  const split = buildPlan('split', request, host);
+  assert.deepEqual(
+    split.warnings.map(({ code }) => code),
+    ['busier'],
+  );
+  assert.equal(split.load?.source, 'since boot');
+  const wide = buildPlan('nccl', request, host);
+  assert.equal(wide.load, undefined, 'which CPU of a wide mask takes a line is not known');
+});
+
+test('since boot: a line’s count stands where the line is now; no count is no load', () => {
+  const irq = { irq: 9, countByCpu: { 0: 150_000, 1: 60_000 }, requested: [1], effective: [1] };
+  const base = readFixtureHost(buildHostTree(a3HighSpec())).irqs[0];
+  assert.ok(base !== undefined);
+  const of = (change: object) => loadSinceBoot([{ ...base, ...irq, ...change }])?.interrupts.get(9);
+  assert.deepEqual(of({}), new Map([[1, 210_000]]));
+  const counted = new Map([
+    [0, 150_000],
+    [1, 60_000],
+  ]);
+  assert.deepEqual(of({ requested: [0, 1], effective: undefined }), counted);
+  assert.equal(of({ countByCpu: undefined }), undefined);
+  assert.equal(of({ countByCpu: { 0: 99_999 } }), undefined, 'chance, not load');
+});
