@@ -108,13 +108,16 @@ function countedSpec(ofLine: (nic: string, irq: IrqSpec) => number): HostSpec {
     ...spec,
     nics: spec.nics.map((nic) => ({
       ...nic,
-      vectors: nic.vectors.map((irq) => ({
+      // The last one is the driver's own and carries no packets.
+      vectors: nic.vectors.map((irq, index) => ({
         ...irq,
-        counts: { [Number(irq.effective)]: ofLine(nic.name, irq) },
+        counts: { [Number(irq.effective)]: index < BLOCKS ? ofLine(nic.name, irq) : 0 },
       })),
     })),
   };
 }
+
+const BLOCKS = 32;
 
 function planOf(spec: HostSpec): IrqPlan {
   const host = readFixtureHost(buildHostTree(spec));
@@ -141,11 +144,10 @@ test('default policy: on A3-high with every queue in use the busiest CPU does no
 
 test('default policy: cores that the control NIC keeps busy get no interrupt of data NICs', () => {
   const plan = planOf(countedSpec((nic) => (nic === 'eth0' ? 140_000_000 : 6_000_000)));
-  // CPU 0 has the management vectors, which count here like the others.
   const busy = Array.from({ length: 16 }, (_, index) => index + 1);
   assert.ok(plan.lines.every(({ cpus }) => cpus.every((cpu) => !busy.includes(cpu))));
   assert.deepEqual(plan.warnings, []);
-  assert.ok(plan.notes.some((note) => /thread cores 0-16 also take many interrupts/.test(note)));
+  assert.match(plan.notes.join(), /thread cores 1-16 also take many interrupts/);
 });
 
 test('default policy: an idle host gets the preferred one, dealt by rank', () => {
