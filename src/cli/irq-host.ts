@@ -10,7 +10,12 @@ import { matchBundle } from '../host/irq/bundle-match.js';
 import type { ObservedLoad } from '../host/irq/load-placement.js';
 import { type Observation, readBundle } from '../host/irq/observation.js';
 import { buildPlan, type IrqPlan, planOfNic } from '../host/irq/plan.js';
-import { parsePolicyName, type PolicyName, type PolicyRequest } from '../host/irq/policy.js';
+import {
+  parsePolicyName,
+  POLICIES,
+  type PolicyName,
+  type PolicyRequest,
+} from '../host/irq/policy.js';
 import { defaultPlan } from '../host/irq/policy-choice.js';
 import { loadSinceBoot } from '../host/irq/since-boot.js';
 import { loadPlan, rebasePlan } from '../host/irq/saved-plan.js';
@@ -113,7 +118,7 @@ export function shownNics(invocation: Invocation, model: HostModel): readonly Ni
 }
 
 /** The NIC named with --nic, else the data NICs; those without queue vectors have no plan. */
-function plannedNics(invocation: Invocation, model: HostModel): readonly Nic[] {
+export function plannedNics(invocation: Invocation, model: HostModel): readonly Nic[] {
   const byHand = invocation.text('nic');
   if (byHand !== undefined) return namedNics(model, byHand);
   const wish = dataNicWish(invocation.config);
@@ -174,8 +179,7 @@ export function planFor(invocation: Invocation, model: HostModel): IrqPlan {
   if (isManual && invocation.text('nic') === undefined) {
     throw new TcpxError('ERR_USAGE_ARGUMENT', '--cores needs --nic');
   }
-  const named = invocation.text('policy') ?? (isManual ? 'manual' : undefined);
-  const policy = named === undefined ? undefined : parsePolicyName(named);
+  const policy = namedPolicy(invocation, isManual);
   if (policy === 'manual' && !isManual) {
     throw new TcpxError('ERR_USAGE_ARGUMENT', 'policy manual needs --nic NAME and --cores LIST');
   }
@@ -195,6 +199,21 @@ export function planFor(invocation: Invocation, model: HostModel): IrqPlan {
   return { ...plan, notes: [choice.text, ...plan.notes] };
 }
 
+/** Cores named by hand, and ranges that were given, are policies of their own. */
+function namedPolicy(invocation: Invocation, isManual: boolean): PolicyName | undefined {
+  const ranges = BINDING_FLAGS.find(({ name }) => invocation.text(name) !== undefined);
+  const text = invocation.text('policy');
+  if (text === undefined) return isManual ? 'manual' : ranges === undefined ? undefined : 'nccl';
+  const policy = parsePolicyName(text);
+  if (ranges === undefined || POLICIES[policy].takesRanges) return policy;
+  const takers = Object.values(POLICIES).filter(({ takesRanges }) => takesRanges);
+  throw new TcpxError(
+    'ERR_USAGE_ARGUMENT',
+    `--${ranges.name}: policy ${policy} chooses the threads’ cores itself; ranges are for ` +
+      takers.map(({ name }) => name).join(', '),
+  );
+}
+
 function planBy(name: PolicyName | undefined, request: PolicyRequest, model: HostModel): IrqPlan {
   return name === undefined ? defaultPlan(request, model) : buildPlan(name, request, model);
 }
@@ -204,7 +223,7 @@ function dataNicNames(invocation: Invocation, model: HostModel): readonly string
 }
 
 /** The NIC of the GPU named with --gpu, by its CUDA ordinal in this environment. */
-function gpuNic(invocation: Invocation, model: HostModel) {
+export function gpuNic(invocation: Invocation, model: HostModel) {
   if (invocation.text('gpu') === undefined) return undefined;
   if (invocation.text('nic') !== undefined) {
     throw new TcpxError('ERR_USAGE_ARGUMENT', '--gpu chooses the NIC: leave --nic out');

@@ -2,7 +2,6 @@
 // does not load the busiest CPU more than it is loaded now. Pure.
 
 import { assert, at } from '../../base/assert.js';
-import { isSubset } from './cpu-choice.js';
 import { busierThanNow, type PlanLoad, runLoad } from './load-placement.js';
 import { countedWhen } from './mapping-table.js';
 import { buildPlan, type IrqPlan, type PlanSource } from './plan.js';
@@ -27,7 +26,7 @@ export function defaultPlan(request: PolicyRequest, source: PlanSource): IrqPlan
   return { ...plan, choice: reason };
 }
 
-type Candidate = Pick<IrqPlan, 'policy' | 'load' | 'lines' | 'allocations'>;
+type Candidate = Pick<IrqPlan, 'policy' | 'load'>;
 
 interface Judged {
   readonly policy: PolicyName;
@@ -38,11 +37,6 @@ interface Judged {
 export function choosePolicy(candidates: readonly Candidate[]): PolicyChoice {
   const [first] = candidates;
   assert(first !== undefined, 'there is a policy to choose');
-  // Else counts that change could part the variables of a process from the interrupts as applied.
-  const current = candidates.find((plan) => isInForce(plan));
-  if (current !== undefined) {
-    return { policy: current.policy, reason: 'the interrupts are on its cores now' };
-  }
   const judged = candidates.flatMap(({ policy, load }) => (load ? [{ policy, load }] : []));
   if (judged.length < candidates.length) {
     const reason = 'too few interrupts are counted to judge by; --from BUNDLE has those of a run';
@@ -55,14 +49,6 @@ export function choosePolicy(candidates: readonly Candidate[]): PolicyChoice {
   const texts = [chosen, ...passedOver].map(({ policy, load }) => `${policy} ${busiestText(load)}`);
   const when = countedWhen(runLoad(chosen.load));
   return { policy: chosen.policy, reason: `busiest CPU (${when}): ${texts.join('; ')}` };
-}
-
-/** Every line is on one of the cores that the policy keeps for its NIC. */
-function isInForce({ lines, allocations }: Candidate): boolean {
-  const cores = new Map(allocations.map(({ nic, irq }) => [nic, irq]));
-  const isInside = ({ nic, before }: Candidate['lines'][number]) =>
-    before?.length === 1 && isSubset(before, cores.get(nic) ?? []);
-  return lines.length > 0 && lines.every(isInside);
 }
 
 function leastLoaded(plans: readonly Judged[]): number {
