@@ -52,6 +52,10 @@ export const ERROR_CODES = {
     'telemetry was asked for while it is off',
     'Create the agent with captureTelemetry, or set NIXL_TELEMETRY_ENABLE=true.',
   ),
+  ERR_USAGE_ABORTED: entry(
+    'the caller’s AbortSignal ended the wait',
+    'Nothing to do: the program asked for it; the cause is the signal’s reason.',
+  ),
   ERR_CONFIG_VALUE: entry(
     'a setting has a value outside its type or range',
     'The message names the setting, the value, the range and where it came from; correct it there.',
