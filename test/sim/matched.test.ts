@@ -3,6 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { TcpxError } from '../../src/base/errors.js';
 import type { Transfer } from '../../src/engine/transfer.js';
 import { CELL_BYTES } from '../support/sim/sim-memory.js';
 import type { Machine } from '../support/sim/sim-job.js';
@@ -139,5 +140,22 @@ test('matched: a transfer that waits for channels is told that they were lost, n
   for (const { port } of own.node.matchSockets) port.connection.endBoth();
   await ended(second);
   assert.equal(second.error?.code, 'ERR_XFER_FAILED');
+  await world.destroy();
+});
+
+test('matched: a post whose epoch goes down before it has started fails with the epoch', async () => {
+  const { world, own, write, ended } = await openPair();
+  const { matched } = own.node.sessions.list()[0] ?? {};
+  assert.ok(matched !== undefined);
+  const error = new TcpxError('ERR_PEER_LOST', 'channels are lost');
+  matched.epochs.takeDown(error);
+  // Told before the transfer is, as whoever posted earlier.
+  matched.ready().then(
+    () => matched.epochs.takeDown(error),
+    () => undefined,
+  );
+  const transfer = write();
+  await ended(transfer);
+  assert.equal(transfer.error?.code, 'ERR_XFER_FAILED', transfer.error?.message);
   await world.destroy();
 });
