@@ -21,9 +21,9 @@ interface Pair {
   readonly world: SimWorld;
   readonly own: Machine;
   readonly peer: Machine;
-  write(): Transfer;
-  ended(transfer: Transfer): Promise<void>;
-  pass(ms: number): Promise<void>;
+  readonly write: () => Transfer;
+  readonly ended: (transfer: Transfer) => Promise<void>;
+  readonly pass: (ms: number) => Promise<void>;
 }
 
 async function openPair(): Promise<Pair> {
