@@ -73,7 +73,7 @@ function killComms({ node }: Machine): void {
   for (const { comms } of node.plugin?.channels ?? []) for (const comm of comms) comm.die();
 }
 
-test('matched: a cancel is told to the owner of the transfer, not to others of its epoch', async () => {
+test('matched: a cancel is told to its owner, not to others of the epoch', async () => {
   const { world, own, write, ended } = await openPair();
   const [cancelled, other] = [write(), write()];
   killComms(own);
@@ -110,7 +110,7 @@ test('matched: a cancel while the epoch is taken down waits for its fence', asyn
   await world.destroy();
 });
 
-test('matched: an epoch that the peer takes down fails its transfers behind the peer’s fence', async () => {
+test('matched: when the peer takes an epoch down, its fence is waited for', async () => {
   const { world, peer, write, ended, pass } = await openPair();
   const transfer = write();
   await pass(0.1);
@@ -125,7 +125,7 @@ test('matched: an epoch that the peer takes down fails its transfers behind the 
   await world.destroy();
 });
 
-test('matched: a transfer that waits for channels is told that they were lost, not the peer', async () => {
+test('matched: who waits for channels is told that they were lost, not the peer', async () => {
   const { world, own, write, ended } = await openPair();
   const first = write();
   killComms(own);
@@ -143,7 +143,7 @@ test('matched: a transfer that waits for channels is told that they were lost, n
   await world.destroy();
 });
 
-test('matched: a post whose epoch goes down before it has started fails with the epoch', async () => {
+test('matched: a post whose epoch goes down before its start fails with it', async () => {
   const { world, own, write, ended } = await openPair();
   const { matched } = own.node.sessions.list()[0] ?? {};
   assert.ok(matched !== undefined);
