@@ -14,7 +14,7 @@ const SEED = 5;
 const LIMIT_MS = 10_000;
 const PAUSE_US = 100_000;
 
-test('attach: of two attempts in one turn each that is admitted has its epoch used up', async () => {
+test('attach: of two attempts in one turn each that is admitted is taken', async () => {
   const quiet = { machines: 2, isCalm: true, faults: 0, delayUs: 50, jitterUs: 0 };
   const world = new SimWorld(
     { ...planOf(SEED), ...quiet, plugin: undefined },
