@@ -211,7 +211,9 @@ export class PeerServer {
     if (channelIndex >= session.facts.agreement.channels) {
       throw new TcpxError('ERR_WIRE_LIMIT', `${connection.where}: no channel ${channelIndex}`);
     }
-    await sessions.makeRoom(session, channelIndex, epoch);
+    // Another attempt may come in between the room and this line: none does from here on.
+    do await sessions.makeRoom(session, channelIndex, epoch);
+    while (!sessions.hasRoom(session, channelIndex, epoch));
     connection.tune();
     const link = identity.isSharedMemory ? openShm(nonce, joining.answer) : undefined;
     try {

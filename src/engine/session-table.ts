@@ -261,7 +261,12 @@ export class SessionTable {
         throw new TcpxError('ERR_PEER_STALE_SESSION', `${session.peer}: the session has ended`);
       }
       // Another attempt may have come in meanwhile: the later one counts.
-    } while (epoch <= book.epoch(channel) || book.isUp(channel));
+    } while (!this.hasRoom(session, channel, epoch));
+  }
+
+  /** Whether a connection of this epoch may be admitted now. */
+  hasRoom({ recovery: { book } }: Session, channel: number, epoch: number): boolean {
+    return epoch > book.epoch(channel) && !book.isUp(channel);
   }
 
   /** Hands a connected data socket to its lane; true when it was the last that was lacking. */

@@ -3,7 +3,7 @@
 
 import { SimFaults } from './sim-faults.js';
 import { whatIsLeft } from './sim-invariants.js';
-import type { Machine } from './sim-job.js';
+import { isMatched, type Machine } from './sim-job.js';
 import { planOf, type SimPlan } from './sim-plan.js';
 import { controlOf } from './sim-session.js';
 import { type SimLink, SimWorld } from './sim-world.js';
@@ -20,6 +20,8 @@ export interface RunFigures {
   readonly rounds: number;
   readonly transfers: number;
   readonly done: number;
+  /** Of them: through plugins. */
+  readonly matched: number;
   readonly failovers: number;
   readonly lostSessions: number;
   readonly virtualMs: number;
@@ -46,10 +48,12 @@ export async function runSeed(seed: number, options: RunOptions = {}): Promise<R
     await closeAll(world);
     world.work.checkEnd();
     for (const { memory } of world.machines) memory.checkFree();
+    const done = world.work.jobs.filter((job) => job.outcome === 'done');
     return {
       rounds: world.rounds,
       transfers: world.work.jobs.length,
-      done: world.work.jobs.filter((job) => job.outcome === 'done').length,
+      done: done.length,
+      matched: done.filter(isMatched).length,
       failovers,
       lostSessions,
       virtualMs: (world.time.nowUs - startUs) / 1000,

@@ -133,13 +133,19 @@ export function judgeOutcome(job: Job): Job['outcome'] {
   }
   const { code } = error;
   if (code === 'ERR_XFER_FAILED' && isEnding) return 'lost';
-  if (code === 'ERR_XFER_CANCELLED' && job.isCancelled) return isEnding ? 'lost' : 'given up';
-  if (code === 'ERR_XFER_DEADLINE' && job.hasDeadline) return isEnding ? 'lost' : 'given up';
-  if (job.refusals.includes(code)) return isEnding ? 'lost' : 'refused';
-  if (job.mayBeStale && code === 'ERR_PEER_STALE_REGION') return isEnding ? 'lost' : 'refused';
-  const isPlugin = isMatched(job) && job.pair.isExcused && PLUGIN_CODES.includes(code);
-  if (isPlugin) return isEnding ? 'lost' : 'failed';
+  const outcome = failureOf(job, code);
+  if (outcome !== undefined) return isEnding ? 'lost' : outcome;
   throw new Violation(`${nameOf(job)}: failed with ${code}: ${error.message}`);
+}
+
+/** What a failure with this code is; undefined where it may not be. */
+function failureOf(job: Job, code: string): Job['outcome'] | undefined {
+  if (code === 'ERR_XFER_CANCELLED' && job.isCancelled) return 'given up';
+  if (code === 'ERR_XFER_DEADLINE' && job.hasDeadline) return 'given up';
+  if (job.refusals.includes(code)) return 'refused';
+  if (job.mayBeStale && code === 'ERR_PEER_STALE_REGION') return 'refused';
+  const isPlugin = isMatched(job) && job.pair.isExcused && PLUGIN_CODES.includes(code);
+  return isPlugin ? 'failed' : undefined;
 }
 
 /** It goes, or went, through the plugin. */

@@ -241,13 +241,18 @@ export class SimWork {
     if (job.outcome === 'done' && this.#postAgain(job)) return;
     job.request?.release();
     if (job.notified > 0 && job.outcome === 'refused') onNotified(job);
-    if (job.outcome === 'done') {
-      checkLanded(job, 'when it was done');
-      const isLate = job.hasNotification && job.notified === 0 && job.peer.node.isAlive;
-      if (isLate && this.#random.nextChance(0.5)) this.#held.add(job);
-      else this.#giveBack(job);
-      return;
-    }
+    if (job.outcome === 'done') this.#onDone(job);
+    else this.#onFailed(job);
+  }
+
+  #onDone(job: Job): void {
+    checkLanded(job, 'when it was done');
+    const isLate = job.hasNotification && job.notified === 0 && job.peer.node.isAlive;
+    if (isLate && this.#random.nextChance(0.5)) this.#held.add(job);
+    else this.#giveBack(job);
+  }
+
+  #onFailed(job: Job): void {
     if (job.outcome === 'lost' && job.operation === 'write') {
       this.#quarantine(job);
       return;
