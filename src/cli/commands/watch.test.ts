@@ -11,6 +11,7 @@ import { runTcpx } from '../../../test/support/run-tcpx.js';
 import { removeTreeFolder, writeTreeFolder } from '../../../test/support/tree-folder.js';
 import { sleepMs } from '../../base/clock.js';
 import { formatWatch, screenRows } from '../watch-text.js';
+import { nextReadingMs } from './watch.js';
 
 const PROGRAM = fileURLToPath(new URL('../../../../bin/tcpx.js', import.meta.url));
 
@@ -25,9 +26,23 @@ test('watch: JSON lines, as many as asked for', () => {
   assert.equal(lines.length, 3);
   for (const line of lines) {
     assert.equal(line.schema, 'tcpx.watch/2');
-    assert.ok(line.intervalMs >= 20, `${line.intervalMs} ms`);
+    // The grid leaves half an interval at least; timers fire a millisecond early.
+    assert.ok(line.intervalMs >= 24, `${line.intervalMs} ms`);
     assert.equal(typeof line.nics['lo']?.rates['rx_bytes'], 'number');
     assert.equal(typeof line.tcpRates['RetransSegs'], 'number');
+  }
+});
+
+test('watch: readings keep to a grid, and never follow within half an interval', () => {
+  const cases = [
+    { name: 'in time', due: 1000, now: 1001, next: 1500 },
+    { name: 'a slow reading does not stretch the interval', due: 1000, now: 1200, next: 1500 },
+    { name: 'half an interval is left', due: 1000, now: 1250, next: 1500 },
+    { name: 'less: anew from now', due: 1000, now: 1251, next: 1751 },
+    { name: 'far too late: anew, no burst to catch up', due: 1000, now: 9000, next: 9500 },
+  ];
+  for (const { name, due, now, next } of cases) {
+    assert.equal(nextReadingMs(due, now, 500), next, name);
   }
 });
 
