@@ -199,7 +199,7 @@ test('env, irq run: without a policy the variables of the plan that is applied',
   assert.notEqual(bindings([])[0], 'numa-local');
 });
 
-test('irq apply: send queues that refuse are named with the way out, which a saved plan takes', () => {
+test('irq apply: send queues that refuse are named with --no-xps, also for a saved plan', () => {
   const file = join(root, 'plan.json');
   assert.equal(tcpx(['irq', 'plan', '--policy', 'split', '--output', file]).status, 0);
   rmSync(join(root, 'sys/class/net/eth1/queues/tx-7/xps_cpus'));
