@@ -174,7 +174,10 @@ function fromError(folder: string, reason: string): TcpxError {
 
 export function planFor(invocation: Invocation, model: HostModel): IrqPlan {
   const saved = invocation.text('plan');
-  if (saved !== undefined) return rebasePlan(loadPlan(saved), model.nics, model.hostname).plan;
+  if (saved !== undefined) {
+    const { xps, ...plan } = rebasePlan(loadPlan(saved), model.nics, model.hostname).plan;
+    return xps === undefined || invocation.has('no-xps') ? plan : { ...plan, xps };
+  }
   const isManual = invocation.text('cores') !== undefined;
   if (isManual && invocation.text('nic') === undefined) {
     throw new TcpxError('ERR_USAGE_ARGUMENT', '--cores needs --nic');
