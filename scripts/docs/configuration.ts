@@ -19,7 +19,7 @@ export function renderConfiguration(): string {
     'program passes it as an option under its name. A flag wins over an option, an option over the',
     'environment, the environment over the default. A value that is present but unusable is an',
     'error (`ERR_CONFIG_VALUE`), never a silent default. `tcpx config` prints every effective',
-    'value and where it came from. Sizes accept `64MiB`, `512K` or plain bytes.',
+    'value and where it came from, and which provider follows from them on this host. Sizes accept `64MiB`, `512K` or plain bytes.',
     '',
     '## All settings',
     '',
