@@ -34,6 +34,7 @@ async function openedReason(settings: Partial<SettingValues>): Promise<string> {
   }
 }
 
+// eslint-disable-next-line max-lines-per-function -- a list of tests
 describe('tcpx config: the provider', () => {
   let gpuFolder = '';
 

@@ -3,7 +3,7 @@
 
 import { processEnvironment } from '../../base/config.js';
 import { SETTING_NAMES } from '../../base/settings.js';
-import { outlookOf, type ProviderOutlook } from '../../engine/provider-outlook.js';
+import type { ProviderOutlook } from '../../engine/provider-outlook.js';
 import type { Command } from '../command.js';
 import { ExitCode } from '../exit-code.js';
 import { formatTable, printJson, printText } from '../print.js';
@@ -14,10 +14,11 @@ export const configCommand: Command = {
   name: 'config',
   summary: 'Every effective setting and where it came from; which provider would be used, and why.',
   settings: SETTING_NAMES.filter((name) => !name.startsWith('log.')),
-  run(invocation) {
+  async run(invocation) {
     const settings = invocation.config.effective.map((setting) =>
       setting.name === HIDDEN && setting.value !== '' ? { ...setting, value: '(set)' } : setting,
     );
+    const { outlookOf } = await import('../../engine/provider-outlook.js');
     const provider = outlookOf(invocation.config.values, processEnvironment());
     if (invocation.isJson) {
       printJson({ schema: 'tcpx.config/1', settings, provider });
@@ -30,7 +31,7 @@ export const configCommand: Command = {
       printText(formatTable([['setting', 'value', 'origin'], ...rows]));
       printText(`\n${formatTable(providerRows(provider))}`);
     }
-    return Promise.resolve(ExitCode.Good);
+    return ExitCode.Good;
   },
 };
 
