@@ -242,8 +242,13 @@ export class Engine {
 
   #openMatch() {
     const { tcpx } = this.#opened;
-    const silentMs = this.config.values['session.controlTimeoutMs'];
-    return tcpx && ((fd: number, handler: MatchHandler) => tcpx.openStream(fd, silentMs, handler));
+    const { 'session.controlTimeoutMs': silentMs, 'lane.progress': progress } = this.config.values;
+    // Where callers drive, no thread looks at the control sockets but theirs.
+    const watcher = progress === 'lanes' ? this.#control : undefined;
+    return (
+      tcpx &&
+      ((fd: number, handler: MatchHandler) => tcpx.openStream(fd, silentMs, handler, watcher))
+    );
   }
 
   /** The plugin's processes, where the tcpx provider is open. */

@@ -13,6 +13,12 @@ import { MATCH_BODY_BYTES_MAX } from '../../wire/match-frame.js';
 import { FrameAssembly } from './frame-assembly.js';
 import type { MatchConnection, MatchHandler } from './match-connection.js';
 
+/** Sockets that another thread looks at; it has the owner served when one is readable. */
+export interface StreamWatch {
+  add(fd: number, handler: { onReady(): void }): void;
+  remove(fd: number): void;
+}
+
 const BUFFER_BYTES = 64 * 1024;
 /** A peer that takes nothing must not fill our memory. */
 export const WAITING_BYTES_MAX = 4 * MATCH_BODY_BYTES_MAX;
@@ -33,19 +39,46 @@ export class MatchStream implements MatchConnection {
   #sentOfFirst = 0;
   #flushTimer: NodeJS.Timeout | undefined;
   #isOpen = true;
+  readonly #watcher: StreamWatch | undefined;
+  #isWatched = false;
 
-  constructor(fd: number, silentMs: number, handler: MatchHandler) {
+  /** `watcher`: for a thread that polls and does not come back to Node. */
+  constructor(
+    fd: number,
+    silentMs: number,
+    handler: MatchHandler,
+    watcher?: StreamWatch,
+  ) {
     this.fd = fd;
     this.#handler = handler;
+    this.#watcher = watcher;
     keepAlive(fd, silentMs);
     this.#input = createFixedMemory(BUFFER_BYTES);
     this.#output = createFixedMemory(BUFFER_BYTES);
     this.#iov = createIovTable();
-    this.#socket = this.#watch(fd);
+    this.#socket = this.#open(fd);
   }
 
   get isOpen(): boolean {
     return this.#isOpen;
+  }
+
+  /** Whether whoever polls has to look by itself: nobody would tell, or something is to be sent. */
+  get needsLooks(): boolean {
+    return !this.#isWatched || this.#waiting.length > 0;
+  }
+
+  /** From now on another thread looks at the socket too, until Node has read from it again. */
+  watch(): void {
+    if (this.#isWatched || this.#watcher === undefined || !this.#isOpen) return;
+    this.#isWatched = true;
+    this.#watcher.add(this.fd, { onReady: () => this.poll() });
+  }
+
+  #unwatch(): void {
+    if (!this.#isWatched) return;
+    this.#isWatched = false;
+    this.#watcher?.remove(this.fd);
   }
 
   send(frame: Uint8Array): void {
@@ -78,6 +111,7 @@ export class MatchStream implements MatchConnection {
   close(): void {
     if (!this.#isOpen) return;
     this.#isOpen = false;
+    this.#unwatch();
     clearTimeout(this.#flushTimer);
     this.#socket.destroy();
     destroyIovTable(this.#iov);
@@ -85,10 +119,12 @@ export class MatchStream implements MatchConnection {
     destroyFixedMemory(this.#output);
   }
 
-  #watch(fd: number): Socket {
+  #open(fd: number): Socket {
     const onread: OnReadOpts = {
       buffer: new Uint8Array(BUFFER_BYTES),
       callback: (bytes, buffer): boolean => {
+        // The event loop runs, and needs no thread more for every frame.
+        this.#unwatch();
         this.#take(buffer.slice(0, bytes));
         return true;
       },

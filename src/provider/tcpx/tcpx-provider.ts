@@ -12,7 +12,7 @@ import type { SourceEvent } from '../contract.js';
 import { ChannelSet } from './channel-set.js';
 import type { HostOptions } from './host-message.js';
 import type { MatchHandler } from './match-connection.js';
-import { MatchStream } from './match-stream.js';
+import { MatchStream, type StreamWatch } from './match-stream.js';
 import { MatchedCarrier } from './matched-carrier.js';
 import type { MatchedHost } from './matched-host.js';
 import { channelNics } from './rail-plan.js';
@@ -37,6 +37,8 @@ export interface TcpxProviderOptions {
 
 /** Looks at memory between two looks at sockets: those cost a system call. */
 const LOOKS_PER_CALL = 16;
+/** The same where another thread looks at the sockets: a net for a word that was lost. */
+const LOOKS_PER_NET = 65_536;
 /** Spinning ends after this time; then the thread sleeps until a process or a peer writes. */
 const SPIN_MS = 0.1;
 const SLEEP_MS = 10;
@@ -105,14 +107,20 @@ export class TcpxProvider {
   }
 
   /** Takes a connected socket that has proved itself. */
-  openStream(fd: number, silentMs: number, handler: MatchHandler): MatchStream {
-    const stream: MatchStream = new MatchStream(fd, silentMs, {
+  openStream(
+    fd: number,
+    silentMs: number,
+    handler: MatchHandler,
+    watcher?: StreamWatch,
+  ): MatchStream {
+    const own: MatchHandler = {
       onFrame: (frame) => handler.onFrame(frame),
       onEnd: (error: TcpxError) => {
         this.#streams.delete(stream);
         handler.onEnd(error);
       },
-    });
+    };
+    const stream: MatchStream = new MatchStream(fd, silentMs, own, watcher);
     this.#streams.add(stream);
     return stream;
   }
@@ -121,13 +129,24 @@ export class TcpxProvider {
     return this.#devices.hasHappened(event);
   }
 
-  /** Takes what the processes have said; looks at the sockets now and then. */
+  /**
+   * Takes what the processes have said. Sockets are looked at by whoever polls a few times, then by
+   * a lane, which tells: a thread that looks again and again makes no system call.
+   */
   poll(): void {
     this.rails.drain();
     this.#looks++;
-    if (this.#looks < LOOKS_PER_CALL) return;
-    this.#looks = 0;
-    this.#pollStreams();
+    if (this.#looks % LOOKS_PER_CALL !== 0) return;
+    const isNet = this.#looks >= LOOKS_PER_NET;
+    if (isNet) this.#looks = 0;
+    for (const stream of this.#streams) {
+      if (!stream.isOpen) this.#streams.delete(stream);
+      else if (isNet || stream.needsLooks) {
+        // First: what comes before the look is read by it, what comes after it is told.
+        stream.watch();
+        stream.poll();
+      }
+    }
   }
 
   #pollStreams(): void {
