@@ -4,10 +4,17 @@ import { assert } from '../base/assert.js';
 import { systemClock } from '../base/clock.js';
 import { TcpxError } from '../base/errors.js';
 import type { SettingValues } from '../base/settings.js';
-import type { Engine, Receipt, Region, Request, Session, Transfer } from '../engine/internal.js';
+import type {
+  Engine,
+  NicIntake,
+  Receipt,
+  Region,
+  Request,
+  Session,
+  Transfer,
+} from '../engine/internal.js';
 import type { HostFacts } from './bench-result.js';
 import { type BenchDialogue } from './bench-message.js';
-import type { NicIntake } from './devmem-counters.js';
 import { usageOf } from './end-usage.js';
 import { type BenchBlock, layOutBlocks } from './block-layout.js';
 import { allocateBenchMemory, type BenchMemory } from './bench-memory.js';

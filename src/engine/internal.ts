@@ -9,3 +9,9 @@ export { GpuBuffer } from '../gpu/gpu-buffer.js';
 export type { DeviceRange } from '../memory/region.js';
 export type { Region, RegionDescriptor, RegionSource } from '../memory/region.js';
 export { describeThreads } from '../provider/tcpx/plugin-receipt.js';
+export {
+  type DevmemVerdict,
+  judgeDevmem,
+  type NicDevmem,
+  type NicIntake,
+} from '../provider/tcpx/devmem-verdict.js';

@@ -7,6 +7,7 @@ import type { Log } from '../base/log.js';
 import { readNicGpus } from '../host/topo/nic-gpus.js';
 import { hostId } from '../os/host-id.js';
 import { TcpxProvider, type TcpxProviderOptions } from '../provider/tcpx/tcpx-provider.js';
+import { readDevmemPackets } from './devmem-counters.js';
 import type { ProviderOffer } from './provider-choice.js';
 import { obstacleToTcpx } from './provider-outlook.js';
 
@@ -19,9 +20,11 @@ export interface OpenedProvider {
   readonly offer: ProviderOffer;
 }
 
+type OpenOptions = Omit<TcpxProviderOptions, 'devmemPackets'>;
+
 /** `gpu`: whose memory will be moved, where that is known. */
 export async function openProvider(
-  options: TcpxProviderOptions,
+  options: OpenOptions,
   gpu: number | undefined,
 ): Promise<OpenedProvider> {
   const { values, log } = options;
@@ -42,7 +45,11 @@ export async function openProvider(
       ...(gpu === undefined ? {} : { gpu }),
       ...(nicGpus === undefined ? {} : { nicGpus }),
     };
-    const tcpx = await TcpxProvider.open({ rails, ...options });
+    const tcpx = await TcpxProvider.open({
+      rails,
+      devmemPackets: (nics, isEmulated) => readDevmemPackets(nics, isEmulated, variables),
+      ...options,
+    });
     const isSameHostServed = isServed(tcpx, variables);
     return {
       tcpx,

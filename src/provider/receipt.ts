@@ -1,4 +1,5 @@
-// What a transfer did, from counters that the lanes keep anyway: no system call is made for it.
+// What a transfer did, from counters that are kept anyway: no system call is made for it, but for a
+// look at the NICs now and then, where a READ came through the plugin.
 
 import type { PluginReceipt } from './tcpx/plugin-receipt.js';
 

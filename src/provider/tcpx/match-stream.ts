@@ -43,12 +43,7 @@ export class MatchStream implements MatchConnection {
   #isWatched = false;
 
   /** `watcher`: for a thread that polls and does not come back to Node. */
-  constructor(
-    fd: number,
-    silentMs: number,
-    handler: MatchHandler,
-    watcher?: StreamWatch,
-  ) {
+  constructor(fd: number, silentMs: number, handler: MatchHandler, watcher?: StreamWatch) {
     this.fd = fd;
     this.#handler = handler;
     this.#watcher = watcher;

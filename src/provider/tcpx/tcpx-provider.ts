@@ -11,6 +11,7 @@ import type { PluginIdentity } from '../../wire/match-hello.js';
 import type { SourceEvent } from '../contract.js';
 import { ChannelSet } from './channel-set.js';
 import type { HostOptions } from './host-message.js';
+import { IntakeWatch } from './intake-watch.js';
 import type { MatchHandler } from './match-connection.js';
 import { MatchStream, type StreamWatch } from './match-stream.js';
 import { MatchedCarrier } from './matched-carrier.js';
@@ -31,6 +32,11 @@ export interface TcpxProviderOptions {
   readonly rails?: Pick<RailSetOptions, 'gpu' | 'nicGpus'>;
   /** Added to the environment of the plugin processes. */
   readonly pluginEnvironment?: Readonly<Record<string, string>>;
+  /** Device-memory packets, by NIC, of those that count them. */
+  readonly devmemPackets: (
+    nics: readonly string[],
+    isEmulated: boolean,
+  ) => ReadonlyMap<string, number>;
   /** For tests: changes what the plugin processes are told. */
   readonly hostOverrides?: Partial<HostOptions>;
 }
@@ -47,6 +53,8 @@ export class TcpxProvider {
   readonly rails: RailSet;
   readonly regions: SharedRegions;
   readonly allocations = new SharedAllocations();
+  /** What the NICs of this end take in. */
+  readonly intake: IntakeWatch;
   readonly #options: TcpxProviderOptions;
   readonly #devices = new DeviceSharer();
   readonly #streams = new Set<MatchStream>();
@@ -63,6 +71,13 @@ export class TcpxProvider {
       hostOverrides: options.hostOverrides ?? {},
       ...options.rails,
     });
+    const { devmemPackets, values } = options;
+    const source = {
+      receivedBytes: () => this.rails.receivedBytes(),
+      devmemPackets: (nics: readonly string[]) => devmemPackets(nics, this.rails.facts.isEmulated),
+      nowMs: () => performance.now(),
+    };
+    this.intake = new IntakeWatch(source, values['tcpx.hostRecv']);
     this.regions = new SharedRegions(this.rails, this.#devices, this.allocations);
   }
 
@@ -102,6 +117,7 @@ export class TcpxProvider {
       unpackedBy: () => this.rails.facts.unpackedBy,
       nics: () => this.rails.nics,
       channelCount: () => nics.length,
+      intake: this.intake,
       openSet: (_, listener) => ChannelSet.open(this.rails, nics, listener),
     });
   }
