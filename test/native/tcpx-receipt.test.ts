@@ -23,7 +23,7 @@ function blocksOf(pair: TcpxPair) {
   return wholeBlock(makeMemory(pair.initiator, BYTES), makeMemory(pair.target, BYTES));
 }
 
-test('tcpx receipt: a READ names the device-memory packets of each NIC that received it', async () => {
+test('tcpx receipt: a READ names the device-memory packets of each NIC', async () => {
   const plugin = { TCPX_EMU_STATE_DIR: temporaryFolder() };
   const pair = await openPair({ settings: NICS, plugin });
   const blocks = blocksOf(pair);
