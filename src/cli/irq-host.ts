@@ -13,7 +13,7 @@ import { buildPlan, type IrqPlan, planOfNic } from '../host/irq/plan.js';
 import { parsePolicyName, type PolicyRequest } from '../host/irq/policy.js';
 import { loadPlan, rebasePlan } from '../host/irq/saved-plan.js';
 import type { HostModel, Nic } from '../host/read/model.js';
-import { readBootId } from '../host/irq/boot-id.js';
+import { readBootId } from '../base/boot-id.js';
 import { openHost } from '../host/read/open-host.js';
 import { readHost } from '../host/read/read-host.js';
 import { gpuOfOrdinal } from '../host/topo/cuda-ordinal.js';

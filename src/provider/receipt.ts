@@ -49,6 +49,15 @@ export type DataPath = 'tcp host' | 'shm';
 
 export type TransferPath = DataPath | 'tcp staged' | 'shm staged' | 'tcpx' | 'tcpx host-recv';
 
+/** The same with GPU memory at an end: copied through pinned memory there. */
+export function stagedPath(path: DataPath): TransferPath {
+  return path === 'shm' ? 'shm staged' : 'tcp staged';
+}
+
+export function isStagedPath(path: TransferPath): boolean {
+  return path === 'tcp staged' || path === 'shm staged';
+}
+
 /**
  * Microseconds, summed over the chunks, so more than the duration where stages overlap. An end
  * sees its own stages: the initiator of a write copies out and sends (until the target has
