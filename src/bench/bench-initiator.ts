@@ -267,7 +267,7 @@ export class BenchInitiator {
   #transfer(request: Request, isMeasured: boolean): Promise<void> | undefined {
     const startUs = systemClock.nowUs();
     const transfers = this.#post(request);
-    if (this.#options.session.matched === undefined) {
+    if (this.#options.session.facts.provider === 'tcp') {
       this.#wait(transfers, request);
       this.#count(transfers, startUs, isMeasured);
       return undefined;
@@ -296,7 +296,7 @@ export class BenchInitiator {
   #post(request: Request): Transfer[] {
     const { values } = this.#options;
     const options = { deadlineMs: values['bench.deadlineMs'] };
-    const isMatched = this.#options.session.matched !== undefined;
+    const isMatched = this.#options.session.facts.provider === 'tcpx';
     return Array.from({ length: values['bench.batch'] }, () =>
       isMatched ? request.post(options) : request.post(),
     );

@@ -2,7 +2,7 @@
 // bytes and device-memory packets of its NICs, and where the plugin's threads run.
 
 import type { Engine, NicIntake, Session } from '../engine/internal.js';
-import { describeThreads } from '../engine/internal.js';
+import { describeThreads, tcpxOf } from '../engine/internal.js';
 import { cpuWithChildrenUs } from './process-cpu.js';
 
 export interface EndUsage {
@@ -13,7 +13,7 @@ export interface EndUsage {
 }
 
 export function usageOf(engine: Engine, session: Session): EndUsage {
-  const { tcpx } = engine;
+  const tcpx = tcpxOf(engine);
   if (tcpx === undefined) return { cpuUs: cpuWithChildrenUs([]) };
   return {
     intake: tcpx.intake.look(),

@@ -18,7 +18,7 @@ import { LaneEvents } from './lane-events.js';
 import { matchedHost } from './matched-host.js';
 import type { Notification } from './notification.js';
 import { listNics } from './socket-network.js';
-import type { Session } from './session.js';
+import type { LiveSession } from './live-session.js';
 import { type ConnectMatch, SessionTable } from './session-table.js';
 import { Transfers } from './transfers.js';
 
@@ -118,8 +118,11 @@ export class EngineCore {
   #createSessions(): SessionTable {
     const { config, log, timers } = this.#options;
     const { values } = config;
-    const sessions = new SessionTable({
+    return new SessionTable({
       lanes: this.lanes,
+      transfers: this.transfers,
+      openMatched: (session, connect, sessions) => this.#match(session, connect, sessions),
+      drive: (promise) => this.#options.drive(promise),
       sessionsMax: values['session.peersMax'],
       nicCount: listNics(config).length,
       log,
@@ -130,25 +133,20 @@ export class EngineCore {
         controlTimeoutMs: values['session.controlTimeoutMs'],
       },
     });
-    sessions.host = {
-      prepare: (session, operation, blocks) => this.transfers.prepare(session, operation, blocks),
-      postNotification: (session, message) => this.transfers.postNotification(session, message),
-      closeSession: (session, error) => sessions.close(session, error),
-      drive: (promise) => this.#options.drive(promise),
-    };
-    sessions.transfers = this.transfers;
-    sessions.openMatched = (session, connect) => this.#match(session, connect);
-    return sessions;
   }
 
-  #match(session: Session, connect: ConnectMatch | undefined): MatchedCarrier<Session> {
+  #match(
+    session: LiveSession,
+    connect: ConnectMatch | undefined,
+    sessions: SessionTable,
+  ): MatchedCarrier<LiveSession> {
     const { tcpx } = this.#options;
     assert(tcpx !== undefined, 'tcpx is offered where it is open');
     const parts = {
       tcpx,
       table: this.#table,
       regionTable: this.#regionTable,
-      sessions: this.sessions,
+      sessions,
       transfers: this.transfers,
       isOpen: () => !this.#isClosed,
       onNotification: (one: Notification) => this.#options.onNotification(one),

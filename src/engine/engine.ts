@@ -67,7 +67,14 @@ const HEARTBEAT_MS = 50;
 const CLOSE_WAIT_MS = 2000;
 const CONFIRM_WAIT_MS = 100;
 
+/** The plugin's processes, where the tcpx provider is open: for our own tools, not for programs. */
+export let tcpxOf: (engine: Engine) => TcpxProvider | undefined;
+
 export class Engine {
+  static {
+    tcpxOf = (engine) => engine.#opened.tcpx;
+  }
+
   readonly name: string;
   readonly config: Config;
   readonly log: Log;
@@ -249,11 +256,6 @@ export class Engine {
       tcpx &&
       ((fd: number, handler: MatchHandler) => tcpx.openStream(fd, silentMs, handler, watcher))
     );
-  }
-
-  /** The plugin's processes, where the tcpx provider is open. */
-  get tcpx(): TcpxProvider | undefined {
-    return this.#opened.tcpx;
   }
 
   /** Why tcpx is offered to peers, or not. */

@@ -1,6 +1,6 @@
 // What tools of this project use of the engine beyond the public names.
 
-export { Engine } from './engine.js';
+export { Engine, tcpxOf } from './engine.js';
 export type { Receipt } from '../provider/receipt.js';
 export type { BlockColumns } from '../provider/block-columns.js';
 export type { ChannelCounters, Request, Session } from './session.js';

@@ -1,6 +1,7 @@
 // One transfer of a simulated program, and what must be true of it when it ends.
 
-import type { Request, Session } from '../../../src/engine/session.js';
+import type { LiveSession as Session } from '../../../src/engine/live-session.js';
+import type { Request } from '../../../src/engine/session.js';
 import type { Transfer } from '../../../src/engine/transfer.js';
 import type { SimMemory } from './sim-memory.js';
 import type { SimNode } from './sim-node.js';

@@ -11,7 +11,7 @@ import type { Notification } from '../../../src/engine/notification.js';
 import type { Identity } from '../../../src/engine/identity.js';
 import { connectPeer } from '../../../src/engine/peer-client.js';
 import { PeerServer } from '../../../src/engine/peer-server.js';
-import type { Session } from '../../../src/engine/session.js';
+import type { LiveSession as Session } from '../../../src/engine/live-session.js';
 import { SessionTable } from '../../../src/engine/session-table.js';
 import { LaneCarrier } from '../../../src/provider/tcp/lane-carrier.js';
 import { SIGNAL_ENTRIES, TransferTable } from '../../../src/provider/tcp/transfer-table.js';
@@ -94,15 +94,8 @@ export class SimNode {
     const { shared, offsets } = this.lanes;
     this.regions = new RegionRegistry(regionTableOver(shared, offsets.regionsAt, REGIONS));
     this.peers = new NodeNetwork({ ...options, node: this });
-    this.sessions = this.#createSessions();
     this.transfers = this.#createTransfers();
-    this.sessions.host = {
-      prepare: (session, operation, blocks) => this.transfers.prepare(session, operation, blocks),
-      postNotification: (session, message) => this.transfers.postNotification(session, message),
-      closeSession: (session, error) => this.sessions.close(session, error),
-      drive: (promise) => promise,
-    };
-    this.sessions.transfers = this.transfers;
+    this.sessions = this.#createSessions();
     this.events = new LaneEvents({
       lanes: this.lanes,
       sessions: this.sessions,
@@ -177,6 +170,8 @@ export class SimNode {
     const { log, limits, network, onSession } = this.#options;
     const sessions = new SessionTable({
       lanes: this.lanes,
+      transfers: this.transfers,
+      drive: (promise) => promise,
       sessionsMax: SESSIONS_MAX,
       nicCount: 0,
       log,
