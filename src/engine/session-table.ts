@@ -27,6 +27,7 @@ export interface SessionTransfers extends Pick<SessionHost, 'prepare' | 'postNot
   onChannelsChanged(session: LiveSession): void;
   postSignal(session: LiveSession, bytes: Uint8Array): void;
   giveUpStranded(session: LiveSession): void;
+  hasInFlight(session: LiveSession): boolean;
   /** Every lane has let go of the session: what is left fails. */
   abandonSession(session: LiveSession): void;
 }
@@ -181,6 +182,7 @@ export class SessionTable {
       postSignal: (bytes) => this.#postSignal(session, bytes),
       onChannelsChanged: () => this.#transfers.onChannelsChanged(session),
       lose: (error) => this.close(session, error),
+      hasInFlight: () => this.#transfers.hasInFlight(session),
       redial:
         redial === undefined ? undefined : (channel, epoch) => redial(session, channel, epoch),
       askRedial: (channel, epoch) => this.askRedial(session, channel, epoch),
@@ -210,6 +212,7 @@ export class SessionTable {
           else recovery.onRedialAsked(channel, epoch);
         },
         onPeerEnded: (error) => recovery.onPeerEnded(error),
+        onGoodbye: (error) => recovery.onGoodbye(error),
         onPeerBack: () => recovery.onPeerBack(),
         lose: (error) => this.close(session, error),
       },

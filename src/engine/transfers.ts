@@ -220,6 +220,10 @@ export class Transfers implements TransferHost {
     this.#options.carrier.giveUpStranded(session);
   }
 
+  hasInFlight(session: LiveSession): boolean {
+    return this.#inFlight.some((entry) => entry?.session === session);
+  }
+
   /** Whether a post would find an entry. */
   get hasRoom(): boolean {
     return this.#table.hasFree();
