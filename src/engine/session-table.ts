@@ -117,6 +117,11 @@ export class SessionTable {
     };
   }
 
+  /** Of a connection that has an owner no more. */
+  closeConnection(fd: number): void {
+    this.#closeConnection(fd);
+  }
+
   list(): LiveSession[] {
     return this.#byIndex.filter((session) => session !== undefined);
   }

@@ -24,6 +24,8 @@ export class OwnPost {
   intake: Intake | undefined;
   outcome: Outcome | undefined;
   isCancelled = false;
+  /** Its epoch is being taken down. */
+  isFailing = false;
   isOver = false;
 
   constructor(

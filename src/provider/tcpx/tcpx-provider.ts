@@ -13,9 +13,11 @@ import { ChannelSet } from './channel-set.js';
 import type { HostOptions } from './host-message.js';
 import { IntakeWatch } from './intake-watch.js';
 import type { MatchHandler } from './match-connection.js';
+import { type MatchSocketEvents, WatchedSocket } from './match-socket.js';
 import { MatchStream, type StreamWatch } from './match-stream.js';
 import { MatchedCarrier } from './matched-carrier.js';
 import type { MatchedHost } from './matched-host.js';
+import type { MatchedProvider } from './matched-provider.js';
 import { channelNics } from './rail-plan.js';
 import type { RailSetOptions } from './rail-process.js';
 import { RailSet } from './rail-set.js';
@@ -49,7 +51,7 @@ const LOOKS_PER_NET = 65_536;
 const SPIN_MS = 0.1;
 const SLEEP_MS = 10;
 
-export class TcpxProvider {
+export class TcpxProvider implements MatchedProvider {
   readonly rails: RailSet;
   readonly regions: SharedRegions;
   readonly allocations = new SharedAllocations();
@@ -129,6 +131,7 @@ export class TcpxProvider {
     handler: MatchHandler,
     watcher?: StreamWatch,
   ): MatchStream {
+    const open = (events: MatchSocketEvents) => new WatchedSocket(fd, silentMs, events);
     const own: MatchHandler = {
       onFrame: (frame) => handler.onFrame(frame),
       onEnd: (error: TcpxError) => {
@@ -136,7 +139,7 @@ export class TcpxProvider {
         handler.onEnd(error);
       },
     };
-    const stream: MatchStream = new MatchStream(fd, silentMs, own, watcher);
+    const stream: MatchStream = new MatchStream(open, own, watcher);
     this.#streams.add(stream);
     return stream;
   }
