@@ -20,7 +20,7 @@ import { defaultPlan } from '../host/irq/policy-choice.js';
 import { loadSinceBoot } from '../host/irq/since-boot.js';
 import { loadPlan, rebasePlan } from '../host/irq/saved-plan.js';
 import type { HostModel, Nic } from '../host/read/model.js';
-import { readBootId } from '../host/irq/boot-id.js';
+import { readBootId } from '../base/boot-id.js';
 import { openHost } from '../host/read/open-host.js';
 import { readHost } from '../host/read/read-host.js';
 import { gpuOfOrdinal } from '../host/topo/cuda-ordinal.js';

@@ -67,7 +67,14 @@ const HEARTBEAT_MS = 50;
 const CLOSE_WAIT_MS = 2000;
 const CONFIRM_WAIT_MS = 100;
 
+/** The plugin's processes, where the tcpx provider is open: for our own tools, not for programs. */
+export let tcpxOf: (engine: Engine) => TcpxProvider | undefined;
+
 export class Engine {
+  static {
+    tcpxOf = (engine) => engine.#opened.tcpx;
+  }
+
   readonly name: string;
   readonly config: Config;
   readonly log: Log;
@@ -242,13 +249,13 @@ export class Engine {
 
   #openMatch() {
     const { tcpx } = this.#opened;
-    const silentMs = this.config.values['session.controlTimeoutMs'];
-    return tcpx && ((fd: number, handler: MatchHandler) => tcpx.openStream(fd, silentMs, handler));
-  }
-
-  /** The plugin's processes, where the tcpx provider is open. */
-  get tcpx(): TcpxProvider | undefined {
-    return this.#opened.tcpx;
+    const { 'session.controlTimeoutMs': silentMs, 'lane.progress': progress } = this.config.values;
+    // Where callers drive, no thread looks at the control sockets but theirs.
+    const watcher = progress === 'lanes' ? this.#control : undefined;
+    return (
+      tcpx &&
+      ((fd: number, handler: MatchHandler) => tcpx.openStream(fd, silentMs, handler, watcher))
+    );
   }
 
   /** Why tcpx is offered to peers, or not. */

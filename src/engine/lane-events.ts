@@ -26,7 +26,7 @@ import { systemErrorName } from '../os/error-name.js';
 import { FRAME_RULES, frameName } from '../wire/data-frame-rules.js';
 import type { LaneSet } from '../provider/tcp/lane-set.js';
 import type { Notification } from './notification.js';
-import type { Session } from './session.js';
+import type { LiveSession } from './live-session.js';
 import type { SessionTable } from './session-table.js';
 import type { Transfers } from './transfers.js';
 
@@ -175,7 +175,7 @@ interface Loss {
   readonly frameKind: number;
 }
 
-function lossError(session: Session, channel: number, how: Loss): TcpxError {
+function lossError(session: LiveSession, channel: number, how: Loss): TcpxError {
   const where = `${session.peer} channel ${channel}`;
   if (how.loss === LOSS_PROTOCOL) {
     const rule = FRAME_RULES[how.detail] ?? `rule ${how.detail}`;

@@ -33,6 +33,8 @@ export const FENCES_UNANSWERED_MAX = 128;
  * lives dials again within this time.
  */
 const ENDED_MS = 500;
+/** What a peer confirms as it leaves comes by other connections than its goodbye, maybe later. */
+const GOODBYE_MS = 500;
 
 interface Waiting {
   readonly atUs: number;
@@ -57,6 +59,7 @@ export class Recovery {
   /** Why each channel went down last. */
   readonly #reasons: string[] = [];
   #ended: TcpxError | undefined;
+  #goodbye: TcpxError | undefined;
   #isOver = false;
   /** Channels given up so far, for receipts and logs. */
   failovers = 0;
@@ -88,6 +91,11 @@ export class Recovery {
   /** The lane has closed its end of a channel. */
   onDown(fence: Fence, loss: ChannelLoss): void {
     if (this.#isOver) return;
+    if (this.#goodbye !== undefined) {
+      this.book.setDown(fence.channel, fence.epoch);
+      this.#weighGoodbye(this.#goodbye);
+      return;
+    }
     if (loss.loss === LOSS_PROTOCOL) {
       this.#host.lose(loss.error);
       return;
@@ -198,6 +206,20 @@ export class Recovery {
   #patienceMs(): number {
     const { reconnectMs, stallMs } = this.#limits;
     return Math.max(0, Math.min(RETRY_LAST_MS, (reconnectMs - stallMs - GRACE_MS) / 2));
+  }
+
+  /** Nobody comes any more: what the peer has confirmed is read to the end of each channel. */
+  onGoodbye(error: TcpxError): void {
+    if (this.#isOver || this.#goodbye !== undefined) return;
+    this.#goodbye = error;
+    this.#after(GOODBYE_MS, () => {
+      if (!this.#isOver) this.#host.lose(error);
+    });
+    this.#weighGoodbye(error);
+  }
+
+  #weighGoodbye(error: TcpxError): void {
+    if (this.book.living.length === 0 || !this.#host.hasInFlight()) this.#host.lose(error);
   }
 
   /** The peer's end of the control connection was closed in order, as when a process has ended. */

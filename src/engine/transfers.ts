@@ -24,7 +24,8 @@ import type { LaneSet } from '../provider/tcp/lane-set.js';
 import type { TransferTable } from '../provider/tcp/transfer-table.js';
 import { NOTIFICATION_BYTES_MAX } from '../wire/data-frame.js';
 import { FinishWait } from './finish-wait.js';
-import type { PostOptions, Request, Session } from './session.js';
+import type { LiveSession } from './live-session.js';
+import type { PostOptions, Request } from './session.js';
 import { Transfer, type TransferHost } from './transfer.js';
 
 export interface TransfersOptions {
@@ -45,7 +46,7 @@ export interface TransfersOptions {
   waitMatched?(timeoutMs: number): void;
 }
 
-type AnyCarrier = Carrier<Session, Prepared>;
+type AnyCarrier = Carrier<LiveSession, Prepared>;
 
 /** How a request goes, decided once. */
 interface Route {
@@ -56,7 +57,7 @@ interface Route {
 
 /** A request that was prepared, and what is in flight of it. */
 interface PreparedRequest extends Route {
-  readonly session: Session;
+  readonly session: LiveSession;
   readonly operation: DataOperation;
   readonly blocks: CheckedBlocks;
   readonly prepared: Prepared;
@@ -65,7 +66,7 @@ interface PreparedRequest extends Route {
 }
 
 /** A transfer that is posted, and what has to be undone when it finishes. */
-interface InFlight extends Posted<Session> {
+interface InFlight extends Posted<LiveSession> {
   readonly transfer: Transfer;
   readonly carrier: AnyCarrier;
   readonly locals: readonly Region[];
@@ -98,7 +99,7 @@ export class Transfers implements TransferHost {
   }
 
   prepare(
-    session: Session,
+    session: LiveSession,
     operation: DataOperation,
     blocks: readonly Block[] | BlockColumns,
   ): Request {
@@ -119,7 +120,7 @@ export class Transfers implements TransferHost {
   }
 
   // A session of the tcpx provider takes what its plugin can reach; the rest goes over tcp, named.
-  #routeOf(session: Session, blocks: CheckedBlocks): Route {
+  #routeOf(session: LiveSession, blocks: CheckedBlocks): Route {
     const { matched, facts } = session;
     const lanes: AnyCarrier = this.#options.carrier;
     const reason = facts.providerReason;
@@ -163,7 +164,7 @@ export class Transfers implements TransferHost {
 
   #enter(
     transfer: Transfer,
-    session: Session,
+    session: LiveSession,
     carrier: AnyCarrier,
     locals: readonly Region[],
     request: PreparedRequest | undefined,
@@ -188,17 +189,17 @@ export class Transfers implements TransferHost {
   }
 
   /** A message without data. */
-  postNotification(session: Session, message: Uint8Array | string): Transfer {
+  postNotification(session: LiveSession, message: Uint8Array | string): Transfer {
     this.#table.assertFree();
     return this.#postMessage(session, encodeNotification(message), false);
   }
 
   /** A message to the peer's engine; it needs no free entry of the program's. */
-  postSignal(session: Session, bytes: Uint8Array): void {
+  postSignal(session: LiveSession, bytes: Uint8Array): void {
     this.#postMessage(session, bytes, true);
   }
 
-  #postMessage(session: Session, bytes: Uint8Array, isSignal: boolean): Transfer {
+  #postMessage(session: LiveSession, bytes: Uint8Array, isSignal: boolean): Transfer {
     const { carrier } = this.#options;
     const slot = carrier.openMessage(session, bytes, isSignal);
     const transfer = new Transfer(this, {
@@ -223,12 +224,16 @@ export class Transfers implements TransferHost {
     this.#options.carrier.onRetry(slot, generation, chunk);
   }
 
-  onChannelsChanged(session: Session): void {
+  onChannelsChanged(session: LiveSession): void {
     this.#options.carrier.onChannelsChanged(session);
   }
 
-  giveUpStranded(session: Session): void {
+  giveUpStranded(session: LiveSession): void {
     this.#options.carrier.giveUpStranded(session);
+  }
+
+  hasInFlight(session: LiveSession): boolean {
+    return this.#inFlight.some((entry) => entry?.session === session);
   }
 
   /** Whether a post would find an entry. */
@@ -257,7 +262,7 @@ export class Transfers implements TransferHost {
   }
 
   /** The lanes of this session are gone: nothing of it will finish by itself. */
-  abandonSession(session: Session): void {
+  abandonSession(session: LiveSession): void {
     for (const [slot, entry] of this.#inFlight.entries()) {
       if (entry?.session === session) this.#settle(slot, entry, FAIL_CHANNEL);
     }
@@ -326,7 +331,7 @@ export class Transfers implements TransferHost {
   }
 }
 
-function assertReady(session: Session): void {
+function assertReady(session: LiveSession): void {
   if (session.isReady) return;
   const { error } = session;
   throw new TcpxError(

@@ -176,6 +176,7 @@ export class MatchedCarrier<S> implements Carrier<S, MatchedRequest> {
     const plan = this.#describe(weighed);
     if (operation === 'read') {
       own.derived = weighed;
+      own.intake = this.#parts.intake?.mark();
       this.epochs.send(encodeMatch({ kind: MatchKind.Read, transfer, plan }));
       return;
     }
@@ -320,7 +321,7 @@ export class MatchedCarrier<S> implements Carrier<S, MatchedRequest> {
 
   #finish(own: OwnPost | undefined, flight: Flight): void {
     if (own === undefined || own.isOver) return;
-    own.outcome = succeeded(flight, this.#parts, this.epochs);
+    own.outcome = succeeded(own, flight, this.#parts, this.epochs);
     const { notify } = own.extra;
     if (own.operation === 'write' || notify === undefined) {
       this.#settle(own);

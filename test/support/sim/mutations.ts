@@ -16,12 +16,7 @@ type Mutation = (machine: Machine) => void;
 
 /** Chunks of a lost channel go elsewhere at once: the peer is not told to close its end first. */
 const resendUnfenced: Mutation = ({ node }) => {
-  node.sessions.transfers = {
-    onChannelsChanged: (session) => node.transfers.onChannelsChanged(session),
-    postSignal: () => undefined,
-    giveUpStranded: (session) => node.transfers.giveUpStranded(session),
-    abandonSession: (session) => node.transfers.abandonSession(session),
-  };
+  node.transfers.postSignal = () => undefined;
   node.onLaneEvent = (kind, at) => {
     if (kind !== EVENT_CHANNEL_DOWN) return;
     const [session = 0, channel = 0, epoch = 0] = node.lanes.shared.int32.subarray(at >> 2);

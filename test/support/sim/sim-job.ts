@@ -1,6 +1,7 @@
 // One transfer of a simulated program, and what must be true of it when it ends.
 
-import type { Request, Session } from '../../../src/engine/session.js';
+import type { LiveSession as Session } from '../../../src/engine/live-session.js';
+import type { Request } from '../../../src/engine/session.js';
 import type { Transfer } from '../../../src/engine/transfer.js';
 import type { Region } from '../../../src/memory/region.js';
 import type { SimMemory } from './sim-memory.js';

@@ -11,7 +11,7 @@ import type { Notification } from '../../../src/engine/notification.js';
 import type { Identity } from '../../../src/engine/identity.js';
 import { connectPeer } from '../../../src/engine/peer-client.js';
 import { PeerServer } from '../../../src/engine/peer-server.js';
-import type { Session } from '../../../src/engine/session.js';
+import type { LiveSession as Session } from '../../../src/engine/live-session.js';
 import { MatchStream } from '../../../src/provider/tcpx/match-stream.js';
 import type { MatchHandler } from '../../../src/provider/tcpx/match-connection.js';
 import type { ControlRules, SimControl } from './sim-control.js';
