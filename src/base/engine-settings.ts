@@ -116,6 +116,26 @@ export const ENGINE_SETTINGS = {
     summary: 'How long a session without any moving channel is kept before it is lost.',
     cost: 'Transfers in flight wait that long for a peer that is stopped or cut off.',
   },
+  'session.progressMs': {
+    kind: 'ms',
+    fallback: 5000,
+    minimum: 100,
+    maximum: 600_000,
+    flag: 'progress-timeout',
+    summary:
+      'How long, beyond session.reconnectMs, a peer may confirm less than session.minRate of ' +
+      'what is in flight before its session is lost.',
+    cost: 'Lower loses peers that are only busy; a target in `caller` mode must poll within it.',
+  },
+  'session.minRate': {
+    kind: 'bytes',
+    fallback: 1 * MIB,
+    minimum: 1,
+    maximum: 64 * GIB,
+    flag: 'min-rate',
+    summary: 'Bytes per second that a session with transfers in flight must confirm at least.',
+    cost: 'Higher loses peers on slow links; lower lets a peer that trickles hold transfers longer.',
+  },
   'session.controlTimeoutMs': {
     kind: 'ms',
     fallback: 3000,

@@ -110,6 +110,9 @@ export class EngineCore {
       trustName,
       isCallerDriven,
       spinUs: values['lane.spinUs'],
+      timers: this.#options.timers,
+      limits: limitsOf(config),
+      lose: (session, error) => this.sessions.close(session, error),
       poll: () => this.#options.poll(),
       waitMatched: (timeoutMs) => tcpx?.wait(timeoutMs),
     });
@@ -124,11 +127,7 @@ export class EngineCore {
       nicCount: listNics(config).length,
       log,
       timers,
-      limits: {
-        stallMs: values['session.stallMs'],
-        reconnectMs: values['session.reconnectMs'],
-        controlTimeoutMs: values['session.controlTimeoutMs'],
-      },
+      limits: limitsOf(config),
     });
     sessions.host = {
       prepare: (session, operation, blocks) => this.transfers.prepare(session, operation, blocks),
@@ -156,4 +155,14 @@ export class EngineCore {
     };
     return tcpx.carrier(session.peer, matchedHost(parts, session, connect));
   }
+}
+
+function limitsOf({ values }: Config) {
+  return {
+    stallMs: values['session.stallMs'],
+    reconnectMs: values['session.reconnectMs'],
+    controlTimeoutMs: values['session.controlTimeoutMs'],
+    progressMs: values['session.progressMs'],
+    minRate: values['session.minRate'],
+  };
 }

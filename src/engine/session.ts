@@ -9,6 +9,7 @@ import {
 import type { Agreement } from '../wire/control-frame.js';
 import { ControlKind } from '../wire/control-frame.js';
 import type { ControlKeeper, SessionControl } from './control-keeper.js';
+import { ProgressWatch } from './progress-watch.js';
 import type { Recovery } from './recovery.js';
 import type { Block, BlockColumns, CheckedBlocks } from '../provider/block-columns.js';
 import { SessionState, nextSessionState } from './session-state.js';
@@ -22,6 +23,7 @@ import type { StrandedChunk } from '../provider/tcp/lane-carrier.js';
 export interface PostOptions {
   /** Delivered to the peer after every byte has landed. */
   readonly notify?: Uint8Array | string;
+  /** `done` rejects then, whatever the peer does; `released` says when the memory is free. */
   readonly deadlineMs?: number;
   /** CUDA event of this process after which the source may be read; for writes. */
   readonly sourceReady?: SourceEvent;
@@ -51,7 +53,7 @@ export interface Request {
   /** How its bytes will go, as the receipts name it. */
   readonly path: TransferPath;
   post(options?: PostOptions): Transfer;
-  /** Frees its memory; not while a transfer of it is in flight. */
+  /** Frees its memory, after a deadline as soon as it can; not while `done` is awaited. */
   release(): void;
 }
 
@@ -97,6 +99,8 @@ export class Session {
   readonly stranded: StrandedChunk[] = [];
   /** By channel, the last one that was handed to its lane. */
   readonly sockets: (SocketIdentity | undefined)[] = [];
+  /** Whether it confirms what is in flight on it. */
+  readonly progress = new ProgressWatch();
   /** Lanes, and a matched carrier, that still hold channels of this session. */
   holders = 0;
   #error: TcpxError | undefined;
@@ -154,7 +158,7 @@ export class Session {
 
   /** Columns instead of blocks spare an object per block, where there are very many. */
   prepare(operation: 'write' | 'read', blocks: readonly Block[] | BlockColumns): Request {
-    this.#assertReady();
+    this.isLost('prepare');
     return this.#host.prepare(this, operation, blocks);
   }
 
@@ -172,7 +176,7 @@ export class Session {
     const release = (): void => request.release();
     try {
       const transfer = request.post(options);
-      transfer.done.then(release, release);
+      void transfer.released.then(release);
       return transfer;
     } catch (error) {
       release();
@@ -181,7 +185,6 @@ export class Session {
   }
 
   notify(message: Uint8Array | string): Transfer {
-    this.#assertReady();
     return this.#host.postNotification(this, message);
   }
 
@@ -221,12 +224,17 @@ export class Session {
     }
   }
 
-  #assertReady(): void {
-    if (this.#state === SessionState.Ready) return;
-    const why = this.#error === undefined ? '' : `: ${this.#error.message}`;
-    throw new TcpxError('ERR_USAGE_STATE', `session with ${this.peer} is ${this.#state}${why}`, {
-      ...(this.#error === undefined ? {} : { cause: this.#error }),
-    });
+  /**
+   * Whether the peer is lost: what is posted then fails as what was in flight did. Throws where it
+   * is this end's own doing that nothing can be posted.
+   */
+  isLost(attempted: string): boolean {
+    if (this.#state === SessionState.Ready) return false;
+    const error = this.#error;
+    if (error !== undefined && error.code !== 'ERR_USAGE_STATE') return true;
+    const why = error === undefined ? '' : `: ${error.message}`;
+    const message = `${attempted}: session with ${this.peer} is ${this.#state}${why}`;
+    throw new TcpxError('ERR_USAGE_STATE', message, error === undefined ? {} : { cause: error });
   }
 
   /** Called by the engine. */

@@ -1,9 +1,11 @@
 // Requests and transfers: prepared and posted through the carrier that can take their memory,
 // settled when it reports them finished.
 
-import { FAIL_CHANNEL } from '../base/failure.js';
+import { assert } from '../base/assert.js';
+import { FAIL_CANCELLED, FAIL_CHANNEL } from '../base/failure.js';
 import { type Clock, systemClock } from '../base/clock.js';
 import { TcpxError } from '../base/errors.js';
+import type { Timers } from '../base/timers.js';
 import type { Region, RegionRegistry } from '../memory/region.js';
 import {
   type Block,
@@ -14,18 +16,20 @@ import {
 import type {
   Carrier,
   DataOperation,
+  Outcome,
   Posted,
   PostExtra,
   Prepared,
-  SourceEvent,
 } from '../provider/contract.js';
 import type { LaneCarrier } from '../provider/tcp/lane-carrier.js';
 import type { LaneSet } from '../provider/tcp/lane-set.js';
 import type { TransferTable } from '../provider/tcp/transfer-table.js';
-import { NOTIFICATION_BYTES_MAX } from '../wire/data-frame.js';
 import { FinishWait } from './finish-wait.js';
+import { applyOptions, checkSource, encodeNotification } from './post-options.js';
+import type { ProgressLimits } from './progress-watch.js';
 import type { PostOptions, Request, Session } from './session.js';
-import { Transfer, type TransferHost } from './transfer.js';
+import { Transfer, type TransferFacts, type TransferHost } from './transfer.js';
+import { type WatchedWork, WorkWatch } from './work-watch.js';
 
 export interface TransfersOptions {
   readonly lanes: LaneSet;
@@ -36,6 +40,10 @@ export interface TransfersOptions {
   readonly isCallerDriven: boolean;
   /** How long a thread that blocks looks again, at most, before it sleeps. */
   readonly spinUs: number;
+  readonly timers: Timers;
+  readonly limits: ProgressLimits;
+  /** A peer does not confirm what it owes. */
+  lose(session: Session, error: TcpxError): void;
   /** What transfers are timed by; the system's unless a simulation has its own. */
   readonly clock?: Clock;
   /** Calls after this time; a timer of the event loop unless a simulation has its own. */
@@ -60,7 +68,9 @@ interface PreparedRequest extends Route {
   readonly operation: DataOperation;
   readonly blocks: CheckedBlocks;
   readonly prepared: Prepared;
+  /** Posts whose memory is in use, and those of them that their owner waits for. */
   inFlight: number;
+  awaited: number;
   isReleased: boolean;
 }
 
@@ -71,9 +81,21 @@ interface InFlight extends Posted<Session> {
   readonly locals: readonly Region[];
   /** Undefined for a message. */
   readonly request: PreparedRequest | undefined;
+  /** Counts posts. */
+  readonly serial: number;
+  /** Steady time at which it was cancelled, or its deadline passed. */
+  givenUpUs: number;
+  isAwaited: boolean;
 }
 
+/** What a post itself knows of its transfer. */
+type PostFacts = Omit<TransferFacts, 'slot' | 'generation' | 'peer' | 'trust' | 'postedUs'>;
+
 const NO_REGIONS: readonly Region[] = [];
+/** In place of an entry: nothing was ever in flight. */
+const NO_SLOT = -1;
+const NO_COUNTS = { channels: [], retries: 0, damaged: 0, damagedWhere: '' };
+const NOTHING_MOVED = { failure: FAIL_CHANNEL, ...NO_COUNTS };
 /** Where callers drive, control sockets are looked at once in so many polls. */
 const CONTROL_POLL_MASK = 63;
 
@@ -83,6 +105,8 @@ export class Transfers implements TransferHost {
   readonly #inFlight: (InFlight | undefined)[] = [];
   readonly #clock: Clock;
   readonly #finishWait: FinishWait;
+  readonly #watch: WorkWatch<Session>;
+  #serial = 0;
   #awaiting = 0;
   #isClosed = false;
   #isPumping = false;
@@ -95,6 +119,24 @@ export class Transfers implements TransferHost {
     const takeEvents = (): number => options.lanes.takeEvents();
     const { shared } = options.lanes;
     this.#finishWait = new FinishWait(shared, options.spinUs, this.#clock, takeEvents);
+    this.#watch = new WorkWatch({
+      timers: options.timers,
+      clock: this.#clock,
+      limits: options.limits,
+      inFlight: () => this.#watched(),
+      lose: (session, error) => options.lose(session, error),
+    });
+  }
+
+  // What goes through a plugin has a deadline in any case, and says nothing before it has landed.
+  *#watched(): Iterable<WatchedWork<Session>> {
+    for (const entry of this.#inFlight) {
+      if (entry === undefined || entry.carrier.capability === 'matched') continue;
+      const { slot, session, serial, givenUpUs } = entry;
+      const confirmedBytes = this.#table.confirmedBytes(slot);
+      const isHeldHere = this.#table.isHeldHere(slot);
+      yield { session, serial, givenUpUs, confirmedBytes, isHeldHere };
+    }
   }
 
   prepare(
@@ -105,7 +147,7 @@ export class Transfers implements TransferHost {
     const checked = checkBlocks(blocks);
     const route = this.#routeOf(session, checked);
     const prepared = route.carrier.prepare(session, operation, checked);
-    const state = { inFlight: 0, isReleased: false };
+    const state = { inFlight: 0, awaited: 0, isReleased: false };
     const request = { ...route, ...state, session, operation, blocks: checked, prepared };
     return {
       session,
@@ -120,7 +162,8 @@ export class Transfers implements TransferHost {
 
   // A session of the tcpx provider takes what its plugin can reach; the rest goes over tcp, named.
   #routeOf(session: Session, blocks: CheckedBlocks): Route {
-    const { matched, facts } = session;
+    const { facts } = session;
+    const matched = session.isReady ? session.matched : undefined;
     const lanes: AnyCarrier = this.#options.carrier;
     const reason = facts.providerReason;
     if (matched === undefined) return { carrier: lanes, provider: 'tcp', reason };
@@ -133,31 +176,43 @@ export class Transfers implements TransferHost {
     if (request.isReleased)
       throw new TcpxError('ERR_USAGE_STATE', 'post: the request was released');
     const { session, operation, carrier, prepared, blocks } = request;
-    assertReady(session);
+    const isLost = session.isLost('post');
     const { regions } = this.#options;
     for (const region of blocks.locals) regions.assertRegistered(region);
     this.#table.assertFree();
     const source = checkSource(operation, options.sourceReady);
     const extra: PostExtra = { notify: encodeNotification(options.notify), source };
-    const slot = carrier.open(session, operation, prepared, extra);
-    for (const region of blocks.locals) regions.retain(region);
-    const transfer = new Transfer(this, {
-      slot,
-      generation: this.#table.generation(slot),
+    const slot = isLost ? NO_SLOT : carrier.open(session, operation, prepared, extra);
+    const transfer = this.#transfer(session, slot, {
       operation,
       bytes: blocks.totalBytes,
       chunks: prepared.chunkCount,
-      peer: session.peer,
-      trust: this.#options.trustName,
-      postedUs: this.nowUs(),
       path: prepared.path,
       provider: request.provider,
       providerReason: request.reason,
     });
+    if (isLost) return transfer;
+    for (const region of blocks.locals) regions.retain(region);
     request.inFlight++;
+    request.awaited++;
     const posted = this.#enter(transfer, session, carrier, blocks.locals, request);
     carrier.submit(posted, prepared);
     applyOptions(transfer, options, carrier.defaultDeadlineMs);
+    return transfer;
+  }
+
+  // On a session that was lost it has failed already, as those that were in flight then.
+  #transfer(session: Session, slot: number, facts: PostFacts): Transfer {
+    const isLost = slot === NO_SLOT;
+    const transfer = new Transfer(this, {
+      ...facts,
+      slot,
+      generation: isLost ? 0 : this.#table.generation(slot),
+      peer: session.peer,
+      trust: this.#options.trustName,
+      postedUs: this.nowUs(),
+    });
+    if (isLost) transfer.settle({ ...NOTHING_MOVED, sessionError: session.error });
     return transfer;
   }
 
@@ -170,8 +225,11 @@ export class Transfers implements TransferHost {
   ): InFlight {
     const { slot, generation, bytes, chunks, path } = transfer.facts;
     const place = { slot, generation, bytes, chunks, path, laneBits: 0 };
-    const posted = { ...place, transfer, session, carrier, locals, request };
+    const givenUpUs = Number.POSITIVE_INFINITY;
+    const state = { serial: this.#serial++, givenUpUs, isAwaited: true };
+    const posted = { ...place, ...state, transfer, session, carrier, locals, request };
     this.#inFlight[slot] = posted;
+    this.#watch.arm();
     return posted;
   }
 
@@ -188,20 +246,17 @@ export class Transfers implements TransferHost {
 
   #postMessage(session: Session, bytes: Uint8Array, isSignal: boolean): Transfer {
     const { carrier } = this.#options;
-    const slot = carrier.openMessage(session, bytes, isSignal);
-    const transfer = new Transfer(this, {
-      slot,
-      generation: this.#table.generation(slot),
+    const isLost = !isSignal && session.isLost('notify');
+    const slot = isLost ? NO_SLOT : carrier.openMessage(session, bytes, isSignal);
+    const transfer = this.#transfer(session, slot, {
       operation: 'notify',
       bytes: bytes.length,
       chunks: 0,
-      peer: session.peer,
-      trust: this.#options.trustName,
-      postedUs: this.nowUs(),
       path: session.facts.path,
       provider: 'tcp',
       providerReason: 'messages go over tcp',
     });
+    if (isLost) return transfer;
     carrier.submitMessage(this.#enter(transfer, session, carrier, NO_REGIONS, undefined));
     return transfer;
   }
@@ -239,8 +294,14 @@ export class Transfers implements TransferHost {
     this.#inFlight[slot] = undefined;
     for (const region of entry.locals) this.#options.regions.release(region);
     const outcome = entry.carrier.outcome(entry, failure);
+    entry.session.progress.endedBytes += this.#table.confirmedBytes(slot);
     entry.carrier.close(entry);
-    if (entry.request !== undefined) entry.request.inFlight--;
+    const { request } = entry;
+    if (request !== undefined) {
+      request.inFlight--;
+      if (entry.isAwaited) request.awaited--;
+      if (request.isReleased && request.inFlight === 0) request.carrier.release(request.prepared);
+    }
     entry.transfer.settle(outcome);
   }
 
@@ -288,7 +349,18 @@ export class Transfers implements TransferHost {
   requestCancel(slot: number, generation: number): void {
     const entry = this.#inFlight[slot];
     if (entry?.generation !== generation || this.#isClosed) return;
+    entry.givenUpUs = Math.min(entry.givenUpUs, this.#watch.steadyUs);
     entry.carrier.cancel(entry);
+  }
+
+  giveUp(slot: number, generation: number): Outcome {
+    const entry = this.#inFlight[slot];
+    assert(entry?.generation === generation, 'a transfer that has not ended is in flight');
+    const outcome = entry.carrier.outcome(entry, FAIL_CANCELLED);
+    entry.isAwaited = false;
+    if (entry.request !== undefined) entry.request.awaited--;
+    this.requestCancel(slot, generation);
+    return outcome;
   }
 
   // Where callers drive, somebody who awaits is driven from the event loop.
@@ -314,52 +386,13 @@ export class Transfers implements TransferHost {
   }
 }
 
-function assertReady(session: Session): void {
-  if (session.isReady) return;
-  const { error } = session;
-  throw new TcpxError(
-    'ERR_USAGE_STATE',
-    `post: session with ${session.peer} is ${session.state}`,
-    error === undefined ? {} : { cause: error },
-  );
-}
-
 function release(request: PreparedRequest): void {
   if (request.isReleased) return;
-  if (request.inFlight > 0) {
-    const message = `release: ${request.inFlight} transfers are in flight`;
+  if (request.awaited > 0) {
+    const message = `release: ${request.awaited} transfers are in flight`;
     throw new TcpxError('ERR_USAGE_STATE', message);
   }
   request.isReleased = true;
-  request.carrier.release(request.prepared);
-}
-
-function encodeNotification(message: Uint8Array | string): Uint8Array;
-function encodeNotification(message: Uint8Array | string | undefined): Uint8Array | undefined;
-function encodeNotification(message: Uint8Array | string | undefined): Uint8Array | undefined {
-  if (message === undefined) return undefined;
-  const bytes = typeof message === 'string' ? new TextEncoder().encode(message) : message;
-  if (bytes.length <= NOTIFICATION_BYTES_MAX) return bytes;
-  throw new TcpxError(
-    'ERR_USAGE_ARGUMENT',
-    `notification of ${bytes.length} bytes: at most ${NOTIFICATION_BYTES_MAX}`,
-  );
-}
-
-/** Only a write has a source of its own that may not be ready. */
-function checkSource(operation: DataOperation, event: SourceEvent | undefined) {
-  if (event === undefined) return undefined;
-  if (operation === 'read') {
-    throw new TcpxError('ERR_USAGE_ARGUMENT', 'post: sourceReady goes with a write');
-  }
-  if (Number.isSafeInteger(event.handle) && event.handle > 0) return event;
-  throw new TcpxError('ERR_USAGE_ARGUMENT', `post: ${event.handle} is not the handle of an event`);
-}
-
-function applyOptions(transfer: Transfer, options: PostOptions, defaultDeadlineMs: number): void {
-  const deadlineMs = options.deadlineMs ?? defaultDeadlineMs;
-  if (options.deadlineMs !== undefined || deadlineMs > 0) transfer.setDeadline(deadlineMs);
-  if (options.signal === undefined) return;
-  if (options.signal.aborted) transfer.cancel();
-  else transfer.cancelOn(options.signal);
+  // Lanes may still look at it after a deadline: whoever settles the last post frees it.
+  if (request.inFlight === 0) request.carrier.release(request.prepared);
 }

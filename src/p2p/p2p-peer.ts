@@ -31,14 +31,21 @@ export class P2pPeer {
     void session.closed.then(() => this.#end());
   }
 
+  /** On a session that was lost it fails, as what waited there did. */
   postSend(send: Send): void {
-    this.#assertReady();
+    if (this.session.isLost(`send to ${this.name}`)) {
+      send.fail(unmatched('send', send.facts, this, this.session.error));
+      return;
+    }
     this.#queue.addSend(send);
     this.#match();
   }
 
   postReceive(receive: Receive): void {
-    this.#assertReady();
+    if (this.session.isLost(`receive from ${this.name}`)) {
+      receive.fail(unmatched('receive', receive.facts, this, this.session.error));
+      return;
+    }
     const number = this.#queue.addReceive(receive);
     const target = receive.slot.descriptor;
     this.#post(() => this.session.notify(encodeOffer({ number, tag: receive.facts.tag, target })));
@@ -140,14 +147,6 @@ export class P2pPeer {
     this.#moving.clear();
     this.#held = [];
     this.#queue.clear();
-  }
-
-  #assertReady(): void {
-    if (this.session.isReady) return;
-    const cause = this.session.error;
-    throw new TcpxError('ERR_USAGE_STATE', `${this.name}: not connected any more`, {
-      ...(cause === undefined ? {} : { cause }),
-    });
   }
 }
 

@@ -72,6 +72,23 @@ const CANARIES = [
     seen: /differ in settings/,
     plan: (plan: SimPlan): SimPlan => plan,
   },
+  {
+    name: 'a clock that every attach restarts leaves transfers open at a peer that confirms nothing',
+    mutate: MUTATIONS.attachRestarts,
+    seen: /has not ended within/,
+    plan: (plan: SimPlan): SimPlan => ({ ...plan, isCalm: false, isMean: true, faults: 4 }),
+  },
+  {
+    name: 'a deadline that waits for a peer is late',
+    mutate: MUTATIONS.softDeadlines,
+    seen: /after its deadline/,
+    plan: (plan: SimPlan): SimPlan => ({
+      ...plan,
+      isCalm: false,
+      isMean: true,
+      work: { ...plan.work, deadlineChance: 0.5 },
+    }),
+  },
 ];
 
 for (const { name, mutate, seen, plan } of CANARIES) {

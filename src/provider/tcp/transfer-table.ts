@@ -207,6 +207,20 @@ export class TransferTable {
     return this.#memory.float64[first + channel] ?? 0;
   }
 
+  /** Over all channels, so far. */
+  confirmedBytes(slot: number): number {
+    let bytes = 0;
+    for (let channel = 0; channel < CHANNELS_MAX; channel++) {
+      bytes += this.channelBytes(slot, channel);
+    }
+    return bytes;
+  }
+
+  /** Its source is not ready: nobody but this machine can change that. */
+  isHeldHere(slot: number): boolean {
+    return Atomics.load(this.#memory.int32, this.#word(slot, TRANSFER_SOURCE_DEVICE)) !== 0;
+  }
+
   channelChunks(slot: number, channel: number): number {
     return this.#memory.int32[this.#word(slot, TRANSFER_CHANNEL_CHUNKS) + channel] ?? 0;
   }

@@ -1,6 +1,6 @@
 // A post of this end until it is settled, and what becomes of it.
 
-import type { TcpxError } from '../../base/errors.js';
+import { TcpxError } from '../../base/errors.js';
 import type { DataOperation, Outcome, PostExtra } from '../contract.js';
 import type { DerivedPlan } from './described-plan.js';
 import type { Epochs } from './epochs.js';
@@ -75,4 +75,8 @@ export function succeeded(flight: Flight, parts: MatchedCarrierParts, epochs: Ep
       standing: pluginStanding(plugin, peerPlugin),
     },
   };
+}
+
+export function lostError(peer: string): TcpxError {
+  return new TcpxError('ERR_XFER_FAILED', `${peer}: the session is gone`);
 }

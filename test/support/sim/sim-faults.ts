@@ -44,7 +44,7 @@ export class SimFaults {
     )
       return;
     if (world.plan.isCalm && world.time.nowUs - this.#lastUs < CALM_GAP_US) return;
-    const fault = pick(random, world.plan.isCalm ? CALM : WILD);
+    const fault = pick(random, world.plan.isMean ? MEAN : world.plan.isCalm ? CALM : WILD);
     if (!fault(this)) return;
     this.#left--;
     this.#lastUs = world.time.nowUs;
@@ -244,6 +244,7 @@ const pauseMachine: Fault = (faults) => {
   const untilUs = faults.world.time.nowUs + durationMs * 1000;
   machine.node.mainPausedUs = untilUs;
   machine.node.lanePausedUs.fill(untilUs);
+  machine.node.pausedMs += durationMs;
   faults.mark(faults.linksOf(machine), durationMs);
   return true;
 };
@@ -253,6 +254,7 @@ const pauseMain: Fault = (faults) => {
   const durationMs = faults.durationMs();
   faults.world.note(`main thread of ${machine.name} is busy for ${durationMs} ms`);
   machine.node.mainPausedUs = faults.world.time.nowUs + durationMs * 1000;
+  machine.node.pausedMs += durationMs;
   faults.mark(faults.linksOf(machine), durationMs);
   return true;
 };
@@ -263,6 +265,7 @@ const pauseLane: Fault = (faults) => {
   const lane = faults.random.nextBetween(0, machine.node.lanes.count - 1);
   faults.world.note(`lane ${lane} of ${machine.name} does not run for ${durationMs} ms`);
   machine.node.lanePausedUs[lane] = faults.world.time.nowUs + durationMs * 1000;
+  machine.node.pausedMs += durationMs;
   faults.mark(faults.linksOf(machine), durationMs);
   return true;
 };
@@ -322,6 +325,32 @@ const intrude: Fault = (faults) => {
   return true;
 };
 
+/** What a machine lets go of its data meanwhile, as a part of what is asked of it. */
+function slowDown(faults: SimFaults, part: number, how: string): boolean {
+  const { world, random } = faults;
+  const { minRate } = world.plan.limits;
+  const { name } = faults.anyMachine();
+  const { rates } = world.network;
+  if (rates.has(name)) return false;
+  const durationMs = pick(random, [3000, 20_000, 60_000]);
+  world.note(`${name} ${how} for ${durationMs} ms`);
+  rates.set(name, part * minRate);
+  world.time.after(durationMs * 1000, () => rates.delete(name));
+  for (const machine of world.machines.filter((one) => one.name === name)) {
+    faults.disturb(faults.linksOf(machine), part < 1);
+  }
+  return true;
+}
+
+// Connections are attached anew, and nothing is ever confirmed on them.
+const revive: Fault = (faults) => slowDown(faults, 0, 'attaches and confirms nothing');
+// Some bytes a second: there is always a sign of life.
+const trickle: Fault = (faults) => slowDown(faults, 1 / 8192, 'trickles');
+// Slow, but as fast as it has to be: nothing may be lost by it.
+const slow: Fault = (faults) => slowDown(faults, 4, 'is slow');
+
+const MEAN: readonly Fault[] = [revive, revive, trickle, trickle, slow];
+
 const CALM: readonly Fault[] = [
   pauseMachine,
   pauseMain,
@@ -358,4 +387,7 @@ const WILD: readonly Fault[] = [
   callAgain,
   callAgain,
   cutHandshake,
+  revive,
+  trickle,
+  slow,
 ];

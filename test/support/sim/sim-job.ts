@@ -40,7 +40,10 @@ export interface Job {
   readonly hasNotification: boolean;
   notified: number;
   isCancelled: boolean;
-  hasDeadline: boolean;
+  /** By the clock of its machine; Infinity without one. */
+  readonly deadlineUs: number;
+  /** How long its machine had not run when it was posted. */
+  readonly pausedMs: number;
   /** A region that it names was deregistered meanwhile. */
   mayBeStale: boolean;
   outcome: 'active' | 'done' | 'refused' | 'given up' | 'lost' | 'crashed';
@@ -117,10 +120,18 @@ export function judgeOutcome(job: Job): Job['outcome'] {
   const { code } = error;
   if (code === 'ERR_XFER_FAILED' && isEnding) return 'lost';
   if (code === 'ERR_XFER_CANCELLED' && job.isCancelled) return isEnding ? 'lost' : 'given up';
-  if (code === 'ERR_XFER_DEADLINE' && job.hasDeadline) return isEnding ? 'lost' : 'given up';
+  if (code === 'ERR_XFER_DEADLINE' && job.deadlineUs < Number.POSITIVE_INFINITY)
+    return isEnding ? 'lost' : 'given up';
   if (job.refusals.includes(code)) return isEnding ? 'lost' : 'refused';
   if (job.mayBeStale && code === 'ERR_PEER_STALE_REGION') return isEnding ? 'lost' : 'refused';
   throw new Violation(`${nameOf(job)}: failed with ${code}: ${error.message}`);
+}
+
+/** A deadline is hard: whatever the peer does, its owner knows. */
+export function checkDeadline(job: Job): void {
+  const lateUs = job.own.node.clock.nowUs() - job.deadlineUs;
+  if (lateUs <= 0 || job.transfer.status !== 'active') return;
+  throw new Violation(`${nameOf(job)}: active ${lateUs} µs after its deadline`);
 }
 
 /** A message of it has come to the peer's program. */

@@ -77,6 +77,8 @@ export class SimNode {
   readonly peers: NodeNetwork;
   readonly #options: NodeOptions;
   isAlive = true;
+  /** How long parts of it did not run, all in all. */
+  pausedMs = 0;
   /** Nothing of it runs before these times. */
   mainPausedUs = 0;
   readonly lanePausedUs: number[];
@@ -214,6 +216,9 @@ export class SimNode {
       trustName: 'simulated',
       isCallerDriven: false,
       spinUs: 0,
+      timers: this.timers,
+      limits: this.#options.limits,
+      lose: (session, error) => this.sessions.close(session, error),
       clock: this.clock,
       after: (delayMs, act) => this.timers.at(this.clock.nowUs() + delayMs * 1000, act),
       poll: () => undefined,
