@@ -100,7 +100,7 @@ export const ENGINE_SETTINGS = {
   },
   'session.stallMs': {
     kind: 'ms',
-    fallback: 600,
+    fallback: 250,
     minimum: 100,
     maximum: 60_000,
     flag: 'stall',
@@ -129,7 +129,7 @@ export const ENGINE_SETTINGS = {
   },
   'session.minRate': {
     kind: 'bytes',
-    fallback: 1 * MIB,
+    fallback: 256 * KIB,
     minimum: 1,
     maximum: 64 * GIB,
     flag: 'min-rate',

@@ -157,7 +157,8 @@ export class EngineCore {
   }
 }
 
-function limitsOf({ values }: Config) {
+/** How long peers may take, by the settings. */
+export function limitsOf({ values }: Config) {
   return {
     stallMs: values['session.stallMs'],
     reconnectMs: values['session.reconnectMs'],

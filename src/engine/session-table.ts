@@ -313,6 +313,19 @@ export class SessionTable {
     }
   }
 
+  /** An interface of this host carries nothing any more. */
+  onLinkDown(nic: string): void {
+    for (const { recovery, facts, isReady } of this.list()) {
+      const { living } = recovery.book;
+      const hit = living.filter((channel) => facts.nics[channel] === nic);
+      // Where no other is left there is nothing to gain: the link may be back soon.
+      if (!isReady || hit.length === living.length) continue;
+      for (const channel of hit) {
+        recovery.giveUp(channel, recovery.book.epoch(channel), `link ${nic} is down`);
+      }
+    }
+  }
+
   /** A thread has died: what it served ends, once the other lanes have let go as well. */
   onLaneFailed(laneIndex: number, error: TcpxError): void {
     for (const session of this.list()) {

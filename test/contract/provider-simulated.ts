@@ -48,7 +48,7 @@ const CALM: Partial<SimPlan> = {
   flipChance: 0,
   receiveBytes: 262_144,
   limits: {
-    stallMs: 600,
+    stallMs: 250,
     reconnectMs: 5000,
     controlTimeoutMs: 3000,
     progressMs: 5000,

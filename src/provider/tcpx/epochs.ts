@@ -156,10 +156,17 @@ export class Epochs {
       const detail = await fence;
       return describeDown(error, set?.describeDeaths() ?? '', detail);
     });
+    // Whoever had a deadline has been told by then, and not what the peer knows.
+    if (isTold) void fenced.then((known) => this.#logDown(known));
     // The peer may still ask whether this end is fenced.
     if (stream !== undefined) this.#parts.after(2 * FENCE_MS, () => stream.close());
     this.#settleReady(error);
     this.#parts.onDown(fenced);
+  }
+
+  #logDown({ code, message }: TcpxError): void {
+    const { peer, log } = this.#parts;
+    log.warn('channels were taken down', { peer, code, reason: message });
   }
 
   /** For good; what is in flight fails with the reason. */
