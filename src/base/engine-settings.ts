@@ -134,7 +134,7 @@ export const ENGINE_SETTINGS = {
     maximum: 64 * GIB,
     flag: 'min-rate',
     summary: 'Bytes per second that a session with transfers in flight must confirm at least.',
-    cost: 'Higher loses peers on slow links; lower lets a peer that trickles hold transfers longer.',
+    cost: 'Higher loses peers on slow links; lower lets a peer that trickles hold transfers.',
   },
   'session.controlTimeoutMs': {
     kind: 'ms',

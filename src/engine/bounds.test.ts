@@ -59,7 +59,7 @@ async function failureOf(promise: Promise<unknown>): Promise<TcpxError> {
 for (const progress of ['lanes', 'caller'] as const) {
   const settings: Settings = { 'lane.progress': progress };
 
-  test(`bounds, ${progress}: a server that attaches anew and confirms nothing is given up`, async () => {
+  test(`bounds, ${progress}: a server that attaches and confirms nothing is lost`, async () => {
     const met = await meet('silent', settings);
     const startMs = performance.now();
     const write = met.session.write(met.blocks);
@@ -104,7 +104,7 @@ for (const progress of ['lanes', 'caller'] as const) {
   });
 }
 
-test('bounds: who polls, or waits, and never returns to the event loop sees the deadline', async () => {
+test('bounds: who polls or waits, away from the event loop, sees the deadline', async () => {
   const met = await meet('silent');
   for (const look of ['poll', 'wait'] as const) {
     const write = met.session.write(met.blocks, { deadlineMs: 50 });

@@ -122,7 +122,9 @@ function blackhole(lab: NetLab, address: readonly string[] | undefined): void {
 function cutOne(operation: 'write' | 'read', { name, noticedMs, cut, mend }: Cut): Scenario {
   return {
     name: `one of four links ${name}, ${operation}`,
-    promise: `all bytes land; noticed within ${noticedMs} ms; full rate on the rest within 100 ms after`,
+    promise:
+      `all bytes land; noticed within ${noticedMs} ms; ` +
+      'full rate on the rest within 100 ms after',
     isLong: true,
     run: (lab, bytes, fullShare) =>
       started(lab, bytes, operation, async (run) => {

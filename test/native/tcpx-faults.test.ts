@@ -136,7 +136,7 @@ describe('tcpx: the plugin is silent', () => {
       assert.ok(!transfer.isReleased, 'the plugin may still read, or write');
       await transfer.released;
       const named =
-        /channels were taken down.*(send|receive), channel 0 \(eth1\): chunk \d+, tag \d+, offset \d+; posted/;
+        /taken down.*(send|receive), channel 0 \(eth1\): chunk \d+, tag \d+, offset \d+; posted/;
       assert.ok(
         logLines.some((line) => named.test(line)),
         'both ends say what they waited for',

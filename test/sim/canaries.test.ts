@@ -73,7 +73,7 @@ const CANARIES = [
     plan: (plan: SimPlan): SimPlan => plan,
   },
   {
-    name: 'a clock that every attach restarts leaves transfers open at a peer that confirms nothing',
+    name: 'a clock that every attach restarts leaves transfers open for ever',
     mutate: MUTATIONS.attachRestarts,
     seen: /has not ended within/,
     plan: (plan: SimPlan): SimPlan => ({ ...plan, isCalm: false, isMean: true, faults: 4 }),

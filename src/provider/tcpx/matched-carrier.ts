@@ -345,8 +345,8 @@ export class MatchedCarrier<S> implements Carrier<S, MatchedRequest> {
     const direction = own.operation === 'write' ? SEND : RECEIVE;
     const open = this.#flightOf(own)?.openParts ?? new Set<number>();
     const stall = this.epochs.set.describeStall(direction, open);
-    const what = `${this.#parts.peer}: ${own.operation}: ${stall || 'waiting for the peer to confirm'}`;
-    return new TcpxError('ERR_XFER_CANCELLED', what);
+    const waits = `${own.operation}: ${stall || 'waiting for the peer to confirm'}`;
+    return new TcpxError('ERR_XFER_CANCELLED', `${this.#parts.peer}: ${waits}`);
   }
 
   #flightOf({ transfer, operation }: OwnPost): Flight | undefined {
