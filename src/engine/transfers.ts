@@ -24,6 +24,7 @@ import type {
 import type { LaneCarrier } from '../provider/tcp/lane-carrier.js';
 import type { LaneSet } from '../provider/tcp/lane-set.js';
 import type { TransferTable } from '../provider/tcp/transfer-table.js';
+import { AwaitPump } from './await-pump.js';
 import { FinishWait } from './finish-wait.js';
 import { applyOptions, checkSource, encodeNotification } from './post-options.js';
 import type { ProgressLimits } from './progress-watch.js';
@@ -94,8 +95,7 @@ type PostFacts = Omit<TransferFacts, 'slot' | 'generation' | 'peer' | 'trust' | 
 const NO_REGIONS: readonly Region[] = [];
 /** In place of an entry: nothing was ever in flight. */
 const NO_SLOT = -1;
-const NO_COUNTS = { channels: [], retries: 0, damaged: 0, damagedWhere: '' };
-const NOTHING_MOVED = { failure: FAIL_CHANNEL, ...NO_COUNTS };
+const NOTHING = { channels: [], retries: 0, damaged: 0, damagedWhere: '' };
 /** Where callers drive, control sockets are looked at once in so many polls. */
 const CONTROL_POLL_MASK = 63;
 
@@ -106,10 +106,9 @@ export class Transfers implements TransferHost {
   readonly #clock: Clock;
   readonly #finishWait: FinishWait;
   readonly #watch: WorkWatch<Session>;
+  readonly #pump: AwaitPump;
   #serial = 0;
-  #awaiting = 0;
   #isClosed = false;
-  #isPumping = false;
   #pollCount = 0;
 
   constructor(options: TransfersOptions) {
@@ -119,6 +118,7 @@ export class Transfers implements TransferHost {
     const takeEvents = (): number => options.lanes.takeEvents();
     const { shared } = options.lanes;
     this.#finishWait = new FinishWait(shared, options.spinUs, this.#clock, takeEvents);
+    this.#pump = new AwaitPump(options.isCallerDriven, () => options.poll());
     this.#watch = new WorkWatch({
       timers: options.timers,
       clock: this.#clock,
@@ -132,10 +132,8 @@ export class Transfers implements TransferHost {
   *#watched(): Iterable<WatchedWork<Session>> {
     for (const entry of this.#inFlight) {
       if (entry === undefined || entry.carrier.capability === 'matched') continue;
-      const { slot, session, serial, givenUpUs } = entry;
-      const confirmedBytes = this.#table.confirmedBytes(slot);
-      const isHeldHere = this.#table.isHeldHere(slot);
-      yield { session, serial, givenUpUs, confirmedBytes, isHeldHere };
+      const { session, serial, givenUpUs } = entry;
+      yield { session, serial, givenUpUs, ...this.#table.progress(entry.slot) };
     }
   }
 
@@ -212,7 +210,7 @@ export class Transfers implements TransferHost {
       trust: this.#options.trustName,
       postedUs: this.nowUs(),
     });
-    if (isLost) transfer.settle({ ...NOTHING_MOVED, sessionError: session.error });
+    if (isLost) transfer.settle({ failure: FAIL_CHANNEL, ...NOTHING, sessionError: session.error });
     return transfer;
   }
 
@@ -224,10 +222,23 @@ export class Transfers implements TransferHost {
     request: PreparedRequest | undefined,
   ): InFlight {
     const { slot, generation, bytes, chunks, path } = transfer.facts;
-    const place = { slot, generation, bytes, chunks, path, laneBits: 0 };
-    const givenUpUs = Number.POSITIVE_INFINITY;
-    const state = { serial: this.#serial++, givenUpUs, isAwaited: true };
-    const posted = { ...place, ...state, transfer, session, carrier, locals, request };
+    // Field by field: copying an object of common ones costs microseconds at every post.
+    const posted: InFlight = {
+      session,
+      slot,
+      generation,
+      bytes,
+      chunks,
+      path,
+      laneBits: 0,
+      transfer,
+      carrier,
+      locals,
+      request,
+      serial: this.#serial++,
+      givenUpUs: Number.POSITIVE_INFINITY,
+      isAwaited: true,
+    };
     this.#inFlight[slot] = posted;
     this.#watch.arm();
     return posted;
@@ -363,21 +374,12 @@ export class Transfers implements TransferHost {
     return outcome;
   }
 
-  // Where callers drive, somebody who awaits is driven from the event loop.
   beginAwait(): void {
-    this.#awaiting++;
-    if (!this.#options.isCallerDriven || this.#isPumping) return;
-    this.#isPumping = true;
-    const pump = (): void => {
-      this.#options.poll();
-      if (this.#awaiting > 0) setImmediate(pump);
-      else this.#isPumping = false;
-    };
-    setImmediate(pump);
+    this.#pump.begin();
   }
 
   endAwait(): void {
-    this.#awaiting--;
+    this.#pump.end();
   }
 
   isTimeForControl(): boolean {
@@ -389,8 +391,7 @@ export class Transfers implements TransferHost {
 function release(request: PreparedRequest): void {
   if (request.isReleased) return;
   if (request.awaited > 0) {
-    const message = `release: ${request.awaited} transfers are in flight`;
-    throw new TcpxError('ERR_USAGE_STATE', message);
+    throw new TcpxError('ERR_USAGE_STATE', `release: ${request.awaited} transfers are in flight`);
   }
   request.isReleased = true;
   // Lanes may still look at it after a deadline: whoever settles the last post frees it.

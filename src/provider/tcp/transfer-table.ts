@@ -216,9 +216,10 @@ export class TransferTable {
     return bytes;
   }
 
-  /** Its source is not ready: nobody but this machine can change that. */
-  isHeldHere(slot: number): boolean {
-    return Atomics.load(this.#memory.int32, this.#word(slot, TRANSFER_SOURCE_DEVICE)) !== 0;
+  /** `isHeldHere`: its source is not ready, and nobody but this machine can change that. */
+  progress(slot: number): { readonly confirmedBytes: number; readonly isHeldHere: boolean } {
+    const source = Atomics.load(this.#memory.int32, this.#word(slot, TRANSFER_SOURCE_DEVICE));
+    return { confirmedBytes: this.confirmedBytes(slot), isHeldHere: source !== 0 };
   }
 
   channelChunks(slot: number, channel: number): number {

@@ -4,7 +4,7 @@
 import { settleBoundMs } from '../../../src/engine/progress-watch.js';
 import { SimFaults } from './sim-faults.js';
 import { whatIsLeft } from './sim-invariants.js';
-import type { Machine } from './sim-job.js';
+import { isMatched, type Machine } from './sim-job.js';
 import { CELL_BYTES } from './sim-memory.js';
 import { planOf, type SimPlan } from './sim-plan.js';
 import { controlOf } from './sim-session.js';
@@ -28,6 +28,8 @@ export interface RunFigures {
 }
 
 const SET_UP_MS = 10_000;
+/** After the deadline that every matched transfer has: grace, the peer's word, processes. */
+const EPOCH_END_MS = 5000;
 /** For lanes to let go of a session that is lost, beyond the bound. */
 const ENDING_MS = 1000;
 const CLOSE_MS = 15_000;
@@ -124,12 +126,13 @@ function isGone({ pair, client, server }: SimLink): boolean {
 
 // The bound of docs/reliability.md, and the time in which the machine itself did not run.
 function checkAges(world: SimWorld): void {
-  const { activeMax, work, limits } = world.plan;
+  const { activeMax, work, limits, plugin } = world.plan;
   world.maker.checkAges();
   const bytes = activeMax * (work.cellsMax * CELL_BYTES + work.notifyBytesMax);
   const boundMs = settleBoundMs(limits, bytes) + ENDING_MS;
   for (const job of world.work.active) {
-    const limitMs = boundMs + job.own.node.pausedMs - job.pausedMs;
+    const deadlineMs = isMatched(job) ? (plugin?.deadlineMs ?? 0) + EPOCH_END_MS : 0;
+    const limitMs = Math.max(boundMs, deadlineMs) + job.own.node.pausedMs - job.pausedMs;
     if (world.time.nowUs - job.postedUs < limitMs * 1000) continue;
     throw new Violation(`transfer ${job.id} has not ended within ${Math.round(limitMs)} ms`);
   }
@@ -139,6 +142,7 @@ function checkAges(world: SimWorld): void {
 async function heal(world: SimWorld): Promise<void> {
   for (const { path } of world.network.wires) path.frozenUs = 0;
   world.network.rates.clear();
+  if (world.fabric !== undefined) Object.assign(world.fabric.failing, { joins: 0, maps: 0 });
   for (const { node } of world.machines) {
     node.mainPausedUs = 0;
     node.lanePausedUs.fill(0);
@@ -159,6 +163,31 @@ async function heal(world: SimWorld): Promise<void> {
     () => broken().length === 0,
     CLOSE_MS,
     () => `every connection of session ${broken()[0]?.pair.id ?? 0} is back`,
+  );
+  await healPlugins(world);
+}
+
+/** Channels of plugins come back when somebody wants them, and nothing is under way on them. */
+async function healPlugins(world: SimWorld): Promise<void> {
+  const down = (): SimLink[] =>
+    world.links.filter(({ pair, client, server }) => {
+      if (!client.node.isAlive || !server.node.isAlive || pair.atClient.isEnding()) return false;
+      return [pair.atClient, pair.atServer].some(
+        ({ matched }) =>
+          matched?.epochs.hasBeenReady === true &&
+          (matched.epochs.state !== 'ready' || matched.deck.count > 0),
+      );
+    });
+  await world.until(
+    () => {
+      for (const { pair } of down()) {
+        const end = world.random.nextChance(0.5) ? pair.atClient : pair.atServer;
+        if (end.matched?.epochs.state === 'down') end.matched.ready().catch(() => undefined);
+      }
+      return down().length === 0;
+    },
+    CLOSE_MS,
+    () => `plugin channels of session ${down()[0]?.pair.id ?? 0} are back`,
   );
 }
 

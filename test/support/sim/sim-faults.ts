@@ -5,7 +5,9 @@ import type { Random } from '../../../src/base/random.js';
 import { END_OF_STREAM } from '../../../src/os/control-socket.js';
 import type { Machine } from './sim-job.js';
 import type { Wire } from './sim-network.js';
+import { MEAN } from './sim-mean-peers.js';
 import { pick } from './sim-plan.js';
+import { PLUGIN_FAULTS } from './sim-plugin-faults.js';
 import { controlOf } from './sim-session.js';
 import type { SimLink, SimWorld } from './sim-world.js';
 
@@ -19,7 +21,7 @@ const SESSIONS_MAX = 14;
 const SHORT_MS = 1200;
 const CALM_MS = 430;
 
-type Fault = (faults: SimFaults) => boolean;
+export type Fault = (faults: SimFaults) => boolean;
 
 export class SimFaults {
   readonly world: SimWorld;
@@ -44,10 +46,17 @@ export class SimFaults {
     )
       return;
     if (world.plan.isCalm && world.time.nowUs - this.#lastUs < CALM_GAP_US) return;
-    const fault = pick(random, world.plan.isMean ? MEAN : world.plan.isCalm ? CALM : WILD);
+    const fault = pick(random, this.#choices());
     if (!fault(this)) return;
     this.#left--;
     this.#lastUs = world.time.nowUs;
+  }
+
+  #choices(): readonly Fault[] {
+    const { isCalm, isMean, plugin } = this.world.plan;
+    if (isMean) return MEAN;
+    if (isCalm) return CALM;
+    return plugin === undefined ? WILD : [...WILD, ...PLUGIN_FAULTS];
   }
 
   linksOf(machine: Machine): SimLink[] {
@@ -58,6 +67,7 @@ export class SimFaults {
     const { nowUs } = this.world.time;
     for (const link of links) {
       link.isDisturbed = true;
+      link.pair.isExcused = true;
       if (mayBeLost || nowUs - link.disturbedUs < ALONE_US) link.mayBeLost = true;
       link.disturbedUs = nowUs;
     }
@@ -325,32 +335,6 @@ const intrude: Fault = (faults) => {
   return true;
 };
 
-/** What a machine lets go of its data meanwhile, as a part of what is asked of it. */
-function slowDown(faults: SimFaults, part: number, how: string): boolean {
-  const { world, random } = faults;
-  const { minRate } = world.plan.limits;
-  const { name } = faults.anyMachine();
-  const { rates } = world.network;
-  if (rates.has(name)) return false;
-  const durationMs = pick(random, [3000, 20_000, 60_000]);
-  world.note(`${name} ${how} for ${durationMs} ms`);
-  rates.set(name, part * minRate);
-  world.time.after(durationMs * 1000, () => rates.delete(name));
-  for (const machine of world.machines.filter((one) => one.name === name)) {
-    faults.disturb(faults.linksOf(machine), part < 1);
-  }
-  return true;
-}
-
-// Connections are attached anew, and nothing is ever confirmed on them.
-const revive: Fault = (faults) => slowDown(faults, 0, 'attaches and confirms nothing');
-// Some bytes a second: there is always a sign of life.
-const trickle: Fault = (faults) => slowDown(faults, 1 / 8192, 'trickles');
-// Slow, but as fast as it has to be: nothing may be lost by it.
-const slow: Fault = (faults) => slowDown(faults, 4, 'is slow');
-
-const MEAN: readonly Fault[] = [revive, revive, trickle, trickle, slow];
-
 const CALM: readonly Fault[] = [
   pauseMachine,
   pauseMain,
@@ -387,7 +371,5 @@ const WILD: readonly Fault[] = [
   callAgain,
   callAgain,
   cutHandshake,
-  revive,
-  trickle,
-  slow,
+  ...MEAN,
 ];
