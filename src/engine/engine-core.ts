@@ -126,6 +126,9 @@ export class EngineCore {
       trustName,
       isCallerDriven,
       spinUs: values['lane.spinUs'],
+      timers: this.#options.timers,
+      limits: limitsOf(config),
+      lose: (session, error) => this.sessions.close(session, error),
       ...(edges && { clock: edges.clock, after: (delayMs, act) => edges.after(delayMs, act) }),
       poll: () => this.#options.poll(),
       waitMatched: (timeoutMs) => tcpx?.wait(timeoutMs),
@@ -144,11 +147,7 @@ export class EngineCore {
       nicCount: listNics(config).length,
       log,
       timers,
-      limits: {
-        stallMs: values['session.stallMs'],
-        reconnectMs: values['session.reconnectMs'],
-        controlTimeoutMs: values['session.controlTimeoutMs'],
-      },
+      limits: limitsOf(config),
       ...(edges && { clock: edges.clock, closeConnection: (fd) => edges.closeConnection(fd) }),
     });
   }
@@ -173,4 +172,15 @@ export class EngineCore {
     };
     return tcpx.carrier(session.peer, matchedHost(parts, session, connect));
   }
+}
+
+/** How long peers may take, by the settings. */
+export function limitsOf({ values }: Config) {
+  return {
+    stallMs: values['session.stallMs'],
+    reconnectMs: values['session.reconnectMs'],
+    controlTimeoutMs: values['session.controlTimeoutMs'],
+    progressMs: values['session.progressMs'],
+    minRate: values['session.minRate'],
+  };
 }

@@ -6,6 +6,7 @@ import { TcpxError } from '../base/errors.js';
 import { readConnection, type SocketIdentity } from '../os/connection-counters.js';
 import { ControlKind } from '../wire/control-frame.js';
 import type { ControlKeeper, SessionControl } from './control-keeper.js';
+import { ProgressWatch } from './progress-watch.js';
 import type { Recovery } from './recovery.js';
 import type { Block, BlockColumns } from '../provider/block-columns.js';
 import type { ChannelCounters, PostOptions, Request, Session, SessionFacts } from './session.js';
@@ -51,6 +52,8 @@ export class LiveSession implements Session {
   readonly stranded: StrandedChunk[] = [];
   /** By channel, the last one that was handed to its lane. */
   readonly sockets: (SocketIdentity | undefined)[] = [];
+  /** Whether it confirms what is in flight on it. */
+  readonly progress = new ProgressWatch();
   /** Lanes, and a matched carrier, that still hold channels of this session. */
   holders = 0;
   #error: TcpxError | undefined;
@@ -108,7 +111,7 @@ export class LiveSession implements Session {
 
   /** Columns instead of blocks spare an object per block, where there are very many. */
   prepare(operation: 'write' | 'read', blocks: readonly Block[] | BlockColumns): Request {
-    this.#assertReady();
+    this.isLost('prepare');
     return this.#host.prepare(this, operation, blocks);
   }
 
@@ -126,7 +129,7 @@ export class LiveSession implements Session {
     const release = (): void => request.release();
     try {
       const transfer = request.post(options);
-      transfer.done.then(release, release);
+      void transfer.released.then(release);
       return transfer;
     } catch (error) {
       release();
@@ -135,7 +138,6 @@ export class LiveSession implements Session {
   }
 
   notify(message: Uint8Array | string): Transfer {
-    this.#assertReady();
     return this.#host.postNotification(this, message);
   }
 
@@ -175,12 +177,17 @@ export class LiveSession implements Session {
     }
   }
 
-  #assertReady(): void {
-    if (this.#state === SessionState.Ready) return;
-    const why = this.#error === undefined ? '' : `: ${this.#error.message}`;
-    throw new TcpxError('ERR_USAGE_STATE', `session with ${this.peer} is ${this.#state}${why}`, {
-      ...(this.#error === undefined ? {} : { cause: this.#error }),
-    });
+  /**
+   * Whether the peer is lost: what is posted then fails as what was in flight did. Throws where it
+   * is this end's own doing that nothing can be posted.
+   */
+  isLost(attempted: string): boolean {
+    if (this.#state === SessionState.Ready) return false;
+    const error = this.#error;
+    if (error !== undefined && error.code !== 'ERR_USAGE_STATE') return true;
+    const why = error === undefined ? '' : `: ${error.message}`;
+    const message = `${attempted}: session with ${this.peer} is ${this.#state}${why}`;
+    throw new TcpxError('ERR_USAGE_STATE', message, error === undefined ? {} : { cause: error });
   }
 
   /** Called by the engine. */

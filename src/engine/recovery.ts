@@ -16,12 +16,13 @@ import {
   type Signal,
 } from '../wire/fence-signal.js';
 import { ChannelBook } from './channel-book.js';
+import { FenceClock } from './fence-clock.js';
+import { patienceMs, type ProgressLimits } from './progress-watch.js';
 import type { ChannelLoss, RecoveryHost } from './recovery-host.js';
 import { RETRY_LAST_MS, RetryDelay } from './retry-delay.js';
 
-export interface RecoveryLimits {
+export interface RecoveryLimits extends ProgressLimits {
   readonly stallMs: number;
-  readonly reconnectMs: number;
 }
 
 /** Others get this long to stand still as well before one that does is given up. */
@@ -58,6 +59,7 @@ export class Recovery {
   #lastError: TcpxError | undefined;
   /** Why each channel went down last. */
   readonly #reasons: string[] = [];
+  readonly #fences: FenceClock;
   #ended: TcpxError | undefined;
   #goodbye: TcpxError | undefined;
   #isOver = false;
@@ -75,6 +77,14 @@ export class Recovery {
     this.#limits = limits;
     this.book = new ChannelBook(lanes);
     this.#delays = lanes.map(() => new RetryDelay(limits.reconnectMs, host.nowUs()));
+    const timeMs = patienceMs(limits);
+    this.#fences = new FenceClock(
+      (act) => this.#after(timeMs, act),
+      (fence) => {
+        const why = `fence of channel ${fence} not answered within ${timeMs} ms`;
+        host.lose(new TcpxError('ERR_PEER_TIMEOUT', `${host.peer}: ${why}`));
+      },
+    );
   }
 
   /** A connection was handed to its lane. */
@@ -107,6 +117,7 @@ export class Recovery {
     const reason = loss.error.message;
     this.#host.log.info('channel down', { peer: this.#host.peer, channel, epoch, reason });
     const { settle } = this.book.setDown(channel, epoch);
+    if (settle === undefined) this.#fences.start(channel, epoch);
     if (this.book.unanswered > FENCES_UNANSWERED_MAX) {
       const rule = `${this.book.unanswered} fences are not answered`;
       this.#host.lose(new TcpxError('ERR_WIRE_LIMIT', `${this.#host.peer}: ${rule}`));
@@ -155,6 +166,7 @@ export class Recovery {
 
   #settle(fence: Fence): void {
     const { channel, epoch, landed, refusals } = fence;
+    this.#fences.answered(channel, epoch);
     const words = [this.#index, channel, epoch, landed, refusals.length];
     for (const { sequence, reason } of refusals) words.push(sequence, reason);
     this.#host.command(this.book.lane(channel), COMMAND_SETTLE_CHANNEL, words);
@@ -173,6 +185,13 @@ export class Recovery {
     if (this.#isOver || !this.book.setStalled(channel, epoch, isStalled)) return;
     if (!isStalled) this.#weighLoss();
     this.#judgeSoon();
+  }
+
+  /** Something is known of it that does not show in what moves. */
+  giveUp(channel: number, epoch: number, reason: string): void {
+    if (this.#isOver || !this.book.isUp(channel) || this.book.epoch(channel) !== epoch) return;
+    this.#host.log.info('channel given up', { peer: this.#host.peer, channel, epoch, reason });
+    this.#drop(channel);
   }
 
   // Also when one comes or moves again: those that still stand can be given up only now.
@@ -391,6 +410,7 @@ export class Recovery {
     this.#cancelJudge?.();
     this.#cancelLoss?.();
     this.#cancelEnd?.();
+    this.#fences.stop();
     this.#asking?.cancel();
     for (const { cancel } of this.#waiting.values()) cancel();
     for (const { resolve } of this.#downWaiters.splice(0)) resolve();

@@ -291,7 +291,7 @@ export class SessionTable {
   }
 
   /** Whether a connection of this epoch may be admitted now. */
-  hasRoom({ recovery: { book } }: Session, channel: number, epoch: number): boolean {
+  hasRoom({ recovery: { book } }: LiveSession, channel: number, epoch: number): boolean {
     return epoch > book.epoch(channel) && !book.isUp(channel);
   }
 
@@ -345,6 +345,19 @@ export class SessionTable {
         this.#options.lanes.command(lane, COMMAND_CLOSE_SESSION, [session.facts.index]);
       } else {
         this.onLaneClosed(session.facts.index);
+      }
+    }
+  }
+
+  /** An interface of this host carries nothing any more. */
+  onLinkDown(nic: string): void {
+    for (const { recovery, facts, isReady } of this.list()) {
+      const { living } = recovery.book;
+      const hit = living.filter((channel) => facts.nics[channel] === nic);
+      // Where no other is left there is nothing to gain: the link may be back soon.
+      if (!isReady || hit.length === living.length) continue;
+      for (const channel of hit) {
+        recovery.giveUp(channel, recovery.book.epoch(channel), `link ${nic} is down`);
       }
     }
   }

@@ -13,6 +13,7 @@ import type { Transfer } from './transfer.js';
 export interface PostOptions {
   /** Delivered to the peer after every byte has landed. */
   readonly notify?: Uint8Array | string;
+  /** `done` rejects then, whatever the peer does; `released` says when the memory is free. */
   readonly deadlineMs?: number;
   /** CUDA event of this process after which the source may be read; for writes. */
   readonly sourceReady?: SourceEvent;
@@ -29,7 +30,7 @@ export interface Request {
   /** How its bytes will go, as the receipts name it. */
   readonly path: TransferPath;
   post(options?: PostOptions): Transfer;
-  /** Frees its memory; not while a transfer of it is in flight. */
+  /** Frees its memory, after a deadline as soon as it can; not while `done` is awaited. */
   release(): void;
 }
 

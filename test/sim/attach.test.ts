@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { attachChannel } from '../../src/engine/handshake.js';
-import type { Session } from '../../src/engine/session.js';
+import type { LiveSession } from '../../src/engine/live-session.js';
 import { NONCE_BYTES } from '../../src/wire/control-frame.js';
 import { planOf } from '../support/sim/sim-plan.js';
 import { hostOf } from '../support/sim/sim-peer-network.js';
@@ -51,7 +51,7 @@ test('attach: of two attempts in one turn each that is admitted is taken', async
   assert.ok(Math.max(...admitted) <= used, `admitted ${admitted.join(' ')}, used up to ${used}`);
   await world.destroy();
 
-  async function attach(session: Session, epoch: number): Promise<void> {
+  async function attach(session: LiveSession, epoch: number): Promise<void> {
     const { peers } = client?.node ?? assert.fail('a client');
     const route = { host: hostOf(server?.name ?? '', 0), nic: '' };
     const connection = await peers.dial(route, 1, LIMIT_MS);

@@ -15,6 +15,8 @@ const SMALL: Settings = {
   'memory.arenaBytes': 4 * 1024 * 1024,
   'session.handshakeTimeoutMs': 2000,
   'session.connectTimeoutMs': 2000,
+  // Tiny windows on a machine with other things to do are slow, and nobody's fault.
+  'session.minRate': 4096,
 };
 
 /** Log lines of an engine, kept instead of printed. */

@@ -1,6 +1,6 @@
 // A post of this end until it is settled, and what becomes of it.
 
-import type { TcpxError } from '../../base/errors.js';
+import { TcpxError } from '../../base/errors.js';
 import type { DataOperation, Outcome, PostExtra } from '../contract.js';
 import type { DerivedPlan } from './described-plan.js';
 import type { Epochs } from './epochs.js';
@@ -93,4 +93,8 @@ function devmemOf(own: OwnPost, { intake }: MatchedCarrierParts, nics: readonly 
   if (own.operation === 'write') return unjudged(here, 'received by the peer’s NICs');
   if (intake === undefined || own.intake === undefined) return unjudged(here, 'nobody counts here');
   return intake.judge(own.intake);
+}
+
+export function lostError(peer: string): TcpxError {
+  return new TcpxError('ERR_XFER_FAILED', `${peer}: the session is gone`);
 }

@@ -87,6 +87,21 @@ const agreeOtherwise: Mutation = ({ node }) => {
   };
 };
 
+/** Whoever attaches is taken for somebody who confirms. */
+const attachRestarts: Mutation = ({ node }) => {
+  const add = node.sessions.addChannel.bind(node.sessions);
+  node.sessions.addChannel = (session, channel) => {
+    session.progress.rest();
+    return add(session, channel);
+  };
+};
+
+/** A deadline is passed on to the lanes, and its owner waits for them. */
+const softDeadlines: Mutation = ({ node }) => {
+  const after = node.transfers.after.bind(node.transfers);
+  node.transfers.after = (delayMs, act) => after(delayMs + 500, act);
+};
+
 /** What is received through a plugin is confirmed as soon as its receives are posted. */
 const confirmEarly: Mutation = ({ node }) => {
   pluginOf(node).onCarrier = ({ deck, epochs }) => {
@@ -144,6 +159,8 @@ export const MUTATIONS = {
   reuseNonces,
   forgetEpochs,
   agreeOtherwise,
+  attachRestarts,
+  softDeadlines,
   confirmEarly,
   fenceEarly,
   mixEpochs,

@@ -77,6 +77,8 @@ function configOf(options: NodeOptions): Config {
     'session.stallMs': limits.stallMs,
     'session.reconnectMs': limits.reconnectMs,
     'session.controlTimeoutMs': limits.controlTimeoutMs,
+    'session.progressMs': limits.progressMs,
+    'session.minRate': limits.minRate,
     'flow.checksum': isChecked,
     'flow.receiveBytes': receiveBytes,
     ...(plugin === undefined
@@ -111,6 +113,8 @@ export class SimNode {
   readonly #options: NodeOptions;
   readonly #config: Config;
   isAlive = true;
+  /** How long parts of it did not run, all in all. */
+  pausedMs = 0;
   /** Nothing of it runs before these times. */
   mainPausedUs = 0;
   readonly lanePausedUs: number[];
