@@ -13,6 +13,7 @@ export type {
   StageTimes,
   TransferPath,
 } from './provider/receipt.js';
+export type { DevmemVerdict, NicDevmem } from './provider/tcpx/devmem-verdict.js';
 export type { PluginReceipt } from './provider/tcpx/plugin-receipt.js';
 export { type ConnInfo, formatConnInfo, parseConnInfo } from './engine/conn-info.js';
 export type { Block, BlockColumns, CheckedBlocks } from './provider/block-columns.js';

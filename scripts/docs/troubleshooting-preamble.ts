@@ -4,7 +4,8 @@ export const TROUBLESHOOTING_PREAMBLE = `\
 A failing command prints one line on stderr: its error code, what was attempted and what was seen.
 Look up the code below. When the line is not enough:
 
-1. \`tcpx config\` shows every effective setting and where it came from.
+1. \`tcpx config\` shows every effective setting and where it came from, and which provider
+   would be used, and why.
 2. \`--log-level debug\` shows each session event on both ends.
 3. \`--stack\` adds the stack trace of the error.
 

@@ -100,7 +100,7 @@ export const ENGINE_SETTINGS = {
   },
   'session.stallMs': {
     kind: 'ms',
-    fallback: 600,
+    fallback: 250,
     minimum: 100,
     maximum: 60_000,
     flag: 'stall',
@@ -115,6 +115,26 @@ export const ENGINE_SETTINGS = {
     flag: 'reconnect',
     summary: 'How long a session without any moving channel is kept before it is lost.',
     cost: 'Transfers in flight wait that long for a peer that is stopped or cut off.',
+  },
+  'session.progressMs': {
+    kind: 'ms',
+    fallback: 5000,
+    minimum: 100,
+    maximum: 600_000,
+    flag: 'progress-timeout',
+    summary:
+      'How long, beyond session.reconnectMs, a peer may confirm less than session.minRate of ' +
+      'what is in flight before its session is lost.',
+    cost: 'Lower loses peers that are only busy; a target in `caller` mode must poll within it.',
+  },
+  'session.minRate': {
+    kind: 'bytes',
+    fallback: 256 * KIB,
+    minimum: 1,
+    maximum: 64 * GIB,
+    flag: 'min-rate',
+    summary: 'Bytes per second that a session with transfers in flight must confirm at least.',
+    cost: 'Higher loses peers on slow links; lower lets a peer that trickles hold transfers.',
   },
   'session.controlTimeoutMs': {
     kind: 'ms',

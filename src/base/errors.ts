@@ -203,7 +203,8 @@ export const ERROR_CODES = {
   ),
   ERR_PEER_TIMEOUT: entry(
     'the peer did not answer in time',
-    'See whether the peer lives; raise session.handshakeTimeoutMs on slow networks.',
+    'See whether the peer lives and takes what it is sent; on slow networks raise ' +
+      'session.handshakeTimeoutMs, or lower session.minRate.',
     true,
   ),
   ERR_PEER_REFUSED: entry(

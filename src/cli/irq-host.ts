@@ -20,7 +20,7 @@ import { defaultPlan } from '../host/irq/policy-choice.js';
 import { loadSinceBoot } from '../host/irq/since-boot.js';
 import { loadPlan, rebasePlan } from '../host/irq/saved-plan.js';
 import type { HostModel, Nic } from '../host/read/model.js';
-import { readBootId } from '../host/irq/boot-id.js';
+import { readBootId } from '../base/boot-id.js';
 import { openHost } from '../host/read/open-host.js';
 import { readHost } from '../host/read/read-host.js';
 import { gpuOfOrdinal } from '../host/topo/cuda-ordinal.js';
@@ -174,7 +174,10 @@ function fromError(folder: string, reason: string): TcpxError {
 
 export function planFor(invocation: Invocation, model: HostModel): IrqPlan {
   const saved = invocation.text('plan');
-  if (saved !== undefined) return rebasePlan(loadPlan(saved), model.nics, model.hostname).plan;
+  if (saved !== undefined) {
+    const { xps, ...plan } = rebasePlan(loadPlan(saved), model.nics, model.hostname).plan;
+    return xps === undefined || invocation.has('no-xps') ? plan : { ...plan, xps };
+  }
   const isManual = invocation.text('cores') !== undefined;
   if (isManual && invocation.text('nic') === undefined) {
     throw new TcpxError('ERR_USAGE_ARGUMENT', '--cores needs --nic');

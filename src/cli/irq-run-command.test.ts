@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -197,4 +197,28 @@ test('env, irq run: without a policy the variables of the plan that is applied',
   assert.match(run.stderr, /^policy numa-local: it is applied$/m);
   assert.equal(tcpx(['irq', 'rollback']).status, 0);
   assert.notEqual(bindings([])[0], 'numa-local');
+});
+
+test('irq apply: send queues that refuse are named with --no-xps, also for a saved plan', () => {
+  const file = join(root, 'plan.json');
+  assert.equal(tcpx(['irq', 'plan', '--policy', 'split', '--output', file]).status, 0);
+  rmSync(join(root, 'sys/class/net/eth1/queues/tx-7/xps_cpus'));
+  const before = allAffinities();
+  const apply = ['irq', 'apply', '--plan', file, '--no-baseline'];
+  const refused = tcpx(apply);
+  assert.equal(refused.status, 4);
+  assert.match(refused.stderr, /^XPS eth1 TX queue 7: ENOENT/m);
+  assert.match(refused.stderr, /pass --no-xps/);
+  assert.doesNotMatch(refused.stderr, /--skip-refused/);
+  assert.equal(allAffinities(), before);
+  const applied = tcpx([...apply, '--no-xps']);
+  assert.equal(applied.status, 0, applied.stderr);
+  assert.notEqual(allAffinities(), before);
+});
+
+test('irq plan: a vector without a core shows no command to write', () => {
+  const ranges = ['--tx-bindings', 'eth1:8-9', '--nics', 'eth1', '--vectors'];
+  const { stderr } = tcpx(['irq', 'plan', ...ranges]);
+  assert.match(stderr, /^policy nccl /m, 'ranges that are given are used');
+  assert.doesNotMatch(stderr, /echo {2}>/);
 });

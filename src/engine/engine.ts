@@ -13,6 +13,7 @@ import type { GpuProvider } from '../gpu/staging-device.js';
 import type { Region, RegionRights, RegionSource, RegionTerms } from '../memory/region.js';
 import { ControlSet } from '../os/control-set.js';
 import { loadCrc32 } from '../os/fixed-memory.js';
+import { LinkWatch } from '../os/link-watch.js';
 import type { PageKind, RegionMemory } from '../os/region-memory.js';
 import { COMMAND_OPEN_DEVICE } from '../provider/tcp/lane/messages.js';
 import type { LaneStats } from '../provider/tcp/lane-set.js';
@@ -21,7 +22,7 @@ import type { MatchHandler } from '../provider/tcpx/match-connection.js';
 import type { TcpxProvider, TcpxProviderOptions } from '../provider/tcpx/tcpx-provider.js';
 import { wishOf } from './agreement.js';
 import { type ConnInfo, offeredHosts } from './conn-info.js';
-import { EngineCore } from './engine-core.js';
+import { EngineCore, limitsOf } from './engine-core.js';
 import { EngineMemory } from './engine-memory.js';
 import { checkEngineName } from './engine-name.js';
 import { gpuSource, GpuUse } from './gpu-use.js';
@@ -30,6 +31,7 @@ import type { Notification } from './notification.js';
 import { connectPeer } from './peer-client.js';
 import { PeerServer } from './peer-server.js';
 import { type OpenedProvider, openProvider } from './provider-open.js';
+import { settleBoundMs } from './progress-watch.js';
 import type { Session } from './session.js';
 import { SocketNetwork } from './socket-network.js';
 import { loadTrust, type Trust, warnOfTrust } from './trust.js';
@@ -65,9 +67,15 @@ const FULL_RIGHTS: RegionRights = { read: true, write: true };
 /** Timers of sessions run with it; it is also a net for a wake-up that was missed. */
 const HEARTBEAT_MS = 50;
 const CLOSE_WAIT_MS = 2000;
-const CONFIRM_WAIT_MS = 100;
+
+/** The plugin's processes, where the tcpx provider is open: for our own tools, not for programs. */
+export let tcpxOf: (engine: Engine) => TcpxProvider | undefined;
 
 export class Engine {
+  static {
+    tcpxOf = (engine) => engine.#opened.tcpx;
+  }
+
   readonly name: string;
   readonly config: Config;
   readonly log: Log;
@@ -154,6 +162,9 @@ export class Engine {
     log.info('provider', { tcpx: opened.tcpx !== undefined, reason: opened.reason });
     engine.#isOpen = true;
     warnOfTrust(engine.trust, engine.log);
+    const { sessions } = engine.#core;
+    const watch = LinkWatch.open(engine.#control, (nic) => sessions.onLinkDown(nic));
+    if (typeof watch === 'string') log.info('links are not watched', { reason: watch });
     engine.#heartbeat = setInterval(() => engine.#onWake(), HEARTBEAT_MS).unref();
     return engine;
   }
@@ -203,13 +214,14 @@ export class Engine {
   }
 
   /**
-   * Peers are refused from now on. With transfers in flight this waits for them up to `waitMs`;
-   * when the time is over, or without a wait (0), it fails and the region stays registered. What a
-   * peer has read is in flight until it has said so, a round trip later at least.
+   * Peers are refused from now on. With transfers in flight this waits for them up to `waitMs`, by
+   * default as long as peers can hold memory; when the time is over, or without a wait (0), it
+   * fails and the region stays registered. What a peer has read is in flight until it has said so.
    */
-  async deregister(region: Region, waitMs = CONFIRM_WAIT_MS): Promise<void> {
+  async deregister(region: Region, waitMs?: number): Promise<void> {
     this.#assertOpen();
-    await this.#memory.deregister(region, waitMs, () => this.poll());
+    const limitMs = waitMs ?? settleBoundMs(limitsOf(this.config), 0);
+    await this.#memory.deregister(region, limitMs, () => this.poll());
   }
 
   /** Accepts peers; returns the port. */
@@ -242,13 +254,13 @@ export class Engine {
 
   #openMatch() {
     const { tcpx } = this.#opened;
-    const silentMs = this.config.values['session.controlTimeoutMs'];
-    return tcpx && ((fd: number, handler: MatchHandler) => tcpx.openStream(fd, silentMs, handler));
-  }
-
-  /** The plugin's processes, where the tcpx provider is open. */
-  get tcpx(): TcpxProvider | undefined {
-    return this.#opened.tcpx;
+    const { 'session.controlTimeoutMs': silentMs, 'lane.progress': progress } = this.config.values;
+    // Where callers drive, no thread looks at the control sockets but theirs.
+    const watcher = progress === 'lanes' ? this.#control : undefined;
+    return (
+      tcpx &&
+      ((fd: number, handler: MatchHandler) => tcpx.openStream(fd, silentMs, handler, watcher))
+    );
   }
 
   /** Why tcpx is offered to peers, or not. */

@@ -19,7 +19,7 @@ import { checkTrusted, type Identity, pathOf } from './identity.js';
 import { type ChannelRoute, routeChannels, usableAddresses } from './nic-map.js';
 import type { PeerConnection, PeerNetwork } from './peer-network.js';
 import type { RedialOutcome } from './recovery-host.js';
-import type { Session } from './session.js';
+import type { LiveSession } from './live-session.js';
 import type { SessionTable } from './session-table.js';
 
 export interface ConnectOptions {
@@ -36,10 +36,10 @@ export interface ConnectOptions {
   readonly openMatch: ((fd: number, handler: MatchHandler) => MatchConnection) | undefined;
 }
 
-export async function connectPeer(options: ConnectOptions): Promise<Session> {
+export async function connectPeer(options: ConnectOptions): Promise<LiveSession> {
   const { network, identity } = options;
   const control = await dialFirst(options);
-  let session: Session | undefined;
+  let session: LiveSession | undefined;
   const routes: ChannelRoute[] = [];
   try {
     const nonce = network.randomBytes(NONCE_BYTES);
@@ -107,7 +107,7 @@ function createSession(
   control: PeerConnection,
   greeted: ClientResult,
   routes: readonly ChannelRoute[],
-): Session {
+): LiveSession {
   const { accept, peerName, peerGeneration, sessionKey, choice } = greeted;
   const { peerHost } = control;
   const { channels, windowChunks, chunkBytes } = accept;
@@ -130,7 +130,7 @@ function createSession(
 /** A new connection for a channel whose old one is lost, or stands still. */
 async function redial(
   options: ConnectOptions,
-  session: Session,
+  session: LiveSession,
   route: ChannelRoute | undefined,
   channel: number,
   epoch: number,
@@ -151,7 +151,7 @@ async function redial(
 /** A control connection in place of one that was lost. */
 async function attachControl(
   options: ConnectOptions,
-  session: Session,
+  session: LiveSession,
   peerHost: string,
   routes: readonly ChannelRoute[],
   epoch: number,
@@ -178,7 +178,7 @@ async function attachControl(
 }
 
 // Where tcp would do as well, a plugin that cannot be set up costs its speed, not the session.
-async function readyPlugin(session: Session, config: Config): Promise<void> {
+async function readyPlugin(session: LiveSession, config: Config): Promise<void> {
   try {
     await session.matched?.ready();
   } catch (error) {
@@ -189,7 +189,7 @@ async function readyPlugin(session: Session, config: Config): Promise<void> {
 /** A connection for the frames of matched transfers, of one epoch. */
 async function connectMatch(
   options: ConnectOptions,
-  session: Session,
+  session: LiveSession,
   peerHost: string,
   epoch: number,
 ): Promise<OpenMatch> {
@@ -216,7 +216,7 @@ async function connectMatch(
 
 async function attach(
   options: ConnectOptions,
-  session: Session,
+  session: LiveSession,
   connection: PeerConnection,
   place: { readonly channel: number; readonly epoch: number; readonly nic: string },
 ): Promise<void> {

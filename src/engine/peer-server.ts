@@ -21,7 +21,7 @@ import { converse, refusePeer } from './handshake.js';
 import { checkTrusted, type Identity, pathOf } from './identity.js';
 import { Opening } from './opening.js';
 import type { PeerConnection, PeerListener, PeerNetwork } from './peer-network.js';
-import type { Session } from './session.js';
+import type { LiveSession } from './live-session.js';
 import { SessionState } from './session-state.js';
 import type { SessionTable } from './session-table.js';
 
@@ -33,7 +33,7 @@ export interface PeerServerOptions {
   readonly log: Log;
   /** Where the tcpx provider is open. */
   readonly openMatch: ((fd: number, handler: MatchHandler) => MatchConnection) | undefined;
-  onSession(session: Session): void;
+  onSession(session: LiveSession): void;
 }
 
 /** Connections that have not proved themselves; one more costs the oldest of the busiest host. */
@@ -176,7 +176,7 @@ export class PeerServer {
   }
 
   // A client that never attaches its channels must not hold a session.
-  #expectChannels(session: Session): void {
+  #expectChannels(session: LiveSession): void {
     const limitMs = this.#options.identity.timeoutMs;
     this.#options.network.after(limitMs, () => {
       if (session.state !== SessionState.Attaching) return;
@@ -211,7 +211,9 @@ export class PeerServer {
     if (channelIndex >= session.facts.agreement.channels) {
       throw new TcpxError('ERR_WIRE_LIMIT', `${connection.where}: no channel ${channelIndex}`);
     }
-    await sessions.makeRoom(session, channelIndex, epoch);
+    // Another attempt may come in between the room and this line: none does from here on.
+    do await sessions.makeRoom(session, channelIndex, epoch);
+    while (!sessions.hasRoom(session, channelIndex, epoch));
     connection.tune();
     const link = identity.isSharedMemory ? openShm(nonce, joining.answer) : undefined;
     try {
@@ -227,7 +229,7 @@ export class PeerServer {
 
   async #attachMatch(
     connection: PeerConnection,
-    session: Session,
+    session: LiveSession,
     joining: ServerAttach,
   ): Promise<void> {
     const { matched } = session;

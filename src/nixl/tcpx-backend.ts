@@ -33,8 +33,6 @@ import { TcpxPeer } from './tcpx-peer.js';
 import { TcpxXfer } from './tcpx-xfer.js';
 
 const MEM_TYPES: readonly MemType[] = [MemType.DRAM, MemType.VRAM];
-/** How long deregisterMem waits for a peer that is just writing. */
-const DEREGISTER_WAIT_MS = 500;
 
 export const tcpxPlugin: BackendPlugin = {
   apiVersion: BACKEND_API_VERSION,
@@ -141,7 +139,7 @@ export class TcpxBackend implements Backend {
   }
 
   async deregisterMem(md: RegionMd): Promise<void> {
-    await this.engine.deregister(own(md).region, DEREGISTER_WAIT_MS);
+    await this.engine.deregister(own(md).region);
   }
 
   getPublicData(md: RegionMd): Uint8Array {

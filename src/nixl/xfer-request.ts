@@ -43,6 +43,8 @@ export class XferRequest {
   isHandleFreed = false;
   /** A release was refused: the transfer may still run, whatever `status` says. */
   isAborting = false;
+  /** Its deadline has passed, which its owner knows; its memory may still be in use. */
+  isDraining = false;
   startTimeUs = 0;
   postDurationUs = 0;
   xferDurationUs = 0;

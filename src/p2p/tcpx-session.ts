@@ -25,7 +25,6 @@ export interface TcpxSessionOptions {
 }
 
 const ACCEPT_TIMEOUT_MS = 30_000;
-const DEREGISTER_WAIT_MS = 1000;
 
 export class TcpxSession {
   readonly #engine: Engine;
@@ -131,7 +130,7 @@ export class TcpxSession {
 
   async deregisterMemory(id: number): Promise<void> {
     const { region } = this.#memory.get(id);
-    await this.#engine.deregister(region, DEREGISTER_WAIT_MS);
+    await this.#engine.deregister(region);
     this.#memory.remove(id);
   }
 

@@ -25,8 +25,6 @@ export interface OperationBatch {
   readonly tags: readonly number[];
 }
 
-/** Consuming frees the slot; a peer may just be closing its access to it. */
-const CONSUME_WAIT_MS = 1000;
 const TAG_MAX = 2 ** 32 - 1;
 
 export class TcpxTransfer {
@@ -62,7 +60,7 @@ export class TcpxTransfer {
     try {
       this.#peer.postReceive(receive);
     } catch (error) {
-      void this.#engine.deregister(receive.slot, CONSUME_WAIT_MS);
+      void this.#engine.deregister(receive.slot);
       throw error;
     }
     this.#open.add(receive);
@@ -92,7 +90,7 @@ export class TcpxTransfer {
       for (const receive of receives) this.#peer.postReceive(receive);
     } catch (error) {
       // Thrown before the first post: there is no slot left, or no connection.
-      for (const { slot } of receives) void this.#engine.deregister(slot, CONSUME_WAIT_MS);
+      for (const { slot } of receives) void this.#engine.deregister(slot);
       throw error;
     }
     for (const receive of receives) this.#open.add(receive);
@@ -108,7 +106,7 @@ export class TcpxTransfer {
     receive.setConsumed();
     this.#open.delete(receive);
     this.receives.consumed++;
-    await this.#engine.deregister(receive.slot, CONSUME_WAIT_MS);
+    await this.#engine.deregister(receive.slot);
   }
 
   /** Looks once; where callers drive, this moves data. */
@@ -144,7 +142,7 @@ export class TcpxTransfer {
       throw new TcpxError('ERR_USAGE_STATE', `release: ${unconsumed} receives were not consumed`);
     }
     this.#isReleased = true;
-    for (const failed of this.#open) await this.#engine.deregister(failed.slot, CONSUME_WAIT_MS);
+    for (const failed of this.#open) await this.#engine.deregister(failed.slot);
     this.#open.clear();
   }
 

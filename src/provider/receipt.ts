@@ -1,4 +1,5 @@
-// What a transfer did, from counters that the lanes keep anyway: no system call is made for it.
+// What a transfer did, from counters that are kept anyway: no system call is made for it, but for a
+// look at the NICs now and then, where a READ came through the plugin.
 
 import type { PluginReceipt } from './tcpx/plugin-receipt.js';
 
@@ -47,6 +48,15 @@ export interface Receipt {
 export type DataPath = 'tcp host' | 'shm';
 
 export type TransferPath = DataPath | 'tcp staged' | 'shm staged' | 'tcpx' | 'tcpx host-recv';
+
+/** The same with GPU memory at an end: copied through pinned memory there. */
+export function stagedPath(path: DataPath): TransferPath {
+  return path === 'shm' ? 'shm staged' : 'tcp staged';
+}
+
+export function isStagedPath(path: TransferPath): boolean {
+  return path === 'tcp staged' || path === 'shm staged';
+}
 
 /**
  * Microseconds, summed over the chunks, so more than the duration where stages overlap. An end

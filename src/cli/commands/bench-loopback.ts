@@ -52,6 +52,8 @@ export const BENCH_SETTINGS: readonly SettingName[] = [
   'flow.receiveBytes',
   'session.stallMs',
   'session.reconnectMs',
+  'session.progressMs',
+  'session.minRate',
   'lane.count',
   'lane.progress',
   'lane.spinUs',

@@ -34,6 +34,8 @@ export const benchServerCommand: Command = {
     'flow.receiveBytes',
     'session.stallMs',
     'session.reconnectMs',
+    'session.progressMs',
+    'session.minRate',
     'lane.count',
     'lane.progress',
     'lane.spinUs',

@@ -72,15 +72,14 @@ function printReport(report: ApplyReport, logPath: string): void {
     );
     if (refusals.length > 0) printText(`left out:\n${formatProblems(refusals)}`);
   } else if (outcome === 'refused') {
-    printText(
-      `refused, nothing was changed:\n${formatProblems(refusals)}` +
-        'pass --skip-refused to leave out those that cannot move',
-    );
+    printText(`refused, nothing was changed:\n${formatProblems(refusals)}`);
+    if (refusals.length > 0) printText('pass --skip-refused to leave out those that cannot move');
   } else {
     printText(`failed:\n${formatProblems(failure === undefined ? [] : [failure])}`);
     const lost = formatProblems(unrestored);
     printText(lost === '' ? 'every line was put back' : `could not be put back:\n${lost}`);
   }
   for (const problem of xpsProblems) printText(`XPS ${problem}`);
+  if (xpsProblems.length > 0) printText('pass --no-xps to leave the send queues as they are');
   printText(`before and after: ${logPath}`);
 }

@@ -153,13 +153,19 @@ async function* readings(
     keep?.(timed);
     yield timed;
     if (done === count) return;
-    // Against a fixed grid, so that reading time does not stretch the interval; a reading that took
-    // longer than that starts the grid anew.
-    dueMs += intervalMs;
-    if (dueMs - performance.now() < intervalMs / 2) dueMs = performance.now() + intervalMs;
+    dueMs = nextReadingMs(dueMs, performance.now(), intervalMs);
     await sleepMs(dueMs - performance.now(), signal);
     if (signal.aborted) return;
   }
+}
+
+/**
+ * Against a fixed grid, so that reading time does not stretch the interval; a reading that took
+ * longer starts the grid anew, since rates over a sliver of an interval say nothing.
+ */
+export function nextReadingMs(dueMs: number, nowMs: number, intervalMs: number): number {
+  const next = dueMs + intervalMs;
+  return next - nowMs < intervalMs / 2 ? nowMs + intervalMs : next;
 }
 
 async function* recorded(samples: readonly TimedSample[]): AsyncGenerator<TimedSample> {

@@ -96,7 +96,9 @@ export class PluginHost {
     this.commands = new CommandQueue(this.#link);
     const pair = createSocketPair();
     this.#descriptorFd = pair.ownFd;
-    this.#child = spawn(process.execPath, [MAIN_PATH, JSON.stringify(options.options)], {
+    // Its parent's number goes with it: one that asks later may be an orphan already.
+    const words = [MAIN_PATH, JSON.stringify(options.options), String(process.pid)];
+    this.#child = spawn(process.execPath, words, {
       env: { ...options.environment },
       stdio: [
         ...(['ignore', 'pipe', 'pipe', 'pipe'] as const),

@@ -3,6 +3,7 @@
 
 import type { PluginIdentity } from '../../wire/match-hello.js';
 import type { ChannelCounters } from './channel-counters.js';
+import type { DevmemVerdict } from './devmem-verdict.js';
 import type { ThreadPlacement } from './helper-threads.js';
 import type { RegionWay } from './host-region.js';
 
@@ -16,6 +17,12 @@ export interface PluginReceipt {
   readonly threads: readonly ThreadPlacement[];
   /** Per channel, since it was opened, of this end's direction. */
   readonly counters: readonly ChannelCounters[];
+  /**
+   * Whether the NICs that received it did so in device memory. Those of this end for a READ, since
+   * an earlier look, with all that came in meanwhile; unknown for a WRITE, which the peer's NICs
+   * receive, and where this end has looked a moment ago.
+   */
+  readonly devmem: DevmemVerdict;
   readonly own: PluginIdentity;
   readonly peer: PluginIdentity;
   /** `known` for the versions that this was written for; others are untested. */

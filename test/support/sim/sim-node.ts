@@ -11,7 +11,7 @@ import type { Notification } from '../../../src/engine/notification.js';
 import type { Identity } from '../../../src/engine/identity.js';
 import { connectPeer } from '../../../src/engine/peer-client.js';
 import { PeerServer } from '../../../src/engine/peer-server.js';
-import type { Session } from '../../../src/engine/session.js';
+import type { LiveSession as Session } from '../../../src/engine/live-session.js';
 import { MatchStream } from '../../../src/provider/tcpx/match-stream.js';
 import type { MatchHandler } from '../../../src/provider/tcpx/match-connection.js';
 import type { ControlRules, SimControl } from './sim-control.js';
@@ -77,6 +77,8 @@ function configOf(options: NodeOptions): Config {
     'session.stallMs': limits.stallMs,
     'session.reconnectMs': limits.reconnectMs,
     'session.controlTimeoutMs': limits.controlTimeoutMs,
+    'session.progressMs': limits.progressMs,
+    'session.minRate': limits.minRate,
     'flow.checksum': isChecked,
     'flow.receiveBytes': receiveBytes,
     ...(plugin === undefined
@@ -111,6 +113,8 @@ export class SimNode {
   readonly #options: NodeOptions;
   readonly #config: Config;
   isAlive = true;
+  /** How long parts of it did not run, all in all. */
+  pausedMs = 0;
   /** Nothing of it runs before these times. */
   mainPausedUs = 0;
   readonly lanePausedUs: number[];

@@ -36,7 +36,7 @@ export const EVENT_REFUSED = 5;
 export const EVENT_CONTROL_READY = 6;
 /** [slot, generation, chunk] Its channel is gone; chunk −1 is the notification. */
 export const EVENT_RETRY = 7;
-/** [session, channel, epoch, 1 stands still or 0 moves again] */
+/** [session, channel, epoch, one of STALLED_…] */
 export const EVENT_STALLED = 8;
 /** [session, bytes, 0, 0] then the bytes */
 export const EVENT_SIGNAL = 9;
@@ -44,6 +44,11 @@ export const EVENT_SIGNAL = 9;
 export const EVENT_DEVICE_FAILED = 16;
 /** [bytes] then the text: chunks of a GPU go by copy in this lane. */
 export const EVENT_DEVICE_COPIES = 17;
+
+/** It moves again; it stands still; its peer does not let go of a region that shall be free. */
+export const STALLED_NO = 0;
+export const STALLED_YES = 1;
+export const STALLED_HOLDS = 2;
 
 /** Words of EVENT_CHANNEL_DOWN and of COMMAND_SETTLE_CHANNEL before the refusals. */
 export const DOWN_EVENT_WORDS = 8;
