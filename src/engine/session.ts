@@ -57,6 +57,8 @@ export interface Request {
 
 export interface SessionFacts {
   readonly index: number;
+  /** Whether frames of its channels carry checks. */
+  readonly isChecked: boolean;
   readonly id: number;
   readonly role: 'server' | 'client';
   readonly peerName: string;

@@ -33,8 +33,6 @@ export interface NodeOptions {
   readonly network: SimNetwork;
   readonly log: Log;
   readonly random: Random;
-  /** Whether chunks go with a checksum. */
-  readonly isChecked: boolean;
   /** What a lane takes at a time from all its peers. */
   readonly receiveBytes: number;
   readonly limits: SimPlan['limits'];
@@ -141,7 +139,7 @@ export class SimNode {
   }
 
   #createLanes(): LaneSet {
-    const { network, limits, lanes, isChecked, receiveBytes } = this.#options;
+    const { network, limits, lanes, receiveBytes } = this.#options;
     const shape = {
       regionCount: REGIONS,
       transferCount: TRANSFERS_MAX + SIGNAL_ENTRIES,
@@ -157,7 +155,6 @@ export class SimNode {
       controlFd: -1,
       sendBy: 'copy',
       stallUs: limits.stallMs * 1000,
-      isChecked,
       receiveBytes,
       staging: { stagingBytes: 0, gpuModule: '', openProvider: () => undefined },
       memory: new KeptMemory(shape),

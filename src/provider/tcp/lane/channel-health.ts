@@ -24,6 +24,12 @@ export class ChannelHealth {
   isStalled = false;
   /** Bytes received when it was found to stand still. */
   stalledAtBytes = FLOAT_ZERO;
+  /** The channel has ended because what came was not what was sent. */
+  isDamaged = false;
+
+  onDamage(): void {
+    this.isDamaged = true;
+  }
 }
 
 export function checkHealth(core: LaneCore, nowUs: number): void {
