@@ -85,7 +85,10 @@ class Model {
     this.up.delete(channel);
     this.parked.add(`${channel}.${epoch}`);
     const error = new TcpxError('ERR_PEER_LOST', 'gone');
-    this.recovery.onDown({ channel, epoch, landed: 0, isDamaged: false, refusals: [] }, { loss: LOSS_SYSTEM, error });
+    this.recovery.onDown(
+      { channel, epoch, landed: 0, isDamaged: false, refusals: [] },
+      { loss: LOSS_SYSTEM, error },
+    );
   }
 
   async #redial(channel: number, epoch: number): Promise<RedialOutcome> {

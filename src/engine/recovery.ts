@@ -142,7 +142,9 @@ export class Recovery {
 
   // A connection that the peer had, and this end never: nothing has landed on it.
   #answer(channel: number, epoch: number): void {
-    this.#host.postSignal(encodeFence({ channel, epoch, landed: 0, isDamaged: false, refusals: [] }));
+    this.#host.postSignal(
+      encodeFence({ channel, epoch, landed: 0, isDamaged: false, refusals: [] }),
+    );
   }
 
   #settle(fence: Fence): void {

@@ -47,7 +47,13 @@ function checkWords(words: Uint32Array, isChecked: boolean): void {
 const signals = [
   encodeControlLost({ controlEpoch: 7 }),
   encodeFence({ channel: 1, epoch: 2, landed: 3, isDamaged: false, refusals: [] }),
-  encodeFence({ channel: 0, epoch: 0, landed: 9, isDamaged: true, refusals: [{ sequence: 8, reason: 2 }] }),
+  encodeFence({
+    channel: 0,
+    epoch: 0,
+    landed: 9,
+    isDamaged: true,
+    refusals: [{ sequence: 8, reason: 2 }],
+  }),
 ];
 
 export const FUZZ_TARGETS = [

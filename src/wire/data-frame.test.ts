@@ -73,7 +73,8 @@ for (const vector of DATA_VECTORS) {
     const isChecked = vector.isChecked === true;
     assert.equal(checkHead(words, 0, CHUNK_BYTES_MAX, isChecked), RULE_NONE);
     const entries = words[frame.WORD_KIND]! >>> frame.TABLE_ENTRIES_SHIFT;
-    const operationBytes = words[isChecked ? frame.WORD_PAYLOAD_BYTES : frame.WORD_OPERATION_BYTES]!;
+    const operationBytes =
+      words[isChecked ? frame.WORD_PAYLOAD_BYTES : frame.WORD_OPERATION_BYTES]!;
     if (entries > 0) {
       assert.equal(
         checkTable(words, frame.DATA_HEAD_BYTES / 4, entries, operationBytes),
@@ -206,16 +207,20 @@ test('data frame: any sixteen words give a rule with a text, or pass every limit
     fc.nat({ max: 0xffffffff }),
   );
   fc.assert(
-    fc.property(fc.array(anyWord, { minLength: 16, maxLength: 16 }), fc.boolean(), (values, isChecked) => {
-      const rule = checkHead(Uint32Array.from(values), 0, CHUNK_BYTES_MAX, isChecked);
-      if (rule !== RULE_NONE) {
-        assert.equal(typeof FRAME_RULES[rule], 'string');
-        return;
-      }
-      assert.ok((values[0]! & 255) >= 1 && (values[0]! & 255) <= frame.FRAME_KIND_MAX);
-      assert.ok(values[frame.WORD_PAYLOAD_BYTES]! <= CHUNK_BYTES_MAX);
-      assert.ok(values[0]! >>> frame.TABLE_ENTRIES_SHIFT <= frame.TABLE_ENTRIES_MAX);
-    }),
+    fc.property(
+      fc.array(anyWord, { minLength: 16, maxLength: 16 }),
+      fc.boolean(),
+      (values, isChecked) => {
+        const rule = checkHead(Uint32Array.from(values), 0, CHUNK_BYTES_MAX, isChecked);
+        if (rule !== RULE_NONE) {
+          assert.equal(typeof FRAME_RULES[rule], 'string');
+          return;
+        }
+        assert.ok((values[0]! & 255) >= 1 && (values[0]! & 255) <= frame.FRAME_KIND_MAX);
+        assert.ok(values[frame.WORD_PAYLOAD_BYTES]! <= CHUNK_BYTES_MAX);
+        assert.ok(values[0]! >>> frame.TABLE_ENTRIES_SHIFT <= frame.TABLE_ENTRIES_MAX);
+      },
+    ),
     { numRuns: 2000 },
   );
 });

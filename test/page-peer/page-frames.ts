@@ -74,7 +74,8 @@ function endOf({ offset, bytes }: PageField): number {
 }
 
 function put(field: PageField, value: Values[string]): Buffer {
-  if (field.isText) return Buffer.concat([little(Buffer.byteLength(String(value)), 2), textOf(value)]);
+  if (field.isText)
+    return Buffer.concat([little(Buffer.byteLength(String(value)), 2), textOf(value)]);
   if (value instanceof Uint8Array) return Buffer.from(value);
   if (typeof value === 'string') return Buffer.from(value, 'hex');
   return little(value, field.bytes);

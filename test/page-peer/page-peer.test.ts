@@ -144,12 +144,13 @@ test('page peer: an empty name, unknown bits of features and of explicit are tak
   peer.close();
 });
 
-const REFUSALS: readonly (readonly [number, string, (region: PageRegion) => PageRegion, number])[] = [
-  [1, 'another generation', (region) => ({ ...region, generation: region.generation + 1 }), 0],
-  [1, 'a slot that is free', (region) => ({ ...region, slot: 63 }), 0],
-  [2, 'a wrong key', (region) => ({ ...region, key: '00'.repeat(16) }), 0],
-  [4, 'beyond the region', (region) => region, 994],
-];
+const REFUSALS: readonly (readonly [number, string, (region: PageRegion) => PageRegion, number])[] =
+  [
+    [1, 'another generation', (region) => ({ ...region, generation: region.generation + 1 }), 0],
+    [1, 'a slot that is free', (region) => ({ ...region, slot: 63 }), 0],
+    [2, 'a wrong key', (region) => ({ ...region, key: '00'.repeat(16) }), 0],
+    [4, 'beyond the region', (region) => region, 994],
+  ];
 
 test('page peer: each refusal of a write and of a read has its reason, and the session goes on', async () => {
   const { engine, port, region, memory } = await world();
@@ -167,7 +168,10 @@ test('page peer: each refusal of a write and of a read has its reason, and the s
       of: frame.head.readUInt32LE(20),
     }));
     const told = { kind: KIND.REFUSE, sequence: index, reason };
-    assert.ok(seen.some((one) => one.of === KIND.WRITE), name);
+    assert.ok(
+      seen.some((one) => one.of === KIND.WRITE),
+      name,
+    );
     for (const one of seen) assert.deepEqual({ ...one, of: 0 }, { ...told, of: 0 }, name);
   }
   assert.ok(memory.every((byte) => byte === 0));
@@ -177,12 +181,16 @@ test('page peer: each refusal of a write and of a read has its reason, and the s
 });
 
 type Breaking = (peer: PagePeer, region: PageRegion) => Uint8Array;
-const write = (values: object, payload = Buffer.from('1234567')): Breaking =>
+const write =
+  (values: object, payload = Buffer.from('1234567')): Breaking =>
   (peer, region) => {
     const place = { ...regionOf(region), operationBytes: payload.length };
     return peer.frame({ kind: KIND.WRITE, transfer: 1, ...place, ...values }, [], payload);
   };
-const bare = (values: object): Breaking => (peer) => peer.frame({ ...values });
+const bare =
+  (values: object): Breaking =>
+  (peer) =>
+    peer.frame({ ...values });
 
 const RULES: readonly (readonly [number, string, Breaking])[] = [
   [1, 'kind 8', bare({ kind: 8 })],
@@ -191,7 +199,11 @@ const RULES: readonly (readonly [number, string, Breaking])[] = [
   [3, '1,001 entries', write({ tableEntries: 1001 })],
   [3, 'a SIGNAL with a table', bare({ kind: KIND.SIGNAL, tableEntries: 1 })],
   [4, 'an empty write', write({}, Buffer.alloc(0))],
-  [5, 'a request with payload', bare({ kind: KIND.READ_REQUEST, operationBytes: 1, payloadBytes: 1 })],
+  [
+    5,
+    'a request with payload',
+    bare({ kind: KIND.READ_REQUEST, operationBytes: 1, payloadBytes: 1 }),
+  ],
   [6, 'a far offset', write({ offset: 2n ** 53n })],
   [
     7,
@@ -208,12 +220,14 @@ const RULES: readonly (readonly [number, string, Breaking])[] = [
     9,
     'more reads than the window',
     (peer, region) =>
-      Buffer.concat(
-        Array.from({ length: 200 }, (_, index) => peer.read(region, index, 0, 1000)),
-      ),
+      Buffer.concat(Array.from({ length: 200 }, (_, index) => peer.read(region, index, 0, 1000))),
   ],
   [10, 'an acknowledgement of nothing', bare({ kind: KIND.ACK, acknowledged: 1 })],
-  [10, 'a READ_DATA that nobody asked for', bare({ kind: KIND.READ_DATA, operationBytes: 1, payloadBytes: 1 })],
+  [
+    10,
+    'a READ_DATA that nobody asked for',
+    bare({ kind: KIND.READ_DATA, operationBytes: 1, payloadBytes: 1 }),
+  ],
   [12, 'reason 7', bare({ kind: KIND.REFUSE, transfer: 0x100000007n })],
 ];
 

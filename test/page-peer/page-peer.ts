@@ -16,7 +16,15 @@ import {
 
 export const HEAD = 'Head of a data frame';
 export const ENTRY = 'Entry of a descriptor table';
-export const KIND = { WRITE: 1, READ_REQUEST: 2, READ_DATA: 3, NOTIFY: 4, ACK: 5, REFUSE: 6, SIGNAL: 7 };
+export const KIND = {
+  WRITE: 1,
+  READ_REQUEST: 2,
+  READ_DATA: 3,
+  NOTIFY: 4,
+  ACK: 5,
+  REFUSE: 6,
+  SIGNAL: 7,
+};
 export const FEATURE = { tcp: 2, secret: 16, checks: 32 };
 const LABEL = 'nixl-tcpx/2';
 const LIMIT_MS = 10_000;
@@ -54,7 +62,9 @@ export class PageConnection {
   }
 
   /** What `take` makes of the bytes, once it makes something; undefined at the end. */
-  async #next<T>(take: (bytes: Buffer) => readonly [T, number] | undefined): Promise<T | undefined> {
+  async #next<T>(
+    take: (bytes: Buffer) => readonly [T, number] | undefined,
+  ): Promise<T | undefined> {
     const endMs = performance.now() + LIMIT_MS;
     for (;;) {
       const taken = take(this.#bytes);
@@ -201,8 +211,7 @@ export class PagePeer {
   async attach(index: number, epoch: number, key = this.#key): Promise<PageConnection> {
     const connection = await PageConnection.dial(this.port);
     const nonce = randomBytes(32);
-    const words = (role: string): string =>
-      `${LABEL} ${role} ${this.sessionId} ${index} ${epoch} `;
+    const words = (role: string): string => `${LABEL} ${role} ${this.sessionId} ${index} ${epoch} `;
     const prove = (role: string): Buffer =>
       createHmac('sha256', key).update(words(role)).update(nonce).digest();
     const { sessionId } = this;
@@ -214,7 +223,11 @@ export class PagePeer {
   }
 
   /** A data frame, with its checks where the session has them. */
-  frame(values: Values, table: readonly Values[] = [], payload: Uint8Array = Buffer.alloc(0)): Buffer {
+  frame(
+    values: Values,
+    table: readonly Values[] = [],
+    payload: Uint8Array = Buffer.alloc(0),
+  ): Buffer {
     const entries = Buffer.concat(table.map((entry) => fixed(ENTRY, entry)));
     const whole: Record<string, Values[string]> = {
       payloadBytes: payload.length,

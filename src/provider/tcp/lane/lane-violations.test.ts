@@ -78,9 +78,19 @@ const CASES: readonly (readonly [number, string, (region: Region) => readonly Ha
   [
     2,
     'a reserved word in the table',
-    (region) => [{ words: { ...WRITE_100, [KIND]: frame.FRAME_WRITE + ENTRIES }, region, table: [[0, 0, 100, 1]] }],
+    (region) => [
+      {
+        words: { ...WRITE_100, [KIND]: frame.FRAME_WRITE + ENTRIES },
+        region,
+        table: [[0, 0, 100, 1]],
+      },
+    ],
   ],
-  [3, '1,001 table entries', (region) => [{ words: { ...WRITE_100, [KIND]: frame.FRAME_WRITE + 1001 * ENTRIES }, region }]],
+  [
+    3,
+    '1,001 table entries',
+    (region) => [{ words: { ...WRITE_100, [KIND]: frame.FRAME_WRITE + 1001 * ENTRIES }, region }],
+  ],
   [
     4,
     'a chunk above the agreed size',
@@ -275,7 +285,12 @@ test('frames: hand-made ones are taken when they keep the rules, one byte at a t
           words: { ...NOTIFY_0, [SEQUENCE]: 1, [PAYLOAD]: 3 },
           payload: payload.slice(0, 3),
         }),
-        bytesOf({ words: { ...WRITE_100, [KIND]: frame.FRAME_WRITE + 2 * ENTRIES, [SEQUENCE]: 2 }, region, table, payload }),
+        bytesOf({
+          words: { ...WRITE_100, [KIND]: frame.FRAME_WRITE + 2 * ENTRIES, [SEQUENCE]: 2 },
+          region,
+          table,
+          payload,
+        }),
         bytesOf({ words: ACK_0 }),
       ]),
     );
@@ -296,7 +311,15 @@ test('frames: a table entry out of bounds refuses the whole frame', () => {
     [0, 0, 50, 0],
     [951, 0, 50, 0],
   ];
-  inject(pair, bytesOf({ words: { ...WRITE_100, [KIND]: frame.FRAME_WRITE + 2 * ENTRIES }, region, table, payload }));
+  inject(
+    pair,
+    bytesOf({
+      words: { ...WRITE_100, [KIND]: frame.FRAME_WRITE + 2 * ENTRIES },
+      region,
+      table,
+      payload,
+    }),
+  );
   for (let step = 0; step < 20; step++) pair.b.step();
   assert.equal(pair.b.eventsOf(EVENT_CHANNEL_DOWN).length, 0);
   assert.ok(

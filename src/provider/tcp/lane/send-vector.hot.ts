@@ -123,7 +123,8 @@ export function sealHeads(vector: SendVector): void {
   const end = vector.headBytes >> 2;
   let word = 0;
   while (word < end) {
-    const tableWords = ((uint32[word + WORD_KIND]! >>> TABLE_ENTRIES_SHIFT) * TABLE_ENTRY_BYTES) / 4;
+    const tableWords =
+      ((uint32[word + WORD_KIND]! >>> TABLE_ENTRIES_SHIFT) * TABLE_ENTRY_BYTES) / 4;
     const table = word + DATA_HEAD_BYTES / 4;
     if (tableWords > 0) {
       uint32[word + WORD_OFFSET_LOW] = crc32At(0, addr + table * 4, tableWords * 4);
