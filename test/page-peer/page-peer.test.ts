@@ -152,7 +152,7 @@ const REFUSALS: readonly (readonly [number, string, (region: PageRegion) => Page
     [4, 'beyond the region', (region) => region, 994],
   ];
 
-test('page peer: each refusal of a write and of a read has its reason, and the session goes on', async () => {
+test('page peer: a refused write or read is told its reason, and the session goes on', async () => {
   const { engine, port, region, memory } = await world();
   const closed = engine.register(new Uint8Array(100), { read: false, write: false }).descriptor;
   const { peer, data } = await ready(port);
@@ -255,7 +255,7 @@ function ruleText(number: number): string {
   return row.exec(page.slice(page.indexOf('### Rules of data frames')))?.[1] ?? '';
 }
 
-test('page peer: a signal of nothing, or cut short, ends the session; a fence for no channel does not', async () => {
+test('page peer: a fence for no channel is nothing, one cut short ends the session', async () => {
   const { port, sessions } = await world();
   const { peer, data } = await ready(port);
   const title = 'FENCE, the payload of a SIGNAL';
@@ -272,7 +272,7 @@ test('page peer: a signal of nothing, or cut short, ends the session; a fence fo
   assert.equal(session.error?.code, 'ERR_WIRE_FRAME');
 });
 
-test('page peer: damage is refused, or fenced off and attached anew, as the page says', async () => {
+test('page peer: damage is refused, or fenced off and attached anew', async () => {
   const { port, region, memory } = await world();
   const { peer, data } = await ready(port, { isChecked: true });
   memory.fill(0);
@@ -301,7 +301,7 @@ test('page peer: damage is refused, or fenced off and attached anew, as the page
   peer.close();
 });
 
-test('page peer: epochs that were used, strangers and sessions that are not are refused', async () => {
+test('page peer: used epochs, strangers and unknown channels are refused', async () => {
   const { port } = await world();
   const { peer } = await ready(port);
   await assert.rejects(peer.attach(0, 0), /^Error: ERR_WIRE_STATE: /);
@@ -340,7 +340,7 @@ test('page peer: settings that both set by hand and differ in are refused', asyn
   await assert.rejects(PagePeer.open(port, { explicit: 1 }), /ERR_CONFIG_MISMATCH: flow\.channels/);
 });
 
-test('page peer: a later control connection is taken, once or twice, and another epoch ends all', async () => {
+test('page peer: a later control connection is taken, another epoch ends all', async () => {
   const { port, sessions } = await world();
   const { peer } = await ready(port);
   await until('the session', 5000, () => sessions.at(-1)?.facts.id === peer.sessionId);

@@ -1,5 +1,5 @@
-// A client of the protocol, written from docs/protocol.md alone: it greets, attaches, writes, reads,
-// notifies and takes what it is told. Nothing of src/ is imported.
+// A client of the protocol, written from docs/protocol.md alone: it greets, attaches, writes,
+// reads, notifies and takes what it is told. Nothing of src/ is imported.
 
 import { createHmac, randomBytes } from 'node:crypto';
 import { connect, type Socket } from 'node:net';
@@ -95,7 +95,7 @@ export class PageConnection {
     });
   }
 
-  /** A data frame: its head, and its payload. No frame that an engine sends to a reader has a table. */
+  /** A data frame: its head, and its payload behind the table, if any. */
   frame(): Promise<DataFrame | undefined> {
     return this.#next((bytes) => {
       const headBytes = bytesOf(HEAD);

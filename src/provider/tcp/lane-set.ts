@@ -132,6 +132,7 @@ export class LaneSet {
       staging: { provider: staging.openProvider(), stagingBytes: staging.stagingBytes },
       stallUs,
       receiveBytes,
+      clock: inline?.clock,
       ...(memory === undefined ? {} : { memory }),
     });
     return new InlineLane(core, inline);
