@@ -220,7 +220,9 @@ export const ENGINE_SETTINGS = {
     kind: 'boolean',
     fallback: false,
     flag: 'checksum',
-    summary: 'CRC-32 over every chunk that this end initiates; a damaged one is sent again.',
+    summary:
+      'CRC-32 over every frame of a session, heads and tables included, where either end asks ' +
+      'for it; what arrives damaged is sent again.',
     cost: 'Both ends read every byte once more; see docs/reliability.md for the figures.',
   },
   'flow.receiveBytes': {

@@ -114,6 +114,7 @@ export class Engine {
       trust: this.trust,
       wish: wishOf(this.config),
       isSharedMemory: values['session.local'] === 'shm',
+      isChecked: values['flow.checksum'],
       offer: opened.offer,
       timeoutMs: values['session.handshakeTimeoutMs'],
     };

@@ -158,6 +158,7 @@ export class PeerServer {
       control: connection,
       path: pathOf(identity),
       choice: greeted.choice,
+      isChecked: greeted.isChecked,
     });
     this.#expectChannels(session);
     connection.send(accept);

@@ -86,7 +86,10 @@ class Model {
     this.up.delete(channel);
     this.parked.add(`${channel}.${epoch}`);
     const error = new TcpxError('ERR_PEER_LOST', 'gone');
-    this.recovery.onDown({ channel, epoch, landed: 0, refusals: [] }, { loss: LOSS_SYSTEM, error });
+    this.recovery.onDown(
+      { channel, epoch, landed: 0, isDamaged: false, refusals: [] },
+      { loss: LOSS_SYSTEM, error },
+    );
   }
 
   async #redial(channel: number, epoch: number): Promise<RedialOutcome> {
@@ -113,13 +116,13 @@ const channelOf = fc.nat(CHANNELS);
 const epochOf = fc.nat(4);
 const place = fc.tuple(channelOf, epochOf);
 const signals = [
-  encodeFence({ channel: 1, epoch: 0, landed: 3, refusals: [] }),
+  encodeFence({ channel: 1, epoch: 0, landed: 3, isDamaged: false, refusals: [] }),
   encodeControlLost({ controlEpoch: 1 }),
 ];
 
 const steps: fc.Arbitrary<Step> = fc.oneof(
   place.map(([channel, epoch]): Step => {
-    const fence = encodeFence({ channel, epoch, landed: 0, refusals: [] });
+    const fence = encodeFence({ channel, epoch, landed: 0, isDamaged: false, refusals: [] });
     return ({ recovery }) => recovery.onSignal(fence);
   }),
   mutatedBytes(signals).map(

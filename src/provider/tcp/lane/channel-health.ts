@@ -30,6 +30,12 @@ export class ChannelHealth {
   stalledAtBytes = FLOAT_ZERO;
   /** Since when the peer is in the middle of a region that is being deregistered; 0 for not. */
   holdsUs = FLOAT_ZERO;
+  /** The channel has ended because what came was not what was sent. */
+  isDamaged = false;
+
+  onDamage(): void {
+    this.isDamaged = true;
+  }
 }
 
 export function checkHealth(core: LaneCore, nowUs: number): void {
