@@ -88,7 +88,10 @@ export class Transfer {
     return this.#promise;
   }
 
-  /** Blocks the calling thread; for programs that do nothing else meanwhile. */
+  /**
+   * Blocks the calling thread; for programs that do nothing else meanwhile. Throws where the
+   * channels of a plugin have ended or are not there yet: only the event loop can settle it then.
+   */
   wait(timeoutMs: number): TransferStatus {
     const endUs = this.#host.nowUs() + timeoutMs * 1000;
     while (this.poll() === 'active') {
