@@ -122,7 +122,10 @@ export class Transfer {
     return this.#deadlineUs !== Number.POSITIVE_INFINITY && this.#host.nowUs() >= this.#deadlineUs;
   }
 
-  /** Blocks the calling thread; for programs that do nothing else meanwhile. */
+  /**
+   * Blocks the calling thread; for programs that do nothing else meanwhile. Throws where the
+   * channels of a plugin have ended or are not there yet: only the event loop can settle it then.
+   */
   wait(timeoutMs: number): TransferStatus {
     const endUs = Math.min(this.#host.nowUs() + timeoutMs * 1000, this.#deadlineUs);
     while (this.poll() === 'active') {
