@@ -9,3 +9,4 @@ export { GpuBuffer } from '../gpu/gpu-buffer.js';
 export type { DeviceRange } from '../memory/region.js';
 export type { Region, RegionDescriptor, RegionSource } from '../memory/region.js';
 export { describeThreads } from '../provider/tcpx/plugin-receipt.js';
+export { nextSpinUs } from '../provider/tcp/lane/spin.js';
