@@ -143,6 +143,18 @@ static void do_fork(void) {
   reply(TCPX_OK, "%d", -WEXITSTATUS(outcome));
 }
 
+// A child that outlives this program, with its descriptors.
+static void do_orphan(void) {
+  fflush(stdout);
+  pid_t child = fork();
+  if (child == 0) {
+    close(STDOUT_FILENO);
+    sleep(60);
+    _exit(0);
+  }
+  reply(TCPX_OK, "%d", (int)child);
+}
+
 static void do_text(int count, char **words, tcpx_status (*ask)(tcpx_request *, char *, size_t)) {
   char text[MESSAGE_TEXT_BYTES_MAX] = "";
   tcpx_status status = count > 1 ? ask(requests[number(words[1])], text, sizeof text) : TCPX_OK;
@@ -234,6 +246,7 @@ static void obey(int count, char **words, const char *rest) {
   } else if (strcmp(verb, "alive") == 0) reply(tcpx_alive(session), "alive");
   else if (strcmp(verb, "next") == 0) do_next();
   else if (strcmp(verb, "fork") == 0) do_fork();
+  else if (strcmp(verb, "orphan") == 0) do_orphan();
   else if (strcmp(verb, "version") == 0) reply(TCPX_OK, "%s", tcpx_version());
   else if (!on_request(count, words) && !on_memory(count, words) && !on_peer(count, words, rest) &&
            !misbehave(count, words) && !measure(count, words)) {

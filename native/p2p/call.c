@@ -11,7 +11,7 @@
 #include "internal.h"
 
 // A service that does not answer for so long counts as gone.
-enum { ANSWER_MS_MAX = 10000, PARTS_MAX = 4 };
+enum { ANSWER_MS_MAX = 30000, PARTS_MAX = 4 };
 
 static size_t total_bytes(const struct part *parts, size_t count) {
   size_t bytes = 0;

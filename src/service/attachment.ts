@@ -68,6 +68,7 @@ export class Attachment implements ConnectionHost, Pumped {
     if (message.kind !== MESSAGE_KINDS.ATTACH) {
       throw new TcpxError('ERR_WIRE_FRAME', `socket: message ${message.kind} before ATTACH`);
     }
+    clearTimeout(this.#silence);
     const attaching = this.#attach(decodeAttach(message.payload));
     this.#attaching = attaching.catch(() => undefined);
     return attaching;
@@ -115,7 +116,6 @@ export class Attachment implements ConnectionHost, Pumped {
       throw new TcpxError('ERR_USAGE_STATE', 'attach: the client has gone meanwhile');
     }
     this.#client = client;
-    clearTimeout(this.#silence);
     log.info('client attached', { client: wish.name, pid, copies: copyObstacle || 'possible' });
     this.#host.onAttached(this);
     const facts = {

@@ -2,8 +2,8 @@
 // staging memory of ours, by the kernel, at once. What the lanes promise of GPU memory then holds for
 // it too: what is acknowledged has landed in the client.
 
-import { TcpxError } from '../base/errors.js';
-import { errnoName } from '../ffi/libc/errno.js';
+import { type TcpxError, toTcpxError } from '../base/errors.js';
+import { ESRCH } from '../ffi/libc/errno.js';
 import { type Mapping, mapMemory, renewPages, unmapMemory } from '../ffi/libc/mapping.js';
 import { waitReadable } from '../ffi/libc/poll.js';
 import { ProcessMoves } from '../ffi/libc/process-memory.js';
@@ -22,6 +22,9 @@ export interface OtherProcess {
   readonly pidfd: number;
 }
 
+/** Of a batch whose process has ended: its session follows, and tells the peer what happened. */
+const COPY_ORPHANED = 2;
+
 /** More than batches whose outcome nobody has asked for yet: those have a slot each. */
 const OUTCOMES = 256;
 
@@ -36,8 +39,8 @@ class ProcessQueue implements CopyQueue {
   readonly #slotBytes: number;
   readonly #moves = new ProcessMoves();
   readonly #outcomes = new Int8Array(OUTCOMES);
-  /** Of the open batch: whether a part of it was moved already, and failed. */
-  #hasFailed = false;
+  /** What the open batch has come to so far. */
+  #outcome = COPY_DONE;
   #isOpen = false;
   #issued = 0;
 
@@ -66,15 +69,16 @@ class ProcessQueue implements CopyQueue {
     if (!this.#isOpen) return false;
     this.#move();
     this.#issued = (this.#issued + 1) | 0;
-    this.#outcomes[this.#issued & (OUTCOMES - 1)] = this.#hasFailed ? COPY_FAILED : COPY_DONE;
+    this.#outcomes[this.#issued & (OUTCOMES - 1)] = this.#outcome;
     this.#isOpen = false;
-    this.#hasFailed = false;
+    this.#outcome = COPY_DONE;
     return true;
   }
 
   poll(batch: number): number {
     if (((batch - this.#issued) | 0) > 0) return COPY_PENDING;
-    return this.#outcomes[batch & (OUTCOMES - 1)] ?? COPY_FAILED;
+    const outcome = this.#outcomes[batch & (OUTCOMES - 1)] ?? COPY_FAILED;
+    return outcome === COPY_ORPHANED ? COPY_PENDING : outcome;
   }
 
   isIdle(): boolean {
@@ -83,14 +87,19 @@ class ProcessQueue implements CopyQueue {
 
   finish(): void {
     this.start();
+    const { length } = this.#outcomes;
+    for (let at = 0; at < length; at++) {
+      if (this.#outcomes[at] === COPY_ORPHANED) this.#outcomes[at] = COPY_FAILED;
+    }
   }
 
   renew(stagingOffset: number): boolean {
     try {
       renewPages({ addr: this.#staging.addr + stagingOffset, bytes: this.#slotBytes });
       return true;
-    } catch {
+    } catch (error) {
       this.isFailed = true;
+      this.error = toTcpxError(error, 'ERR_SYS_CALL', 'staging of a client’s memory');
       return false;
     }
   }
@@ -105,14 +114,10 @@ class ProcessQueue implements CopyQueue {
   #move(): void {
     const { pid, pidfd } = this.#process;
     const isThere = waitReadable([pidfd], 0) === 0;
-    const missing = isThere ? this.#moves.move(pid, this.#direction) : -1;
+    const missing = isThere ? this.#moves.move(pid, this.#direction) : -ESRCH;
+    this.#moves.drop();
     if (missing === 0) return;
-    this.#hasFailed = true;
-    const reason = missing < 0 ? errnoName(-missing) : `${missing} bytes are not mapped there`;
-    this.error ??= new TcpxError(
-      'ERR_CAP_CLIENT_MEMORY',
-      `${this.#direction} memory of process ${pid}: ${isThere ? reason : 'it has ended'}`,
-    );
+    this.#outcome = missing === -ESRCH ? COPY_ORPHANED : COPY_FAILED;
   }
 }
 

@@ -138,7 +138,10 @@ export class NodeService implements ControlHandler, AttachmentHost {
   #watchIdleness(): void {
     if (!this.config.values['service.autostart'] || this.#attachments.size > 0) return;
     clearTimeout(this.#idleTimer);
-    this.#idleTimer = setTimeout(() => this.#resolveIdle(), this.config.values['service.idleMs']);
+    this.#idleTimer = setTimeout(() => {
+      // Somebody may be attaching; who ends sets the timer again.
+      if (this.#attachments.size === 0) this.#resolveIdle();
+    }, this.config.values['service.idleMs']);
   }
 
   /** Lets every client go, and gives the folder back. */

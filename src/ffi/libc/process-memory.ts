@@ -38,10 +38,6 @@ export class ProcessMoves {
     this.#words = new Uint32Array(viewMapping(mapping));
   }
 
-  get count(): number {
-    return this.#count;
-  }
-
   get isFull(): boolean {
     return this.#count === IOV_ENTRIES_MAX;
   }
@@ -67,9 +63,13 @@ export class ProcessMoves {
     const count = this.#count;
     const moved = resultOrErrno(call(pid, this.#addr, count, this.#addr + SIDE_BYTES, count, 0));
     const missing = moved < 0 ? moved : this.#bytes - moved;
+    this.drop();
+    return missing;
+  }
+
+  drop(): void {
     this.#count = 0;
     this.#bytes = 0;
-    return missing;
   }
 
   /** It must not be used after this. */
