@@ -1,4 +1,5 @@
-// Many posts of one request, timed: `repeat REQUEST COUNT` says median, 99th part and total in µs;
+// Many posts of one request, timed: `repeat REQUEST COUNT` says median, 99th part and total in µs.
+// `flood COUNT` posts every request that is prepared, again whenever it has finished.
 // `crowd FOLDER COUNT` opens so many sessions at once and says how many were attached.
 
 #include <stdio.h>
@@ -34,6 +35,31 @@ static void repeat(tcpx_request *request, size_t count) {
   free(times);
 }
 
+static void flood(size_t count) {
+  tcpx_status status = TCPX_OK;
+  size_t posted = 0, finished = 0;
+  double begin = now_us();
+  while (finished < count && status >= 0) {
+    bool has_moved = false;
+    for (tcpx_request *one = session->requests; one != NULL && status >= 0; one = one->next) {
+      status = one->posts == 0 ? TCPX_OK : tcpx_test(one);
+      if (status != TCPX_OK) continue;
+      has_moved = true;
+      finished += one->posts != 0;
+      if (posted < count) status = tcpx_post(one, NULL), posted += status == TCPX_OK;
+    }
+    if (!has_moved && status >= 0) status = tcpx_wait_event(session, 20000);
+    if (posted == count) {
+      // What is left in flight is waited for, each once.
+      for (tcpx_request *one = session->requests; one != NULL; one = one->next) {
+        if (status >= 0) status = tcpx_wait(one, 20000);
+      }
+      break;
+    }
+  }
+  reply(status > 0 ? TCPX_OK : status, "%zu %.1f", posted, now_us() - begin);
+}
+
 static void crowd(const char *folder, size_t count) {
   tcpx_session **sessions = calloc(count, sizeof *sessions);
   size_t attached = 0, refused = 0;
@@ -52,6 +78,9 @@ static void crowd(const char *folder, size_t count) {
 bool measure(int count, char **words) {
   if (strcmp(words[0], "crowd") == 0 && count > 2) {
     return crowd(words[1], strtoul(words[2], NULL, 10)), true;
+  }
+  if (strcmp(words[0], "flood") == 0 && count > 1) {
+    return flood(strtoul(words[1], NULL, 10)), true;
   }
   if (strcmp(words[0], "repeat") != 0 || count < 3) return false;
   uint32_t index = (uint32_t)strtoul(words[1], NULL, 10);

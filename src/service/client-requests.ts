@@ -88,12 +88,8 @@ export class ClientRequests {
   /** True when freed; false while it is in flight, after it was cancelled. */
   release(number: number): boolean {
     const request = this.#get(number);
-    if (request.isActive) {
-      request.transfer.cancel();
-      this.#look(request);
-      if (request.isActive) return false;
-    }
-    if (!request.transfer.release()) return false;
+    request.transfer.cancel();
+    if (!this.#isOver(request) || !request.transfer.release()) return false;
     this.#requests[number] = undefined;
     return true;
   }
@@ -107,6 +103,11 @@ export class ClientRequests {
     const { receipt } = this.#get(number).transfer;
     if (receipt !== undefined) return JSON.stringify(receipt);
     throw new TcpxError('ERR_USAGE_STATE', `request ${number}: no post of it has finished`);
+  }
+
+  #isOver(request: ClientRequest): boolean {
+    if (request.isActive) this.#look(request);
+    return !request.isActive;
   }
 
   #look(request: ClientRequest): void {

@@ -64,7 +64,7 @@ export class Client {
       peersMax: values['service.peersMax'],
       regionsMax: values['service.remoteRegionsMax'],
     };
-    this.#peers = new ClientPeers(engine, mapping, limits, options.onNews);
+    this.#peers = new ClientPeers(engine, mapping, limits, () => options.onNews());
     this.#requests = new ClientRequests({
       engine,
       memory: this.#memory,

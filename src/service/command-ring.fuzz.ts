@@ -65,8 +65,11 @@ function allowing(act: () => void): void {
 }
 
 export const FUZZ_TARGETS = [
-  fuzzTarget('command ring: commands within bounds, or a broken rule', { runs: 4000 }, ring, (input) =>
-    allowing(() => readAll(input)),
+  fuzzTarget(
+    'command ring: commands within bounds, or a broken rule',
+    { runs: 4000 },
+    ring,
+    (input) => allowing(() => readAll(input)),
   ),
   fuzzTarget(
     'client socket: whole messages however they are cut, or a broken rule',

@@ -20,7 +20,7 @@ export class Doorman {
       setFd: set.fd,
       wakeFd: this.#pipe.writeFd,
       doorbellFd: this.#doorbellFd,
-      stop: this.#stop.buffer as SharedArrayBuffer,
+      stop: this.#stop.buffer,
     };
     this.#worker = new Worker(new URL('./doorman-worker.js', import.meta.url), { workerData });
     this.#ended = new Promise((resolve) => this.#worker.once('exit', () => resolve()));

@@ -83,9 +83,7 @@ test('hostile client: quotas answer with the name of the setting', async () => {
   const { peer, region } = await load(honest, honest, here);
   const many = await program.ask(`prepare ${peer} ${here.id} ${region} 0 200000`);
   assert.equal(many.status, serviceStatus('ERR_LIMIT'), many.text);
-  const wrong = await world
-    .program()
-    .ask(`open ${service.folder} greedy trust.mode=network`);
+  const wrong = await world.program().ask(`open ${service.folder} greedy trust.mode=network`);
   assert.equal(wrong.status, serviceStatus('ERR_ARGUMENT'), wrong.text);
   assert.match(wrong.text, /trust\.mode/);
 });
