@@ -82,8 +82,8 @@ function compile(compiler: string, words: readonly string[]): void {
   if (result.error !== undefined) {
     throw new TcpxError(
       'ERR_CAP_MISSING_TOOL',
-      `${compiler}: not found; the native parts (emulator, logger, unpack, C library) need a C compiler ` +
-        '(Debian: apt install gcc libc6-dev), or CC names one',
+      `${compiler}: not found; the native parts (emulator, logger, unpack, C library) need a ` +
+        'C compiler (Debian: apt install gcc libc6-dev), or CC names one',
     );
   }
   if (result.status === 0) return;

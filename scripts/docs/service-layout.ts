@@ -1,5 +1,5 @@
-// native/p2p/layout.h, which the C library is compiled with, and the tables of docs/service.md: both
-// from the tables that the service takes its offsets from.
+// native/p2p/layout.h, which the C library is compiled with, and the tables of docs/service.md:
+// both from the tables that the service takes its offsets from.
 
 import * as layout from '../../src/base/service-layout.js';
 import { SERVICE_STATUSES } from '../../src/base/service-status.js';

@@ -64,7 +64,7 @@ export const SERVICE_SETTINGS = {
     minimum: 1,
     maximum: 1_048_576,
     summary: 'Blocks of one request.',
-    cost: 'The service reads 32 bytes for each from the client’s socket, and others wait meanwhile.',
+    cost: 'The service reads 32 bytes for each from the socket, and other clients wait meanwhile.',
   },
   'service.peersMax': {
     kind: 'count',

@@ -30,7 +30,7 @@ function pair() {
   return { memory, put, reader: new CommandRing(memory, 0, CAPACITY) };
 }
 
-test('command ring: posts, cancels and messages come out as they were put in, round and round', () => {
+test('command ring: commands come out as they were put in, round and round', () => {
   const { put, reader } = pair();
   for (let round = 1; round <= 100; round++) {
     put(COMMAND_POST, [3, round, 250, 5], 'hello');

@@ -1,5 +1,6 @@
-// The ring that a client writes its commands into, read with suspicion: its words may hold anything,
-// and may change while they are read. So each is read once, checked, and what is kept is a copy.
+// The ring that a client writes its commands into, read with suspicion: its words may hold
+// anything, and may change while they are read. So each is read once, checked, and what is kept is
+// a copy.
 // Pure: memory in, commands or the rule that was broken out.
 
 import { wordAt } from '../base/assert.js';

@@ -1,6 +1,6 @@
 // Host memory of a client as a device of the lanes: chunks are copied between its address space and
-// staging memory of ours, by the kernel, at once. What the lanes promise of GPU memory then holds for
-// it too: what is acknowledged has landed in the client.
+// staging memory of ours, by the kernel, at once. What the lanes promise of GPU memory then holds
+// for it too: what is acknowledged has landed in the client.
 
 import { type TcpxError, toTcpxError } from '../base/errors.js';
 import { ESRCH } from '../ffi/libc/errno.js';

@@ -58,7 +58,7 @@ test('hostile client: a crowd is attached up to the limit, the rest is told so',
   await assertHonestGoesOn();
 });
 
-test('hostile client: one that never fetches its notifications costs the sender its session', async () => {
+test('hostile client: notifications that nobody fetches cost the sender its session', async () => {
   const lazy = await world.end(service, 'lazy');
   const sender = await world.end(service, 'sender');
   const peer = await sender.program.do(`peer lazy ${lazy.info}`);

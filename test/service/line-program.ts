@@ -1,5 +1,5 @@
-// A program that obeys lines: what tests write to its standard input is answered by a line each. The
-// C program of native/p2p-check is one, a script over the Python module another.
+// A program that obeys lines: what tests write to its standard input is answered by a line each.
+// The C program of native/p2p-check is one, a script over the Python module another.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';

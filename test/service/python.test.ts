@@ -25,7 +25,7 @@ before(async () => {
 after(() => world.close());
 
 for (const kind of ['malloc', 'alloc']) {
-  test(`python module: ${kind} memory to a program in C and back, with notifications`, async (t) => {
+  test(`python module: ${kind} memory to a program in C and back, and messages`, async (t) => {
     if (!hasPython) {
       t.skip('needs python3');
       return;

@@ -1,5 +1,5 @@
-// Ends: of the service, of clients, of both at bad moments; starts: stale sockets, a second service,
-// one on demand; forks.
+// Ends: of the service, of clients, of both at bad moments; starts: stale sockets, a second
+// service, one on demand; forks.
 
 import assert from 'node:assert/strict';
 import { chmodSync, existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
@@ -21,7 +21,7 @@ afterEach(async () => {
   world = new ServiceWorld();
 });
 
-test('service: killed under a wait and under a test loop, clients see it within a second', async () => {
+test('service: killed under waiting clients, they see it within a second', async () => {
   const service = await world.service();
   const a = await world.end(service, 'alice');
   const b = await world.end(service, 'bob');
@@ -50,7 +50,7 @@ test('service: killed under a wait and under a test loop, clients see it within 
   assert.equal(await a.program.do('alive'), 'alive');
 });
 
-test('service: one per folder; a socket that was left over is taken away; modes are private', async () => {
+test('service: one per folder; a socket that was left over is taken away', async () => {
   const service = await world.service();
   const socket = join(service.folder, 'service.sock');
   assert.equal(statSync(socket).mode & 0o777, 0o600);

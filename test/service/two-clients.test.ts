@@ -48,7 +48,7 @@ test('service: shared and copied memory pair; many small blocks of one request l
   assert.equal(await b.program.do(`check ${there.id} 8`), 'same 300000');
 });
 
-test('service: a notification comes once, after its data, from the name of its sender', async () => {
+test('service: a notification comes once, after its data, with its sender’s name', async () => {
   const here = await addMemory(a, BYTES, 'malloc');
   const there = await addMemory(b, BYTES, 'malloc');
   const { peer, region } = await load(a, b, there);
