@@ -62,14 +62,9 @@ static bool send_message(tcpx_session *session, struct message_head *head,
   return is_sent;
 }
 
-void wake_service(tcpx_session *session) {
-  struct message_head head = {.bytes = sizeof head, .kind = MESSAGE_WAKE};
-  send_message(session, &head, NULL, 0, -1);
-}
-
-// Exactly so many bytes, and a descriptor that may come along; false at the end of the stream or
+// Exactly so many bytes, and descriptors that may come along; false at the end of the stream or
 // after the time.
-static bool receive_all(int fd, void *data, size_t bytes, int64_t end_ms, int *passed) {
+static bool receive_all(int fd, void *data, size_t bytes, int64_t end_ms, int *fds) {
   for (size_t have = 0; have < bytes;) {
     int64_t left = end_ms - now_ms();
     struct pollfd ready = {.fd = fd, .events = POLLIN};
@@ -77,7 +72,7 @@ static bool receive_all(int fd, void *data, size_t bytes, int64_t end_ms, int *p
     int count = poll(&ready, 1, (int)left);
     if (count < 0 && errno == EINTR) continue;
     if (count <= 0) return false;
-    char control[CMSG_SPACE(sizeof(int))] __attribute__((aligned(8)));
+    char control[CMSG_SPACE(ANSWER_FDS_MAX * sizeof(int))] __attribute__((aligned(8)));
     struct iovec place = {(char *)data + have, bytes - have};
     struct msghdr message = {.msg_iov = &place, .msg_iovlen = 1, .msg_control = control,
                              .msg_controllen = sizeof control};
@@ -85,9 +80,8 @@ static bool receive_all(int fd, void *data, size_t bytes, int64_t end_ms, int *p
     if (got < 0 && (errno == EINTR || errno == EAGAIN)) continue;
     if (got <= 0) return false;
     struct cmsghdr *head = CMSG_FIRSTHDR(&message);
-    if (head != NULL && head->cmsg_type == SCM_RIGHTS) {
-      if (*passed >= 0) close(*passed);
-      memcpy(passed, CMSG_DATA(head), sizeof *passed);
+    if (head != NULL && head->cmsg_type == SCM_RIGHTS && fds[0] < 0) {
+      memcpy(fds, CMSG_DATA(head), head->cmsg_len - CMSG_LEN(0));
     }
     have += (size_t)got;
   }
@@ -97,7 +91,7 @@ static bool receive_all(int fd, void *data, size_t bytes, int64_t end_ms, int *p
 static bool receive_answer(tcpx_session *session, int kind, struct message_head *head,
                            struct answer *answer) {
   int64_t end_ms = now_ms() + ANSWER_MS_MAX;
-  if (!receive_all(session->fd, head, sizeof *head, end_ms, &answer->fd)) return false;
+  if (!receive_all(session->fd, head, sizeof *head, end_ms, answer->fds)) return false;
   if (head->kind != kind || head->sequence != session->sequence) return false;
   if (head->bytes < (int32_t)sizeof *head ||
       head->bytes > (int32_t)sizeof *head + MESSAGE_TEXT_BYTES_MAX + 64) {
@@ -106,18 +100,22 @@ static bool receive_answer(tcpx_session *session, int kind, struct message_head 
   answer->bytes = (size_t)head->bytes - sizeof *head;
   answer->payload = calloc(1, answer->bytes + 1);
   if (answer->payload == NULL) return false;
-  return receive_all(session->fd, answer->payload, answer->bytes, end_ms, &answer->fd);
+  return receive_all(session->fd, answer->payload, answer->bytes, end_ms, answer->fds);
 }
 
-static void drop(struct answer *answer) {
+static const struct answer NO_ANSWER = {.fds = {-1, -1}};
+
+void drop_answer(struct answer *answer) {
   free(answer->payload);
-  if (answer->fd >= 0) close(answer->fd);
-  *answer = (struct answer){.fd = -1};
+  for (int i = 0; i < ANSWER_FDS_MAX; i++) {
+    if (answer->fds[i] >= 0) close(answer->fds[i]);
+  }
+  *answer = NO_ANSWER;
 }
 
 tcpx_status call(tcpx_session *session, int kind, const struct part *parts, size_t count, int fd,
                  struct answer *answer) {
-  *answer = (struct answer){.fd = -1};
+  *answer = NO_ANSWER;
   tcpx_status usable = check_session(session);
   if (usable != TCPX_OK) return usable;
   struct message_head head = {.kind = kind};
@@ -131,13 +129,13 @@ tcpx_status call(tcpx_session *session, int kind, const struct part *parts, size
   bool is_answered = receive_answer(session, kind, &head, answer);
   pthread_mutex_unlock(&session->call_lock);
   if (!is_answered) {
-    drop(answer);
+    drop_answer(answer);
     (void)is_sent;
     return mark_gone(session);
   }
   if (head.status >= 0) return TCPX_OK;
   tcpx_status status = fail((tcpx_status)head.status, "%s", (const char *)answer->payload);
-  drop(answer);
+  drop_answer(answer);
   return status;
 }
 
@@ -149,7 +147,7 @@ tcpx_status call_number(tcpx_session *session, int kind, const struct part *part
   if (number != NULL && answer.bytes >= sizeof *number) {
     memcpy(number, answer.payload, sizeof *number);
   }
-  drop(&answer);
+  drop_answer(&answer);
   return TCPX_OK;
 }
 
@@ -163,6 +161,6 @@ tcpx_status call_text(tcpx_session *session, int kind, const struct part *parts,
     memcpy(text, answer.payload, bytes);
     text[bytes] = '\0';
   }
-  drop(&answer);
+  drop_answer(&answer);
   return TCPX_OK;
 }

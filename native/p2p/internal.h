@@ -27,6 +27,8 @@ struct allocation {
 
 struct tcpx_session {
   int fd;
+  // A byte into it wakes a service that sleeps.
+  int bell;
   pid_t owner;
   // One page that is empty in a forked child, where the kernel can do that; else NULL.
   volatile uint32_t *fork_mark;
@@ -80,10 +82,11 @@ struct part {
   const void *data;
   size_t bytes;
 };
+enum { ANSWER_FDS_MAX = 2 };
 struct answer {
   uint8_t *payload;  // to be freed
   size_t bytes;
-  int fd;            // −1, or to be closed
+  int fds[ANSWER_FDS_MAX];  // −1, or to be closed
 };
 // Sends the parts as one message, with a descriptor where `fd` is not −1, and waits for the answer.
 tcpx_status call(tcpx_session *session, int kind, const struct part *parts, size_t count, int fd,
@@ -93,9 +96,10 @@ tcpx_status call_number(tcpx_session *session, int kind, const struct part *part
                         uint32_t *number);
 tcpx_status call_text(tcpx_session *session, int kind, const struct part *parts, size_t count,
                       char *text, size_t size);
-void wake_service(tcpx_session *session);
+void drop_answer(struct answer *answer);
 
 // ring.c
+void wake_service(const tcpx_session *session);
 tcpx_status put_command(tcpx_session *session, int kind, const struct part *parts, size_t count);
 
 // cuda.c: what REGISTER needs to know about a device address.

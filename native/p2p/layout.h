@@ -35,7 +35,6 @@ enum {
   MESSAGE_RELEASE = 11,
   MESSAGE_EXPLAIN = 12,
   MESSAGE_RECEIPT = 13,
-  MESSAGE_WAKE = 14,
 };
 
 struct client_block {

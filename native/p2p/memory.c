@@ -51,7 +51,7 @@ static tcpx_status send_register(tcpx_session *session, const struct register_me
   tcpx_status status = call(session, MESSAGE_REGISTER, parts, 1, fd, &answer);
   if (status != TCPX_OK) return status;
   status = keep(session, &answer, way, id);
-  free(answer.payload);
+  drop_answer(&answer);
   return status;
 }
 

@@ -2,6 +2,7 @@
 // eight bytes and never split; one that would not fit before the end is preceded by a filler.
 
 #include <string.h>
+#include <sys/socket.h>
 
 #include "internal.h"
 
@@ -12,6 +13,11 @@ static size_t aligned(size_t bytes) { return (bytes + 7) & ~(size_t)7; }
 static void write_header(uint8_t *at, size_t bytes, int kind) {
   int32_t words[2] = {(int32_t)bytes, kind};
   memcpy(at, words, sizeof words);
+}
+
+// A bell that is full has woken the service already.
+void wake_service(const tcpx_session *session) {
+  if (send(session->bell, "", 1, MSG_NOSIGNAL | MSG_DONTWAIT) < 0) return;
 }
 
 tcpx_status put_command(tcpx_session *session, int kind, const struct part *parts, size_t count) {

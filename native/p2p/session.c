@@ -105,16 +105,18 @@ static void allow_service(int fd) {
   }
 }
 
-static tcpx_status map_shared(tcpx_session *session, const struct answer *answer) {
+static tcpx_status take_shared(tcpx_session *session, struct answer *answer) {
   const struct attached_message *facts = &session->facts;
-  if (answer->fd < 0 || facts->mapping_bytes <= 0) {
+  if (answer->fds[0] < 0 || answer->fds[1] < 0 || facts->mapping_bytes <= 0) {
     return fail(TCPX_ERR_VERSION, "the service sent no shared memory");
   }
   size_t bytes = (size_t)facts->mapping_bytes;
-  void *mapping = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, answer->fd, 0);
+  void *mapping = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, answer->fds[0], 0);
   if (mapping == MAP_FAILED) return fail_errno("mmap of the shared memory");
   session->mapping = mapping;
   session->mapping_bytes = bytes;
+  session->bell = answer->fds[1];
+  answer->fds[1] = -1;
   return TCPX_OK;
 }
 
@@ -140,10 +142,9 @@ static tcpx_status attach(tcpx_session *session, const char *name, const char *s
     session->facts = *facts;
     session->info = strndup((const char *)answer.payload + sizeof *facts,
                             (size_t)facts->info_bytes);
-    status = session->info == NULL ? fail_errno("strndup") : map_shared(session, &answer);
+    status = session->info == NULL ? fail_errno("strndup") : take_shared(session, &answer);
   }
-  free(answer.payload);
-  if (answer.fd >= 0) close(answer.fd);
+  drop_answer(&answer);
   return status;
 }
 
@@ -153,6 +154,7 @@ static tcpx_status try_open(const char *folder, const char *name, const char *se
   if (session == NULL) return fail_errno("calloc");
   tcpx_status status = connect_service(folder, &session->fd);
   if (status != TCPX_OK) return free(session), status;
+  session->bell = -1;
   init_locks(session);
   mark_owner(session);
   allow_service(session->fd);
@@ -181,6 +183,7 @@ tcpx_status tcpx_open(const char *folder, const char *name, const char *settings
 void tcpx_close(tcpx_session *session) {
   if (session == NULL) return;
   close(session->fd);
+  if (session->bell >= 0) close(session->bell);
   free_requests(session);
   for (size_t i = 0; i < session->memory_count; i++) free(session->memories[i].key);
   free(session->memories);

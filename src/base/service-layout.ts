@@ -35,7 +35,7 @@ export const CLIENT_BLOCK = declareBlock(
     serviceSleeps: int32(
       0,
       'service, and the client that rings (atomic exchange)',
-      '1 while the service wants a WAKE message',
+      '1 while the service wants its bell rung',
     ),
     events: int32(
       128,
@@ -151,7 +151,6 @@ export const MESSAGE_KINDS = {
   RELEASE: 11,
   EXPLAIN: 12,
   RECEIPT: 13,
-  WAKE: 14,
 } as const;
 
 export const ATTACH_MESSAGE = declareBlock(
@@ -174,7 +173,7 @@ export const ATTACHED_MESSAGE = declareBlock(
     peerCount: int32(8, SERVICE, 'entries of the peer table'),
     blocksMax: int32(12, SERVICE, 'blocks of one request at most'),
     canCopy: int32(16, SERVICE, '1 where the probe was read: any host memory can be registered'),
-    mappingBytes: int32(20, SERVICE, 'length of the mapping, whose descriptor comes along'),
+    mappingBytes: int32(20, SERVICE, 'length of the mapping; its descriptor and that of the bell come along'),
     commandsAt: int32(24, SERVICE, 'ring of the commands in the mapping'),
     eventsAt: int32(28, SERVICE, 'ring of the events'),
     requestsAt: int32(32, SERVICE, 'request table'),

@@ -12,6 +12,7 @@ import { closeFd } from '../ffi/libc/file-descriptor.js';
 import { readProcess } from '../ffi/libc/process-memory.js';
 import { openPeerPidfd, type PeerCredentials, peerCredentials } from '../ffi/libc/unix-socket.js';
 import type { ControlSet } from '../os/control-set.js';
+import { Bell } from './bell.js';
 import { Client } from './client.js';
 import { ClientEngine } from './client-engine.js';
 import { ClientMapping } from './client-mapping.js';
@@ -40,6 +41,7 @@ export class Attachment implements ConnectionHost, Pumped {
   readonly #pidfd: number;
   readonly #connection: Connection;
   readonly #silence: NodeJS.Timeout;
+  readonly #bell: Bell;
   #client: Client | undefined;
   #attaching: Promise<unknown> | undefined;
   #isEnded = false;
@@ -52,6 +54,7 @@ export class Attachment implements ConnectionHost, Pumped {
     const { set, config, log } = host;
     this.#connection = new Connection(fd, set, config.values['service.blocksMax'], log, this);
     if (this.#pidfd >= 0) set.add(this.#pidfd, { onReady: () => this.#connection.end() });
+    this.#bell = new Bell(() => this.#host.onNews());
     this.#silence = setTimeout(() => this.#connection.end(), SILENT_MS_MAX).unref();
   }
 
@@ -129,7 +132,8 @@ export class Attachment implements ConnectionHost, Pumped {
       requestsAt: mapping.layout.requestsAt,
       peersAt: mapping.layout.peersAt,
     };
-    return { payload: encodeAttached(facts, engine.info), descriptor: mapping.fd };
+    const descriptors = [mapping.fd, this.#bell.clientFd];
+    return { payload: encodeAttached(facts, engine.info), descriptors };
   }
 
   #checkUser(): void {
@@ -164,10 +168,6 @@ export class Attachment implements ConnectionHost, Pumped {
     if (!this.#isEnded) this.#client?.mapping.wake();
   }
 
-  onWake(): void {
-    this.#host.onNews();
-  }
-
   onEnded(error: TcpxError | undefined): void {
     this.#isEnded = true;
     clearTimeout(this.#silence);
@@ -186,6 +186,7 @@ export class Attachment implements ConnectionHost, Pumped {
       else log.warn('client let go', { ...facts, code: error.code, reason: error.message });
       await client.close(error === undefined ? undefined : serviceStatusOf(error));
     }
+    this.#bell.close();
     if (this.#pidfd >= 0) closeFd(this.#pidfd);
   }
 

@@ -28,17 +28,15 @@ const READS_MAX = 64;
 const NO_DESCRIPTORS: readonly number[] = [];
 
 export interface ConnectionHost {
-  /** Answers with a payload, and a descriptor to go along; throws what the client is told. */
+  /** Answers with a payload, and descriptors to go along; throws what the client is told. */
   answer(message: Message, descriptors: readonly number[]): Promise<Answer>;
-  /** The client has posted something while the service slept. */
-  onWake(): void;
   /** The connection has ended; with what the client is told, where it broke a rule. */
   onEnded(error: TcpxError | undefined): void;
 }
 
 export interface Answer {
   readonly payload: Uint8Array;
-  readonly descriptor?: number;
+  readonly descriptors?: readonly number[];
 }
 
 export class Connection implements ControlHandler {
@@ -98,17 +96,10 @@ export class Connection implements ControlHandler {
   #proceed(): void {
     if (!this.#isOpen || this.#isAnswering) return;
     try {
-      for (;;) {
-        const message = this.#stream.take();
-        if (message === undefined) return;
-        if (message.kind === MESSAGE_KINDS.WAKE) {
-          this.#host.onWake();
-          continue;
-        }
-        this.#isAnswering = true;
-        void this.#answer(message);
-        return;
-      }
+      const message = this.#stream.take();
+      if (message === undefined) return;
+      this.#isAnswering = true;
+      void this.#answer(message);
     } catch (error) {
       this.end(toTcpxError(error, 'ERR_WIRE_FRAME', 'socket'));
     }
@@ -119,8 +110,8 @@ export class Connection implements ControlHandler {
     const descriptors = isBringing ? this.#descriptors.splice(0) : NO_DESCRIPTORS;
     const { kind, sequence } = message;
     try {
-      const { payload, descriptor } = await this.#host.answer(message, descriptors);
-      this.#send(encodeAnswer(kind, sequence, 0, payload), descriptor);
+      const { payload, descriptors: passed } = await this.#host.answer(message, descriptors);
+      this.#send(encodeAnswer(kind, sequence, 0, payload), passed);
     } catch (error) {
       this.#refuse(kind, sequence, toTcpxError(error, 'ERR_SYS_CALL', `message ${kind}`));
     } finally {
@@ -137,9 +128,9 @@ export class Connection implements ControlHandler {
   }
 
   // A client that does not read its answers until the socket is full is let go.
-  #send(answer: Uint8Array, descriptor?: number): void {
+  #send(answer: Uint8Array, descriptors: readonly number[] = NO_DESCRIPTORS): void {
     if (!this.#isOpen) return;
-    const sent = sendUnix(this.#fd, answer, descriptor === undefined ? [] : [descriptor]);
+    const sent = sendUnix(this.#fd, answer, descriptors);
     if (sent === answer.length) return;
     const reason = sent < 0 ? errnoName(-sent) : `${sent} of ${answer.length} bytes taken`;
     this.#log.warn('client does not take its answer', { reason });

@@ -1,6 +1,8 @@
 // Clients that break rules: each costs itself, with its number, and nobody else anything.
 
 import assert from 'node:assert/strict';
+import { connect } from 'node:net';
+import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { serviceStatus } from '../../src/base/service-status.js';
 import { until } from '../support/until.js';
@@ -75,6 +77,22 @@ test('hostile client: notifications that nobody fetches cost the sender its sess
   await lazy.program.kill();
   await sender.program.kill();
   await assertHonestGoesOn();
+});
+
+test('hostile client: three hundred that never say a word are turned away or let go', async () => {
+  const sockets = Array.from({ length: 300 }, () => connect(join(service.folder, 'service.sock')));
+  let closed = 0;
+  for (const socket of sockets) {
+    socket.on('error', () => undefined).on('close', () => closed++);
+    socket.resume();
+  }
+  try {
+    await until('those beyond the limit are closed', 20_000, () => closed >= 300 - 6 - 32);
+    await until('the others are let go for their silence', 20_000, () => closed === 300);
+    await assertHonestGoesOn();
+  } finally {
+    for (const socket of sockets) socket.destroy();
+  }
 });
 
 test('hostile client: quotas answer with the name of the setting', async () => {
