@@ -80,6 +80,14 @@ export const ERROR_CODES = {
     'the operation needs a privilege this process lacks',
     'Run as root or with the capability that the message names.',
   ),
+  ERR_CAP_QUOTA: entry(
+    'a client of the node service has used up what it may have',
+    'Release what is not needed, or raise the service.… setting that the message names.',
+  ),
+  ERR_CAP_CLIENT_MEMORY: entry(
+    'the node service cannot reach memory of its client in the way that was asked for',
+    'The message says why: same user and PID namespace, sealed files, or memory of tcpx_alloc.',
+  ),
   ERR_CAP_MISSING_TOOL: entry(
     'a program that this command drives is not installed',
     'Install the package that the message names.',

@@ -5,6 +5,7 @@ import { BENCH_SETTINGS } from './bench-settings.js';
 import { ENGINE_SETTINGS } from './engine-settings.js';
 import { NIXL_SETTINGS } from './nixl-settings.js';
 import { PLUGIN_SETTINGS } from './plugin-settings.js';
+import { SERVICE_SETTINGS } from './service-settings.js';
 import { TCPX_SETTINGS } from './tcpx-settings.js';
 import type { BooleanSetting, NumberSetting, Setting } from './setting.js';
 
@@ -13,6 +14,7 @@ export const SETTINGS = {
   ...NIXL_SETTINGS,
   ...PLUGIN_SETTINGS,
   ...TCPX_SETTINGS,
+  ...SERVICE_SETTINGS,
   ...BENCH_SETTINGS,
 } as const;
 

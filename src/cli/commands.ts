@@ -21,6 +21,7 @@ import { irqVerifyCommand } from './commands/irq-verify.js';
 import { nicCommand } from './commands/nic.js';
 import { nicDiffCommand } from './commands/nic-diff.js';
 import { pluginCheckCommand } from './commands/plugin-check.js';
+import { serveCommand } from './commands/serve.js';
 import { traceDiffCommand, traceSummaryCommand } from './commands/trace.js';
 import { topoCommand } from './commands/topo.js';
 import { watchCommand } from './commands/watch.js';
@@ -47,6 +48,7 @@ export const COMMANDS: readonly Command[] = [
   envDiffCommand,
   doctorCommand,
   watchCommand,
+  serveCommand,
   traceDiffCommand,
   traceSummaryCommand,
   configCommand,
