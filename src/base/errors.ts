@@ -56,6 +56,10 @@ export const ERROR_CODES = {
     'a setting has a value outside its type or range',
     'The message names the setting, the value, the range and where it came from; correct it there.',
   ),
+  ERR_CONFIG_UNKNOWN: entry(
+    'a setting or a variable NIXL_TCPX_… has a name that does not exist',
+    'The message names the nearest one; tcpx config lists all.',
+  ),
   ERR_CONFIG_CONFLICT: entry(
     'two settings exclude each other',
     'The message names both; change one.',

@@ -36,8 +36,11 @@ export function settingOf(name: SettingName): Setting {
   return SETTINGS[name];
 }
 
+/** What every variable of ours begins with. */
+export const ENVIRONMENT_PREFIX = 'NIXL_TCPX_';
+
 /** `flow.chunkBytes` → `NIXL_TCPX_FLOW_CHUNK_BYTES`. */
 export function environmentName(name: SettingName): string {
   const words = name.replace(/([a-z])([A-Z])/g, '$1_$2').replaceAll('.', '_');
-  return `NIXL_TCPX_${words.toUpperCase()}`;
+  return `${ENVIRONMENT_PREFIX}${words.toUpperCase()}`;
 }
