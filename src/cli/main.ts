@@ -17,8 +17,9 @@ async function main(words: readonly string[]): Promise<number> {
   try {
     return await runWords(words);
   } catch (error) {
-    const wantsStack = words.includes('--stack') || !isTcpxError(error);
-    printError(error, wantsStack);
+    const own = words.includes('--') ? words.slice(0, words.indexOf('--')) : words;
+    const hasStack = own.includes('--stack') || !isTcpxError(error);
+    printError(error, { hasStack, isJson: own.includes('--json') });
     return exitCodeOf(error);
   }
 }

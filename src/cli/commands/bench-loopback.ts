@@ -7,7 +7,7 @@ import type { BenchResult } from '../../bench/bench-result.js';
 import { formatBenchResult } from '../bench-report.js';
 import type { Command, Invocation } from '../command.js';
 import { ExitCode } from '../exit-code.js';
-import { clearProgress, printJson, printText, showProgress } from '../print.js';
+import { clearProgress, printJson, printNote, printText, showProgress } from '../print.js';
 
 /** Of the tcpx provider, at both ends. */
 export const TCPX_BENCH_SETTINGS: readonly SettingName[] = [
@@ -86,7 +86,7 @@ export function announce({ config, isJson }: Invocation): void {
     values['bench.seconds'] > 0
       ? `${values['bench.seconds']} s`
       : plural(values['bench.iterations'], 'iteration');
-  printText(
+  printNote(
     `moving ${formatBytes(values['bench.sizeBytes'])} per iteration (${values['bench.op']}), ` +
       `${limit}, after a warm-up of ${warmUpText(values)}`,
   );

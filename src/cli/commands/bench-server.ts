@@ -7,7 +7,7 @@ import { environmentName } from '../../base/settings.js';
 import type { Command, Invocation } from '../command.js';
 import { TCPX_BENCH_SETTINGS } from './bench-loopback.js';
 import { ExitCode } from '../exit-code.js';
-import { printJson, printText } from '../print.js';
+import { formatShellLine, printCode, printJson, printText } from '../print.js';
 
 export const benchServerCommand: Command = {
   name: 'bench server',
@@ -76,7 +76,10 @@ function announceServer(invocation: Invocation, port: number, secret: string | u
   const program = isUnderNpx() ? 'npx tcpx' : 'tcpx';
   const client = `${prefix}${program} bench client ${hostname()} --port ${port}${local}`;
   if (invocation.isJson) printJson({ schema: 'tcpx.bench-server/1', port, client, secret });
-  else printText(`listening on port ${port}; on the other node run\n\n  ${client}\n`);
+  else {
+    printText(`listening on port ${port}; on the other node run\n`);
+    printCode(`${formatShellLine(`  ${client}`)}\n\n`);
+  }
 }
 
 // In a clone there is no tcpx on the search path: whoever came by npx here does so there.

@@ -8,7 +8,7 @@ import { dataNicWish } from '../data-nics.js';
 import { ExitCode } from '../exit-code.js';
 import { openIrqHost, PLAN_FLAGS, planFor, ROOT_FLAG } from '../irq-host.js';
 import { formatUnknowns } from '../irq-plan-text.js';
-import { printJson, printText } from '../print.js';
+import { printCode, printJson, printNote } from '../print.js';
 
 export const envCommand: Command = {
   name: 'env',
@@ -23,8 +23,8 @@ export const envCommand: Command = {
   run(invocation) {
     const { model } = openIrqHost(invocation);
     const plan = planFor(invocation, model);
-    if (plan.unknowns.length > 0) printText(formatUnknowns(plan));
-    if (invocation.text('gpu') !== undefined) printText(plan.notes[0] ?? '');
+    if (plan.unknowns.length > 0) printNote(formatUnknowns(plan));
+    if (invocation.text('gpu') !== undefined) printNote(plan.notes[0] ?? '');
     const dataNics = plan.allocations.map(({ nic }) => nic);
     const values = environmentFor({
       preset: presetOf(invocation),
@@ -42,8 +42,8 @@ export const envCommand: Command = {
         ([name, value]) =>
           `# ${VARIABLES[name]?.meaning ?? 'no note'}\n${formatExports({ [name]: value })}`,
       );
-      process.stdout.write(lines.join(''));
-    } else process.stdout.write(formatExports(values));
+      printCode(lines.join(''));
+    } else printCode(formatExports(values));
     return Promise.resolve(ExitCode.Good);
   },
 };

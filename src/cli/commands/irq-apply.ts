@@ -18,7 +18,7 @@ import {
 } from '../irq-host.js';
 import { formatApplyLog, formatProblems } from '../irq-text.js';
 import { BIND_FLAGS, bindByPlan } from '../irq-transaction.js';
-import { printJson, printText } from '../print.js';
+import { printJson, printNote, printText } from '../print.js';
 
 export const irqApplyCommand: Command = {
   name: 'irq apply',
@@ -59,7 +59,7 @@ function writeLog(path: string, text: string): void {
   try {
     writeFileSync(path, text);
   } catch (error) {
-    printText(`log ${path} could not be written: ${String(error)}`);
+    printNote(`log ${path} could not be written: ${String(error)}`);
   }
 }
 

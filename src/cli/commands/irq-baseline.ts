@@ -14,7 +14,7 @@ import { openHost } from '../../host/read/open-host.js';
 import { type Command, usageError } from '../command.js';
 import { ExitCode } from '../exit-code.js';
 import { ROOT_FLAG, rootOf, STATE_FLAG, stateFolderOf } from '../irq-host.js';
-import { printJson, printText } from '../print.js';
+import { printJson, printNote, printText } from '../print.js';
 
 const FILES_MAX = 100;
 
@@ -41,7 +41,7 @@ export const irqBaselineCommand: Command = {
       throw toTcpxError(error, 'ERR_CAP_PERMISSION', `write ${baselinePath(folder)}`);
     }
     if (files.length < BASELINE_RUNS_WANTED) {
-      printText(`only ${files.length} run(s): ${BASELINE_RUNS_WANTED} tell noise from change`);
+      printNote(`only ${files.length} run(s): ${BASELINE_RUNS_WANTED} tell noise from change`);
     }
     if (invocation.isJson) printJson(baseline);
     else printText(`recorded ${files.length} run(s) in ${baselinePath(folder)}`);

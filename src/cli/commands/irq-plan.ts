@@ -10,7 +10,7 @@ import { ExitCode } from '../exit-code.js';
 import { openIrqHost, PLAN_FLAGS, planFor, ROOT_FLAG } from '../irq-host.js';
 import { formatPlan } from '../irq-plan-text.js';
 import { formatStrategies } from '../irq-text.js';
-import { printJson, printText } from '../print.js';
+import { printJson, printNote, printText } from '../print.js';
 
 export const irqPlanCommand: Command = {
   name: 'irq plan',
@@ -41,11 +41,11 @@ export const irqPlanCommand: Command = {
     const driverOf = (nic: string) => model.nics.find(({ name }) => name === nic)?.driver;
     const writers = judgeWriters(plan.lines, model.writers, driverOf);
     if (writers.endangered.length > 0) {
-      printText(`irqbalance would undo this:\n${writers.remedies.map((r) => `  ${r}\n`).join('')}`);
+      printNote(`irqbalance would undo this:\n${writers.remedies.map((r) => `  ${r}\n`).join('')}`);
     }
-    for (const note of writers.notes) printText(`note: ${note}`);
+    for (const note of writers.notes) printNote(`note: ${note}`);
     if (output !== undefined)
-      printText(`saved ${output}; apply it: tcpx irq apply --plan ${output}`);
+      printNote(`saved ${output}; apply it: tcpx irq apply --plan ${output}`);
     return Promise.resolve(ExitCode.Good);
   },
 };

@@ -25,8 +25,8 @@ export const irqRollbackCommand: Command = {
     const open = openJournals(host.stateFolder, host.bootId);
     const [newest] = open;
     if (newest === undefined) {
-      printText(`nothing to undo: no open journal in ${host.stateFolder}`);
       if (invocation.isJson) printJson({ schema: 'tcpx.irq-rollback/1', journals: [] });
+      else printText(`nothing to undo: no open journal in ${host.stateFolder}`);
       return Promise.resolve(ExitCode.AnswerIsNo);
     }
     const journals = invocation.has('all') ? open : [newest];

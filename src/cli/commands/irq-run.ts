@@ -28,7 +28,7 @@ import {
 import { formatUnknowns } from '../irq-plan-text.js';
 import { formatMapping, formatProblems } from '../irq-text.js';
 import { BIND_FLAGS, bindByPlan, undoJournal } from '../irq-transaction.js';
-import { printJson, printText } from '../print.js';
+import { printJson, printNote, printText } from '../print.js';
 
 export const irqRunCommand: Command = {
   name: 'irq run',
@@ -54,7 +54,7 @@ export const irqRunCommand: Command = {
     const host = openIrqHost(invocation);
     const plan = planFor(invocation, host.model);
     const environment = childEnvironment(plan, invocation);
-    if (plan.unknowns.length > 0) printText(formatUnknowns(plan));
+    if (plan.unknowns.length > 0) printNote(formatUnknowns(plan));
     const isBound = invocation.has('setup') || isSet('SETUP_IRQ_AFFINITY');
     const isVerbose = invocation.has('verbose') || isSet('VERBOSE') || isSet('UCCL_TCPX_VERBOSE');
     const journalId = isBound ? bind(invocation, host, plan) : undefined;
@@ -62,10 +62,10 @@ export const irqRunCommand: Command = {
       if (isVerbose) {
         const channels = invocation.config.values['flow.channels'];
         const { model } = openIrqHost(invocation);
-        printText(formatRunDump({ model, plan, environment, channels }));
+        printNote(formatRunDump({ model, plan, environment, channels }));
       }
       const end = await runCounted(invocation, host, environment, isVerbose);
-      if (end.status !== 0) printText(`${invocation.rest[0] ?? ''}: ${endText(end)}`);
+      if (end.status !== 0) printNote(`${invocation.rest[0] ?? ''}: ${endText(end)}`);
       return end.status;
     } finally {
       if (journalId !== undefined) unbind(host, journalId);
@@ -91,7 +91,7 @@ function childEnvironment(plan: IrqPlan, invocation: Invocation): EnvironmentVal
 function bind(invocation: Invocation, host: IrqHost, plan: IrqPlan): string {
   const { id, report } = bindByPlan(invocation, host, plan, false);
   if (report.outcome === 'applied') {
-    printText(`bound ${report.entries.length} interrupts for this run`);
+    printNote(`bound ${report.entries.length} interrupts for this run`);
     return id;
   }
   const problems = [...report.refusals, ...(report.failure === undefined ? [] : [report.failure])];
@@ -108,7 +108,7 @@ function unbind(host: IrqHost, id: string): void {
   if (journal === undefined) return;
   const { state, lines } = undoJournal(journal, host);
   const isDone = state === 'rolled-back';
-  printText(isDone ? `put back ${lines.length} interrupts` : 'some interrupts are NOT as before');
+  printNote(isDone ? `put back ${lines.length} interrupts` : 'some interrupts are NOT as before');
 }
 
 async function runCounted(
@@ -120,7 +120,7 @@ async function runCounted(
   const { files } = openHost(host.root);
   const before = files.read('/proc/interrupts');
   const startMs = performance.now();
-  const end = await runChild(invocation.rest, environment, isVerbose);
+  const end = await runChild(invocation, environment, isVerbose);
   const seconds = (performance.now() - startMs) / 1000;
   const { interrupts } = interruptDelta(before, files.read('/proc/interrupts'));
   const run: ObservedRun = { seconds, interrupts, busyPercent: new Map() };
@@ -155,12 +155,14 @@ const THREADS_AFTER_MS = 1000;
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 async function runChild(
-  words: readonly string[],
+  { rest: words, isJson }: Invocation,
   environment: EnvironmentValues,
   isVerbose: boolean,
 ): Promise<ChildEnd> {
   const [program = '', ...rest] = words;
-  const child = spawn(program, rest, { stdio: ['inherit', 2, 'inherit'], env: environment });
+  // With --json stdout is for our document alone.
+  const stdio = ['inherit', isJson ? 2 : 'inherit', 'inherit'] as const;
+  const child = spawn(program, rest, { stdio: [...stdio], env: environment });
   // An interrupted run must still put the interrupts back: the child ends, then this process does.
   const forward = (signal: NodeJS.Signals) => child.kill(signal);
   for (const signal of SIGNALS) process.on(signal, forward);
@@ -171,7 +173,7 @@ async function runChild(
   if (isVerbose) {
     await Promise.race([sleepMs(THREADS_AFTER_MS), ended.catch(() => undefined)]);
     const threads = child.pid === undefined ? [] : readThreads(openHost().files, child.pid);
-    if (threads.length > 0) printText(formatThreads(threads));
+    if (threads.length > 0) printNote(formatThreads(threads));
   }
   try {
     return await ended;

@@ -25,7 +25,7 @@ import {
 } from '../irq-host.js';
 import { formatMapping } from '../irq-text.js';
 import { formatOverlap } from '../overlap-text.js';
-import { formatTable, printJson, printText } from '../print.js';
+import { formatTable, printJson, printNote, printText } from '../print.js';
 
 export const irqShowCommand: Command = {
   name: 'irq show',
@@ -76,7 +76,7 @@ export const irqShowCommand: Command = {
       printText(`counters of IRQ ${irqs} were reset during the run: what they did is unknown`);
     }
     if (invocation.has('vectors')) printText(formatVectors(nics, model, observation));
-    for (const path of saved) printText(`saved ${path}`);
+    for (const path of saved) printNote(`saved ${path}`);
     return Promise.resolve(ExitCode.Good);
   },
 };

@@ -33,7 +33,7 @@ import { hasSnapshots, verifySnapshots } from '../irq-snapshots.js';
 import { formatVerdicts } from '../irq-text.js';
 import { OUTCOMES, outcomeOf } from '../verify-outcome.js';
 import { watchPlan } from '../irq-watch.js';
-import { formatTable, printJson, printText } from '../print.js';
+import { formatTable, printJson, printNote, printText } from '../print.js';
 
 export const irqVerifyCommand: Command = {
   name: 'irq verify',
@@ -83,7 +83,7 @@ function verifiedPlan(invocation: Invocation): IrqPlan {
   const { model } = host;
   const plan = loadPlan(invocation.text('plan') ?? appliedPlan(host));
   const rebased = rebasePlan(plan, model.nics, model.hostname, 'keep');
-  for (const text of rebased.moved) printText(`note: ${text}`);
+  for (const text of rebased.moved) printNote(`note: ${text}`);
   return rebased.plan;
 }
 

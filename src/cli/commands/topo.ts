@@ -14,7 +14,7 @@ import { type Command, type Invocation, usageError } from '../command.js';
 import { dataNicWish } from '../data-nics.js';
 import { ExitCode } from '../exit-code.js';
 import { requireDataNics } from '../../host/topo/data-nics.js';
-import { printJson, printText } from '../print.js';
+import { printJson, printNote, printText } from '../print.js';
 import { formatTopoMatrix, formatTopoTree } from '../topo-text.js';
 
 export const topoCommand: Command = {
@@ -42,7 +42,7 @@ export const topoCommand: Command = {
     }
     if (svgPath !== undefined) {
       writeOutput(svgPath, drawTopology(topology));
-      printText(`drawing written to ${svgPath}`);
+      printNote(`drawing written to ${svgPath}`);
     }
     printTopology(invocation, topology);
     return Promise.resolve(ExitCode.Good);
@@ -62,7 +62,7 @@ function readAndCapture(source: HostSource, target: string | undefined): HostMod
   const isFolder = statSync(target, { throwIfNoEntry: false })?.isDirectory() === true;
   const path = isFolder ? join(target, captureFileName(model.hostname, capturedAt)) : target;
   writeOutput(path, packCapture(tree, capturedAt));
-  printText(`capture of ${tree.size} files written to ${path}`);
+  printNote(`capture of ${tree.size} files written to ${path}`);
   return model;
 }
 

@@ -19,7 +19,7 @@ import { type Command, type Invocation, usageError } from '../command.js';
 import { ExitCode } from '../exit-code.js';
 import { namedNics } from '../../host/topo/named-nic.js';
 import { outputLost } from '../output-loss.js';
-import { printText } from '../print.js';
+import { formatFitted, printJsonLine, printText } from '../print.js';
 import { formatAverages, formatWatch, screenRows } from '../watch-text.js';
 
 const INTERVAL_MS = 500;
@@ -182,16 +182,12 @@ async function showAll(source: AsyncGenerator<TimedSample>, isJson: boolean): Pr
 
 /** JSON lines on stdout; on a terminal each table replaces the one before. */
 function reporter(isJson: boolean): (rates: WatchRates) => void {
-  if (isJson) {
-    return (rates) => {
-      process.stdout.write(`${JSON.stringify(rates)}\n`);
-    };
-  }
+  if (isJson) return printJsonLine;
   let rows = 0;
   return (rates) => {
-    const text = formatWatch(rates);
-    const { isTTY, columns } = process.stderr;
-    if (isTTY && rows > 0) process.stderr.write(`\u001b[${rows}A\u001b[J`);
+    const text = formatFitted(formatWatch(rates));
+    const { isTTY, columns } = process.stdout;
+    if (isTTY && rows > 0) process.stdout.write(`\u001b[${rows}A\u001b[J`);
     printText(text);
     rows = screenRows(text, columns);
   };
