@@ -5,6 +5,7 @@ import type { Setting } from './setting.js';
 export const PLUGIN_SETTINGS = {
   'plugin.path': {
     kind: 'text',
+    value: 'FILE',
     fallback: '',
     flag: 'plugin',
     aliases: ['UCCL_TCPX_PLUGIN_PATH'],

@@ -9,7 +9,7 @@ import { RULES } from '../diag/rules.js';
 import { a3HighTree } from '../../test/support/a3-high-host.js';
 import { runTcpx } from '../../test/support/run-tcpx.js';
 import { removeTreeFolder, writeTreeFolder } from '../../test/support/tree-folder.js';
-import { parseInvocation } from './command.js';
+import { parseInvocation } from './invocation.js';
 import { COMMANDS } from './commands.js';
 
 let root = '';

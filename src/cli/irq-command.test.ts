@@ -208,9 +208,9 @@ test('irq plan --from: interrupt lines of another machine type are noticed witho
     const text = readFileSync(join(bundle, name), 'utf8');
     writeFileSync(join(bundle, name), text.replaceAll('0000:06:00.0', '0000:07:00.0'));
   }
-  const { status, stdout } = tcpx(['irq', 'plan', '--from', bundle]);
+  const { status, stderr } = tcpx(['irq', 'plan', '--from', bundle]);
   assert.equal(status, 2);
-  assert.match(stdout, /IRQ 112 \(eth1\) is vector 0 of 0000:07:00\.0 there/);
+  assert.match(stderr, /IRQ 112 \(eth1\) is vector 0 of 0000:07:00\.0 there/);
 });
 
 test('irq apply: unprivileged, exit 3 with guidance and nothing written', {

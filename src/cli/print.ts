@@ -5,7 +5,8 @@ import { isTcpxError } from '../base/errors.js';
 import { errorDocument } from './error-document.js';
 import { fitShellWords, fitText } from './fit-text.js';
 import { layTable } from './table.js';
-import { columnsOf, isColoured, paintVerdicts } from './terminal.js';
+import type { HelpWish } from './help.js';
+import { columnsOf, isColoured, paint, paintVerdicts } from './terminal.js';
 
 /** What has gone to stdout as JSON: nothing, a document, or lines of one each. */
 let jsonPrinted: 'none' | 'document' | 'lines' = 'none';
@@ -49,6 +50,13 @@ function writeFitted(stream: NodeJS.WriteStream, text: string): void {
 /** A command line that people copy. */
 export function formatShellLine(line: string): string {
   return fitShellWords(line, columnsOf(process.stdout));
+}
+
+/** How help is drawn on stdout. */
+export function helpWish(isLong: boolean): HelpWish {
+  const isPainted = isColoured(process.stdout);
+  const heading = (text: string) => (isPainted ? paint('bold', text) : text);
+  return { columns: columnsOf(process.stdout), isLong, heading };
 }
 
 export interface ErrorWish {

@@ -11,6 +11,7 @@ import { formatShellLine, printCode, printJson, printText } from '../print.js';
 
 export const benchServerCommand: Command = {
   name: 'bench server',
+  group: 'measure',
   summary: 'The target of a two-node benchmark; prints the command line for the client.',
   positionals: '[GPU]',
   positionalsMax: 1,
@@ -45,7 +46,15 @@ export const benchServerCommand: Command = {
     'engine.provider',
     ...TCPX_BENCH_SETTINGS,
   ],
+  shortFlags: { P: 'channels', J: 'json' },
   flags: [{ name: 'once', kind: 'boolean', summary: 'End after one client has finished.' }],
+  examples: [
+    ['bench server', 'Listens, and prints the command line for the other node, secret included.'],
+    [
+      'bench server --once --secret-file tcpx.secret',
+      'Serves one client that knows the secret in this file.',
+    ],
+  ],
   async run(invocation) {
     const { config, secret } = withSecret(invocation.config);
     const { openBenchService } = await import('../../bench/bench-service.js');

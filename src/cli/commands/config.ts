@@ -9,8 +9,13 @@ const HIDDEN = 'trust.secret';
 
 export const configCommand: Command = {
   name: 'config',
+  group: 'settings',
   summary: 'Every effective setting and where it came from.',
   settings: SETTING_NAMES.filter((name) => !name.startsWith('log.')),
+  examples: [
+    ['config', 'Every setting, its value and its origin.'],
+    ['config --chunk 1MiB --json', 'As it would be with this flag.'],
+  ],
   run(invocation) {
     const settings = invocation.config.effective.map((setting) =>
       setting.name === HIDDEN && setting.value !== '' ? { ...setting, value: '(set)' } : setting,

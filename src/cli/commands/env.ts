@@ -12,13 +12,18 @@ import { printCode, printJson, printNote } from '../print.js';
 
 export const envCommand: Command = {
   name: 'env',
+  group: 'settings',
   summary: 'The environment for a policy: eval "$(tcpx env --policy nccl)".',
   settings: ['session.nics', 'session.ctrlInterface', 'flow.channels'],
   flags: [
     ROOT_FLAG,
     ...PLAN_FLAGS,
-    { name: 'preset', kind: 'text', summary: `Settings to start from: ${PRESETS.join(', ')}.` },
+    { name: 'preset', kind: 'text', choices: PRESETS, summary: 'Settings to start from.' },
     { name: 'explain', kind: 'boolean', summary: 'A comment with the meaning above each line.' },
+  ],
+  examples: [
+    ['env --policy nccl', 'Export lines; eval "$(tcpx env --policy nccl)" sets them.'],
+    ['env --explain', 'With the meaning of each variable above it.'],
   ],
   run(invocation) {
     const { model } = openIrqHost(invocation);

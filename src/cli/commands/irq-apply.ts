@@ -22,6 +22,7 @@ import { printJson, printNote, printText } from '../print.js';
 
 export const irqApplyCommand: Command = {
   name: 'irq apply',
+  group: 'interrupts',
   summary: 'Bind interrupts as planned, all or none; needs root.',
   settings: ['session.nics', 'flow.channels'],
   flags: [
@@ -30,6 +31,13 @@ export const irqApplyCommand: Command = {
     ...PLAN_FLAGS,
     ...BIND_FLAGS,
     { name: 'skip-refused', kind: 'boolean', summary: 'Leave out interrupts that cannot move.' },
+  ],
+  examples: [
+    ['irq apply --policy nccl', 'Binds, all or none, and says how to undo it.'],
+    [
+      'irq apply --plan plan.json --no-baseline',
+      'A saved plan, without a measurement from before.',
+    ],
   ],
   run(invocation) {
     const host = openIrqHost(invocation);

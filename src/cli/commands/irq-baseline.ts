@@ -20,11 +20,16 @@ const FILES_MAX = 100;
 
 export const irqBaselineCommand: Command = {
   name: 'irq baseline',
+  group: 'interrupts',
   summary: 'Record benchmark results (--json) as this host’s state before any change.',
   positionals: 'FILE...',
   positionalsMax: FILES_MAX,
   settings: [],
   flags: [ROOT_FLAG, STATE_FLAG],
+  examples: [
+    ['irq baseline a.json b.json c.json', 'Records three results of tcpx bench --json.'],
+    ['irq baseline run.json --json', 'Prints what was recorded.'],
+  ],
   run(invocation) {
     const files = invocation.positionals;
     if (files.length === 0) throw usageError(irqBaselineCommand, 'needs at least one result file');

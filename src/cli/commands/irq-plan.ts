@@ -14,14 +14,24 @@ import { printJson, printNote, printText } from '../print.js';
 
 export const irqPlanCommand: Command = {
   name: 'irq plan',
+  group: 'interrupts',
   summary: 'Where each interrupt should go, and why; prints what would be written.',
   settings: ['session.nics', 'flow.channels'],
   flags: [
     ROOT_FLAG,
     ...PLAN_FLAGS,
     { name: 'vectors', kind: 'boolean', summary: 'One line per interrupt, as it is written.' },
-    { name: 'output', kind: 'text', summary: 'Save the plan as JSON, for irq apply --plan.' },
+    {
+      name: 'output',
+      kind: 'text',
+      value: 'FILE',
+      summary: 'Save the plan as JSON, for irq apply --plan.',
+    },
     { name: 'explain', kind: 'boolean', summary: 'Explain policies and the options A, B, C.' },
+  ],
+  examples: [
+    ['irq plan --policy nccl', 'What would be written, and why.'],
+    ['irq plan --policy split --output plan.json', 'Saves the plan for irq apply --plan.'],
   ],
   run(invocation) {
     if (invocation.has('explain')) {

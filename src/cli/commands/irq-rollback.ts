@@ -12,12 +12,17 @@ import { formatTable, printJson, printText } from '../print.js';
 
 export const irqRollbackCommand: Command = {
   name: 'irq rollback',
+  group: 'interrupts',
   summary: 'Put interrupts back as they were before the last apply; needs root.',
   settings: [],
   flags: [
     ROOT_FLAG,
     STATE_FLAG,
     { name: 'all', kind: 'boolean', summary: 'Undo every apply, back to the first state.' },
+  ],
+  examples: [
+    ['irq rollback', 'Undoes the last apply and proves it.'],
+    ['irq rollback --all', 'Back to the state before the first.'],
   ],
   run(invocation) {
     const host = openIrqHost(invocation);

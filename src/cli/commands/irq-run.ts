@@ -32,6 +32,7 @@ import { printJson, printNote, printText } from '../print.js';
 
 export const irqRunCommand: Command = {
   name: 'irq run',
+  group: 'interrupts',
   summary:
     'Run a command with a policy’s variables and exit with its status; SETUP_IRQ_AFFINITY=1 ' +
     'binds interrupts too.',
@@ -48,6 +49,13 @@ export const irqRunCommand: Command = {
       kind: 'boolean',
       summary: 'Print variables, cores, interrupts, threads (also VERBOSE=1, UCCL_TCPX_VERBOSE=1).',
     },
+  ],
+  examples: [
+    ['irq run --policy nccl -- ./train.sh', 'Runs it with the variables of the policy.'],
+    [
+      'irq run --setup --no-baseline -- ./train.sh',
+      'Binds interrupts too, and puts them back after.',
+    ],
   ],
   async run(invocation) {
     if (invocation.rest.length === 0) throw usageError(irqRunCommand, 'needs -- COMMAND');

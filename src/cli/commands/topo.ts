@@ -19,17 +19,28 @@ import { formatTopoMatrix, formatTopoTree } from '../topo-text.js';
 
 export const topoCommand: Command = {
   name: 'topo',
+  group: 'host',
   summary: 'GPUs, NICs, NUMA nodes, cores and interrupts: matrix, tree, drawing.',
   settings: ['lane.bindings', 'session.nics'],
   flags: [
-    { name: 'root', kind: 'text', summary: 'Read a captured tree, a capture file or a bundle.' },
+    {
+      name: 'root',
+      kind: 'text',
+      value: 'PATH',
+      summary: 'Read a captured tree, a capture file or a bundle.',
+    },
     { name: 'tree', kind: 'boolean', summary: 'Print the PCI tree instead of the matrix.' },
-    { name: 'svg', kind: 'text', summary: 'Write a drawing to this file.' },
+    { name: 'svg', kind: 'text', value: 'FILE', summary: 'Write a drawing to this file.' },
     {
       name: 'capture',
       kind: 'text',
+      value: 'PATH',
       summary: 'Write what was read to this .tgz file, or into this folder under host and time.',
     },
+  ],
+  examples: [
+    ['topo', 'The matrix of distances, and the NIC of each GPU.'],
+    ['topo --capture host.tgz', 'Writes all that was read to a file, for topo --root elsewhere.'],
   ],
   run(invocation) {
     const source = openHost(invocation.text('root') ?? '/');
