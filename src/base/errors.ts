@@ -72,6 +72,10 @@ export const ERROR_CODES = {
     'the operating system or processor is not supported',
     'Run on Linux x86-64 or arm64 with Node 20.19 or newer.',
   ),
+  ERR_CAP_BUNDLED: entry(
+    'the package was bundled into a program, without the files that it starts as threads',
+    'Name nixl-tcpx as external in the bundler, and install it where the program runs.',
+  ),
   ERR_CAP_HUGE_PAGES: entry(
     'huge pages were demanded and the kernel has none to give',
     'Reserve them (vm.nr_hugepages) or allocate with pages: "prefer-huge".',

@@ -59,9 +59,10 @@ export const benchServerCommand: Command = {
     const { config, secret } = withSecret(invocation.config);
     const { openBenchService } = await import('../../bench/bench-service.js');
     const service = await openBenchService({ config, log: invocation.log });
+    // Before the announcement: whoever has read it may interrupt at once.
+    const isEnded = invocation.has('once') ? service.finished : untilSignal();
     announceServer(invocation, service.port, secret);
-    if (invocation.has('once')) await service.finished;
-    else await untilSignal();
+    await isEnded;
     await service.close();
     return ExitCode.Good;
   },
