@@ -16,7 +16,8 @@ test('API comments: a name and a member without one are found', () => {
     writeFileSync(
       door,
       'export interface Bare { readonly count: number }\n' +
-        '/** Told. */\nexport declare class Told { private hidden; /** Known. */ known(): void; quiet(): void }\n',
+        '/** Told. */\nexport declare class Told { private hidden;\n' +
+        '/** Known. */ known(): void; quiet(): void }\n',
     );
     assert.deepEqual(uncommentedNames(door), ['Bare', 'Bare.count', 'Told.quiet']);
   } finally {

@@ -24,8 +24,11 @@ export interface EffectiveSetting {
   readonly origin: string;
 }
 
+/** Settings as they are in effect. */
 export interface Config {
+  /** By name, with defaults filled in. */
   readonly values: SettingValues;
+  /** Each with where it came from, in the order of the table. */
   readonly effective: readonly EffectiveSetting[];
 }
 

@@ -23,6 +23,7 @@ function entry(meaning: string, remedy: string, isRetryable = false): ErrorEntry
   return { meaning, remedy, isRetryable };
 }
 
+/** Every code with its meaning, its remedy and whether the same call may succeed later. */
 export const ERROR_CODES = {
   ERR_USAGE_ARGUMENT: entry(
     'an argument is missing, unknown or out of range',
@@ -310,6 +311,7 @@ export const ERROR_CODES = {
   ),
 } as const satisfies Readonly<Record<string, ErrorEntry>>;
 
+/** One of the keys of `ERROR_CODES`. Match codes, never texts. */
 export type ErrorCode = keyof typeof ERROR_CODES;
 export type ErrorFacts = Readonly<Record<string, string | number | boolean | undefined>>;
 
@@ -320,8 +322,11 @@ export interface TcpxErrorOptions {
 
 /** The one error type; `code` says which condition, `facts` carry what was seen. */
 export class TcpxError extends Error {
+  /** Class of the code: `UsageError`, `PeerError`, `TransferError`, … */
   override readonly name: string;
+  /** Which condition; see docs/errors.md. */
   readonly code: ErrorCode;
+  /** What was seen, as fields. */
   readonly facts: ErrorFacts;
 
   constructor(code: ErrorCode, message: string, options: TcpxErrorOptions = {}) {
@@ -331,11 +336,13 @@ export class TcpxError extends Error {
     this.facts = options.facts ?? {};
   }
 
+  /** Whether the same call may succeed later without a change. */
   get isRetryable(): boolean {
     return ERROR_CODES[this.code].isRetryable;
   }
 }
 
+/** Whether a value is one of our errors; with `code`, whether it is that one. */
 export function isTcpxError(value: unknown, code?: ErrorCode): value is TcpxError {
   return value instanceof TcpxError && (code === undefined || value.code === code);
 }

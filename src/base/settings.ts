@@ -16,6 +16,7 @@ export const SETTINGS = {
   ...BENCH_SETTINGS,
 } as const;
 
+/** Name of a setting, for example `flow.chunkBytes`; see docs/configuration.md. */
 export type SettingName = keyof typeof SETTINGS;
 
 type ValueOf<S extends Setting> = S extends { readonly kind: 'choice'; readonly choices: infer C }
@@ -28,6 +29,7 @@ type ValueOf<S extends Setting> = S extends { readonly kind: 'choice'; readonly 
       ? boolean
       : string;
 
+/** The value type of every setting. */
 export type SettingValues = { readonly [N in SettingName]: ValueOf<(typeof SETTINGS)[N]> };
 
 export const SETTING_NAMES = Object.keys(SETTINGS) as readonly SettingName[];

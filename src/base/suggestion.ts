@@ -1,4 +1,4 @@
-// The known name that a person most likely meant: few letters changed, swapped, left out or doubled.
+// The known name that a person most likely meant: few letters changed, swapped or left out.
 
 import { at } from './assert.js';
 

@@ -73,12 +73,12 @@ ${cases}
   else
     if [ "$COMP_CWORD" -eq 2 ]; then
       case "$first" in
-${seconds.map(([word, members]) => `        ${word}) words='${secondWords(members).join(' ')}' ;;`).join('\n')}
+${seconds.map(bashSecondWords).join('\n')}
         help) words='${[...groups.keys()].join(' ')}' ;;
       esac
     fi
     case "$first \${COMP_WORDS[2]}" in
-${commands.map((command) => `      '${command.name}'${command.name.includes(' ') ? '' : "' '*"}) words="$words ${commandWords(command).join(' ')}" ;;`).join('\n')}
+${commands.map(bashCommandCase).join('\n')}
     esac
   fi
   COMPREPLY=($(compgen -W "$words" -- "$current"))
@@ -86,6 +86,19 @@ ${commands.map((command) => `      '${command.name}'${command.name.includes(' ')
 }
 complete -o filenames -F _tcpx ${PROGRAMS.join(' ')}
 `;
+}
+
+function bashSecondWords([word, members]: readonly [string, readonly Command[]]): string {
+  return `        ${word}) words='${secondWords(members).join(' ')}' ;;`;
+}
+
+/** What stands in a case of both shells for the first two words of a command. */
+function casePattern({ name }: Command): string {
+  return name.includes(' ') ? `'${name}'` : `'${name} '*`;
+}
+
+function bashCommandCase(command: Command): string {
+  return `      ${casePattern(command)}) words="$words ${commandWords(command).join(' ')}" ;;`;
 }
 
 function commandWords(command: Command): string[] {
@@ -143,7 +156,7 @@ ${zshValues(commands)}
 ${seconds.join('\n')}
   esac
   case "\${words[2]} \${words[3]}" in
-${commands.map((command) => `    ${quoted(command.name)}${command.name.includes(' ') ? '' : "' '*"}) flags_of=(${zshFlags(command)}) ;;`).join('\n')}
+${commands.map(zshCommandCase).join('\n')}
   esac
   (( CURRENT == 3 && $#words_of )) && _describe command words_of
   (( $#flags_of )) && _describe -o flag flags_of
@@ -166,6 +179,10 @@ function familySummary(members: readonly Command[]): string {
 function zshFlags(command: Command): string {
   const flags = flagsOf(command).map((flag) => described(`--${flag.name}`, firstSentence(flag)));
   return [...(command.positionalChoices ?? []).map(quoted), ...flags].join(' ');
+}
+
+function zshCommandCase(command: Command): string {
+  return `    ${casePattern(command)}) flags_of=(${zshFlags(command)}) ;;`;
 }
 
 function zshValues(commands: readonly Command[]): string {
@@ -192,21 +209,22 @@ function fishScript(commands: readonly Command[]): string {
       const words = secondWords(members);
       for (const { name, summary } of members.filter((one) => one.name.includes(' '))) {
         const [, second = ''] = name.split(' ');
-        const seen = `__fish_seen_subcommand_from ${word}; and not __fish_seen_subcommand_from ${words.join(' ')}`;
+        const seen = `${fishSeen(word)}; and not ${fishSeen(words.join(' '))}`;
         add(seen, `-f -a ${second} -d ${quoted(summary)}`);
       }
     }
     add('__fish_use_subcommand', `-f -a help -d ${quoted('Explain a command.')}`);
     for (const command of commands) {
-      const condition = command.name
-        .split(' ')
-        .map((word) => `__fish_seen_subcommand_from ${word}`)
-        .join('; and ');
+      const condition = command.name.split(' ').map(fishSeen).join('; and ');
       for (const choice of command.positionalChoices ?? []) add(condition, `-f -a ${choice}`);
       for (const flag of flagsOf(command)) add(condition, fishFlag(flag));
     }
   }
   return `${lines.join('\n')}\n`;
+}
+
+function fishSeen(words: string): string {
+  return `__fish_seen_subcommand_from ${words}`;
 }
 
 function fishFlag(flag: FlagHelp): string {

@@ -98,7 +98,8 @@ function unknownCommand(words: string, hint: string): TcpxError {
   const list = family === words ? 'tcpx --help' : `tcpx ${family}`;
   return new TcpxError(
     'ERR_USAGE_COMMAND',
-    `tcpx: there is no command ${JSON.stringify(words)}${hint === '' ? ';' : hint} ${list} lists them`,
+    `tcpx: there is no command ${JSON.stringify(words)}${hint === '' ? ';' : hint} ` +
+      `${list} lists them`,
   );
 }
 

@@ -19,9 +19,11 @@ import type { ThreadPlacement } from '../provider/tcpx/helper-threads.js';
 import type { MatchedCarrier } from '../provider/tcpx/matched-carrier.js';
 import type { StrandedChunk } from '../provider/tcp/lane-carrier.js';
 
+/** What a transfer may be given on its way. */
 export interface PostOptions {
   /** Delivered to the peer after every byte has landed. */
   readonly notify?: Uint8Array | string;
+  /** Time after which it fails with `ERR_XFER_DEADLINE`, in ms. */
   readonly deadlineMs?: number;
   /** CUDA event of this process after which the source may be read; for writes. */
   readonly sourceReady?: SourceEvent;
@@ -44,12 +46,17 @@ export interface SessionHost {
 
 /** A prepared request: post it as often as you like, then release it. */
 export interface Request {
+  /** The session that it was prepared for. */
   readonly session: Session;
+  /** What posting it does. */
   readonly operation: 'write' | 'read';
+  /** The blocks, checked against both regions. */
   readonly blocks: CheckedBlocks;
+  /** Pieces that one post moves. */
   readonly chunkCount: number;
   /** How its bytes will go, as the receipts name it. */
   readonly path: TransferPath;
+  /** Starts it. Throws `ERR_USAGE_STATE` where the session is not ready. */
   post(options?: PostOptions): Transfer;
   /** Frees its memory; not while a transfer of it is in flight. */
   release(): void;
@@ -78,18 +85,23 @@ export interface SessionFacts {
 
 /** What the kernel counted on the connection of a channel. */
 export interface ChannelCounters extends ConnectionCounters {
+  /** Number of the channel within its session, from 0. */
   readonly channel: number;
+  /** Interface that it is bound to; empty where routing decides. */
   readonly nic: string;
   /** Which connection of the channel: another one has counted anew. */
   readonly epoch: number;
 }
 
+/** The way to one peer. Made by `Engine.connect`, or by a peer and handed to `onSession`. */
 export class Session {
+  /** Names, agreed settings and addresses of both ends. */
   readonly facts: SessionFacts;
   readonly #host: SessionHost;
   #state: SessionState = SessionState.Attaching;
   /** What lives of its channels; set when the session is made. */
   readonly recovery: Recovery;
+  /** Keeps the control connection. */
   readonly keeper: ControlKeeper;
   /** Carries what a plugin can reach, where both ends agreed on tcpx. */
   readonly matched: MatchedCarrier<Session> | undefined;
@@ -130,10 +142,12 @@ export class Session {
     return `${this.facts.peerName} (${this.facts.where})`;
   }
 
+  /** Attaching, ready, closing or closed. */
   get state(): SessionState {
     return this.#state;
   }
 
+  /** Whether transfers may be posted. */
   get isReady(): boolean {
     return this.#state === SessionState.Ready;
   }
@@ -143,6 +157,7 @@ export class Session {
     return this.#state === SessionState.Closing || this.#state === SessionState.Closed;
   }
 
+  /** Why it was closed; undefined while it lives, and after an orderly end. */
   get error(): TcpxError | undefined {
     return this.#error;
   }
@@ -163,6 +178,7 @@ export class Session {
     return this.#once('write', blocks, options);
   }
 
+  /** Starts to fetch blocks from the peer. Throws `ERR_USAGE_STATE` unless it is ready. */
   read(blocks: readonly Block[], options: PostOptions = {}): Transfer {
     return this.#once('read', blocks, options);
   }
@@ -180,6 +196,7 @@ export class Session {
     }
   }
 
+  /** Sends a message that arrives after all data posted before it has landed. */
   notify(message: Uint8Array | string): Transfer {
     this.#assertReady();
     return this.#host.postNotification(this, message);

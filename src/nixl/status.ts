@@ -3,6 +3,7 @@
 
 import { type ErrorCode, type ErrorFacts, TcpxError } from '../base/errors.js';
 
+/** NIXL's status codes. */
 export const NixlStatus = Object.freeze({
   IN_PROG: 1,
   SUCCESS: 0,

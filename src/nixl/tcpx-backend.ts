@@ -36,6 +36,7 @@ const MEM_TYPES: readonly MemType[] = [MemType.DRAM, MemType.VRAM];
 /** How long deregisterMem waits for a peer that is just writing. */
 const DEREGISTER_WAIT_MS = 500;
 
+/** The backend of this package, under the name that NIXL knows. */
 export const tcpxPlugin: BackendPlugin = {
   apiVersion: BACKEND_API_VERSION,
   name: 'TCPX',
