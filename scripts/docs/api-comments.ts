@@ -52,6 +52,6 @@ function isOwnPublic(member: ts.Symbol): boolean {
   if (declaration === undefined || member.name === 'prototype') return false;
   if (!declaration.getSourceFile().fileName.startsWith(OWN)) return false;
   if (ts.isPrivateIdentifier(declaration) || member.name.startsWith('__#')) return false;
-  const modifiers = ts.getCombinedModifierFlags(declaration as ts.Declaration);
+  const modifiers = ts.getCombinedModifierFlags(declaration);
   return (modifiers & (ts.ModifierFlags.Private | ts.ModifierFlags.Protected)) === 0;
 }

@@ -1,5 +1,6 @@
 // What `--json` prints when a command fails: one schema for every command.
 
+import { inspect } from 'node:util';
 import { ERROR_CODES, type ErrorFacts, isTcpxError } from '../base/errors.js';
 import { type ExitCode, exitCodeOf } from './exit-code.js';
 
@@ -47,7 +48,7 @@ function causesOf(error: unknown): string[] {
   const causes: string[] = [];
   let cause = error instanceof Error ? error.cause : undefined;
   while (cause !== undefined && causes.length < 8) {
-    causes.push(cause instanceof Error ? cause.message : String(cause));
+    causes.push(cause instanceof Error ? cause.message : inspect(cause, { depth: 1 }));
     cause = cause instanceof Error ? cause.cause : undefined;
   }
   return causes;

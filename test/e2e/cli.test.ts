@@ -88,6 +88,21 @@ describe('tcpx: help and version', () => {
     assert.match(all.stdout, /--spin US/);
   });
 
+  test('tcpx: --version prints the version of the package', async () => {
+    const manifest = readFileSync(`${packageRoot}package.json`, 'utf8');
+    const { exitCode, stdout } = await runTcpx(['--version']);
+    assert.equal(exitCode, 0);
+    assert.equal(stdout.trim(), (JSON.parse(manifest) as { version: string }).version);
+  });
+
+  test('tcpx: --stack adds the stack of an expected error', async () => {
+    const { exitCode, stderr } = await runTcpx(['config', '--size', '0', '--stack']);
+    assert.equal(exitCode, 2);
+    assert.match(stderr, /\n\s+at /);
+  });
+});
+
+describe('tcpx: words that people type', () => {
   test('tcpx: did you mean', async () => {
     const cases = [
       [['bech'], /did you mean bench\?/],
@@ -115,19 +130,6 @@ describe('tcpx: help and version', () => {
     const clash = await runTcpx(['bench', 'loopback', '-R', '--op', 'write']);
     assert.equal(clash.exitCode, 2);
     assert.match(clash.stderr, /--reverse and --op write contradict each other/);
-  });
-
-  test('tcpx: --version prints the version of the package', async () => {
-    const manifest = readFileSync(`${packageRoot}package.json`, 'utf8');
-    const { exitCode, stdout } = await runTcpx(['--version']);
-    assert.equal(exitCode, 0);
-    assert.equal(stdout.trim(), (JSON.parse(manifest) as { version: string }).version);
-  });
-
-  test('tcpx: --stack adds the stack of an expected error', async () => {
-    const { exitCode, stderr } = await runTcpx(['config', '--size', '0', '--stack']);
-    assert.equal(exitCode, 2);
-    assert.match(stderr, /\n\s+at /);
   });
 });
 

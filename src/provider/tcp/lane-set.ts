@@ -134,6 +134,7 @@ export class LaneSet {
       stallUs,
       isChecked,
       receiveBytes,
+      clock: inline?.clock,
       ...(memory === undefined ? {} : { memory }),
     });
     return new InlineLane(core, inline);
