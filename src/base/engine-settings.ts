@@ -55,6 +55,7 @@ export const ENGINE_SETTINGS = {
   },
   'session.bind': {
     kind: 'text',
+    value: 'ADDRESS',
     fallback: '',
     flag: 'bind',
     summary: 'Address to listen on; empty means loopback without a secret, all addresses with one.',
@@ -62,6 +63,7 @@ export const ENGINE_SETTINGS = {
   },
   'session.ctrlInterface': {
     kind: 'text',
+    value: 'NIC',
     fallback: '',
     flag: 'ctrl',
     aliases: ['NCCL_GPUDIRECTTCPX_CTRL_DEV', 'NCCL_SOCKET_IFNAME'],
@@ -72,6 +74,7 @@ export const ENGINE_SETTINGS = {
   },
   'session.nics': {
     kind: 'text',
+    value: 'NIC,...',
     fallback: '',
     flag: 'nics',
     aliases: ['NCCL_GPUDIRECTTCPX_SOCKET_IFNAME'],
@@ -175,6 +178,7 @@ export const ENGINE_SETTINGS = {
   },
   'trust.secretFile': {
     kind: 'text',
+    value: 'FILE',
     fallback: '',
     flag: 'secret-file',
     summary: 'File that holds the shared secret; it must be readable by its owner alone.',
@@ -264,6 +268,7 @@ export const ENGINE_SETTINGS = {
   },
   'lane.bindings': {
     kind: 'text',
+    value: 'NIC:CPUS;...',
     fallback: '',
     flag: 'bindings',
     aliases: ['NCCL_GPUDIRECTTCPX_TX_BINDINGS'],
@@ -314,6 +319,7 @@ export const ENGINE_SETTINGS = {
   },
   'socket.congestion': {
     kind: 'text',
+    value: 'NAME',
     fallback: '',
     flag: 'congestion',
     summary: 'TCP congestion control of data sockets, for example cubic; empty keeps the default.',

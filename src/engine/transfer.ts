@@ -6,6 +6,7 @@ import { FAIL_CANCELLED, FAIL_DEADLINE, failureOf } from '../base/failure.js';
 import type { Outcome } from '../provider/contract.js';
 import type { ProviderName, Receipt, TransferPath } from '../provider/receipt.js';
 
+/** `active` until the last byte has landed or the transfer has failed. */
 export type TransferStatus = 'active' | 'done' | 'failed';
 
 /** What a transfer needs from the engine. */
@@ -40,7 +41,9 @@ export interface TransferFacts {
   readonly providerReason: string;
 }
 
+/** One post of a request, from its start to its receipt or its error. */
 export class Transfer {
+  /** What was posted, and when. */
   readonly facts: TransferFacts;
   readonly #host: TransferHost;
   #outcome: Outcome | undefined;
@@ -171,6 +174,7 @@ export class Transfer {
     this.#end({ ...seen, failure, isCancelled: false, sessionError: undefined });
   }
 
+  /** What is known so far; after the end, what became of it. */
   receipt(): Receipt {
     const { facts } = this;
     const channels = this.#outcome?.channels ?? [];
