@@ -103,12 +103,12 @@ export const ENGINE_SETTINGS = {
   },
   'session.stallMs': {
     kind: 'ms',
-    fallback: 250,
+    fallback: 200,
     minimum: 100,
     maximum: 60_000,
     flag: 'stall',
     summary: 'How long a channel with data in flight may stand still before others take over.',
-    cost: 'Too low gives up channels to a peer that was only paused; 100 ms of grace are added.',
+    cost: 'Too low gives up channels to a peer that was only paused; 60 ms of grace are added.',
   },
   'session.reconnectMs': {
     kind: 'ms',

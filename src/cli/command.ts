@@ -23,6 +23,7 @@ export interface OwnFlag {
 
 export const COMMAND_GROUPS = {
   measure: 'Measure',
+  serve: 'Serve programs of this node',
   host: 'See the host',
   interrupts: 'Bind interrupts',
   plugin: 'Look into the plugin',

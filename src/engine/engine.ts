@@ -70,7 +70,7 @@ export interface ConnectChoice {
 
 const FULL_RIGHTS: RegionRights = { read: true, write: true };
 /** Timers of sessions run with it; it is also a net for a wake-up that was missed. */
-const HEARTBEAT_MS = 50;
+const HEARTBEAT_MS = 25;
 const CLOSE_WAIT_MS = 2000;
 
 /** The plugin's processes, where the tcpx provider is open: for our own tools, not for programs. */

@@ -18,7 +18,7 @@ import { FENCES_UNANSWERED_MAX, Recovery } from './recovery.js';
 import type { RedialOutcome } from './recovery-host.js';
 
 const CHANNELS = 3;
-const LIMITS = { stallMs: 250, reconnectMs: 5000, progressMs: 3000, minRate: 65_536 };
+const LIMITS = { stallMs: 200, reconnectMs: 5000, progressMs: 3000, minRate: 65_536 };
 const OUTCOMES: readonly RedialOutcome[] = ['attached', 'attached', 'failed', 'refused', 'unknown'];
 
 /** The lanes and the peer of one session, as far as recovery can tell. */

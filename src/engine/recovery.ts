@@ -26,7 +26,7 @@ export interface RecoveryLimits extends ProgressLimits {
 }
 
 /** Others get this long to stand still as well before one that does is given up. */
-const GRACE_MS = 100;
+const GRACE_MS = 60;
 /** A peer that attaches, drops and never says what landed keeps memory here for each time. */
 export const FENCES_UNANSWERED_MAX = 128;
 /**

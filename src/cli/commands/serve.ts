@@ -6,7 +6,7 @@ import { printJson, printText } from '../print.js';
 
 export const serveCommand: Command = {
   name: 'serve',
-  group: 'measure',
+  group: 'serve',
   summary: 'The node service: moves memory of local programs that attach through libtcpx_p2p.',
   settings: [
     'service.folder',

@@ -16,9 +16,9 @@ export const HEALTH_US = 25_000;
 /** A longer pause means that this thread did not run: the channels could not move. */
 const PAUSE_US = 200_000;
 /** How much longer a peer may take whose kernel answers. */
-const SLOW_FACTOR = 7;
+const SLOW_FACTOR = 9;
 /** How many times session.stallMs a peer may stay in a region that is being deregistered. */
-const HOLDS_FACTOR = 12;
+const HOLDS_FACTOR = 15;
 
 /** When something was last seen to move, and what stood there then. Written in this file alone. */
 export class ChannelHealth {
