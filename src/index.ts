@@ -1,5 +1,7 @@
 // The public names, listed one by one.
 
+import './base/checked-installation.js';
+
 export { ERROR_CODES, type ErrorCode, isTcpxError, TcpxError } from './base/errors.js';
 export type { Config } from './base/config.js';
 export type { Log } from './base/log.js';

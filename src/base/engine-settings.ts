@@ -55,6 +55,7 @@ export const ENGINE_SETTINGS = {
   },
   'session.bind': {
     kind: 'text',
+    value: 'ADDRESS',
     fallback: '',
     flag: 'bind',
     summary: 'Address to listen on; empty means loopback without a secret, all addresses with one.',
@@ -62,6 +63,7 @@ export const ENGINE_SETTINGS = {
   },
   'session.ctrlInterface': {
     kind: 'text',
+    value: 'NIC',
     fallback: '',
     flag: 'ctrl',
     aliases: ['NCCL_GPUDIRECTTCPX_CTRL_DEV', 'NCCL_SOCKET_IFNAME'],
@@ -72,6 +74,7 @@ export const ENGINE_SETTINGS = {
   },
   'session.nics': {
     kind: 'text',
+    value: 'NIC,...',
     fallback: '',
     flag: 'nics',
     aliases: ['NCCL_GPUDIRECTTCPX_SOCKET_IFNAME'],
@@ -100,12 +103,12 @@ export const ENGINE_SETTINGS = {
   },
   'session.stallMs': {
     kind: 'ms',
-    fallback: 250,
+    fallback: 200,
     minimum: 100,
     maximum: 60_000,
     flag: 'stall',
     summary: 'How long a channel with data in flight may stand still before others take over.',
-    cost: 'Too low gives up channels to a peer that was only paused; 100 ms of grace are added.',
+    cost: 'Too low gives up channels to a peer that was only paused; 60 ms of grace are added.',
   },
   'session.reconnectMs': {
     kind: 'ms',
@@ -175,6 +178,7 @@ export const ENGINE_SETTINGS = {
   },
   'trust.secretFile': {
     kind: 'text',
+    value: 'FILE',
     fallback: '',
     flag: 'secret-file',
     summary: 'File that holds the shared secret; it must be readable by its owner alone.',
@@ -220,7 +224,9 @@ export const ENGINE_SETTINGS = {
     kind: 'boolean',
     fallback: false,
     flag: 'checksum',
-    summary: 'CRC-32 over every chunk that this end initiates; a damaged one is sent again.',
+    summary:
+      'CRC-32 over every frame of a session, heads and tables included, where either end asks ' +
+      'for it; what arrives damaged is sent again.',
     cost: 'Both ends read every byte once more; see docs/reliability.md for the figures.',
   },
   'flow.receiveBytes': {
@@ -262,6 +268,7 @@ export const ENGINE_SETTINGS = {
   },
   'lane.bindings': {
     kind: 'text',
+    value: 'NIC:CPUS;...',
     fallback: '',
     flag: 'bindings',
     aliases: ['NCCL_GPUDIRECTTCPX_TX_BINDINGS'],
@@ -312,6 +319,7 @@ export const ENGINE_SETTINGS = {
   },
   'socket.congestion': {
     kind: 'text',
+    value: 'NAME',
     fallback: '',
     flag: 'congestion',
     summary: 'TCP congestion control of data sockets, for example cubic; empty keeps the default.',

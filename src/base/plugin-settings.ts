@@ -8,6 +8,7 @@ export const DEFAULT_PLUGIN_PATH = '/usr/local/tcpx/lib64/libnccl-net-tcpx.so';
 export const PLUGIN_SETTINGS = {
   'plugin.path': {
     kind: 'text',
+    value: 'FILE',
     fallback: '',
     flag: 'plugin',
     aliases: ['UCCL_TCPX_PLUGIN_PATH'],

@@ -159,7 +159,7 @@ const IDEA: FrameIdea = {
   offset: 0,
   table: [],
   payload: 'short',
-  checksum: 'none',
+  checks: 'right',
   edits: [],
 };
 
@@ -180,7 +180,8 @@ for (const [name, idea, count] of [
     const region = server.register(new Uint8Array(1 << 20));
     for (let sequence = 0; sequence < count; sequence++) {
       const sequenceOf = (): number => sequence;
-      const victim = { regions: [region], sequenceOf, acknowledged: () => 0, framed: () => 0 };
+      const counts = { acknowledged: () => 0, framed: () => 0, isChecked: false };
+      const victim = { regions: [region], sequenceOf, ...counts };
       data.sendBytes(buildFrame(idea, victim));
     }
     data.socket.pause();

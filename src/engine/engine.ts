@@ -2,11 +2,11 @@
 // the thread that opened it.
 
 import { randomBytes } from 'node:crypto';
-import { hostname, networkInterfaces } from 'node:os';
+import { networkInterfaces } from 'node:os';
 import { systemClock, withinMs } from '../base/clock.js';
-import { type Config, loadConfig, processEnvironment } from '../base/config.js';
+import type { Config } from '../base/config.js';
 import { isTcpxError, TcpxError, toTcpxError } from '../base/errors.js';
-import { createLog, type Log } from '../base/log.js';
+import type { Log } from '../base/log.js';
 import type { SettingValues } from '../base/settings.js';
 import { Timers } from '../base/timers.js';
 import type { GpuProvider } from '../gpu/staging-device.js';
@@ -22,6 +22,7 @@ import type { MatchHandler } from '../provider/tcpx/match-connection.js';
 import type { TcpxProvider, TcpxProviderOptions } from '../provider/tcpx/tcpx-provider.js';
 import { wishOf } from './agreement.js';
 import { type ConnInfo, offeredHosts } from './conn-info.js';
+import { basisOf } from './engine-basis.js';
 import { EngineCore, limitsOf } from './engine-core.js';
 import { EngineMemory } from './engine-memory.js';
 import { checkEngineName } from './engine-name.js';
@@ -36,6 +37,7 @@ import type { Session } from './session.js';
 import { SocketNetwork } from './socket-network.js';
 import { loadTrust, type Trust, warnOfTrust } from './trust.js';
 
+/** What `Engine.open` takes; everything has a default. */
 export interface EngineOptions {
   /** How peers see this agent; host name and process id by default. */
   readonly name?: string;
@@ -43,8 +45,11 @@ export interface EngineOptions {
   readonly settings?: Partial<SettingValues>;
   /** A configuration that was loaded already, instead of `settings`. */
   readonly config?: Config;
+  /** Instead of lines on stderr. */
   readonly log?: Log;
+  /** Called for every session that a peer has opened. */
   readonly onSession?: (session: Session) => void;
+  /** Called for every notification of a peer, after the data before it has landed. */
   readonly onNotification?: (notification: Notification) => void;
   /** Module that stands in for the CUDA driver, for tests; there is no fallback to it. */
   readonly gpuModule?: URL;
@@ -65,20 +70,25 @@ export interface ConnectChoice {
 
 const FULL_RIGHTS: RegionRights = { read: true, write: true };
 /** Timers of sessions run with it; it is also a net for a wake-up that was missed. */
-const HEARTBEAT_MS = 50;
+const HEARTBEAT_MS = 25;
 const CLOSE_WAIT_MS = 2000;
 
 /** The plugin's processes, where the tcpx provider is open: for our own tools, not for programs. */
 export let tcpxOf: (engine: Engine) => TcpxProvider | undefined;
 
+/** One end: its memory, its sessions, its threads. Open one per process, close it when done. */
 export class Engine {
   static {
     tcpxOf = (engine) => engine.#opened.tcpx;
   }
 
+  /** Name that peers see; host and process id where none was given. */
   readonly name: string;
+  /** The settings that it was opened with. */
   readonly config: Config;
+  /** Where it writes events. */
   readonly log: Log;
+  /** How peers prove that they may come in. */
   readonly trust: Trust;
   readonly #control = new ControlSet();
   readonly #timers = new Timers();
@@ -114,6 +124,7 @@ export class Engine {
       trust: this.trust,
       wish: wishOf(this.config),
       isSharedMemory: values['session.local'] === 'shm',
+      isChecked: values['flow.checksum'],
       offer: opened.offer,
       timeoutMs: values['session.handshakeTimeoutMs'],
     };
@@ -142,6 +153,7 @@ export class Engine {
     this.#memory = new EngineMemory(this.#core.regions, this.#gpus, opened.tcpx);
   }
 
+  /** Starts an engine. Rejects with `ERR_CONFIG_…` or `ERR_CAP_…` where it cannot run. */
   static async open(options: EngineOptions = {}): Promise<Engine> {
     const basis = basisOf(options);
     const { name, config, log } = basis;
@@ -184,6 +196,7 @@ export class Engine {
     return this.#server?.port ?? 0;
   }
 
+  /** Those that are not closed yet. */
   get sessions(): readonly Session[] {
     return this.#core.sessions.list();
   }
@@ -335,6 +348,7 @@ export class Engine {
     return this.#core.lanes.zeroCopy();
   }
 
+  /** How often each lane turned and slept, and on which CPU. */
   laneStats(): LaneStats[] {
     this.#assertOpen();
     return this.#core.lanes.stats();
@@ -391,13 +405,4 @@ export class Engine {
     }
     if (!this.#isOpen) throw new TcpxError('ERR_USAGE_STATE', 'the engine is closed');
   }
-}
-
-function basisOf(options: EngineOptions) {
-  const config =
-    options.config ??
-    loadConfig({ options: options.settings ?? {}, environment: processEnvironment() });
-  const { 'log.level': level, 'log.format': format } = config.values;
-  const log = options.log ?? createLog({ level, format });
-  return { name: options.name ?? `${hostname()}:${process.pid}`, config, log };
 }

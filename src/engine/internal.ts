@@ -15,3 +15,4 @@ export {
   type NicDevmem,
   type NicIntake,
 } from '../provider/tcpx/devmem-verdict.js';
+export { nextSpinUs } from '../provider/tcp/lane/spin.js';

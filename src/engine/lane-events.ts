@@ -17,9 +17,12 @@ import {
   EVENT_SESSION_CLOSED,
   EVENT_SIGNAL,
   EVENT_STALLED,
+  LOSS_DAMAGED,
   LOSS_DROPPED,
   LOSS_PROTOCOL,
   LOSS_SYSTEM,
+  PART_HEAD,
+  PART_TABLE,
   STALLED_HOLDS,
   STALLED_YES,
 } from '../provider/tcp/lane/messages.js';
@@ -137,7 +140,8 @@ export class LaneEvents {
       sessions.close(session, error);
       return;
     }
-    session.recovery.onDown({ channel, epoch, landed, refusals }, { loss, error });
+    const isDamaged = loss === LOSS_DAMAGED;
+    session.recovery.onDown({ channel, epoch, landed, isDamaged, refusals }, { loss, error });
   }
 
   #onStalled(sessionIndex: number, words: Int32Array): void {
@@ -197,5 +201,11 @@ function lossError(session: LiveSession, channel: number, how: Loss): TcpxError 
 
 function lossReason({ loss, detail }: Loss): string {
   if (loss === LOSS_SYSTEM) return systemErrorName(detail);
+  if (loss === LOSS_DAMAGED) return `a frame came damaged, in its ${partName(detail)}`;
   return loss === LOSS_DROPPED ? 'given up' : 'the peer closed the connection';
+}
+
+function partName(part: number): string {
+  if (part === PART_HEAD) return 'head';
+  return part === PART_TABLE ? 'table' : 'message';
 }

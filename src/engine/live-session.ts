@@ -31,6 +31,8 @@ export interface SessionHost {
 
 export interface LiveFacts extends SessionFacts {
   readonly index: number;
+  /** Whether frames of its channels carry checks. */
+  readonly isChecked: boolean;
   readonly id: number;
   readonly key: Uint8Array;
   /** Changes with the channels. */

@@ -108,7 +108,7 @@ function createSession(
   greeted: ClientResult,
   routes: readonly ChannelRoute[],
 ): LiveSession {
-  const { accept, peerName, peerGeneration, sessionKey, choice } = greeted;
+  const { accept, peerName, peerGeneration, sessionKey, choice, isChecked } = greeted;
   const { peerHost } = control;
   const { channels, windowChunks, chunkBytes } = accept;
   return options.sessions.create({
@@ -121,6 +121,7 @@ function createSession(
     control,
     path: pathOf(options.identity),
     choice,
+    isChecked,
     connectMatch: (made, epoch) => connectMatch(options, made, peerHost, epoch),
     redial: (made, channel, epoch) => redial(options, made, routes[channel], channel, epoch),
     attachControl: (made, epoch) => attachControl(options, made, peerHost, routes, epoch),

@@ -26,7 +26,7 @@ export interface RecoveryLimits extends ProgressLimits {
 }
 
 /** Others get this long to stand still as well before one that does is given up. */
-const GRACE_MS = 100;
+const GRACE_MS = 60;
 /** A peer that attaches, drops and never says what landed keeps memory here for each time. */
 export const FENCES_UNANSWERED_MAX = 128;
 /**
@@ -161,17 +161,19 @@ export class Recovery {
 
   // A connection that the peer had, and this end never: nothing has landed on it.
   #answer(channel: number, epoch: number): void {
-    this.#host.postSignal(encodeFence({ channel, epoch, landed: 0, refusals: [] }));
+    this.#host.postSignal(
+      encodeFence({ channel, epoch, landed: 0, isDamaged: false, refusals: [] }),
+    );
   }
 
   #settle(fence: Fence): void {
-    const { channel, epoch, landed, refusals } = fence;
+    const { channel, epoch, landed, isDamaged, refusals } = fence;
     this.#fences.answered(channel, epoch);
-    const words = [this.#index, channel, epoch, landed, refusals.length];
+    const words = [this.#index, channel, epoch, landed, isDamaged ? 1 : 0, refusals.length];
     for (const { sequence, reason } of refusals) words.push(sequence, reason);
     this.#host.command(this.book.lane(channel), COMMAND_SETTLE_CHANNEL, words);
     // Only now: a peer that ended takes all its channels with it, and that is another message.
-    const reason = this.#reasons[channel] ?? '';
+    const reason = isDamaged ? 'the peer received a damaged frame' : this.#reasons[channel];
     this.#host.log.warn('channel failed over', { peer: this.#host.peer, channel, epoch, reason });
   }
 

@@ -9,6 +9,7 @@ import { COMMAND_ADD_CHANNEL, COMMAND_CLOSE_SESSION } from '../provider/tcp/lane
 import type { ShmLink } from '../provider/tcp/shm/shm-file.js';
 import { abortSocket, type SocketIdentity } from '../os/connection-counters.js';
 import { closeSocket } from '../os/dial.js';
+import { loadCrc32 } from '../os/fixed-memory.js';
 import type { Agreement } from '../wire/control-frame.js';
 import { ControlKind, MATCH_INDEX } from '../wire/control-frame.js';
 import { ControlKeeper, type ControlLimits, type SessionControl } from './control-keeper.js';
@@ -54,6 +55,8 @@ export interface NewSession {
   readonly control: SessionControl;
   readonly path: DataPath;
   readonly choice: ProviderChoice;
+  /** Whether frames of its channels carry checks. */
+  readonly isChecked: boolean;
   /** The client's way to a match connection. */
   readonly connectMatch?: (session: LiveSession, epoch: number) => Promise<OpenMatch>;
   /** The client's way to attach a channel anew. */
@@ -137,6 +140,8 @@ export class SessionTable {
 
   create(options: NewSession): LiveSession {
     const index = this.#freeIndex();
+    // The peer may be the one that wants it.
+    if (options.isChecked) loadCrc32();
     const { lanes, nicCount } = this.#options;
     const { control, peerGeneration, redial, attachControl, connectMatch, choice, ...given } =
       options;
@@ -297,7 +302,7 @@ export class SessionTable {
 
   /** Hands a connected data socket to its lane; true when it was the last that was lacking. */
   addChannel(session: LiveSession, { channel, epoch, fd, nic, link, socket }: NewChannel): boolean {
-    const { index, agreement, nics } = session.facts;
+    const { index, agreement, nics, isChecked } = session.facts;
     const { book } = session.recovery;
     // It may have ended while this connection proved itself; its index may have a new owner.
     if (session.isEnding() || book.isUp(channel)) {
@@ -309,7 +314,8 @@ export class SessionTable {
     session.sockets[channel] = socket;
     const { windowChunks, chunkBytes, channels } = agreement;
     const place = link?.toWords() ?? [0, 0, 0];
-    const words = [fd, index, channel, epoch, windowChunks, chunkBytes, channels, ...place];
+    const words = [fd, index, channel, epoch, windowChunks, chunkBytes, channels];
+    words.push(isChecked ? 1 : 0, ...place);
     this.#options.lanes.command(book.lane(channel), COMMAND_ADD_CHANNEL, words);
     session.recovery.onAttached(channel, epoch);
     if (session.isReady) this.#transfers.onChannelsChanged(session);

@@ -10,10 +10,14 @@ import type { Agreement } from '../wire/control-frame.js';
 import type { SessionState } from './session-state.js';
 import type { Transfer } from './transfer.js';
 
+/** What a transfer may be given on its way. */
 export interface PostOptions {
   /** Delivered to the peer after every byte has landed. */
   readonly notify?: Uint8Array | string;
-  /** `done` rejects then, whatever the peer does; `released` says when the memory is free. */
+  /**
+   * Time in ms after which `done` rejects with `ERR_XFER_DEADLINE`, whatever the peer does;
+   * `released` says when the memory is free.
+   */
   readonly deadlineMs?: number;
   /** CUDA event of this process after which the source may be read; for writes. */
   readonly sourceReady?: SourceEvent;
@@ -23,12 +27,17 @@ export interface PostOptions {
 
 /** A prepared request: post it as often as you like, then release it. */
 export interface Request {
+  /** The session that it was prepared for. */
   readonly session: Session;
+  /** What posting it does. */
   readonly operation: 'write' | 'read';
+  /** The blocks, checked against both regions. */
   readonly blocks: CheckedBlocks;
+  /** Pieces that one post moves. */
   readonly chunkCount: number;
   /** How its bytes will go, as the receipts name it. */
   readonly path: TransferPath;
+  /** Starts it. Throws `ERR_USAGE_STATE` where the session is not ready. */
   post(options?: PostOptions): Transfer;
   /** Frees its memory, after a deadline as soon as it can; not while `done` is awaited. */
   release(): void;
@@ -53,7 +62,9 @@ export interface SessionFacts {
 
 /** What the kernel counted on the connection of a channel. */
 export interface ChannelCounters extends ConnectionCounters {
+  /** Number of the channel within its session, from 0. */
   readonly channel: number;
+  /** Interface that it is bound to; empty where routing decides. */
   readonly nic: string;
   /** Which connection of the channel: another one has counted anew. */
   readonly epoch: number;

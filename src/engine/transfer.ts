@@ -6,6 +6,7 @@ import { FAIL_CANCELLED, FAIL_DEADLINE, failureOf } from '../base/failure.js';
 import type { Outcome } from '../provider/contract.js';
 import type { ProviderName, Receipt, TransferPath } from '../provider/receipt.js';
 
+/** `active` until the last byte has landed or the transfer has failed. */
 export type TransferStatus = 'active' | 'done' | 'failed';
 
 /** What a transfer needs from the engine. */
@@ -40,7 +41,9 @@ export interface TransferFacts {
   readonly providerReason: string;
 }
 
+/** One post of a request, from its start to its receipt or its error. */
 export class Transfer {
+  /** What was posted, and when. */
   readonly facts: TransferFacts;
   readonly #host: TransferHost;
   #outcome: Outcome | undefined;
@@ -122,7 +125,10 @@ export class Transfer {
     return this.#deadlineUs !== Number.POSITIVE_INFINITY && this.#host.nowUs() >= this.#deadlineUs;
   }
 
-  /** Blocks the calling thread; for programs that do nothing else meanwhile. */
+  /**
+   * Blocks the calling thread; for programs that do nothing else meanwhile. Throws where the
+   * channels of a plugin have ended or are not there yet: only the event loop can settle it then.
+   */
   wait(timeoutMs: number): TransferStatus {
     const endUs = Math.min(this.#host.nowUs() + timeoutMs * 1000, this.#deadlineUs);
     while (this.poll() === 'active') {
@@ -168,6 +174,7 @@ export class Transfer {
     this.#end({ ...seen, failure, isCancelled: false, sessionError: undefined });
   }
 
+  /** What is known so far; after the end, what became of it. */
   receipt(): Receipt {
     const { facts } = this;
     const channels = this.#outcome?.channels ?? [];

@@ -347,9 +347,11 @@ export class Transfers implements TransferHost {
 
   block(slot: number, timeoutMs: number): void {
     if (this.#isClosed) return;
-    const isMatched = this.#inFlight[slot]?.carrier.capability === 'matched';
-    if (isMatched) this.#options.waitMatched?.(timeoutMs);
-    else if (!this.#options.isCallerDriven) this.#finishWait.wait(timeoutMs);
+    const entry = this.#inFlight[slot];
+    if (entry?.carrier.capability === 'matched') {
+      assertSettling(entry.session);
+      this.#options.waitMatched?.(timeoutMs);
+    } else if (!this.#options.isCallerDriven) this.#finishWait.wait(timeoutMs);
   }
 
   nowUs(): number {
@@ -396,6 +398,17 @@ export class Transfers implements TransferHost {
     this.#pollCount = (this.#pollCount + 1) | 0;
     return this.#options.isCallerDriven && (this.#pollCount & CONTROL_POLL_MASK) === 0;
   }
+}
+
+// Channels of a plugin are set up and taken down by the event loop, which a blocked thread keeps
+// from running: it would wait in vain.
+function assertSettling({ matched, peer }: LiveSession): void {
+  const obstacle = matched?.epochs.loopObstacle ?? '';
+  if (obstacle === '') return;
+  throw new TcpxError(
+    'ERR_USAGE_STATE',
+    `wait: ${peer}: ${obstacle}, and the event loop has to run for that: await done instead`,
+  );
 }
 
 function release(request: PreparedRequest): void {

@@ -34,6 +34,7 @@ import { TcpxXfer } from './tcpx-xfer.js';
 
 const MEM_TYPES: readonly MemType[] = [MemType.DRAM, MemType.VRAM];
 
+/** The backend of this package, under the name that NIXL knows. */
 export const tcpxPlugin: BackendPlugin = {
   apiVersion: BACKEND_API_VERSION,
   name: 'TCPX',

@@ -15,11 +15,13 @@ const INBOX_COUNT_MAX = 1 << 20;
 export class TcpxInbox {
   readonly #log: Log;
   readonly #unsealers = new WeakMap<Session, Unsealer>();
+  readonly #bytesMax: number;
   #arrived: Notification[] = [];
   #bytes = 0;
 
-  constructor(log: Log) {
+  constructor(log: Log, bytesMax = INBOX_BYTES_MAX) {
     this.#log = log;
+    this.#bytesMax = bytesMax;
   }
 
   /** A peer has connected; its name becomes a sender's, so it must be one. */
@@ -29,7 +31,7 @@ export class TcpxInbox {
   }
 
   receive({ session, bytes }: EngineNotification): void {
-    if (this.#bytes + bytes.length > INBOX_BYTES_MAX || this.#arrived.length > INBOX_COUNT_MAX) {
+    if (this.#bytes + bytes.length > this.#bytesMax || this.#arrived.length > INBOX_COUNT_MAX) {
       this.#expel(session, `${this.#arrived.length} notifications wait already`);
       return;
     }

@@ -10,13 +10,17 @@ import type { AgentTelemetry } from './telemetry.js';
 import { notifBytes } from './xfer-factory.js';
 import type { XferRequest } from './xfer-request.js';
 
+/** What a post may carry. */
 export interface PostOptions {
+  /** Message for the peer, delivered after the data. */
   readonly notif?: Uint8Array | string;
 }
 
 /** How long a transfer may take, and who may stop it. */
 export interface XferControl {
+  /** Cancels the transfer. */
   readonly signal?: AbortSignal;
+  /** Time after which it fails, in ms. */
   readonly deadlineMs?: number;
 }
 

@@ -7,28 +7,41 @@ import type { MemoryTable } from './memory-table.js';
 import { type OperationFacts, Receive, Send } from './operation.js';
 import type { P2pPeer } from './p2p-peer.js';
 
+/** How many operations there are, by state. */
 export interface OperationCounts {
+  /** All of them. */
   posted: number;
+  /** Done. */
   completed: number;
+  /** Failed. */
   failed: number;
 }
 
+/** The same of receives. */
 export interface ReceiveCounts extends OperationCounts {
+  /** Given back by the application. */
   consumed: number;
 }
 
 /** Several operations in columns of one length, as the C++ batches take them. */
 export interface OperationBatch {
+  /** Memory of each. */
   readonly memIds: readonly number[];
+  /** First byte of each. */
   readonly offsets: readonly number[];
+  /** Length of each. */
   readonly sizes: readonly number[];
+  /** Tag of each. */
   readonly tags: readonly number[];
 }
 
 const TAG_MAX = 2 ** 32 - 1;
 
+/** A group of sends and receives with one peer, waited for together. */
 export class TcpxTransfer {
+  /** Its sends by state. */
   readonly sends: OperationCounts = { posted: 0, completed: 0, failed: 0 };
+  /** Its receives by state. */
   readonly receives: ReceiveCounts = { posted: 0, completed: 0, failed: 0, consumed: 0 };
   readonly #engine: Engine;
   readonly #memory: MemoryTable;
@@ -44,6 +57,7 @@ export class TcpxTransfer {
     this.#peer = peer;
   }
 
+  /** Sends a range; it matches the peer's receive of its turn. */
   postSend(memId: number, offset: number, bytes: number, tag: number): Send {
     this.#check('postSend', tag);
     const { region } = this.#memory.range(memId, offset, bytes, 'send');
@@ -55,6 +69,7 @@ export class TcpxTransfer {
     return send;
   }
 
+  /** Receives into a range; it matches the peer's send of its turn. */
   postRecv(memId: number, offset: number, bytes: number, tag: number): Receive {
     const receive = this.#openReceive({ memId, offset, bytes, tag }, 'postRecv');
     try {

@@ -18,7 +18,9 @@ export type DataOperation = 'write' | 'read';
 
 /** A CUDA event of this process. */
 export interface SourceEvent {
+  /** CUDA ordinal of the GPU whose stream recorded it. */
   readonly device: number;
+  /** The CUevent, as a number. */
   readonly handle: number;
 }
 

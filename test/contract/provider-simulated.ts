@@ -48,7 +48,7 @@ const CALM: Partial<SimPlan> = {
   plugin: undefined,
   receiveBytes: 262_144,
   limits: {
-    stallMs: 250,
+    stallMs: 200,
     reconnectMs: 5000,
     controlTimeoutMs: 3000,
     progressMs: 5000,

@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { parseInvocation } from '../../src/cli/command.js';
+import { parseInvocation } from '../../src/cli/invocation.js';
 import { COMMANDS } from '../../src/cli/commands.js';
 import { buildHostTree } from '../support/host-tree.js';
 import { SMALL_HOST_NICS, smallHostSpec } from '../support/small-host.js';

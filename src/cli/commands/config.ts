@@ -12,8 +12,13 @@ const HIDDEN = 'trust.secret';
 
 export const configCommand: Command = {
   name: 'config',
+  group: 'settings',
   summary: 'Every effective setting and where it came from; which provider would be used, and why.',
   settings: SETTING_NAMES.filter((name) => !name.startsWith('log.')),
+  examples: [
+    ['config', 'Every setting, its value and its origin.'],
+    ['config --chunk 1MiB --json', 'As it would be with this flag.'],
+  ],
   async run(invocation) {
     const settings = invocation.config.effective.map((setting) =>
       setting.name === HIDDEN && setting.value !== '' ? { ...setting, value: '(set)' } : setting,

@@ -66,6 +66,12 @@ export class Epochs {
     return this.#state;
   }
 
+  /** Why nothing of it can end while the event loop stands still; empty where it can. */
+  get loopObstacle(): string {
+    if (this.#state !== 'ready') return `the plugin’s channels are ${this.#state}`;
+    return this.#stream?.isOpen === true ? '' : 'the match connection is lost';
+  }
+
   /** Counts set-ups. */
   get epoch(): number {
     return this.#epoch;

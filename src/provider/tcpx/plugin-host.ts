@@ -110,7 +110,7 @@ export class PluginHost {
     this.#closed = once(this.#child, 'close');
     this.#child.on('exit', (code, signal) => void this.#onExit(code, signal));
     this.#child.on('error', (error) => this.#die(exitError(this.name, error.message, '')));
-    this.#watch = setInterval(() => this.#checkBeat(), WATCH_MS);
+    this.#watch = setInterval(() => this.checkBeat(), WATCH_MS);
     this.#watch.unref();
     this.#events.drain();
   }
@@ -309,7 +309,8 @@ export class PluginHost {
     this.#die(exitError(this.name, how, this.#lastWords()));
   }
 
-  #checkBeat(): void {
+  /** From the event loop, and by whoever keeps it from running. */
+  checkBeat(): void {
     // A byte that was missed would leave news lying.
     this.#events.drain();
     const { int32 } = this.#link.memory;

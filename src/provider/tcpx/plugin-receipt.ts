@@ -7,7 +7,9 @@ import type { DevmemVerdict } from './devmem-verdict.js';
 import type { ThreadPlacement } from './helper-threads.js';
 import type { RegionWay } from './host-region.js';
 
+/** What the tcpx provider adds to a receipt. */
 export interface PluginReceipt {
+  /** Whether the plugin is a real one or the emulator. */
   readonly evidence: 'measured' | 'emulated';
   /** How this end's memory reaches the plugin processes: each way once. */
   readonly memory: readonly RegionWay[];
@@ -23,7 +25,9 @@ export interface PluginReceipt {
    * receive, and where this end has looked a moment ago.
    */
   readonly devmem: DevmemVerdict;
+  /** The plugin at this end. */
   readonly own: PluginIdentity;
+  /** The plugin at the other end. */
   readonly peer: PluginIdentity;
   /** `known` for the versions that this was written for; others are untested. */
   readonly standing: 'known' | 'untested';

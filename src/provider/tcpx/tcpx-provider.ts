@@ -183,6 +183,7 @@ export class TcpxProvider implements MatchedProvider {
       yieldCpu();
     }
     this.#pollStreams();
+    this.rails.checkBeats();
     const wakeFds = this.rails.wakeFds();
     const streamFds = [...this.#streams].map(({ fd }) => fd);
     const isWoken = waitReadable([...wakeFds, ...streamFds], Math.min(timeoutMs, SLEEP_MS)) > 0;

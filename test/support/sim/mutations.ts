@@ -23,7 +23,7 @@ const resendUnfenced: Mutation = ({ node }) => {
     const lane = node.sessions.at(session)?.recovery.book.lane(channel) ?? 0;
     const parked = parkedChannel(node, lane, [session, channel, epoch]);
     if (parked === undefined) return;
-    const words = [session, channel, epoch, parked.writes.acked, 0];
+    const words = [session, channel, epoch, parked.writes.acked, 0, 0];
     node.lanes.command(lane, COMMAND_SETTLE_CHANNEL, words);
   };
 };
@@ -39,7 +39,7 @@ const resendLanded: Mutation = ({ node }) => {
 
 /** A refusal whose frame died with its channel is not heard of. */
 const loseRefusals: Mutation = ({ node }) => {
-  onSettle(node, (_, words) => [...words.slice(0, 4), 0]);
+  onSettle(node, (_, words) => [...words.slice(0, 5), 0]);
 };
 
 /** A server whose last connection is gone does not ask for another. */

@@ -50,7 +50,10 @@ export class SimPort implements StreamPort {
     if (bytes <= 0) return WOULD_BLOCK;
     this.#sends.each(first, bytes, (addr, part) => {
       this.out.push(addr, part);
-      if (this.#io.isDamaged(addr)) this.out.damage(this.#io.random.nextBetween(1, part));
+      if (this.#io.isDamaged(addr)) {
+        const { random } = this.#io;
+        this.out.damage(random.nextBetween(1, part), random.nextBetween(0, 7));
+      }
     });
     this.out.flush();
     this.connection.onSent(this);

@@ -111,7 +111,7 @@ const freezePath: Fault = (faults) => {
   const wire = faults.anyWire();
   if (wire === undefined) return false;
   const { world } = faults;
-  const durationMs = world.plan.isCalm ? faults.random.nextBetween(1, 200) : faults.durationMs();
+  const durationMs = world.plan.isCalm ? faults.random.nextBetween(1, 180) : faults.durationMs();
   world.note(`path ${wire.a} ${wire.b} stands still for ${durationMs} ms`);
   wire.path.frozenUs = Math.max(wire.path.frozenUs, world.time.nowUs + durationMs * 1000);
   faults.mark(faults.linksOfWire(wire), durationMs);

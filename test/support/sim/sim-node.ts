@@ -31,8 +31,6 @@ export interface NodeOptions {
   readonly network: SimNetwork;
   readonly log: Log;
   readonly random: Random;
-  /** Whether chunks go with a checksum. */
-  readonly isChecked: boolean;
   /** What a lane takes at a time from all its peers. */
   readonly receiveBytes: number;
   readonly limits: SimPlan['limits'];
@@ -70,7 +68,7 @@ const PLUGIN_LIMITS = { 'tcpx.hangMs': 500, 'tcpx.setupTimeoutMs': 3000 } as con
 
 // Smaller than the settings allow: a run has little memory.
 function configOf(options: NodeOptions): Config {
-  const { lanes, limits, isChecked, receiveBytes, plugin, chunkBytes } = options;
+  const { lanes, limits, receiveBytes, plugin, chunkBytes } = options;
   const values = {
     ...DEFAULTS.values,
     'lane.count': lanes,
@@ -79,7 +77,6 @@ function configOf(options: NodeOptions): Config {
     'session.controlTimeoutMs': limits.controlTimeoutMs,
     'session.progressMs': limits.progressMs,
     'session.minRate': limits.minRate,
-    'flow.checksum': isChecked,
     'flow.receiveBytes': receiveBytes,
     ...(plugin === undefined
       ? {}

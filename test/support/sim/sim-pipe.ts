@@ -70,10 +70,10 @@ export class SimPipe {
     this.sent += bytes;
   }
 
-  /** Inverts a bit, so many bytes before the end of what was pushed. */
-  damage(back: number): void {
+  /** Inverts this bit of the byte so many before the end of what was pushed. */
+  damage(back: number, bit: number): void {
     const at = (this.sent - back) % PIPE_BYTES_MAX;
-    this.#memory.uint8[at] = (this.#memory.uint8[at] ?? 0) ^ 0x10;
+    this.#memory.uint8[at] = (this.#memory.uint8[at] ?? 0) ^ (1 << bit);
   }
 
   /** What was pushed leaves together. */

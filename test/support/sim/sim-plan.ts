@@ -87,7 +87,7 @@ export function planOf(seed: number): SimPlan {
     isMean: !isCalm && random.nextChance(0.05),
     faultRounds: pick(random, [4, 15, 60, 150]),
     limits: {
-      stallMs: 250,
+      stallMs: 200,
       reconnectMs: pick(random, [2000, 5000]),
       controlTimeoutMs: 3000,
       progressMs: 3000,

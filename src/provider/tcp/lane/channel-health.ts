@@ -16,9 +16,9 @@ export const HEALTH_US = 25_000;
 /** A longer pause means that this thread did not run: the channels could not move. */
 const PAUSE_US = 200_000;
 /** How much longer a peer may take whose kernel answers. */
-const SLOW_FACTOR = 7;
+const SLOW_FACTOR = 9;
 /** How many times session.stallMs a peer may stay in a region that is being deregistered. */
-const HOLDS_FACTOR = 12;
+const HOLDS_FACTOR = 15;
 
 /** When something was last seen to move, and what stood there then. Written in this file alone. */
 export class ChannelHealth {
@@ -30,6 +30,12 @@ export class ChannelHealth {
   stalledAtBytes = FLOAT_ZERO;
   /** Since when the peer is in the middle of a region that is being deregistered; 0 for not. */
   holdsUs = FLOAT_ZERO;
+  /** The channel has ended because what came was not what was sent. */
+  isDamaged = false;
+
+  onDamage(): void {
+    this.isDamaged = true;
+  }
 }
 
 export function checkHealth(core: LaneCore, nowUs: number): void {
