@@ -1,19 +1,24 @@
 // AbortSignal where somebody waits: the wait ends at once with an AbortError whose cause is the
 // signal's reason; what was begun ends by itself, behind it.
 
-import { TcpxError } from './errors.js';
+import { type ErrorCode, type ErrorFacts, TcpxError } from './errors.js';
 
 /** As the platform names it; the code says what kind of failure it is for a program. */
 export class AbortError extends TcpxError {
   override readonly name = 'AbortError';
 
-  constructor(what: string, signal: AbortSignal) {
-    super('ERR_USAGE_ABORTED', `${what}: aborted by its signal`, { cause: signal.reason });
+  constructor(
+    message: string,
+    signal: AbortSignal,
+    code: ErrorCode = 'ERR_USAGE_ABORTED',
+    facts: ErrorFacts = {},
+  ) {
+    super(code, message, { cause: signal.reason, facts });
   }
 }
 
 export function throwIfAborted(signal: AbortSignal | undefined, what: string): void {
-  if (signal?.aborted === true) throw new AbortError(what, signal);
+  if (signal?.aborted === true) throw new AbortError(`${what}: aborted by its signal`, signal);
 }
 
 /** The outcome of `promise`, or an AbortError as soon as the signal says so. */
@@ -26,7 +31,7 @@ export async function withSignal<T>(
   throwIfAborted(signal, what);
   let release: () => void = () => undefined;
   const aborted = new Promise<never>((_, reject) => {
-    const abort = (): void => reject(new AbortError(what, signal));
+    const abort = (): void => reject(new AbortError(`${what}: aborted by its signal`, signal));
     signal.addEventListener('abort', abort, { once: true });
     release = () => signal.removeEventListener('abort', abort);
   });

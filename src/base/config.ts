@@ -54,9 +54,18 @@ export function loadConfig(sources: ConfigSources = {}): Config {
   const effective = SETTING_NAMES.map((name) => resolveSetting(name, sources));
   const values: Partial<Record<SettingName, SettingValue>> = {};
   for (const setting of effective) values[setting.name] = setting.value;
-  const config: Config = { values: values as SettingValues, effective };
+  // Readable by its name; nothing that prints the settings comes across it.
+  const secret = values['trust.secret'] ?? '';
+  Object.defineProperty(values, 'trust.secret', { value: secret, enumerable: false });
+  const config: Config = { values: values as SettingValues, effective: effective.map(hidden) };
   checkConflicts(config.values);
   return config;
+}
+
+/** The origin of a secret may be seen, the secret not. */
+function hidden(setting: EffectiveSetting): EffectiveSetting {
+  const isSecret = setting.name === 'trust.secret' && setting.value !== '';
+  return isSecret ? { ...setting, value: '(set)' } : setting;
 }
 
 /** A name that nobody reads is a mistake that would otherwise pass in silence. */

@@ -9,7 +9,7 @@ import type {
   NicIntake,
   Receipt,
   Region,
-  Request,
+  TransferRequest,
   Session,
   Transfer,
 } from '../engine/internal.js';
@@ -59,7 +59,7 @@ export interface BenchInitiatorOptions {
 interface Scene {
   readonly memory: BenchMemory;
   readonly region: Region;
-  readonly request: Request;
+  readonly request: TransferRequest;
   readonly blocks: readonly BenchBlock[];
   readonly peer: HostFacts;
 }
@@ -235,7 +235,7 @@ export class BenchInitiator {
 
   // Back to back; returns the index after those that were made.
   async #transferGroup(
-    request: Request,
+    request: TransferRequest,
     first: number,
     last: number,
     isMeasured: boolean,
@@ -264,7 +264,7 @@ export class BenchInitiator {
   }
 
   // The thread blocks until lanes are done; ends of plugin processes come by the event loop alone.
-  #transfer(request: Request, isMeasured: boolean): Promise<void> | undefined {
+  #transfer(request: TransferRequest, isMeasured: boolean): Promise<void> | undefined {
     const startUs = systemClock.nowUs();
     const transfers = this.#post(request);
     if (this.#options.session.facts.provider === 'tcp') {
@@ -293,7 +293,7 @@ export class BenchInitiator {
     if (this.#mismatchAt < 0) this.#mismatchAt = mismatchAt;
   }
 
-  #post(request: Request): Transfer[] {
+  #post(request: TransferRequest): Transfer[] {
     const { values } = this.#options;
     const isMatched = this.#options.session.facts.provider === 'tcpx';
     const options = isMatched ? { deadlineMs: values['bench.deadlineMs'] } : undefined;
@@ -304,7 +304,7 @@ export class BenchInitiator {
     return transfers;
   }
 
-  #wait(transfers: readonly Transfer[], request: Request): void {
+  #wait(transfers: readonly Transfer[], request: TransferRequest): void {
     const { values, session } = this.#options;
     for (const transfer of transfers) {
       const status = transfer.wait(values['bench.deadlineMs']);

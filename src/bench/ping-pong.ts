@@ -8,7 +8,7 @@ import {
   type Engine,
   type Receipt,
   type RegionDescriptor,
-  type Request,
+  type TransferRequest,
   type Session,
   tcpxOf,
   type Transfer,
@@ -92,13 +92,13 @@ class WatchedEnd implements PingPongEnd {
   // Marks change the last byte all the time.
   readonly isCheckable = false;
   readonly engine: Engine;
-  readonly #request: Request;
+  readonly #request: TransferRequest;
   readonly #memory: Uint8Array;
   readonly #outbox: Uint8Array;
   readonly #last: number;
   #transfer: Transfer | undefined;
 
-  constructor(engine: Engine, request: Request, memory: Uint8Array, outbox: Uint8Array) {
+  constructor(engine: Engine, request: TransferRequest, memory: Uint8Array, outbox: Uint8Array) {
     this.engine = engine;
     this.#request = request;
     this.#memory = memory;
@@ -132,12 +132,12 @@ class WatchedEnd implements PingPongEnd {
 class NotifiedEnd implements PingPongEnd {
   readonly isCheckable = true;
   readonly engine: Engine;
-  readonly #request: Request;
+  readonly #request: TransferRequest;
   readonly #marks: MarkCounter;
   readonly #before: number;
   #transfer: Transfer | undefined;
 
-  constructor(engine: Engine, request: Request, marks: MarkCounter) {
+  constructor(engine: Engine, request: TransferRequest, marks: MarkCounter) {
     this.engine = engine;
     this.#request = request;
     this.#marks = marks;

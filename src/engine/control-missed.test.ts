@@ -45,6 +45,8 @@ test('control keeper: a server asks again, ever less often, until the client is 
       attach: undefined,
       postSignal: () => asked.push(nowUs / 1e6),
       onRedial: () => undefined,
+      onLookup: () => assert.fail('nobody asks'),
+      onFound: () => undefined,
       onPeerEnded: () => undefined,
       onGoodbye: () => undefined,
       onPeerBack: () => undefined,

@@ -67,6 +67,8 @@ class Keeper {
         attach: (epoch) => this.#attach(epoch),
         postSignal: () => undefined,
         onRedial: () => undefined,
+        onLookup: () => assert.fail('nobody asks'),
+        onFound: () => undefined,
         onPeerEnded: () => assert.fail('the peer lives'),
         onGoodbye: () => assert.fail('the peer stays'),
         onPeerBack: () => undefined,

@@ -14,10 +14,11 @@ import { LaneSet, type LaneSetOptions } from '../provider/tcp/lane-set.js';
 import { SIGNAL_ENTRIES, TransferTable } from '../provider/tcp/transfer-table.js';
 import type { MatchedCarrier } from '../provider/tcpx/matched-carrier.js';
 import type { MatchedProvider } from '../provider/tcpx/matched-provider.js';
+import { RegionNames } from './region-names.js';
 import { laneChoice } from './lane-choice.js';
 import { LaneEvents } from './lane-events.js';
 import { matchedHost } from './matched-host.js';
-import type { Notification } from './notification.js';
+import type { PeerNotification } from './notification.js';
 import { listNics } from './socket-network.js';
 import type { LiveSession } from './live-session.js';
 import { type ConnectMatch, SessionTable } from './session-table.js';
@@ -49,7 +50,7 @@ export interface CoreOptions {
   drive<T>(promise: Promise<T>): Promise<T>;
   onWake(): void;
   onLaneFailed(laneIndex: number, error: Error): void;
-  onNotification(notification: Notification): void;
+  onNotification(notification: PeerNotification): void;
   onActivity(): void;
 }
 
@@ -57,6 +58,7 @@ export class EngineCore {
   readonly lanes: LaneSet;
   readonly arena: Arena;
   readonly regions: RegionRegistry;
+  readonly names = new RegionNames();
   readonly transfers: Transfers;
   readonly sessions: SessionTable;
   readonly events: LaneEvents;
@@ -142,6 +144,7 @@ export class EngineCore {
       lanes: this.lanes,
       transfers: this.transfers,
       openMatched: (session, connect, sessions) => this.#match(session, connect, sessions),
+      answerLookup: (lookup) => this.names.answer(lookup),
       drive: (promise) => this.#options.drive(promise),
       sessionsMax: values['session.peersMax'],
       nicCount: listNics(config).length,
@@ -167,7 +170,7 @@ export class EngineCore {
       transfers: this.transfers,
       after: (delayMs: number, act: () => void) => this.transfers.after(delayMs, act),
       isOpen: () => !this.#isClosed,
-      onNotification: (one: Notification) => this.#options.onNotification(one),
+      onNotification: (one: PeerNotification) => this.#options.onNotification(one),
       onActivity: () => this.#options.onActivity(),
     };
     return tcpx.carrier(session.peer, matchedHost(parts, session, connect));

@@ -3,8 +3,11 @@
 
 import { randomBytes } from 'node:crypto';
 import { networkInterfaces } from 'node:os';
+import { inspect } from 'node:util';
+import { checkText } from '../base/argument.js';
 import { systemClock, withinMs } from '../base/clock.js';
 import type { Config } from '../base/config.js';
+import { parseEndpoint } from '../base/endpoint.js';
 import { isTcpxError, TcpxError, toTcpxError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
 import type { SettingValues } from '../base/settings.js';
@@ -28,12 +31,14 @@ import { EngineMemory } from './engine-memory.js';
 import { checkEngineName } from './engine-name.js';
 import { gpuSource, GpuUse } from './gpu-use.js';
 import type { Identity } from './identity.js';
-import type { Notification } from './notification.js';
+import type { PeerNotification } from './notification.js';
 import { connectPeer } from './peer-client.js';
+import { type NotificationStream, NotificationStreams } from './notification-stream.js';
 import { PeerServer } from './peer-server.js';
 import { type OpenedProvider, openProvider } from './provider-open.js';
 import { settleBoundMs } from './progress-watch.js';
-import type { Session } from './session.js';
+import { type RegisterOptions, registerOptionsOf } from './register-options.js';
+import type { ConnectWait, Session } from './session.js';
 import { SocketNetwork } from './socket-network.js';
 import { loadTrust, type Trust, warnOfTrust } from './trust.js';
 
@@ -50,7 +55,7 @@ export interface EngineOptions {
   /** Called for every session that a peer has opened. */
   readonly onSession?: (session: Session) => void;
   /** Called for every notification of a peer, after the data before it has landed. */
-  readonly onNotification?: (notification: Notification) => void;
+  readonly onNotification?: (notification: PeerNotification) => void;
   /** Module that stands in for the CUDA driver, for tests; there is no fallback to it. */
   readonly gpuModule?: URL;
   /** The GPU whose memory is moved, where it is one: its NICs are the plugin's default. */
@@ -63,7 +68,10 @@ export interface EngineOptions {
   readonly onActivity?: () => void;
 }
 
-export interface ConnectChoice {
+/** How a peer is tried. */
+export interface ConnectOptions extends ConnectWait {
+  /** Where the text names none; `session.port` where neither does. */
+  readonly port?: number;
   /** False: a peer that refuses is an error at once, not one that may come yet. */
   readonly isPatient?: boolean;
 }
@@ -96,6 +104,7 @@ export class Engine {
   readonly #memory: EngineMemory;
   readonly #identity: Identity;
   readonly #options: EngineOptions;
+  readonly #streams = new NotificationStreams();
   readonly #gpus: GpuUse;
   readonly #opened: OpenedProvider;
   #server: PeerServer | undefined;
@@ -147,7 +156,10 @@ export class Engine {
       drive: (promise) => this.drive(promise),
       onWake: () => this.#onWake(),
       onLaneFailed: (laneIndex, error) => this.#onLaneFailed(laneIndex, error),
-      onNotification: (notification) => this.#options.onNotification?.(notification),
+      onNotification: (notification) => {
+        this.#streams.push(notification);
+        this.#options.onNotification?.(notification);
+      },
       onActivity: () => this.#options.onActivity?.(),
     });
     this.#memory = new EngineMemory(this.#core.regions, this.#gpus, opened.tcpx);
@@ -204,11 +216,15 @@ export class Engine {
   /** Makes memory reachable for peers that are given its descriptor, for ever or for a time. */
   register(
     source: RegionSource,
-    rights: RegionRights = FULL_RIGHTS,
+    options: RegisterOptions | RegionRights = FULL_RIGHTS,
     terms: RegionTerms = {},
   ): Region {
     this.#assertOpen();
-    return this.#memory.register(source, rights, terms);
+    const { name, rights = FULL_RIGHTS, ...own } = registerOptionsOf(options);
+    if (name !== undefined) this.#core.names.assertFree(name);
+    const region = this.#memory.register(source, rights, { ...own, ...terms });
+    if (name !== undefined) this.#core.names.add(name, region);
+    return region;
   }
 
   #tellDevice(device: number): void {
@@ -235,11 +251,13 @@ export class Engine {
     this.#assertOpen();
     const limitMs = waitMs ?? settleBoundMs(limitsOf(this.config), 0);
     await this.#memory.deregister(region, limitMs, () => this.poll());
+    this.#core.names.remove(region);
   }
 
   /** Accepts peers; returns the port. */
-  listen(options: { readonly host?: string; readonly port?: number } = {}): number {
+  listen(where: string | { readonly host?: string; readonly port?: number } = {}): number {
     this.#assertOpen();
+    const options = typeof where === 'string' ? parseEndpoint(where) : where;
     if (this.#server !== undefined) {
       throw new TcpxError('ERR_USAGE_STATE', `already listening on port ${this.port}`);
     }
@@ -292,8 +310,15 @@ export class Engine {
   }
 
   /** Makes a session with the peer that listens there. */
-  async connect(host: string, port?: number, choice: ConnectChoice = {}): Promise<Session> {
+  async connect(
+    where: string,
+    given: number | ConnectOptions = {},
+    more: ConnectOptions = {},
+  ): Promise<Session> {
     this.#assertOpen();
+    checkText('connect: the peer', where);
+    const options = typeof given === 'number' ? { ...more, port: given } : given;
+    const { host, port = options.port } = parseEndpoint(where);
     const values = this.config.values;
     return this.drive(
       connectPeer({
@@ -304,10 +329,32 @@ export class Engine {
         sessions: this.#core.sessions,
         config: this.config,
         log: this.log,
-        isPatient: choice.isPatient ?? true,
+        isPatient: options.isPatient ?? true,
+        timeoutMs: options.timeoutMs,
+        signal: options.signal,
         openMatch: this.#openMatch(),
       }),
     );
+  }
+
+  /**
+   * Notifications of all peers from now on, for `for await`; ends with the engine, or with the
+   * signal. One that falls far behind fails with `ERR_USAGE_STATE`.
+   */
+  notifications(options: { readonly signal?: AbortSignal } = {}): NotificationStream {
+    this.#assertOpen();
+    return this.#streams.open(options.signal);
+  }
+
+  /** As `close`, for `await using`. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+
+  /** A line: its name, where it listens, its sessions. Never the secret. */
+  [inspect.custom](): string {
+    const port = this.#server === undefined ? '' : `, port ${this.port}`;
+    return `Engine { ${this.name}${port}, ${this.sessions.length} sessions, trust: ${this.trust.name} }`;
   }
 
   /** Where callers drive: keeps data moving from the event loop until the promise settles. */
@@ -388,6 +435,7 @@ export class Engine {
     const closed = Promise.all(this.#core.sessions.list().map((session) => session.close()));
     await this.drive(withinMs(closed, CLOSE_WAIT_MS));
     this.#isOpen = false;
+    this.#streams.end();
     this.#timers.clear();
     clearInterval(this.#heartbeat);
     // First: what is still being connected fails, while the lanes can take back its channels.

@@ -62,7 +62,7 @@ export class ClientGreeting extends Exchange<ClientResult> {
     this.#self = self;
     this.#facts = facts;
     this.#nonce = nonce;
-    this.#transcript = new Transcript(self.trust.secret);
+    this.#transcript = new Transcript(self.trust.secret.reveal());
   }
 
   protected override begin(): Outcome<ClientResult> {
@@ -133,7 +133,7 @@ export class ServerGreeting extends Exchange<ServerResult> {
     this.#facts = facts;
     this.#hello = hello;
     this.#nonce = nonce;
-    this.#transcript = new Transcript(self.trust.secret);
+    this.#transcript = new Transcript(self.trust.secret.reveal());
   }
 
   protected override begin(): Outcome<ServerResult> {

@@ -3,7 +3,7 @@
 export { Engine, tcpxOf } from './engine.js';
 export type { Receipt } from '../provider/receipt.js';
 export type { BlockColumns } from '../provider/block-columns.js';
-export type { ChannelCounters, Request, Session } from './session.js';
+export type { ChannelCounters, TransferRequest, Session } from './session.js';
 export type { Transfer } from './transfer.js';
 export { GpuBuffer } from '../gpu/gpu-buffer.js';
 export type { DeviceRange } from '../memory/region.js';

@@ -30,7 +30,7 @@ import { NOTIFICATION_EVENT_BYTES } from '../os/record-ring.js';
 import { systemErrorName } from '../os/error-name.js';
 import { FRAME_RULES, frameName } from '../wire/data-frame-rules.js';
 import type { LaneSet } from '../provider/tcp/lane-set.js';
-import type { Notification } from './notification.js';
+import type { PeerNotification } from './notification.js';
 import type { LiveSession } from './live-session.js';
 import type { SessionTable } from './session-table.js';
 import type { Transfers } from './transfers.js';
@@ -40,14 +40,14 @@ export interface LaneEventsOptions {
   readonly sessions: SessionTable;
   readonly transfers: Transfers;
   readonly log: Log;
-  onNotification(notification: Notification): void;
+  onNotification(notification: PeerNotification): void;
   pollControl(): void;
 }
 
 export class LaneEvents {
   readonly #options: LaneEventsOptions;
   /** By their number among all notifications: lanes report them in any order. */
-  readonly #notifications = new Map<number, Notification | undefined>();
+  readonly #notifications = new Map<number, PeerNotification | undefined>();
   #nextNumber = 0;
   readonly #refusals: LimitedLog;
 

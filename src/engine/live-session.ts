@@ -1,17 +1,34 @@
 // A session as its engine has it: the channels, what keeps them, and who holds them. Programs see
 // it as a Session.
 
+import { inspect } from 'node:util';
+import { checkText } from '../base/argument.js';
 import { assert } from '../base/assert.js';
 import { TcpxError } from '../base/errors.js';
+import type { SecretBytes } from '../base/secret-bytes.js';
 import { readConnection, type SocketIdentity } from '../os/connection-counters.js';
 import { ControlKind } from '../wire/control-frame.js';
 import type { ControlKeeper, SessionControl } from './control-keeper.js';
 import { ProgressWatch } from './progress-watch.js';
 import type { Recovery } from './recovery.js';
 import type { Block, BlockColumns } from '../provider/block-columns.js';
-import type { ChannelCounters, PostOptions, Request, Session, SessionFacts } from './session.js';
+import type {
+  Blocks,
+  ChannelCounters,
+  ConnectWait,
+  LookupOptions,
+  PostOptions,
+  TransferRequest,
+  Session,
+  SessionFacts,
+} from './session.js';
 import { SessionState, nextSessionState } from './session-state.js';
 import type { Transfer } from './transfer.js';
+import type { RegionDescriptor } from '../memory/region.js';
+import { withSignal } from '../base/abort.js';
+import { type BlockSpec, blockOf } from './block-spec.js';
+import { type LookupHost, Lookups } from './lookups.js';
+import { type SessionEventMap, SessionEvents } from './session-events.js';
 import type { ThreadPlacement } from '../provider/tcpx/helper-threads.js';
 import type { MatchedCarrier } from '../provider/tcpx/matched-carrier.js';
 import type { StrandedChunk } from '../provider/tcp/lane-carrier.js';
@@ -22,9 +39,14 @@ export interface SessionHost {
     session: LiveSession,
     operation: 'write' | 'read',
     blocks: readonly Block[] | BlockColumns,
-  ): Request;
+  ): TransferRequest;
   postNotification(session: LiveSession, message: Uint8Array | string): Transfer;
   closeSession(session: LiveSession, error: TcpxError): void;
+  nowUs(): number;
+  /** Calls after this time; returns what takes it back. */
+  after(delayMs: number, act: () => void): () => void;
+  /** How long a peer may take to answer a question. */
+  readonly answerMs: number;
   /** Where callers drive: keeps data moving until the promise settles. */
   drive<T>(promise: Promise<T>): Promise<T>;
 }
@@ -34,7 +56,7 @@ export interface LiveFacts extends SessionFacts {
   /** Whether frames of its channels carry checks. */
   readonly isChecked: boolean;
   readonly id: number;
-  readonly key: Uint8Array;
+  readonly key: SecretBytes;
   /** Changes with the channels. */
   readonly nics: string[];
   /** Lanes that serve at least one channel. */
@@ -43,6 +65,8 @@ export interface LiveFacts extends SessionFacts {
 
 export class LiveSession implements Session {
   readonly facts: LiveFacts;
+  readonly events = new SessionEvents();
+  readonly lookups: Lookups;
   readonly #host: SessionHost;
   #state: SessionState = SessionState.Attaching;
   /** What lives of its channels; set when the session is made. */
@@ -56,6 +80,8 @@ export class LiveSession implements Session {
   readonly sockets: (SocketIdentity | undefined)[] = [];
   /** Whether it confirms what is in flight on it. */
   readonly progress = new ProgressWatch();
+  /** The client's way to the same peer again. */
+  reconnect: ((wait: ConnectWait) => Promise<Session>) | undefined;
   /** Lanes, and a matched carrier, that still hold channels of this session. */
   holders = 0;
   #error: TcpxError | undefined;
@@ -74,9 +100,73 @@ export class LiveSession implements Session {
     this.#closed = new Promise((resolve) => {
       this.#resolveClosed = resolve;
     });
+    this.lookups = new Lookups(this.#lookupHost(), host.answerMs);
     this.recovery = recover(this);
     this.keeper = keep(this);
     this.matched = match(this);
+  }
+
+  #lookupHost(): LookupHost {
+    const host = this.#host;
+    return {
+      peer: this.peer,
+      nowUs: () => host.nowUs(),
+      after: (delayMs, act) => host.after(delayMs, act),
+      // Asked again: the connection may come back.
+      send: (message) => {
+        try {
+          if (this.control.isOpen) this.control.send(message);
+        } catch {
+          // Its keeper has been told.
+        }
+      },
+    };
+  }
+
+  async lookup(name: string, options: LookupOptions = {}): Promise<RegionDescriptor> {
+    checkText('lookup: the name', name);
+    if (this.isLost('lookup')) throw this.#error ?? new TcpxError('ERR_PEER_LOST', this.peer);
+    const { waitMs = 0, signal } = options;
+    const found = this.lookups.ask(name, waitMs);
+    return await this.#host.drive(withSignal(found, signal, `lookup of ${JSON.stringify(name)}`));
+  }
+
+  async reopen(options: ConnectWait = {}): Promise<Session> {
+    if (!this.isEnding()) {
+      throw new TcpxError('ERR_USAGE_STATE', `reopen: the session with ${this.peer} is open`);
+    }
+    if (this.reconnect === undefined) {
+      const text = `reopen: ${this.peer} has called this end, and can alone do so again`;
+      throw new TcpxError('ERR_USAGE_NOT_SUPPORTED', text);
+    }
+    return await this.#host.drive(this.reconnect(options));
+  }
+
+  on<E extends keyof SessionEventMap>(event: E, listener: Listener<E>): this {
+    this.events.on(event, listener);
+    return this;
+  }
+
+  once<E extends keyof SessionEventMap>(event: E, listener: Listener<E>): this {
+    this.events.once(event, listener);
+    return this;
+  }
+
+  off<E extends keyof SessionEventMap>(event: E, listener: Listener<E>): this {
+    this.events.off(event, listener);
+    return this;
+  }
+
+  /** Closes it. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+
+  /** A line: with whom, and how it stands. */
+  [inspect.custom](): string {
+    const { role, provider, agreement } = this.facts;
+    const shape = `${agreement.channels} channels over ${provider}`;
+    return `Session { ${role} of ${this.peer}, ${this.#state}, ${shape} }`;
   }
 
   /** The control connection, as it is now. */
@@ -112,21 +202,21 @@ export class LiveSession implements Session {
   }
 
   /** Columns instead of blocks spare an object per block, where there are very many. */
-  prepare(operation: 'write' | 'read', blocks: readonly Block[] | BlockColumns): Request {
+  prepare(operation: 'write' | 'read', blocks: Blocks): TransferRequest {
     this.isLost('prepare');
-    return this.#host.prepare(this, operation, blocks);
+    return this.#host.prepare(this, operation, rowsOf(blocks));
   }
 
   /** Prepares, posts and releases when finished: for a transfer that is made once. */
-  write(blocks: readonly Block[], options: PostOptions = {}): Transfer {
+  write(blocks: Blocks, options: PostOptions = {}): Transfer {
     return this.#once('write', blocks, options);
   }
 
-  read(blocks: readonly Block[], options: PostOptions = {}): Transfer {
+  read(blocks: Blocks, options: PostOptions = {}): Transfer {
     return this.#once('read', blocks, options);
   }
 
-  #once(operation: 'write' | 'read', blocks: readonly Block[], options: PostOptions): Transfer {
+  #once(operation: 'write' | 'read', blocks: Blocks, options: PostOptions): Transfer {
     const request = this.prepare(operation, blocks);
     const release = (): void => request.release();
     try {
@@ -202,6 +292,7 @@ export class LiveSession implements Session {
     if (this.isEnding()) return false;
     this.#state = nextSessionState(this.#state, SessionState.Closing);
     this.#error = error;
+    this.lookups.fail(error);
     return true;
   }
 
@@ -209,7 +300,20 @@ export class LiveSession implements Session {
   setClosed(): void {
     this.#state = nextSessionState(this.#state, SessionState.Closed);
     this.#resolveClosed();
+    this.events.tellClose(this.#error);
   }
+}
+
+type Listener<E extends keyof SessionEventMap> = (...given: SessionEventMap[E]) => void;
+
+function rowsOf(blocks: Blocks): readonly Block[] | BlockColumns {
+  if (isColumns(blocks)) return blocks;
+  const list: readonly BlockSpec[] = Array.isArray(blocks) ? blocks : [blocks as BlockSpec];
+  return list.map((spec, index) => blockOf(spec, index));
+}
+
+function isColumns(blocks: Blocks): blocks is BlockColumns {
+  return typeof blocks === 'object' && blocks !== null && 'localOffsets' in blocks;
 }
 
 /** The same object: an engine makes no other sessions. */

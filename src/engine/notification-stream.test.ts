@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { withCode } from '../../test/support/expect-error.js';
-import type { Notification } from './notification.js';
+import type { PeerNotification } from './notification.js';
 import { NotificationStream } from './notification-stream.js';
 import type { Session } from './session.js';
 
-const note = (text: string): Notification => ({
+const note = (text: string): PeerNotification => ({
   session: {} as Session,
   bytes: Buffer.from(text),
 });
 
-const textOf = ({ bytes }: Notification): string => Buffer.from(bytes).toString();
+const textOf = ({ bytes }: PeerNotification): string => Buffer.from(bytes).toString();
 
 test('notification stream: in order, what came before and what comes while one waits', async () => {
   const stream = new NotificationStream(() => undefined);

@@ -1,13 +1,14 @@
 // Notifications for a program that takes them with `for await`. One that does not keep up is told
 // so: what waits is bounded in number and bytes.
 
+import { AbortError, throwIfAborted } from '../base/abort.js';
 import { TcpxError } from '../base/errors.js';
-import type { Notification } from './notification.js';
+import type { PeerNotification } from './notification.js';
 
 const WAITING_MAX = 65_536;
 const WAITING_BYTES_MAX = 64 * 1024 * 1024;
 
-type Result = IteratorResult<Notification, undefined>;
+type Result = IteratorResult<PeerNotification, undefined>;
 
 interface Waiter {
   resolve(result: Result): void;
@@ -16,9 +17,35 @@ interface Waiter {
 
 const END: Result = { done: true, value: undefined };
 
-export class NotificationStream implements AsyncIterableIterator<Notification, undefined> {
+/** The streams that a program has open: each gets every notification. */
+export class NotificationStreams {
+  readonly #open = new Set<NotificationStream>();
+
+  open(signal: AbortSignal | undefined): NotificationStream {
+    throwIfAborted(signal, 'notifications');
+    const stream = new NotificationStream((ended) => this.#open.delete(ended));
+    this.#open.add(stream);
+    const abort = (): void => {
+      if (signal !== undefined) stream.end(new AbortError('notifications: aborted', signal));
+    };
+    signal?.addEventListener('abort', abort, { once: true });
+    return stream;
+  }
+
+  push(notification: PeerNotification): void {
+    for (const stream of this.#open) stream.push(notification);
+  }
+
+  /** The engine ends. */
+  end(): void {
+    for (const stream of this.#open) stream.end();
+  }
+}
+
+/** Notifications in the order in which they landed; see `Engine.notifications`. */
+export class NotificationStream implements AsyncIterableIterator<PeerNotification, undefined> {
   readonly #onEnd: (stream: NotificationStream) => void;
-  readonly #waiting: Notification[] = [];
+  readonly #waiting: PeerNotification[] = [];
   readonly #waiters: Waiter[] = [];
   #waitingBytes = 0;
   #isOver = false;
@@ -28,7 +55,7 @@ export class NotificationStream implements AsyncIterableIterator<Notification, u
     this.#onEnd = onEnd;
   }
 
-  push(notification: Notification): void {
+  push(notification: PeerNotification): void {
     if (this.#isOver) return;
     const waiter = this.#waiters.shift();
     if (waiter !== undefined) {

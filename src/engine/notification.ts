@@ -3,7 +3,7 @@
 import type { Session } from './session.js';
 
 /** What a peer sent with `notify`, or with a transfer that has landed. */
-export interface Notification {
+export interface PeerNotification {
   /** The session that it came by. */
   readonly session: Session;
   /** Its content; the receiver may keep it. */

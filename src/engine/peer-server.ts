@@ -206,7 +206,7 @@ export class PeerServer {
     const { sessionId, channelIndex, epoch, nonce } = joining.attach;
     const named = sessions.byId(sessionId);
     const session = named?.isEnding() === false ? named : undefined;
-    joining.prove(session?.facts.key);
+    joining.prove(session?.facts.key.reveal());
     assert(session !== undefined, 'nobody proves the key of a session that is not there');
     if (channelIndex === CONTROL_INDEX) {
       sessions.assertControl(session, epoch);

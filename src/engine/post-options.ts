@@ -39,7 +39,5 @@ export function applyOptions(
 ): void {
   const deadlineMs = options.deadlineMs ?? defaultDeadlineMs;
   if (options.deadlineMs !== undefined || deadlineMs > 0) transfer.setDeadline(deadlineMs);
-  if (options.signal === undefined) return;
-  if (options.signal.aborted) transfer.cancel();
-  else transfer.cancelOn(options.signal);
+  if (options.signal !== undefined) transfer.cancelOn(options.signal);
 }

@@ -48,6 +48,8 @@ class Model {
       redial: isClient
         ? (channel: number, epoch: number) => this.#redial(channel, epoch)
         : undefined,
+      tellChannel: () => undefined,
+      tellFailover: () => undefined,
       hasInFlight: () => false,
       askRedial: (channel: number, epoch: number) => {
         assert.ok(!isClient && epoch === this.recovery.book.epoch(channel), 'asks for what it has');

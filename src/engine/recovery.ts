@@ -92,8 +92,10 @@ export class Recovery {
     this.#forgetEnd();
     this.#delay(channel).onMade(this.#host.nowUs());
     if (this.book.setUp(channel, epoch).isToDrop) this.#drop(channel);
-    if (epoch > 0)
+    if (epoch > 0) {
       this.#host.log.warn('channel is back', { peer: this.#host.peer, channel, epoch });
+      this.#host.tellChannel(channel, 'up');
+    }
     this.#weighLoss();
     this.#judgeSoon();
   }
@@ -116,6 +118,7 @@ export class Recovery {
     const { channel, epoch } = fence;
     const reason = loss.error.message;
     this.#host.log.info('channel down', { peer: this.#host.peer, channel, epoch, reason });
+    this.#host.tellChannel(channel, 'down');
     const { settle } = this.book.setDown(channel, epoch);
     if (settle === undefined) this.#fences.start(channel, epoch);
     if (this.book.unanswered > FENCES_UNANSWERED_MAX) {
@@ -175,6 +178,7 @@ export class Recovery {
     // Only now: a peer that ended takes all its channels with it, and that is another message.
     const reason = isDamaged ? 'the peer received a damaged frame' : this.#reasons[channel];
     this.#host.log.warn('channel failed over', { peer: this.#host.peer, channel, epoch, reason });
+    this.#host.tellFailover(channel, reason ?? 'lost');
   }
 
   #drop(channel: number): void {

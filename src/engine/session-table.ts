@@ -4,13 +4,14 @@ import { assert } from '../base/assert.js';
 import { type Clock, systemClock } from '../base/clock.js';
 import { TcpxError, toTcpxError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
+import { SecretBytes } from '../base/secret-bytes.js';
 import type { Timers } from '../base/timers.js';
 import { COMMAND_ADD_CHANNEL, COMMAND_CLOSE_SESSION } from '../provider/tcp/lane/messages.js';
 import type { ShmLink } from '../provider/tcp/shm/shm-file.js';
 import { abortSocket, type SocketIdentity } from '../os/connection-counters.js';
 import { closeSocket } from '../os/dial.js';
 import { loadCrc32 } from '../os/fixed-memory.js';
-import type { Agreement } from '../wire/control-frame.js';
+import type { Agreement, ControlMessage, Lookup } from '../wire/control-frame.js';
 import { ControlKind, MATCH_INDEX } from '../wire/control-frame.js';
 import { ControlKeeper, type ControlLimits, type SessionControl } from './control-keeper.js';
 import type { DataPath } from '../provider/receipt.js';
@@ -21,6 +22,7 @@ import { laneOfChannel } from '../provider/tcp/lane-placement.js';
 import type { LaneSet } from '../provider/tcp/lane-set.js';
 import { Recovery, type RecoveryLimits } from './recovery.js';
 import type { RecoveryHost, RedialOutcome } from './recovery-host.js';
+import type { ConnectWait, Session } from './session.js';
 import { LiveSession, type SessionHost } from './live-session.js';
 
 /** What becomes of requests of a session, and of its transfers when channels come and go. */
@@ -59,6 +61,8 @@ export interface NewSession {
   readonly isChecked: boolean;
   /** The client's way to a match connection. */
   readonly connectMatch?: (session: LiveSession, epoch: number) => Promise<OpenMatch>;
+  /** The client's way to the same peer, once the session has ended. */
+  readonly reconnect?: (wait: ConnectWait) => Promise<Session>;
   /** The client's way to attach a channel anew. */
   readonly redial?: (
     session: LiveSession,
@@ -92,6 +96,8 @@ export interface SessionTableOptions {
   readonly nicCount: number;
   readonly log: Log;
   readonly timers: Timers;
+  /** What the peer of a session is told of a region that it asks for by name. */
+  answerLookup(lookup: Lookup): ControlMessage;
   readonly limits: RecoveryLimits & ControlLimits;
   /** The system's, and sockets, unless a simulation has its own. */
   readonly clock?: Clock;
@@ -117,6 +123,9 @@ export class SessionTable {
       postNotification: (session, message) => transfers.postNotification(session, message),
       closeSession: (session, error) => this.close(session, error),
       drive: (promise) => options.drive(promise),
+      nowUs: () => this.#clock.nowUs(),
+      after: (delayMs, act) => options.timers.at(this.#clock.nowUs() + delayMs * 1000, act),
+      answerMs: options.limits.reconnectMs,
     };
   }
 
@@ -143,8 +152,16 @@ export class SessionTable {
     // The peer may be the one that wants it.
     if (options.isChecked) loadCrc32();
     const { lanes, nicCount } = this.#options;
-    const { control, peerGeneration, redial, attachControl, connectMatch, choice, ...given } =
-      options;
+    const {
+      control,
+      peerGeneration,
+      redial,
+      attachControl,
+      connectMatch,
+      choice,
+      reconnect,
+      ...given
+    } = options;
     const channelLanes = Array.from({ length: given.agreement.channels }, (_, channel) =>
       laneOfChannel(index, channel, lanes.count, nicCount),
     );
@@ -152,6 +169,7 @@ export class SessionTable {
       ...given,
       provider: choice.provider,
       providerReason: choice.reason,
+      key: new SecretBytes(options.key),
       index,
       peerInstance: Buffer.from(peerGeneration).toString('hex'),
       where: control.where,
@@ -165,6 +183,7 @@ export class SessionTable {
       (made) => this.#keeperOf(made, control, attachControl),
       (made) => this.#matchedOf(made, connectMatch),
     );
+    session.reconnect = reconnect;
     session.holders = facts.lanes.length + (session.matched === undefined ? 0 : 1);
     this.#byIndex[index] = session;
     return session;
@@ -192,6 +211,7 @@ export class SessionTable {
       postSignal: (bytes) => this.#postSignal(session, bytes),
       onChannelsChanged: () => this.#transfers.onChannelsChanged(session),
       lose: (error) => this.close(session, error),
+      ...tellerOf(session),
       hasInFlight: () => this.#transfers.hasInFlight(session),
       redial:
         redial === undefined ? undefined : (channel, epoch) => redial(session, channel, epoch),
@@ -221,6 +241,8 @@ export class SessionTable {
           if (channel === MATCH_INDEX) session.matched?.epochs.onAgain();
           else recovery.onRedialAsked(channel, epoch);
         },
+        onLookup: (lookup) => this.#options.answerLookup(lookup),
+        onFound: (found) => session.lookups.onFound(found),
         onPeerEnded: (error) => recovery.onPeerEnded(error),
         onGoodbye: (error) => recovery.onGoodbye(error),
         onPeerBack: () => recovery.onPeerBack(),
@@ -401,4 +423,17 @@ export class SessionTable {
     this.#transfers.abandonSession(session);
     session.setClosed();
   }
+}
+
+function tellerOf({
+  events,
+  facts,
+}: LiveSession): Pick<RecoveryHost, 'tellChannel' | 'tellFailover'> {
+  const nicOf = (channel: number): string => facts.nics[channel] ?? '';
+  return {
+    tellChannel: (channel, state) =>
+      events.tell('channel', { channel, nic: nicOf(channel), state }),
+    tellFailover: (channel, reason) =>
+      events.tell('failover', { channel, nic: nicOf(channel), reason }),
+  };
 }

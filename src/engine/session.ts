@@ -2,7 +2,10 @@
 
 import type { TcpxError } from '../base/errors.js';
 import type { ConnectionCounters } from '../os/connection-counters.js';
-import type { Block, BlockColumns, CheckedBlocks } from '../provider/block-columns.js';
+import type { RegionDescriptor } from '../memory/region.js';
+import type { BlockColumns, CheckedBlocks } from '../provider/block-columns.js';
+import type { BlockSpec } from './block-spec.js';
+import type { SessionEventMap } from './session-events.js';
 import type { SourceEvent } from '../provider/contract.js';
 import type { DataPath, ProviderName, TransferPath } from '../provider/receipt.js';
 import type { ThreadPlacement } from '../provider/tcpx/helper-threads.js';
@@ -25,8 +28,27 @@ export interface PostOptions {
   readonly signal?: AbortSignal;
 }
 
+/** Time and signal of a wait for a peer. */
+export interface ConnectWait {
+  /** How long to try, in ms; `session.connectTimeoutMs` where it is not given. */
+  readonly timeoutMs?: number;
+  /** Ends the wait with an `AbortError`. */
+  readonly signal?: AbortSignal;
+}
+
+/** How long a name is waited for. */
+export interface LookupOptions {
+  /** Time in ms for a name that the peer does not know yet; 0 (the default) takes its first word. */
+  readonly waitMs?: number;
+  /** Ends the wait with an `AbortError`. */
+  readonly signal?: AbortSignal;
+}
+
+/** One block, many, or very many as columns. */
+export type Blocks = BlockSpec | readonly BlockSpec[] | BlockColumns;
+
 /** A prepared request: post it as often as you like, then release it. */
-export interface Request {
+export interface TransferRequest {
   /** The session that it was prepared for. */
   readonly session: Session;
   /** What posting it does. */
@@ -70,23 +92,69 @@ export interface ChannelCounters extends ConnectionCounters {
   readonly epoch: number;
 }
 
+/**
+ * The way to one peer. Made by `Engine.connect`, or by a peer and handed to `onSession`.
+ *
+ * ```ts
+ * await using session = await engine.connect('10.0.0.7:20000');
+ * const inbox = await session.lookup('inbox');
+ * const receipt = await session.write({ local: region, remote: inbox });
+ * ```
+ */
 export interface Session {
+  /** Names, agreed settings and addresses of both ends. */
   readonly facts: SessionFacts;
   /** Name and address, for people. */
   readonly peer: string;
+  /** Where it is on its way from `attaching` to `closed`. */
   readonly state: SessionState;
+  /** Whether transfers may be posted. */
   readonly isReady: boolean;
-  /** Why it ended, once it has. */
+  /** Why it ended, once it has; `ERR_PEER_GOODBYE` where the peer closed it in order. */
   readonly error: TcpxError | undefined;
-  /** Resolves when the session has ended and nothing of it is in flight. */
+  /** Resolves when the session has ended and nothing of it is in flight. Never rejects. */
   readonly closed: Promise<void>;
 
-  /** Columns instead of blocks spare an object per block, where there are very many. */
-  prepare(operation: 'write' | 'read', blocks: readonly Block[] | BlockColumns): Request;
-  /** Prepares, posts and releases when finished: for a transfer that is made once. */
-  write(blocks: readonly Block[], options?: PostOptions): Transfer;
-  read(blocks: readonly Block[], options?: PostOptions): Transfer;
+  /**
+   * Checks and encodes a request that is posted many times. Columns instead of blocks spare an
+   * object per block, where there are very many. Throws `ERR_USAGE_ARGUMENT`.
+   */
+  prepare(operation: 'write' | 'read', blocks: Blocks): TransferRequest;
+  /**
+   * Moves local memory to the peer; await it. Throws `ERR_USAGE_ARGUMENT` for blocks that cannot
+   * be, rejects with `ERR_XFER_…` and `ERR_PEER_…` for what happens on the way.
+   */
+  write(blocks: Blocks, options?: PostOptions): Transfer;
+  /** Moves memory of the peer here; otherwise as `write`. */
+  read(blocks: Blocks, options?: PostOptions): Transfer;
+  /** A message without data; await it to know that it was delivered. */
   notify(message: Uint8Array | string): Transfer;
+  /**
+   * The region that the peer has registered under this name. Rejects with `ERR_PEER_NO_REGION`
+   * where there is none, and with `ERR_PEER_TIMEOUT` where the peer does not answer.
+   */
+  lookup(name: string, options?: LookupOptions): Promise<RegionDescriptor>;
+  /**
+   * Once it has ended: another session with the same peer. Names are looked up anew there; settings
+   * and rights are the engine’s. Rejects with `ERR_USAGE_NOT_SUPPORTED` at the end that was called.
+   */
+  reopen(options?: ConnectWait): Promise<Session>;
+
+  /** Listens: `close`, `failover`, `channel`. */
+  on<E extends keyof SessionEventMap>(
+    event: E,
+    listener: (...given: SessionEventMap[E]) => void,
+  ): this;
+  /** Listens for the next one alone. */
+  once<E extends keyof SessionEventMap>(
+    event: E,
+    listener: (...given: SessionEventMap[E]) => void,
+  ): this;
+  /** Listens no more. */
+  off<E extends keyof SessionEventMap>(
+    event: E,
+    listener: (...given: SessionEventMap[E]) => void,
+  ): this;
 
   /** TCP_INFO of every living channel: a system call for each. Empty over shared memory. */
   kernelCounters(): ChannelCounters[];
@@ -95,4 +163,6 @@ export interface Session {
 
   /** Says goodbye and gives up what is in flight. */
   close(): Promise<void>;
+  /** As `close`, for `await using`. */
+  [Symbol.asyncDispose](): Promise<void>;
 }

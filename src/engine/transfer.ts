@@ -1,5 +1,7 @@
 // One post of a request, as its owner sees it: polled, awaited, waited for, cancelled.
 
+import { inspect } from 'node:util';
+import { AbortError } from '../base/abort.js';
 import { type ErrorCode, TcpxError } from '../base/errors.js';
 import { formatBytes } from '../base/units.js';
 import { FAIL_CANCELLED, FAIL_DEADLINE, failureOf } from '../base/failure.js';
@@ -21,6 +23,8 @@ export interface TransferHost {
   requestCancel(slot: number, generation: number): void;
   /** Its owner waits no longer: what it came to so far. Its memory stays in use until settle. */
   giveUp(slot: number, generation: number): Outcome;
+  /** Bytes of the entry that the peer has confirmed by now. */
+  confirmedBytes(slot: number, generation: number): number;
   nowUs(): number;
   /** Calls after this time; returns what takes it back. */
   after(delayMs: number, act: () => void): () => void;
@@ -41,8 +45,23 @@ export interface TransferFacts {
   readonly providerReason: string;
 }
 
-/** One post of a request, from its start to its receipt or its error. */
-export class Transfer {
+/** How far a transfer has come. */
+export interface TransferProgress {
+  /** Bytes that the target has confirmed. */
+  readonly bytesConfirmed: number;
+  /** Bytes that were posted. */
+  readonly bytes: number;
+}
+
+/**
+ * One post of a request, from its start to its receipt or its error. Await it to have it done:
+ * `const receipt = await session.write(…)`. It is also the handle, before that: to poll, to cancel,
+ * to see its progress. One that is only polled never raises an unhandled rejection.
+ *
+ * An async function that returns it waits for it, as for any promise; return it in an object where
+ * the caller wants the handle.
+ */
+export class Transfer implements PromiseLike<Receipt> {
   /** What was posted, and when. */
   readonly facts: TransferFacts;
   readonly #host: TransferHost;
@@ -59,6 +78,7 @@ export class Transfer {
   #cancelDeadline: (() => void) | undefined;
   #releaseSignal: (() => void) | undefined;
   #isCancelled = false;
+  #signal: AbortSignal | undefined;
 
   constructor(host: TransferHost, facts: TransferFacts) {
     this.#host = host;
@@ -98,6 +118,34 @@ export class Transfer {
       this.#host.beginAwait();
     });
     return this.#promise;
+  }
+
+  /** What `await` calls: as `done.then`. */
+  then<A = Receipt, B = never>(
+    onDone?: ((receipt: Receipt) => A | PromiseLike<A>) | null,
+    onFailed?: ((error: unknown) => B | PromiseLike<B>) | null,
+  ): Promise<A | B> {
+    return this.done.then(onDone, onFailed);
+  }
+
+  /** As of promises. */
+  catch<B>(onFailed: (error: unknown) => B | PromiseLike<B>): Promise<Receipt | B> {
+    return this.done.catch(onFailed);
+  }
+
+  /** As of promises. */
+  finally(onEnd: () => void): Promise<Receipt> {
+    return this.done.finally(onEnd);
+  }
+
+  /** How many of its bytes the peer has confirmed by now; grows while it is active. */
+  progress(): TransferProgress {
+    const { slot, generation, bytes } = this.facts;
+    const isActive = this.#outcome === undefined;
+    const bytesConfirmed = isActive
+      ? this.#host.confirmedBytes(slot, generation)
+      : this.receipt().bytesConfirmed;
+    return { bytesConfirmed, bytes };
   }
 
   /** No byte of it moves any more, and its memory is free. */
@@ -148,6 +196,11 @@ export class Transfer {
 
   /** Cancels when the signal is aborted; lets go of the signal when the transfer has ended. */
   cancelOn(signal: AbortSignal): void {
+    this.#signal = signal;
+    if (signal.aborted) {
+      this.cancel();
+      return;
+    }
     const abort = (): void => this.cancel();
     signal.addEventListener('abort', abort, { once: true });
     this.#releaseSignal = () => signal.removeEventListener('abort', abort);
@@ -224,6 +277,12 @@ export class Transfer {
     else this.#reject?.(this.#error);
   }
 
+  /** A line: what it is and how it stands. */
+  [inspect.custom](): string {
+    const { operation, bytes, peer } = this.facts;
+    return `Transfer { ${operation} of ${formatBytes(bytes)}, ${this.status}, peer: ${peer} }`;
+  }
+
   #failureError(outcome: Outcome): TcpxError {
     const { operation, bytes, peer, slot, generation } = this.facts;
     const confirmed = this.receipt().bytesConfirmed;
@@ -241,6 +300,9 @@ export class Transfer {
     const message = `${what}: ${reason.join(': ')}${where} (${formatBytes(confirmed)} confirmed)`;
     const own = { transfer: `${slot}.${generation}`, peer, bytes, bytesConfirmed: confirmed };
     const facts = { ...error?.facts, ...own };
+    if (code === 'ERR_XFER_CANCELLED' && this.#signal?.aborted === true) {
+      return new AbortError(message, this.#signal, code, facts);
+    }
     return new TcpxError(code, message, cause === undefined ? { facts } : { facts, cause });
   }
 

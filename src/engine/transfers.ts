@@ -29,7 +29,7 @@ import { FinishWait } from './finish-wait.js';
 import type { LiveSession } from './live-session.js';
 import { applyOptions, checkSource, encodeNotification } from './post-options.js';
 import type { ProgressLimits } from './progress-watch.js';
-import type { PostOptions, Request } from './session.js';
+import type { PostOptions, TransferRequest } from './session.js';
 import { Transfer, type TransferFacts, type TransferHost } from './transfer.js';
 import { type WatchedWork, WorkWatch } from './work-watch.js';
 
@@ -142,7 +142,7 @@ export class Transfers implements TransferHost {
     session: LiveSession,
     operation: DataOperation,
     blocks: readonly Block[] | BlockColumns,
-  ): Request {
+  ): TransferRequest {
     const checked = checkBlocks(blocks);
     const route = this.#routeOf(session, checked);
     const prepared = route.carrier.prepare(session, operation, checked);
@@ -374,6 +374,11 @@ export class Transfers implements TransferHost {
     if (entry?.generation !== generation || this.#isClosed) return;
     entry.givenUpUs = Math.min(entry.givenUpUs, this.#watch.steadyUs);
     entry.carrier.cancel(entry);
+  }
+
+  confirmedBytes(slot: number, generation: number): number {
+    const isThere = this.#table.generation(slot) === generation;
+    return isThere ? this.#table.confirmedBytes(slot) : 0;
   }
 
   giveUp(slot: number, generation: number): Outcome {

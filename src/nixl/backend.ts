@@ -7,7 +7,7 @@ import type { Log } from '../base/log.js';
 import type { PageKind, RegionMemory } from '../os/region-memory.js';
 import type { BlobDesc } from './descriptors.js';
 import type { MemType, XferOp } from './memory-type.js';
-import type { Notification } from './notif-codec.js';
+import type { NixlNotification } from './notif-codec.js';
 import type { NixlStatus } from './status.js';
 
 /** Version of the contract between agent and backend. */
@@ -154,7 +154,7 @@ export interface Backend {
   // ── notifications ──
 
   /** Moves out what has arrived, in order per sender, each exactly once. */
-  getNotifs?(): Notification[];
+  getNotifs?(): NixlNotification[];
   /** Fire and forget; empty messages arrive too. */
   genNotif?(agent: string, message: Uint8Array): void;
 

@@ -25,7 +25,7 @@ import type { RegionSource } from '../memory/region.js';
 import type { PageKind, RegionMemory } from '../os/region-memory.js';
 import type { BlobDesc } from './descriptors.js';
 import { MemType, memTypeName, XferOp } from './memory-type.js';
-import type { Notification } from './notif-codec.js';
+import type { NixlNotification } from './notif-codec.js';
 import { NixlStatus } from './status.js';
 import { columnsOf, TcpxRegionMd, TcpxTargetMd } from './tcpx-columns.js';
 import { TcpxInbox } from './tcpx-inbox.js';
@@ -199,7 +199,7 @@ export class TcpxBackend implements Backend {
     return peer.cost.estimate(totalBytes);
   }
 
-  getNotifs(): Notification[] {
+  getNotifs(): NixlNotification[] {
     this.engine.poll();
     this.#pump();
     return this.#inbox.drain();

@@ -3,10 +3,10 @@
 
 import { toTcpxError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
-import type { Notification as EngineNotification } from '../engine/notification.js';
+import type { PeerNotification } from '../engine/notification.js';
 import type { Session } from '../engine/session.js';
 import { agentNameProblem } from './names.js';
-import type { Notification } from './notif-codec.js';
+import type { NixlNotification } from './notif-codec.js';
 import { Unsealer } from './notif-envelope.js';
 
 const INBOX_BYTES_MAX = 256 * 1024 * 1024;
@@ -16,7 +16,7 @@ export class TcpxInbox {
   readonly #log: Log;
   readonly #unsealers = new WeakMap<Session, Unsealer>();
   readonly #bytesMax: number;
-  #arrived: Notification[] = [];
+  #arrived: NixlNotification[] = [];
   #bytes = 0;
 
   constructor(log: Log, bytesMax = INBOX_BYTES_MAX) {
@@ -30,7 +30,7 @@ export class TcpxInbox {
     if (problem !== undefined) this.#expel(session, `its name ${problem}`);
   }
 
-  receive({ session, bytes }: EngineNotification): void {
+  receive({ session, bytes }: PeerNotification): void {
     if (this.#bytes + bytes.length > this.#bytesMax || this.#arrived.length > INBOX_COUNT_MAX) {
       this.#expel(session, `${this.#arrived.length} notifications wait already`);
       return;
@@ -47,7 +47,7 @@ export class TcpxInbox {
     this.#arrived.push({ agent, message });
   }
 
-  drain(): Notification[] {
+  drain(): NixlNotification[] {
     const arrived = this.#arrived;
     if (arrived.length === 0) return arrived.slice();
     this.#arrived = [];

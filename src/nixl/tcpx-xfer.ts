@@ -3,7 +3,7 @@
 
 import { isTcpxError, type TcpxError, toTcpxError } from '../base/errors.js';
 import type { Engine } from '../engine/engine.js';
-import type { Request, Session } from '../engine/session.js';
+import type { TransferRequest, Session } from '../engine/session.js';
 import type { BlockColumns, Receipt } from '../engine/internal.js';
 import type { Transfer } from '../engine/transfer.js';
 import { fitsOne, sealParts, sealWhole } from './notif-envelope.js';
@@ -18,7 +18,7 @@ export class TcpxXfer implements PeerWaiter {
   readonly #engine: Engine;
   readonly #operation: 'write' | 'read';
   readonly #columns: BlockColumns;
-  #request: Request | undefined;
+  #request: TransferRequest | undefined;
   #transfer: Transfer | undefined;
   #status: NixlStatus = NixlStatus.ERR_NOT_POSTED;
   /** Posted, but the connection or room for it is not there yet. */
@@ -143,7 +143,7 @@ export class TcpxXfer implements PeerWaiter {
     return limit;
   }
 
-  #prepare(session: Session): Request {
+  #prepare(session: Session): TransferRequest {
     // A request belongs to its session: after a new connection it is prepared anew.
     this.#request?.release();
     this.#request = undefined;

@@ -13,7 +13,7 @@ import { formatRegion, parseRegion } from '../engine/region-text.js';
 import type { Session } from '../engine/session.js';
 import type { Region, RegionDescriptor, RegionRights, RegionSource } from '../memory/region.js';
 import { checkAgentName } from '../nixl/names.js';
-import type { Notification } from '../nixl/notif-codec.js';
+import type { NixlNotification } from '../nixl/notif-codec.js';
 import { TcpxInbox } from '../nixl/tcpx-inbox.js';
 import { TcpxPeer } from '../nixl/tcpx-peer.js';
 import { TcpxXfer } from '../nixl/tcpx-xfer.js';
@@ -139,7 +139,7 @@ export class ClientEngine {
     return new TcpxXfer(this.#engine, peer, operation, columns, totalBytes);
   }
 
-  drainNotifications(): Notification[] {
+  drainNotifications(): NixlNotification[] {
     this.hasNotifications = false;
     return this.#inbox.drain();
   }

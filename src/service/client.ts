@@ -6,7 +6,7 @@ import type { Log } from '../base/log.js';
 import { MESSAGE_KINDS, SERVICE_NOTIFICATION_BYTES_MAX } from '../base/service-layout.js';
 import { serviceStatus } from '../base/service-status.js';
 import type { SettingValues } from '../base/settings.js';
-import type { Notification } from '../nixl/notif-codec.js';
+import type { NixlNotification } from '../nixl/notif-codec.js';
 import type { ClientEngine } from './client-engine.js';
 import type { ClientMapping } from './client-mapping.js';
 import { ClientMemory } from './client-memory.js';
@@ -49,7 +49,7 @@ export class Client {
   readonly #blocksMax: number;
   readonly #log: Log;
   /** Taken from the engine, and not yet fitting into the ring. */
-  #waiting: Notification[] = [];
+  #waiting: NixlNotification[] = [];
 
   constructor(options: ClientOptions) {
     const { engine, mapping, values } = options;

@@ -58,6 +58,6 @@ test('attach: of two attempts in one turn each that is admitted is taken', async
     const { id, key } = session.facts;
     const nonce = peers.randomBytes(NONCE_BYTES);
     const name = { sessionId: id, channelIndex: 0, epoch, nonce };
-    await attachChannel(peers, connection, key, name, LIMIT_MS);
+    await attachChannel(peers, connection, key.reveal(), name, LIMIT_MS);
   }
 });

@@ -4,7 +4,7 @@ import { loadConfig } from '../../src/base/config.js';
 import { createLog, type Log } from '../../src/base/log.js';
 import type { SettingValues } from '../../src/base/settings.js';
 import { Engine, type EngineOptions } from '../../src/engine/engine.js';
-import type { Notification } from '../../src/engine/notification.js';
+import type { PeerNotification } from '../../src/engine/notification.js';
 import { type LiveSession, liveSession } from '../../src/engine/live-session.js';
 
 export type Settings = Partial<SettingValues>;
@@ -58,7 +58,7 @@ export interface EnginePair {
   readonly session: LiveSession;
   readonly serverSession: LiveSession;
   /** What the server was told. */
-  readonly notifications: Notification[];
+  readonly notifications: PeerNotification[];
   readonly serverLog: KeptLog;
   /** Awaits with both engines moving, whatever mode they are in. */
   drive<T>(promise: Promise<T>): Promise<T>;
@@ -72,7 +72,7 @@ export async function openPair(
   /** Both engines have simulated GPUs, or none. */
   gpus: Pick<EngineOptions, 'gpuModule'> = {},
 ): Promise<EnginePair> {
-  const notifications: Notification[] = [];
+  const notifications: PeerNotification[] = [];
   const serverLog = new KeptLog();
   let arrived: (session: LiveSession) => void = () => undefined;
   const serverSide = new Promise<LiveSession>((resolve) => (arrived = resolve));

@@ -8,8 +8,6 @@ import type { Command } from '../command.js';
 import { ExitCode } from '../exit-code.js';
 import { formatTable, printJson, printText } from '../print.js';
 
-const HIDDEN = 'trust.secret';
-
 export const configCommand: Command = {
   name: 'config',
   group: 'settings',
@@ -20,9 +18,7 @@ export const configCommand: Command = {
     ['config --chunk 1MiB --json', 'As it would be with this flag.'],
   ],
   async run(invocation) {
-    const settings = invocation.config.effective.map((setting) =>
-      setting.name === HIDDEN && setting.value !== '' ? { ...setting, value: '(set)' } : setting,
-    );
+    const settings = invocation.config.effective;
     const { outlookOf } = await import('../../engine/provider-outlook.js');
     const provider = outlookOf(invocation.config.values, processEnvironment());
     if (invocation.isJson) {

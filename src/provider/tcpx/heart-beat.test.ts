@@ -39,7 +39,10 @@ test('heart-beat: waiting from before the silence does not excuse it', () => {
 test('heart-beat: a beat begins the time anew', () => {
   const beat = new HeartBeat();
   for (let count = 0; count < 50; count++) {
-    assert.equal(beat.check(count, count * 900, ALLOWED_MS, () => 0), 'alive');
+    assert.equal(
+      beat.check(count, count * 900, ALLOWED_MS, () => 0),
+      'alive',
+    );
   }
   assert.equal(beat.silentMs(50 * 900), 900);
 });

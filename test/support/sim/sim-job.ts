@@ -1,7 +1,7 @@
 // One transfer of a simulated program, and what must be true of it when it ends.
 
 import type { LiveSession as Session } from '../../../src/engine/live-session.js';
-import type { Request } from '../../../src/engine/session.js';
+import type { TransferRequest } from '../../../src/engine/session.js';
 import type { Transfer } from '../../../src/engine/transfer.js';
 import type { Region } from '../../../src/memory/region.js';
 import type { SimMemory } from './sim-memory.js';
@@ -32,7 +32,7 @@ export interface Job {
   readonly pair: SessionPair;
   readonly session: Session;
   readonly transfer: Transfer;
-  readonly request: Request | undefined;
+  readonly request: TransferRequest | undefined;
   /** Of its cells, as they were registered when it was posted. */
   readonly regions: readonly Region[];
   readonly blocks: readonly JobBlock[];

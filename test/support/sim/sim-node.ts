@@ -7,7 +7,7 @@ import type { Random } from '../../../src/base/random.js';
 import { Timers } from '../../../src/base/timers.js';
 import { EngineCore } from '../../../src/engine/engine-core.js';
 import { laneChoice } from '../../../src/engine/lane-choice.js';
-import type { Notification } from '../../../src/engine/notification.js';
+import type { PeerNotification } from '../../../src/engine/notification.js';
 import type { Identity } from '../../../src/engine/identity.js';
 import { connectPeer } from '../../../src/engine/peer-client.js';
 import { PeerServer } from '../../../src/engine/peer-server.js';
@@ -40,7 +40,7 @@ export interface NodeOptions {
   /** Where machines have a plugin. */
   readonly fabric: SimFabric | undefined;
   readonly plugin: SimPlan['plugin'];
-  onNotification(notification: Notification): void;
+  onNotification(notification: PeerNotification): void;
   /** A session was made at this end. */
   readonly onSession: (session: Session) => void;
   /** Something that was awaited has come. */

@@ -114,7 +114,7 @@ export class SessionMaker {
     const one = atClient.facts;
     const other = atServer.facts;
     const claims: [string, boolean][] = [
-      ['keys', Buffer.compare(one.key, other.key) === 0],
+      ['keys', Buffer.compare(one.key.reveal(), other.key.reveal()) === 0],
       ['settings', JSON.stringify(one.agreement) === JSON.stringify(other.agreement)],
       ['providers', one.provider === other.provider],
       ['reasons', one.providerReason === other.providerReason],

@@ -3,10 +3,10 @@
 
 import { isTcpxError } from '../../../src/base/errors.js';
 import type { Random } from '../../../src/base/random.js';
-import type { Notification } from '../../../src/engine/notification.js';
+import type { PeerNotification } from '../../../src/engine/notification.js';
 import type { Block } from '../../../src/provider/block-columns.js';
 import type { LiveSession as Session } from '../../../src/engine/live-session.js';
-import type { PostOptions, Request } from '../../../src/engine/session.js';
+import type { PostOptions, TransferRequest } from '../../../src/engine/session.js';
 import type { Transfer } from '../../../src/engine/transfer.js';
 import type { Region, RegionDescriptor } from '../../../src/memory/region.js';
 import { CELL_BYTES } from './sim-memory.js';
@@ -110,7 +110,7 @@ export class SimWork {
     session: Session,
     operation: 'write' | 'read',
     blocks: readonly Block[],
-  ): Request | undefined {
+  ): TransferRequest | undefined {
     try {
       return session.prepare(operation, blocks);
     } catch (error) {
@@ -214,7 +214,7 @@ export class SimWork {
   }
 
   /** A notification has come to the program on this machine. */
-  onNotification(at: Machine, { bytes, session }: Notification): void {
+  onNotification(at: Machine, { bytes, session }: PeerNotification): void {
     const id = new DataView(bytes.buffer, bytes.byteOffset).getUint32(0, true);
     const job = this.jobs[id];
     if (job?.peer !== at) throw new Violation(`${at.name}: a notification of nobody (${id})`);

@@ -1,6 +1,7 @@
 // Machines, network, programs and time together, moved round by round in an order that the seed
 // decides. Time passes in small steps while something moves, and jumps to what comes next when not.
 
+import { SecretBytes } from '../../../src/base/secret-bytes.js';
 import type { Log, LogFields } from '../../../src/base/log.js';
 import { type Random, seededRandom } from '../../../src/base/random.js';
 import type { Identity } from '../../../src/engine/identity.js';
@@ -155,7 +156,11 @@ export class SimWorld {
     return {
       name,
       generation: Uint8Array.from({ length: 8 }, () => random.nextBetween(0, 255)),
-      trust: { secret, acceptsNetwork: true, name: plan.hasSecret ? 'secret' : 'network' },
+      trust: {
+        secret: new SecretBytes(secret),
+        acceptsNetwork: true,
+        name: plan.hasSecret ? 'secret' : 'network',
+      },
       wish: { ...wish, explicit: random.nextBetween(0, 7) },
       isSharedMemory: false,
       // What one end wants the other does too.
