@@ -1,5 +1,7 @@
 // The public names, listed one by one.
 
+import './base/checked-installation.js';
+
 export { ERROR_CODES, type ErrorCode, isTcpxError, TcpxError } from './base/errors.js';
 export type { Config } from './base/config.js';
 export type { Log } from './base/log.js';
@@ -13,6 +15,7 @@ export type {
   StageTimes,
   TransferPath,
 } from './provider/receipt.js';
+export type { DevmemVerdict, NicDevmem } from './provider/tcpx/devmem-verdict.js';
 export type { PluginReceipt } from './provider/tcpx/plugin-receipt.js';
 export { type ConnInfo, formatConnInfo, parseConnInfo } from './engine/conn-info.js';
 export type { Block, BlockColumns, CheckedBlocks } from './provider/block-columns.js';

@@ -6,6 +6,7 @@ import { renderDiagnostics } from './diagnostics.js';
 import { renderErrors, renderTroubleshooting } from './errors.js';
 import type { Generator } from './generator.js';
 import { renderLayers } from './layers.js';
+import { renderManPage } from './man-page.js';
 import { renderPublicNames } from './public-names.js';
 import {
   renderServiceHeader,
@@ -18,6 +19,7 @@ import { renderRefusals } from './refusals.js';
 
 export const GENERATORS: readonly Generator[] = [
   { path: 'docs/configuration.md', render: renderConfiguration },
+  { path: 'man/tcpx.1', render: renderManPage },
   { path: 'docs/errors.md', render: renderErrors },
   { path: 'docs/troubleshooting.md', render: renderTroubleshooting },
   { path: 'docs/architecture.md', marker: 'layers', render: renderLayers },

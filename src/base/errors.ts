@@ -23,6 +23,7 @@ function entry(meaning: string, remedy: string, isRetryable = false): ErrorEntry
   return { meaning, remedy, isRetryable };
 }
 
+/** Every code with its meaning, its remedy and whether the same call may succeed later. */
 export const ERROR_CODES = {
   ERR_USAGE_ARGUMENT: entry(
     'an argument is missing, unknown or out of range',
@@ -56,6 +57,10 @@ export const ERROR_CODES = {
     'a setting has a value outside its type or range',
     'The message names the setting, the value, the range and where it came from; correct it there.',
   ),
+  ERR_CONFIG_UNKNOWN: entry(
+    'a setting or a variable NIXL_TCPX_… has a name that does not exist',
+    'The message names the nearest one; tcpx config lists all.',
+  ),
   ERR_CONFIG_CONFLICT: entry(
     'two settings exclude each other',
     'The message names both; change one.',
@@ -67,6 +72,10 @@ export const ERROR_CODES = {
   ERR_CAP_PLATFORM: entry(
     'the operating system or processor is not supported',
     'Run on Linux x86-64 or arm64 with Node 20.19 or newer.',
+  ),
+  ERR_CAP_BUNDLED: entry(
+    'the package was bundled into a program, without the files that it starts as threads',
+    'Name nixl-tcpx as external in the bundler, and install it where the program runs.',
   ),
   ERR_CAP_HUGE_PAGES: entry(
     'huge pages were demanded and the kernel has none to give',
@@ -207,7 +216,8 @@ export const ERROR_CODES = {
   ),
   ERR_PEER_TIMEOUT: entry(
     'the peer did not answer in time',
-    'See whether the peer lives; raise session.handshakeTimeoutMs on slow networks.',
+    'See whether the peer lives and takes what it is sent; on slow networks raise ' +
+      'session.handshakeTimeoutMs, or lower session.minRate.',
     true,
   ),
   ERR_PEER_REFUSED: entry(
@@ -310,6 +320,7 @@ export const ERROR_CODES = {
   ),
 } as const satisfies Readonly<Record<string, ErrorEntry>>;
 
+/** One of the keys of `ERROR_CODES`. Match codes, never texts. */
 export type ErrorCode = keyof typeof ERROR_CODES;
 export type ErrorFacts = Readonly<Record<string, string | number | boolean | undefined>>;
 
@@ -320,8 +331,11 @@ export interface TcpxErrorOptions {
 
 /** The one error type; `code` says which condition, `facts` carry what was seen. */
 export class TcpxError extends Error {
+  /** Class of the code: `UsageError`, `PeerError`, `TransferError`, … */
   override readonly name: string;
+  /** Which condition; see docs/errors.md. */
   readonly code: ErrorCode;
+  /** What was seen, as fields. */
   readonly facts: ErrorFacts;
 
   constructor(code: ErrorCode, message: string, options: TcpxErrorOptions = {}) {
@@ -331,11 +345,13 @@ export class TcpxError extends Error {
     this.facts = options.facts ?? {};
   }
 
+  /** Whether the same call may succeed later without a change. */
   get isRetryable(): boolean {
     return ERROR_CODES[this.code].isRetryable;
   }
 }
 
+/** Whether a value is one of our errors; with `code`, whether it is that one. */
 export function isTcpxError(value: unknown, code?: ErrorCode): value is TcpxError {
   return value instanceof TcpxError && (code === undefined || value.code === code);
 }

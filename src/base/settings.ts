@@ -18,6 +18,7 @@ export const SETTINGS = {
   ...BENCH_SETTINGS,
 } as const;
 
+/** Name of a setting, for example `flow.chunkBytes`; see docs/configuration.md. */
 export type SettingName = keyof typeof SETTINGS;
 
 type ValueOf<S extends Setting> = S extends { readonly kind: 'choice'; readonly choices: infer C }
@@ -30,6 +31,7 @@ type ValueOf<S extends Setting> = S extends { readonly kind: 'choice'; readonly 
       ? boolean
       : string;
 
+/** The value type of every setting. */
 export type SettingValues = { readonly [N in SettingName]: ValueOf<(typeof SETTINGS)[N]> };
 
 export const SETTING_NAMES = Object.keys(SETTINGS) as readonly SettingName[];
@@ -38,8 +40,11 @@ export function settingOf(name: SettingName): Setting {
   return SETTINGS[name];
 }
 
+/** What every variable of ours begins with. */
+export const ENVIRONMENT_PREFIX = 'NIXL_TCPX_';
+
 /** `flow.chunkBytes` → `NIXL_TCPX_FLOW_CHUNK_BYTES`. */
 export function environmentName(name: SettingName): string {
   const words = name.replace(/([a-z])([A-Z])/g, '$1_$2').replaceAll('.', '_');
-  return `NIXL_TCPX_${words.toUpperCase()}`;
+  return `${ENVIRONMENT_PREFIX}${words.toUpperCase()}`;
 }

@@ -4,10 +4,17 @@ import { assert } from '../base/assert.js';
 import { systemClock } from '../base/clock.js';
 import { TcpxError } from '../base/errors.js';
 import type { SettingValues } from '../base/settings.js';
-import type { Engine, Receipt, Region, Request, Session, Transfer } from '../engine/internal.js';
+import type {
+  Engine,
+  NicIntake,
+  Receipt,
+  Region,
+  Request,
+  Session,
+  Transfer,
+} from '../engine/internal.js';
 import type { HostFacts } from './bench-result.js';
 import { type BenchDialogue } from './bench-message.js';
-import type { NicIntake } from './devmem-counters.js';
 import { usageOf } from './end-usage.js';
 import { type BenchBlock, layOutBlocks } from './block-layout.js';
 import { allocateBenchMemory, type BenchMemory } from './bench-memory.js';
@@ -260,7 +267,7 @@ export class BenchInitiator {
   #transfer(request: Request, isMeasured: boolean): Promise<void> | undefined {
     const startUs = systemClock.nowUs();
     const transfers = this.#post(request);
-    if (this.#options.session.matched === undefined) {
+    if (this.#options.session.facts.provider === 'tcp') {
       this.#wait(transfers, request);
       this.#count(transfers, startUs, isMeasured);
       return undefined;
@@ -288,7 +295,7 @@ export class BenchInitiator {
 
   #post(request: Request): Transfer[] {
     const { values } = this.#options;
-    const isMatched = this.#options.session.matched !== undefined;
+    const isMatched = this.#options.session.facts.provider === 'tcpx';
     const options = isMatched ? { deadlineMs: values['bench.deadlineMs'] } : undefined;
     const transfers: Transfer[] = [];
     for (let index = 0; index < values['bench.batch']; index++) {

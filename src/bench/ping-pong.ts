@@ -4,13 +4,14 @@
 // which is delivered after the data has landed. No event loop: the thread polls, or sleeps where
 // processes of the plugin need its core.
 
-import type {
-  Engine,
-  Receipt,
-  RegionDescriptor,
-  Request,
-  Session,
-  Transfer,
+import {
+  type Engine,
+  type Receipt,
+  type RegionDescriptor,
+  type Request,
+  type Session,
+  tcpxOf,
+  type Transfer,
 } from '../engine/internal.js';
 import type { BenchMemory } from './bench-memory.js';
 import { fillPattern } from '../base/pattern.js';
@@ -66,7 +67,7 @@ export function createPingPongEnd(
   marks: MarkCounter,
 ): PingPongEnd {
   const { view, bytes } = own.memory;
-  if (view === undefined || session.matched !== undefined) {
+  if (view === undefined || session.facts.provider === 'tcpx') {
     const outbox = own.allocate();
     outbox.fill(0, bytes, 0, PING_SEED);
     outbox.settle();
@@ -154,7 +155,7 @@ class NotifiedEnd implements PingPongEnd {
   }
 
   rest(): void {
-    if (this.#request.path.startsWith('tcpx')) this.engine.tcpx?.wait(REST_MS);
+    if (this.#request.path.startsWith('tcpx')) tcpxOf(this.engine)?.wait(REST_MS);
   }
 
   settle(timeoutMs: number): Receipt | undefined {

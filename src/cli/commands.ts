@@ -4,6 +4,7 @@ import type { Command } from './command.js';
 import { benchClientCommand } from './commands/bench-client.js';
 import { benchLoopbackCommand } from './commands/bench-loopback.js';
 import { benchServerCommand } from './commands/bench-server.js';
+import { completionCommand } from './commands/completion.js';
 import { configCommand } from './commands/config.js';
 import { devicesCommand } from './commands/devices.js';
 import { doctorCommand } from './commands/doctor.js';
@@ -52,4 +53,5 @@ export const COMMANDS: readonly Command[] = [
   traceDiffCommand,
   traceSummaryCommand,
   configCommand,
+  completionCommand,
 ];

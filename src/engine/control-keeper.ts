@@ -54,6 +54,8 @@ export interface ControlKeeperHost {
   /** The peer's end was closed by its owner: the process has ended, unless it comes back. */
   onPeerEnded(error: TcpxError): void;
   onPeerBack(): void;
+  /** The peer ends the session in order. */
+  onGoodbye(error: TcpxError): void;
   lose(error: TcpxError): void;
 }
 
@@ -97,7 +99,9 @@ export class ControlKeeper {
     const { peer, attach } = this.#host;
     if (message.kind === ControlKind.Goodbye) {
       const text = `${peer} said goodbye: ${message.reason}`;
-      this.#host.lose(new TcpxError('ERR_PEER_GOODBYE', text));
+      // Its connections end now, and nothing is to be made of that.
+      this.stop();
+      this.#host.onGoodbye(new TcpxError('ERR_PEER_GOODBYE', text));
     } else if (message.kind === ControlKind.Redial && attach !== undefined) {
       this.#host.onRedial(message.channelIndex, message.epoch);
     } else if (this.#isTakenBy(message)) {

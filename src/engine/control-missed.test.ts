@@ -46,6 +46,7 @@ test('control keeper: a server asks again, ever less often, until the client is 
       postSignal: () => asked.push(nowUs / 1e6),
       onRedial: () => undefined,
       onPeerEnded: () => undefined,
+      onGoodbye: () => undefined,
       onPeerBack: () => undefined,
       lose: (error) => assert.fail(error),
     },

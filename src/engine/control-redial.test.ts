@@ -68,6 +68,7 @@ class Keeper {
         postSignal: () => undefined,
         onRedial: () => undefined,
         onPeerEnded: () => assert.fail('the peer lives'),
+        onGoodbye: () => assert.fail('the peer stays'),
         onPeerBack: () => undefined,
         lose: (error) => assert.fail(error.message),
       },

@@ -2,17 +2,18 @@
 // the thread that opened it.
 
 import { randomBytes } from 'node:crypto';
-import { hostname, networkInterfaces } from 'node:os';
+import { networkInterfaces } from 'node:os';
 import { systemClock, withinMs } from '../base/clock.js';
-import { type Config, loadConfig, processEnvironment } from '../base/config.js';
+import type { Config } from '../base/config.js';
 import { isTcpxError, TcpxError, toTcpxError } from '../base/errors.js';
-import { createLog, type Log } from '../base/log.js';
+import type { Log } from '../base/log.js';
 import type { SettingValues } from '../base/settings.js';
 import { Timers } from '../base/timers.js';
 import type { GpuProvider } from '../gpu/staging-device.js';
 import type { Region, RegionRights, RegionSource, RegionTerms } from '../memory/region.js';
 import { ControlSet } from '../os/control-set.js';
 import { loadCrc32 } from '../os/fixed-memory.js';
+import { LinkWatch } from '../os/link-watch.js';
 import type { PageKind, RegionMemory } from '../os/region-memory.js';
 import { COMMAND_OPEN_DEVICE } from '../provider/tcp/lane/messages.js';
 import type { LaneStats } from '../provider/tcp/lane-set.js';
@@ -21,7 +22,8 @@ import type { MatchHandler } from '../provider/tcpx/match-connection.js';
 import type { TcpxProvider, TcpxProviderOptions } from '../provider/tcpx/tcpx-provider.js';
 import { wishOf } from './agreement.js';
 import { type ConnInfo, offeredHosts } from './conn-info.js';
-import { EngineCore } from './engine-core.js';
+import { basisOf } from './engine-basis.js';
+import { EngineCore, limitsOf } from './engine-core.js';
 import { EngineMemory } from './engine-memory.js';
 import { checkEngineName } from './engine-name.js';
 import { gpuSource, GpuUse } from './gpu-use.js';
@@ -30,10 +32,12 @@ import type { Notification } from './notification.js';
 import { connectPeer } from './peer-client.js';
 import { PeerServer } from './peer-server.js';
 import { type OpenedProvider, openProvider } from './provider-open.js';
+import { settleBoundMs } from './progress-watch.js';
 import type { Session } from './session.js';
 import { SocketNetwork } from './socket-network.js';
 import { loadTrust, type Trust, warnOfTrust } from './trust.js';
 
+/** What `Engine.open` takes; everything has a default. */
 export interface EngineOptions {
   /** How peers see this agent; host name and process id by default. */
   readonly name?: string;
@@ -41,8 +45,11 @@ export interface EngineOptions {
   readonly settings?: Partial<SettingValues>;
   /** A configuration that was loaded already, instead of `settings`. */
   readonly config?: Config;
+  /** Instead of lines on stderr. */
   readonly log?: Log;
+  /** Called for every session that a peer has opened. */
   readonly onSession?: (session: Session) => void;
+  /** Called for every notification of a peer, after the data before it has landed. */
   readonly onNotification?: (notification: Notification) => void;
   /** Module that stands in for the CUDA driver, for tests; there is no fallback to it. */
   readonly gpuModule?: URL;
@@ -63,14 +70,25 @@ export interface ConnectChoice {
 
 const FULL_RIGHTS: RegionRights = { read: true, write: true };
 /** Timers of sessions run with it; it is also a net for a wake-up that was missed. */
-const HEARTBEAT_MS = 50;
+const HEARTBEAT_MS = 25;
 const CLOSE_WAIT_MS = 2000;
-const CONFIRM_WAIT_MS = 100;
 
+/** The plugin's processes, where the tcpx provider is open: for our own tools, not for programs. */
+export let tcpxOf: (engine: Engine) => TcpxProvider | undefined;
+
+/** One end: its memory, its sessions, its threads. Open one per process, close it when done. */
 export class Engine {
+  static {
+    tcpxOf = (engine) => engine.#opened.tcpx;
+  }
+
+  /** Name that peers see; host and process id where none was given. */
   readonly name: string;
+  /** The settings that it was opened with. */
   readonly config: Config;
+  /** Where it writes events. */
   readonly log: Log;
+  /** How peers prove that they may come in. */
   readonly trust: Trust;
   readonly #control = new ControlSet();
   readonly #timers = new Timers();
@@ -106,6 +124,7 @@ export class Engine {
       trust: this.trust,
       wish: wishOf(this.config),
       isSharedMemory: values['session.local'] === 'shm',
+      isChecked: values['flow.checksum'],
       offer: opened.offer,
       timeoutMs: values['session.handshakeTimeoutMs'],
     };
@@ -134,6 +153,7 @@ export class Engine {
     this.#memory = new EngineMemory(this.#core.regions, this.#gpus, opened.tcpx);
   }
 
+  /** Starts an engine. Rejects with `ERR_CONFIG_…` or `ERR_CAP_…` where it cannot run. */
   static async open(options: EngineOptions = {}): Promise<Engine> {
     const basis = basisOf(options);
     const { name, config, log } = basis;
@@ -154,6 +174,9 @@ export class Engine {
     log.info('provider', { tcpx: opened.tcpx !== undefined, reason: opened.reason });
     engine.#isOpen = true;
     warnOfTrust(engine.trust, engine.log);
+    const { sessions } = engine.#core;
+    const watch = LinkWatch.open(engine.#control, (nic) => sessions.onLinkDown(nic));
+    if (typeof watch === 'string') log.info('links are not watched', { reason: watch });
     engine.#heartbeat = setInterval(() => engine.#onWake(), HEARTBEAT_MS).unref();
     return engine;
   }
@@ -173,6 +196,7 @@ export class Engine {
     return this.#server?.port ?? 0;
   }
 
+  /** Those that are not closed yet. */
   get sessions(): readonly Session[] {
     return this.#core.sessions.list();
   }
@@ -203,13 +227,14 @@ export class Engine {
   }
 
   /**
-   * Peers are refused from now on. With transfers in flight this waits for them up to `waitMs`;
-   * when the time is over, or without a wait (0), it fails and the region stays registered. What a
-   * peer has read is in flight until it has said so, a round trip later at least.
+   * Peers are refused from now on. With transfers in flight this waits for them up to `waitMs`, by
+   * default as long as peers can hold memory; when the time is over, or without a wait (0), it
+   * fails and the region stays registered. What a peer has read is in flight until it has said so.
    */
-  async deregister(region: Region, waitMs = CONFIRM_WAIT_MS): Promise<void> {
+  async deregister(region: Region, waitMs?: number): Promise<void> {
     this.#assertOpen();
-    await this.#memory.deregister(region, waitMs, () => this.poll());
+    const limitMs = waitMs ?? settleBoundMs(limitsOf(this.config), 0);
+    await this.#memory.deregister(region, limitMs, () => this.poll());
   }
 
   /** Accepts peers; returns the port. */
@@ -242,13 +267,13 @@ export class Engine {
 
   #openMatch() {
     const { tcpx } = this.#opened;
-    const silentMs = this.config.values['session.controlTimeoutMs'];
-    return tcpx && ((fd: number, handler: MatchHandler) => tcpx.openStream(fd, silentMs, handler));
-  }
-
-  /** The plugin's processes, where the tcpx provider is open. */
-  get tcpx(): TcpxProvider | undefined {
-    return this.#opened.tcpx;
+    const { 'session.controlTimeoutMs': silentMs, 'lane.progress': progress } = this.config.values;
+    // Where callers drive, no thread looks at the control sockets but theirs.
+    const watcher = progress === 'lanes' ? this.#control : undefined;
+    return (
+      tcpx &&
+      ((fd: number, handler: MatchHandler) => tcpx.openStream(fd, silentMs, handler, watcher))
+    );
   }
 
   /** Why tcpx is offered to peers, or not. */
@@ -323,6 +348,7 @@ export class Engine {
     return this.#core.lanes.zeroCopy();
   }
 
+  /** How often each lane turned and slept, and on which CPU. */
   laneStats(): LaneStats[] {
     this.#assertOpen();
     return this.#core.lanes.stats();
@@ -379,13 +405,4 @@ export class Engine {
     }
     if (!this.#isOpen) throw new TcpxError('ERR_USAGE_STATE', 'the engine is closed');
   }
-}
-
-function basisOf(options: EngineOptions) {
-  const config =
-    options.config ??
-    loadConfig({ options: options.settings ?? {}, environment: processEnvironment() });
-  const { 'log.level': level, 'log.format': format } = config.values;
-  const log = options.log ?? createLog({ level, format });
-  return { name: options.name ?? `${hostname()}:${process.pid}`, config, log };
 }

@@ -25,6 +25,7 @@ function identity(name: string, secret = SECRET, wish = WISH): Identity {
     trust: { secret: new TextEncoder().encode(secret), acceptsNetwork: true, name: 'secret' },
     wish,
     isSharedMemory: false,
+    isChecked: false,
     offer: {
       hasTcp: true,
       hasTcpx: true,

@@ -8,7 +8,7 @@ import type { TransferTable } from '../provider/tcp/transfer-table.js';
 import { MATCH_INDEX } from '../wire/control-frame.js';
 import type { Notification } from './notification.js';
 import { enterRegions, leaveRegions } from './region-entry.js';
-import type { Session } from './session.js';
+import type { LiveSession } from './live-session.js';
 import type { ConnectMatch, SessionTable } from './session-table.js';
 import type { Transfers } from './transfers.js';
 
@@ -28,7 +28,7 @@ export interface MatchedHostParts {
 
 export function matchedHost(
   parts: MatchedHostParts,
-  session: Session,
+  session: LiveSession,
   connect: ConnectMatch | undefined,
 ): MatchedHost {
   const { tcpx, sessions, transfers, table, regionTable } = parts;

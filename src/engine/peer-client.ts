@@ -19,7 +19,7 @@ import { checkTrusted, type Identity, pathOf } from './identity.js';
 import { type ChannelRoute, routeChannels, usableAddresses } from './nic-map.js';
 import type { PeerConnection, PeerNetwork } from './peer-network.js';
 import type { RedialOutcome } from './recovery-host.js';
-import type { Session } from './session.js';
+import type { LiveSession } from './live-session.js';
 import type { SessionTable } from './session-table.js';
 
 export interface ConnectOptions {
@@ -36,10 +36,10 @@ export interface ConnectOptions {
   readonly openMatch: ((fd: number, handler: MatchHandler) => MatchConnection) | undefined;
 }
 
-export async function connectPeer(options: ConnectOptions): Promise<Session> {
+export async function connectPeer(options: ConnectOptions): Promise<LiveSession> {
   const { network, identity } = options;
   const control = await dialFirst(options);
-  let session: Session | undefined;
+  let session: LiveSession | undefined;
   const routes: ChannelRoute[] = [];
   try {
     const nonce = network.randomBytes(NONCE_BYTES);
@@ -107,8 +107,8 @@ function createSession(
   control: PeerConnection,
   greeted: ClientResult,
   routes: readonly ChannelRoute[],
-): Session {
-  const { accept, peerName, peerGeneration, sessionKey, choice } = greeted;
+): LiveSession {
+  const { accept, peerName, peerGeneration, sessionKey, choice, isChecked } = greeted;
   const { peerHost } = control;
   const { channels, windowChunks, chunkBytes } = accept;
   return options.sessions.create({
@@ -121,6 +121,7 @@ function createSession(
     control,
     path: pathOf(options.identity),
     choice,
+    isChecked,
     connectMatch: (made, epoch) => connectMatch(options, made, peerHost, epoch),
     redial: (made, channel, epoch) => redial(options, made, routes[channel], channel, epoch),
     attachControl: (made, epoch) => attachControl(options, made, peerHost, routes, epoch),
@@ -130,7 +131,7 @@ function createSession(
 /** A new connection for a channel whose old one is lost, or stands still. */
 async function redial(
   options: ConnectOptions,
-  session: Session,
+  session: LiveSession,
   route: ChannelRoute | undefined,
   channel: number,
   epoch: number,
@@ -151,7 +152,7 @@ async function redial(
 /** A control connection in place of one that was lost. */
 async function attachControl(
   options: ConnectOptions,
-  session: Session,
+  session: LiveSession,
   peerHost: string,
   routes: readonly ChannelRoute[],
   epoch: number,
@@ -178,7 +179,7 @@ async function attachControl(
 }
 
 // Where tcp would do as well, a plugin that cannot be set up costs its speed, not the session.
-async function readyPlugin(session: Session, config: Config): Promise<void> {
+async function readyPlugin(session: LiveSession, config: Config): Promise<void> {
   try {
     await session.matched?.ready();
   } catch (error) {
@@ -189,7 +190,7 @@ async function readyPlugin(session: Session, config: Config): Promise<void> {
 /** A connection for the frames of matched transfers, of one epoch. */
 async function connectMatch(
   options: ConnectOptions,
-  session: Session,
+  session: LiveSession,
   peerHost: string,
   epoch: number,
 ): Promise<OpenMatch> {
@@ -216,7 +217,7 @@ async function connectMatch(
 
 async function attach(
   options: ConnectOptions,
-  session: Session,
+  session: LiveSession,
   connection: PeerConnection,
   place: { readonly channel: number; readonly epoch: number; readonly nic: string },
 ): Promise<void> {

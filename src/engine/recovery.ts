@@ -16,16 +16,17 @@ import {
   type Signal,
 } from '../wire/fence-signal.js';
 import { ChannelBook } from './channel-book.js';
+import { FenceClock } from './fence-clock.js';
+import { patienceMs, type ProgressLimits } from './progress-watch.js';
 import type { ChannelLoss, RecoveryHost } from './recovery-host.js';
 import { RETRY_LAST_MS, RetryDelay } from './retry-delay.js';
 
-export interface RecoveryLimits {
+export interface RecoveryLimits extends ProgressLimits {
   readonly stallMs: number;
-  readonly reconnectMs: number;
 }
 
 /** Others get this long to stand still as well before one that does is given up. */
-const GRACE_MS = 100;
+const GRACE_MS = 60;
 /** A peer that attaches, drops and never says what landed keeps memory here for each time. */
 export const FENCES_UNANSWERED_MAX = 128;
 /**
@@ -33,6 +34,8 @@ export const FENCES_UNANSWERED_MAX = 128;
  * lives dials again within this time.
  */
 const ENDED_MS = 500;
+/** What a peer confirms as it leaves comes by other connections than its goodbye, maybe later. */
+const GOODBYE_MS = 500;
 
 interface Waiting {
   readonly atUs: number;
@@ -56,7 +59,9 @@ export class Recovery {
   #lastError: TcpxError | undefined;
   /** Why each channel went down last. */
   readonly #reasons: string[] = [];
+  readonly #fences: FenceClock;
   #ended: TcpxError | undefined;
+  #goodbye: TcpxError | undefined;
   #isOver = false;
   /** Channels given up so far, for receipts and logs. */
   failovers = 0;
@@ -72,6 +77,14 @@ export class Recovery {
     this.#limits = limits;
     this.book = new ChannelBook(lanes);
     this.#delays = lanes.map(() => new RetryDelay(limits.reconnectMs, host.nowUs()));
+    const timeMs = patienceMs(limits);
+    this.#fences = new FenceClock(
+      (act) => this.#after(timeMs, act),
+      (fence) => {
+        const why = `fence of channel ${fence} not answered within ${timeMs} ms`;
+        host.lose(new TcpxError('ERR_PEER_TIMEOUT', `${host.peer}: ${why}`));
+      },
+    );
   }
 
   /** A connection was handed to its lane. */
@@ -88,6 +101,11 @@ export class Recovery {
   /** The lane has closed its end of a channel. */
   onDown(fence: Fence, loss: ChannelLoss): void {
     if (this.#isOver) return;
+    if (this.#goodbye !== undefined) {
+      this.book.setDown(fence.channel, fence.epoch);
+      this.#weighGoodbye(this.#goodbye);
+      return;
+    }
     if (loss.loss === LOSS_PROTOCOL) {
       this.#host.lose(loss.error);
       return;
@@ -99,6 +117,7 @@ export class Recovery {
     const reason = loss.error.message;
     this.#host.log.info('channel down', { peer: this.#host.peer, channel, epoch, reason });
     const { settle } = this.book.setDown(channel, epoch);
+    if (settle === undefined) this.#fences.start(channel, epoch);
     if (this.book.unanswered > FENCES_UNANSWERED_MAX) {
       const rule = `${this.book.unanswered} fences are not answered`;
       this.#host.lose(new TcpxError('ERR_WIRE_LIMIT', `${this.#host.peer}: ${rule}`));
@@ -142,16 +161,19 @@ export class Recovery {
 
   // A connection that the peer had, and this end never: nothing has landed on it.
   #answer(channel: number, epoch: number): void {
-    this.#host.postSignal(encodeFence({ channel, epoch, landed: 0, refusals: [] }));
+    this.#host.postSignal(
+      encodeFence({ channel, epoch, landed: 0, isDamaged: false, refusals: [] }),
+    );
   }
 
   #settle(fence: Fence): void {
-    const { channel, epoch, landed, refusals } = fence;
-    const words = [this.#index, channel, epoch, landed, refusals.length];
+    const { channel, epoch, landed, isDamaged, refusals } = fence;
+    this.#fences.answered(channel, epoch);
+    const words = [this.#index, channel, epoch, landed, isDamaged ? 1 : 0, refusals.length];
     for (const { sequence, reason } of refusals) words.push(sequence, reason);
     this.#host.command(this.book.lane(channel), COMMAND_SETTLE_CHANNEL, words);
     // Only now: a peer that ended takes all its channels with it, and that is another message.
-    const reason = this.#reasons[channel] ?? '';
+    const reason = isDamaged ? 'the peer received a damaged frame' : this.#reasons[channel];
     this.#host.log.warn('channel failed over', { peer: this.#host.peer, channel, epoch, reason });
   }
 
@@ -165,6 +187,13 @@ export class Recovery {
     if (this.#isOver || !this.book.setStalled(channel, epoch, isStalled)) return;
     if (!isStalled) this.#weighLoss();
     this.#judgeSoon();
+  }
+
+  /** Something is known of it that does not show in what moves. */
+  giveUp(channel: number, epoch: number, reason: string): void {
+    if (this.#isOver || !this.book.isUp(channel) || this.book.epoch(channel) !== epoch) return;
+    this.#host.log.info('channel given up', { peer: this.#host.peer, channel, epoch, reason });
+    this.#drop(channel);
   }
 
   // Also when one comes or moves again: those that still stand can be given up only now.
@@ -198,6 +227,20 @@ export class Recovery {
   #patienceMs(): number {
     const { reconnectMs, stallMs } = this.#limits;
     return Math.max(0, Math.min(RETRY_LAST_MS, (reconnectMs - stallMs - GRACE_MS) / 2));
+  }
+
+  /** Nobody comes any more: what the peer has confirmed is read to the end of each channel. */
+  onGoodbye(error: TcpxError): void {
+    if (this.#isOver || this.#goodbye !== undefined) return;
+    this.#goodbye = error;
+    this.#after(GOODBYE_MS, () => {
+      if (!this.#isOver) this.#host.lose(error);
+    });
+    this.#weighGoodbye(error);
+  }
+
+  #weighGoodbye(error: TcpxError): void {
+    if (this.book.living.length === 0 || !this.#host.hasInFlight()) this.#host.lose(error);
   }
 
   /** The peer's end of the control connection was closed in order, as when a process has ended. */
@@ -369,6 +412,7 @@ export class Recovery {
     this.#cancelJudge?.();
     this.#cancelLoss?.();
     this.#cancelEnd?.();
+    this.#fences.stop();
     this.#asking?.cancel();
     for (const { cancel } of this.#waiting.values()) cancel();
     for (const { resolve } of this.#downWaiters.splice(0)) resolve();

@@ -9,6 +9,7 @@ import { COMMAND_ADD_CHANNEL, COMMAND_CLOSE_SESSION } from '../provider/tcp/lane
 import type { ShmLink } from '../provider/tcp/shm/shm-file.js';
 import { abortSocket, type SocketIdentity } from '../os/connection-counters.js';
 import { closeSocket } from '../os/dial.js';
+import { loadCrc32 } from '../os/fixed-memory.js';
 import type { Agreement } from '../wire/control-frame.js';
 import { ControlKind, MATCH_INDEX } from '../wire/control-frame.js';
 import { ControlKeeper, type ControlLimits, type SessionControl } from './control-keeper.js';
@@ -20,19 +21,27 @@ import { laneOfChannel } from '../provider/tcp/lane-placement.js';
 import type { LaneSet } from '../provider/tcp/lane-set.js';
 import { Recovery, type RecoveryLimits } from './recovery.js';
 import type { RecoveryHost, RedialOutcome } from './recovery-host.js';
-import { Session, type SessionHost } from './session.js';
+import { LiveSession, type SessionHost } from './live-session.js';
 
-/** What happens to the transfers of a session when its channels come and go. */
-export interface SessionTransfers {
-  onChannelsChanged(session: Session): void;
-  postSignal(session: Session, bytes: Uint8Array): void;
-  giveUpStranded(session: Session): void;
+/** What becomes of requests of a session, and of its transfers when channels come and go. */
+export interface SessionTransfers extends Pick<SessionHost, 'prepare' | 'postNotification'> {
+  onChannelsChanged(session: LiveSession): void;
+  postSignal(session: LiveSession, bytes: Uint8Array): void;
+  giveUpStranded(session: LiveSession): void;
+  hasInFlight(session: LiveSession): boolean;
   /** Every lane has let go of the session: what is left fails. */
-  abandonSession(session: Session): void;
+  abandonSession(session: LiveSession): void;
 }
 
 /** The client's way to a match connection of an epoch. */
 export type ConnectMatch = (epoch: number) => Promise<OpenMatch>;
+
+/** Makes the carrier of a session that both ends want tcpx for. */
+export type OpenMatched = (
+  session: LiveSession,
+  connect: ConnectMatch | undefined,
+  sessions: SessionTable,
+) => MatchedCarrier<LiveSession>;
 
 export interface NewSession {
   /** Number that the server chose, known to both ends. */
@@ -46,12 +55,18 @@ export interface NewSession {
   readonly control: SessionControl;
   readonly path: DataPath;
   readonly choice: ProviderChoice;
+  /** Whether frames of its channels carry checks. */
+  readonly isChecked: boolean;
   /** The client's way to a match connection. */
-  readonly connectMatch?: (session: Session, epoch: number) => Promise<OpenMatch>;
+  readonly connectMatch?: (session: LiveSession, epoch: number) => Promise<OpenMatch>;
   /** The client's way to attach a channel anew. */
-  readonly redial?: (session: Session, channel: number, epoch: number) => Promise<RedialOutcome>;
+  readonly redial?: (
+    session: LiveSession,
+    channel: number,
+    epoch: number,
+  ) => Promise<RedialOutcome>;
   /** The client's way to a control connection that follows a lost one. */
-  readonly attachControl?: (session: Session, epoch: number) => Promise<RedialOutcome>;
+  readonly attachControl?: (session: LiveSession, epoch: number) => Promise<RedialOutcome>;
 }
 
 /** A data connection that has proved itself. */
@@ -68,6 +83,11 @@ export interface NewChannel {
 /** What the table needs from the engine. */
 export interface SessionTableOptions {
   readonly lanes: LaneSet;
+  readonly transfers: SessionTransfers;
+  /** Where the tcpx provider is open. */
+  readonly openMatched?: OpenMatched | undefined;
+  /** Where callers drive: keeps data moving until the promise settles. */
+  drive<T>(promise: Promise<T>): Promise<T>;
   readonly sessionsMax: number;
   readonly nicCount: number;
   readonly log: Log;
@@ -82,19 +102,22 @@ export class SessionTable {
   readonly #options: SessionTableOptions;
   readonly #clock: Clock;
   readonly #closeConnection: (fd: number) => void;
-  readonly #byIndex: (Session | undefined)[] = [];
-  /** Set once by the engine, before any session exists. */
-  host: SessionHost | undefined;
-  transfers: SessionTransfers | undefined;
-  /** Where the tcpx provider is open. */
-  openMatched:
-    | ((session: Session, connect: ConnectMatch | undefined) => MatchedCarrier<Session>)
-    | undefined;
+  readonly #byIndex: (LiveSession | undefined)[] = [];
+  readonly #transfers: SessionTransfers;
+  readonly #host: SessionHost;
 
   constructor(options: SessionTableOptions) {
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
     this.#closeConnection = options.closeConnection ?? closeSocket;
+    const { transfers } = options;
+    this.#transfers = transfers;
+    this.#host = {
+      prepare: (session, operation, blocks) => transfers.prepare(session, operation, blocks),
+      postNotification: (session, message) => transfers.postNotification(session, message),
+      closeSession: (session, error) => this.close(session, error),
+      drive: (promise) => options.drive(promise),
+    };
   }
 
   /** Of a connection that has an owner no more. */
@@ -102,23 +125,24 @@ export class SessionTable {
     this.#closeConnection(fd);
   }
 
-  list(): Session[] {
+  list(): LiveSession[] {
     return this.#byIndex.filter((session) => session !== undefined);
   }
 
-  at(index: number): Session | undefined {
+  at(index: number): LiveSession | undefined {
     return this.#byIndex[index];
   }
 
   /** Numbers are this engine's own choice only where it is the server. */
-  byId(id: number): Session | undefined {
+  byId(id: number): LiveSession | undefined {
     return this.list().find(({ facts }) => facts.id === id && facts.role === 'server');
   }
 
-  create(options: NewSession): Session {
+  create(options: NewSession): LiveSession {
     const index = this.#freeIndex();
+    // The peer may be the one that wants it.
+    if (options.isChecked) loadCrc32();
     const { lanes, nicCount } = this.#options;
-    if (this.host === undefined) throw new TcpxError('ERR_USAGE_STATE', 'engine is not open');
     const { control, peerGeneration, redial, attachControl, connectMatch, choice, ...given } =
       options;
     const channelLanes = Array.from({ length: given.agreement.channels }, (_, channel) =>
@@ -134,8 +158,8 @@ export class SessionTable {
       nics: channelLanes.map(() => ''),
       lanes: [...new Set(channelLanes)],
     };
-    const session = new Session(
-      this.host,
+    const session = new LiveSession(
+      this.#host,
       facts,
       (made) => this.#recoveryOf(made, channelLanes, redial),
       (made) => this.#keeperOf(made, control, attachControl),
@@ -146,13 +170,18 @@ export class SessionTable {
     return session;
   }
 
-  #matchedOf(session: Session, connect: NewSession['connectMatch']) {
+  #matchedOf(session: LiveSession, connect: NewSession['connectMatch']) {
     if (session.facts.provider !== 'tcpx') return undefined;
-    assert(this.openMatched !== undefined, 'an end that offers tcpx has the provider open');
-    return this.openMatched(session, connect && ((epoch) => connect(session, epoch)));
+    const { openMatched } = this.#options;
+    assert(openMatched !== undefined, 'an end that offers tcpx has the provider open');
+    return openMatched(session, connect && ((epoch) => connect(session, epoch)), this);
   }
 
-  #recoveryOf(session: Session, lanes: readonly number[], redial: NewSession['redial']): Recovery {
+  #recoveryOf(
+    session: LiveSession,
+    lanes: readonly number[],
+    redial: NewSession['redial'],
+  ): Recovery {
     const { log, timers, limits } = this.#options;
     const host: RecoveryHost = {
       log,
@@ -161,8 +190,9 @@ export class SessionTable {
       nowUs: () => this.#clock.nowUs(),
       command: (lane, kind, words) => this.#options.lanes.command(lane, kind, words),
       postSignal: (bytes) => this.#postSignal(session, bytes),
-      onChannelsChanged: () => this.transfers?.onChannelsChanged(session),
+      onChannelsChanged: () => this.#transfers.onChannelsChanged(session),
       lose: (error) => this.close(session, error),
+      hasInFlight: () => this.#transfers.hasInFlight(session),
       redial:
         redial === undefined ? undefined : (channel, epoch) => redial(session, channel, epoch),
       askRedial: (channel, epoch) => this.askRedial(session, channel, epoch),
@@ -172,7 +202,7 @@ export class SessionTable {
   }
 
   #keeperOf(
-    session: Session,
+    session: LiveSession,
     first: SessionControl,
     attach: NewSession['attachControl'],
   ): ControlKeeper {
@@ -192,6 +222,7 @@ export class SessionTable {
           else recovery.onRedialAsked(channel, epoch);
         },
         onPeerEnded: (error) => recovery.onPeerEnded(error),
+        onGoodbye: (error) => recovery.onGoodbye(error),
         onPeerBack: () => recovery.onPeerBack(),
         lose: (error) => this.close(session, error),
       },
@@ -200,7 +231,7 @@ export class SessionTable {
   }
 
   // Without a control connection nobody can be asked now: it is asked for again later.
-  askRedial(session: Session, channelIndex: number, epoch: number): void {
+  askRedial(session: LiveSession, channelIndex: number, epoch: number): void {
     if (!session.control.isOpen) return;
     try {
       session.control.send({ kind: ControlKind.Redial, channelIndex, epoch });
@@ -210,7 +241,7 @@ export class SessionTable {
   }
 
   /** The server's: whether a control connection with this number may follow. */
-  assertControl(session: Session, epoch: number): void {
+  assertControl(session: LiveSession, epoch: number): void {
     if (!session.isReady) {
       throw new TcpxError('ERR_PEER_STALE_SESSION', `${session.peer}: the session is not open`);
     }
@@ -218,7 +249,7 @@ export class SessionTable {
   }
 
   /** A control connection that follows a lost one has proved itself. */
-  attachControl(session: Session, control: SessionControl, epoch: number): void {
+  attachControl(session: LiveSession, control: SessionControl, epoch: number): void {
     if (session.isEnding()) {
       throw new TcpxError('ERR_PEER_LOST', `${session.peer}: the session ended while attaching`);
     }
@@ -226,9 +257,9 @@ export class SessionTable {
   }
 
   // Without room for a fence nothing can be settled: better no session than one that hangs.
-  #postSignal(session: Session, bytes: Uint8Array): void {
+  #postSignal(session: LiveSession, bytes: Uint8Array): void {
     try {
-      this.transfers?.postSignal(session, bytes);
+      this.#transfers.postSignal(session, bytes);
     } catch (error) {
       this.close(session, toTcpxError(error, 'ERR_SYS_CALL', `${session.peer}: fence`));
     }
@@ -246,7 +277,7 @@ export class SessionTable {
   }
 
   /** A peer attaches a channel anew: its old connection is closed at this end first. */
-  async makeRoom(session: Session, channel: number, epoch: number): Promise<void> {
+  async makeRoom(session: LiveSession, channel: number, epoch: number): Promise<void> {
     const { book } = session.recovery;
     do {
       // Each epoch is used once: a recorded ATTACH cannot be played again.
@@ -261,12 +292,17 @@ export class SessionTable {
         throw new TcpxError('ERR_PEER_STALE_SESSION', `${session.peer}: the session has ended`);
       }
       // Another attempt may have come in meanwhile: the later one counts.
-    } while (epoch <= book.epoch(channel) || book.isUp(channel));
+    } while (!this.hasRoom(session, channel, epoch));
+  }
+
+  /** Whether a connection of this epoch may be admitted now. */
+  hasRoom({ recovery: { book } }: LiveSession, channel: number, epoch: number): boolean {
+    return epoch > book.epoch(channel) && !book.isUp(channel);
   }
 
   /** Hands a connected data socket to its lane; true when it was the last that was lacking. */
-  addChannel(session: Session, { channel, epoch, fd, nic, link, socket }: NewChannel): boolean {
-    const { index, agreement, nics } = session.facts;
+  addChannel(session: LiveSession, { channel, epoch, fd, nic, link, socket }: NewChannel): boolean {
+    const { index, agreement, nics, isChecked } = session.facts;
     const { book } = session.recovery;
     // It may have ended while this connection proved itself; its index may have a new owner.
     if (session.isEnding() || book.isUp(channel)) {
@@ -278,16 +314,17 @@ export class SessionTable {
     session.sockets[channel] = socket;
     const { windowChunks, chunkBytes, channels } = agreement;
     const place = link?.toWords() ?? [0, 0, 0];
-    const words = [fd, index, channel, epoch, windowChunks, chunkBytes, channels, ...place];
+    const words = [fd, index, channel, epoch, windowChunks, chunkBytes, channels];
+    words.push(isChecked ? 1 : 0, ...place);
     this.#options.lanes.command(book.lane(channel), COMMAND_ADD_CHANNEL, words);
     session.recovery.onAttached(channel, epoch);
-    if (session.isReady) this.transfers?.onChannelsChanged(session);
+    if (session.isReady) this.#transfers.onChannelsChanged(session);
     if (session.isReady || !book.isWhole) return false;
     this.#setReady(session);
     return true;
   }
 
-  #setReady(session: Session): void {
+  #setReady(session: LiveSession): void {
     session.setReady();
     this.#options.log.info('session ready', {
       peer: session.peer,
@@ -298,7 +335,7 @@ export class SessionTable {
   }
 
   /** Begins the end: lanes give up what is in flight and answer. */
-  close(session: Session, error: TcpxError): void {
+  close(session: LiveSession, error: TcpxError): void {
     if (!session.setClosing(error)) return;
     this.#options.log.info('session closing', {
       peer: session.peer,
@@ -307,13 +344,26 @@ export class SessionTable {
     });
     session.recovery.stop();
     session.keeper.stop();
-    this.transfers?.giveUpStranded(session);
+    this.#transfers.giveUpStranded(session);
     void session.matched?.end(error).then(() => this.onLaneClosed(session.facts.index));
     for (const lane of session.facts.lanes) {
       if (this.#options.lanes.isAlive(lane)) {
         this.#options.lanes.command(lane, COMMAND_CLOSE_SESSION, [session.facts.index]);
       } else {
         this.onLaneClosed(session.facts.index);
+      }
+    }
+  }
+
+  /** An interface of this host carries nothing any more. */
+  onLinkDown(nic: string): void {
+    for (const { recovery, facts, isReady } of this.list()) {
+      const { living } = recovery.book;
+      const hit = living.filter((channel) => facts.nics[channel] === nic);
+      // Where no other is left there is nothing to gain: the link may be back soon.
+      if (!isReady || hit.length === living.length) continue;
+      for (const channel of hit) {
+        recovery.giveUp(channel, recovery.book.epoch(channel), `link ${nic} is down`);
       }
     }
   }
@@ -334,7 +384,7 @@ export class SessionTable {
   }
 
   // Nobody else closes them, and the kernel might send from memory that is about to be free.
-  #abortSockets(session: Session, laneIndex: number): void {
+  #abortSockets(session: LiveSession, laneIndex: number): void {
     const { book } = session.recovery;
     for (const [channel, socket] of session.sockets.entries()) {
       if (socket !== undefined && book.lane(channel) === laneIndex) abortSocket(socket);
@@ -348,7 +398,7 @@ export class SessionTable {
     session.holders--;
     if (session.holders > 0) return;
     this.#byIndex[index] = undefined;
-    this.transfers?.abandonSession(session);
+    this.#transfers.abandonSession(session);
     session.setClosed();
   }
 }

@@ -6,6 +6,7 @@ import { FAIL_CANCELLED, FAIL_DEADLINE, failureOf } from '../base/failure.js';
 import type { Outcome } from '../provider/contract.js';
 import type { ProviderName, Receipt, TransferPath } from '../provider/receipt.js';
 
+/** `active` until the last byte has landed or the transfer has failed. */
 export type TransferStatus = 'active' | 'done' | 'failed';
 
 /** What a transfer needs from the engine. */
@@ -18,6 +19,8 @@ export interface TransferHost {
   beginAwait(): void;
   endAwait(): void;
   requestCancel(slot: number, generation: number): void;
+  /** Its owner waits no longer: what it came to so far. Its memory stays in use until settle. */
+  giveUp(slot: number, generation: number): Outcome;
   nowUs(): number;
   /** Calls after this time; returns what takes it back. */
   after(delayMs: number, act: () => void): () => void;
@@ -38,7 +41,9 @@ export interface TransferFacts {
   readonly providerReason: string;
 }
 
+/** One post of a request, from its start to its receipt or its error. */
 export class Transfer {
+  /** What was posted, and when. */
   readonly facts: TransferFacts;
   readonly #host: TransferHost;
   #outcome: Outcome | undefined;
@@ -47,9 +52,13 @@ export class Transfer {
   #promise: Promise<Receipt> | undefined;
   #resolve: ((receipt: Receipt) => void) | undefined;
   #reject: ((error: TcpxError) => void) | undefined;
+  #released: Promise<void> | undefined;
+  #resolveReleased: (() => void) | undefined;
+  #isReleased = false;
+  #deadlineUs = Number.POSITIVE_INFINITY;
   #cancelDeadline: (() => void) | undefined;
   #releaseSignal: (() => void) | undefined;
-  #isPastDeadline = false;
+  #isCancelled = false;
 
   constructor(host: TransferHost, facts: TransferFacts) {
     this.#host = host;
@@ -58,7 +67,10 @@ export class Transfer {
 
   /** Looks once; where callers drive, this moves data. */
   poll(): TransferStatus {
-    if (this.#outcome === undefined) this.#host.poll();
+    if (this.#outcome === undefined) {
+      this.#host.poll();
+      if (this.#isPastDeadline) this.#expire();
+    }
     return this.status;
   }
 
@@ -88,22 +100,50 @@ export class Transfer {
     return this.#promise;
   }
 
-  /** Blocks the calling thread; for programs that do nothing else meanwhile. */
+  /** No byte of it moves any more, and its memory is free. */
+  get isReleased(): boolean {
+    return this.#isReleased;
+  }
+
+  /**
+   * Resolves when no byte of it moves any more: with `done`, or after it where a deadline has
+   * passed. Never rejects; settles within the bound of docs/reliability.md.
+   */
+  get released(): Promise<void> {
+    this.#released ??= new Promise((resolve) => {
+      if (this.#isReleased) {
+        resolve();
+        return;
+      }
+      this.#resolveReleased = resolve;
+      this.#host.beginAwait();
+    });
+    return this.#released;
+  }
+
+  get #isPastDeadline(): boolean {
+    return this.#deadlineUs !== Number.POSITIVE_INFINITY && this.#host.nowUs() >= this.#deadlineUs;
+  }
+
+  /**
+   * Blocks the calling thread; for programs that do nothing else meanwhile. Throws where the
+   * channels of a plugin have ended or are not there yet: only the event loop can settle it then.
+   */
   wait(timeoutMs: number): TransferStatus {
-    const endUs = this.#host.nowUs() + timeoutMs * 1000;
+    const endUs = Math.min(this.#host.nowUs() + timeoutMs * 1000, this.#deadlineUs);
     while (this.poll() === 'active') {
       const leftMs = (endUs - this.#host.nowUs()) / 1000;
       if (leftMs <= 0) break;
       this.#host.block(this.facts.slot, leftMs);
     }
-    return this.status;
+    return this.poll();
   }
 
-  /** Asks the lanes to give up what they have not sent; `done` then rejects. */
+  /** Asks the lanes to give up what they have not sent; `done` rejects once no byte moves. */
   cancel(): void {
-    if (this.#outcome === undefined) {
-      this.#host.requestCancel(this.facts.slot, this.facts.generation);
-    }
+    if (this.#outcome !== undefined) return;
+    this.#isCancelled = true;
+    this.#host.requestCancel(this.facts.slot, this.facts.generation);
   }
 
   /** Cancels when the signal is aborted; lets go of the signal when the transfer has ended. */
@@ -113,14 +153,28 @@ export class Transfer {
     this.#releaseSignal = () => signal.removeEventListener('abort', abort);
   }
 
-  /** Cancels by itself after this time. */
+  /** Fails by itself after this time. */
   setDeadline(deadlineMs: number): void {
+    this.#deadlineUs = this.#host.nowUs() + deadlineMs * 1000;
     this.#cancelDeadline = this.#host.after(deadlineMs, () => {
-      this.#isPastDeadline = true;
-      this.cancel();
+      // It may have ended in time, and nobody has looked.
+      this.#host.poll();
+      this.#expire();
     });
   }
 
+  // The owner waits no longer. Peers do: the memory is free when they have confirmed, or are gone.
+  #expire(): void {
+    if (this.#outcome !== undefined) return;
+    const { slot, generation } = this.facts;
+    const seen = this.#host.giveUp(slot, generation);
+    const failure = this.#isCancelled ? FAIL_CANCELLED : FAIL_DEADLINE;
+    // Where callers drive, somebody has to.
+    void this.released;
+    this.#end({ ...seen, failure, isCancelled: false, sessionError: undefined });
+  }
+
+  /** What is known so far; after the end, what became of it. */
   receipt(): Receipt {
     const { facts } = this;
     const channels = this.#outcome?.channels ?? [];
@@ -147,6 +201,16 @@ export class Transfer {
 
   /** Called by the engine, once. */
   settle(outcome: Outcome): void {
+    if (this.#outcome === undefined) this.#end(outcome);
+    // What was confirmed after the deadline counts in the receipt, and changes nothing else.
+    else this.#outcome = outcome;
+    this.#isReleased = true;
+    if (this.#resolveReleased === undefined) return;
+    this.#host.endAwait();
+    this.#resolveReleased();
+  }
+
+  #end(outcome: Outcome): void {
     this.#outcome = outcome;
     this.#finishedUs = this.#host.nowUs();
     this.#cancelDeadline?.();
@@ -180,10 +244,11 @@ export class Transfer {
     return new TcpxError(code, message, cause === undefined ? { facts } : { facts, cause });
   }
 
-  // A carrier says what it waited for; whether that was a cancel or a deadline is known here.
+  // What a carrier says of a post that was given up is what it waited for.
   #failureOf({ failure, error, isCancelled }: Outcome): { code: ErrorCode; text: string } {
+    if (failure === FAIL_DEADLINE) return failureOf(FAIL_DEADLINE);
     const wasCancelled = isCancelled === true || failure === FAIL_CANCELLED;
-    if (wasCancelled) return failureOf(this.#isPastDeadline ? FAIL_DEADLINE : FAIL_CANCELLED);
+    if (wasCancelled) return failureOf(FAIL_CANCELLED);
     return error === undefined ? failureOf(failure) : { code: error.code, text: '' };
   }
 }

@@ -1,9 +1,11 @@
 // Requests and transfers: prepared and posted through the carrier that can take their memory,
 // settled when it reports them finished.
 
-import { FAIL_CHANNEL } from '../base/failure.js';
+import { assert } from '../base/assert.js';
+import { FAIL_CANCELLED, FAIL_CHANNEL } from '../base/failure.js';
 import { type Clock, systemClock } from '../base/clock.js';
 import { TcpxError } from '../base/errors.js';
+import type { Timers } from '../base/timers.js';
 import type { Region, RegionRegistry } from '../memory/region.js';
 import {
   type Block,
@@ -14,18 +16,22 @@ import {
 import type {
   Carrier,
   DataOperation,
+  Outcome,
   Posted,
   PostExtra,
   Prepared,
-  SourceEvent,
 } from '../provider/contract.js';
 import type { LaneCarrier } from '../provider/tcp/lane-carrier.js';
 import type { LaneSet } from '../provider/tcp/lane-set.js';
 import type { TransferTable } from '../provider/tcp/transfer-table.js';
-import { NOTIFICATION_BYTES_MAX } from '../wire/data-frame.js';
+import { AwaitPump } from './await-pump.js';
 import { FinishWait } from './finish-wait.js';
-import type { PostOptions, Request, Session } from './session.js';
-import { Transfer, type TransferHost } from './transfer.js';
+import type { LiveSession } from './live-session.js';
+import { applyOptions, checkSource, encodeNotification } from './post-options.js';
+import type { ProgressLimits } from './progress-watch.js';
+import type { PostOptions, Request } from './session.js';
+import { Transfer, type TransferFacts, type TransferHost } from './transfer.js';
+import { type WatchedWork, WorkWatch } from './work-watch.js';
 
 export interface TransfersOptions {
   readonly lanes: LaneSet;
@@ -36,6 +42,10 @@ export interface TransfersOptions {
   readonly isCallerDriven: boolean;
   /** How long a thread that blocks looks again, at most, before it sleeps. */
   readonly spinUs: number;
+  readonly timers: Timers;
+  readonly limits: ProgressLimits;
+  /** A peer does not confirm what it owes. */
+  lose(session: LiveSession, error: TcpxError): void;
   /** What transfers are timed by; the system's unless a simulation has its own. */
   readonly clock?: Clock;
   /** Calls after this time; a timer of the event loop unless a simulation has its own. */
@@ -45,7 +55,7 @@ export interface TransfersOptions {
   waitMatched?(timeoutMs: number): void;
 }
 
-type AnyCarrier = Carrier<Session, Prepared>;
+type AnyCarrier = Carrier<LiveSession, Prepared>;
 
 /** How a request goes, decided once. */
 interface Route {
@@ -56,24 +66,37 @@ interface Route {
 
 /** A request that was prepared, and what is in flight of it. */
 interface PreparedRequest extends Route {
-  readonly session: Session;
+  readonly session: LiveSession;
   readonly operation: DataOperation;
   readonly blocks: CheckedBlocks;
   readonly prepared: Prepared;
+  /** Posts whose memory is in use, and those of them that their owner waits for. */
   inFlight: number;
+  awaited: number;
   isReleased: boolean;
 }
 
 /** A transfer that is posted, and what has to be undone when it finishes. */
-interface InFlight extends Posted<Session> {
+interface InFlight extends Posted<LiveSession> {
   readonly transfer: Transfer;
   readonly carrier: AnyCarrier;
   readonly locals: readonly Region[];
   /** Undefined for a message. */
   readonly request: PreparedRequest | undefined;
+  /** Counts posts. */
+  readonly serial: number;
+  /** Steady time at which it was cancelled, or its deadline passed. */
+  givenUpUs: number;
+  isAwaited: boolean;
 }
 
+/** What a post itself knows of its transfer. */
+type PostFacts = Omit<TransferFacts, 'slot' | 'generation' | 'peer' | 'trust' | 'postedUs'>;
+
 const NO_REGIONS: readonly Region[] = [];
+/** In place of an entry: nothing was ever in flight. */
+const NO_SLOT = -1;
+const NOTHING = { channels: [], retries: 0, damaged: 0, damagedWhere: '' };
 /** Where callers drive, control sockets are looked at once in so many polls. */
 const CONTROL_POLL_MASK = 63;
 
@@ -83,9 +106,10 @@ export class Transfers implements TransferHost {
   readonly #inFlight: (InFlight | undefined)[] = [];
   readonly #clock: Clock;
   readonly #finishWait: FinishWait;
-  #awaiting = 0;
+  readonly #watch: WorkWatch<LiveSession>;
+  readonly #pump: AwaitPump;
+  #serial = 0;
   #isClosed = false;
-  #isPumping = false;
   #pollCount = 0;
 
   constructor(options: TransfersOptions) {
@@ -95,17 +119,34 @@ export class Transfers implements TransferHost {
     const takeEvents = (): number => options.lanes.takeEvents();
     const { shared } = options.lanes;
     this.#finishWait = new FinishWait(shared, options.spinUs, this.#clock, takeEvents);
+    this.#pump = new AwaitPump(options.isCallerDriven, () => options.poll());
+    this.#watch = new WorkWatch({
+      timers: options.timers,
+      clock: this.#clock,
+      limits: options.limits,
+      inFlight: () => this.#watched(),
+      lose: (session, error) => options.lose(session, error),
+    });
+  }
+
+  // What goes through a plugin has a deadline in any case, and says nothing before it has landed.
+  *#watched(): Iterable<WatchedWork<LiveSession>> {
+    for (const entry of this.#inFlight) {
+      if (entry === undefined || entry.carrier.capability === 'matched') continue;
+      const { session, serial, givenUpUs } = entry;
+      yield { session, serial, givenUpUs, ...this.#table.progress(entry.slot) };
+    }
   }
 
   prepare(
-    session: Session,
+    session: LiveSession,
     operation: DataOperation,
     blocks: readonly Block[] | BlockColumns,
   ): Request {
     const checked = checkBlocks(blocks);
     const route = this.#routeOf(session, checked);
     const prepared = route.carrier.prepare(session, operation, checked);
-    const state = { inFlight: 0, isReleased: false };
+    const state = { inFlight: 0, awaited: 0, isReleased: false };
     const request = { ...route, ...state, session, operation, blocks: checked, prepared };
     return {
       session,
@@ -119,8 +160,9 @@ export class Transfers implements TransferHost {
   }
 
   // A session of the tcpx provider takes what its plugin can reach; the rest goes over tcp, named.
-  #routeOf(session: Session, blocks: CheckedBlocks): Route {
-    const { matched, facts } = session;
+  #routeOf(session: LiveSession, blocks: CheckedBlocks): Route {
+    const { facts } = session;
+    const matched = session.isReady ? session.matched : undefined;
     const lanes: AnyCarrier = this.#options.carrier;
     const reason = facts.providerReason;
     if (matched === undefined) return { carrier: lanes, provider: 'tcp', reason };
@@ -133,37 +175,54 @@ export class Transfers implements TransferHost {
     if (request.isReleased)
       throw new TcpxError('ERR_USAGE_STATE', 'post: the request was released');
     const { session, operation, carrier, prepared, blocks } = request;
-    assertReady(session);
+    const isLost = session.isLost('post');
     const { regions } = this.#options;
     for (const region of blocks.locals) regions.assertRegistered(region);
     this.#table.assertFree();
     const source = checkSource(operation, options.sourceReady);
     const extra: PostExtra = { notify: encodeNotification(options.notify), source };
-    const slot = carrier.open(session, operation, prepared, extra);
-    for (const region of blocks.locals) regions.retain(region);
-    const transfer = new Transfer(this, {
-      slot,
-      generation: this.#table.generation(slot),
+    const slot = isLost ? NO_SLOT : carrier.open(session, operation, prepared, extra);
+    const transfer = this.#transfer(session, slot, {
       operation,
       bytes: blocks.totalBytes,
       chunks: prepared.chunkCount,
-      peer: session.peer,
-      trust: this.#options.trustName,
-      postedUs: this.nowUs(),
       path: prepared.path,
       provider: request.provider,
       providerReason: request.reason,
     });
+    if (isLost) return transfer;
+    for (const region of blocks.locals) regions.retain(region);
     request.inFlight++;
+    request.awaited++;
     const posted = this.#enter(transfer, session, carrier, blocks.locals, request);
     carrier.submit(posted, prepared);
     applyOptions(transfer, options, carrier.defaultDeadlineMs);
     return transfer;
   }
 
+  // On a session that was lost it has failed already, as those that were in flight then.
+  #transfer(session: LiveSession, slot: number, facts: PostFacts): Transfer {
+    const isLost = slot === NO_SLOT;
+    const transfer = new Transfer(this, {
+      slot,
+      generation: isLost ? 0 : this.#table.generation(slot),
+      operation: facts.operation,
+      bytes: facts.bytes,
+      chunks: facts.chunks,
+      path: facts.path,
+      provider: facts.provider,
+      providerReason: facts.providerReason,
+      peer: session.peer,
+      trust: this.#options.trustName,
+      postedUs: this.nowUs(),
+    });
+    if (isLost) transfer.settle({ failure: FAIL_CHANNEL, ...NOTHING, sessionError: session.error });
+    return transfer;
+  }
+
   #enter(
     transfer: Transfer,
-    session: Session,
+    session: LiveSession,
     carrier: AnyCarrier,
     locals: readonly Region[],
     request: PreparedRequest | undefined,
@@ -182,38 +241,39 @@ export class Transfers implements TransferHost {
       carrier,
       locals,
       request,
+      serial: this.#serial++,
+      givenUpUs: Number.POSITIVE_INFINITY,
+      isAwaited: true,
     };
     this.#inFlight[slot] = posted;
+    this.#watch.arm();
     return posted;
   }
 
   /** A message without data. */
-  postNotification(session: Session, message: Uint8Array | string): Transfer {
+  postNotification(session: LiveSession, message: Uint8Array | string): Transfer {
     this.#table.assertFree();
     return this.#postMessage(session, encodeNotification(message), false);
   }
 
   /** A message to the peer's engine; it needs no free entry of the program's. */
-  postSignal(session: Session, bytes: Uint8Array): void {
+  postSignal(session: LiveSession, bytes: Uint8Array): void {
     this.#postMessage(session, bytes, true);
   }
 
-  #postMessage(session: Session, bytes: Uint8Array, isSignal: boolean): Transfer {
+  #postMessage(session: LiveSession, bytes: Uint8Array, isSignal: boolean): Transfer {
     const { carrier } = this.#options;
-    const slot = carrier.openMessage(session, bytes, isSignal);
-    const transfer = new Transfer(this, {
-      slot,
-      generation: this.#table.generation(slot),
+    const isLost = !isSignal && session.isLost('notify');
+    const slot = isLost ? NO_SLOT : carrier.openMessage(session, bytes, isSignal);
+    const transfer = this.#transfer(session, slot, {
       operation: 'notify',
       bytes: bytes.length,
       chunks: 0,
-      peer: session.peer,
-      trust: this.#options.trustName,
-      postedUs: this.nowUs(),
       path: session.facts.path,
       provider: 'tcp',
       providerReason: 'messages go over tcp',
     });
+    if (isLost) return transfer;
     carrier.submitMessage(this.#enter(transfer, session, carrier, NO_REGIONS, undefined));
     return transfer;
   }
@@ -223,12 +283,16 @@ export class Transfers implements TransferHost {
     this.#options.carrier.onRetry(slot, generation, chunk);
   }
 
-  onChannelsChanged(session: Session): void {
+  onChannelsChanged(session: LiveSession): void {
     this.#options.carrier.onChannelsChanged(session);
   }
 
-  giveUpStranded(session: Session): void {
+  giveUpStranded(session: LiveSession): void {
     this.#options.carrier.giveUpStranded(session);
+  }
+
+  hasInFlight(session: LiveSession): boolean {
+    return this.#inFlight.some((entry) => entry?.session === session);
   }
 
   /** Whether a post would find an entry. */
@@ -251,13 +315,19 @@ export class Transfers implements TransferHost {
     this.#inFlight[slot] = undefined;
     for (const region of entry.locals) this.#options.regions.release(region);
     const outcome = entry.carrier.outcome(entry, failure);
+    entry.session.progress.endedBytes += this.#table.confirmedBytes(slot);
     entry.carrier.close(entry);
-    if (entry.request !== undefined) entry.request.inFlight--;
+    const { request } = entry;
+    if (request !== undefined) {
+      request.inFlight--;
+      if (entry.isAwaited) request.awaited--;
+      if (request.isReleased && request.inFlight === 0) request.carrier.release(request.prepared);
+    }
     entry.transfer.settle(outcome);
   }
 
   /** The lanes of this session are gone: nothing of it will finish by itself. */
-  abandonSession(session: Session): void {
+  abandonSession(session: LiveSession): void {
     for (const [slot, entry] of this.#inFlight.entries()) {
       if (entry?.session === session) this.#settle(slot, entry, FAIL_CHANNEL);
     }
@@ -277,9 +347,11 @@ export class Transfers implements TransferHost {
 
   block(slot: number, timeoutMs: number): void {
     if (this.#isClosed) return;
-    const isMatched = this.#inFlight[slot]?.carrier.capability === 'matched';
-    if (isMatched) this.#options.waitMatched?.(timeoutMs);
-    else if (!this.#options.isCallerDriven) this.#finishWait.wait(timeoutMs);
+    const entry = this.#inFlight[slot];
+    if (entry?.carrier.capability === 'matched') {
+      assertSettling(entry.session);
+      this.#options.waitMatched?.(timeoutMs);
+    } else if (!this.#options.isCallerDriven) this.#finishWait.wait(timeoutMs);
   }
 
   nowUs(): number {
@@ -300,24 +372,26 @@ export class Transfers implements TransferHost {
   requestCancel(slot: number, generation: number): void {
     const entry = this.#inFlight[slot];
     if (entry?.generation !== generation || this.#isClosed) return;
+    entry.givenUpUs = Math.min(entry.givenUpUs, this.#watch.steadyUs);
     entry.carrier.cancel(entry);
   }
 
-  // Where callers drive, somebody who awaits is driven from the event loop.
+  giveUp(slot: number, generation: number): Outcome {
+    const entry = this.#inFlight[slot];
+    assert(entry?.generation === generation, 'a transfer that has not ended is in flight');
+    const outcome = entry.carrier.outcome(entry, FAIL_CANCELLED);
+    entry.isAwaited = false;
+    if (entry.request !== undefined) entry.request.awaited--;
+    this.requestCancel(slot, generation);
+    return outcome;
+  }
+
   beginAwait(): void {
-    this.#awaiting++;
-    if (!this.#options.isCallerDriven || this.#isPumping) return;
-    this.#isPumping = true;
-    const pump = (): void => {
-      this.#options.poll();
-      if (this.#awaiting > 0) setImmediate(pump);
-      else this.#isPumping = false;
-    };
-    setImmediate(pump);
+    this.#pump.begin();
   }
 
   endAwait(): void {
-    this.#awaiting--;
+    this.#pump.end();
   }
 
   isTimeForControl(): boolean {
@@ -326,52 +400,23 @@ export class Transfers implements TransferHost {
   }
 }
 
-function assertReady(session: Session): void {
-  if (session.isReady) return;
-  const { error } = session;
+// Channels of a plugin are set up and taken down by the event loop, which a blocked thread keeps
+// from running: it would wait in vain.
+function assertSettling({ matched, peer }: LiveSession): void {
+  const obstacle = matched?.epochs.loopObstacle ?? '';
+  if (obstacle === '') return;
   throw new TcpxError(
     'ERR_USAGE_STATE',
-    `post: session with ${session.peer} is ${session.state}`,
-    error === undefined ? {} : { cause: error },
+    `wait: ${peer}: ${obstacle}, and the event loop has to run for that: await done instead`,
   );
 }
 
 function release(request: PreparedRequest): void {
   if (request.isReleased) return;
-  if (request.inFlight > 0) {
-    const message = `release: ${request.inFlight} transfers are in flight`;
-    throw new TcpxError('ERR_USAGE_STATE', message);
+  if (request.awaited > 0) {
+    throw new TcpxError('ERR_USAGE_STATE', `release: ${request.awaited} transfers are in flight`);
   }
   request.isReleased = true;
-  request.carrier.release(request.prepared);
-}
-
-function encodeNotification(message: Uint8Array | string): Uint8Array;
-function encodeNotification(message: Uint8Array | string | undefined): Uint8Array | undefined;
-function encodeNotification(message: Uint8Array | string | undefined): Uint8Array | undefined {
-  if (message === undefined) return undefined;
-  const bytes = typeof message === 'string' ? new TextEncoder().encode(message) : message;
-  if (bytes.length <= NOTIFICATION_BYTES_MAX) return bytes;
-  throw new TcpxError(
-    'ERR_USAGE_ARGUMENT',
-    `notification of ${bytes.length} bytes: at most ${NOTIFICATION_BYTES_MAX}`,
-  );
-}
-
-/** Only a write has a source of its own that may not be ready. */
-function checkSource(operation: DataOperation, event: SourceEvent | undefined) {
-  if (event === undefined) return undefined;
-  if (operation === 'read') {
-    throw new TcpxError('ERR_USAGE_ARGUMENT', 'post: sourceReady goes with a write');
-  }
-  if (Number.isSafeInteger(event.handle) && event.handle > 0) return event;
-  throw new TcpxError('ERR_USAGE_ARGUMENT', `post: ${event.handle} is not the handle of an event`);
-}
-
-function applyOptions(transfer: Transfer, options: PostOptions, defaultDeadlineMs: number): void {
-  const deadlineMs = options.deadlineMs ?? defaultDeadlineMs;
-  if (options.deadlineMs !== undefined || deadlineMs > 0) transfer.setDeadline(deadlineMs);
-  if (options.signal === undefined) return;
-  if (options.signal.aborted) transfer.cancel();
-  else transfer.cancelOn(options.signal);
+  // Lanes may still look at it after a deadline: whoever settles the last post frees it.
+  if (request.inFlight === 0) request.carrier.release(request.prepared);
 }

@@ -19,8 +19,11 @@ import {
   writeRegionRange,
 } from './region-table.js';
 
+/** What peers may do with a region. */
 export interface RegionRights {
+  /** Whether they may fetch from it. */
   readonly read: boolean;
+  /** Whether they may write to it. */
   readonly write: boolean;
 }
 
@@ -34,15 +37,21 @@ export type RegionSource =
 
 /** Memory of a GPU, by its ordinal and the driver's address. */
 export interface DeviceRange {
+  /** CUDA ordinal of the GPU. */
   readonly device: number;
+  /** Address on it. */
   readonly addr: number;
+  /** Length. */
   readonly bytes: number;
 }
 
 /** What a peer needs to reach a region; made by the owner, opaque to the peer. */
 export interface RegionDescriptor {
+  /** Place in its owner's table. */
   readonly slot: number;
+  /** Which user of that place it is. */
   readonly generation: number;
+  /** Length of the region. */
   readonly bytes: number;
   /** 32 hexadecimal digits. */
   readonly key: string;
@@ -52,19 +61,27 @@ export interface RegionDescriptor {
   readonly isPluginShared?: boolean;
 }
 
+/** On what terms memory is registered. */
 export interface RegionTerms {
   /** After this time peers are refused (ERR_PEER_EXPIRED); the region stays registered. */
   readonly expiresMs?: number;
 }
 
+/** Memory that was registered with an engine. */
 export interface Region {
+  /** Number of its place in the table of regions. */
   readonly id: number;
+  /** How often that place was used: tells it from earlier ones. */
   readonly generation: number;
+  /** Address of its first byte. */
   readonly addr: number;
+  /** Length. */
   readonly bytes: number;
   /** GPU that the memory lies on; absent for host memory. */
   readonly device?: number;
+  /** What peers may do with it. */
   readonly rights: RegionRights;
+  /** What a peer needs to reach it; plain data, to be sent as you like. */
   readonly descriptor: RegionDescriptor;
   /** The registered memory itself; held here so that it lives as long as the registration. */
   readonly source: RegionSource;

@@ -7,8 +7,11 @@ import { refuseMetadata, SerdesReader, SerdesWriter } from './serdes.js';
 
 export const NOTIF_BYTES_MAX = 16 * 1024 * 1024;
 
+/** A message from a peer agent. */
 export interface Notification {
+  /** Name of the peer. */
   readonly agent: string;
+  /** Its content. */
   readonly message: Uint8Array;
 }
 

@@ -33,9 +33,8 @@ import { TcpxPeer } from './tcpx-peer.js';
 import { TcpxXfer } from './tcpx-xfer.js';
 
 const MEM_TYPES: readonly MemType[] = [MemType.DRAM, MemType.VRAM];
-/** How long deregisterMem waits for a peer that is just writing. */
-const DEREGISTER_WAIT_MS = 500;
 
+/** The backend of this package, under the name that NIXL knows. */
 export const tcpxPlugin: BackendPlugin = {
   apiVersion: BACKEND_API_VERSION,
   name: 'TCPX',
@@ -141,7 +140,7 @@ export class TcpxBackend implements Backend {
   }
 
   async deregisterMem(md: RegionMd): Promise<void> {
-    await this.engine.deregister(own(md).region, DEREGISTER_WAIT_MS);
+    await this.engine.deregister(own(md).region);
   }
 
   getPublicData(md: RegionMd): Uint8Array {

@@ -18,7 +18,9 @@ export type DataOperation = 'write' | 'read';
 
 /** A CUDA event of this process. */
 export interface SourceEvent {
+  /** CUDA ordinal of the GPU whose stream recorded it. */
   readonly device: number;
+  /** The CUevent, as a number. */
   readonly handle: number;
 }
 
@@ -88,7 +90,7 @@ export interface Carrier<S, P extends Prepared> {
   /** As soon as no byte of it can land any more it is finished, as cancelled; not before. */
   cancel(posted: Posted<S>): void;
 
-  /** What the slot says about a finished post, before it is used again. */
+  /** What the slot says about a finished post before it is used again, or so far about one. */
   outcome(posted: Posted<S>, failure: number): Outcome;
 
   /** Gives the slot and what `open` took back. */

@@ -37,6 +37,8 @@ export const Feature = {
   SameHost: 8,
   /** This end has a shared secret: only so can the other say which of the two lacks it. */
   Secret: 16,
+  /** Frames of data channels shall carry checks: where one end says so, both do. */
+  Checked: 32,
 } as const;
 
 export const ControlKind = {

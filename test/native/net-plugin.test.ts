@@ -107,7 +107,7 @@ describe('tcpx devices', () => {
     );
     assert.deepEqual(document.differences, [{ property: 'speedMbps', values: [200_000, 100_000] }]);
     const text = await runTcpx(['devices'], TWO_SPEEDS);
-    assert.match(text.stderr, /\(emulated\)\n(.*\n)*.*The NICs differ in:\nspeedMbps +200000/);
+    assert.match(text.stdout, /\(emulated\)\n(.*\n)*.*The NICs differ in:\nspeedMbps +200000/);
     assert.equal(text.stdout, '');
   });
 

@@ -73,6 +73,23 @@ const CANARIES = [
     plan: (plan: SimPlan): SimPlan => plan,
   },
   {
+    name: 'a clock that every attach restarts leaves transfers open for ever',
+    mutate: MUTATIONS.attachRestarts,
+    seen: /has not ended within/,
+    plan: (plan: SimPlan): SimPlan => ({ ...plan, isCalm: false, isMean: true, faults: 4 }),
+  },
+  {
+    name: 'a deadline that waits for a peer is late',
+    mutate: MUTATIONS.softDeadlines,
+    seen: /after its deadline/,
+    plan: (plan: SimPlan): SimPlan => ({
+      ...plan,
+      isCalm: false,
+      isMean: true,
+      work: { ...plan.work, deadlineChance: 0.5 },
+    }),
+  },
+  {
     name: 'a matched transfer that is confirmed before its bytes are there has wrong bytes',
     mutate: MUTATIONS.confirmEarly,
     seen: /wrong byte \d+ of cell \d+ when it was done/,

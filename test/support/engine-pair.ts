@@ -5,7 +5,7 @@ import { createLog, type Log } from '../../src/base/log.js';
 import type { SettingValues } from '../../src/base/settings.js';
 import { Engine, type EngineOptions } from '../../src/engine/engine.js';
 import type { Notification } from '../../src/engine/notification.js';
-import type { Session } from '../../src/engine/session.js';
+import { type LiveSession, liveSession } from '../../src/engine/live-session.js';
 
 export type Settings = Partial<SettingValues>;
 
@@ -15,6 +15,8 @@ const SMALL: Settings = {
   'memory.arenaBytes': 4 * 1024 * 1024,
   'session.handshakeTimeoutMs': 2000,
   'session.connectTimeoutMs': 2000,
+  // Tiny windows on a machine with other things to do are slow, and nobody's fault.
+  'session.minRate': 4096,
 };
 
 /** Log lines of an engine, kept instead of printed. */
@@ -53,8 +55,8 @@ export interface EnginePair {
   readonly server: Engine;
   readonly client: Engine;
   /** The client's session, and the server's end of it. */
-  readonly session: Session;
-  readonly serverSession: Session;
+  readonly session: LiveSession;
+  readonly serverSession: LiveSession;
   /** What the server was told. */
   readonly notifications: Notification[];
   readonly serverLog: KeptLog;
@@ -72,12 +74,12 @@ export async function openPair(
 ): Promise<EnginePair> {
   const notifications: Notification[] = [];
   const serverLog = new KeptLog();
-  let arrived: (session: Session) => void = () => undefined;
-  const serverSide = new Promise<Session>((resolve) => (arrived = resolve));
+  let arrived: (session: LiveSession) => void = () => undefined;
+  const serverSide = new Promise<LiveSession>((resolve) => (arrived = resolve));
   const server = await openEngine(serverSettings, {
     name: 'server',
     log: serverLog.log,
-    onSession: (session) => arrived(session),
+    onSession: (session) => arrived(liveSession(session)),
     onNotification: (notification) => notifications.push(notification),
     ...gpus,
   });
@@ -86,7 +88,7 @@ export async function openPair(
   try {
     const listen = where.listen ?? '127.0.0.1';
     const port = server.listen({ host: listen, port: 0 });
-    const session = await drive(client.connect(where.connect ?? listen, port));
+    const session = liveSession(await drive(client.connect(where.connect ?? listen, port)));
     const serverSession = await drive(serverSide);
     const close = async (): Promise<void> => {
       await drive(Promise.all([client.close(), server.close()]));

@@ -6,6 +6,7 @@ import { printJson, printText } from '../print.js';
 
 export const serveCommand: Command = {
   name: 'serve',
+  group: 'serve',
   summary: 'The node service: moves memory of local programs that attach through libtcpx_p2p.',
   settings: [
     'service.folder',
@@ -24,6 +25,10 @@ export const serveCommand: Command = {
     'lane.spinUs',
     'lane.bindings',
     'engine.provider',
+  ],
+  examples: [
+    ['serve', 'One per node or container; programs attach to its socket.'],
+    ['serve --folder /run/tcpx --json', 'Where programs of other containers reach it.'],
   ],
   async run(invocation) {
     const { NodeService } = await import('../../service/service.js');

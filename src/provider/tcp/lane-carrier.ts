@@ -6,7 +6,7 @@ import type { TcpxError } from '../../base/errors.js';
 import type { Arena } from '../../memory/arena.js';
 import type { CheckedBlocks } from '../block-columns.js';
 import type { Carrier, DataOperation, Outcome, PostExtra, Posted, Prepared } from '../contract.js';
-import type { DataPath, TransferPath } from '../receipt.js';
+import { type DataPath, isStagedPath, stagedPath, type TransferPath } from '../receipt.js';
 import { OPERATION_READ, OPERATION_SIGNAL, OPERATION_WRITE } from './lane/layout.js';
 import { COMMAND_CANCEL } from './lane/messages.js';
 import {
@@ -221,9 +221,5 @@ function pathOf(session: LaneSession, plan: RequestPlan): TransferPath {
   const { path } = session.facts;
   const isOnGpu = (place: { readonly device?: number }): boolean => place.device !== undefined;
   if (!plan.locals.some(isOnGpu) && !plan.remotes.some(isOnGpu)) return path;
-  return path === 'shm' ? 'shm staged' : 'tcp staged';
-}
-
-function isStagedPath(path: TransferPath): boolean {
-  return path === 'tcp staged' || path === 'shm staged';
+  return stagedPath(path);
 }

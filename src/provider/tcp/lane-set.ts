@@ -50,7 +50,6 @@ export interface LaneSetOptions {
   readonly sendBy: SendBy;
   readonly staging: StagingChoice;
   readonly stallUs: number;
-  readonly isChecked: boolean;
   readonly receiveBytes: number;
   /** Only without threads: where ports and time come from. */
   readonly inline?: InlineLaneOptions;
@@ -122,7 +121,7 @@ export class LaneSet {
 
   #inlineLane(laneIndex: number): InlineLane {
     const { shape, sessionCount, sendBy, stallUs, inline, memory } = this.#options;
-    const { isChecked, receiveBytes, staging } = this.#options;
+    const { receiveBytes, staging } = this.#options;
     const core = new LaneCore({
       shared: this.shared,
       shape,
@@ -132,7 +131,6 @@ export class LaneSet {
       sendBy,
       staging: { provider: staging.openProvider(), stagingBytes: staging.stagingBytes },
       stallUs,
-      isChecked,
       receiveBytes,
       clock: inline?.clock,
       ...(memory === undefined ? {} : { memory }),
@@ -158,7 +156,7 @@ export class LaneSet {
 
   #startWorker(lane: LaneHandle, laneIndex: number): Promise<void> {
     const { shape, sessionCount, spinUs, cpus, controlFd, sendBy } = this.#options;
-    const { stallUs, isChecked, receiveBytes } = this.#options;
+    const { stallUs, receiveBytes } = this.#options;
     const { stagingBytes, gpuModule } = this.#options.staging;
     const workerData: LaneWorkerData = {
       sharedAddr: this.shared.addr,
@@ -175,7 +173,6 @@ export class LaneSet {
       stagingBytes,
       gpuModule,
       stallUs,
-      isChecked,
       receiveBytes,
     };
     const worker = new Worker(new URL('./lane/lane-worker.js', import.meta.url), {

@@ -207,6 +207,21 @@ export class TransferTable {
     return this.#memory.float64[first + channel] ?? 0;
   }
 
+  /** Over all channels, so far. */
+  confirmedBytes(slot: number): number {
+    let bytes = 0;
+    for (let channel = 0; channel < CHANNELS_MAX; channel++) {
+      bytes += this.channelBytes(slot, channel);
+    }
+    return bytes;
+  }
+
+  /** `isHeldHere`: its source is not ready, and nobody but this machine can change that. */
+  progress(slot: number): { readonly confirmedBytes: number; readonly isHeldHere: boolean } {
+    const source = Atomics.load(this.#memory.int32, this.#word(slot, TRANSFER_SOURCE_DEVICE));
+    return { confirmedBytes: this.confirmedBytes(slot), isHeldHere: source !== 0 };
+  }
+
   channelChunks(slot: number, channel: number): number {
     return this.#memory.int32[this.#word(slot, TRANSFER_CHANNEL_CHUNKS) + channel] ?? 0;
   }

@@ -66,6 +66,12 @@ export class Epochs {
     return this.#state;
   }
 
+  /** Why nothing of it can end while the event loop stands still; empty where it can. */
+  get loopObstacle(): string {
+    if (this.#state !== 'ready') return `the plugin’s channels are ${this.#state}`;
+    return this.#stream?.isOpen === true ? '' : 'the match connection is lost';
+  }
+
   /** Counts set-ups. */
   get epoch(): number {
     return this.#epoch;
@@ -158,9 +164,16 @@ export class Epochs {
       if (stream !== undefined) this.#fences.say(stream, withNews(known, deaths));
       return describeDown(error, deaths, await fence);
     });
+    // Whoever had a deadline has been told by then, and not what the peer knows.
+    if (by === 'this end') void fenced.then((told) => this.#logDown(told));
     if (stream !== undefined) this.#parts.after(LAST_WORDS_MS, () => stream.close());
     this.#settleReady(error);
     this.#parts.onDown(fenced);
+  }
+
+  #logDown({ code, message }: TcpxError): void {
+    const { peer, log } = this.#parts;
+    log.warn('channels were taken down', { peer, code, reason: message });
   }
 
   /** For good; what is in flight fails with the reason. */

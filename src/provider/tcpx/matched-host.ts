@@ -10,6 +10,7 @@ import type { SourceEvent } from '../contract.js';
 import type { ChannelSet } from './channel-set.js';
 import type { BlockPlace } from './chunk-places.js';
 import type { RegionWay } from './host-region.js';
+import type { IntakeWatch } from './intake-watch.js';
 import type { OpenMatch } from './match-connection.js';
 
 export interface MatchedHost {
@@ -59,6 +60,8 @@ export interface MatchedCarrierParts {
   readonly unpackedBy: () => string;
   readonly nics: () => readonly string[];
   readonly channelCount: () => number;
+  /** Absent where there are no NICs. */
+  readonly intake?: Pick<IntakeWatch, 'mark' | 'judge'>;
   openSet(epoch: number, listener: SetListener): Promise<ChannelSet>;
 }
 

@@ -93,7 +93,9 @@ export class PluginHost {
     this.commands = new CommandQueue(this.#link);
     const pair = createSocketPair();
     this.#descriptorFd = pair.ownFd;
-    this.#child = spawn(process.execPath, [MAIN_PATH, JSON.stringify(options.options)], {
+    // Its parent's number goes with it: one that asks later may be an orphan already.
+    const words = [MAIN_PATH, JSON.stringify(options.options), String(process.pid)];
+    this.#child = spawn(process.execPath, words, {
       env: { ...options.environment },
       stdio: [
         ...(['ignore', 'pipe', 'pipe', 'pipe'] as const),
@@ -105,7 +107,7 @@ export class PluginHost {
     this.#closed = once(this.#child, 'close');
     this.#child.on('exit', (code, signal) => void this.#onExit(code, signal));
     this.#child.on('error', (error) => this.#die(exitError(this.name, error.message, '')));
-    this.#watch = setInterval(() => this.#checkBeat(), WATCH_MS);
+    this.#watch = setInterval(() => this.checkBeat(), WATCH_MS);
     this.#watch.unref();
     this.#events.drain();
   }
@@ -304,7 +306,8 @@ export class PluginHost {
     this.#die(exitError(this.name, how, this.#lastWords()));
   }
 
-  #checkBeat(): void {
+  /** From the event loop, and by whoever keeps it from running. */
+  checkBeat(): void {
     // A byte that was missed would leave news lying.
     this.#events.drain();
     const { int32 } = this.#link.memory;

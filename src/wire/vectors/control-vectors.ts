@@ -33,8 +33,8 @@ const HELLO_BODY: readonly BodyField[] = [
     name: 'features',
     bytes: 4,
     meaning:
-      'bits; 1 shared memory, 2 tcp, 4 tcpx, 8 tcpx on one host, 16 has a secret; ' +
-      'unknown ones are ignored',
+      'bits; 1 shared memory, 2 tcp, 4 tcpx, 8 tcpx on one host, 16 has a secret, ' +
+      '32 wants checks; unknown ones are ignored',
   },
   { name: 'generation', bytes: 8, meaning: 'random, new whenever the engine opens' },
   { name: 'nonce', bytes: 32, meaning: 'random, fresh per connection' },

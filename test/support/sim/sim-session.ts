@@ -2,7 +2,7 @@
 // whether every attempt comes to an end. The handshake itself is the product's.
 
 import { isTcpxError } from '../../../src/base/errors.js';
-import type { Session } from '../../../src/engine/session.js';
+import type { LiveSession as Session } from '../../../src/engine/live-session.js';
 import { SimControl } from './sim-control.js';
 import type { Machine } from './sim-job.js';
 import type { SimNetwork } from './sim-network.js';

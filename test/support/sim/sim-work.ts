@@ -5,14 +5,17 @@ import { isTcpxError } from '../../../src/base/errors.js';
 import type { Random } from '../../../src/base/random.js';
 import type { Notification } from '../../../src/engine/notification.js';
 import type { Block } from '../../../src/provider/block-columns.js';
-import type { PostOptions, Request, Session } from '../../../src/engine/session.js';
+import type { LiveSession as Session } from '../../../src/engine/live-session.js';
+import type { PostOptions, Request } from '../../../src/engine/session.js';
 import type { Transfer } from '../../../src/engine/transfer.js';
 import type { Region, RegionDescriptor } from '../../../src/memory/region.js';
 import { CELL_BYTES } from './sim-memory.js';
 import {
+  checkDeadline,
   checkLanded,
   checkPartial,
   isFenced,
+  isLate,
   isMatched,
   type Job,
   type JobBlock,
@@ -164,10 +167,13 @@ export class SimWork {
     const hasDeadline =
       operation !== 'notify' && this.#random.nextChance(this.#rules.deadlineChance);
     const message = this.#message(id);
+    const deadlineMs = hasDeadline ? this.#random.nextBetween(0, 1500) : undefined;
     const options = {
       ...(hasNotification ? { notify: message } : {}),
-      ...(hasDeadline ? { deadlineMs: this.#random.nextBetween(0, 1500) } : {}),
+      ...(deadlineMs === undefined ? {} : { deadlineMs }),
     };
+    const { clock, pausedMs } = place.own.node;
+    const deadlineUs = clock.nowUs() + (deadlineMs ?? Number.POSITIVE_INFINITY) * 1000;
     let transfer: Transfer;
     try {
       transfer = post(options, message);
@@ -185,7 +191,8 @@ export class SimWork {
       operation,
       transfer,
       hasNotification,
-      hasDeadline,
+      deadlineUs,
+      pausedMs,
       regions: regionsOf({ ...place, ...parts }).filter((region) => region !== undefined),
       postedUs: this.#nowUs(),
       notified: 0,
@@ -228,7 +235,10 @@ export class SimWork {
   settle(at: Machine): number {
     let count = 0;
     for (const job of this.active) {
-      if (job.own !== at || job.transfer.status === 'active') continue;
+      if (job.own !== at) continue;
+      checkDeadline(job);
+      // Its owner may know already that it has failed: its memory is free only now.
+      if (!job.transfer.isReleased) continue;
       this.active.delete(job);
       this.#onEnded(job);
       count++;
@@ -241,13 +251,18 @@ export class SimWork {
     if (job.outcome === 'done' && this.#postAgain(job)) return;
     job.request?.release();
     if (job.notified > 0 && job.outcome === 'refused') onNotified(job);
-    if (job.outcome === 'done') {
-      checkLanded(job, 'when it was done');
-      const isLate = job.hasNotification && job.notified === 0 && job.peer.node.isAlive;
-      if (isLate && this.#random.nextChance(0.5)) this.#held.add(job);
-      else this.#giveBack(job);
-      return;
-    }
+    if (job.outcome === 'done') this.#onDone(job);
+    else this.#onFailed(job);
+  }
+
+  #onDone(job: Job): void {
+    checkLanded(job, 'when it was done');
+    const isLate = job.hasNotification && job.notified === 0 && job.peer.node.isAlive;
+    if (isLate && this.#random.nextChance(0.5)) this.#held.add(job);
+    else this.#giveBack(job);
+  }
+
+  #onFailed(job: Job): void {
     if (job.outcome === 'lost' && job.operation === 'write') {
       this.#quarantine(job);
       return;
@@ -346,7 +361,7 @@ export class SimWork {
       if (isDue && job.notified === 0) {
         throw new Violation(`transfer ${job.id}: its notification never came`);
       }
-      if (job.outcome === 'given up' && job.notified > 0 && !isMatched(job)) {
+      if (job.outcome === 'given up' && job.notified > 0 && !isMatched(job) && !isLate(job)) {
         throw new Violation(`transfer ${job.id}: given up, but its notification came`);
       }
     }

@@ -36,8 +36,6 @@ export interface LaneCoreOptions {
   readonly staging?: LaneStagingOptions;
   /** How long a channel with something in flight may stand still. */
   readonly stallUs: number;
-  /** Whether chunks of this end go with a checksum. */
-  readonly isChecked: boolean;
   /** What all channels of this lane together may receive at a time. */
   readonly receiveBytes: number;
   /** Where the memory of channels comes from; mapped for each unless a simulation keeps it. */
@@ -90,7 +88,6 @@ export class LaneCore {
   readonly ackDelayTurns: number;
   readonly sendBy: SendBy;
   readonly stallUs: number;
-  readonly isChecked: boolean;
   readonly receiveBytes: number;
   /** When the health of the channels was looked at last. */
   healthUs = FLOAT_ZERO;
@@ -127,7 +124,6 @@ export class LaneCore {
     this.ackDelayTurns = options.ackDelayTurns;
     this.sendBy = options.sendBy;
     this.stallUs = options.stallUs;
-    this.isChecked = options.isChecked;
     this.receiveBytes = options.receiveBytes;
   }
 }
