@@ -13,7 +13,7 @@ for (const progress of ['caller', 'lanes'] as const) {
     const heard: PeerNotification[] = [];
     const server = await openEngine(
       { 'lane.progress': progress, 'flow.channels': 2 },
-      { onSession: (session) => session.notify('welcome') },
+      { onSession: (session) => void session.notify('welcome') },
     );
     const client = await openEngine(
       { 'lane.progress': progress },

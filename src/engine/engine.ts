@@ -4,13 +4,10 @@
 import { randomBytes } from 'node:crypto';
 import { networkInterfaces } from 'node:os';
 import { inspect } from 'node:util';
-import { checkText } from '../base/argument.js';
 import { systemClock, withinMs } from '../base/clock.js';
 import type { Config } from '../base/config.js';
-import { parseEndpoint } from '../base/endpoint.js';
 import { isTcpxError, TcpxError, toTcpxError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
-import type { SettingValues } from '../base/settings.js';
 import { Timers } from '../base/timers.js';
 import type { GpuProvider } from '../gpu/staging-device.js';
 import type { Region, RegionRights, RegionSource, RegionTerms } from '../memory/region.js';
@@ -21,60 +18,30 @@ import type { PageKind, RegionMemory } from '../os/region-memory.js';
 import { COMMAND_OPEN_DEVICE } from '../provider/tcp/lane/messages.js';
 import type { LaneStats } from '../provider/tcp/lane-set.js';
 import type { ZeroCopyStats } from '../provider/tcp/zero-copy-stats.js';
-import type { MatchHandler } from '../provider/tcpx/match-connection.js';
-import type { TcpxProvider, TcpxProviderOptions } from '../provider/tcpx/tcpx-provider.js';
+import type { TcpxProvider } from '../provider/tcpx/tcpx-provider.js';
 import { wishOf } from './agreement.js';
 import { type ConnInfo, offeredHosts } from './conn-info.js';
 import { basisOf } from './engine-basis.js';
 import { EngineCore, limitsOf } from './engine-core.js';
 import { EngineMemory } from './engine-memory.js';
 import { checkEngineName } from './engine-name.js';
+import {
+  type ConnectOptions,
+  connectOptions,
+  type EngineOptions,
+  listenAddress,
+} from './engine-options.js';
 import { gpuSource, GpuUse } from './gpu-use.js';
 import type { Identity } from './identity.js';
-import type { PeerNotification } from './notification.js';
 import { connectPeer } from './peer-client.js';
 import { type NotificationStream, NotificationStreams } from './notification-stream.js';
 import { PeerServer } from './peer-server.js';
-import { type OpenedProvider, openProvider } from './provider-open.js';
+import { matchOpener, type OpenedProvider, openProvider } from './provider-open.js';
 import { settleBoundMs } from './progress-watch.js';
 import { type RegisterOptions, registerOptionsOf } from './register-options.js';
-import type { ConnectWait, Session } from './session.js';
+import type { Session } from './session.js';
 import { SocketNetwork } from './socket-network.js';
 import { loadTrust, type Trust, warnOfTrust } from './trust.js';
-
-/** What `Engine.open` takes; everything has a default. */
-export interface EngineOptions {
-  /** How peers see this agent; host name and process id by default. */
-  readonly name?: string;
-  /** Settings by name; what is not given comes from the environment or its default. */
-  readonly settings?: Partial<SettingValues>;
-  /** A configuration that was loaded already, instead of `settings`. */
-  readonly config?: Config;
-  /** Instead of lines on stderr. */
-  readonly log?: Log;
-  /** Called for every session that a peer has opened. */
-  readonly onSession?: (session: Session) => void;
-  /** Called for every notification of a peer, after the data before it has landed. */
-  readonly onNotification?: (notification: PeerNotification) => void;
-  /** Module that stands in for the CUDA driver, for tests; there is no fallback to it. */
-  readonly gpuModule?: URL;
-  /** The GPU whose memory is moved, where it is one: its NICs are the plugin's default. */
-  readonly gpu?: number;
-  /** Added to the environment of the plugin processes. */
-  readonly pluginEnvironment?: Readonly<Record<string, string>>;
-  /** For tests: changes what the plugin processes are told. */
-  readonly pluginOverrides?: TcpxProviderOptions['hostOverrides'];
-  /** Something happened: a transfer may have finished, a session begun or ended. */
-  readonly onActivity?: () => void;
-}
-
-/** How a peer is tried. */
-export interface ConnectOptions extends ConnectWait {
-  /** Where the text names none; `session.port` where neither does. */
-  readonly port?: number;
-  /** False: a peer that refuses is an error at once, not one that may come yet. */
-  readonly isPatient?: boolean;
-}
 
 const FULL_RIGHTS: RegionRights = { read: true, write: true };
 /** Timers of sessions run with it; it is also a net for a wake-up that was missed. */
@@ -257,41 +224,22 @@ export class Engine {
   /** Accepts peers; returns the port. */
   listen(where: string | { readonly host?: string; readonly port?: number } = {}): number {
     this.#assertOpen();
-    const options = typeof where === 'string' ? parseEndpoint(where) : where;
     if (this.#server !== undefined) {
       throw new TcpxError('ERR_USAGE_STATE', `already listening on port ${this.port}`);
     }
-    const values = this.config.values;
-    const everybody = this.trust.acceptsNetwork ? '::' : '127.0.0.1';
-    const base = values['session.port'];
-    const host = options.host ?? (values['session.bind'] || everybody);
     this.#server = new PeerServer({
       network: new SocketNetwork(this.#control, this.config, this.log),
-      address: {
-        host,
-        port: options.port ?? (base === 0 ? 0 : base + values['session.portIndex']),
-      },
+      address: listenAddress(where, this.config.values, this.trust.acceptsNetwork),
       identity: this.#identity,
       sessions: this.#core.sessions,
       log: this.log,
-      openMatch: this.#openMatch(),
+      openMatch: matchOpener(this.#opened.tcpx, this.config.values, this.#control),
       onSession: (session) => this.#options.onSession?.(session),
     });
     if (this.trust.name === 'loopback') {
       this.log.warn('no shared secret: peers on loopback alone are accepted', { port: this.port });
     }
     return this.port;
-  }
-
-  #openMatch() {
-    const { tcpx } = this.#opened;
-    const { 'session.controlTimeoutMs': silentMs, 'lane.progress': progress } = this.config.values;
-    // Where callers drive, no thread looks at the control sockets but theirs.
-    const watcher = progress === 'lanes' ? this.#control : undefined;
-    return (
-      tcpx &&
-      ((fd: number, handler: MatchHandler) => tcpx.openStream(fd, silentMs, handler, watcher))
-    );
   }
 
   /** Why tcpx is offered to peers, or not. */
@@ -316,23 +264,16 @@ export class Engine {
     more: ConnectOptions = {},
   ): Promise<Session> {
     this.#assertOpen();
-    checkText('connect: the peer', where);
-    const options = typeof given === 'number' ? { ...more, port: given } : given;
-    const { host, port = options.port } = parseEndpoint(where);
-    const values = this.config.values;
+    const options = connectOptions(where, given, more, this.config.values);
     return this.drive(
       connectPeer({
+        ...options,
         network: new SocketNetwork(this.#control, this.config, this.log),
-        host,
-        port: port ?? values['session.port'] + values['session.portIndex'],
         identity: this.#identity,
         sessions: this.#core.sessions,
         config: this.config,
         log: this.log,
-        isPatient: options.isPatient ?? true,
-        timeoutMs: options.timeoutMs,
-        signal: options.signal,
-        openMatch: this.#openMatch(),
+        openMatch: matchOpener(this.#opened.tcpx, this.config.values, this.#control),
       }),
     );
   }

@@ -313,7 +313,9 @@ function rowsOf(blocks: Blocks): readonly Block[] | BlockColumns {
 }
 
 function isColumns(blocks: Blocks): blocks is BlockColumns {
-  return typeof blocks === 'object' && blocks !== null && 'localOffsets' in blocks;
+  // Programs without types pass anything.
+  const given: unknown = blocks;
+  return typeof given === 'object' && given !== null && 'localOffsets' in given;
 }
 
 /** The same object: an engine makes no other sessions. */

@@ -4,8 +4,11 @@
 import { type Environment, processEnvironment } from '../base/config.js';
 import { isTcpxError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
+import type { SettingValues } from '../base/settings.js';
 import { readNicGpus } from '../host/topo/nic-gpus.js';
+import type { ControlSet } from '../os/control-set.js';
 import { hostId } from '../os/host-id.js';
+import type { MatchHandler } from '../provider/tcpx/match-connection.js';
 import { TcpxProvider, type TcpxProviderOptions } from '../provider/tcpx/tcpx-provider.js';
 import { readDevmemPackets } from './devmem-counters.js';
 import type { ProviderOffer } from './provider-choice.js';
@@ -70,4 +73,18 @@ function warnOfPlugin(log: Log, reason: string): void {
 // Only the emulator, and only where it was told to.
 function isServed(tcpx: TcpxProvider, variables: Environment): boolean {
   return tcpx.rails.facts.isEmulated && variables[SAME_HOST_VARIABLE] === '1';
+}
+
+/** How the connection of matched transfers is taken over, where the tcpx provider is open. */
+export function matchOpener(
+  tcpx: TcpxProvider | undefined,
+  values: SettingValues,
+  control: ControlSet,
+) {
+  const { 'session.controlTimeoutMs': silentMs, 'lane.progress': progress } = values;
+  // Where callers drive, no thread looks at the control sockets but theirs.
+  const watcher = progress === 'lanes' ? control : undefined;
+  return (
+    tcpx && ((fd: number, handler: MatchHandler) => tcpx.openStream(fd, silentMs, handler, watcher))
+  );
 }

@@ -1,6 +1,6 @@
-// A client's bell: one end of a pair of sockets is the client's, who sends a byte when it has posted
-// something while the service slept; the event loop watches the other. Sockets and not a pipe,
-// because a client that rings after the end must get an error, not a signal.
+// A client's bell: one end of a pair of sockets is the client's, who sends a byte when it has
+// posted something while the service slept; the event loop watches the other. Sockets and not a
+// pipe, because a client that rings after the end must get an error, not a signal.
 
 import { type OnReadOpts, Socket, type SocketConstructorOpts } from 'node:net';
 import { createSocketPair } from '../ffi/libc/descriptor-passing.js';
