@@ -6,28 +6,25 @@ import { TcpxError, toTcpxError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
 import type { Timers } from '../base/timers.js';
 import { COMMAND_ADD_CHANNEL, COMMAND_CLOSE_SESSION } from '../provider/tcp/lane/messages.js';
-import type { ShmLink } from '../provider/tcp/shm/shm-file.js';
-import { abortSocket, type SocketIdentity } from '../os/connection-counters.js';
+import { abortSocket } from '../os/connection-counters.js';
 import { closeSocket } from '../os/dial.js';
 import { loadCrc32 } from '../os/fixed-memory.js';
-import type { Agreement } from '../wire/control-frame.js';
 import { ControlKind, MATCH_INDEX } from '../wire/control-frame.js';
 import { ControlKeeper, type ControlLimits, type SessionControl } from './control-keeper.js';
-import type { DataPath } from '../provider/receipt.js';
 import type { OpenMatch } from '../provider/tcpx/match-connection.js';
 import type { MatchedCarrier } from '../provider/tcpx/matched-carrier.js';
-import type { ProviderChoice } from './provider-choice.js';
 import { laneOfChannel } from '../provider/tcp/lane-placement.js';
 import type { LaneSet } from '../provider/tcp/lane-set.js';
+import type { TransferMoves } from '../provider/tcp/transfer-moves.js';
 import { Recovery, type RecoveryLimits } from './recovery.js';
-import type { RecoveryHost, RedialOutcome } from './recovery-host.js';
+import type { RecoveryHost } from './recovery-host.js';
 import { LiveSession, type SessionHost } from './live-session.js';
+import type { NewChannel, NewSession } from './new-session.js';
 
 /** What becomes of requests of a session, and of its transfers when channels come and go. */
 export interface SessionTransfers extends Pick<SessionHost, 'prepare' | 'postNotification'> {
-  onChannelsChanged(session: LiveSession): void;
+  readonly moves: Pick<TransferMoves, 'onChannelsChanged' | 'giveUpStranded'>;
   postSignal(session: LiveSession, bytes: Uint8Array): void;
-  giveUpStranded(session: LiveSession): void;
   hasInFlight(session: LiveSession): boolean;
   /** Every lane has let go of the session: what is left fails. */
   abandonSession(session: LiveSession): void;
@@ -42,43 +39,6 @@ export type OpenMatched = (
   connect: ConnectMatch | undefined,
   sessions: SessionTable,
 ) => MatchedCarrier<LiveSession>;
-
-export interface NewSession {
-  /** Number that the server chose, known to both ends. */
-  readonly id: number;
-  /** Which end this is: the one that was called, or the one that calls. */
-  readonly role: 'server' | 'client';
-  readonly peerName: string;
-  readonly peerGeneration: Uint8Array;
-  readonly agreement: Agreement;
-  readonly key: Uint8Array;
-  readonly control: SessionControl;
-  readonly path: DataPath;
-  readonly choice: ProviderChoice;
-  /** Whether frames of its channels carry checks. */
-  readonly isChecked: boolean;
-  /** The client's way to a match connection. */
-  readonly connectMatch?: (session: LiveSession, epoch: number) => Promise<OpenMatch>;
-  /** The client's way to attach a channel anew. */
-  readonly redial?: (
-    session: LiveSession,
-    channel: number,
-    epoch: number,
-  ) => Promise<RedialOutcome>;
-  /** The client's way to a control connection that follows a lost one. */
-  readonly attachControl?: (session: LiveSession, epoch: number) => Promise<RedialOutcome>;
-}
-
-/** A data connection that has proved itself. */
-export interface NewChannel {
-  readonly channel: number;
-  readonly epoch: number;
-  readonly fd: number;
-  readonly nic: string;
-  /** Where its bytes go instead of through the socket. */
-  readonly link?: ShmLink | undefined;
-  readonly socket?: SocketIdentity;
-}
 
 /** What the table needs from the engine. */
 export interface SessionTableOptions {
@@ -190,7 +150,7 @@ export class SessionTable {
       nowUs: () => this.#clock.nowUs(),
       command: (lane, kind, words) => this.#options.lanes.command(lane, kind, words),
       postSignal: (bytes) => this.#postSignal(session, bytes),
-      onChannelsChanged: () => this.#transfers.onChannelsChanged(session),
+      onChannelsChanged: () => this.#transfers.moves.onChannelsChanged(session),
       lose: (error) => this.close(session, error),
       hasInFlight: () => this.#transfers.hasInFlight(session),
       redial:
@@ -318,7 +278,7 @@ export class SessionTable {
     words.push(isChecked ? 1 : 0, ...place);
     this.#options.lanes.command(book.lane(channel), COMMAND_ADD_CHANNEL, words);
     session.recovery.onAttached(channel, epoch);
-    if (session.isReady) this.#transfers.onChannelsChanged(session);
+    if (session.isReady) this.#transfers.moves.onChannelsChanged(session);
     if (session.isReady || !book.isWhole) return false;
     this.#setReady(session);
     return true;
@@ -344,7 +304,7 @@ export class SessionTable {
     });
     session.recovery.stop();
     session.keeper.stop();
-    this.#transfers.giveUpStranded(session);
+    this.#transfers.moves.giveUpStranded(session);
     void session.matched?.end(error).then(() => this.onLaneClosed(session.facts.index));
     for (const lane of session.facts.lanes) {
       if (this.#options.lanes.isAlive(lane)) {
