@@ -6,7 +6,8 @@ export { ERROR_CODES, type ErrorCode, isTcpxError, TcpxError } from './base/erro
 export type { Config } from './base/config.js';
 export type { Log } from './base/log.js';
 export type { SettingName, SettingValues } from './base/settings.js';
-export { Engine, type EngineOptions } from './engine/engine.js';
+export { Engine } from './engine/engine.js';
+export type { EngineOptions } from './engine/engine-options.js';
 export type { Notification } from './engine/notification.js';
 export type {
   ChannelReceipt,

@@ -3,7 +3,7 @@
 import { hostname } from 'node:os';
 import { loadConfig, processEnvironment } from '../base/config.js';
 import { createLog } from '../base/log.js';
-import type { EngineOptions } from './engine.js';
+import type { EngineOptions } from './engine-options.js';
 
 /** As the options say; else from the environment and the table of settings. */
 export function basisOf(options: EngineOptions) {

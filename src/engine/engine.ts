@@ -7,7 +7,6 @@ import { systemClock, withinMs } from '../base/clock.js';
 import type { Config } from '../base/config.js';
 import { isTcpxError, TcpxError, toTcpxError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
-import type { SettingValues } from '../base/settings.js';
 import { Timers } from '../base/timers.js';
 import type { GpuProvider } from '../gpu/staging-device.js';
 import type { Region, RegionRights, RegionSource, RegionTerms } from '../memory/region.js';
@@ -19,16 +18,16 @@ import { COMMAND_OPEN_DEVICE } from '../provider/tcp/lane/messages.js';
 import type { LaneStats } from '../provider/tcp/lane-set.js';
 import type { ZeroCopyStats } from '../provider/tcp/zero-copy-stats.js';
 import type { MatchHandler } from '../provider/tcpx/match-connection.js';
-import type { TcpxProvider, TcpxProviderOptions } from '../provider/tcpx/tcpx-provider.js';
+import type { TcpxProvider } from '../provider/tcpx/tcpx-provider.js';
 import { wishOf } from './agreement.js';
 import { type ConnInfo, offeredHosts } from './conn-info.js';
 import { basisOf } from './engine-basis.js';
 import { EngineCore, limitsOf } from './engine-core.js';
 import { EngineMemory } from './engine-memory.js';
 import { checkEngineName } from './engine-name.js';
+import type { ConnectChoice, EngineOptions } from './engine-options.js';
 import { gpuSource, GpuUse } from './gpu-use.js';
 import type { Identity } from './identity.js';
-import type { Notification } from './notification.js';
 import { connectPeer } from './peer-client.js';
 import { PeerServer } from './peer-server.js';
 import { type OpenedProvider, openProvider } from './provider-open.js';
@@ -36,37 +35,6 @@ import { settleBoundMs } from './progress-watch.js';
 import type { Session } from './session.js';
 import { SocketNetwork } from './socket-network.js';
 import { loadTrust, type Trust, warnOfTrust } from './trust.js';
-
-/** What `Engine.open` takes; everything has a default. */
-export interface EngineOptions {
-  /** How peers see this agent; host name and process id by default. */
-  readonly name?: string;
-  /** Settings by name; what is not given comes from the environment or its default. */
-  readonly settings?: Partial<SettingValues>;
-  /** A configuration that was loaded already, instead of `settings`. */
-  readonly config?: Config;
-  /** Instead of lines on stderr. */
-  readonly log?: Log;
-  /** Called for every session that a peer has opened. */
-  readonly onSession?: (session: Session) => void;
-  /** Called for every notification of a peer, after the data before it has landed. */
-  readonly onNotification?: (notification: Notification) => void;
-  /** Module that stands in for the CUDA driver, for tests; there is no fallback to it. */
-  readonly gpuModule?: URL;
-  /** The GPU whose memory is moved, where it is one: its NICs are the plugin's default. */
-  readonly gpu?: number;
-  /** Added to the environment of the plugin processes. */
-  readonly pluginEnvironment?: Readonly<Record<string, string>>;
-  /** For tests: changes what the plugin processes are told. */
-  readonly pluginOverrides?: TcpxProviderOptions['hostOverrides'];
-  /** Something happened: a transfer may have finished, a session begun or ended. */
-  readonly onActivity?: () => void;
-}
-
-export interface ConnectChoice {
-  /** False: a peer that refuses is an error at once, not one that may come yet. */
-  readonly isPatient?: boolean;
-}
 
 const FULL_RIGHTS: RegionRights = { read: true, write: true };
 /** Timers of sessions run with it; it is also a net for a wake-up that was missed. */

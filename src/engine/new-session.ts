@@ -1,4 +1,4 @@
-// What a handshake has agreed on and what makes a session of it, and a channel of a connection.
+// What a handshake hands over: a session that both ends agree on, and connections that belong to it.
 
 import type { SocketIdentity } from '../os/connection-counters.js';
 import type { DataPath } from '../provider/receipt.js';

@@ -18,7 +18,9 @@ import {
 import { ChannelBook } from './channel-book.js';
 import { FenceClock } from './fence-clock.js';
 import { patienceMs, type ProgressLimits } from './progress-watch.js';
+import { goneError, silenceError } from './recovery-error.js';
 import type { ChannelLoss, RecoveryHost } from './recovery-host.js';
+import { RedialAsk } from './redial-ask.js';
 import { RETRY_LAST_MS, RetryDelay } from './retry-delay.js';
 
 export interface RecoveryLimits extends ProgressLimits {
@@ -55,11 +57,11 @@ export class Recovery {
   #cancelJudge: (() => void) | undefined;
   #cancelLoss: (() => void) | undefined;
   #cancelEnd: (() => void) | undefined;
-  #asking: (Waiting & { readonly channel: number }) | undefined;
   #lastError: TcpxError | undefined;
   /** Why each channel went down last. */
   readonly #reasons: string[] = [];
   readonly #fences: FenceClock;
+  readonly #asking: RedialAsk;
   #ended: TcpxError | undefined;
   #goodbye: TcpxError | undefined;
   #isOver = false;
@@ -77,6 +79,12 @@ export class Recovery {
     this.#limits = limits;
     this.book = new ChannelBook(lanes);
     this.#delays = lanes.map(() => new RetryDelay(limits.reconnectMs, host.nowUs()));
+    this.#asking = new RedialAsk({
+      nowUs: () => host.nowUs(),
+      after: (delayMs, act) => this.#after(delayMs, act),
+      isNeeded: () => !this.#isOver && !this.#isMoving,
+      ask: (channel) => host.askRedial(channel, this.book.epoch(channel)),
+    });
     const timeMs = patienceMs(limits);
     this.#fences = new FenceClock(
       (act) => this.#after(timeMs, act),
@@ -252,7 +260,7 @@ export class Recovery {
   /** It has not: there is another control connection, over which it can be asked. */
   onPeerBack(): void {
     this.#forgetEnd();
-    if (this.#asking !== undefined) this.#askSoon(this.#asking.channel, 0);
+    this.#asking.askNow();
   }
 
   /** The peer cannot dial: a connection is lost there, or nothing moves on it. */
@@ -286,7 +294,10 @@ export class Recovery {
     }
     const { reconnectMs, stallMs } = this.#limits;
     const leftMs = living.length > 0 ? reconnectMs - stallMs - GRACE_MS : reconnectMs;
-    this.#cancelLoss ??= this.#after(Math.max(0, leftMs), () => this.#lose());
+    this.#cancelLoss ??= this.#after(Math.max(0, leftMs), () => {
+      const { peer } = this.#host;
+      this.#host.lose(silenceError(peer, reconnectMs, this.#lastError));
+    });
   }
 
   #loseEnded(): void {
@@ -294,40 +305,13 @@ export class Recovery {
     if (this.#ended !== undefined && this.book.living.length === 0) this.#host.lose(this.#ended);
   }
 
-  #lose(): void {
-    const { peer } = this.#host;
-    const { reconnectMs } = this.#limits;
-    const cause = this.#lastError;
-    const why = cause === undefined ? '' : `: ${cause.message.replace(`${peer}: `, '')}`;
-    this.#host.lose(
-      new TcpxError('ERR_PEER_LOST', `${peer}: no connection for ${reconnectMs} ms${why}`, {
-        ...(cause === undefined ? {} : { cause }),
-        facts: { peer, reconnectMs },
-      }),
-    );
-  }
-
   #after(delayMs: number, act: () => void): () => void {
     return this.#host.timers.at(this.#host.nowUs() + delayMs * 1000, act);
   }
 
-  // The client, with nothing in flight, may not know that its last connection is gone.
-  #askSoon(channel: number, delayMs: number): void {
-    const atUs = this.#host.nowUs() + delayMs * 1000;
-    if (this.#asking !== undefined && this.#asking.atUs <= atUs) return;
-    this.#asking?.cancel();
-    const cancel = this.#after(delayMs, () => {
-      this.#asking = undefined;
-      if (this.#isOver || this.#isMoving) return;
-      this.#host.askRedial(channel, this.book.epoch(channel));
-      this.#askSoon(channel, RETRY_LAST_MS);
-    });
-    this.#asking = { channel, atUs, cancel };
-  }
-
   #redialSoon(channel: number, delayMs: number): void {
     if (this.#host.redial === undefined) {
-      this.#askSoon(channel, delayMs);
+      this.#asking.askSoon(channel, delayMs);
       return;
     }
     const atUs = this.#host.nowUs() + delayMs * 1000;
@@ -363,7 +347,7 @@ export class Recovery {
     }
     if (this.book.setFailed(channel, epoch).isToAnswer) this.#answer(channel, epoch);
     if (outcome === 'unknown' || (outcome === 'refused' && this.book.living.length === 0)) {
-      this.#loseAtOnce(outcome);
+      this.#host.lose(goneError(this.#host.peer, outcome, this.#lastError));
       return;
     }
     this.#redialSoon(channel, this.#delay(channel).afterFailure());
@@ -371,21 +355,6 @@ export class Recovery {
 
   #hasStopped(): boolean {
     return this.#isOver;
-  }
-
-  #loseAtOnce(outcome: 'refused' | 'unknown'): void {
-    const { peer } = this.#host;
-    const isUnknown = outcome === 'unknown';
-    const code = isUnknown ? 'ERR_PEER_STALE_SESSION' : 'ERR_PEER_LOST';
-    const why = isUnknown ? 'does not know the session any more' : 'does not listen any more';
-    const cause = this.#lastError;
-    const before = cause === undefined ? '' : ` (${cause.message.replace(`${peer}: `, '')})`;
-    this.#host.lose(
-      new TcpxError(code, `${peer} ${why}${before}`, {
-        ...(cause === undefined ? {} : { cause }),
-        facts: { peer },
-      }),
-    );
   }
 
   /** Closes this end of a channel, if it lives, so that its index can be attached anew. */
@@ -413,7 +382,7 @@ export class Recovery {
     this.#cancelLoss?.();
     this.#cancelEnd?.();
     this.#fences.stop();
-    this.#asking?.cancel();
+    this.#asking.stop();
     for (const { cancel } of this.#waiting.values()) cancel();
     for (const { resolve } of this.#downWaiters.splice(0)) resolve();
   }

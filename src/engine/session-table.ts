@@ -16,10 +16,10 @@ import type { MatchedCarrier } from '../provider/tcpx/matched-carrier.js';
 import { laneOfChannel } from '../provider/tcp/lane-placement.js';
 import type { LaneSet } from '../provider/tcp/lane-set.js';
 import type { TransferMoves } from '../provider/tcp/transfer-moves.js';
+import type { NewChannel, NewSession } from './new-session.js';
 import { Recovery, type RecoveryLimits } from './recovery.js';
 import type { RecoveryHost } from './recovery-host.js';
 import { LiveSession, type SessionHost } from './live-session.js';
-import type { NewChannel, NewSession } from './new-session.js';
 
 /** What becomes of requests of a session, and of its transfers when channels come and go. */
 export interface SessionTransfers extends Pick<SessionHost, 'prepare' | 'postNotification'> {

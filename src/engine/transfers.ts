@@ -8,16 +8,13 @@ import { type Clock, systemClock } from '../base/clock.js';
 import { TcpxError } from '../base/errors.js';
 import type { Timers } from '../base/timers.js';
 import type { Region, RegionRegistry } from '../memory/region.js';
-import type { Block, BlockColumns, CheckedBlocks } from '../provider/block-columns.js';
-import { checkBlocks } from '../provider/block-columns.js';
-import type {
-  Carrier,
-  DataOperation,
-  Outcome,
-  Posted,
-  PostExtra,
-  Prepared,
-} from '../provider/contract.js';
+import {
+  type Block,
+  type BlockColumns,
+  type CheckedBlocks,
+  checkBlocks,
+} from '../provider/block-columns.js';
+import type { DataOperation, Outcome, PostExtra } from '../provider/contract.js';
 import type { LaneCarrier } from '../provider/tcp/lane-carrier.js';
 import type { LaneSet } from '../provider/tcp/lane-set.js';
 import type { TransferMoves } from '../provider/tcp/transfer-moves.js';
@@ -26,6 +23,13 @@ import { AwaitPump } from './await-pump.js';
 import { FinishWait } from './finish-wait.js';
 import type { LiveSession } from './live-session.js';
 import { applyOptions, checkSource, encodeNotification } from './post-options.js';
+import {
+  type AnyCarrier,
+  type InFlight,
+  type PreparedRequest,
+  releaseRequest,
+  type Route,
+} from './prepared-request.js';
 import type { ProgressLimits } from './progress-watch.js';
 import type { PostOptions, Request } from './session.js';
 import { Transfer, type TransferFacts, type TransferHost } from './transfer.js';
@@ -51,41 +55,6 @@ export interface TransfersOptions {
   poll(): void;
   /** Blocks until a plugin process or a peer of matched transfers has said something. */
   waitMatched?(timeoutMs: number): void;
-}
-
-type AnyCarrier = Carrier<LiveSession, Prepared>;
-
-/** How a request goes, decided once. */
-interface Route {
-  readonly carrier: AnyCarrier;
-  readonly provider: 'tcp' | 'tcpx';
-  readonly reason: string;
-}
-
-/** A request that was prepared, and what is in flight of it. */
-interface PreparedRequest extends Route {
-  readonly session: LiveSession;
-  readonly operation: DataOperation;
-  readonly blocks: CheckedBlocks;
-  readonly prepared: Prepared;
-  /** Posts whose memory is in use, and those of them that their owner waits for. */
-  inFlight: number;
-  awaited: number;
-  isReleased: boolean;
-}
-
-/** A transfer that is posted, and what has to be undone when it finishes. */
-interface InFlight extends Posted<LiveSession> {
-  readonly transfer: Transfer;
-  readonly carrier: AnyCarrier;
-  readonly locals: readonly Region[];
-  /** Undefined for a message. */
-  readonly request: PreparedRequest | undefined;
-  /** Counts posts. */
-  readonly serial: number;
-  /** Steady time at which it was cancelled, or its deadline passed. */
-  givenUpUs: number;
-  isAwaited: boolean;
 }
 
 /** What a post itself knows of its transfer. */
@@ -155,7 +124,7 @@ export class Transfers implements TransferHost {
       chunkCount: prepared.chunkCount,
       path: prepared.path,
       post: (options = {}) => this.#post(request, options),
-      release: () => release(request),
+      release: () => releaseRequest(request),
     };
   }
 
@@ -385,14 +354,4 @@ export class Transfers implements TransferHost {
     this.#pollCount = (this.#pollCount + 1) | 0;
     return this.#options.isCallerDriven && (this.#pollCount & CONTROL_POLL_MASK) === 0;
   }
-}
-
-function release(request: PreparedRequest): void {
-  if (request.isReleased) return;
-  if (request.awaited > 0) {
-    throw new TcpxError('ERR_USAGE_STATE', `release: ${request.awaited} transfers are in flight`);
-  }
-  request.isReleased = true;
-  // Lanes may still look at it after a deadline: whoever settles the last post frees it.
-  if (request.inFlight === 0) request.carrier.release(request.prepared);
 }

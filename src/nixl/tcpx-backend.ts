@@ -7,7 +7,8 @@ import { TcpxError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
 import { SETTING_NAMES, type SettingValues } from '../base/settings.js';
 import { type ConnInfo, formatConnInfo, parseConnInfo } from '../engine/conn-info.js';
-import { Engine, type EngineOptions } from '../engine/engine.js';
+import { Engine } from '../engine/engine.js';
+import type { EngineOptions } from '../engine/engine-options.js';
 import { formatRegion, parseRegion } from '../engine/region-text.js';
 import {
   BACKEND_API_VERSION,

@@ -57,6 +57,11 @@ async function endEarly(
 }
 
 export function endingRows(row: Row): void {
+  cancelRows(row);
+  deadlineRows(row);
+}
+
+function cancelRows(row: Row): void {
   row('cancel before anything has moved: ERR_XFER_CANCELLED, then silence', async (h, open) => {
     const pair = await open('slow');
     await endEarly(h, pair, 'ERR_XFER_CANCELLED', {}, (transfer) => transfer.cancel());
@@ -93,8 +98,6 @@ export function endingRows(row: Row): void {
       });
     }
   });
-
-  deadlineRows(row);
 
   row('cancel after the end changes nothing', async (_, open) => {
     const pair = await open('usual');

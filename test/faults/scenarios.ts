@@ -89,8 +89,8 @@ interface Cut {
   /** What the log says when it is known. */
   readonly known: string;
   readonly noticedMs: number;
-  cut(lab: NetLab): void;
-  mend(lab: NetLab): void;
+  readonly cut: (lab: NetLab) => void;
+  readonly mend: (lab: NetLab) => void;
 }
 
 const LINK_DOWN: Cut = {

@@ -3,7 +3,8 @@
 import { loadConfig } from '../../src/base/config.js';
 import { createLog, type Log } from '../../src/base/log.js';
 import type { SettingValues } from '../../src/base/settings.js';
-import { Engine, type EngineOptions } from '../../src/engine/engine.js';
+import { Engine } from '../../src/engine/engine.js';
+import type { EngineOptions } from '../../src/engine/engine-options.js';
 import type { Notification } from '../../src/engine/notification.js';
 import { type LiveSession, liveSession } from '../../src/engine/live-session.js';
 

@@ -8,7 +8,8 @@ import type { Block } from '../../../src/provider/block-columns.js';
 import type { LiveSession as Session } from '../../../src/engine/live-session.js';
 import type { PostOptions, Request } from '../../../src/engine/session.js';
 import type { Transfer } from '../../../src/engine/transfer.js';
-import type { Region, RegionDescriptor } from '../../../src/memory/region.js';
+import type { Region } from '../../../src/memory/region.js';
+import { badRemote, type BadRemote } from './bad-remote.js';
 import { CELL_BYTES } from './sim-memory.js';
 import {
   checkDeadline,
@@ -89,7 +90,7 @@ export class SimWork {
     const operation = this.#random.nextChance(0.6) ? 'write' : 'read';
     const blocks = locals.map((cell, index) => this.#block(cell, remotes[index] ?? 0));
     const bad = this.#random.nextChance(this.#rules.badChance)
-      ? this.#badRemote(place.peer)
+      ? badRemote(this.#random, place.peer)
       : undefined;
     const badIndex = this.#random.nextBetween(0, count - 1);
     const wire = blocks.map((block, index) =>
@@ -127,32 +128,6 @@ export class SimWork {
     const localAt = this.#random.nextBetween(0, CELL_BYTES - bytes);
     const remoteAt = this.#random.nextBetween(0, CELL_BYTES - bytes);
     return { localCell, remoteCell, localAt, remoteAt, bytes };
-  }
-
-  #badRemote(peer: Machine): BadRemote {
-    const { memory } = peer;
-    const [region] = memory.regions;
-    if (region === undefined) throw new Error('no region');
-    const { descriptor } = region;
-    const stale = memory.stale.at(-1);
-    switch (this.#random.nextBetween(0, stale === undefined ? 2 : 3)) {
-      case 0: {
-        const key = `${descriptor.key.startsWith('0') ? '1' : '0'}${descriptor.key.slice(1)}`;
-        return { remote: { ...descriptor, key }, codes: ['ERR_PEER_KEY'] };
-      }
-      case 1: {
-        const bytes = descriptor.bytes + CELL_BYTES;
-        const remote = { ...descriptor, bytes };
-        return { remote, codes: ['ERR_PEER_BOUNDS'], offset: descriptor.bytes };
-      }
-      case 2:
-        return { remote: memory.closed.descriptor, codes: ['ERR_PEER_RIGHTS'] };
-      default:
-        return {
-          remote: stale ?? descriptor,
-          codes: ['ERR_PEER_STALE_REGION', 'ERR_PEER_KEY'],
-        };
-    }
   }
 
   #start(
@@ -379,12 +354,6 @@ function regionsOf({ own, peer, locals, remotes }: JobCells): (Region | undefine
 
 function isClosed({ session, channels }: Quarantine): boolean {
   return channels?.every(({ isFree }) => isFree) ?? session.state === 'closed';
-}
-
-interface BadRemote {
-  readonly remote: RegionDescriptor;
-  readonly codes: readonly string[];
-  readonly offset?: number;
 }
 
 function wireBlock(place: Place, block: JobBlock, bad: BadRemote | undefined): Block {
