@@ -43,7 +43,9 @@ export async function runBench(options: BenchSessionOptions): Promise<BenchResul
   });
   try {
     const session = await engine.connect(options.host, options.port);
-    const talk = new BenchDialogue((message) => session.notify(encodeBenchMessage(message)));
+    const talk = new BenchDialogue((message) => {
+      void session.notify(encodeBenchMessage(message));
+    });
     dialogue = talk;
     void session.closed.then(() => {
       talk.fail(session.error ?? new TcpxError('ERR_PEER_LOST', `${session.peer}: session ended`));

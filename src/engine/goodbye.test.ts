@@ -1,4 +1,4 @@
-// The end of a session by a goodbye: what the peer confirms while it leaves is heard, within a time.
+// A session that ends by a goodbye: what the peer confirms as it leaves is heard, within a time.
 
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';

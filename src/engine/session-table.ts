@@ -17,6 +17,7 @@ import type { OpenMatch } from '../provider/tcpx/match-connection.js';
 import type { MatchedCarrier } from '../provider/tcpx/matched-carrier.js';
 import { laneOfChannel } from '../provider/tcp/lane-placement.js';
 import type { LaneSet } from '../provider/tcp/lane-set.js';
+import type { TransferMoves } from '../provider/tcp/transfer-moves.js';
 import type { NewChannel, NewSession } from './new-session.js';
 import { Recovery, type RecoveryLimits } from './recovery.js';
 import type { RecoveryHost } from './recovery-host.js';
@@ -24,9 +25,8 @@ import { LiveSession, type SessionHost } from './live-session.js';
 
 /** What becomes of requests of a session, and of its transfers when channels come and go. */
 export interface SessionTransfers extends Pick<SessionHost, 'prepare' | 'postNotification'> {
-  onChannelsChanged(session: LiveSession): void;
+  readonly moves: Pick<TransferMoves, 'onChannelsChanged' | 'giveUpStranded'>;
   postSignal(session: LiveSession, bytes: Uint8Array): void;
-  giveUpStranded(session: LiveSession): void;
   hasInFlight(session: LiveSession): boolean;
   /** Every lane has let go of the session: what is left fails. */
   abandonSession(session: LiveSession): void;
@@ -167,7 +167,7 @@ export class SessionTable {
       nowUs: () => this.#clock.nowUs(),
       command: (lane, kind, words) => this.#options.lanes.command(lane, kind, words),
       postSignal: (bytes) => this.#postSignal(session, bytes),
-      onChannelsChanged: () => this.#transfers.onChannelsChanged(session),
+      onChannelsChanged: () => this.#transfers.moves.onChannelsChanged(session),
       lose: (error) => this.close(session, error),
       ...tellerOf(session),
       hasInFlight: () => this.#transfers.hasInFlight(session),
@@ -298,7 +298,7 @@ export class SessionTable {
     words.push(isChecked ? 1 : 0, ...place);
     this.#options.lanes.command(book.lane(channel), COMMAND_ADD_CHANNEL, words);
     session.recovery.onAttached(channel, epoch);
-    if (session.isReady) this.#transfers.onChannelsChanged(session);
+    if (session.isReady) this.#transfers.moves.onChannelsChanged(session);
     if (session.isReady || !book.isWhole) return false;
     this.#setReady(session);
     return true;
@@ -324,7 +324,7 @@ export class SessionTable {
     });
     session.recovery.stop();
     session.keeper.stop();
-    this.#transfers.giveUpStranded(session);
+    this.#transfers.moves.giveUpStranded(session);
     void session.matched?.end(error).then(() => this.onLaneClosed(session.facts.index));
     for (const lane of session.facts.lanes) {
       if (this.#options.lanes.isAlive(lane)) {

@@ -2,6 +2,7 @@
 
 import { inspect } from 'node:util';
 import { AbortError } from '../base/abort.js';
+import type { Generation, TransferSlot } from '../base/quantity.js';
 import { type ErrorCode, TcpxError } from '../base/errors.js';
 import { formatBytes } from '../base/units.js';
 import { FAIL_CANCELLED, FAIL_DEADLINE, failureOf } from '../base/failure.js';
@@ -20,11 +21,11 @@ export interface TransferHost {
   /** Keeps progress going from the event loop while somebody awaits. */
   beginAwait(): void;
   endAwait(): void;
-  requestCancel(slot: number, generation: number): void;
+  requestCancel(slot: TransferSlot, generation: Generation): void;
   /** Its owner waits no longer: what it came to so far. Its memory stays in use until settle. */
-  giveUp(slot: number, generation: number): Outcome;
+  giveUp(slot: TransferSlot, generation: Generation): Outcome;
   /** Bytes of the entry that the peer has confirmed by now. */
-  confirmedBytes(slot: number, generation: number): number;
+  confirmedBytes(slot: TransferSlot, generation: Generation): number;
   nowUs(): number;
   /** Calls after this time; returns what takes it back. */
   after(delayMs: number, act: () => void): () => void;
@@ -32,8 +33,8 @@ export interface TransferHost {
 
 /** The facts that are fixed at post. */
 export interface TransferFacts {
-  readonly slot: number;
-  readonly generation: number;
+  readonly slot: TransferSlot;
+  readonly generation: Generation;
   readonly operation: 'write' | 'read' | 'notify';
   readonly bytes: number;
   readonly chunks: number;

@@ -49,7 +49,8 @@ export class P2pPeer {
     }
     const number = this.#queue.addReceive(receive);
     const target = receive.slot.descriptor;
-    this.#post(() => this.session.notify(encodeOffer({ number, tag: receive.facts.tag, target })));
+    const offer = encodeOffer({ number, tag: receive.facts.tag, target });
+    this.#post(() => void this.session.notify(offer));
   }
 
   /** Posts what was held back, as far as there is room now. */
@@ -98,7 +99,7 @@ export class P2pPeer {
   }
 
   #refuse({ send, offer, number }: Pair, misfit: Misfit): void {
-    this.#post(() => this.session.notify(encodeRefuse(number, offer.tag, misfit)));
+    this.#post(() => void this.session.notify(encodeRefuse(number, offer.tag, misfit)));
     send.fail(misfitError(misfit, 'send', send.facts, this.name));
   }
 

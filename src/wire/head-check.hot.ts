@@ -2,27 +2,9 @@
 // start and inverted at the end. A call to C would take longer than these 64 bytes do.
 
 import { DATA_HEAD_BYTES, WORD_HEAD_CHECK } from './data-frame.js';
+import { FIRST, LAST, SECOND, THIRD } from './head-check.js';
 
-const POLYNOMIAL = 0xedb88320;
 const HEAD_WORDS = DATA_HEAD_BYTES / 4;
-
-// By the place of a byte in its word: what it adds to the sum.
-const LAST = byteSums();
-const THIRD = behindOneMore(LAST);
-const SECOND = behindOneMore(THIRD);
-const FIRST = behindOneMore(SECOND);
-
-function byteSums(): Int32Array {
-  return Int32Array.from({ length: 256 }, (_, byte) => {
-    let sum = byte;
-    for (let bit = 0; bit < 8; bit++) sum = (sum & 1) !== 0 ? (sum >>> 1) ^ POLYNOMIAL : sum >>> 1;
-    return sum;
-  });
-}
-
-function behindOneMore(sums: Int32Array): Int32Array {
-  return sums.map((sum) => (sum >>> 8) ^ LAST[sum & 255]!);
-}
 
 /** The check of the head at `word`; the place where the check stands counts as zero. */
 export function headCheck(words: Uint32Array, word: number): number {

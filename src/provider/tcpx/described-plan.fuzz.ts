@@ -77,7 +77,9 @@ export const FUZZ_TARGETS = [
       assert.equal(derived.totalBytes, wanted);
       assert.ok(derived.bytes.every((bytes) => bytes >= 1 && bytes <= CHUNK_BYTES));
       for (const [index, region] of plan.regionIndexes.entries()) {
-        assert.ok(ends[region]! >= plan.offsets[index]! + plan.lengths[index]!);
+        const [end, offset, bytes] = [ends[region], plan.offsets[index], plan.lengths[index]];
+        assert.ok(end !== undefined && offset !== undefined && bytes !== undefined);
+        assert.ok(end >= offset + bytes);
       }
     },
   ),

@@ -24,10 +24,9 @@ import { toldOf } from './epoch-end.js';
 import { Epochs } from './epochs.js';
 import type { Flight } from './flight.js';
 import { FlightDeck } from './flight-deck.js';
-import { RECEIVE, SEND } from './host-layout.js';
 import type { MatchedCarrierParts } from './matched-host.js';
 import { MatchedRequest, type WeighedPlan } from './matched-request.js';
-import { failed, lostError, OwnPost, succeeded } from './own-post.js';
+import { failed, givenUpError, lostError, OwnPost, succeeded } from './own-post.js';
 import { PeerFlights } from './peer-flights.js';
 
 /** A cancelled transfer may land by itself within this time; then its epoch is taken down. */
@@ -347,13 +346,7 @@ export class MatchedCarrier<S> implements Carrier<S, MatchedRequest> {
 
   // What a transfer waits for that is given up.
   #waits(own: OwnPost): TcpxError {
-    const { state } = this.epochs;
-    if (state !== 'ready') return new TcpxError('ERR_XFER_CANCELLED', `channels are ${state}`);
-    const direction = own.operation === 'write' ? SEND : RECEIVE;
-    const open = this.#flightOf(own)?.openParts ?? new Set<number>();
-    const stall = this.epochs.set.describeStall(direction, open);
-    const waits = `${own.operation}: ${stall || 'waiting for the peer to confirm'}`;
-    return new TcpxError('ERR_XFER_CANCELLED', `${this.#parts.peer}: ${waits}`);
+    return givenUpError(this.#parts.peer, own.operation, this.#flightOf(own), this.epochs);
   }
 
   #flightOf({ transfer, operation }: OwnPost): Flight | undefined {

@@ -98,3 +98,18 @@ function devmemOf(own: OwnPost, { intake }: MatchedCarrierParts, nics: readonly 
 export function lostError(peer: string): TcpxError {
   return new TcpxError('ERR_XFER_FAILED', `${peer}: the session is gone`);
 }
+
+/** Names what a transfer waited for; without a flight, nothing of it was posted yet. */
+export function givenUpError(
+  peer: string,
+  operation: DataOperation,
+  flight: Flight | undefined,
+  epochs: Epochs,
+): TcpxError {
+  const { state } = epochs;
+  if (state !== 'ready') return new TcpxError('ERR_XFER_CANCELLED', `channels are ${state}`);
+  const direction = operation === 'write' ? SEND : RECEIVE;
+  const stall = epochs.set.describeStall(direction, flight?.openParts ?? new Set<number>());
+  const waits = `${operation}: ${stall || 'waiting for the peer to confirm'}`;
+  return new TcpxError('ERR_XFER_CANCELLED', `${peer}: ${waits}`);
+}

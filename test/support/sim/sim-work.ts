@@ -8,7 +8,8 @@ import type { Block } from '../../../src/provider/block-columns.js';
 import type { LiveSession as Session } from '../../../src/engine/live-session.js';
 import type { PostOptions, TransferRequest } from '../../../src/engine/session.js';
 import type { Transfer } from '../../../src/engine/transfer.js';
-import type { Region, RegionDescriptor } from '../../../src/memory/region.js';
+import type { Region } from '../../../src/memory/region.js';
+import { badRemote, type BadRemote } from './bad-remote.js';
 import { CELL_BYTES } from './sim-memory.js';
 import {
   checkDeadline,
@@ -33,6 +34,8 @@ export interface WorkRules {
   readonly badChance: number;
   readonly cancelChance: number;
   readonly deadlineChance: number;
+  /** How often a request that is done is posted again. */
+  readonly againChance: number;
   /** Bytes are damaged on their way: what failed may have left some of them. */
   readonly hasDamage: boolean;
 }
@@ -45,9 +48,6 @@ export interface Place {
 }
 
 type JobCells = Pick<Job, 'own' | 'peer' | 'locals' | 'remotes'>;
-
-/** How often a request that is done is posted again. */
-const AGAIN_CHANCE = 0.3;
 
 /** Cells that a lost peer may still write into, until its end of the session is closed. */
 interface Quarantine {
@@ -90,7 +90,7 @@ export class SimWork {
     const operation = this.#random.nextChance(0.6) ? 'write' : 'read';
     const blocks = locals.map((cell, index) => this.#block(cell, remotes[index] ?? 0));
     const bad = this.#random.nextChance(this.#rules.badChance)
-      ? this.#badRemote(place.peer)
+      ? badRemote(this.#random, place.peer)
       : undefined;
     const badIndex = this.#random.nextBetween(0, count - 1);
     const wire = blocks.map((block, index) =>
@@ -128,32 +128,6 @@ export class SimWork {
     const localAt = this.#random.nextBetween(0, CELL_BYTES - bytes);
     const remoteAt = this.#random.nextBetween(0, CELL_BYTES - bytes);
     return { localCell, remoteCell, localAt, remoteAt, bytes };
-  }
-
-  #badRemote(peer: Machine): BadRemote {
-    const { memory } = peer;
-    const [region] = memory.regions;
-    if (region === undefined) throw new Error('no region');
-    const { descriptor } = region;
-    const stale = memory.stale.at(-1);
-    switch (this.#random.nextBetween(0, stale === undefined ? 2 : 3)) {
-      case 0: {
-        const key = `${descriptor.key.startsWith('0') ? '1' : '0'}${descriptor.key.slice(1)}`;
-        return { remote: { ...descriptor, key }, codes: ['ERR_PEER_KEY'] };
-      }
-      case 1: {
-        const bytes = descriptor.bytes + CELL_BYTES;
-        const remote = { ...descriptor, bytes };
-        return { remote, codes: ['ERR_PEER_BOUNDS'], offset: descriptor.bytes };
-      }
-      case 2:
-        return { remote: memory.closed.descriptor, codes: ['ERR_PEER_RIGHTS'] };
-      default:
-        return {
-          remote: stale ?? descriptor,
-          codes: ['ERR_PEER_STALE_REGION', 'ERR_PEER_KEY'],
-        };
-    }
   }
 
   #start(
@@ -278,7 +252,9 @@ export class SimWork {
   // As programs do that prepare once and post often: the same cells, with other contents.
   #postAgain(job: Job): boolean {
     const { request, own, peer, session, refusals, locals, remotes } = job;
-    if (request === undefined || !this.#random.nextChance(AGAIN_CHANCE)) return false;
+    const { againChance } = this.#rules;
+    if (request === undefined || againChance === 0) return false;
+    if (!this.#random.nextChance(againChance)) return false;
     checkLanded(job, 'when it was done');
     const isSettled = !job.hasNotification || job.notified > 0;
     const isOpen = session.isReady && peer.node.isAlive;
@@ -378,12 +354,6 @@ function regionsOf({ own, peer, locals, remotes }: JobCells): (Region | undefine
 
 function isClosed({ session, channels }: Quarantine): boolean {
   return channels?.every(({ isFree }) => isFree) ?? session.state === 'closed';
-}
-
-interface BadRemote {
-  readonly remote: RegionDescriptor;
-  readonly codes: readonly string[];
-  readonly offset?: number;
 }
 
 function wireBlock(place: Place, block: JobBlock, bad: BadRemote | undefined): Block {

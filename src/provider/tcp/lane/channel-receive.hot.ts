@@ -162,7 +162,7 @@ function parseFrame(core: LaneCore, channel: Channel): number {
   const available = intake.stagingEnd - intake.stagingStart;
   if (available < DATA_HEAD_BYTES) return FRAME_WAITS;
   const words = intake.staging.uint32;
-  let word = alignStaged(intake, DATA_HEAD_BYTES);
+  const word = alignStaged(intake, DATA_HEAD_BYTES);
   const { isChecked } = channel;
   // Nothing that a head says is believed before this: not even how long it is.
   if (isChecked && headCheck(words, word) !== words[word + WORD_HEAD_CHECK]!) {
@@ -181,17 +181,10 @@ function parseFrame(core: LaneCore, channel: Channel): number {
     return TURN_DAMAGED - PART_MESSAGE;
   }
   if (entries > 0) {
-    word = alignStaged(intake, headBytes);
-    if (isChecked && isTableDamaged(intake, word, entries)) return TURN_DAMAGED - PART_TABLE;
-    const tableRule = checkTable(
-      words,
-      word + DATA_HEAD_BYTES / 4,
-      entries,
-      kind === FRAME_WRITE
-        ? words[word + WORD_PAYLOAD_BYTES]!
-        : words[word + WORD_OPERATION_BYTES]!,
-    );
-    if (tableRule !== 0) return TURN_RULE - tableRule;
+    // To the same place as before, now with its table.
+    alignStaged(intake, headBytes);
+    const broken = checkStagedTable(channel, word, kind, entries);
+    if (broken !== 0) return broken;
   }
   const acked = onAck(core, channel, words[word + WORD_ACK]!);
   if (acked < 0) return acked;
@@ -201,6 +194,17 @@ function parseFrame(core: LaneCore, channel: Channel): number {
   intake.stagingStart += wholeBytes;
   if (intake.payloadLeft > 0) placeStaged(core, channel);
   return FRAME_TAKEN;
+}
+
+// 0, or what the frame ends the channel with.
+function checkStagedTable(channel: Channel, word: number, kind: number, entries: number): number {
+  const { intake } = channel;
+  if (channel.isChecked && isTableDamaged(intake, word, entries)) return TURN_DAMAGED - PART_TABLE;
+  const words = intake.staging.uint32;
+  const bytesWord = kind === FRAME_WRITE ? WORD_PAYLOAD_BYTES : WORD_OPERATION_BYTES;
+  const bytes = words[word + bytesWord]!;
+  const rule = checkTable(words, word + DATA_HEAD_BYTES / 4, entries, bytes);
+  return rule === 0 ? 0 : TURN_RULE - rule;
 }
 
 function isMessageDamaged(intake: Intake, word: number, bytes: number): boolean {
