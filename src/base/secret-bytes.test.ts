@@ -17,4 +17,5 @@ test('secret bytes: seen by nobody who does not ask', () => {
   }
   assert.equal(Buffer.from(secret.reveal()).toString(), 'a secret word');
   assert.equal(secret.length, 13);
+  assert.equal(secret.toJSON(), '[hidden]');
 });

@@ -5,8 +5,8 @@ import type { Region, RegionDescriptor, RegionSlice } from '../memory/region.js'
 import type { Block } from '../provider/block-columns.js';
 
 /**
- * One block of a transfer. What is left out is the whole: offsets are 0, and `bytes` goes to the end
- * of the local memory.
+ * One block of a transfer. What is left out is the whole: offsets are 0, and `bytes` goes to the
+ * end of the local memory.
  */
 export interface BlockSpec {
   /** Memory of this end: a region, or a slice of one. */

@@ -295,7 +295,8 @@ export class Engine {
   /** A line: its name, where it listens, its sessions. Never the secret. */
   [inspect.custom](): string {
     const port = this.#server === undefined ? '' : `, port ${this.port}`;
-    return `Engine { ${this.name}${port}, ${this.sessions.length} sessions, trust: ${this.trust.name} }`;
+    const count = `${this.sessions.length} sessions`;
+    return `Engine { ${this.name}${port}, ${count}, trust: ${this.trust.name} }`;
   }
 
   /** Where callers drive: keeps data moving from the event loop until the promise settles. */

@@ -1,4 +1,5 @@
-// What a handshake hands over: a session that both ends agree on, and connections that belong to it.
+// What a handshake hands over: a session that both ends agree on, and connections that belong to
+// it.
 
 import type { ConnectWait, Session } from './session.js';
 import type { SocketIdentity } from '../os/connection-counters.js';

@@ -38,7 +38,7 @@ export interface ConnectWait {
 
 /** How long a name is waited for. */
 export interface LookupOptions {
-  /** Time in ms for a name that the peer does not know yet; 0 (the default) takes its first word. */
+  /** Time in ms for a name that the peer does not know yet; 0 by default: its first word counts. */
   readonly waitMs?: number;
   /** Ends the wait with an `AbortError`. */
   readonly signal?: AbortSignal;
