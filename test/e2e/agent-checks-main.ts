@@ -11,7 +11,7 @@ import { NixlStatus } from '../../src/nixl/status.js';
 import { startPeer } from './agent-peer.js';
 
 const BYTES = 64 << 20;
-const WARM_UP = 5000;
+const WARM_UP = 100;
 
 const [count = '', params = ''] = process.argv.slice(2);
 const peer = startPeer(['target', String(BYTES)]);

@@ -100,10 +100,10 @@ describe('tcpx config: the provider', () => {
   });
 
   test('config: people see the same', async () => {
-    const { stderr } = await runTcpx(['config', '--plugin', NO_PLUGIN]);
-    assert.match(stderr, /^engine\.provider auto {2,}tcp {2,}no plugin at \/nowhere\/plugin\.so$/m);
+    const { stdout } = await runTcpx(['config', '--plugin', NO_PLUGIN]);
+    assert.match(stdout, /^engine\.provider auto {2,}tcp {2,}no plugin at \/nowhere\/plugin\.so$/m);
     for (const need of ['plugin', 'GPU', 'NICs']) {
-      assert.match(stderr, new RegExp(`^needs ${need} +(found|missing|unknown) +\\S`, 'm'));
+      assert.match(stdout, new RegExp(`^needs ${need} +(found|missing|unknown) +\\S`, 'm'));
     }
   });
 });
