@@ -1,4 +1,4 @@
-// What a handshake hands over: a session that both ends agree on, and connections that belong to it.
+// What a handshake hands over: a session that both ends agree on, and its connections.
 
 import type { SocketIdentity } from '../os/connection-counters.js';
 import type { DataPath } from '../provider/receipt.js';

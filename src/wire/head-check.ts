@@ -1,5 +1,5 @@
-// Tables for the check of a data frame's head: what each byte of a word adds to a CRC-32 as zlib has
-// it, by the place of the byte in its word.
+// Tables for the check of a data frame's head: what each byte of a word adds to the sum, by its
+// place in the word.
 
 const POLYNOMIAL = 0xedb88320;
 
