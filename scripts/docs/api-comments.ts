@@ -51,7 +51,8 @@ function isOwnPublic(member: ts.Symbol): boolean {
   const declaration = member.declarations?.[0];
   if (declaration === undefined || member.name === 'prototype') return false;
   if (!declaration.getSourceFile().fileName.startsWith(OWN)) return false;
-  if (ts.isPrivateIdentifier(declaration) || member.name.startsWith('__#')) return false;
+  // How declarations say that a class has private fields.
+  if (member.name.startsWith('#') || member.name.startsWith('__#')) return false;
   const modifiers = ts.getCombinedModifierFlags(declaration);
   return (modifiers & (ts.ModifierFlags.Private | ts.ModifierFlags.Protected)) === 0;
 }

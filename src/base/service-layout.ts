@@ -173,7 +173,11 @@ export const ATTACHED_MESSAGE = declareBlock(
     peerCount: int32(8, SERVICE, 'entries of the peer table'),
     blocksMax: int32(12, SERVICE, 'blocks of one request at most'),
     canCopy: int32(16, SERVICE, '1 where the probe was read: any host memory can be registered'),
-    mappingBytes: int32(20, SERVICE, 'length of the mapping; it comes along, then the bell'),
+    mappingBytes: int32(
+      20,
+      SERVICE,
+      'length of the mapping; its descriptor and that of the bell come along',
+    ),
     commandsAt: int32(24, SERVICE, 'ring of the commands in the mapping'),
     eventsAt: int32(28, SERVICE, 'ring of the events'),
     requestsAt: int32(32, SERVICE, 'request table'),

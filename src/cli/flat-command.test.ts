@@ -38,7 +38,7 @@ function writePlan(cores?: string, isWanted: (irq: number) => boolean = () => tr
 test('topo --root BUNDLE: NICs with node and interrupt cores; distances are not claimed', () => {
   const { status, stdout, stderr } = runTcpx(['topo', '--root', folder]);
   assert.equal(status, 0, stderr);
-  assert.match(stdout, /208 CPUs on 104 cores in \? sockets, 2 NUMA nodes/);
+  assert.match(stdout, /208 CPUs on 104 cores in 2 sockets, 2 NUMA nodes/);
   assert.match(stdout, /^eth3 +(\? +){10}X +\? +1 +- +52-67 \(requested\)$/m);
   assert.match(stdout, /GPU0 +none +how near GPU and NICs are is not known/);
   assert.match(stdout, /hardware threads of a core: lscpu does not say/);

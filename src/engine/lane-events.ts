@@ -161,7 +161,7 @@ export class LaneEvents {
 
   #onRetry(words: Int32Array): void {
     const [slot = 0, generation = 0, chunk = 0] = words;
-    this.#options.transfers.onRetry(slot, generation, chunk);
+    this.#options.transfers.moves.onRetry(slot, generation, chunk);
   }
 
   #reason(bytes: number, at: number): { readonly reason: string } {

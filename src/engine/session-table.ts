@@ -15,6 +15,7 @@ import type { OpenMatch } from '../provider/tcpx/match-connection.js';
 import type { MatchedCarrier } from '../provider/tcpx/matched-carrier.js';
 import { laneOfChannel } from '../provider/tcp/lane-placement.js';
 import type { LaneSet } from '../provider/tcp/lane-set.js';
+import type { TransferMoves } from '../provider/tcp/transfer-moves.js';
 import type { NewChannel, NewSession } from './new-session.js';
 import { Recovery, type RecoveryLimits } from './recovery.js';
 import type { RecoveryHost } from './recovery-host.js';
@@ -22,9 +23,8 @@ import { LiveSession, type SessionHost } from './live-session.js';
 
 /** What becomes of requests of a session, and of its transfers when channels come and go. */
 export interface SessionTransfers extends Pick<SessionHost, 'prepare' | 'postNotification'> {
-  onChannelsChanged(session: LiveSession): void;
+  readonly moves: Pick<TransferMoves, 'onChannelsChanged' | 'giveUpStranded'>;
   postSignal(session: LiveSession, bytes: Uint8Array): void;
-  giveUpStranded(session: LiveSession): void;
   hasInFlight(session: LiveSession): boolean;
   /** Every lane has let go of the session: what is left fails. */
   abandonSession(session: LiveSession): void;
@@ -150,7 +150,7 @@ export class SessionTable {
       nowUs: () => this.#clock.nowUs(),
       command: (lane, kind, words) => this.#options.lanes.command(lane, kind, words),
       postSignal: (bytes) => this.#postSignal(session, bytes),
-      onChannelsChanged: () => this.#transfers.onChannelsChanged(session),
+      onChannelsChanged: () => this.#transfers.moves.onChannelsChanged(session),
       lose: (error) => this.close(session, error),
       hasInFlight: () => this.#transfers.hasInFlight(session),
       redial:
@@ -278,7 +278,7 @@ export class SessionTable {
     words.push(isChecked ? 1 : 0, ...place);
     this.#options.lanes.command(book.lane(channel), COMMAND_ADD_CHANNEL, words);
     session.recovery.onAttached(channel, epoch);
-    if (session.isReady) this.#transfers.onChannelsChanged(session);
+    if (session.isReady) this.#transfers.moves.onChannelsChanged(session);
     if (session.isReady || !book.isWhole) return false;
     this.#setReady(session);
     return true;
@@ -304,7 +304,7 @@ export class SessionTable {
     });
     session.recovery.stop();
     session.keeper.stop();
-    this.#transfers.giveUpStranded(session);
+    this.#transfers.moves.giveUpStranded(session);
     void session.matched?.end(error).then(() => this.onLaneClosed(session.facts.index));
     for (const lane of session.facts.lanes) {
       if (this.#options.lanes.isAlive(lane)) {

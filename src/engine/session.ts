@@ -70,11 +70,15 @@ export interface ChannelCounters extends ConnectionCounters {
   readonly epoch: number;
 }
 
+/** An agent and one peer: the channels between them and what may be posted on them. */
 export interface Session {
+  /** Peer, agreement and provider. */
   readonly facts: SessionFacts;
   /** Name and address, for people. */
   readonly peer: string;
+  /** From attaching to closed, never back. */
   readonly state: SessionState;
+  /** Whether something can be posted. */
   readonly isReady: boolean;
   /** Why it ended, once it has. */
   readonly error: TcpxError | undefined;
@@ -85,7 +89,9 @@ export interface Session {
   prepare(operation: 'write' | 'read', blocks: readonly Block[] | BlockColumns): Request;
   /** Prepares, posts and releases when finished: for a transfer that is made once. */
   write(blocks: readonly Block[], options?: PostOptions): Transfer;
+  /** The same, from the peer's memory into this one's. */
   read(blocks: readonly Block[], options?: PostOptions): Transfer;
+  /** A message without data. */
   notify(message: Uint8Array | string): Transfer;
 
   /** TCP_INFO of every living channel: a system call for each. Empty over shared memory. */

@@ -1,5 +1,6 @@
 // One post of a request, as its owner sees it: polled, awaited, waited for, cancelled.
 
+import type { Generation, TransferSlot } from '../base/quantity.js';
 import { type ErrorCode, TcpxError } from '../base/errors.js';
 import { formatBytes } from '../base/units.js';
 import { FAIL_CANCELLED, FAIL_DEADLINE, failureOf } from '../base/failure.js';
@@ -18,9 +19,9 @@ export interface TransferHost {
   /** Keeps progress going from the event loop while somebody awaits. */
   beginAwait(): void;
   endAwait(): void;
-  requestCancel(slot: number, generation: number): void;
+  requestCancel(slot: TransferSlot, generation: Generation): void;
   /** Its owner waits no longer: what it came to so far. Its memory stays in use until settle. */
-  giveUp(slot: number, generation: number): Outcome;
+  giveUp(slot: TransferSlot, generation: Generation): Outcome;
   nowUs(): number;
   /** Calls after this time; returns what takes it back. */
   after(delayMs: number, act: () => void): () => void;
@@ -28,8 +29,8 @@ export interface TransferHost {
 
 /** The facts that are fixed at post. */
 export interface TransferFacts {
-  readonly slot: number;
-  readonly generation: number;
+  readonly slot: TransferSlot;
+  readonly generation: Generation;
   readonly operation: 'write' | 'read' | 'notify';
   readonly bytes: number;
   readonly chunks: number;

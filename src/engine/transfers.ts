@@ -1,6 +1,7 @@
 // Requests and transfers: prepared and posted through the carrier that can take their memory,
 // settled when it reports them finished.
 
+import type { Generation, TransferSlot } from '../base/quantity.js';
 import { assert } from '../base/assert.js';
 import { FAIL_CANCELLED, FAIL_CHANNEL } from '../base/failure.js';
 import { type Clock, systemClock } from '../base/clock.js';
@@ -16,6 +17,7 @@ import {
 import type { DataOperation, Outcome, PostExtra } from '../provider/contract.js';
 import type { LaneCarrier } from '../provider/tcp/lane-carrier.js';
 import type { LaneSet } from '../provider/tcp/lane-set.js';
+import type { TransferMoves } from '../provider/tcp/transfer-moves.js';
 import type { TransferTable } from '../provider/tcp/transfer-table.js';
 import { AwaitPump } from './await-pump.js';
 import { FinishWait } from './finish-wait.js';
@@ -66,6 +68,7 @@ const NOTHING = { channels: [], retries: 0, damaged: 0, damagedWhere: '' };
 const CONTROL_POLL_MASK = 63;
 
 export class Transfers implements TransferHost {
+  readonly moves: TransferMoves;
   readonly #options: TransfersOptions;
   readonly #table: TransferTable;
   readonly #inFlight: (InFlight | undefined)[] = [];
@@ -79,6 +82,7 @@ export class Transfers implements TransferHost {
 
   constructor(options: TransfersOptions) {
     this.#options = options;
+    this.moves = options.carrier.moves;
     this.#clock = options.clock ?? systemClock;
     this.#table = options.table;
     const takeEvents = (): number => options.lanes.takeEvents();
@@ -243,19 +247,6 @@ export class Transfers implements TransferHost {
     return transfer;
   }
 
-  /** A chunk (−1: the notification) whose channel is gone: another one takes it. */
-  onRetry(slot: number, generation: number, chunk: number): void {
-    this.#options.carrier.onRetry(slot, generation, chunk);
-  }
-
-  onChannelsChanged(session: LiveSession): void {
-    this.#options.carrier.onChannelsChanged(session);
-  }
-
-  giveUpStranded(session: LiveSession): void {
-    this.#options.carrier.giveUpStranded(session);
-  }
-
   hasInFlight(session: LiveSession): boolean {
     return this.#inFlight.some((entry) => entry?.session === session);
   }
@@ -266,7 +257,7 @@ export class Transfers implements TransferHost {
   }
 
   /** A carrier says that the transfer in this entry has finished. */
-  onFinished(slot: number, generation: number): void {
+  onFinished(slot: TransferSlot, generation: Generation): void {
     const entry = this.#inFlight[slot];
     if (entry?.generation === generation) {
       this.#settle(slot, entry, this.#table.failure(slot));
@@ -314,7 +305,7 @@ export class Transfers implements TransferHost {
     if (this.#isClosed) return;
     const entry = this.#inFlight[slot];
     if (entry?.carrier.capability === 'matched') {
-      assertSettling(entry.session);
+      entry.session.matched?.epochs.assertSettling();
       this.#options.waitMatched?.(timeoutMs);
     } else if (!this.#options.isCallerDriven) this.#finishWait.wait(timeoutMs);
   }
@@ -334,14 +325,14 @@ export class Transfers implements TransferHost {
     return this.#table.usedCount();
   }
 
-  requestCancel(slot: number, generation: number): void {
+  requestCancel(slot: TransferSlot, generation: Generation): void {
     const entry = this.#inFlight[slot];
     if (entry?.generation !== generation || this.#isClosed) return;
     entry.givenUpUs = Math.min(entry.givenUpUs, this.#watch.steadyUs);
     entry.carrier.cancel(entry);
   }
 
-  giveUp(slot: number, generation: number): Outcome {
+  giveUp(slot: TransferSlot, generation: Generation): Outcome {
     const entry = this.#inFlight[slot];
     assert(entry?.generation === generation, 'a transfer that has not ended is in flight');
     const outcome = entry.carrier.outcome(entry, FAIL_CANCELLED);
@@ -363,15 +354,4 @@ export class Transfers implements TransferHost {
     this.#pollCount = (this.#pollCount + 1) | 0;
     return this.#options.isCallerDriven && (this.#pollCount & CONTROL_POLL_MASK) === 0;
   }
-}
-
-// Channels of a plugin are set up and taken down by the event loop, which a blocked thread keeps
-// from running: it would wait in vain.
-function assertSettling({ matched, peer }: LiveSession): void {
-  const obstacle = matched?.epochs.loopObstacle ?? '';
-  if (obstacle === '') return;
-  throw new TcpxError(
-    'ERR_USAGE_STATE',
-    `wait: ${peer}: ${obstacle}, and the event loop has to run for that: await done instead`,
-  );
 }

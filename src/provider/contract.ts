@@ -8,6 +8,7 @@
 //   matched    the receiver posts in the order in which the sender sends; both derive it from
 //              the same plan; no failover of chunks: what is in flight fails with a typed error
 
+import type { Generation, TransferSlot } from '../base/quantity.js';
 import type { TcpxError } from '../base/errors.js';
 import type { CheckedBlocks } from './block-columns.js';
 import type { ChannelReceipt, StageTimes, TransferPath } from './receipt.js';
@@ -34,8 +35,8 @@ export interface Prepared {
 export interface Posted<S> {
   readonly session: S;
   /** Place in the engine's table of transfers; used again, so the generation goes with it. */
-  readonly slot: number;
-  readonly generation: number;
+  readonly slot: TransferSlot;
+  readonly generation: Generation;
   readonly bytes: number;
   readonly chunks: number;
   readonly path: TransferPath;

@@ -6,6 +6,7 @@ import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { before, describe, type TestContext, test } from 'node:test';
 import type { Receipt } from '../../src/provider/receipt.js';
 import type { BenchResult } from '../../src/bench/bench-result.js';
+import type { ErrorDocument } from '../../src/cli/error-document.js';
 import { until } from '../support/until.js';
 import { runChild, runTcpx } from './child.js';
 import { hasEnded, RunningTcpx } from './running-tcpx.js';
@@ -317,7 +318,9 @@ describe('bench loopback: one end is killed', () => {
       const peer = /ERR_PEER_LOST: bench-target \(127\.0\.0\.1:\d+\)/;
       assertOneLine(bench.stderr, peer);
       assert.match(bench.stderr, /^ERR_(PEER_LOST|XFER_FAILED): /);
-      assert.equal(bench.stdout, '');
+      const { schema, error } = JSON.parse(bench.stdout) as ErrorDocument;
+      assert.equal(schema, 'tcpx.error/1');
+      assert.match(error.code, /^ERR_(PEER_LOST|XFER_FAILED)$/);
     });
   }
 

@@ -124,7 +124,7 @@ function blackhole(lab: NetLab, address: readonly string[] | undefined): void {
 }
 
 function cutOne(operation: 'write' | 'read', one: Cut): Scenario {
-  const { name, noticedMs, known, cut, mend } = one;
+  const { name, noticedMs, known } = one;
   return {
     name: `one of four links ${name}, ${operation}`,
     promise:
@@ -135,7 +135,7 @@ function cutOne(operation: 'write' | 'read', one: Cut): Scenario {
       started(lab, bytes, operation, async (run) => {
         await inMid(run, bytes);
         const beforeMs = Date.now();
-        cut(lab);
+        one.cut(lab);
         // The program that cuts has to start and to end; the link goes in between.
         const cutMs = Date.now();
         try {
@@ -157,7 +157,7 @@ function cutOne(operation: 'write' | 'read', one: Cut): Scenario {
           assert.ok(recoveredMs <= backMs, `full rate on the rest after ${recoveredMs} ms`);
           return { noticedMs: tookMs, recoveredMs };
         } finally {
-          mend(lab);
+          one.mend(lab);
         }
       }),
   };

@@ -29,11 +29,11 @@ export class HostileServer {
   /** `silent`: nothing is ever confirmed. `trickling`: reads are answered, byte by byte. */
   static async open(manner: 'silent' | 'trickling'): Promise<HostileServer> {
     const server = new HostileServer(manner === 'trickling');
-    const { port, close } = await listenRaw((peer) => {
+    const listening = await listenRaw((peer) => {
       void server.#serve(peer).catch(() => peer.close());
     });
-    server.port = port;
-    server.#close = close;
+    server.port = listening.port;
+    server.#close = () => listening.close();
     return server;
   }
 

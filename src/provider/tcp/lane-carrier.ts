@@ -1,6 +1,7 @@
 // The addressed carrier: requests in the arena, entries in shared memory, records on the rings of
 // lanes. One for all sessions of an engine.
 
+import type { ChunkIndex, Generation, TransferSlot } from '../../base/quantity.js';
 import { assert, at } from '../../base/assert.js';
 import type { TcpxError } from '../../base/errors.js';
 import type { Arena } from '../../memory/arena.js';
@@ -40,9 +41,9 @@ export interface LaneSession {
 }
 
 export interface StrandedChunk {
-  readonly slot: number;
-  readonly generation: number;
-  readonly chunk: number;
+  readonly slot: TransferSlot;
+  readonly generation: Generation;
+  readonly chunk: ChunkIndex;
 }
 
 export interface LaneRequest extends Prepared {
@@ -76,12 +77,13 @@ export class LaneCarrier implements Carrier<LaneSession, LaneRequest> {
   readonly #options: LaneCarrierOptions;
   readonly #posted: (Posted<LaneSession> | undefined)[] = [];
   readonly #notices: (Notice | undefined)[] = [];
-  readonly #moves: TransferMoves;
+  /** Chunks whose channel is gone, and what becomes of them. */
+  readonly moves: TransferMoves;
   #nextLane = 0;
 
   constructor(options: LaneCarrierOptions) {
     this.#options = options;
-    this.#moves = new TransferMoves(options.lanes, options.table, this.#posted);
+    this.moves = new TransferMoves(options.lanes, options.table, this.#posted);
   }
 
   prepare(session: LaneSession, _: DataOperation, blocks: CheckedBlocks): LaneRequest {
@@ -176,7 +178,7 @@ export class LaneCarrier implements Carrier<LaneSession, LaneRequest> {
     if (lane === undefined) return;
     table.addHolder(slot);
     lanes.command(lane, COMMAND_CANCEL, [slot, generation]);
-    this.#moves.onCancelled(session, slot);
+    this.moves.onCancelled(session, slot);
   }
 
   outcome(posted: Posted<LaneSession>, failure: number): Outcome {
@@ -192,19 +194,6 @@ export class LaneCarrier implements Carrier<LaneSession, LaneRequest> {
     this.#notices[slot] = undefined;
     this.#posted[slot] = undefined;
     if (notice.notifyAt >= 0) this.#options.arena.free(notice.notifyAt, notice.notifyBytes);
-  }
-
-  /** A chunk (−1: the notification) whose channel is gone: another one takes it. */
-  onRetry(slot: number, generation: number, chunk: number): void {
-    this.#moves.onRetry(slot, generation, chunk);
-  }
-
-  onChannelsChanged(session: LaneSession): void {
-    this.#moves.onChannelsChanged(session);
-  }
-
-  giveUpStranded(session: LaneSession): void {
-    this.#moves.giveUpStranded(session);
   }
 
   #place(message: Uint8Array | undefined): Notice {

@@ -14,6 +14,7 @@ export interface NicIntake {
   readonly packets: number;
 }
 
+/** Whether data came through the device memory of the NICs that received it. */
 export interface DevmemVerdict {
   /** The worst of the NICs: `failed` where one failed, else `unknown` where one is not counted. */
   readonly verdict: 'good' | 'failed' | 'unknown';
@@ -25,12 +26,17 @@ export interface DevmemVerdict {
   readonly nics: readonly NicDevmem[];
 }
 
+/** The same of one NIC. */
 export interface NicDevmem {
+  /** Its interface. */
   readonly nic: string;
+  /** What it received in the time that is judged; −1 where nobody has looked. */
   readonly bytes: number;
+  /** Device-memory packets in that time; −1 where it does not count them. */
   readonly packets: number;
   /** `failed`: data arrived without device-memory packets, or host receives had some. */
   readonly verdict: 'good' | 'failed' | 'unknown' | 'idle';
+  /** Of a verdict that is not good; else empty. */
   readonly reason: string;
 }
 

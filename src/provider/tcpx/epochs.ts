@@ -66,10 +66,22 @@ export class Epochs {
     return this.#state;
   }
 
-  /** Why nothing of it can end while the event loop stands still; empty where it can. */
-  get loopObstacle(): string {
-    if (this.#state !== 'ready') return `the plugin’s channels are ${this.#state}`;
-    return this.#stream?.isOpen === true ? '' : 'the match connection is lost';
+  /**
+   * Throws where nothing can end while the event loop stands still: channels are set up and taken
+   * down by it, and whoever blocks its thread keeps it from running.
+   */
+  assertSettling(): void {
+    const isOpen = this.#stream?.isOpen === true;
+    if (this.#state === 'ready' && isOpen) return;
+    const obstacle =
+      this.#state === 'ready'
+        ? 'the match connection is lost'
+        : `the plugin’s channels are ${this.#state}`;
+    throw new TcpxError(
+      'ERR_USAGE_STATE',
+      `wait: ${this.#parts.peer}: ${obstacle}, and the event loop has to run for that: ` +
+        'await done instead',
+    );
   }
 
   /** Counts set-ups. */

@@ -135,6 +135,7 @@ function workOf(random: Random, isCalm: boolean, isFlood: boolean): Omit<WorkRul
     badChance: random.nextChance(0.5) ? 0.15 : 0,
     cancelChance: random.nextChance(0.4) ? 0.01 : 0,
     deadlineChance: !isCalm && random.nextChance(0.3) ? 0.3 : 0,
+    againChance: 0.3,
   };
 }
 

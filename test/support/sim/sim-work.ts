@@ -34,6 +34,8 @@ export interface WorkRules {
   readonly badChance: number;
   readonly cancelChance: number;
   readonly deadlineChance: number;
+  /** How often a request that is done is posted again. */
+  readonly againChance: number;
   /** Bytes are damaged on their way: what failed may have left some of them. */
   readonly hasDamage: boolean;
 }
@@ -46,9 +48,6 @@ export interface Place {
 }
 
 type JobCells = Pick<Job, 'own' | 'peer' | 'locals' | 'remotes'>;
-
-/** How often a request that is done is posted again. */
-const AGAIN_CHANCE = 0.3;
 
 /** Cells that a lost peer may still write into, until its end of the session is closed. */
 interface Quarantine {
@@ -253,7 +252,9 @@ export class SimWork {
   // As programs do that prepare once and post often: the same cells, with other contents.
   #postAgain(job: Job): boolean {
     const { request, own, peer, session, refusals, locals, remotes } = job;
-    if (request === undefined || !this.#random.nextChance(AGAIN_CHANCE)) return false;
+    const { againChance } = this.#rules;
+    if (request === undefined || againChance === 0) return false;
+    if (!this.#random.nextChance(againChance)) return false;
     checkLanded(job, 'when it was done');
     const isSettled = !job.hasNotification || job.notified > 0;
     const isOpen = session.isReady && peer.node.isAlive;

@@ -2,6 +2,7 @@
 // again, a bounded number of times. Where a head was hit the channel has ended, and its oldest
 // chunk in flight counts as the damaged one.
 
+import type { ChunkIndex, TransferSlot } from '../../../base/quantity.js';
 import { FAIL_CHECKSUM } from '../../../base/failure.js';
 import type { Channel } from './channel.js';
 import { FLIGHT_MASK, NO_TRANSFER } from './flight.js';
@@ -21,7 +22,12 @@ import { confirmChunks, failTransfer, returnChunk } from './transfer-progress.ho
 const DAMAGED_MAX = 16;
 
 /** This chunk of ours was damaged on this channel: once more, or the end. */
-export function askAgain(core: LaneCore, channel: Channel, slot: number, chunk: number): void {
+export function askAgain(
+  core: LaneCore,
+  channel: Channel,
+  slot: TransferSlot,
+  chunk: ChunkIndex,
+): void {
   const int32 = core.int32;
   const word = transferWord(core.transfersAt, slot, 0);
   const count = word + TRANSFER_CHANNEL_CHUNKS + channel.channelIndex;

@@ -1,6 +1,7 @@
 // Own chunks and notifications as frames: head, table and payload go into the vector, and the frame
 // into the flight.
 
+import type { ChunkIndex, Generation, TransferSlot } from '../../../base/quantity.js';
 import {
   CHUNK_BYTES,
   CHUNK_FIRST_PAIR,
@@ -92,7 +93,12 @@ function pushCopied(channel: Channel, addr: number, bytes: number): void {
   }
 }
 
-function writeTransferId(vector: SendVector, word: number, slot: number, generation: number): void {
+function writeTransferId(
+  vector: SendVector,
+  word: number,
+  slot: TransferSlot,
+  generation: Generation,
+): void {
   const words = vector.heads.uint32;
   words[word + WORD_TRANSFER_LOW] = slot;
   words[word + WORD_TRANSFER_HIGH] = generation;
@@ -102,8 +108,8 @@ function writeTransferId(vector: SendVector, word: number, slot: number, generat
 export function frameChunk(
   core: LaneCore,
   channel: Channel,
-  slot: number,
-  chunk: number,
+  slot: TransferSlot,
+  chunk: ChunkIndex,
   stagedAddr: number,
 ): void {
   const int32 = core.int32;

@@ -1,6 +1,7 @@
 // The state of one lane: its channels, what is posted on each session, its rings. The same core
 // runs in a worker thread or, without threads, inside the caller.
 
+import type { TransferSlot } from '../../../base/quantity.js';
 import { ZERO_COPY_COUNTERS } from '../../../base/shared-layout.js';
 import { assert } from '../../../base/assert.js';
 import type { Clock } from '../../../base/clock.js';
@@ -79,7 +80,7 @@ export class LaneCore {
   /** Settled, with chunks that have to be handed back as the event ring takes them. */
   readonly leaving: Channel[] = [];
   /** Transfer of the chunk that was claimed last. */
-  claimedSlot = -1;
+  claimedSlot: TransferSlot = -1;
   readonly nextActive: Int32Array;
   readonly nextNotify: Int32Array;
   readonly sink: FixedMemory;

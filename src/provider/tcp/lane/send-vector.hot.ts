@@ -1,5 +1,6 @@
 // Frames into a channel's vector: heads in its own memory, payload where it lies.
 
+import type { Address, ByteCount } from '../../../base/quantity.js';
 import { assert } from '../../../base/assert.js';
 import { crc32At } from '../../../os/fixed-memory.js';
 import { VECTOR_ENTRIES_MAX } from '../port/stream-port.js';
@@ -70,7 +71,7 @@ export function pushTable(channel: Channel, entries: number): number {
 }
 
 /** Whoever begins a frame has asked hasRoom. */
-export function pushVector(channel: Channel, addr: number, bytes: number): void {
+export function pushVector(channel: Channel, addr: Address, bytes: ByteCount): void {
   const { vector } = channel;
   channel.port.setSend(vector.count, addr, bytes);
   vector.count++;
