@@ -53,7 +53,7 @@ test('api: awaiting a refused write rejects; one that is only polled raises noth
   assert.equal(closed.bytes, 10);
 });
 
-test('api: a handle that an async function returns is awaited; in an object it is kept', async () => {
+test('api: a handle that an async function returns is awaited; in an object it stays', async () => {
   const { server, client, session } = await pair();
   server.register(new Uint8Array(10), { name: 'x' });
   const block = {
