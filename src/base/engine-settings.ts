@@ -126,11 +126,11 @@ export const ENGINE_SETTINGS = {
     maximum: 600_000,
     flag: 'progress-timeout',
     summary:
-      'How long, beyond session.reconnectMs, a peer may confirm less than session.minRate of ' +
+      'How long, beyond session.reconnectMs, a peer may confirm less than session.minRateBytes of ' +
       'what is in flight before its session is lost.',
     cost: 'Lower loses peers that are only busy; a target in `caller` mode must poll within it.',
   },
-  'session.minRate': {
+  'session.minRateBytes': {
     kind: 'bytes',
     fallback: 256 * KIB,
     minimum: 1,

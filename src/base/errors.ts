@@ -221,7 +221,7 @@ export const ERROR_CODES = {
   ERR_PEER_TIMEOUT: entry(
     'the peer did not answer in time',
     'See whether the peer lives and takes what it is sent; on slow networks raise ' +
-      'session.handshakeTimeoutMs, or lower session.minRate.',
+      'session.handshakeTimeoutMs, or lower session.minRateBytes.',
     true,
   ),
   ERR_PEER_REFUSED: entry(

@@ -26,7 +26,7 @@ const BOUNDED: Settings = {
   'session.stallMs': 100,
   'session.reconnectMs': LIMITS.reconnectMs,
   'session.progressMs': LIMITS.progressMs,
-  'session.minRate': LIMITS.minRate,
+  'session.minRateBytes': LIMITS.minRate,
 };
 const BOUND_MS = settleBoundMs(LIMITS, BYTES);
 /** Beyond any bound: for timers and lanes of a machine that has other things to do. */

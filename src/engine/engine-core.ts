@@ -184,6 +184,6 @@ export function limitsOf({ values }: Config) {
     reconnectMs: values['session.reconnectMs'],
     controlTimeoutMs: values['session.controlTimeoutMs'],
     progressMs: values['session.progressMs'],
-    minRate: values['session.minRate'],
+    minRate: values['session.minRateBytes'],
   };
 }

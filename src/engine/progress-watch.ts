@@ -77,6 +77,6 @@ export class ProgressWatch {
     if (nowUs - mark.us < endUs) return undefined;
     const seen = formatBytes(work.confirmedBytes - mark.confirmedBytes);
     const due = formatBytes(dueBytes);
-    return `${seen} confirmed within ${timeMs} ms, session.minRate asks for ${due}`;
+    return `${seen} confirmed within ${timeMs} ms, session.minRateBytes asks for ${due}`;
   }
 }

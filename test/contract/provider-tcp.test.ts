@@ -9,7 +9,7 @@ const MIB = 1024 * 1024;
 const SLOW: Partial<SettingValues> = {
   'flow.chunkBytes': 4096,
   'flow.windowChunks': 1,
-  'session.minRate': 4096,
+  'session.minRateBytes': 4096,
 };
 
 const WORLDS: Readonly<Record<string, Partial<SettingValues>>> = {

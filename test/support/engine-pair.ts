@@ -17,7 +17,7 @@ const SMALL: Settings = {
   'session.handshakeTimeoutMs': 2000,
   'session.connectTimeoutMs': 2000,
   // Tiny windows on a machine with other things to do are slow, and nobody's fault.
-  'session.minRate': 4096,
+  'session.minRateBytes': 4096,
 };
 
 /** Log lines of an engine, kept instead of printed. */

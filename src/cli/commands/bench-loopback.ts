@@ -53,7 +53,7 @@ export const BENCH_SETTINGS: readonly SettingName[] = [
   'session.stallMs',
   'session.reconnectMs',
   'session.progressMs',
-  'session.minRate',
+  'session.minRateBytes',
   'lane.count',
   'lane.progress',
   'lane.spinUs',

@@ -36,7 +36,7 @@ export const benchServerCommand: Command = {
     'session.stallMs',
     'session.reconnectMs',
     'session.progressMs',
-    'session.minRate',
+    'session.minRateBytes',
     'lane.count',
     'lane.progress',
     'lane.spinUs',

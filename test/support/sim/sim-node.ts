@@ -76,7 +76,7 @@ function configOf(options: NodeOptions): Config {
     'session.reconnectMs': limits.reconnectMs,
     'session.controlTimeoutMs': limits.controlTimeoutMs,
     'session.progressMs': limits.progressMs,
-    'session.minRate': limits.minRate,
+    'session.minRateBytes': limits.minRate,
     'flow.receiveBytes': receiveBytes,
     ...(plugin === undefined
       ? {}
