@@ -126,8 +126,8 @@ export const ENGINE_SETTINGS = {
     maximum: 600_000,
     flag: 'progress-timeout',
     summary:
-      'How long, beyond session.reconnectMs, a peer may confirm less than session.minRateBytes of ' +
-      'what is in flight before its session is lost.',
+      'How long, beyond session.reconnectMs, a peer may confirm less than session.minRateBytes ' +
+      'of what is in flight before its session is lost.',
     cost: 'Lower loses peers that are only busy; a target in `caller` mode must poll within it.',
   },
   'session.minRateBytes': {
