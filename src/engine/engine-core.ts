@@ -121,6 +121,7 @@ export class EngineCore {
     const sessions = new SessionTable({
       lanes: this.lanes,
       sessionsMax: values['session.peersMax'],
+      readsBytesMax: values['memory.readsBytes'],
       nicCount: listNics(config).length,
       log,
       timers,

@@ -17,7 +17,8 @@ type Chosen =
   | 'sendBy'
   | 'stallUs'
   | 'isChecked'
-  | 'receiveBytes';
+  | 'receiveBytes'
+  | 'sendBytes';
 
 export function laneChoice(config: Config): Pick<LaneSetOptions, Chosen> {
   const { values } = config;
@@ -40,5 +41,6 @@ export function laneChoice(config: Config): Pick<LaneSetOptions, Chosen> {
     stallUs: values['session.stallMs'] * 1000,
     isChecked: values['flow.checksum'],
     receiveBytes: values['flow.receiveBytes'],
+    sendBytes: values['flow.sendBytes'],
   };
 }

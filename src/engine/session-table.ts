@@ -6,6 +6,7 @@ import { TcpxError, toTcpxError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
 import type { Timers } from '../base/timers.js';
 import { COMMAND_ADD_CHANNEL, COMMAND_CLOSE_SESSION } from '../provider/tcp/lane/messages.js';
+import { placeBytes } from '../provider/tcp/lane/served-reads.js';
 import type { ShmLink } from '../provider/tcp/shm/shm-file.js';
 import { abortSocket, type SocketIdentity } from '../os/connection-counters.js';
 import { closeSocket } from '../os/dial.js';
@@ -69,6 +70,8 @@ export interface NewChannel {
 export interface SessionTableOptions {
   readonly lanes: LaneSet;
   readonly sessionsMax: number;
+  /** What the reads of all peers may take; no limit without. */
+  readonly readsBytesMax?: number;
   readonly nicCount: number;
   readonly log: Log;
   readonly timers: Timers;
@@ -112,6 +115,7 @@ export class SessionTable {
 
   create(options: NewSession): Session {
     const index = this.#freeIndex();
+    this.#checkReads(options.agreement);
     const { lanes, nicCount } = this.#options;
     if (this.host === undefined) throw new TcpxError('ERR_USAGE_STATE', 'engine is not open');
     const { control, peerGeneration, redial, attachControl, connectMatch, choice, ...given } =
@@ -240,6 +244,22 @@ export class SessionTable {
     );
   }
 
+  // Before anything is made for the peer: what it may ask for at once is known from here on.
+  #checkReads(wanted: Agreement): void {
+    const { readsBytesMax } = this.#options;
+    if (readsBytesMax === undefined) return;
+    let held = readsBytes(wanted);
+    for (const { facts } of this.list()) held += readsBytes(facts.agreement);
+    if (held <= readsBytesMax) return;
+    const what = `${wanted.channels} channels with a window of ${wanted.windowChunks}`;
+    throw new TcpxError(
+      'ERR_WIRE_LIMIT',
+      `${what}: reads of all sessions could take ${held} bytes, ` +
+        `memory.readsBytes allows ${readsBytesMax}`,
+      { facts: { held, limit: readsBytesMax } },
+    );
+  }
+
   /** A peer attaches a channel anew: its old connection is closed at this end first. */
   async makeRoom(session: Session, channel: number, epoch: number): Promise<void> {
     const { book } = session.recovery;
@@ -346,4 +366,9 @@ export class SessionTable {
     this.transfers?.abandonSession(session);
     session.setClosed();
   }
+}
+
+/** What the reads take that a peer may have asked for and not got. */
+function readsBytes({ channels, windowChunks }: Agreement): number {
+  return channels * placeBytes(windowChunks);
 }

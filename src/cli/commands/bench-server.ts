@@ -32,6 +32,7 @@ export const benchServerCommand: Command = {
     'flow.channels',
     'flow.checksum',
     'flow.receiveBytes',
+    'flow.sendBytes',
     'session.stallMs',
     'session.reconnectMs',
     'lane.count',

@@ -52,6 +52,8 @@ export interface LaneSetOptions {
   readonly stallUs: number;
   readonly isChecked: boolean;
   readonly receiveBytes: number;
+  /** No limit without: a simulation has no kernel. */
+  readonly sendBytes?: number;
   /** Only without threads: where ports and time come from. */
   readonly inline?: InlineLaneOptions;
   /** Where memory comes from; mapped unless a simulation keeps it from run to run. */
@@ -122,7 +124,7 @@ export class LaneSet {
 
   #inlineLane(laneIndex: number): InlineLane {
     const { shape, sessionCount, sendBy, stallUs, inline, memory } = this.#options;
-    const { isChecked, receiveBytes, staging } = this.#options;
+    const { isChecked, receiveBytes, sendBytes, staging } = this.#options;
     const core = new LaneCore({
       shared: this.shared,
       shape,
@@ -134,6 +136,7 @@ export class LaneSet {
       stallUs,
       isChecked,
       receiveBytes,
+      sendBytes,
       ...(memory === undefined ? {} : { memory }),
     });
     return new InlineLane(core, inline);
@@ -157,7 +160,7 @@ export class LaneSet {
 
   #startWorker(lane: LaneHandle, laneIndex: number): Promise<void> {
     const { shape, sessionCount, spinUs, cpus, controlFd, sendBy } = this.#options;
-    const { stallUs, isChecked, receiveBytes } = this.#options;
+    const { stallUs, isChecked, receiveBytes, sendBytes } = this.#options;
     const { stagingBytes, gpuModule } = this.#options.staging;
     const workerData: LaneWorkerData = {
       sharedAddr: this.shared.addr,
@@ -176,6 +179,7 @@ export class LaneSet {
       stallUs,
       isChecked,
       receiveBytes,
+      sendBytes,
     };
     const worker = new Worker(new URL('./lane/lane-worker.js', import.meta.url), {
       workerData,

@@ -39,6 +39,8 @@ export interface LaneCoreOptions {
   readonly isChecked: boolean;
   /** What all channels of this lane together may receive at a time. */
   readonly receiveBytes: number;
+  /** What all channels of this lane together may leave unsent in the kernel; no limit without. */
+  readonly sendBytes?: number | undefined;
   /** Where the memory of channels comes from; mapped for each unless a simulation keeps it. */
   readonly memory?: MemorySource;
 }
@@ -89,6 +91,9 @@ export class LaneCore {
   readonly stallUs: number;
   readonly isChecked: boolean;
   readonly receiveBytes: number;
+  readonly sendBytes: number;
+  /** What each channel may leave unsent; 0 is no limit. */
+  unsentShare = 0;
   /** When the health of the channels was looked at last. */
   healthUs = FLOAT_ZERO;
   /** Time of the current turn, set by whoever steps the lane. */
@@ -125,6 +130,7 @@ export class LaneCore {
     this.stallUs = options.stallUs;
     this.isChecked = options.isChecked;
     this.receiveBytes = options.receiveBytes;
+    this.sendBytes = options.sendBytes ?? Number.POSITIVE_INFINITY;
   }
 }
 

@@ -28,6 +28,7 @@ export interface LaneWorkerData {
   readonly stallUs: number;
   readonly isChecked: boolean;
   readonly receiveBytes: number;
+  readonly sendBytes: number | undefined;
 }
 
 const data = workerData as LaneWorkerData;
@@ -47,6 +48,7 @@ const core = new LaneCore({
   stallUs: data.stallUs,
   isChecked: data.isChecked,
   receiveBytes: data.receiveBytes,
+  sendBytes: data.sendBytes,
 });
 core.float64[core.controlAt / 8 + LANE_LAST_CPU] = pinThread(data.cpus);
 const loop = new LaneLoop({
