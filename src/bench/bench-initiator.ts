@@ -288,11 +288,13 @@ export class BenchInitiator {
 
   #post(request: Request): Transfer[] {
     const { values } = this.#options;
-    const options = { deadlineMs: values['bench.deadlineMs'] };
     const isMatched = this.#options.session.matched !== undefined;
-    return Array.from({ length: values['bench.batch'] }, () =>
-      isMatched ? request.post(options) : request.post(),
-    );
+    const options = isMatched ? { deadlineMs: values['bench.deadlineMs'] } : undefined;
+    const transfers: Transfer[] = [];
+    for (let index = 0; index < values['bench.batch']; index++) {
+      transfers.push(request.post(options));
+    }
+    return transfers;
   }
 
   #wait(transfers: readonly Transfer[], request: Request): void {

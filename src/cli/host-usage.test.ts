@@ -61,6 +61,10 @@ const MISUSES: readonly Misuse[] = [
     words: ['irq', 'plan', '--policy', 'nccl', '--rx-bindings', 'eth1:6-8'],
     says: /--rx-bindings: eth1: 6-8 names cores above the last one, 7/,
   },
+  {
+    words: ['irq', 'plan', '--policy', 'split', '--tx-bindings', 'eth1:0-1'],
+    says: /--tx-bindings: policy split chooses the threads’ cores itself/,
+  },
   { words: ['irq', 'plan', '--plan', '/'], says: /^ERR_USAGE_ARGUMENT: plan \/: / },
   { words: ['irq', 'plan', '--gpu', '9'], says: /--gpu 9: CUDA sees 2 GPUs/ },
   { words: ['irq', 'plan', '--gpu', 'x'], says: /--gpu: "x" is not a whole number/ },

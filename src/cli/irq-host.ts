@@ -10,7 +10,14 @@ import { matchBundle } from '../host/irq/bundle-match.js';
 import type { ObservedLoad } from '../host/irq/load-placement.js';
 import { type Observation, readBundle } from '../host/irq/observation.js';
 import { buildPlan, type IrqPlan, planOfNic } from '../host/irq/plan.js';
-import { parsePolicyName, type PolicyRequest } from '../host/irq/policy.js';
+import {
+  parsePolicyName,
+  POLICIES,
+  type PolicyName,
+  type PolicyRequest,
+} from '../host/irq/policy.js';
+import { defaultPlan } from '../host/irq/policy-choice.js';
+import { loadSinceBoot } from '../host/irq/since-boot.js';
 import { loadPlan, rebasePlan } from '../host/irq/saved-plan.js';
 import type { HostModel, Nic } from '../host/read/model.js';
 import { readBootId } from '../host/irq/boot-id.js';
@@ -45,7 +52,9 @@ export const PLAN_FLAGS: readonly OwnFlag[] = [
   {
     name: 'policy',
     kind: 'text',
-    summary: 'nccl, numa-local, physical, split (default), channels; manual with --nic, --cores.',
+    summary:
+      'nccl, numa-local, physical, split, channels; manual with --nic, --cores. Default: split, ' +
+      'or what loads the busiest CPU no more than now.',
   },
   { name: 'plan', kind: 'text', summary: 'Take a saved plan instead of making one.' },
   {
@@ -109,7 +118,7 @@ export function shownNics(invocation: Invocation, model: HostModel): readonly Ni
 }
 
 /** The NIC named with --nic, else the data NICs; those without queue vectors have no plan. */
-function plannedNics(invocation: Invocation, model: HostModel): readonly Nic[] {
+export function plannedNics(invocation: Invocation, model: HostModel): readonly Nic[] {
   const byHand = invocation.text('nic');
   if (byHand !== undefined) return namedNics(model, byHand);
   const wish = dataNicWish(invocation.config);
@@ -170,7 +179,7 @@ export function planFor(invocation: Invocation, model: HostModel): IrqPlan {
   if (isManual && invocation.text('nic') === undefined) {
     throw new TcpxError('ERR_USAGE_ARGUMENT', '--cores needs --nic');
   }
-  const policy = parsePolicyName(invocation.text('policy') ?? (isManual ? 'manual' : 'split'));
+  const policy = namedPolicy(invocation, isManual);
   if (policy === 'manual' && !isManual) {
     throw new TcpxError('ERR_USAGE_ARGUMENT', 'policy manual needs --nic NAME and --cores LIST');
   }
@@ -178,15 +187,35 @@ export function planFor(invocation: Invocation, model: HostModel): IrqPlan {
     throw new TcpxError('ERR_CAP_HOST', 'the CPUs of this host could not be read: no plan');
   }
   const choice = gpuNic(invocation, model);
-  if (choice === undefined) return buildPlan(policy, requestFor(invocation, model), model);
+  const request = requestFor(invocation, model);
+  if (choice === undefined) return planBy(policy, request, model);
   // Cores are shared out among the NICs of all GPUs: processes of other GPUs do the same.
   const serving = new Set(
     chooseGpuNics(model, dataNicNames(invocation, model)).map(({ nic }) => nic),
   );
   const nics = model.nics.filter((nic) => serving.has(nic.name));
-  const whole = buildPlan(policy, { ...requestFor(invocation, model), nics }, model);
+  const whole = planBy(policy, { ...request, nics }, model);
   const plan = planOfNic(whole, choice.nic);
   return { ...plan, notes: [choice.text, ...plan.notes] };
+}
+
+/** Cores named by hand, and ranges that were given, are policies of their own. */
+function namedPolicy(invocation: Invocation, isManual: boolean): PolicyName | undefined {
+  const ranges = BINDING_FLAGS.find(({ name }) => invocation.text(name) !== undefined);
+  const text = invocation.text('policy');
+  if (text === undefined) return isManual ? 'manual' : ranges === undefined ? undefined : 'nccl';
+  const policy = parsePolicyName(text);
+  if (ranges === undefined || POLICIES[policy].takesRanges) return policy;
+  const takers = Object.values(POLICIES).filter(({ takesRanges }) => takesRanges);
+  throw new TcpxError(
+    'ERR_USAGE_ARGUMENT',
+    `--${ranges.name}: policy ${policy} chooses the threads’ cores itself; ranges are for ` +
+      takers.map(({ name }) => name).join(', '),
+  );
+}
+
+function planBy(name: PolicyName | undefined, request: PolicyRequest, model: HostModel): IrqPlan {
+  return name === undefined ? defaultPlan(request, model) : buildPlan(name, request, model);
 }
 
 function dataNicNames(invocation: Invocation, model: HostModel): readonly string[] {
@@ -194,7 +223,7 @@ function dataNicNames(invocation: Invocation, model: HostModel): readonly string
 }
 
 /** The NIC of the GPU named with --gpu, by its CUDA ordinal in this environment. */
-function gpuNic(invocation: Invocation, model: HostModel) {
+export function gpuNic(invocation: Invocation, model: HostModel) {
   if (invocation.text('gpu') === undefined) return undefined;
   if (invocation.text('nic') !== undefined) {
     throw new TcpxError('ERR_USAGE_ARGUMENT', '--gpu chooses the NIC: leave --nic out');
@@ -228,8 +257,13 @@ function requestFor(invocation: Invocation, model: HostModel): PolicyRequest {
     adjustCores: countFlag(invocation, 'widen', 0) - countFlag(invocation, 'narrow', 0),
     channels: invocation.config.values['flow.channels'],
     hasXps: !invocation.has('no-xps'),
-    ...(observation === undefined ? {} : { observed: observedLoad(observation) }),
+    ...(observation === undefined ? sinceBoot(model) : { observed: observedLoad(observation) }),
   };
+}
+
+function sinceBoot({ irqs }: HostModel): Pick<PolicyRequest, 'counted'> {
+  const counted = loadSinceBoot(irqs);
+  return counted === undefined ? {} : { counted };
 }
 
 function observedLoad(observation: Observation): ObservedLoad {

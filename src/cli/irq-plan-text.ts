@@ -2,7 +2,7 @@
 
 import { formatCpuList } from '../base/cpu-set.js';
 import { type CpuSet, isSameSet, unionOf } from '../host/irq/cpu-choice.js';
-import type { PlanLoad } from '../host/irq/load-placement.js';
+import { type PlanLoad, runLoad } from '../host/irq/load-placement.js';
 import { countedWhen } from '../host/irq/mapping-table.js';
 import type { IrqPlan, PlanLine } from '../host/irq/plan.js';
 import { WARNING_CODES } from '../host/irq/plan-warning.js';
@@ -16,6 +16,7 @@ export function formatPlan(plan: IrqPlan, hasVectors: boolean): string {
   const hint = hasVectors ? '' : '; --vectors shows what would be written';
   const host = plan.hostname ?? 'this host';
   const parts = [`policy ${plan.policy} on ${host}: ${plan.lines.length} lines${hint}\n`];
+  if (plan.choice !== undefined) parts.push(`why ${plan.policy}: ${plan.choice}\n`);
   if (hasVectors) parts.push(formatLines(plan.lines));
   parts.push(`${formatNics(plan)}application cores: ${cpuText(plan.application)}\n`);
   if (plan.load !== undefined) parts.push(formatLoad(plan.load, hasVectors));
@@ -88,11 +89,12 @@ function formatLoad(load: PlanLoad, isLong: boolean): string {
   const rows = shown.map(({ cpu, now, planned, staying }) =>
     [`CPU ${cpu}`, now, planned, staying].map(String),
   );
-  const when = countedWhen(load);
+  const run = runLoad(load);
+  const when = `${countedWhen(run)}${run === undefined ? '' : `; ${run.source}`}`;
   return (
-    `interrupts of these NICs per CPU (${when}; ${load.source})\n` +
+    `interrupts of these NICs per CPU (${when})\n` +
     formatTable([
-      ['', 'in the run', 'planned', 'of others, staying'],
+      ['', run === undefined ? 'now' : 'in the run', 'planned', 'of others, staying'],
       ['busiest', String(load.busiestNow), String(load.busiestPlanned)],
       ...rows,
     ]) +

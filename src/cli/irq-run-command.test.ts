@@ -174,3 +174,27 @@ test('--gpu: the NIC of a CUDA ordinal alone, by PCI address, in env, irq plan a
   const run = runTcpx([...words, 'echo "nic=$NCCL_GPUDIRECTTCPX_SOCKET_IFNAME"']);
   assert.match(run.stderr, /^nic=eth4$/m);
 });
+
+test('env, irq run: without a policy the variables of the plan that is applied', () => {
+  const applied = tcpx(['irq', 'apply', '--policy', 'numa-local', '--no-baseline']);
+  assert.equal(applied.status, 0, applied.stderr);
+  const bindings = (words: readonly string[]) => {
+    const { stdout, stderr, status } = tcpx(['env', ...words, '--json']);
+    assert.equal(status, 0, stderr);
+    const { policy, variables } = JSON.parse(stdout) as {
+      readonly policy: string;
+      readonly variables: Readonly<Record<string, string>>;
+    };
+    return [policy, variables['NCCL_GPUDIRECTTCPX_TX_BINDINGS']] as const;
+  };
+  const named = bindings(['--policy', 'numa-local']);
+  assert.deepEqual(bindings([]), named);
+  assert.equal(bindings(['--policy', 'split'])[0], 'split');
+  assert.match(bindings(['--gpu', '0'])[1] ?? '', /^eth1:[^;]+$/);
+  const words = ['irq', 'run', '--root', root, '--', 'sh', '-c'];
+  const run = runTcpx([...words, 'echo "tx=$NCCL_GPUDIRECTTCPX_TX_BINDINGS"']);
+  assert.ok(run.stderr.includes(`tx=${named[1] ?? ''}\n`), run.stderr);
+  assert.match(run.stderr, /^policy numa-local: it is applied$/m);
+  assert.equal(tcpx(['irq', 'rollback']).status, 0);
+  assert.notEqual(bindings([])[0], 'numa-local');
+});

@@ -2,6 +2,7 @@
 // then sessions; events go up, calls go down.
 
 import { assert } from '../base/assert.js';
+import type { Clock } from '../base/clock.js';
 import type { Config } from '../base/config.js';
 import type { Log } from '../base/log.js';
 import type { Timers } from '../base/timers.js';
@@ -12,7 +13,7 @@ import { LaneCarrier } from '../provider/tcp/lane-carrier.js';
 import { LaneSet, type LaneSetOptions } from '../provider/tcp/lane-set.js';
 import { SIGNAL_ENTRIES, TransferTable } from '../provider/tcp/transfer-table.js';
 import type { MatchedCarrier } from '../provider/tcpx/matched-carrier.js';
-import type { TcpxProvider } from '../provider/tcpx/tcpx-provider.js';
+import type { MatchedProvider } from '../provider/tcpx/matched-provider.js';
 import { laneChoice } from './lane-choice.js';
 import { LaneEvents } from './lane-events.js';
 import { matchedHost } from './matched-host.js';
@@ -22,14 +23,25 @@ import type { Session } from './session.js';
 import { type ConnectMatch, SessionTable } from './session-table.js';
 import { Transfers } from './transfers.js';
 
+/** What an engine reaches the system by; a simulation has its own. */
+export interface CoreEdges {
+  readonly clock: Clock;
+  /** Calls after this time; returns what takes it back. */
+  after(delayMs: number, act: () => void): () => void;
+  closeConnection(fd: number): void;
+  /** Lanes without threads that somebody else steps, and where their memory comes from. */
+  readonly lanes: Required<Pick<LaneSetOptions, 'inline' | 'memory'>>;
+}
+
 export interface CoreOptions {
   readonly config: Config;
   readonly log: Log;
   readonly timers: Timers;
   readonly trustName: string;
-  readonly tcpx: TcpxProvider | undefined;
+  readonly tcpx: MatchedProvider | undefined;
   readonly controlFd: number;
   readonly staging: LaneSetOptions['staging'];
+  readonly edges?: CoreEdges;
   /** Makes the lanes know a GPU. */
   openDevice(device: number): void;
   pollControl(): void;
@@ -43,6 +55,7 @@ export interface CoreOptions {
 
 export class EngineCore {
   readonly lanes: LaneSet;
+  readonly arena: Arena;
   readonly regions: RegionRegistry;
   readonly transfers: Transfers;
   readonly sessions: SessionTable;
@@ -54,7 +67,7 @@ export class EngineCore {
 
   constructor(options: CoreOptions) {
     this.#options = options;
-    const { config, controlFd, staging } = options;
+    const { config, controlFd, staging, edges } = options;
     const { values } = config;
     this.lanes = new LaneSet({
       ...laneChoice(config),
@@ -62,16 +75,19 @@ export class EngineCore {
       ...(options.tcpx === undefined ? {} : { cpus: [] }),
       controlFd,
       staging,
+      ...edges?.lanes,
       onEvent: (_, kind, at) => this.events.handle(kind, at),
       onWake: () => options.onWake(),
       onLaneFailed: (laneIndex, error) => options.onLaneFailed(laneIndex, error),
     });
     const { shared, offsets } = this.lanes;
     const { regionsAt, transfersAt } = offsets;
-    this.#regionTable = regionTableOver(shared, regionsAt, values['memory.regionsMax']);
+    const regionCount = values['memory.regionsMax'];
+    this.#regionTable = regionTableOver(shared, regionsAt, regionCount, edges?.clock);
     this.regions = new RegionRegistry(this.#regionTable);
     const entries = values['memory.transfersMax'] + SIGNAL_ENTRIES;
     this.#table = new TransferTable(shared, transfersAt, entries);
+    this.arena = new Arena(values['memory.arenaBytes']);
     this.transfers = this.#createTransfers();
     this.sessions = this.#createSessions();
     this.events = new LaneEvents({
@@ -93,14 +109,14 @@ export class EngineCore {
   }
 
   #createTransfers(): Transfers {
-    const { config, tcpx, trustName } = this.#options;
+    const { config, tcpx, trustName, edges } = this.#options;
     const { values } = config;
-    const isCallerDriven = values['lane.progress'] === 'caller';
+    const isCallerDriven = values['lane.progress'] === 'caller' && edges === undefined;
     return new Transfers({
       lanes: this.lanes,
       carrier: new LaneCarrier({
         lanes: this.lanes,
-        arena: new Arena(values['memory.arenaBytes']),
+        arena: this.arena,
         table: this.#table,
         isCallerDriven,
         openDevice: (device) => this.#options.openDevice(device),
@@ -110,13 +126,14 @@ export class EngineCore {
       trustName,
       isCallerDriven,
       spinUs: values['lane.spinUs'],
+      ...(edges && { clock: edges.clock, after: (delayMs, act) => edges.after(delayMs, act) }),
       poll: () => this.#options.poll(),
       waitMatched: (timeoutMs) => tcpx?.wait(timeoutMs),
     });
   }
 
   #createSessions(): SessionTable {
-    const { config, log, timers } = this.#options;
+    const { config, log, timers, edges } = this.#options;
     const { values } = config;
     const sessions = new SessionTable({
       lanes: this.lanes,
@@ -130,6 +147,7 @@ export class EngineCore {
         reconnectMs: values['session.reconnectMs'],
         controlTimeoutMs: values['session.controlTimeoutMs'],
       },
+      ...(edges && { clock: edges.clock, closeConnection: (fd) => edges.closeConnection(fd) }),
     });
     sessions.host = {
       prepare: (session, operation, blocks) => this.transfers.prepare(session, operation, blocks),
@@ -151,6 +169,7 @@ export class EngineCore {
       regionTable: this.#regionTable,
       sessions: this.sessions,
       transfers: this.transfers,
+      after: (delayMs: number, act: () => void) => this.transfers.after(delayMs, act),
       isOpen: () => !this.#isClosed,
       onNotification: (one: Notification) => this.#options.onNotification(one),
       onActivity: () => this.#options.onActivity(),

@@ -3,7 +3,7 @@
 import type { TcpxError } from '../base/errors.js';
 import type { RegionTable } from '../memory/region-table.js';
 import type { MatchedHost } from '../provider/tcpx/matched-host.js';
-import type { TcpxProvider } from '../provider/tcpx/tcpx-provider.js';
+import type { MatchedProvider } from '../provider/tcpx/matched-provider.js';
 import type { TransferTable } from '../provider/tcp/transfer-table.js';
 import { MATCH_INDEX } from '../wire/control-frame.js';
 import type { Notification } from './notification.js';
@@ -13,11 +13,12 @@ import type { ConnectMatch, SessionTable } from './session-table.js';
 import type { Transfers } from './transfers.js';
 
 export interface MatchedHostParts {
-  readonly tcpx: TcpxProvider;
+  readonly tcpx: Pick<MatchedProvider, 'regions' | 'hasHappened'>;
   readonly sessions: SessionTable;
   readonly transfers: Transfers;
   readonly table: TransferTable;
   readonly regionTable: RegionTable;
+  after(delayMs: number, act: () => void): () => void;
   /** Once it is false the tables are gone, and what is left of a session must not touch them. */
   isOpen(): boolean;
   onNotification(notification: Notification): void;
@@ -36,10 +37,7 @@ export function matchedHost(
     connect,
     askAgain: () => sessions.askRedial(session, MATCH_INDEX, 0),
     closeSession: (error: TcpxError) => sessions.close(session, error),
-    after: (delayMs, act) => {
-      const timer = setTimeout(act, delayMs);
-      return () => clearTimeout(timer);
-    },
+    after: (delayMs, act) => parts.after(delayMs, act),
     openSlot: (chunkCount) => table.allocateForeign(session.facts.index, chunkCount),
     finish: (slot, generation) => {
       if (!parts.isOpen()) return;

@@ -5,7 +5,7 @@ import { assert } from '../base/assert.js';
 import { TcpxError, toTcpxError } from '../base/errors.js';
 import { LimitedLog } from '../base/limited-log.js';
 import type { Log } from '../base/log.js';
-import { closeSocket, type SocketAddress } from '../os/dial.js';
+import type { SocketAddress } from '../os/dial.js';
 import { openShm } from '../provider/tcp/shm/shm-file.js';
 import type { MatchConnection, MatchHandler } from '../provider/tcpx/match-connection.js';
 import {
@@ -242,7 +242,7 @@ export class PeerServer {
     try {
       matched.epochs.accept(epoch, (handler) => openMatch(fd, handler));
     } catch (error) {
-      closeSocket(fd);
+      this.#options.sessions.closeConnection(fd);
       throw error;
     }
   }

@@ -100,6 +100,11 @@ export class SessionTable {
     this.#closeConnection = options.closeConnection ?? closeSocket;
   }
 
+  /** Of a connection that has an owner no more. */
+  closeConnection(fd: number): void {
+    this.#closeConnection(fd);
+  }
+
   list(): Session[] {
     return this.#byIndex.filter((session) => session !== undefined);
   }

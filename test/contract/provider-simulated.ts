@@ -2,7 +2,6 @@
 // with virtual time that passes only while somebody awaits. No GPU, no second process: nobody can
 // block a thread on virtual time.
 
-import { sleepMs } from '../../src/base/clock.js';
 import { TcpxError } from '../../src/base/errors.js';
 import { fillPattern, verifyPattern } from '../../src/base/pattern.js';
 import type { Region, RegionRights, RegionSource, RegionTerms } from '../../src/memory/region.js';
@@ -46,6 +45,7 @@ const CALM: Partial<SimPlan> = {
   isCalm: true,
   isChecked: true,
   flipChance: 0,
+  plugin: undefined,
   receiveBytes: 262_144,
   limits: { stallMs: 600, reconnectMs: 5000, controlTimeoutMs: 3000 },
 };
@@ -82,11 +82,11 @@ class SimEnd implements ContractEnd {
     rights: RegionRights = FULL_RIGHTS,
     terms: RegionTerms = {},
   ): Region {
-    return this.machine.node.regions.register(source, rights, terms);
+    return this.machine.node.core.regions.register(source, rights, terms);
   }
 
   async deregister(region: Region, waitMs = CONFIRM_WAIT_MS): Promise<void> {
-    const { regions } = this.machine.node;
+    const { regions } = this.machine.node.core;
     const { time } = this.#world;
     regions.beginClose(region);
     const endUs = time.nowUs + waitMs * 1000;
@@ -176,8 +176,6 @@ class SimulatedPair implements ProviderPair {
       NEVER_MS,
       () => 'time passes',
     );
-    // Grants expire by the clock of the system, in a simulation too.
-    await sleepMs(ms);
   }
 
   planFrames(): number {

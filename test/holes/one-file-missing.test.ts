@@ -14,6 +14,7 @@ import { bindingCpus, parseBindings } from '../../src/base/core-bindings.js';
 import { parseCpuList } from '../../src/base/cpu-set.js';
 import type { Diagnosis } from '../../src/diag/doctor.js';
 import type { IrqPlan } from '../../src/host/irq/plan.js';
+import type { WatchRates } from '../../src/host/watch/watch-rates.js';
 import { type WrongClaim, wrongClaims } from './wrong-claims.js';
 
 const TREE = buildHostTree(smallHostSpec());
@@ -98,6 +99,22 @@ for (const words of CLAIMING) {
     assert.deepEqual(await holesOf(words, wrongClaims), []);
   });
 }
+
+test('holes: watch shows no other total, and no rate of a counter that was not read', async () => {
+  const words = ['watch', '--nics', NICS, '--count', '1', '--interval-ms', '50'];
+  const shown = [...words, '--queues', '--irqs', '--cpu', '--counters', 'rx_devmem*'];
+  const whole = (await runJson(shown)) as WatchRates;
+  for (const part of [whole.nics, whole.tcpRates, whole.softnetRates]) {
+    assert.ok(Object.keys(part).length > 0, 'there is something to lose');
+  }
+  // The moment of a reading is this run's, not the host's.
+  const timeless = (document: unknown) => {
+    const { time, intervalMs, ...rest } = (document ?? {}) as Partial<WatchRates>;
+    return rest;
+  };
+  const compare = (full: unknown, holed: unknown) => wrongClaims(timeless(full), timeless(holed));
+  assert.deepEqual(await holesOf(shown, compare), []);
+});
 
 test('holes: irq verify says unreadable or requested, never another state', async () => {
   const words = ['irq', 'verify', '--irqs-only', '--seconds', '0', '--plan', planFile];

@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { MUTATIONS } from '../support/sim/mutations.js';
 import { runSeed } from '../support/sim/run-seed.js';
-import type { SimPlan } from '../support/sim/sim-plan.js';
+import { type SimPlan, withPlugin } from '../support/sim/sim-plan.js';
 
 const SEEDS_MAX = 400;
 
@@ -72,7 +72,35 @@ const CANARIES = [
     seen: /differ in settings/,
     plan: (plan: SimPlan): SimPlan => plan,
   },
+  {
+    name: 'a matched transfer that is confirmed before its bytes are there has wrong bytes',
+    mutate: MUTATIONS.confirmEarly,
+    seen: /wrong byte \d+ of cell \d+ when it was done/,
+    plan: withPlugin,
+  },
+  {
+    name: 'an epoch that is called fenced before its channels are closed lands late',
+    mutate: MUTATIONS.fenceEarly,
+    seen: /is of nobody|although no transfer owns it/,
+    plan: (plan: SimPlan): SimPlan => ({ ...busy(withPlugin(plan)), activeMax: 6 }),
+  },
+  {
+    name: 'a late frame of an epoch that is over breaks the next',
+    mutate: MUTATIONS.mixEpochs,
+    seen: /ERR_WIRE_STATE/,
+    plan: (plan: SimPlan): SimPlan => ({ ...busy(withPlugin(plan)), machines: 2 }),
+  },
+  {
+    name: 'a server that forgets match epochs takes a recorded ATTACH',
+    mutate: MUTATIONS.forgetMatchEpochs,
+    seen: /a recorded ATTACH was taken/,
+    plan: (plan: SimPlan): SimPlan => busy(withPlugin(plan)),
+  },
 ];
+
+function busy(plan: SimPlan): SimPlan {
+  return { ...plan, isCalm: false, transfers: 40, faults: 9, faultRounds: 15 };
+}
 
 for (const { name, mutate, seen, plan } of CANARIES) {
   test(`simulation: ${name}`, async (t) => {

@@ -51,21 +51,42 @@ function addCpus(tree: TreeBuilder, spec: HostSpec): void {
     tree.file(`${topology}/thread_siblings_list`, formatCpuList(present));
     tree.file(`${topology}/core_id`, core);
     tree.file(`${topology}/physical_package_id`, Math.max(0, nodeOfCpu(spec, cpu)));
-    if (cpu === nodeFirst(spec, cpu)) addCpuHardware(tree, `${base}/cpu${cpu}`, siblings);
+    if (cpu === nodeFirst(spec, cpu)) {
+      const node = nodeCpus(spec, cpu).filter((other) => online.includes(other));
+      addCpuHardware(tree, `${base}/cpu${cpu}`, siblings, node);
+    }
   }
 }
 
 /** The first CPU of the node that the CPU belongs to. */
 function nodeFirst(spec: HostSpec, cpu: number): number | undefined {
-  const node = spec.nodes.find(({ id }) => id === nodeOfCpu(spec, cpu));
-  return parseCpuList(node?.cpuList ?? '')?.[0];
+  return nodeCpus(spec, cpu)[0];
 }
 
-function addCpuHardware(tree: TreeBuilder, folder: string, siblings: readonly number[]): void {
-  tree.file(`${folder}/cache/index0/level`, 1);
-  tree.file(`${folder}/cache/index0/type`, 'Data');
-  tree.file(`${folder}/cache/index0/size`, '48K');
-  tree.file(`${folder}/cache/index0/shared_cpu_list`, formatCpuList(siblings));
+function nodeCpus(spec: HostSpec, cpu: number): readonly number[] {
+  const node = spec.nodes.find(({ id }) => id === nodeOfCpu(spec, cpu));
+  return parseCpuList(node?.cpuList ?? '') ?? [];
+}
+
+function addCpuHardware(
+  tree: TreeBuilder,
+  folder: string,
+  siblings: readonly number[],
+  node: readonly number[],
+): void {
+  const caches = [
+    [1, 'Data', '48K', siblings],
+    [1, 'Instruction', '32K', siblings],
+    [2, 'Unified', '2048K', siblings],
+    [3, 'Unified', '107520K', node],
+  ] as const;
+  for (const [index, [level, type, size, sharers]] of caches.entries()) {
+    const cache = `${folder}/cache/index${index}`;
+    tree.file(`${cache}/level`, level);
+    tree.file(`${cache}/type`, type);
+    tree.file(`${cache}/size`, size);
+    tree.file(`${cache}/shared_cpu_list`, formatCpuList(sharers));
+  }
   tree.file(`${folder}/cpufreq/scaling_governor`, 'performance');
   tree.file(`${folder}/cpufreq/scaling_driver`, 'acpi-cpufreq');
   tree.file(`${folder}/cpuidle/state0/name`, 'C1');

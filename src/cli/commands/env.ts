@@ -6,9 +6,10 @@ import { VARIABLES } from '../../host/environment/variables.js';
 import type { Command, Invocation } from '../command.js';
 import { dataNicWish } from '../data-nics.js';
 import { ExitCode } from '../exit-code.js';
-import { openIrqHost, PLAN_FLAGS, planFor, ROOT_FLAG } from '../irq-host.js';
+import { openIrqHost, PLAN_FLAGS, ROOT_FLAG, STATE_FLAG } from '../irq-host.js';
 import { formatUnknowns } from '../irq-plan-text.js';
 import { printJson, printText } from '../print.js';
+import { processPlan } from '../process-plan.js';
 
 export const envCommand: Command = {
   name: 'env',
@@ -16,13 +17,16 @@ export const envCommand: Command = {
   settings: ['session.nics', 'session.ctrlInterface', 'flow.channels'],
   flags: [
     ROOT_FLAG,
+    STATE_FLAG,
     ...PLAN_FLAGS,
     { name: 'preset', kind: 'text', summary: `Settings to start from: ${PRESETS.join(', ')}.` },
     { name: 'explain', kind: 'boolean', summary: 'A comment with the meaning above each line.' },
   ],
   run(invocation) {
-    const { model } = openIrqHost(invocation);
-    const plan = planFor(invocation, model);
+    const host = openIrqHost(invocation);
+    const { model } = host;
+    const plan = processPlan(invocation, host);
+    if (plan.choice !== undefined) printText(`policy ${plan.policy}: ${plan.choice}`);
     if (plan.unknowns.length > 0) printText(formatUnknowns(plan));
     if (invocation.text('gpu') !== undefined) printText(plan.notes[0] ?? '');
     const dataNics = plan.allocations.map(({ nic }) => nic);
@@ -35,8 +39,8 @@ export const envCommand: Command = {
       channels: invocation.config.values['flow.channels'],
     });
     if (invocation.isJson) {
-      const { policy, unknowns } = plan;
-      printJson({ schema: 'tcpx.env/1', policy, unknowns, variables: values });
+      const { policy, choice, unknowns } = plan;
+      printJson({ schema: 'tcpx.env/1', policy, choice, unknowns, variables: values });
     } else if (invocation.has('explain')) {
       const lines = Object.entries(values).map(
         ([name, value]) =>

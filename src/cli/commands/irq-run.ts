@@ -29,6 +29,7 @@ import { formatUnknowns } from '../irq-plan-text.js';
 import { formatMapping, formatProblems } from '../irq-text.js';
 import { BIND_FLAGS, bindByPlan, undoJournal } from '../irq-transaction.js';
 import { printJson, printText } from '../print.js';
+import { processPlan } from '../process-plan.js';
 
 export const irqRunCommand: Command = {
   name: 'irq run',
@@ -52,10 +53,11 @@ export const irqRunCommand: Command = {
   async run(invocation) {
     if (invocation.rest.length === 0) throw usageError(irqRunCommand, 'needs -- COMMAND');
     const host = openIrqHost(invocation);
-    const plan = planFor(invocation, host.model);
-    const environment = childEnvironment(plan, invocation);
-    if (plan.unknowns.length > 0) printText(formatUnknowns(plan));
     const isBound = invocation.has('setup') || isSet('SETUP_IRQ_AFFINITY');
+    const plan = isBound ? planFor(invocation, host.model) : processPlan(invocation, host);
+    const environment = childEnvironment(plan, invocation);
+    if (plan.choice !== undefined) printText(`policy ${plan.policy}: ${plan.choice}`);
+    if (plan.unknowns.length > 0) printText(formatUnknowns(plan));
     const isVerbose = invocation.has('verbose') || isSet('VERBOSE') || isSet('UCCL_TCPX_VERBOSE');
     const journalId = isBound ? bind(invocation, host, plan) : undefined;
     try {

@@ -26,6 +26,8 @@ export interface AllocationRequest {
   readonly rxBindings: readonly NicBinding[];
   /** Physical cores to add to (positive) or take from (negative) each set. */
   readonly adjustCores: number;
+  /** CPUs that other devices keep busy: left out of slices while enough others remain. */
+  readonly busy?: CpuSet;
 }
 
 export interface Allocation {
@@ -94,7 +96,10 @@ export function allocateSlices(request: AllocationRequest, withThreads: boolean)
   const nics = groupByNode(request.nics).flatMap((group) => {
     const nodeCpus = request.cores.nodeCpus(group.node);
     const free = freeCores(physicalCores(nodeCpus, request.cores), application, request.cores);
-    const slices = cutEvenly(free, group.nics.length).map((slice, index) => {
+    const wanted = group.nics.reduce((sum, nic) => sum + Math.max(1, queueCount(nic)), 0);
+    const quiet = differenceOf(free, physicalCores(request.busy ?? [], request.cores));
+    const usable = quiet.length >= wanted ? quiet : free;
+    const slices = cutEvenly(usable, group.nics.length).map((slice, index) => {
       const queues = queueCount(group.nics[index]);
       return slice.slice(0, Math.max(1, queues));
     });

@@ -2,10 +2,14 @@
 // loaded CPU of those it may use. What stays where it is counts as load too. Pure.
 
 import type { CoreMap } from './core-map.js';
-import type { CpuSet } from './cpu-choice.js';
+import { type CpuSet, cpuSet } from './cpu-choice.js';
+
+/** The source of counts that are not those of a run. */
+export const SINCE_BOOT = 'since boot';
 
 /** Interrupts counted during a run, by IRQ and CPU, and how long it took where that is known. */
 export interface ObservedLoad {
+  /** The bundle of the run, or SINCE_BOOT. */
   readonly source: string;
   readonly seconds: number | undefined;
   readonly interrupts: ReadonlyMap<number, ReadonlyMap<number, number>>;
@@ -17,7 +21,7 @@ export interface LoadJob {
   readonly allowed: CpuSet;
 }
 
-/** How interrupts spread over CPUs: in the run, and by the plan. */
+/** How interrupts spread over CPUs: as they were counted, and by the plan. */
 export interface PlanLoad {
   readonly source: string;
   readonly seconds: number | undefined;
@@ -25,10 +29,10 @@ export interface PlanLoad {
   /** The most that one CPU takes of the planned lines. */
   readonly busiestNow: number;
   readonly busiestPlanned: number;
-  /** The same with the lines that stay, of other devices. */
+  /** The same CPUs with the lines that stay, of other devices. */
   readonly busiestTotalNow: number;
   readonly busiestTotalPlanned: number;
-  /** Planned lines that the run says nothing about: they count as idle. */
+  /** Planned lines of which no count is known: they count as idle. */
   readonly unknownIrqs: readonly number[];
 }
 
@@ -39,6 +43,26 @@ export interface CpuLoad {
   readonly planned: number;
   /** Interrupts of lines that the plan does not move. */
   readonly staying: number;
+}
+
+/** The load where it is that of a run; counts since boot are never shown as such. */
+export function runLoad(load: PlanLoad): PlanLoad | undefined {
+  return load.source === SINCE_BOOT ? undefined : load;
+}
+
+export interface RisenLoad {
+  readonly whose: string;
+  readonly now: number;
+  readonly planned: number;
+}
+
+/** The busiest CPU's interrupts where a plan raises them: of its own lines, or of all. */
+export function busierThanNow(load: PlanLoad): RisenLoad | undefined {
+  const measures = [
+    { whose: 'of these NICs', now: load.busiestNow, planned: load.busiestPlanned },
+    { whose: 'of all devices', now: load.busiestTotalNow, planned: load.busiestTotalPlanned },
+  ];
+  return measures.find(({ now, planned }) => planned > now);
 }
 
 /** CPU of each line; a line without any allowed CPU gets none. */
@@ -91,16 +115,27 @@ export function loadReport(
       staying: staying.get(cpu) ?? 0,
     }));
   const most = (load: (cpu: CpuLoad) => number) => Math.max(0, ...cpus.map(load));
+  // A CPU that serves none of these lines may be as busy as it likes.
+  const mostWith = (own: (cpu: CpuLoad) => number) =>
+    most((load) => (own(load) === 0 ? 0 : own(load) + load.staying));
   return {
     source: observed.source,
     seconds: observed.seconds,
     cpus: cpus.filter((load) => load.now > 0 || load.planned > 0),
     busiestNow: most((load) => load.now),
     busiestPlanned: most((load) => load.planned),
-    busiestTotalNow: most((load) => load.now + load.staying),
-    busiestTotalPlanned: most((load) => load.planned + load.staying),
+    busiestTotalNow: mostWith((load) => load.now),
+    busiestTotalPlanned: mostWith((load) => load.planned),
     unknownIrqs: irqs.filter((irq) => !observed.interrupts.has(irq)),
   };
+}
+
+/** CPUs that other devices load more than a line of these does on average: no place for them. */
+export function busyCpus(observed: ObservedLoad, irqs: readonly number[]): CpuSet {
+  const total = irqs.reduce((sum, irq) => sum + totalOf(observed, irq), 0);
+  const average = total / Math.max(1, irqs.length);
+  const staying = fixedLoad(new Set(irqs), observed);
+  return cpuSet([...staying].flatMap(([cpu, count]) => (count > average ? [cpu] : [])));
 }
 
 /** Load of the lines that stay, by CPU. */

@@ -5,7 +5,7 @@ import type { NicAllocation } from './allocation.js';
 import { type CoreMap, withSiblings } from './core-map.js';
 import { formatCpuList } from '../../base/cpu-set.js';
 import { type CpuSet, differenceOf, intersectionOf } from './cpu-choice.js';
-import type { PlanLoad } from './load-placement.js';
+import { busierThanNow, type PlanLoad } from './load-placement.js';
 
 export const WARNING_CODES = {
   overlap: 'interrupts share CPUs with send or receive threads',
@@ -15,7 +15,7 @@ export const WARNING_CODES = {
   shared: 'CPUs that also serve queues of another NIC',
   offline: 'CPUs that are offline now',
   empty: 'no CPU is left',
-  busier: 'the busiest CPU would take more interrupts than in the observed run',
+  busier: 'the busiest CPU would take more interrupts than it does now',
 } as const;
 export type WarningCode = keyof typeof WARNING_CODES;
 
@@ -57,14 +57,9 @@ export function warningsFor(
 
 /** What is doubtful about the plan as a whole. */
 export function loadWarnings(load: PlanLoad | undefined): readonly PlanWarning[] {
-  if (load === undefined) return [];
-  const pairs = [
-    ['of these NICs', load.busiestNow, load.busiestPlanned],
-    ['of all devices', load.busiestTotalNow, load.busiestTotalPlanned],
-  ] as const;
-  const risen = pairs.find(([, now, planned]) => planned > now);
+  const risen = load && busierThanNow(load);
   if (risen === undefined) return [];
-  const [whose, now, planned] = risen;
+  const { whose, now, planned } = risen;
   const percent = ((planned / Math.max(1, now) - 1) * 100).toFixed(0);
   const text =
     `${planned} interrupts ${whose} on the busiest CPU instead of ${now} (+${percent} %): more ` +

@@ -2,15 +2,22 @@
 // the thread ranges that belong to it. A plan is a file: it can be read, kept, applied at boot and
 // undone. Vectors are identified by PCI address and index, since IRQ numbers change. Pure.
 
-import { assert } from '../../base/assert.js';
+import { assert, at } from '../../base/assert.js';
 import { bindingOf, formatBindings } from '../../base/core-bindings.js';
 import type { Irq, Nic, NicVector } from '../read/model.js';
 import type { NicAllocation } from './allocation.js';
 import { requireFormattedMask } from './cpu-mask.js';
 import { formatCpuList } from '../../base/cpu-set.js';
-import { type CpuSet, cpuSet, unionOf } from './cpu-choice.js';
+import { type CpuSet, cpuSet, intersectionOf, unionOf } from './cpu-choice.js';
 import type { KnownVector } from './known-vector.js';
-import { loadReport, type PlanLoad, placeByLoad, totalOf } from './load-placement.js';
+import {
+  busyCpus,
+  loadReport,
+  type ObservedLoad,
+  type PlanLoad,
+  placeByLoad,
+  totalOf,
+} from './load-placement.js';
 import {
   loadWarnings,
   type PlanWarning,
@@ -55,7 +62,9 @@ export interface IrqPlan {
   readonly lines: readonly PlanLine[];
   /** Which send queue the sending cores take; absent in plans that leave it alone. */
   readonly xps?: readonly XpsLine[];
-  /** Interrupts per CPU in the run that the plan was made from, and as planned. */
+  /** Why this policy, where none was named. */
+  readonly choice?: string;
+  /** Interrupts per CPU as they were counted in a run or since boot, and as planned. */
   readonly load?: PlanLoad;
   /** Of the plan as a whole; those of single lines are with the lines. */
   readonly warnings: readonly PlanWarning[];
@@ -73,7 +82,8 @@ export function affinityPath(irq: number): string {
   return `/proc/irq/${irq}/smp_affinity_list`;
 }
 
-export function buildPlan(name: PolicyName, request: PolicyRequest, source: PlanSource): IrqPlan {
+export function buildPlan(name: PolicyName, wish: PolicyRequest, source: PlanSource): IrqPlan {
+  const request = withBusyCpus(wish);
   const { nics: allocations, application } = POLICIES[name].allocate(request);
   const wishes = allocations.flatMap((allocation) => wishesOf(allocation, request));
   const { placements, load } = placeAll(name, wishes, request);
@@ -115,6 +125,13 @@ export function buildPlan(name: PolicyName, request: PolicyRequest, source: Plan
   };
 }
 
+function withBusyCpus(request: PolicyRequest): PolicyRequest {
+  const counted = request.observed ?? request.counted;
+  if (counted === undefined) return request;
+  const irqs = request.nics.flatMap((nic) => queueVectors(nic).map(({ irq }) => irq));
+  return { ...request, busy: busyCpus(counted, irqs) };
+}
+
 type DraftLine = Omit<PlanLine, 'before' | 'warnings'> & { readonly node: number | undefined };
 
 /** A queue vector that wants CPUs, with the cores of its NIC. */
@@ -141,7 +158,8 @@ function placeAll(name: PolicyName, wishes: readonly Wish[], request: PolicyRequ
   const { observed } = request;
   if (observed === undefined) {
     const place = ({ vector, allocation }: Wish) => policy.place(vector, allocation, request);
-    return { placements: wishes.map(place), load: undefined };
+    const placements = wishes.map(place);
+    return { placements, load: measured(wishes, placements, request.counted) };
   }
   const jobs = wishes.map(({ vector, allocation }) => ({
     irq: vector.irq,
@@ -159,6 +177,22 @@ function placeAll(name: PolicyName, wishes: readonly Wish[], request: PolicyRequ
   });
   const irqs = jobs.map(({ irq }) => irq);
   return { placements, load: loadReport(placed, irqs, observed) };
+}
+
+/** By counts that did not place it. Which CPU of a wide mask takes the line is not known. */
+function measured(
+  wishes: readonly Wish[],
+  placements: readonly Placement[],
+  counted: ObservedLoad | undefined,
+): PlanLoad | undefined {
+  if (counted === undefined || placements.some(({ cpus }) => cpus.length > 1)) return undefined;
+  const placed = new Map<number, number>();
+  for (const [index, { vector }] of wishes.entries()) {
+    const [cpu] = at(placements, index).cpus;
+    if (cpu !== undefined) placed.set(vector.irq, cpu);
+  }
+  const irqs = wishes.map(({ vector }) => vector.irq);
+  return loadReport(placed, irqs, counted);
 }
 
 /** A line before anything is known of the other lines. */
@@ -233,13 +267,13 @@ function planUnknowns(
   }
   const silent = load?.unknownIrqs ?? [];
   if (silent.length > 0) {
-    unknowns.push(`what IRQ ${formatCpuList(silent)} did in the run: placed as if idle`);
+    unknowns.push(`interrupts of IRQ ${formatCpuList(silent)}: counted as if idle`);
   }
   return unknowns;
 }
 
 function planNotes(
-  { nics }: PolicyRequest,
+  { nics, busy = [] }: PolicyRequest,
   allocations: readonly NicAllocation[],
   drafts: readonly DraftLine[],
 ): string[] {
@@ -256,6 +290,10 @@ function planNotes(
   }
   for (const [set, owners] of sharedThreadSets(allocations)) {
     notes.push(`${owners.join(' and ')} share the thread cores ${set}`);
+  }
+  const loaded = intersectionOf(busy, unionOf(...allocations.flatMap(({ tx, rx }) => [tx, rx])));
+  if (loaded.length > 0) {
+    notes.push(`thread cores ${formatCpuList(loaded)} also take many interrupts of other devices`);
   }
   const wideCount = drafts.filter(({ cpus }) => cpus.length > 1).length;
   if (wideCount > 0) {

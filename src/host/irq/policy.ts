@@ -28,6 +28,8 @@ export interface PolicyRequest extends AllocationRequest {
   readonly hasXps?: boolean;
   /** Interrupts of a run: every policy then gives each line one CPU, by load. */
   readonly observed?: ObservedLoad;
+  /** What lines did since boot: measures a plan that is made without a run, and places nothing. */
+  readonly counted?: ObservedLoad;
 }
 
 export interface Placement {
@@ -38,6 +40,8 @@ export interface Placement {
 export interface Policy {
   readonly name: PolicyName;
   readonly summary: string;
+  /** Whether it uses ranges that are given for the threads. */
+  readonly takesRanges: boolean;
   allocate(request: PolicyRequest): Allocation;
   /** CPUs that the vector may use at all: placement by load chooses among them. */
   candidates(vector: NicVector, allocation: NicAllocation, request: PolicyRequest): CpuSet;
@@ -54,6 +58,7 @@ const A3_HIGH_APPLICATION = '0-7,52-59,104-111,156-163';
 export const POLICIES: Readonly<Record<PolicyName, Policy>> = {
   nccl: {
     name: 'nccl',
+    takesRanges: true,
     summary:
       'The NCCL reference ranges: a TX vector may use the send threads’ range, an RX vector the ' +
       'receive threads’ range. Interrupts and threads share cores.',
@@ -63,6 +68,7 @@ export const POLICIES: Readonly<Record<PolicyName, Policy>> = {
   },
   'numa-local': {
     name: 'numa-local',
+    takesRanges: false,
     summary:
       'One CPU of the NIC’s own node per queue; NICs of one node get different cores, CPU 0 and ' +
       'application cores are left out, hyperthreads are used once cores run out.',
@@ -72,6 +78,7 @@ export const POLICIES: Readonly<Record<PolicyName, Policy>> = {
   },
   physical: {
     name: 'physical',
+    takesRanges: false,
     summary: 'As numa-local, but one hardware thread per physical core only.',
     allocate: (request) => allocateSlices(request, false),
     candidates: (_vector, allocation, request) => coresFirst(allocation.irq, request),
@@ -79,6 +86,7 @@ export const POLICIES: Readonly<Record<PolicyName, Policy>> = {
   },
   split: {
     name: 'split',
+    takesRanges: false,
     summary:
       'Send threads, receive threads and interrupts on three disjoint sets of physical cores of ' +
       'the NIC’s node; interrupt cores are not shared between NICs.',
@@ -88,6 +96,7 @@ export const POLICIES: Readonly<Record<PolicyName, Policy>> = {
   },
   channels: {
     name: 'channels',
+    takesRanges: true,
     summary:
       'As split (or as the ranges given), each set cut into one part per channel; queue q ' +
       'belongs to channel q mod channels.',
@@ -99,6 +108,7 @@ export const POLICIES: Readonly<Record<PolicyName, Policy>> = {
   },
   manual: {
     name: 'manual',
+    takesRanges: true,
     summary: 'The cores named with --cores for every queue vector of the NIC named with --nic.',
     allocate: (request) => allocateManual(request, request.manualCores),
     candidates: (_vector, allocation) => allocation.irq,

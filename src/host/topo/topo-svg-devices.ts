@@ -1,7 +1,7 @@
 // The PCIe switches of one node with the GPUs and NICs below them, as boxes.
 
 import { type Box, escapeXml, svgRect, svgText } from './svg-shapes.js';
-import type { PlacedDevice } from './topo-svg-links.js';
+import { LINK_SPACE, type PlacedDevice } from './topo-svg-links.js';
 import {
   irqCoresText,
   queueCountText,
@@ -15,8 +15,8 @@ export const GROUP_WIDTH = 257;
 export const GROUP_GAP = 12;
 const GPU_HEIGHT = 46;
 const NIC_HEIGHT = 72;
-const LINK_SPACE = 16;
-const NIC_COLOURS = ['#6e7781', '#0969da', '#8250df', '#bc4c00', '#1a7f37', '#bf3989', '#9a6700'];
+const NIC_COLOURS = ['#0969da', '#8250df', '#bc4c00', '#1a7f37', '#bf3989', '#9a6700', '#6e7781'];
+const PADDING = 12;
 
 export interface Group {
   readonly title: string;
@@ -42,9 +42,7 @@ export function nicColour(topology: Topology, name: string): string {
 export function groupsOf(topology: Topology, node: number | undefined): Group[] {
   const groups = new Map<string, { gpus: TopologyGpu[]; nics: TopologyNic[] }>();
   const groupOf = ({ pciPath: path = [] }: TopologyGpu | TopologyNic) => {
-    // The device and the switch's downstream port above it are not the switch.
-    const key = path.length >= 4 ? path.at(-3) : path.at(0);
-    const title = path.length >= 4 ? `PCIe switch ${key ?? ''}` : `root bus ${key ?? 'unknown'}`;
+    const title = groupTitle(path);
     const group = groups.get(title) ?? { gpus: [], nics: [] };
     groups.set(title, group);
     return group;
@@ -57,6 +55,13 @@ export function groupsOf(topology: Topology, node: number | undefined): Group[] 
   return [...groups].map(([title, group]) => ({ title, ...group }));
 }
 
+function groupTitle(path: readonly string[]): string {
+  // The device and the switch's downstream port above it are not the switch.
+  if (path.length >= 4) return `PCIe switch ${path.at(-3) ?? ''}`;
+  // A device without anything above it: nothing tells where it hangs.
+  return path.length >= 2 ? `root bus ${path[0] ?? ''}` : 'place on the PCI bus unknown';
+}
+
 export function drawGroup(
   drawing: Drawing,
   topology: Topology,
@@ -64,26 +69,26 @@ export function drawGroup(
   x: number,
   y: number,
 ): number {
-  const inner = GROUP_WIDTH - 24;
+  const left = x + LINK_SPACE;
+  const inner = GROUP_WIDTH - LINK_SPACE - PADDING;
   const gpuRows = rowsOfTwo(group.gpus);
-  const gpuHeight = gpuRows.length * (GPU_HEIGHT + 8);
-  const linkSpace = group.gpus.length > 0 && group.nics.length > 0 ? LINK_SPACE - 8 : 0;
-  const height = 34 + gpuHeight + linkSpace + group.nics.length * (NIC_HEIGHT + 8) + 4;
+  const gpuHeight = gpuRows.length * (GPU_HEIGHT + LINK_SPACE);
+  const height = 34 + gpuHeight + group.nics.length * (NIC_HEIGHT + 8) + 4;
   const box = { x, y, width: GROUP_WIDTH, height };
   drawing.shapes.push(svgRect(box, { fill: '#ffffff', stroke: '#d0d7de', radius: 8 }));
   drawing.shapes.push(svgText(x + 12, y + 20, group.title, { size: 11, fill: '#57606a' }));
   for (const [row, gpus] of gpuRows.entries()) {
     const width = (inner - 8) / 2;
     for (const [column, gpu] of gpus.entries()) {
-      const gpuX = x + 12 + column * (width + 8);
-      const gpuY = y + 32 + row * (GPU_HEIGHT + 8);
+      const gpuX = left + column * (width + 8);
+      const gpuY = y + 32 + row * (GPU_HEIGHT + LINK_SPACE);
       const place = { x: gpuX, y: gpuY, width, height: GPU_HEIGHT };
       drawGpu(drawing, topology, gpu, place, box);
     }
   }
   for (const [row, nic] of group.nics.entries()) {
-    const nicY = y + 32 + gpuHeight + linkSpace + row * (NIC_HEIGHT + 8);
-    const place = { x: x + 12, y: nicY, width: inner, height: NIC_HEIGHT };
+    const nicY = y + 32 + gpuHeight + row * (NIC_HEIGHT + 8);
+    const place = { x: left, y: nicY, width: inner, height: NIC_HEIGHT };
     drawNic(drawing, topology, nic, place, box);
   }
   return height;

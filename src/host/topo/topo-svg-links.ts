@@ -15,9 +15,9 @@ export interface PlacedDevice {
 }
 
 /** Free space at the left edge of each group, and below each row of GPUs. */
-const MARGIN_WIDTH = 12;
+export const LINK_SPACE = 16;
 const LANE_WIDTH = 3;
-const ROW_GAP = 8;
+const LANES = Math.floor(LINK_SPACE / LANE_WIDTH) - 1;
 
 /**
  * Down into the gap below the GPU, left into the margin of its group, along it to the NIC; to a NIC
@@ -31,8 +31,8 @@ export function routeLink(
 ): readonly Point[] {
   const offset = LANE_WIDTH + (lane % LANES) * LANE_WIDTH;
   const startX = gpu.box.x + gpu.box.width / 2;
-  const gapY = gpu.box.y + gpu.box.height + Math.min(offset, ROW_GAP - 2);
-  const endY = nic.box.y + nic.box.height / 2 + (lane % LANES) * LANE_WIDTH;
+  const gapY = gpu.box.y + gpu.box.height + offset;
+  const endY = nic.box.y + nic.box.height / 2;
   const ownX = gpu.group.x + offset;
   const start = [
     { x: startX, y: gpu.box.y + gpu.box.height },
@@ -50,5 +50,3 @@ export function routeLink(
     { x: nic.box.x, y: endY },
   ];
 }
-
-const LANES = Math.floor(MARGIN_WIDTH / LANE_WIDTH) - 1;

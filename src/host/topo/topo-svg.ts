@@ -4,7 +4,8 @@
 import { formatBytes } from '../../base/units.js';
 import { parseCpuList } from '../../base/cpu-set.js';
 import { type Box, svgPolyline, svgRect, svgText } from './svg-shapes.js';
-import { type CpuMark, drawCores } from './topo-svg-cores.js';
+import { type CoreCell, type CpuMark, drawCores } from './topo-svg-cores.js';
+import { drawSocket } from './topo-svg-sockets.js';
 import {
   type Drawing,
   drawGroup,
@@ -119,14 +120,36 @@ function drawNodeCores(drawing: Drawing, topology: Topology, cores: NodeCores): 
   const grey = { size: 11, fill: '#57606a', anchor: 'end' } as const;
   const right = left + COLUMN_WIDTH - 2 * PADDING;
   drawing.shapes.push(svgText(right, y, facts.join('  ·  '), grey));
-  const cpus = new Set(parseCpuList(cpuList) ?? []);
-  const cells = topology.cores
-    .filter((threads) => threads.some((cpu) => cpus.has(cpu)))
-    .map((threads) => ({ threads }));
   const width = COLUMN_WIDTH - 2 * PADDING;
-  const grid = drawCores(cells, cpuMarks(topology), { x: left, y: y + 14, width });
+  const marks = cpuMarks(topology);
+  const cpus = parseCpuList(cpuList) ?? [];
+  const sockets = topology.sockets.map((socket) => {
+    const own = new Set(parseCpuList(socket.cpus) ?? []);
+    return {
+      socket,
+      cells: cellsOf(
+        topology,
+        cpus.filter((cpu) => own.has(cpu)),
+      ),
+    };
+  });
+  let top = y + 14;
+  for (const { socket, cells } of sockets.filter((one) => one.cells.length > 0)) {
+    const { shapes, height } = drawSocket(socket, cells, marks, { x: left, y: top, width });
+    drawing.shapes.push(...shapes);
+    top += height + 8;
+  }
+  if (topology.sockets.length > 0) return top + 4;
+  const grid = drawCores(cellsOf(topology, cpus), marks, { x: left, y: top, width });
   drawing.shapes.push(...grid.shapes);
-  return y + 14 + grid.height + 12;
+  return top + grid.height + 12;
+}
+
+/** The cores that have one of these CPUs. */
+function cellsOf(topology: Topology, cpus: readonly number[]): readonly CoreCell[] {
+  const wanted = new Set(cpus);
+  const cores = topology.cores.filter((threads) => threads.some((cpu) => wanted.has(cpu)));
+  return cores.map((threads) => ({ threads }));
 }
 
 function cpuMarks(topology: Topology): (cpu: number) => CpuMark {
@@ -151,13 +174,15 @@ function cpuMarks(topology: Topology): (cpu: number) => CpuMark {
 }
 
 function drawLinks(drawing: Drawing, topology: Topology, bottom: number): void {
-  for (const [lane, choice] of topology.choices.entries()) {
+  const served = [...new Set(topology.choices.map(({ nic }) => nic))];
+  for (const choice of topology.choices) {
     const gpu = drawing.gpus.get(choice.gpu);
     const nic = choice.nic === undefined ? undefined : drawing.nics.get(choice.nic);
     if (gpu === undefined || nic === undefined || choice.nic === undefined) continue;
     const isNear = choice.distance === 'PIX' || choice.distance === 'PXB';
     const paint = { stroke: nicColour(topology, choice.nic), strokeWidth: 1.5 };
-    const points = routeLink(gpu, nic, lane, bottom);
+    // Lines to one NIC run together; those to another keep beside them.
+    const points = routeLink(gpu, nic, served.indexOf(choice.nic), bottom);
     drawing.links.push(svgPolyline(points, isNear ? paint : { ...paint, dash: '5 4' }));
   }
 }
@@ -174,7 +199,7 @@ function drawLegend(topology: Topology, y: number, width: number): Legend {
   let x = MARGIN;
   let line = y;
   const item = (label: string, swatch: (box: Box) => string) => {
-    const itemWidth = 26 + label.length * 6.6;
+    const itemWidth = 26 + label.length * 6;
     if (x + itemWidth > width - MARGIN && x > MARGIN) {
       x = MARGIN;
       line += 20;

@@ -137,6 +137,74 @@ test('drawing: every host draws well-formed, with its devices and cores', () => 
   }
 });
 
+test('drawing: sockets are frames with their shared cache above the cores', () => {
+  const topology = topologyOf(a3HighSpec());
+  assert.deepEqual(
+    topology.sockets.map(({ id, cpus }) => [id, cpus]),
+    [
+      [0, '0-51,104-155'],
+      [1, '52-103,156-207'],
+    ],
+  );
+  const svg = drawTopology(topology);
+  for (const id of [0, 1]) assert.match(svg, new RegExp(`>socket ${id}<`));
+  assert.equal([...svg.matchAll(/>L3 105 MiB per 104 CPUs</g)].length, 2);
+  assert.match(svg, />each core: L1d 48 KiB {2}· {2}L1i 32 KiB {2}· {2}L2 2 MiB</);
+});
+
+test('drawing: without sockets no frame is drawn, and the cores all the same', () => {
+  const { sockets, ...rest } = topologyOf(a3HighSpec());
+  assert.equal(sockets.length, 2);
+  const svg = drawTopology({ ...rest, sockets: [] });
+  assert.doesNotMatch(svg, />socket /);
+  assert.equal([...svg.matchAll(/font-size="7"/g)].length, 208);
+});
+
+test('drawing: a device whose place is unknown is on no bus', () => {
+  const topology = topologyOf(a3HighSpec());
+  const unplaced = topology.gpus.map((gpu) => ({
+    ...gpu,
+    node: undefined,
+    pciPath: gpu.pciAddress === undefined ? undefined : [gpu.pciAddress],
+  }));
+  const svg = drawTopology({ ...topology, gpus: unplaced });
+  assert.doesNotMatch(svg, /root bus 0000:/);
+  assert.equal([...svg.matchAll(/>place on the PCI bus unknown</g)].length, 1);
+});
+
+test('drawing: lines to different NICs do not run over each other', () => {
+  const topology = topologyOf(flatSpec());
+  const paths = [...drawTopology(topology).matchAll(/<path d="M([^"]+)"[^>]*stroke="(#\w+)"/g)];
+  const pieces = paths.flatMap(([, path = '', colour = '']) => {
+    const points = path.split(/ ?L/).map((point) => point.split(' ').map(Number));
+    return points.slice(1).map((to, index) => ({ from: points[index] ?? [], to, colour }));
+  });
+  assert.ok(new Set(pieces.map(({ colour }) => colour)).size >= 3);
+  for (const one of pieces) {
+    for (const other of pieces.filter(({ colour }) => colour !== one.colour)) {
+      assert.ok(!isOverlaid(one, other), `${String(one.from)} ${String(other.from)}`);
+    }
+  }
+});
+
+interface Piece {
+  readonly from: readonly number[];
+  readonly to: readonly number[];
+}
+
+/** Two pieces of one direction on one line, with more than a point in common. */
+function isOverlaid(one: Piece, other: Piece): boolean {
+  return [0, 1].some((axis) => {
+    const fixed = [one.from, one.to, other.from, other.to].map((point) => point[axis] ?? -1);
+    if (new Set(fixed).size > 1) return false;
+    const range = ({ from, to }: Piece) =>
+      [from[1 - axis] ?? 0, to[1 - axis] ?? 0].sort((a, b) => a - b);
+    const [start = 0, end = 0] = range(one);
+    const [otherStart = 0, otherEnd = 0] = range(other);
+    return Math.min(end, otherEnd) - Math.max(start, otherStart) > 0.5;
+  });
+}
+
 test('drawing: one line per chosen NIC, one cell per CPU', () => {
   const svg = drawTopology(topologyOf(a3HighSpec()));
   assert.equal([...svg.matchAll(/<path /g)].length, 8);

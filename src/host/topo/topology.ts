@@ -2,19 +2,21 @@
 // prints in every form.
 
 import { formatCpuList } from '../../base/cpu-set.js';
-import { formatBytes } from '../../base/units.js';
 import type { LaneBindings } from '../../base/lane-bindings.js';
 import { physicalCores } from '../read/cpus.js';
 import { chooseNics, type GpuNicChoice, placeOf } from './gpu-nic-choice.js';
-import type { CpuModel, HostModel, Nic, PciDistance } from '../read/model.js';
+import type { HostModel, Nic, PciDistance } from '../read/model.js';
 import { nicIrqCpus, type NicIrqCpus } from '../read/nics.js';
 import { pciDistance } from '../read/pci.js';
 import type { ReadGap } from '../read/read-gap.js';
+import { cacheTexts, socketsOf, type TopologySocket } from './sockets.js';
 
 export interface Topology {
   readonly schema: 'tcpx.topo/1';
   readonly host: TopologyHost;
   readonly nodes: readonly TopologyNode[];
+  /** Empty where a CPU does not say in which socket it is. */
+  readonly sockets: readonly TopologySocket[];
   /** CPU numbers of each physical core's threads, in order of the first. */
   readonly cores: readonly (readonly number[])[];
   readonly gpus: readonly TopologyGpu[];
@@ -111,6 +113,7 @@ export function describeTopology(
       memoryBytes: node.memoryBytes,
       distances: node.distances,
     })),
+    sockets: socketsOf(model.cpus),
     cores: coresOf(model),
     gpus: model.gpus.map((gpu) => ({
       index: gpu.index,
@@ -160,26 +163,10 @@ function describeHost(model: HostModel): TopologyHost {
       online.size === 0 ? '' : formatCpuList(cpus.present.filter((cpu) => !online.has(cpu))),
     cpuCount: cpus.online.length,
     coreCount: physicalCores(cpus, cpus.online)?.length,
-    socketCount: socketCount(cpus),
+    socketCount: socketsOf(cpus).length || undefined,
     caches: cacheTexts(cpus),
     isolated: cpus.isolated && formatCpuList(cpus.isolated),
   };
-}
-
-function socketCount({ cpus }: CpuModel): number | undefined {
-  const sockets = cpus.filter(({ isOnline }) => isOnline).map(({ packageId }) => packageId);
-  return sockets.includes(undefined) || sockets.length === 0 ? undefined : new Set(sockets).size;
-}
-
-/** Each kind of cache once: sockets of one host are alike in all but odd machines. */
-function cacheTexts({ caches }: CpuModel): readonly string[] {
-  const letter = { Data: 'd', Instruction: 'i', Unified: '' } as const;
-  const sharers = new Map<string, number | undefined>();
-  for (const { level, type, sizeBytes, cpus } of caches) {
-    const name = `L${level}${letter[type]} ${formatBytes(sizeBytes)}`;
-    sharers.set(name, sharers.get(name) ?? cpus?.length);
-  }
-  return [...sharers].map(([name, count]) => `${name} per ${count ?? '?'} CPUs`);
 }
 
 /** The CPUs of a NIC's interrupts, with what is not known about them. */

@@ -137,6 +137,7 @@ export class LaneSet {
       isChecked,
       receiveBytes,
       sendBytes,
+      clock: inline?.clock,
       ...(memory === undefined ? {} : { memory }),
     });
     return new InlineLane(core, inline);

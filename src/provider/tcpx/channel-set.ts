@@ -6,9 +6,21 @@ import type { MatchedPlan } from '../../flow/matched-plan.js';
 import { type ChannelCounters, describeStall } from './channel-counters.js';
 import type { ThreadPlacement } from './helper-threads.js';
 import { type Direction, RECEIVE, SEND } from './host-layout.js';
+import type { FinishedPart } from './host-events.js';
 import type { RailChannel } from './rail-channel.js';
-import type { RailSet } from './rail-set.js';
 import { type BlockPlace, chunkPlace } from './chunk-places.js';
+
+/** What is told of a channel. */
+export interface ChannelListener {
+  onPart(part: FinishedPart): void;
+  /** The channel is dead, with its process or alone. */
+  onBroken(error: TcpxError): void;
+}
+
+/** Where channels come from: the rails of a provider, or a simulation's. */
+export interface ChannelSource {
+  openChannel(nic: string, listener: ChannelListener): Promise<RailChannel>;
+}
 
 export interface ChannelSetListener {
   /** All chunks of a flight on this channel are finished. */
@@ -27,7 +39,7 @@ export class ChannelSet {
 
   /** Opens one channel per entry of `nics`; closes them again when one fails. */
   static async open(
-    rails: RailSet,
+    rails: ChannelSource,
     nics: readonly string[],
     listener: ChannelSetListener,
   ): Promise<ChannelSet> {

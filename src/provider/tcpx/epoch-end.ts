@@ -32,9 +32,25 @@ export function describeDown(
   ownDeaths: string,
   detail: string | undefined,
 ): TcpxError {
-  const isNews = ownDeaths !== '' && !error.message.includes(ownDeaths);
-  const here = isNews ? `; here: ${ownDeaths}` : '';
-  const there = detail === undefined || detail === '' ? '' : `; at the peer: ${detail}`;
+  const [, news = ''] = withNews(error.message, ownDeaths);
+  const here = news === '' ? '' : `; here: ${news}`;
+  const [, said = ''] = withNews(error.message, detail ?? '');
+  const there = said === '' ? '' : `; at the peer: ${said}`;
   const facts = { ...error.facts, isFenced: detail !== undefined };
   return new TcpxError(error.code, `${error.message}${here}${there}`, { facts, cause: error });
+}
+
+/** A text, and another one where it says something that the first does not. */
+export function withNews(text: string, news: string): string[] {
+  return news === '' || text.includes(news) ? [text] : [text, news];
+}
+
+/**
+ * What a transfer is told of an epoch that has ended, or could not be set up: channels are lost,
+ * which is less than a peer, and a cancel is its owner's alone.
+ */
+export function toldOf(error: TcpxError): TcpxError {
+  const { code, message, facts } = error;
+  if (code !== 'ERR_PEER_LOST' && code !== 'ERR_XFER_CANCELLED') return error;
+  return new TcpxError('ERR_XFER_FAILED', message, { facts, cause: error });
 }

@@ -9,8 +9,8 @@
 //   JOINED ────────────────────────────────▶
 //          ◀──────────────────────── JOINED
 //
-// A failure takes the whole epoch down on both ends (DOWN); FENCED says that none of its bytes
-// land.
+// A failure takes the whole epoch down on both ends (DOWN). Each says FENCED when none of its bytes
+// land there any more, and waits for the other to say so.
 
 import { assert } from '../../base/assert.js';
 import { TcpxError, toTcpxError } from '../../base/errors.js';
@@ -28,26 +28,27 @@ import {
   type PluginIdentity,
 } from '../../wire/match-hello.js';
 import type { ChannelSet } from './channel-set.js';
-import { describeDown, differs, type Pending, pending } from './epoch-end.js';
+import { describeDown, differs, type Pending, pending, withNews } from './epoch-end.js';
+import { EpochFences, LAST_WORDS_MS } from './epoch-fence.js';
 import type { EpochsParts } from './epochs-parts.js';
 import type { MatchConnection, OpenMatch } from './match-connection.js';
 
 /** down → opening → joining → ready → down …; closed for good. */
 export type EpochState = 'down' | 'opening' | 'joining' | 'ready' | 'closed';
 
-const FENCE_MS = 2000;
 /** When the peer closes, the session says why, a little later. */
 const END_MS = 1000;
 
+/** Of an end: this one tells the peer, the peer has told it, or there is nobody to wait for. */
+type DownBy = 'this end' | 'peer' | 'nobody';
+
 export class Epochs {
   readonly #parts: EpochsParts;
+  readonly #fences: EpochFences;
   #state: EpochState = 'down';
   #epoch = 0;
   #set: ChannelSet | undefined;
   #stream: MatchConnection | undefined;
-  /** The channels of the epoch that went down last. */
-  #downSet: ChannelSet | undefined;
-  #downReason = '';
   #ready: Pending | undefined;
   #hello: MatchHello | undefined;
   #isJoining = false;
@@ -55,10 +56,10 @@ export class Epochs {
   #isPeerJoined = false;
   #hasBeenReady = false;
   #teardown: Promise<unknown> = Promise.resolve();
-  #onFenced: (detail: string) => void = () => undefined;
 
   constructor(parts: EpochsParts) {
     this.#parts = parts;
+    this.#fences = new EpochFences((delayMs, act) => parts.after(delayMs, act));
   }
 
   get state(): EpochState {
@@ -120,7 +121,7 @@ export class Epochs {
     }
     this.#epoch = epoch;
     const error = new TcpxError('ERR_PEER_LOST', `${peer} sets its channels up again`);
-    this.takeDown(error, false);
+    this.takeDown(error, 'nobody');
     await this.#teardown;
     if (this.#epoch !== epoch) throw superseded(peer);
   }
@@ -138,26 +139,26 @@ export class Epochs {
     });
   }
 
-  /** Ends the epoch for a reason; `isTold` also tells the peer and waits for its fence. */
-  takeDown(error: TcpxError, isTold = true): void {
+  /** Ends the epoch for a reason. */
+  takeDown(error: TcpxError, by: DownBy = 'this end'): void {
     if (this.#state === 'down' || this.#state === 'closed') return;
     const set = this.#set;
     const stream = this.#stream;
     this.#state = 'down';
     this.#set = undefined;
     this.#stream = undefined;
-    this.#downSet = set;
+    const fence = stream === undefined ? undefined : this.#tellDown(stream, error, by);
     // Where both ends take it down at once, each still hears why the other did.
-    this.#downReason = isTold ? error.message : '';
-    const fence = isTold && stream?.isOpen === true ? this.#askFence(stream, error) : undefined;
+    const known = by === 'this end' ? error.message : (set?.describeAll() ?? '');
     const hangMs = this.#parts.values['tcpx.hangMs'];
     this.#teardown = Promise.resolve(set?.close(hangMs)).catch(() => undefined);
     const fenced = this.#teardown.then(async () => {
-      const detail = await fence;
-      return describeDown(error, set?.describeDeaths() ?? '', detail);
+      const deaths = set?.describeDeaths() ?? '';
+      // A peer that saw our sockets close is told why.
+      if (stream !== undefined) this.#fences.say(stream, withNews(known, deaths));
+      return describeDown(error, deaths, await fence);
     });
-    // The peer may still ask whether this end is fenced.
-    if (stream !== undefined) this.#parts.after(2 * FENCE_MS, () => stream.close());
+    if (stream !== undefined) this.#parts.after(LAST_WORDS_MS, () => stream.close());
     this.#settleReady(error);
     this.#parts.onDown(fenced);
   }
@@ -166,19 +167,18 @@ export class Epochs {
   async close(reason?: TcpxError): Promise<void> {
     const error = reason ?? closedError(this.#parts.peer);
     const stream = this.#stream;
-    this.takeDown(error, false);
+    this.takeDown(error, 'nobody');
     this.#settleReady(error);
     this.#state = 'closed';
     await this.#teardown;
     stream?.close();
   }
 
-  async #askFence(stream: MatchConnection, error: TcpxError): Promise<string | undefined> {
-    const confirmed = new Promise<string | undefined>((resolve) => {
-      this.#onFenced = resolve;
-      this.#parts.after(FENCE_MS, () => resolve(undefined));
-    });
-    const { code, message } = error;
+  /** What the peer says when it is fenced too; undefined where nobody waits for it. */
+  #tellDown(stream: MatchConnection, { code, message }: TcpxError, by: DownBy) {
+    if (by === 'nobody' || !stream.isOpen) return undefined;
+    const fence = this.#fences.wait(stream);
+    if (by === 'peer') return fence;
     try {
       const body = encodeReason({ code, reason: message });
       stream.send(encodeMatch({ kind: MatchKind.Down }, body));
@@ -186,7 +186,7 @@ export class Epochs {
       // A peer that takes no frames confirms nothing either.
       return undefined;
     }
-    return await confirmed;
+    return fence;
   }
 
   async #setUpAsClient(connect: (epoch: number) => Promise<OpenMatch>): Promise<void> {
@@ -255,12 +255,12 @@ export class Epochs {
   }
 
   #onFrame(epoch: number, stream: MatchConnection, frame: MatchFrame): void {
-    if (frame.kind === MatchKind.Down) {
-      this.#onPeerDown(epoch, stream, frame);
-    } else if (frame.kind === MatchKind.Fenced) {
-      if (epoch === this.#epoch) this.#onFenced(decodeReason(frame.body).reason);
+    if (frame.kind === MatchKind.Fenced) {
+      this.#fences.onFenced(stream, decodeReason(frame.body).reason);
     } else if (epoch !== this.#epoch || stream !== this.#stream) {
       // What belongs to an epoch that is over was answered by its end.
+    } else if (frame.kind === MatchKind.Down) {
+      this.#onPeerDown(frame);
     } else if (frame.kind === MatchKind.Hello) {
       if (this.#hello !== undefined) throw new TcpxError('ERR_WIRE_STATE', 'a second HELLO');
       this.#hello = decodeMatchHello(frame.body);
@@ -317,25 +317,15 @@ export class Epochs {
     ready?.resolve();
   }
 
-  /** The peer took the epoch down; FENCED goes back once nothing lands here any more. */
-  #onPeerDown(epoch: number, stream: MatchConnection, frame: MatchFrame): void {
+  #onPeerDown(frame: MatchFrame): void {
     const { peer } = this.#parts;
-    if (epoch !== this.#epoch || this.#state === 'closed') return;
-    const set = this.#set ?? this.#downSet;
-    const stall = this.#set?.describeAll() ?? this.#downReason;
     const { code, reason } = decodeReason(frame.body);
     const error = new TcpxError(
       'ERR_XFER_FAILED',
       `${peer} took the channels down: ${code}: ${reason}`,
       { facts: { peer, peerCode: code } },
     );
-    this.takeDown(error, false);
-    void this.#teardown.then(() => {
-      // A peer that saw our sockets close is told why.
-      const detail = [set?.describeDeaths() ?? '', stall].filter((text) => text !== '').join('; ');
-      const body = encodeReason({ code: '', reason: detail });
-      if (stream.isOpen) stream.send(encodeMatch({ kind: MatchKind.Fenced }, body));
-    });
+    this.takeDown(error, 'peer');
   }
 
   #onEnd(epoch: number, stream: MatchConnection, error: TcpxError): void {

@@ -37,6 +37,11 @@ export class FlightDeck {
     this.#parts = parts;
   }
 
+  /** What is under way at this end. */
+  get count(): number {
+    return this.#flights.size;
+  }
+
   /** A new epoch counts anew; returns what was under way. */
   reset(): Flight[] {
     const flights = [...this.#flights.values()];

@@ -11,6 +11,7 @@ import { openLoopbackPair } from '../../../test/support/loopback-pair.js';
 import { until } from '../../../test/support/until.js';
 import { encodeMatch, MatchKind } from '../../wire/match-frame.js';
 import { FrameAssembly } from './frame-assembly.js';
+import { WatchedSocket } from './match-socket.js';
 import { MatchStream, WAITING_BYTES_MAX } from './match-stream.js';
 
 interface Seen {
@@ -21,7 +22,7 @@ interface Seen {
 function open(fd: number): Seen & { stream: MatchStream } {
   const frames: Seen['frames'] = [];
   const ends: TcpxError[] = [];
-  const stream = new MatchStream(fd, 10_000, {
+  const stream = new MatchStream((events) => new WatchedSocket(fd, 10_000, events), {
     onFrame: ({ kind, transfer, body }) => frames.push({ kind, transfer, bytes: body.length }),
     onEnd: (error) => ends.push(error),
   });

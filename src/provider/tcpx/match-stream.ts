@@ -1,47 +1,39 @@
-// A match connection over a socket of the main thread. Node watches it, so that a frame wakes the
-// event loop without a lane in between; whoever polls or blocks reads past Node, by the same
-// descriptor: whoever comes first has the bytes, and there is one thread.
+// A match connection over a byte stream of the main thread: whole frames in order out of what
+// arrives, and a queue, with a bound, of what the peer has not taken.
 
-import { type OnReadOpts, Socket, type SocketConstructorOpts } from 'node:net';
 import { TcpxError } from '../../base/errors.js';
-import { EAGAIN, errnoName } from '../../ffi/libc/errno.js';
-import { receiveInto, sendVector, setIov } from '../../ffi/libc/message.hot.js';
-import { createIovTable, destroyIovTable, type IovTable } from '../../ffi/libc/message.js';
-import { createFixedMemory, destroyFixedMemory, type FixedMemory } from '../../os/fixed-memory.js';
-import { keepAlive } from '../../os/keep-alive.js';
+import { EAGAIN } from '../../ffi/libc/errno.js';
 import { MATCH_BODY_BYTES_MAX } from '../../wire/match-frame.js';
 import { FrameAssembly } from './frame-assembly.js';
 import type { MatchConnection, MatchHandler } from './match-connection.js';
+import type { MatchSocket, OpenMatchSocket } from './match-socket.js';
 
-const BUFFER_BYTES = 64 * 1024;
 /** A peer that takes nothing must not fill our memory. */
 export const WAITING_BYTES_MAX = 4 * MATCH_BODY_BYTES_MAX;
 /** While something waits to be sent, and nobody polls. */
 const FLUSH_MS = 1;
 
 export class MatchStream implements MatchConnection {
-  readonly fd: number;
-  readonly #socket: Socket;
+  readonly #socket: MatchSocket;
   readonly #handler: MatchHandler;
   readonly #frames = new FrameAssembly();
-  readonly #input: FixedMemory;
-  readonly #output: FixedMemory;
-  readonly #iov: IovTable;
   /** Frames that the kernel has not taken; of the first, so many bytes are gone. */
   readonly #waiting: Uint8Array[] = [];
   #waitingBytes = 0;
   #sentOfFirst = 0;
-  #flushTimer: NodeJS.Timeout | undefined;
+  #cancelFlush: () => void = () => undefined;
   #isOpen = true;
 
-  constructor(fd: number, silentMs: number, handler: MatchHandler) {
-    this.fd = fd;
+  constructor(open: OpenMatchSocket, handler: MatchHandler) {
     this.#handler = handler;
-    keepAlive(fd, silentMs);
-    this.#input = createFixedMemory(BUFFER_BYTES);
-    this.#output = createFixedMemory(BUFFER_BYTES);
-    this.#iov = createIovTable();
-    this.#socket = this.#watch(fd);
+    this.#socket = open({
+      onBytes: (bytes) => this.#take(bytes),
+      onEnd: (reason) => this.#end(lost(reason)),
+    });
+  }
+
+  get fd(): number {
+    return this.#socket.fd;
   }
 
   get isOpen(): boolean {
@@ -64,44 +56,22 @@ export class MatchStream implements MatchConnection {
   poll(): void {
     if (this.#waiting.length > 0) this.#flush();
     while (this.#isOpen) {
-      const received = receiveInto(this.fd, this.#input.addr, BUFFER_BYTES);
+      const received = this.#socket.receive();
       if (received === -EAGAIN) return;
-      if (received <= 0) {
-        this.#end(lost(received === 0 ? 'the peer closed it' : errnoName(-received)));
+      if (typeof received === 'number') {
+        this.#end(lost(received === 0 ? 'the peer closed it' : this.#socket.nameOf(-received)));
         return;
       }
-      this.#take(this.#input.uint8.slice(0, received));
-      if (received < BUFFER_BYTES) return;
+      this.#take(received);
+      if (received.length < this.#socket.receiveBytesMax) return;
     }
   }
 
   close(): void {
     if (!this.#isOpen) return;
     this.#isOpen = false;
-    clearTimeout(this.#flushTimer);
-    this.#socket.destroy();
-    destroyIovTable(this.#iov);
-    destroyFixedMemory(this.#input);
-    destroyFixedMemory(this.#output);
-  }
-
-  #watch(fd: number): Socket {
-    const onread: OnReadOpts = {
-      buffer: new Uint8Array(BUFFER_BYTES),
-      callback: (bytes, buffer): boolean => {
-        this.#take(buffer.slice(0, bytes));
-        return true;
-      },
-    };
-    // Sockets take `onread` wherever they come from; its type says so for outgoing ones alone.
-    const options: SocketConstructorOpts & { onread: OnReadOpts } = { fd, onread };
-    const socket = new Socket(options);
-    // Frames are small and each is waited for.
-    socket.setNoDelay(true);
-    socket.on('error', (error) => this.#end(lost(error.message)));
-    socket.on('close', () => this.#end(lost('the peer closed it')));
-    socket.resume();
-    return socket;
+    this.#cancelFlush();
+    this.#socket.close();
   }
 
   #take(bytes: Uint8Array): void {
@@ -118,19 +88,15 @@ export class MatchStream implements MatchConnection {
   }
 
   #flush(): void {
-    clearTimeout(this.#flushTimer);
-    this.#flushTimer = undefined;
+    this.#cancelFlush();
     for (let first = this.#waiting[0]; first !== undefined; first = this.#waiting[0]) {
-      const piece = first.subarray(this.#sentOfFirst, this.#sentOfFirst + BUFFER_BYTES);
-      this.#output.uint8.set(piece);
-      setIov(this.#iov, 0, this.#output.addr, piece.length);
-      const sent = sendVector(this.fd, this.#iov, 0, 1, 0);
+      const sent = this.#socket.send(first.subarray(this.#sentOfFirst));
       if (sent === -EAGAIN) {
-        this.#flushTimer = setTimeout(() => this.#flush(), FLUSH_MS);
+        this.#cancelFlush = this.#socket.after(FLUSH_MS, () => this.#flush());
         return;
       }
       if (sent < 0) {
-        this.#end(lost(errnoName(-sent)));
+        this.#end(lost(this.#socket.nameOf(-sent)));
         return;
       }
       this.#sentOfFirst += sent;

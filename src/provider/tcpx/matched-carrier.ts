@@ -19,6 +19,7 @@ import type { Carrier, DataOperation, Outcome, PostExtra, Posted } from '../cont
 import type { ChannelSet } from './channel-set.js';
 import { ChannelWeights } from './channel-weights.js';
 import { DescribedPlans } from './described-plan.js';
+import { toldOf } from './epoch-end.js';
 import { Epochs } from './epochs.js';
 import type { Flight } from './flight.js';
 import { FlightDeck } from './flight-deck.js';
@@ -43,7 +44,7 @@ export class MatchedCarrier<S> implements Carrier<S, MatchedRequest> {
   /** By transfer number, and by slot of the engine's table. */
   readonly #own = new Map<number, OwnPost>();
   readonly #bySlot: (OwnPost | undefined)[] = [];
-  readonly #deck: FlightDeck;
+  readonly deck: FlightDeck;
   readonly #weights: ChannelWeights;
   readonly #peers: PeerFlights;
   #described = new DescribedPlans();
@@ -57,7 +58,7 @@ export class MatchedCarrier<S> implements Carrier<S, MatchedRequest> {
     const { values, host } = parts;
     this.defaultDeadlineMs = values['tcpx.deadlineMs'];
     this.#weights = new ChannelWeights(values['tcpx.weights']);
-    this.#deck = new FlightDeck({
+    this.deck = new FlightDeck({
       set: () => this.epochs.set,
       send: (frame) => this.epochs.send(frame),
       isPaced: values['tcpx.pacing'] === 'ready',
@@ -73,7 +74,7 @@ export class MatchedCarrier<S> implements Carrier<S, MatchedRequest> {
       onViolation: (error) => host.closeSession(error),
     });
     this.#peers = new PeerFlights({
-      ...{ peer: parts.peer, log: parts.log, host, deck: this.#deck, epochs: this.epochs },
+      ...{ peer: parts.peer, log: parts.log, host, deck: this.deck, epochs: this.epochs },
       chunkBytes: values['flow.chunkBytes'],
       findRead: (transfer) => this.#own.get(transfer)?.asRead(),
       onReadLanded: (transfer, flight) => this.#finish(this.#own.get(transfer), flight),
@@ -138,7 +139,9 @@ export class MatchedCarrier<S> implements Carrier<S, MatchedRequest> {
       .ready()
       .then(() => this.#awaitSource(own))
       .then(() => this.#startMapped(own))
-      .catch((error: unknown) => this.#fail(own, toTcpxError(error, 'ERR_XFER_FAILED', 'post')));
+      .catch((error: unknown) =>
+        this.#fail(own, toldOf(toTcpxError(error, 'ERR_XFER_FAILED', 'post'))),
+      );
   }
 
   // Looked at from the event loop: a transfer whose event never happens can be cancelled.
@@ -156,7 +159,8 @@ export class MatchedCarrier<S> implements Carrier<S, MatchedRequest> {
 
   // What waits for nothing goes out before the caller does anything else.
   #startNow(own: OwnPost): void {
-    if (own.isOver) return;
+    // One whose epoch went down meanwhile fails with it.
+    if (own.isOver || own.isFailing) return;
     try {
       this.#start(own);
     } catch (error) {
@@ -177,7 +181,7 @@ export class MatchedCarrier<S> implements Carrier<S, MatchedRequest> {
     }
     regions.fillShadows(request.places, request.lengths);
     const kind = { operation, transfer, lengths: request.lengths, entered: [] };
-    this.#deck.send(kind, weighed, request.places, { plan, notify: own.extra.notify });
+    this.deck.send(kind, weighed, request.places, { plan, notify: own.extra.notify });
   }
 
   // Once for all posts, as long as the weights stay and the peer has room.
@@ -194,6 +198,8 @@ export class MatchedCarrier<S> implements Carrier<S, MatchedRequest> {
     const own = this.#ownAt(posted);
     if (own.isOver || own.isCancelled) return;
     own.isCancelled = true;
+    // It settles when both ends have confirmed that nothing lands any more.
+    if (own.isFailing) return;
     if (this.#flightOf(own) === undefined) {
       const asked = own.outcome === undefined ? own.asRead() : undefined;
       if (asked !== undefined) this.#peers.abandonRead(own.transfer, asked);
@@ -249,7 +255,7 @@ export class MatchedCarrier<S> implements Carrier<S, MatchedRequest> {
         this.#peers.onRead(frame);
         return;
       case MatchKind.Go:
-        this.#deck.go(frame.transfer, operation);
+        this.deck.go(frame.transfer, operation);
         return;
       case MatchKind.Landed:
         this.#onLanded(frame, operation);
@@ -266,7 +272,7 @@ export class MatchedCarrier<S> implements Carrier<S, MatchedRequest> {
   }
 
   #onPart(number: number, channel: number, durationUs: number): void {
-    const part = this.#deck.onPart(number, channel);
+    const part = this.deck.onPart(number, channel);
     if (part === undefined) return;
     const { flight, isWhole } = part;
     const bytes = flight.derived.plan.channelBytes[channel];
@@ -284,7 +290,7 @@ export class MatchedCarrier<S> implements Carrier<S, MatchedRequest> {
   }
 
   #onLanded({ transfer, tag }: MatchHead, operation: DataOperation): void {
-    const flight = this.#deck.find('send', transfer, operation);
+    const flight = this.deck.find('send', transfer, operation);
     if (flight === undefined) return;
     if (tag !== flight.lastTag) {
       throw new TcpxError('ERR_WIRE_STATE', `landed up to tag ${tag}, not ${flight.lastTag}`);
@@ -306,7 +312,7 @@ export class MatchedCarrier<S> implements Carrier<S, MatchedRequest> {
     if (own === undefined) return;
     const { code, reason } = decodeReason(body);
     const known = code in ERROR_CODES ? (code as ErrorCode) : 'ERR_PEER_REFUSED';
-    const flight = this.#deck.find('send', transfer, 'write');
+    const flight = this.deck.find('send', transfer, 'write');
     if (flight !== undefined) flight.isLanded = true;
     this.#fail(own, new TcpxError(known, `refused: ${reason}`));
     if (flight !== undefined) this.#checkSent(flight);
@@ -345,32 +351,26 @@ export class MatchedCarrier<S> implements Carrier<S, MatchedRequest> {
   }
 
   #flightOf({ transfer, operation }: OwnPost): Flight | undefined {
-    return this.#deck.find(operation === 'write' ? 'send' : 'receive', transfer, operation);
+    return this.deck.find(operation === 'write' ? 'send' : 'receive', transfer, operation);
   }
 
   #onDown(fenced: Promise<TcpxError>): void {
-    const flights = this.#deck.reset();
+    const flights = this.deck.reset();
     this.#peers.reset();
     this.#described = new DescribedPlans();
     const failing = [...this.#own.values()];
-    const isFallback =
-      this.#parts.values['engine.provider'] === 'auto' && !this.epochs.hasBeenReady;
+    for (const own of failing) own.isFailing = true;
+    const { values, host } = this.#parts;
+    const isFallback = values['engine.provider'] === 'auto' && !this.epochs.hasBeenReady;
     // Memory is free, and transfers have failed, when nothing of the epoch lands any more.
     void fenced.then((error) => {
-      const { host } = this.#parts;
       for (const { kind } of flights) host.leave(kind.entered);
       if (isFallback && this.#ending === undefined) this.#giveUp(error);
-      if (error.code !== 'ERR_PEER_LOST') {
-        for (const own of failing) this.#fail(own, error);
-        return;
-      }
-      // Channels are lost, which is less than a peer: one that is gone ends the session, soon.
-      const { message, facts } = error;
-      const told = new TcpxError('ERR_XFER_FAILED', message, { facts });
-      const waitMs = facts['isFenced'] === true ? 0 : PEER_END_MS;
-      host.after(waitMs, () => {
-        for (const own of failing) this.#fail(own, told);
-      });
+      const failAll = () => failing.forEach((own) => this.#fail(own, toldOf(error)));
+      // A peer that is gone ends the session, soon.
+      const mayBeGone = error.code === 'ERR_PEER_LOST' && error.facts['isFenced'] !== true;
+      if (mayBeGone) host.after(PEER_END_MS, failAll);
+      else failAll();
     });
   }
 

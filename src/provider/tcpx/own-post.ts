@@ -21,6 +21,8 @@ export class OwnPost {
   derived: DerivedPlan | undefined;
   outcome: Outcome | undefined;
   isCancelled = false;
+  /** Its epoch is being taken down. */
+  isFailing = false;
   isOver = false;
 
   constructor(

@@ -2,6 +2,7 @@
 
 import type { TcpxError } from '../../base/errors.js';
 import { type ChannelCounters, readCounters } from './channel-counters.js';
+import type { CommandQueue } from './command-queue.js';
 import { type Direction, RECEIVE, SEND } from './host-layout.js';
 import {
   CHUNK_BYTES,
@@ -20,8 +21,17 @@ import {
 import type { ThreadPlacement } from './helper-threads.js';
 import type { PluginHost } from './plugin-host.js';
 
+/** The plugin process of a channel, or a simulation's. */
+export interface ChannelHost
+  extends Pick<
+    PluginHost,
+    'isAlive' | 'error' | 'placement' | 'request' | 'fail' | 'counters' | 'sendFallback'
+  > {
+  readonly commands: Pick<CommandQueue, 'putChunk' | 'flush'>;
+}
+
 export interface RailChannelParts {
-  readonly host: PluginHost;
+  readonly host: ChannelHost;
   readonly slot: number;
   readonly nic: string;
   readonly handle: string;

@@ -5,9 +5,9 @@ import { processEnvironment } from '../../base/config.js';
 import { TcpxError } from '../../base/errors.js';
 import type { SettingValues } from '../../base/settings.js';
 import { parseSocketBudget } from '../../flow/socket-budget.js';
+import type { ChannelListener } from './channel-set.js';
 import { HOST_CHANNELS_MAX } from './host-layout.js';
 import { isSameHostSwitched } from './host-environment.js';
-import type { FinishedPart } from './host-events.js';
 import type { HostFacts } from './host-message.js';
 import { PluginHost } from './plugin-host.js';
 import { overriddenVariables } from './plugin-variables.js';
@@ -30,12 +30,6 @@ import {
 import type { RegionShare } from './region-share.js';
 import { handleAddress, readHostIdentity, requireOtherHost } from './same-host.js';
 import { takeSockets } from './socket-registry.js';
-
-export interface ChannelListener {
-  onPart(part: FinishedPart): void;
-  /** The channel is dead, with its process or alone. */
-  onBroken(error: TcpxError): void;
-}
 
 interface Group {
   readonly plan: RailGroup;

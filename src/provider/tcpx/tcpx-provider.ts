@@ -12,9 +12,11 @@ import type { SourceEvent } from '../contract.js';
 import { ChannelSet } from './channel-set.js';
 import type { HostOptions } from './host-message.js';
 import type { MatchHandler } from './match-connection.js';
+import { type MatchSocketEvents, WatchedSocket } from './match-socket.js';
 import { MatchStream } from './match-stream.js';
 import { MatchedCarrier } from './matched-carrier.js';
 import type { MatchedHost } from './matched-host.js';
+import type { MatchedProvider } from './matched-provider.js';
 import { channelNics } from './rail-plan.js';
 import type { RailSetOptions } from './rail-process.js';
 import { RailSet } from './rail-set.js';
@@ -41,7 +43,7 @@ const LOOKS_PER_CALL = 16;
 const SPIN_MS = 0.1;
 const SLEEP_MS = 10;
 
-export class TcpxProvider {
+export class TcpxProvider implements MatchedProvider {
   readonly rails: RailSet;
   readonly regions: SharedRegions;
   readonly allocations = new SharedAllocations();
@@ -106,7 +108,8 @@ export class TcpxProvider {
 
   /** Takes a connected socket that has proved itself. */
   openStream(fd: number, silentMs: number, handler: MatchHandler): MatchStream {
-    const stream: MatchStream = new MatchStream(fd, silentMs, {
+    const open = (events: MatchSocketEvents) => new WatchedSocket(fd, silentMs, events);
+    const stream: MatchStream = new MatchStream(open, {
       onFrame: (frame) => handler.onFrame(frame),
       onEnd: (error: TcpxError) => {
         this.#streams.delete(stream);

@@ -8,6 +8,8 @@ import {
   EVENT_CHANNEL_DOWN,
 } from '../../../src/provider/tcp/lane/messages.js';
 import { ControlKind, NONCE_BYTES } from '../../../src/wire/control-frame.js';
+import type { MatchHandler } from '../../../src/provider/tcpx/match-connection.js';
+import { encodeMatch, MatchFlag, MatchKind } from '../../../src/wire/match-frame.js';
 import type { Machine } from './sim-job.js';
 
 type Mutation = (machine: Machine) => void;
@@ -20,9 +22,10 @@ const resendUnfenced: Mutation = ({ node }) => {
     giveUpStranded: (session) => node.transfers.giveUpStranded(session),
     abandonSession: (session) => node.transfers.abandonSession(session),
   };
-  node.onLaneEvent = (lane, kind, at) => {
+  node.onLaneEvent = (kind, at) => {
     if (kind !== EVENT_CHANNEL_DOWN) return;
     const [session = 0, channel = 0, epoch = 0] = node.lanes.shared.int32.subarray(at >> 2);
+    const lane = node.sessions.at(session)?.recovery.book.lane(channel) ?? 0;
     const parked = parkedChannel(node, lane, [session, channel, epoch]);
     if (parked === undefined) return;
     const words = [session, channel, epoch, parked.writes.acked, 0];
@@ -88,6 +91,54 @@ const agreeOtherwise: Mutation = ({ node }) => {
   };
 };
 
+/** What is received through a plugin is confirmed as soon as its receives are posted. */
+const confirmEarly: Mutation = ({ node }) => {
+  pluginOf(node).onCarrier = ({ deck, epochs }) => {
+    const receive = deck.receive.bind(deck);
+    deck.receive = (kind, ...rest) => {
+      const flight = receive(kind, ...rest);
+      const flags = kind.operation === 'read' ? MatchFlag.Read : 0;
+      const { transfer } = kind;
+      const landed = { kind: MatchKind.Landed, flags, transfer, tag: flight.lastTag };
+      if (kind.isRefused !== true) epochs.send(encodeMatch(landed));
+      return flight;
+    };
+  };
+};
+
+/** An end says that nothing of an epoch lands any more while its channels still close. */
+const fenceEarly: Mutation = ({ node }) => {
+  pluginOf(node).onChannel = (channel) => {
+    const close = channel.close.bind(channel);
+    channel.close = (timeoutMs) => {
+      void close(timeoutMs);
+      return Promise.resolve();
+    };
+  };
+};
+
+/** Frames that come late, on the connection of an epoch that is over, count for the next. */
+const mixEpochs: Mutation = ({ node }) => {
+  let latest: MatchHandler | undefined;
+  node.onMatch = (handler) => {
+    latest = handler;
+    return {
+      onFrame: (frame) => (latest ?? handler).onFrame(frame),
+      onEnd: (error) => handler.onEnd(error),
+    };
+  };
+};
+
+/** A server admits a match connection of any epoch, however old. */
+const forgetMatchEpochs: Mutation = ({ node }) => {
+  pluginOf(node).onCarrier = ({ epochs }) => {
+    const makeRoom = epochs.makeRoom.bind(epochs);
+    epochs.makeRoom = async (epoch) => {
+      if (epoch > epochs.epoch) await makeRoom(epoch);
+    };
+  };
+};
+
 export const MUTATIONS = {
   resendUnfenced,
   resendLanded,
@@ -97,7 +148,16 @@ export const MUTATIONS = {
   reuseNonces,
   forgetEpochs,
   agreeOtherwise,
+  confirmEarly,
+  fenceEarly,
+  mixEpochs,
+  forgetMatchEpochs,
 } as const;
+
+function pluginOf(node: Machine['node']): NonNullable<Machine['node']['plugin']> {
+  if (node.plugin === undefined) throw new Error('the machine has no plugin');
+  return node.plugin;
+}
 
 function onSettle(
   node: Machine['node'],

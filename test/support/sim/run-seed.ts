@@ -131,6 +131,7 @@ function checkAges(world: SimWorld): void {
 /** No more accidents; paths carry, machines run. */
 async function heal(world: SimWorld): Promise<void> {
   for (const { path } of world.network.wires) path.frozenUs = 0;
+  if (world.fabric !== undefined) Object.assign(world.fabric.failing, { joins: 0, maps: 0 });
   for (const { node } of world.machines) {
     node.mainPausedUs = 0;
     node.lanePausedUs.fill(0);
@@ -151,6 +152,31 @@ async function heal(world: SimWorld): Promise<void> {
     () => broken().length === 0,
     CLOSE_MS,
     () => `every connection of session ${broken()[0]?.pair.id ?? 0} is back`,
+  );
+  await healPlugins(world);
+}
+
+/** Channels of plugins come back when somebody wants them, and nothing is under way on them. */
+async function healPlugins(world: SimWorld): Promise<void> {
+  const down = (): SimLink[] =>
+    world.links.filter(({ pair, client, server }) => {
+      if (!client.node.isAlive || !server.node.isAlive || pair.atClient.isEnding()) return false;
+      return [pair.atClient, pair.atServer].some(
+        ({ matched }) =>
+          matched?.epochs.hasBeenReady === true &&
+          (matched.epochs.state !== 'ready' || matched.deck.count > 0),
+      );
+    });
+  await world.until(
+    () => {
+      for (const { pair } of down()) {
+        const end = world.random.nextChance(0.5) ? pair.atClient : pair.atServer;
+        if (end.matched?.epochs.state === 'down') end.matched.ready().catch(() => undefined);
+      }
+      return down().length === 0;
+    },
+    CLOSE_MS,
+    () => `plugin channels of session ${down()[0]?.pair.id ?? 0} are back`,
   );
 }
 

@@ -7,7 +7,6 @@ import { TcpxError } from '../../../src/base/errors.js';
 import type { DataSocket, Heard, PeerConnection } from '../../../src/engine/peer-network.js';
 import { END_OF_STREAM } from '../../../src/os/control-socket.js';
 import { createFixedMemory } from '../../../src/os/fixed-memory.js';
-import { probeSeconds } from '../../../src/os/keep-alive.js';
 import { WOULD_BLOCK } from '../../../src/provider/tcp/port/stream-port.js';
 import {
   ControlKind,
@@ -16,6 +15,7 @@ import {
 } from '../../../src/wire/control-frame.js';
 import { ControlReader } from '../../../src/wire/control-reader.js';
 import type { SimPort } from './sim-connection.js';
+import { isPortSilent, keepAsking } from './sim-keep-alive.js';
 import type { SimTime } from './sim-time.js';
 
 /** What happens to frames on their way, and who is told what was said. */
@@ -66,7 +66,6 @@ export class SimControl implements PeerConnection {
   readonly #said: Uint8Array[] = [];
   #output = new Uint8Array(0);
   isOpen = true;
-  #heardUs = 0;
   #accident: string | undefined;
   #failure: TcpxError | undefined;
   #waiter: ((heard: Heard) => void) | undefined;
@@ -162,35 +161,17 @@ export class SimControl implements PeerConnection {
     this.#onMessage = onMessage;
     this.#onFailure = onFailure;
     this.port.connection.isControl = true;
-    this.#heardUs = this.#rules.time.nowUs;
-    if (silentMs < Number.POSITIVE_INFINITY) this.#probeSoon(silentMs * 1000);
-    if (this.#failure !== undefined) onFailure(this.#failure);
-  }
-
-  // As the kernel does with keep-alive questions: see os/keep-alive.ts.
-  #probeSoon(silentUs: number): void {
-    const { time } = this.#rules;
-    time.after(probeSeconds(silentUs / 1000) * 1e6, () => {
-      if (!this.isOpen) return;
-      this.#probe(silentUs);
-      this.#probeSoon(silentUs);
-    });
-  }
-
-  #probe(silentUs: number): void {
-    const { time } = this.#rules;
-    if (this.isSilent) {
-      if (time.nowUs - this.#heardUs >= silentUs) this.lose('ETIMEDOUT');
-      return;
+    if (silentMs < Number.POSITIVE_INFINITY) {
+      const isOpen = (): boolean => this.isOpen;
+      const lose = (reason: string): void => this.lose(reason);
+      keepAsking(this.#rules.time, this.port, silentMs, isOpen, lose);
     }
-    this.#heardUs = time.nowUs;
-    // Nobody there knows the connection.
-    if (this.port.connection.other(this.port).isClosed) this.lose('ECONNRESET');
+    if (this.#failure !== undefined) onFailure(this.#failure);
   }
 
   /** Nothing passes, in one direction or both, and nobody is told. */
   get isSilent(): boolean {
-    return this.port.out.isFrozen || this.port.into.isFrozen;
+    return isPortSilent(this.port);
   }
 
   silenceUntil(untilUs: number): void {

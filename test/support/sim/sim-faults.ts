@@ -6,6 +6,7 @@ import { END_OF_STREAM } from '../../../src/os/control-socket.js';
 import type { Machine } from './sim-job.js';
 import type { Wire } from './sim-network.js';
 import { pick } from './sim-plan.js';
+import { PLUGIN_FAULTS } from './sim-plugin-faults.js';
 import { controlOf } from './sim-session.js';
 import type { SimLink, SimWorld } from './sim-world.js';
 
@@ -19,7 +20,7 @@ const SESSIONS_MAX = 14;
 const SHORT_MS = 1200;
 const CALM_MS = 430;
 
-type Fault = (faults: SimFaults) => boolean;
+export type Fault = (faults: SimFaults) => boolean;
 
 export class SimFaults {
   readonly world: SimWorld;
@@ -44,10 +45,16 @@ export class SimFaults {
     )
       return;
     if (world.plan.isCalm && world.time.nowUs - this.#lastUs < CALM_GAP_US) return;
-    const fault = pick(random, world.plan.isCalm ? CALM : WILD);
+    const fault = pick(random, this.#choices());
     if (!fault(this)) return;
     this.#left--;
     this.#lastUs = world.time.nowUs;
+  }
+
+  #choices(): readonly Fault[] {
+    const { isCalm, plugin } = this.world.plan;
+    if (isCalm) return CALM;
+    return plugin === undefined ? WILD : [...WILD, ...PLUGIN_FAULTS];
   }
 
   linksOf(machine: Machine): SimLink[] {
@@ -58,6 +65,7 @@ export class SimFaults {
     const { nowUs } = this.world.time;
     for (const link of links) {
       link.isDisturbed = true;
+      link.pair.isExcused = true;
       if (mayBeLost || nowUs - link.disturbedUs < ALONE_US) link.mayBeLost = true;
       link.disturbedUs = nowUs;
     }

@@ -4,6 +4,7 @@ import type { LaneCore } from '../../../src/provider/tcp/lane/lane-core.js';
 import type { RecordRing } from '../../../src/os/record-ring.js';
 import type { Machine } from './sim-job.js';
 import type { SimNetwork } from './sim-network.js';
+import type { SimPlugin } from './sim-plugin.js';
 import { Violation } from './violation.js';
 
 /** Windows and queues of the channels of a lane. */
@@ -47,15 +48,24 @@ export function whatIsLeft(machine: Machine, network: SimNetwork): string | unde
   const left: [string, number][] = [
     ['sessions', node.sessions.list().length],
     ['transfer entries', node.transfers.entriesUsed],
-    ['arena bytes', node.arena.usedBytes],
+    ['arena bytes', node.core.arena.usedBytes],
     ['timers', node.timers.count],
     ['region users', memory.users()],
     ['regions being closed', memory.closing.size],
     ['control connections', node.controls.size],
     ['open ports', network.openPorts(name).length],
   ];
+  if (node.plugin !== undefined) left.push(...leftOfPlugin(node.plugin, node.matchSockets.size));
   for (const { core } of node.lanes.inline) left.push(...leftInLane(core));
   return left.find(([, count]) => count !== 0)?.join(' ');
+}
+
+function leftOfPlugin(plugin: SimPlugin, connections: number): [string, number][] {
+  return [
+    ['flights', plugin.carriers.reduce((sum, { deck }) => sum + deck.count, 0)],
+    ['plugin channels', plugin.channels.size],
+    ['match connections', connections],
+  ];
 }
 
 function leftInLane(core: LaneCore): [string, number][] {

@@ -2,6 +2,7 @@
 
 import type { Request, Session } from '../../../src/engine/session.js';
 import type { Transfer } from '../../../src/engine/transfer.js';
+import type { Region } from '../../../src/memory/region.js';
 import type { SimMemory } from './sim-memory.js';
 import type { SimNode } from './sim-node.js';
 import type { SessionPair } from './sim-session.js';
@@ -31,6 +32,8 @@ export interface Job {
   readonly session: Session;
   readonly transfer: Transfer;
   readonly request: Request | undefined;
+  /** Of its cells, as they were registered when it was posted. */
+  readonly regions: readonly Region[];
   readonly blocks: readonly JobBlock[];
   readonly locals: readonly number[];
   readonly remotes: readonly number[];
@@ -43,8 +46,22 @@ export interface Job {
   hasDeadline: boolean;
   /** A region that it names was deregistered meanwhile. */
   mayBeStale: boolean;
-  outcome: 'active' | 'done' | 'refused' | 'given up' | 'lost' | 'crashed';
+  /** A matched transfer may also fail alone, with its epoch. */
+  outcome: 'active' | 'done' | 'refused' | 'given up' | 'failed' | 'lost' | 'crashed';
 }
+
+/** What the end of an epoch may be called. A cancel is its owner's alone. */
+const PLUGIN_CODES: readonly string[] = [
+  'ERR_XFER_FAILED',
+  'ERR_XFER_DEADLINE',
+  'ERR_NCCLNET_EXIT',
+  'ERR_NCCLNET_HUNG',
+  'ERR_NCCLNET_CALL',
+  'ERR_PEER_TIMEOUT',
+  'ERR_PEER_UNREACHABLE',
+  'ERR_PEER_REFUSED',
+  'ERR_WIRE_LIMIT',
+];
 
 interface Place {
   readonly memory: SimMemory;
@@ -120,7 +137,19 @@ export function judgeOutcome(job: Job): Job['outcome'] {
   if (code === 'ERR_XFER_DEADLINE' && job.hasDeadline) return isEnding ? 'lost' : 'given up';
   if (job.refusals.includes(code)) return isEnding ? 'lost' : 'refused';
   if (job.mayBeStale && code === 'ERR_PEER_STALE_REGION') return isEnding ? 'lost' : 'refused';
+  const isPlugin = isMatched(job) && job.pair.isExcused && PLUGIN_CODES.includes(code);
+  if (isPlugin) return isEnding ? 'lost' : 'failed';
   throw new Violation(`${nameOf(job)}: failed with ${code}: ${error.message}`);
+}
+
+/** It goes, or went, through the plugin. */
+export function isMatched(job: Job): boolean {
+  return job.transfer.facts.provider === 'tcpx';
+}
+
+/** Failed, and both ends say that nothing of it lands any more. */
+export function isFenced(job: Job): boolean {
+  return job.transfer.error?.facts['isFenced'] !== false;
 }
 
 /** A message of it has come to the peer's program. */
@@ -130,5 +159,9 @@ export function onNotified(job: Job): void {
   if (!job.hasNotification) throw new Violation(`${nameOf(job)}: it has no notification`);
   if (job.outcome === 'refused' || job.refusals.length > 0) {
     throw new Violation(`${nameOf(job)}: notified although it was refused`);
+  }
+  const isOver = job.outcome === 'failed' || job.outcome === 'given up';
+  if (isOver && isMatched(job) && job.operation === 'write' && isFenced(job)) {
+    throw new Violation(`${nameOf(job)}: notified after it had failed`);
   }
 }

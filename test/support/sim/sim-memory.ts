@@ -4,6 +4,7 @@
 import type { Random } from '../../../src/base/random.js';
 import { createFixedMemory, type FixedMemory } from '../../../src/os/fixed-memory.js';
 import type { Region, RegionDescriptor, RegionRegistry } from '../../../src/memory/region.js';
+import type { SimPlugin } from './sim-plugin.js';
 import { Violation } from './violation.js';
 
 export const CELL_BYTES = 1024;
@@ -12,6 +13,15 @@ const REGION_CELLS = 15;
 const REGIONS = 4;
 const CELLS = REGIONS * (REGION_CELLS + 1);
 
+/** Longer than any run: by a clock that is not the machine's own it would be over. */
+const EXPIRES_MS = 1e7;
+
+/** The plugin that reaches a machine's memory, and how often by way of a shadow. */
+interface PluginUse {
+  readonly plugin: SimPlugin;
+  readonly stagedChance: number;
+}
+
 const spare: { readonly memory: FixedMemory; readonly shadow: Uint8Array }[] = [];
 
 export class SimMemory {
@@ -19,6 +29,7 @@ export class SimMemory {
   readonly #shadow: Uint8Array;
   readonly #random: Random;
   readonly #registry: RegionRegistry;
+  readonly #plugin: PluginUse | undefined;
   readonly #lent = new Uint8Array(CELLS);
   readonly #regions: Region[] = [];
   /** Regions that are being deregistered, by index. */
@@ -29,10 +40,11 @@ export class SimMemory {
   readonly closed: Region;
   readonly name: string;
 
-  constructor(name: string, registry: RegionRegistry, random: Random) {
+  constructor(name: string, registry: RegionRegistry, random: Random, plugin?: PluginUse) {
     this.name = name;
     this.#random = random;
     this.#registry = registry;
+    this.#plugin = plugin;
     const { memory, shadow } = spare.pop() ?? {
       memory: createFixedMemory(CELLS * CELL_BYTES),
       shadow: new Uint8Array(CELLS * CELL_BYTES),
@@ -42,14 +54,23 @@ export class SimMemory {
     for (let cell = 0; cell < CELLS; cell++) this.refill(cell);
     for (let index = 0; index < REGIONS; index++) this.register(index);
     const addr = memory.addr + REGION_CELLS * CELL_BYTES;
-    this.closed = registry.register({ addr, bytes: CELL_BYTES }, { read: false, write: false });
+    this.closed = this.#publish({ addr, bytes: CELL_BYTES }, false, true);
   }
 
   register(index: number): void {
     const addr = this.#memory.addr + index * (REGION_CELLS + 1) * CELL_BYTES;
-    const rights = { read: true, write: true };
     const bytes = REGION_CELLS * CELL_BYTES;
-    this.#regions[index] = this.#registry.register({ addr, bytes }, rights);
+    // The last one is memory that a plugin cannot reach.
+    this.#regions[index] = this.#publish({ addr, bytes }, true, index < REGIONS - 1);
+  }
+
+  #publish(range: { addr: number; bytes: number }, isOpen: boolean, isShared: boolean): Region {
+    const rights = { read: isOpen, write: isOpen };
+    const use = isShared ? this.#plugin : undefined;
+    const terms = { expiresMs: EXPIRES_MS };
+    const region = this.#registry.register(range, rights, terms, use !== undefined);
+    use?.plugin.share(region, this.#random.nextChance(use.stagedChance));
+    return region;
   }
 
   includes(addr: number): boolean {
@@ -68,6 +89,11 @@ export class SimMemory {
     const region = this.#regions[this.regionIndex(cell)];
     if (region === undefined) throw new Error(`cell ${cell} has no region`);
     return region;
+  }
+
+  /** Undefined while it is being deregistered. */
+  openRegion(cell: number): Region | undefined {
+    return this.closing.has(this.regionIndex(cell)) ? undefined : this.region(cell);
   }
 
   offset(cell: number): number {
@@ -125,6 +151,7 @@ export class SimMemory {
   pollClosing(): void {
     for (const [index, region] of this.closing) {
       if (this.#registry.users(region) > 0) continue;
+      void this.#plugin?.plugin.regions.remove(region);
       this.#registry.finishClose(region);
       this.stale.push(region.descriptor);
       this.closing.delete(index);

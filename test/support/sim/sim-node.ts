@@ -1,29 +1,27 @@
 // One machine: everything of an engine above its sockets, on virtual ports, clock and control
 // connections. The simulation steps each lane and the main thread on its own.
 
-import { loadConfig } from '../../../src/base/config.js';
+import { type Config, loadConfig } from '../../../src/base/config.js';
 import type { Log } from '../../../src/base/log.js';
 import type { Random } from '../../../src/base/random.js';
 import { Timers } from '../../../src/base/timers.js';
-import { LaneEvents } from '../../../src/engine/lane-events.js';
-import { LaneSet } from '../../../src/provider/tcp/lane-set.js';
+import { EngineCore } from '../../../src/engine/engine-core.js';
+import { laneChoice } from '../../../src/engine/lane-choice.js';
 import type { Notification } from '../../../src/engine/notification.js';
 import type { Identity } from '../../../src/engine/identity.js';
 import { connectPeer } from '../../../src/engine/peer-client.js';
 import { PeerServer } from '../../../src/engine/peer-server.js';
 import type { Session } from '../../../src/engine/session.js';
-import { SessionTable } from '../../../src/engine/session-table.js';
-import { LaneCarrier } from '../../../src/provider/tcp/lane-carrier.js';
-import { SIGNAL_ENTRIES, TransferTable } from '../../../src/provider/tcp/transfer-table.js';
-import { Transfers } from '../../../src/engine/transfers.js';
-import { Arena } from '../../../src/memory/arena.js';
-import { RegionRegistry } from '../../../src/memory/region.js';
-import { regionTableOver } from '../../../src/memory/region-table.js';
+import { MatchStream } from '../../../src/provider/tcpx/match-stream.js';
+import type { MatchHandler } from '../../../src/provider/tcpx/match-connection.js';
 import type { ControlRules, SimControl } from './sim-control.js';
 import type { SimNetwork } from './sim-network.js';
 import { KeptMemory } from './kept-memory.js';
 import { NodeNetwork } from './sim-peer-network.js';
+import type { SimFabric } from './sim-fabric.js';
+import { SimMatchSocket } from './sim-match-socket.js';
 import type { SimPlan } from './sim-plan.js';
+import { SimPlugin } from './sim-plugin.js';
 import { NodeClock, type SimTime } from './sim-time.js';
 
 export interface NodeOptions {
@@ -40,6 +38,10 @@ export interface NodeOptions {
   readonly limits: SimPlan['limits'];
   readonly identity: Identity;
   readonly rules: ControlRules;
+  readonly chunkBytes: number;
+  /** Where machines have a plugin. */
+  readonly fabric: SimFabric | undefined;
+  readonly plugin: SimPlan['plugin'];
   onNotification(notification: Notification): void;
   /** A session was made at this end. */
   readonly onSession: (session: Session) => void;
@@ -50,38 +52,70 @@ export interface NodeOptions {
 /** Chunks that a peer may ask for are so much larger than those of a run, whose memory is small. */
 export const CHUNK_SCALE = 16;
 const CONNECT_MS = 5000;
-const config = loadConfig({
-  options: { 'session.connectTimeoutMs': CONNECT_MS },
+const DEFAULTS = loadConfig({
+  options: {
+    'session.connectTimeoutMs': CONNECT_MS,
+    'lane.progress': 'caller',
+    'lane.spinUs': 0,
+    'socket.sendBy': 'copy',
+    'memory.regionsMax': 16,
+    'memory.transfersMax': 24,
+    'memory.arenaBytes': 1024 * 1024,
+    'session.peersMax': 6,
+  },
   environment: {},
 });
 
-const REGIONS = 16;
-const TRANSFERS_MAX = 24;
-const ARENA_BYTES = 1024 * 1024;
-const SESSIONS_MAX = 6;
+const PLUGIN_LIMITS = { 'tcpx.hangMs': 500, 'tcpx.setupTimeoutMs': 3000 } as const;
+
+// Smaller than the settings allow: a run has little memory.
+function configOf(options: NodeOptions): Config {
+  const { lanes, limits, isChecked, receiveBytes, plugin, chunkBytes } = options;
+  const values = {
+    ...DEFAULTS.values,
+    'lane.count': lanes,
+    'session.stallMs': limits.stallMs,
+    'session.reconnectMs': limits.reconnectMs,
+    'session.controlTimeoutMs': limits.controlTimeoutMs,
+    'flow.checksum': isChecked,
+    'flow.receiveBytes': receiveBytes,
+    ...(plugin === undefined
+      ? {}
+      : ({
+          'engine.provider': plugin.isFirm ? 'tcpx' : 'auto',
+          'flow.chunkBytes': chunkBytes,
+          'flow.channels': plugin.channels,
+          'tcpx.gatherBytes': plugin.gatherBytes,
+          'tcpx.pacing': plugin.isPaced ? 'ready' : 'none',
+          'tcpx.deadlineMs': plugin.deadlineMs,
+          ...PLUGIN_LIMITS,
+        } as const)),
+  };
+  return { values, effective: DEFAULTS.effective };
+}
 
 export class SimNode {
   readonly name: string;
   readonly clock: NodeClock;
   readonly timers = new Timers();
-  readonly lanes: LaneSet;
-  readonly arena = new Arena(ARENA_BYTES);
-  readonly regions: RegionRegistry;
-  readonly sessions: SessionTable;
-  readonly transfers: Transfers;
-  readonly events: LaneEvents;
+  readonly core: EngineCore;
+  readonly plugin: SimPlugin | undefined;
+  readonly matchSockets = new Set<SimMatchSocket>();
+  /** Whoever hears the frames of a match connection; for mutations. */
+  onMatch: (handler: MatchHandler) => MatchHandler = (handler) => handler;
   readonly controls = new Set<SimControl>();
   /** What the main thread has to look at when it runs. */
   readonly inbox: (() => void)[] = [];
   readonly identity: Identity;
   readonly peers: NodeNetwork;
   readonly #options: NodeOptions;
+  readonly #config: Config;
   isAlive = true;
   /** Nothing of it runs before these times. */
   mainPausedUs = 0;
   readonly lanePausedUs: number[];
   /** Called with every event before the engine handles it; for mutations. */
-  onLaneEvent: ((lane: number, kind: number, at: number) => void) | undefined;
+  onLaneEvent: ((kind: number, at: number) => void) | undefined;
 
   constructor(options: NodeOptions) {
     this.#options = options;
@@ -90,27 +124,22 @@ export class SimNode {
     this.clock = new NodeClock(options.time);
     this.clock.aheadUs = options.random.nextBetween(0, 1e9);
     this.lanePausedUs = Array.from({ length: options.lanes }, () => 0);
-    this.lanes = this.#createLanes();
-    const { shared, offsets } = this.lanes;
-    this.regions = new RegionRegistry(regionTableOver(shared, offsets.regionsAt, REGIONS));
+    this.#config = configOf(options);
+    this.plugin = this.#createPlugin();
+    this.core = this.#createCore();
     this.peers = new NodeNetwork({ ...options, node: this });
-    this.sessions = this.#createSessions();
-    this.transfers = this.#createTransfers();
-    this.sessions.host = {
-      prepare: (session, operation, blocks) => this.transfers.prepare(session, operation, blocks),
-      postNotification: (session, message) => this.transfers.postNotification(session, message),
-      closeSession: (session, error) => this.sessions.close(session, error),
-      drive: (promise) => promise,
-    };
-    this.sessions.transfers = this.transfers;
-    this.events = new LaneEvents({
-      lanes: this.lanes,
-      sessions: this.sessions,
-      transfers: this.transfers,
-      log: options.log,
-      onNotification: (notification) => options.onNotification(notification),
-      pollControl: () => this.pollControl(),
-    });
+  }
+
+  get lanes() {
+    return this.core.lanes;
+  }
+
+  get sessions() {
+    return this.core.sessions;
+  }
+
+  get transfers() {
+    return this.core.transfers;
   }
 
   // Whoever changes these on purpose has done so when the first peer comes.
@@ -121,7 +150,7 @@ export class SimNode {
       identity: this.identity,
       sessions: this.sessions,
       log: this.#options.log,
-      openMatch: undefined,
+      openMatch: this.#openMatch(),
       onSession: () => undefined,
     });
   }
@@ -133,91 +162,101 @@ export class SimNode {
       port: 1,
       identity: this.identity,
       sessions: this.sessions,
-      config,
+      config: this.#config,
       log: this.#options.log,
       isPatient: true,
-      openMatch: undefined,
+      openMatch: this.#openMatch(),
     });
   }
 
-  #createLanes(): LaneSet {
-    const { network, limits, lanes, isChecked, receiveBytes } = this.#options;
-    const shape = {
-      regionCount: REGIONS,
-      transferCount: TRANSFERS_MAX + SIGNAL_ENTRIES,
-      laneCount: lanes,
-      arenaBytes: ARENA_BYTES,
-    };
-    return new LaneSet({
-      shape,
-      sessionCount: SESSIONS_MAX,
-      progress: 'caller',
-      spinUs: 0,
-      cpus: [],
+  #after(delayMs: number, act: () => void): () => void {
+    return this.timers.at(this.clock.nowUs() + delayMs * 1000, () => {
+      this.#options.onWake();
+      act();
+    });
+  }
+
+  #createPlugin(): SimPlugin | undefined {
+    const { fabric, log, onWake, name, network } = this.#options;
+    if (fabric === undefined) return undefined;
+    const nics = Array.from({ length: network.rules.paths }, (_, path) => `nic${path}`);
+    return new SimPlugin({
+      ...{ machine: name, nics, fabric, log, onWake, values: this.#config.values },
+      nowUs: () => this.clock.nowUs(),
+      after: (delayMs, act) => this.#after(delayMs, act),
+      post: (act) => this.inbox.push(act),
+    });
+  }
+
+  #openMatch() {
+    if (this.plugin === undefined) return undefined;
+    const { network, time, onWake, limits } = this.#options;
+    return (fd: number, handler: MatchHandler): MatchStream =>
+      new MatchStream((events) => {
+        const socket = new SimMatchSocket(
+          network.port(fd),
+          {
+            ...{ time, silentMs: limits.controlTimeoutMs, onWake },
+            after: (delayMs, act) => this.#after(delayMs, act),
+            onClosed: (closed) => this.matchSockets.delete(closed),
+          },
+          events,
+        );
+        this.matchSockets.add(socket);
+        return socket;
+      }, this.onMatch(handler));
+  }
+
+  #createCore(): EngineCore {
+    const { network, log } = this.#options;
+    const { shape } = laneChoice(this.#config);
+    const core = new EngineCore({
+      config: this.#config,
+      log,
+      timers: this.timers,
+      trustName: 'simulated',
+      tcpx: this.plugin,
       controlFd: -1,
-      sendBy: 'copy',
-      stallUs: limits.stallMs * 1000,
-      isChecked,
-      receiveBytes,
       staging: { stagingBytes: 0, gpuModule: '', openProvider: () => undefined },
-      memory: new KeptMemory(shape),
-      inline: { openPort: (fd) => network.port(fd), clock: this.clock, healthSteps: 1 },
-      onEvent: (lane, kind, at) => {
-        this.onLaneEvent?.(lane, kind, at);
-        this.events.handle(kind, at);
+      edges: {
+        clock: this.clock,
+        after: (delayMs, act) => this.#after(delayMs, act),
+        closeConnection: (fd) => network.port(fd).close(false),
+        lanes: {
+          memory: new KeptMemory(shape),
+          inline: { openPort: (fd) => network.port(fd), clock: this.clock, healthSteps: 1 },
+        },
       },
+      openDevice: () => undefined,
+      pollControl: () => this.pollControl(),
+      poll: () => undefined,
+      drive: (promise) => promise,
       onWake: () => undefined,
       onLaneFailed: (_, error) => {
         throw error;
       },
+      onNotification: (notification) => this.#options.onNotification(notification),
+      onActivity: () => undefined,
     });
+    this.#watch(core);
+    return core;
   }
 
-  #createSessions(): SessionTable {
-    const { log, limits, network, onSession } = this.#options;
-    const sessions = new SessionTable({
-      lanes: this.lanes,
-      sessionsMax: SESSIONS_MAX,
-      nicCount: 0,
-      log,
-      timers: this.timers,
-      limits,
-      clock: this.clock,
-      closeConnection: (fd) => network.port(fd).close(false),
-    });
+  // Chunks are scaled, and whoever wants to know is told.
+  #watch({ sessions, events }: EngineCore): void {
     const create = sessions.create.bind(sessions);
     sessions.create = (made) => {
       const { chunkBytes } = made.agreement;
       const agreement = { ...made.agreement, chunkBytes: chunkBytes / CHUNK_SCALE };
       const session = create({ ...made, agreement });
-      onSession(session);
+      this.#options.onSession(session);
       return session;
     };
-    return sessions;
-  }
-
-  #createTransfers(): Transfers {
-    const { shared, offsets } = this.lanes;
-    const entries = TRANSFERS_MAX + SIGNAL_ENTRIES;
-    const table = new TransferTable(shared, offsets.transfersAt, entries);
-    return new Transfers({
-      lanes: this.lanes,
-      carrier: new LaneCarrier({
-        lanes: this.lanes,
-        arena: this.arena,
-        table,
-        isCallerDriven: false,
-        openDevice: () => undefined,
-      }),
-      table,
-      regions: this.regions,
-      trustName: 'simulated',
-      isCallerDriven: false,
-      spinUs: 0,
-      clock: this.clock,
-      after: (delayMs, act) => this.timers.at(this.clock.nowUs() + delayMs * 1000, act),
-      poll: () => undefined,
-    });
+    const handle = events.handle.bind(events);
+    events.handle = (kind, at) => {
+      this.onLaneEvent?.(kind, at);
+      handle(kind, at);
+    };
   }
 
   pollControl(): number {
@@ -241,17 +280,20 @@ export class SimNode {
   stepMain(): number {
     this.timers.run(this.clock.nowUs());
     let count = this.pollControl();
+    for (const socket of [...this.matchSockets]) count += socket.watch();
     for (let act = this.inbox.shift(); act !== undefined; act = this.inbox.shift()) {
       act();
       count++;
     }
     count += this.lanes.takeEvents();
-    this.events.deliver();
+    count += this.plugin?.drain() ?? 0;
+    this.core.events.deliver();
     return count;
   }
 
   async destroy(): Promise<void> {
     this.isAlive = false;
+    this.plugin?.destroy();
     await this.lanes.close();
   }
 }

@@ -1,6 +1,7 @@
 // What a seed stands for: how many machines, how the network behaves, which accidents happen.
 
 import { type Random, seededRandom } from '../../../src/base/random.js';
+import type { PluginRules } from './sim-fabric.js';
 import type { WorkRules } from './sim-work.js';
 
 export interface SimPlan {
@@ -38,6 +39,19 @@ export interface SimPlan {
   readonly hasSecret: boolean;
   /** How often somebody changes a frame of a greeting that is made amid accidents. */
   readonly tamperChance: number;
+  /** Machines have a plugin, and sessions matched carriers. */
+  readonly plugin: PluginPlan | undefined;
+}
+
+export interface PluginPlan extends PluginRules {
+  /** engine.provider is tcpx, not auto. */
+  readonly isFirm: boolean;
+  readonly isPaced: boolean;
+  readonly gatherBytes: number;
+  readonly channels: number;
+  /** Regions whose memory a process does not reach itself. */
+  readonly stagedChance: number;
+  readonly deadlineMs: number;
 }
 
 export function planOf(seed: number): SimPlan {
@@ -74,6 +88,32 @@ export function planOf(seed: number): SimPlan {
     flipChance,
     hasSecret: random.nextChance(0.8),
     tamperChance: random.nextChance(0.3) ? 0.2 : 0,
+    plugin: random.nextChance(0.4) ? pluginOf(random, isCalm) : undefined,
+  };
+}
+
+/** The same with a plugin, where it has none. */
+export function withPlugin(plan: SimPlan): SimPlan {
+  const plugin = plan.plugin ?? pluginOf(seededRandom(plan.seed), plan.isCalm);
+  return { ...plan, plugin };
+}
+
+function pluginOf(random: Random, isCalm: boolean): PluginPlan {
+  const delayUs = (): number => pick(random, [5, 100, 2000]);
+  return {
+    isFirm: random.nextChance(0.4),
+    isPaced: random.nextChance(0.4),
+    gatherBytes: pick(random, [0, 200, 256]),
+    channels: random.nextBetween(1, 4),
+    stagedChance: pick(random, [0, 0.3, 1]),
+    deadlineMs: isCalm ? 60_000 : pick(random, [4000, 12_000]),
+    delays: {
+      command: delayUs(),
+      post: delayUs(),
+      wire: delayUs(),
+      unpack: delayUs(),
+      start: pick(random, [100, 50_000]),
+    },
   };
 }
 

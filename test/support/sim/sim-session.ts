@@ -23,6 +23,8 @@ export interface SessionPair {
   readonly server: Machine;
   readonly atClient: Session;
   readonly atServer: Session;
+  /** Something has happened after which transfers through plugins may fail. */
+  isExcused: boolean;
 }
 
 interface Attempt {
@@ -102,6 +104,7 @@ export class SessionMaker {
       server: served.machine,
       atClient: session,
       atServer: served.session,
+      isExcused: attempt.isAmidFaults,
     };
     this.#options.onPair(pair, attempt.isAmidFaults);
   }

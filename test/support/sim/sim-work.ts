@@ -7,17 +7,20 @@ import type { Notification } from '../../../src/engine/notification.js';
 import type { Block } from '../../../src/provider/block-columns.js';
 import type { PostOptions, Request, Session } from '../../../src/engine/session.js';
 import type { Transfer } from '../../../src/engine/transfer.js';
-import type { RegionDescriptor } from '../../../src/memory/region.js';
+import type { Region, RegionDescriptor } from '../../../src/memory/region.js';
 import { CELL_BYTES } from './sim-memory.js';
 import {
   checkLanded,
   checkPartial,
+  isFenced,
+  isMatched,
   type Job,
   type JobBlock,
   judgeOutcome,
   type Machine,
   onNotified,
 } from './sim-job.js';
+import type { SimChannel } from './sim-channel.js';
 import type { SessionPair } from './sim-session.js';
 import { Violation } from './violation.js';
 
@@ -38,12 +41,18 @@ export interface Place {
   readonly session: Session;
 }
 
+type JobCells = Pick<Job, 'own' | 'peer' | 'locals' | 'remotes'>;
+
+/** How often a request that is done is posted again. */
+const AGAIN_CHANCE = 0.3;
+
 /** Cells that a lost peer may still write into, until its end of the session is closed. */
 interface Quarantine {
   readonly job: Job;
   readonly machine: Machine;
-  readonly cells: readonly number[];
   readonly session: Session;
+  /** Of the machine's plugin, when it failed: one that is let go of writes no more. */
+  readonly channels: readonly SimChannel[] | undefined;
 }
 
 export class SimWork {
@@ -177,12 +186,14 @@ export class SimWork {
       transfer,
       hasNotification,
       hasDeadline,
+      regions: regionsOf({ ...place, ...parts }).filter((region) => region !== undefined),
       postedUs: this.#nowUs(),
       notified: 0,
       isCancelled: false,
       mayBeStale: parts.refusals.length > 0 && place.peer.memory.closing.size > 0,
       outcome: 'active',
     };
+    if (hasDeadline && isMatched(job)) place.pair.isExcused = true;
     this.jobs.push(job);
     this.active.add(job);
     return true;
@@ -227,6 +238,7 @@ export class SimWork {
 
   #onEnded(job: Job): void {
     job.outcome = judgeOutcome(job);
+    if (job.outcome === 'done' && this.#postAgain(job)) return;
     job.request?.release();
     if (job.notified > 0 && job.outcome === 'refused') onNotified(job);
     if (job.outcome === 'done') {
@@ -240,21 +252,43 @@ export class SimWork {
       this.#quarantine(job);
       return;
     }
+    if (isMatched(job) && job.operation === 'write' && !isFenced(job)) {
+      this.#quarantine(job, [...(job.peer.node.plugin?.channels ?? [])]);
+      return;
+    }
     if (!this.#rules.hasDamage) checkPartial(job);
     this.#giveBack(job);
   }
 
+  // As programs do that prepare once and post often: the same cells, with other contents.
+  #postAgain(job: Job): boolean {
+    const { request, own, peer, session, refusals, locals, remotes } = job;
+    if (request === undefined || !this.#random.nextChance(AGAIN_CHANCE)) return false;
+    checkLanded(job, 'when it was done');
+    const isSettled = !job.hasNotification || job.notified > 0;
+    const isOpen = session.isReady && peer.node.isAlive;
+    const isSame = regionsOf(job).every(
+      (region, index) => region !== undefined && region === job.regions[index],
+    );
+    if (!isSettled || !isOpen || !isSame || refusals.length > 0) return false;
+    for (const cell of locals) own.memory.refill(cell);
+    for (const cell of remotes) peer.memory.refill(cell);
+    // One that cannot be posted now has given everything back.
+    this.#start(job, job.operation, job, (options) => request.post(options));
+    return true;
+  }
+
   // A lost session is no fence: what was on its way may land until the peer has closed its end.
-  #quarantine(job: Job): void {
+  #quarantine(job: Job, channels?: readonly SimChannel[]): void {
     const isClient = job.session === job.pair.atClient;
     const session = isClient ? job.pair.atServer : job.pair.atClient;
-    this.#quarantines.push({ job, machine: job.peer, cells: job.remotes, session });
+    this.#quarantines.push({ job, machine: job.peer, session, channels });
   }
 
   /** Takes back what nobody can write into any more. */
   releaseQuarantines(): void {
     for (const entry of [...this.#quarantines]) {
-      if (entry.machine.node.isAlive && entry.session.state !== 'closed') continue;
+      if (entry.machine.node.isAlive && !isClosed(entry)) continue;
       this.#quarantines.splice(this.#quarantines.indexOf(entry), 1);
       const isWhole = entry.machine.node.isAlive && entry.job.own.node.isAlive;
       if (isWhole && !this.#rules.hasDamage) checkPartial(entry.job);
@@ -296,6 +330,8 @@ export class SimWork {
     for (const job of this.active) {
       if (job.isCancelled || !this.#random.nextChance(this.#rules.cancelChance)) continue;
       job.isCancelled = true;
+      // What was handed to a plugin takes its epoch with it.
+      if (isMatched(job)) job.pair.isExcused = true;
       job.transfer.cancel();
     }
   }
@@ -310,11 +346,23 @@ export class SimWork {
       if (isDue && job.notified === 0) {
         throw new Violation(`transfer ${job.id}: its notification never came`);
       }
-      if (job.outcome === 'given up' && job.notified > 0) {
+      if (job.outcome === 'given up' && job.notified > 0 && !isMatched(job)) {
         throw new Violation(`transfer ${job.id}: given up, but its notification came`);
       }
     }
   }
+}
+
+/** Those that are open. */
+function regionsOf({ own, peer, locals, remotes }: JobCells): (Region | undefined)[] {
+  return [
+    ...locals.map((cell) => own.memory.openRegion(cell)),
+    ...remotes.map((cell) => peer.memory.openRegion(cell)),
+  ];
+}
+
+function isClosed({ session, channels }: Quarantine): boolean {
+  return channels?.every(({ isFree }) => isFree) ?? session.state === 'closed';
 }
 
 interface BadRemote {

@@ -7,6 +7,7 @@ import type { Identity } from '../../../src/engine/identity.js';
 import type { ControlRules } from './sim-control.js';
 import { checkCredits, checkWindows } from './sim-invariants.js';
 import type { Machine } from './sim-job.js';
+import { SimFabric } from './sim-fabric.js';
 import { SimMemory } from './sim-memory.js';
 import { SimNetwork } from './sim-network.js';
 import { CHUNK_SCALE, SimNode } from './sim-node.js';
@@ -45,6 +46,7 @@ export class SimWorld {
   readonly time = new SimTime();
   readonly network: SimNetwork;
   readonly maker: SessionMaker;
+  readonly fabric: SimFabric | undefined;
   readonly work: SimWork;
   readonly machines: Machine[] = [];
   readonly graveyard: Machine[] = [];
@@ -81,6 +83,11 @@ export class SimWorld {
       onPair: (pair, isAmidFaults) => this.#onPair(pair, isAmidFaults),
       onRefused: (client, server, reason) => this.#onRefused(client, server, reason),
     });
+    this.fabric =
+      plan.plugin &&
+      new SimFabric(this.time, random, this.network, plan.plugin, (error) =>
+        this.maker.fail(error),
+      );
     this.strangers = new Strangers(this.network, random, (error) => this.maker.fail(error));
     this.#rules = {
       time: this.time,
@@ -112,12 +119,20 @@ export class SimWorld {
       onNotification: (notification) => this.work.onNotification(machine, notification),
       identity: this.#identityOf(name),
       rules: this.#rules,
+      chunkBytes: plan.chunkBytes,
+      fabric: this.fabric,
+      plugin: plan.plugin,
       onSession: (session) => this.maker.onCreated(machine, session),
       onWake: () => {
         this.#awakeUntil = this.rounds + AWAKE_ROUNDS;
       },
     });
-    const machine: Machine = { name, node, memory: new SimMemory(name, node.regions, random) };
+    const plugin = node.plugin && {
+      plugin: node.plugin,
+      stagedChance: plan.plugin?.stagedChance ?? 0,
+    };
+    const memory = new SimMemory(name, node.core.regions, random, plugin);
+    const machine: Machine = { name, node, memory };
     // Somebody may still hold what the process before this one had given out.
     for (const old of this.graveyard.filter((one) => one.name === name)) {
       machine.memory.stale.push(...old.memory.regions.map(({ descriptor }) => descriptor));
@@ -141,11 +156,11 @@ export class SimWorld {
       wish: { ...wish, explicit: random.nextBetween(0, 7) },
       isSharedMemory: false,
       offer: {
-        hasTcp: true,
-        hasTcpx: random.nextChance(0.7),
-        // On one host, where no plugin serves: tcp it is, for one reason or another.
+        hasTcp: plan.plugin?.isFirm !== true,
+        hasTcpx: random.nextChance(0.7) || plan.plugin !== undefined,
+        // Without a plugin on one host, where none serves: tcp it is, for one reason or another.
         isSameHostServed: false,
-        hostId: new Uint8Array(16),
+        hostId: new Uint8Array(16).fill(plan.plugin === undefined ? 0 : Number(name.slice(1)) + 1),
       },
       timeoutMs: HANDSHAKE_MS,
     };
@@ -286,6 +301,7 @@ export class SimWorld {
   /** Everything of a machine is gone at once. */
   crash(machine: Machine, isSilent: boolean): void {
     machine.node.isAlive = false;
+    machine.node.plugin?.vanish();
     // A kernel ends connections of a process that is gone in good order.
     if (!isSilent) for (const { port } of machine.node.controls) port.close(false);
     this.network.crash(machine.name, isSilent);

@@ -3,6 +3,7 @@
 
 import { ZERO_COPY_COUNTERS } from '../../../base/shared-layout.js';
 import { assert } from '../../../base/assert.js';
+import type { Clock } from '../../../base/clock.js';
 import { FLOAT_ZERO } from '../../../base/float-zero.js';
 import { type FixedMemory, type MemorySource, mappedMemory } from '../../../os/fixed-memory.js';
 import { type RegionTable, regionTableOver } from '../../../memory/region-table.js';
@@ -43,6 +44,8 @@ export interface LaneCoreOptions {
   readonly sendBytes?: number | undefined;
   /** Where the memory of channels comes from; mapped for each unless a simulation keeps it. */
   readonly memory?: MemorySource;
+  /** By which regions expire; the system's unless a simulation has its own. */
+  readonly clock?: Clock | undefined;
 }
 
 const NO_STAGING: LaneStagingOptions = { provider: undefined, stagingBytes: 0 };
@@ -115,7 +118,8 @@ export class LaneCore {
     this.transfersAt = offsets.transfersAt;
     this.arenaAt = offsets.arenaAt;
     this.controlAt = offsets.lanesAt + laneIndex * offsets.laneBytes;
-    this.regions = regionTableOver(shared, offsets.regionsAt, shape.regionCount);
+    const { regionsAt } = offsets;
+    this.regions = regionTableOver(shared, regionsAt, shape.regionCount, options.clock);
     const rings = laneRings(shared, this.controlAt);
     this.commands = rings.commands;
     this.events = rings.events;

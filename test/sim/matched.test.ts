@@ -1,0 +1,143 @@
+// What a matched transfer is told, and when, on two simulated machines: cases that seeds have
+// found.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Transfer } from '../../src/engine/transfer.js';
+import { CELL_BYTES } from '../support/sim/sim-memory.js';
+import type { Machine } from '../support/sim/sim-job.js';
+import { planOf, type SimPlan, withPlugin } from '../support/sim/sim-plan.js';
+import { SimWorld } from '../support/sim/sim-world.js';
+
+const SEED = 5;
+const CELLS = 4;
+const READY_MS = 10_000;
+const END_MS = 10_000;
+/** A process that hangs is ended later than this. */
+const HANG_MS = 400;
+
+interface Pair {
+  readonly world: SimWorld;
+  readonly own: Machine;
+  readonly peer: Machine;
+  write(): Transfer;
+  ended(transfer: Transfer): Promise<void>;
+  pass(ms: number): Promise<void>;
+}
+
+async function openPair(): Promise<Pair> {
+  const { plugin, ...rest } = withPlugin(planOf(SEED));
+  assert.ok(plugin !== undefined);
+  const delays = { command: 50, post: 50, wire: 50, unpack: 50, start: 100 };
+  const plan: SimPlan = {
+    ...{ ...rest, machines: 2, isCalm: true, faults: 0, delayUs: 50, jitterUs: 0 },
+    plugin: { ...plugin, isFirm: true, isPaced: false, stagedChance: 0, delays },
+  };
+  const world = new SimWorld(plan, undefined, undefined);
+  const [own, peer] = world.machines;
+  assert.ok(own !== undefined && peer !== undefined);
+  world.connect(own, peer.name);
+  const isReady = (): boolean =>
+    world.links.some(({ pair }) => pair.atServer.matched?.epochs.state === 'ready');
+  await world.until(isReady, READY_MS, () => 'the channels are ready');
+  const session = world.links[0]?.pair.atClient;
+  assert.ok(session !== undefined);
+  const write = (): Transfer => {
+    const local = own.memory.region(0);
+    const remote = peer.memory.region(0).descriptor;
+    const bytes = CELLS * CELL_BYTES;
+    return session.write([{ local, localOffset: 0, remote, remoteOffset: 0, bytes }]);
+  };
+  const ended = (transfer: Transfer): Promise<void> => {
+    transfer.done.catch(() => undefined);
+    return world.until(
+      () => transfer.status !== 'active',
+      END_MS,
+      () => 'it ends',
+    );
+  };
+  const pass = async (ms: number): Promise<void> => {
+    const endUs = world.time.nowUs + ms * 1000;
+    await world.until(
+      () => world.time.nowUs >= endUs,
+      END_MS,
+      () => 'time passes',
+    );
+  };
+  return { world, own, peer, write, ended, pass };
+}
+
+/** Nothing that is sent arrives, and no plugin says a word. */
+function killComms({ node }: Machine): void {
+  for (const { comms } of node.plugin?.channels ?? []) for (const comm of comms) comm.die();
+}
+
+test('matched: a cancel is told to the owner of the transfer, not to others of its epoch', async () => {
+  const { world, own, write, ended } = await openPair();
+  const [cancelled, other] = [write(), write()];
+  killComms(own);
+  cancelled.cancel();
+  await ended(cancelled);
+  await ended(other);
+  assert.equal(cancelled.error?.code, 'ERR_XFER_CANCELLED');
+  assert.equal(other.error?.code, 'ERR_XFER_FAILED');
+  assert.equal(other.error.facts['isFenced'], true);
+  await world.destroy();
+});
+
+test('matched: a cancel while the epoch is taken down waits for its fence', async () => {
+  const { world, own, peer, write, ended, pass } = await openPair();
+  const transfer = write();
+  await pass(0.1);
+  const [process] = peer.node.plugin?.processes ?? [];
+  assert.ok(process !== undefined);
+  // The peer cannot close its channels yet.
+  process.pause(world.time.nowUs + HANG_MS * 1000);
+  const { matched } = own.node.sessions.list()[0] ?? {};
+  own.node.plugin?.processes[0]?.exit();
+  await world.until(
+    () => matched?.epochs.state === 'down',
+    END_MS,
+    () => 'the epoch goes down',
+  );
+  transfer.cancel();
+  assert.equal(transfer.status, 'active', 'its bytes may still land');
+  await ended(transfer);
+  assert.equal(transfer.error?.code, 'ERR_XFER_CANCELLED');
+  assert.equal(transfer.error.facts['isFenced'], true);
+  assert.equal(peer.node.plugin?.channels.size, 0, 'nothing of the epoch is open there');
+  await world.destroy();
+});
+
+test('matched: an epoch that the peer takes down fails its transfers behind the peer’s fence', async () => {
+  const { world, peer, write, ended, pass } = await openPair();
+  const transfer = write();
+  await pass(0.1);
+  const [dead, slow] = peer.node.plugin?.processes ?? [];
+  dead?.exit();
+  slow?.pause(world.time.nowUs + HANG_MS * 1000);
+  await ended(transfer);
+  assert.equal(transfer.error?.code, 'ERR_XFER_FAILED');
+  assert.equal(transfer.error.facts['peerCode'], 'ERR_NCCLNET_EXIT');
+  assert.equal(transfer.error.facts['isFenced'], true);
+  assert.equal(peer.node.plugin?.channels.size, 0, 'nothing of the epoch is open there');
+  await world.destroy();
+});
+
+test('matched: a transfer that waits for channels is told that they were lost, not the peer', async () => {
+  const { world, own, write, ended } = await openPair();
+  const first = write();
+  killComms(own);
+  own.node.plugin?.processes[0]?.exit();
+  await ended(first);
+  const second = write();
+  await world.until(
+    () => [...own.node.matchSockets].length > 1,
+    END_MS,
+    () => 'the next epoch is being set up',
+  );
+  for (const { port } of own.node.matchSockets) port.connection.endBoth();
+  await ended(second);
+  assert.equal(second.error?.code, 'ERR_XFER_FAILED');
+  await world.destroy();
+});
