@@ -3,10 +3,10 @@
 import { assert } from '../base/assert.js';
 import { type Clock, systemClock } from '../base/clock.js';
 import { TcpxError, toTcpxError } from '../base/errors.js';
+import { LimitedLog } from '../base/limited-log.js';
 import type { Log } from '../base/log.js';
 import type { Timers } from '../base/timers.js';
 import { COMMAND_ADD_CHANNEL, COMMAND_CLOSE_SESSION } from '../provider/tcp/lane/messages.js';
-import { placeBytes } from '../provider/tcp/lane/served-reads.js';
 import type { ShmLink } from '../provider/tcp/shm/shm-file.js';
 import { abortSocket, type SocketIdentity } from '../os/connection-counters.js';
 import { closeSocket } from '../os/dial.js';
@@ -19,6 +19,7 @@ import type { MatchedCarrier } from '../provider/tcpx/matched-carrier.js';
 import type { ProviderChoice } from './provider-choice.js';
 import { laneOfChannel } from '../provider/tcp/lane-placement.js';
 import type { LaneSet } from '../provider/tcp/lane-set.js';
+import { checkReadsBudget } from './reads-budget.js';
 import { Recovery, type RecoveryLimits } from './recovery.js';
 import type { RecoveryHost, RedialOutcome } from './recovery-host.js';
 import { Session, type SessionHost } from './session.js';
@@ -85,6 +86,7 @@ export class SessionTable {
   readonly #options: SessionTableOptions;
   readonly #clock: Clock;
   readonly #closeConnection: (fd: number) => void;
+  readonly #broken: LimitedLog;
   readonly #byIndex: (Session | undefined)[] = [];
   /** Set once by the engine, before any session exists. */
   host: SessionHost | undefined;
@@ -97,6 +99,7 @@ export class SessionTable {
   constructor(options: SessionTableOptions) {
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
+    this.#broken = new LimitedLog(options.log, this.#clock);
     this.#closeConnection = options.closeConnection ?? closeSocket;
   }
 
@@ -120,8 +123,9 @@ export class SessionTable {
 
   create(options: NewSession): Session {
     const index = this.#freeIndex();
-    this.#checkReads(options.agreement);
-    const { lanes, nicCount } = this.#options;
+    const { lanes, nicCount, readsBytesMax = Number.POSITIVE_INFINITY } = this.#options;
+    const others = this.list().map(({ facts }) => facts.agreement);
+    checkReadsBudget(options.agreement, others, readsBytesMax);
     if (this.host === undefined) throw new TcpxError('ERR_USAGE_STATE', 'engine is not open');
     const { control, peerGeneration, redial, attachControl, connectMatch, choice, ...given } =
       options;
@@ -249,22 +253,6 @@ export class SessionTable {
     );
   }
 
-  // Before anything is made for the peer: what it may ask for at once is known from here on.
-  #checkReads(wanted: Agreement): void {
-    const { readsBytesMax } = this.#options;
-    if (readsBytesMax === undefined) return;
-    let held = readsBytes(wanted);
-    for (const { facts } of this.list()) held += readsBytes(facts.agreement);
-    if (held <= readsBytesMax) return;
-    const what = `${wanted.channels} channels with a window of ${wanted.windowChunks}`;
-    throw new TcpxError(
-      'ERR_WIRE_LIMIT',
-      `${what}: reads of all sessions could take ${held} bytes, ` +
-        `memory.readsBytes allows ${readsBytesMax}`,
-      { facts: { held, limit: readsBytesMax } },
-    );
-  }
-
   /** A peer attaches a channel anew: its old connection is closed at this end first. */
   async makeRoom(session: Session, channel: number, epoch: number): Promise<void> {
     const { book } = session.recovery;
@@ -317,14 +305,28 @@ export class SessionTable {
     session.keeper.watch();
   }
 
+  /** A rule of the data channel was broken: that is the reason, though a goodbye came after it. */
+  onRuleBroken(session: Session, error: TcpxError): void {
+    this.close(session, error);
+    if (session.error?.code !== 'ERR_PEER_GOODBYE') return;
+    session.setRuleBroken(error);
+    this.#logClosing(session, error);
+  }
+
+  // A peer that breaks a rule is somebody's fault, and one that may do so again and again.
+  #logClosing(session: Session, error: TcpxError): void {
+    const { peer } = session;
+    const fields = { peer, code: error.code, reason: error.message };
+    if (error.code.startsWith('ERR_WIRE_')) this.#broken.warn('session closing', fields);
+    else this.#options.log.info('session closing', fields);
+  }
+
   /** Begins the end: lanes give up what is in flight and answer. */
   close(session: Session, error: TcpxError): void {
+    // Otherwise the peer would see its connections end, and not know what it did.
+    if (error.code.startsWith('ERR_WIRE_')) session.sayGoodbye(toldOf(session, error));
     if (!session.setClosing(error)) return;
-    this.#options.log.info('session closing', {
-      peer: session.peer,
-      code: error.code,
-      reason: error.message,
-    });
+    this.#logClosing(session, error);
     session.recovery.stop();
     session.keeper.stop();
     this.transfers?.giveUpStranded(session);
@@ -373,7 +375,7 @@ export class SessionTable {
   }
 }
 
-/** What the reads take that a peer may have asked for and not got. */
-function readsBytes({ channels, windowChunks }: Agreement): number {
-  return channels * placeBytes(windowChunks);
+// Who we are, it knows.
+function toldOf(session: Session, error: TcpxError): string {
+  return `${error.code}: ${error.message.replaceAll(session.peer, 'you')}`;
 }
