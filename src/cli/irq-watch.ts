@@ -13,7 +13,7 @@ import type { Invocation } from './command.js';
 import { ExitCode } from './exit-code.js';
 import { rootOf, secondsFlag } from './irq-host.js';
 import { outputLost } from './output-loss.js';
-import { printText } from './print.js';
+import { printJsonLine, printText } from './print.js';
 
 // irqbalance looks about every ten seconds: a lost binding shows within two readings.
 const INTERVAL_SECONDS = 10;
@@ -37,7 +37,7 @@ export async function watchPlan(invocation: Invocation, plan: IrqPlan): Promise<
   for (;;) {
     for (const event of watch.next(new Date().toISOString())) {
       if (event.event === 'lost') lossCount++;
-      if (invocation.isJson) process.stdout.write(`${JSON.stringify(event)}\n`);
+      if (invocation.isJson) printJsonLine(event);
       else printText(`${event.time} ${event.event}: ${event.text}`);
     }
     if (performance.now() + intervalMs > endMs || outputLost.aborted) break;

@@ -6,7 +6,7 @@ import { type Command, formatHelp, parseInvocation } from './command.js';
 import { COMMANDS } from './commands.js';
 import { ExitCode, exitCodeOf } from './exit-code.js';
 import { watchOutput } from './output-loss.js';
-import { printError } from './print.js';
+import { printData, printError } from './print.js';
 
 watchOutput();
 const exitCode = await main(process.argv.slice(2));
@@ -25,7 +25,7 @@ async function main(words: readonly string[]): Promise<number> {
 
 async function runWords(words: readonly string[]): Promise<number> {
   if (words[0] === '--version') {
-    process.stdout.write(`${packageVersion()}\n`);
+    printData(`${packageVersion()}\n`);
     return ExitCode.Good;
   }
   const command = findCommand(words);
@@ -33,7 +33,7 @@ async function runWords(words: readonly string[]): Promise<number> {
   const rest = words.slice(command.name.split(' ').length);
   const ownWords = rest.includes('--') ? rest.slice(0, rest.indexOf('--')) : rest;
   if (ownWords.includes('--help') || ownWords.includes('-h')) {
-    process.stdout.write(formatHelp(command));
+    printData(formatHelp(command));
     return ExitCode.Good;
   }
   return command.run(parseInvocation(command, rest));
@@ -62,7 +62,7 @@ function runWithoutCommand(words: readonly string[]): ExitCode {
         : `tcpx: ${JSON.stringify(words.join(' '))} is not a command; there are: ${hint}`,
     );
   }
-  process.stdout.write(formatCommandList(members.length > 0 ? members : COMMANDS));
+  printData(formatCommandList(members.length > 0 ? members : COMMANDS));
   return ExitCode.Good;
 }
 

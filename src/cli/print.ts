@@ -1,13 +1,25 @@
 // Output of commands: data on stdout, everything for people on stderr.
 
 import { isTcpxError } from '../base/errors.js';
+import { plainJson, plainLines, plainText } from '../base/foreign-text.js';
 
 export function printJson(document: unknown): void {
-  process.stdout.write(`${JSON.stringify(document, null, 2)}\n`);
+  process.stdout.write(`${plainJson(document, 2)}\n`);
+}
+
+/** One document per line. */
+export function printJsonLine(document: unknown): void {
+  process.stdout.write(`${plainJson(document)}\n`);
+}
+
+/** Lines for other programs, or what was asked for. */
+export function printData(text: string): void {
+  process.stdout.write(plainLines(text));
 }
 
 export function printText(text: string): void {
-  process.stderr.write(text.endsWith('\n') ? text : `${text}\n`);
+  const plain = plainLines(text);
+  process.stderr.write(plain.endsWith('\n') ? plain : `${plain}\n`);
 }
 
 /** One clear line with the code; the stack only where asked. */
@@ -39,7 +51,12 @@ export function formatTable(rows: readonly (readonly string[])[]): string {
 
 /** A progress line on a terminal, nothing in a pipe. */
 export function showProgress(text: string): void {
-  if (process.stderr.isTTY) process.stderr.write(`\r\u001b[K${text}`);
+  if (process.stderr.isTTY) process.stderr.write(`\r\u001b[K${plainText(text)}`);
+}
+
+/** On a terminal: what is printed next takes the place of the last rows. */
+export function replaceRows(rows: number): void {
+  if (process.stderr.isTTY && rows > 0) process.stderr.write(`\u001b[${rows}A\u001b[J`);
 }
 
 export function clearProgress(): void {

@@ -8,7 +8,7 @@ import { dataNicWish } from '../data-nics.js';
 import { ExitCode } from '../exit-code.js';
 import { openIrqHost, PLAN_FLAGS, ROOT_FLAG, STATE_FLAG } from '../irq-host.js';
 import { formatUnknowns } from '../irq-plan-text.js';
-import { printJson, printText } from '../print.js';
+import { printData, printJson, printText } from '../print.js';
 import { processPlan } from '../process-plan.js';
 
 export const envCommand: Command = {
@@ -46,8 +46,8 @@ export const envCommand: Command = {
         ([name, value]) =>
           `# ${VARIABLES[name]?.meaning ?? 'no note'}\n${formatExports({ [name]: value })}`,
       );
-      process.stdout.write(lines.join(''));
-    } else process.stdout.write(formatExports(values));
+      printData(lines.join(''));
+    } else printData(formatExports(values));
     return Promise.resolve(ExitCode.Good);
   },
 };

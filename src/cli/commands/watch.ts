@@ -19,7 +19,7 @@ import { type Command, type Invocation, usageError } from '../command.js';
 import { ExitCode } from '../exit-code.js';
 import { namedNics } from '../../host/topo/named-nic.js';
 import { outputLost } from '../output-loss.js';
-import { printText } from '../print.js';
+import { printJsonLine, printText, replaceRows } from '../print.js';
 import { formatAverages, formatWatch, screenRows } from '../watch-text.js';
 
 const INTERVAL_MS = 500;
@@ -184,14 +184,14 @@ async function showAll(source: AsyncGenerator<TimedSample>, isJson: boolean): Pr
 function reporter(isJson: boolean): (rates: WatchRates) => void {
   if (isJson) {
     return (rates) => {
-      process.stdout.write(`${JSON.stringify(rates)}\n`);
+      printJsonLine(rates);
     };
   }
   let rows = 0;
   return (rates) => {
     const text = formatWatch(rates);
-    const { isTTY, columns } = process.stderr;
-    if (isTTY && rows > 0) process.stderr.write(`\u001b[${rows}A\u001b[J`);
+    const { columns } = process.stderr;
+    replaceRows(rows);
     printText(text);
     rows = screenRows(text, columns);
   };
