@@ -12,7 +12,17 @@ import { hasUnseen, plainJson, plainLines, plainText, withoutUnseen } from './fo
 import { createLog } from './log.js';
 
 /** Clears the screen, forges a line, turns the text around, hides, ends a line for some. */
-const HOSTILE = ['\u001b[2J', '\n', '\r', '\u202e', '\u200b', '\ufeff', '\u2028', '\u009b', '\u007f'];
+const HOSTILE = [
+  '\u001b[2J',
+  '\n',
+  '\r',
+  '\u202e',
+  '\u200b',
+  '\ufeff',
+  '\u2028',
+  '\u009b',
+  '\u007f',
+];
 const NAME = `a${HOSTILE.join('b')}c`;
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
 
@@ -80,6 +90,9 @@ test('foreign text: commands write through print.ts and nothing else', () => {
   for (const file of files.filter((name) => name.endsWith('.ts') && !name.endsWith('.test.ts'))) {
     if (file === join('cli', 'print.ts')) continue;
     const text = readFileSync(join(folder, file), 'utf8');
-    assert.ok(!/\bprocess\.std(out|err)\.write\(|\bconsole\./.test(text), `${file} writes by itself`);
+    assert.ok(
+      !/\bprocess\.std(out|err)\.write\(|\bconsole\./.test(text),
+      `${file} writes by itself`,
+    );
   }
 });

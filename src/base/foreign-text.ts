@@ -1,8 +1,10 @@
-// Text that somebody else may have written: names and reasons of peers, host names of captures, what
-// a plugin says. Wherever it is logged, printed or drawn, characters that command a terminal, forge
-// a line or hide and turn other characters around are shown as what they are: `\u202e`.
+// Text that somebody else may have written: names and reasons of peers, host names of captures,
+// what a plugin says. Wherever it is logged, printed or drawn, characters that command a terminal,
+// forge a line or hide and turn other characters around are shown as what they are: `\u202e`.
 
-/** Controls, format characters (zero width, direction), line separators and halves of characters. */
+/**
+ * Controls, format characters (zero width, direction), line separators and halves of characters.
+ */
 const UNSEEN = '\\p{Cc}\\p{Cf}\\p{Zl}\\p{Zp}\\p{Cs}';
 const UNSEEN_ONE = new RegExp(`[${UNSEEN}]`, 'u');
 const UNSEEN_ALL = new RegExp(`[${UNSEEN}]`, 'gu');

@@ -160,7 +160,9 @@ export class BenchDialogue {
 
   receive(message: BenchMessage): void {
     if (message.kind === 'failed') {
-      this.fail(new TcpxError('ERR_PEER_REFUSED', `the target cannot go on: ${plainText(message.reason)}`));
+      this.fail(
+        new TcpxError('ERR_PEER_REFUSED', `the target cannot go on: ${plainText(message.reason)}`),
+      );
       return;
     }
     this.#onAnswer?.(message);

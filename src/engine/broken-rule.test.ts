@@ -1,5 +1,5 @@
-// A peer that breaks a rule of the data channel: the log warns of it with the rule's number, the peer
-// is told, and a goodbye that it sends along does not hide it.
+// A peer that breaks a rule of the data channel: the log warns of it with the rule's number, the
+// peer is told, and a goodbye that it sends along does not hide it.
 
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
@@ -53,7 +53,11 @@ test('broken rule: a goodbye right after it does not hide it', async () => {
       assert.equal(held.error?.code, 'ERR_WIRE_FRAME', `${progress}, round ${round}`);
       for (const peer of [data, session.control]) peer.close();
     }
-    await until('the warnings', 2000, () => kept.lines.filter((l) => IS_WARNED.test(l)).length >= 5);
+    await until(
+      'the warnings',
+      2000,
+      () => kept.lines.filter((l) => IS_WARNED.test(l)).length >= 5,
+    );
     await server.close();
   }
 });

@@ -7,7 +7,10 @@ import { NAME_BYTES_MAX } from '../wire/control-frame.js';
 export function checkEngineName(name: string): string {
   const bytes = Buffer.byteLength(name);
   if (hasUnseen(name)) {
-    throw new TcpxError('ERR_USAGE_ARGUMENT', `name ${JSON.stringify(name)}: control characters or invisible ones`);
+    throw new TcpxError(
+      'ERR_USAGE_ARGUMENT',
+      `name ${JSON.stringify(name)}: control characters or invisible ones`,
+    );
   }
   if (bytes > 0 && bytes <= NAME_BYTES_MAX) return name;
   throw new TcpxError(

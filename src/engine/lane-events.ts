@@ -185,9 +185,13 @@ function lossError(session: Session, channel: number, how: Loss): TcpxError {
   if (how.loss === LOSS_PROTOCOL) {
     const rule = FRAME_RULES[how.detail] ?? 'unknown';
     const frame = frameName(how.frameKind);
-    return new TcpxError('ERR_WIRE_FRAME', `${where}: ${frame} breaks rule ${how.detail}: ${rule}`, {
-      facts: { peer: session.peer, channel, number: how.detail, rule, frame },
-    });
+    return new TcpxError(
+      'ERR_WIRE_FRAME',
+      `${where}: ${frame} breaks rule ${how.detail}: ${rule}`,
+      {
+        facts: { peer: session.peer, channel, number: how.detail, rule, frame },
+      },
+    );
   }
   const reason = lossReason(how);
   return new TcpxError('ERR_PEER_LOST', `${where}: ${reason}`, {

@@ -16,7 +16,8 @@ export function checkReadsBudget(
   const what = `${wanted.channels} channels with a window of ${wanted.windowChunks}`;
   throw new TcpxError(
     'ERR_WIRE_LIMIT',
-    `${what}: reads of all sessions could take ${bytes} bytes, memory.readsBytes allows ${bytesMax}`,
+    `${what}: reads of all sessions could take ${bytes} bytes, ` +
+      `memory.readsBytes allows ${bytesMax}`,
     { facts: { bytes, limit: bytesMax } },
   );
 }

@@ -86,7 +86,10 @@ export class SocketNetwork implements PeerNetwork {
   }
 
   #onRefused(fd: number): void {
-    const error = new TcpxError('ERR_SYS_DESCRIPTORS', 'no file descriptors are left at the server');
+    const error = new TcpxError(
+      'ERR_SYS_DESCRIPTORS',
+      'no file descriptors are left at the server',
+    );
     try {
       const connection = this.#open(fd);
       const { code, message } = error;

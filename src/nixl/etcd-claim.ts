@@ -8,8 +8,8 @@ import type { EtcdClient } from './etcd-client.js';
 const LOOK_MS = 200;
 
 /**
- * Claims `key` for `lease`. A holder that died is waited for until it has missed a keep-alive, which
- * comes every third of a lease; one that lives is an error.
+ * Claims `key` for `lease`. A holder that died is waited for until it has missed a keep-alive,
+ * which comes every third of a lease; one that lives is an error.
  */
 export async function claimAnchor(client: EtcdClient, key: string, lease: string): Promise<void> {
   let seen: { readonly lease: string; readonly seconds: number } | undefined;

@@ -132,7 +132,9 @@ test('etcd: keys die with the agent: at close, and by the lease when it crashes'
   );
 });
 
-test('etcd: a name that a living agent holds is refused, and its keys stay', { skip }, async (t) => {
+test('etcd: a name that a living agent holds is refused, and its keys stay', {
+  skip,
+}, async (t) => {
   const { server, network, client } = await openWorld(t);
   const a = await openMockAgent(t, network, 'agentA', using(server, { leaseSeconds: 3 }));
   await a.agent.sendLocalMD();
@@ -142,7 +144,9 @@ test('etcd: a name that a living agent holds is refused, and its keys stay', { s
   assert.deepEqual(await client.keys('/nixl/agents//agentA/'), keys);
 });
 
-test('etcd: the name of an agent that died is free once it has missed its time', { skip }, async (t) => {
+test('etcd: the name of an agent that died is free once it has missed its time', {
+  skip,
+}, async (t) => {
   const { server, network, client } = await openWorld(t);
   const lease = await client.grantLease(4);
   await client.put('/nixl/agents//agentA/', new Uint8Array(0), lease);

@@ -56,9 +56,12 @@ function frameHead(bytes: number): Uint8Array {
 test('limit: blobs that never end are held up to the bound, honest ones get through', async () => {
   const kept = new KeptLog();
   let loaded = 0;
-  const handlers = { ...NO_HANDLERS, onLoad: () => {
+  const handlers = {
+    ...NO_HANDLERS,
+    onLoad: () => {
       loaded++;
-    } };
+    },
+  };
   const limits = { frameBytesMax: 64 * MIB, bytesMax: 8 * MIB };
   const endpoint = new MetadataEndpoint({ handlers, ...limits, log: kept.log });
   await endpoint.listen('127.0.0.1', 0);

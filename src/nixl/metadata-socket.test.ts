@@ -226,7 +226,7 @@ function pushAs(name: string, blob: Uint8Array): Uint8Array {
   return encodeListenerFrame({ verb: 'LOAD', blob: encodeMetadata(metadata) });
 }
 
-test('socket: names pushed by one host keep out neither others nor what is asked for', async (t) => {
+test('socket: names pushed by one host keep out neither others nor what is wanted', async (t) => {
   const kept = new KeptLog();
   const network = new MockNetwork();
   const settings = { 'nixl.listenPort': 0, 'nixl.pushedPerHostMax': 20, 'nixl.peersMax': 21 };

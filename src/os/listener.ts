@@ -20,7 +20,9 @@ export interface ListenerOptions {
   /** Of the connections that are accepted; empty leaves the kernel's. */
   readonly congestion: string;
   onAccepted(fd: number): void;
-  /** There are no descriptors left: tells the peer so, and closes. Told for each that is refused. */
+  /**
+   * There are no descriptors left: tells the peer so, and closes. Told for each that is refused.
+   */
   onRefused(fd: number): void;
 }
 

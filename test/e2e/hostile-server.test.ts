@@ -104,7 +104,8 @@ async function survive(attack: () => Promise<void>): Promise<void> {
   assert.equal(after.sessions, 0);
   assert.equal(after.descriptors, before.descriptors, 'descriptors');
   for (const [part, slackBytes] of Object.entries(SLACK_BYTES)) {
-    const grown = after[part as keyof typeof SLACK_BYTES] - before[part as keyof typeof SLACK_BYTES];
+    const grown =
+      after[part as keyof typeof SLACK_BYTES] - before[part as keyof typeof SLACK_BYTES];
     assert.ok(grown < slackBytes, `${part} grew by ${grown} bytes`);
   }
 }
@@ -167,7 +168,8 @@ const DESCRIPTORS = 160;
 function closeWaits(at: number): number {
   const port = at.toString(16).toUpperCase().padStart(4, '0');
   const lines = readFileSync('/proc/net/tcp', 'utf8').split('\n');
-  return lines.filter((line) => new RegExp(`^ *\\d+: \\w+:${port} \\w+:\\w+ 08 `).test(line)).length;
+  return lines.filter((line) => new RegExp(`^ *\\d+: \\w+:${port} \\w+:\\w+ 08 `).test(line))
+    .length;
 }
 
 test('attack: out of descriptors a listener rests, and serves again afterwards', async () => {

@@ -46,7 +46,15 @@ function resources(): object {
   (globalThis as { gc?: () => void }).gc?.();
   const { rss, heapUsed, arrayBuffers } = process.memoryUsage();
   const kernel = { descriptors: openDescriptors(), mappedBytes: mappedBytes() };
-  return { ...kernel, rss, heapUsed, arrayBuffers, sessions: engine.sessions.length, warnings, codes: [...codes] };
+  return {
+    ...kernel,
+    rss,
+    heapUsed,
+    arrayBuffers,
+    sessions: engine.sessions.length,
+    warnings,
+    codes: [...codes],
+  };
 }
 
 for await (const line of createInterface({ input: process.stdin })) {

@@ -1,5 +1,6 @@
-// A soak: hostile and honest peers at one agent for a while, watched once a second. It is broken when
-// the agent dies, holds more than its settings allow, lets an honest peer down or keeps something.
+// A soak: hostile and honest peers at one agent for a while, watched once a second. It is broken
+// when the agent dies, holds more than its settings allow, lets an honest peer down or keeps
+// something.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
@@ -10,7 +11,13 @@ import { fillPattern } from '../../src/base/pattern.js';
 import { type Random, seededRandom } from '../../src/base/random.js';
 import { Engine } from '../../src/engine/engine.js';
 import { ATTACKS, type Attack } from './soak-attacks.js';
-import { brokenBound, growth, soakBounds, type SoakBounds, type SoakSample } from './soak-bounds.js';
+import {
+  brokenBound,
+  growth,
+  soakBounds,
+  type SoakBounds,
+  type SoakSample,
+} from './soak-bounds.js';
 import { type SoakAddress, SoakTarget } from './soak-target.js';
 
 const MIB = 1024 * 1024;
@@ -93,7 +100,10 @@ class Soak {
     const { seconds, seed } = this.#options;
     const at = await this.#target.address();
     const idle = await this.#target.sample();
-    const bounds = soakBounds({ ...loadConfig({ options: SETTINGS, environment: {} }).values }, idle);
+    const bounds = soakBounds(
+      { ...loadConfig({ options: SETTINGS, environment: {} }).values },
+      idle,
+    );
     this.#endMs = performance.now() + seconds * 1000;
     await Promise.all([
       ...ATTACKS.map((attack, index) => this.#attack(attack, at, seededRandom(seed + index))),
@@ -125,7 +135,8 @@ class Soak {
     };
   }
 
-  // A refusal is the answer that is wanted of the target; that it lives and serves is watched apart.
+  // A refusal is the answer that is wanted of the target; that it lives and serves is watched
+  // apart.
   async #attack({ name, round }: Attack, at: SoakAddress, random: Random): Promise<void> {
     this.#rounds[name] = 0;
     while (!this.#isOver) {

@@ -1,5 +1,5 @@
-// What hostile peers do to a soaked agent, round after round. Each round takes what it can, holds it
-// for a moment and goes; refusals are what is expected of the target, and are counted.
+// What hostile peers do to a soaked agent, round after round. Each round takes what it can, holds
+// it for a moment and goes; refusals are what is expected of the target, and are counted.
 
 import { connect, type Socket } from 'node:net';
 import { sleepMs } from '../../src/base/clock.js';

@@ -1,4 +1,5 @@
-// What a target may hold while it is soaked, from its settings; and which bound a sample broke. Pure.
+// What a target may hold while it is soaked, from its settings; and which bound a sample broke.
+// Pure.
 
 import type { SettingValues } from '../../src/base/settings.js';
 
@@ -7,7 +8,9 @@ const MIB = 1024 * 1024;
 const SLACK_BYTES = 192 * MIB;
 /** Of each channel, whatever it carries: heads, staging, tables. */
 const CHANNEL_BYTES = 512 * 1024;
-/** Room of the kernel for a channel whose peer keeps its window: a chunk, and what is on its way. */
+/**
+ * Room of the kernel for a channel whose peer keeps its window: a chunk, and what is on its way.
+ */
 const CHANNEL_QUEUE_BYTES = 512 * 1024;
 const CHANNELS_MAX = 16;
 /** Sockets, and the two ends of a pipe. */

@@ -1,6 +1,6 @@
 // An agent in a process of its own that is attacked for long. It listens for sessions and for
-// metadata, collects its notifications now and then, and answers each line of its input with what it
-// holds, as one line of JSON.
+// metadata, collects its notifications now and then, and answers each line of its input with what
+// it holds, as one line of JSON.
 
 import { createInterface } from 'node:readline';
 import type { SettingValues } from '../../src/base/settings.js';

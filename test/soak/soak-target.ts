@@ -1,4 +1,5 @@
-// Starts soak-target-main.ts as a child, asks it questions, and looks at what it holds from outside.
+// Starts soak-target-main.ts as a child, asks it questions, and looks at what it holds from
+// outside.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -81,7 +82,9 @@ export class SoakTarget {
   }
 }
 
-/** Bytes in the queues of the target's own sockets: those whose own port is the one it listens on. */
+/**
+ * Bytes in the queues of the target's own sockets: those whose own port is the one it listens on.
+ */
 function queueBytes(port: number): number {
   const own = `:${port.toString(16).toUpperCase().padStart(4, '0')}`;
   let bytes = 0;

@@ -66,7 +66,8 @@ function readRequests(options: UnreadOptions): Uint8Array {
   words[frame.WORD_REGION_GENERATION] = region.generation;
   words[frame.WORD_TRANSFER_LOW] = 1;
   const key = Buffer.from(region.key, 'hex');
-  for (let index = 0; index < 4; index++) words[frame.WORD_KEY + index] = key.readUInt32LE(index * 4);
+  for (let index = 0; index < 4; index++)
+    words[frame.WORD_KEY + index] = key.readUInt32LE(index * 4);
   const each = Math.floor(chunkBytes / entries);
   for (let index = 0; tableWords > 0 && index < entries; index++) {
     const at = frame.DATA_HEAD_BYTES / 4 + index * (frame.TABLE_ENTRY_BYTES / 4);

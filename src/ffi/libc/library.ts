@@ -60,9 +60,13 @@ export function checkCall(call: string, object: string, result: number): number 
 export function systemCallError(call: string, object: string, errno: number): TcpxError {
   const name = errnoName(errno);
   const isWant = errno === EMFILE || errno === ENFILE;
-  return new TcpxError(isWant ? 'ERR_SYS_DESCRIPTORS' : 'ERR_SYS_CALL', `${call} ${object}: ${name}`.replace(' :', ':'), {
-    facts: { call, errno, errnoName: name, object },
-  });
+  return new TcpxError(
+    isWant ? 'ERR_SYS_DESCRIPTORS' : 'ERR_SYS_CALL',
+    `${call} ${object}: ${name}`.replace(' :', ':'),
+    {
+      facts: { call, errno, errnoName: name, object },
+    },
+  );
 }
 
 export function resultOrErrno(result: number): number {

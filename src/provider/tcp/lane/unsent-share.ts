@@ -1,5 +1,6 @@
-// How much a channel may leave in the kernel that its peer does not take: an equal share of what the
-// lane allows for all. A peer that asks and never reads would else fill a send buffer per channel.
+// How much a channel may leave in the kernel that its peer does not take: an equal share of what
+// the lane allows for all. A peer that asks and never reads would else fill a send buffer per
+// channel.
 
 import type { Channel } from './channel.js';
 import type { LaneCore } from './lane-core.js';

@@ -48,8 +48,8 @@ export interface StreamPort {
    */
   wakeAt?(bytes: number): void;
   /**
-   * No more is taken while so many bytes wait for the peer to make room; 0 is no limit. Absent where
-   * no kernel keeps them.
+   * No more is taken while so many bytes wait for the peer to make room; 0 is no limit. Absent
+   * where no kernel keeps them.
    */
   limitUnsent?(bytes: number): void;
   /** Bytes that were sent and that the peer's kernel has not confirmed. */
