@@ -6,6 +6,7 @@ import { renderDiagnostics } from './diagnostics.js';
 import { renderErrors, renderTroubleshooting } from './errors.js';
 import type { Generator } from './generator.js';
 import { renderLayers } from './layers.js';
+import { renderLimits } from './limits.js';
 import { renderManPage } from './man-page.js';
 import { renderPublicNames } from './public-names.js';
 import {
@@ -30,6 +31,7 @@ export const GENERATORS: readonly Generator[] = [
   { path: 'docs/diagnostics.md', render: renderDiagnostics },
   { path: 'docs/api.md', marker: 'names', render: renderPublicNames },
   { path: 'README.md', marker: 'commands', render: renderCommands },
+  { path: 'SECURITY.md', marker: 'limits', render: renderLimits },
   { path: 'docs/protocol.md', marker: 'frames', render: renderFrames },
   { path: 'docs/protocol.md', marker: 'refusals', render: renderRefusals },
 ];

@@ -238,6 +238,17 @@ export const ENGINE_SETTINGS = {
     summary: 'What all senders together may have on their way to one lane; each gets its share.',
     cost: 'Lower bounds kernel memory with many peers; too low makes windows small.',
   },
+  'flow.sendBytes': {
+    kind: 'bytes',
+    fallback: 128 * MIB,
+    minimum: 1 * MIB,
+    maximum: 64 * GIB,
+    flag: 'send-bytes',
+    summary:
+      'What all channels of one lane together may leave unsent in the kernel; each gets its ' +
+      'share, at least 64 KiB.',
+    cost: 'Lower bounds kernel memory that peers who do not read take; too low costs throughput.',
+  },
   'lane.count': {
     kind: 'count',
     fallback: 1,
@@ -290,6 +301,16 @@ export const ENGINE_SETTINGS = {
     maximum: 16_384,
     summary: 'Transfers that may be in flight at a time.',
     cost: '512 bytes each, reserved at start.',
+  },
+  'memory.readsBytes': {
+    kind: 'bytes',
+    fallback: 256 * MIB,
+    minimum: 1 * MIB,
+    maximum: 64 * GIB,
+    summary:
+      'What the reads that peers may have asked for can take here, over all sessions: 16,000 ' +
+      'bytes for each chunk of each channel’s window.',
+    cost: 'A session that would take more is refused by that name.',
   },
   'memory.arenaBytes': {
     kind: 'bytes',

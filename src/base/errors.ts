@@ -159,6 +159,10 @@ export const ERROR_CODES = {
     'a system call failed',
     'The message names the call, its errno and the object; the errno tells what to change.',
   ),
+  ERR_SYS_DESCRIPTORS: entry(
+    'the process, or the machine, has no file descriptors left',
+    'Raise the limit (ulimit -n, LimitNOFILE= of a unit, fs.file-max): a channel takes three.',
+  ),
   ERR_SYS_ADDRESS_IN_USE: entry(
     'the port to listen on is taken',
     'Choose another with --port, or end the process that holds it (ss -ltnp).',

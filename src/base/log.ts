@@ -1,6 +1,7 @@
 // One line per event on stderr: `key=value` for people, JSON for machines. Never on stdout.
 
 import { writeSync } from 'node:fs';
+import { plainJson, plainText } from './foreign-text.js';
 
 export const LOG_LEVELS = ['error', 'warn', 'info', 'debug', 'trace'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
@@ -56,12 +57,12 @@ function writeStderr(line: string): void {
 
 function formatLine(format: 'text' | 'json', level: LogLevel, event: string, fields: LogFields) {
   const time = new Date().toISOString();
-  if (format === 'json') return JSON.stringify({ time, level, event, ...fields });
+  if (format === 'json') return plainJson({ time, level, event, ...fields });
   let line = `${time} ${level} ${event}`;
   for (const [key, value] of Object.entries(fields)) {
     if (value !== undefined) line += ` ${key}=${quoteIfNeeded(String(value))}`;
   }
-  return line;
+  return plainText(line);
 }
 
 function quoteIfNeeded(text: string): string {

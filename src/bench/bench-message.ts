@@ -1,6 +1,7 @@
 // What the two ends of a benchmark tell each other, as notifications of the engine itself.
 // JSON, checked on receipt: the peer is trusted to be ours, not to be right.
 
+import { plainText } from '../base/foreign-text.js';
 import { TcpxError } from '../base/errors.js';
 import type { HostFacts } from './bench-result.js';
 import type { ChannelCounters, RegionDescriptor } from '../engine/internal.js';
@@ -159,7 +160,9 @@ export class BenchDialogue {
 
   receive(message: BenchMessage): void {
     if (message.kind === 'failed') {
-      this.fail(new TcpxError('ERR_PEER_REFUSED', `the target cannot go on: ${message.reason}`));
+      this.fail(
+        new TcpxError('ERR_PEER_REFUSED', `the target cannot go on: ${plainText(message.reason)}`),
+      );
       return;
     }
     this.#onAnswer?.(message);

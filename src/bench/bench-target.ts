@@ -31,6 +31,8 @@ interface Stage {
 
 const PONG_TIMEOUT_MS = 60_000;
 const BLOCKS_MAX = 1 << 22;
+/** What an initiator can be asked for. */
+const TURNS_MAX = SETTINGS['bench.iterations'].maximum + SETTINGS['bench.warmup'].maximum;
 
 export class BenchTarget {
   readonly #options: BenchTargetOptions;
@@ -146,6 +148,10 @@ export class BenchTarget {
 
   #pong(session: Session, message: Extract<BenchMessage, { kind: 'pong' }>): void {
     const engine = this.#options.engine();
+    if (message.count > TURNS_MAX) {
+      const rule = `${message.count} turns, at most ${TURNS_MAX}`;
+      throw new TcpxError('ERR_WIRE_LIMIT', `pong from ${session.peer}: ${rule}`);
+    }
     const stage = this.#stage(session);
     const { memory } = stage;
     const allocate = (): BenchMemory => {

@@ -26,9 +26,13 @@ export interface PingPongEnd {
   /** Waits for what was sent last: how it went. */
   settle(timeoutMs: number): Receipt | undefined;
   readonly engine: Engine;
+  /** Ends the game when it does. */
+  readonly session: Session;
 }
 
 const REST_MS = 1;
+/** Turns between two looks at the clock and the session, less one; a power of two, less one. */
+const TURNS_MASK = 0x3ff;
 
 /** A notification that stands for a mark in memory. */
 const MARK = Uint8Array.of(0xff);
@@ -73,14 +77,15 @@ export function createPingPongEnd(
     outbox.settle();
     const local = engine.register(outbox.source, { read: false, write: false });
     const block = { local, localOffset: 0, remote, remoteOffset: 0, bytes };
-    return new NotifiedEnd(engine, session.prepare('write', [block]), marks);
+    return new NotifiedEnd(engine, session, session.prepare('write', [block]), marks);
   }
   // A second buffer is sent, so that what arrives does not change what goes out.
   const outbox = new Uint8Array(engine.allocate(bytes).buffer);
   fillPattern(outbox, 1);
   const source = engine.register(outbox, { read: false, write: false });
   const block = { local: source, localOffset: 0, remote, remoteOffset: 0, bytes };
-  return new WatchedEnd(engine, session.prepare('write', [block]), view, outbox);
+  const request = session.prepare('write', [block]);
+  return new WatchedEnd(engine, session, request, view, outbox);
 }
 
 /** The mark of turn `turn`; never that of its neighbours. */
@@ -92,14 +97,22 @@ class WatchedEnd implements PingPongEnd {
   // Marks change the last byte all the time.
   readonly isCheckable = false;
   readonly engine: Engine;
+  readonly session: Session;
   readonly #request: TransferRequest;
   readonly #memory: Uint8Array;
   readonly #outbox: Uint8Array;
   readonly #last: number;
   #transfer: Transfer | undefined;
 
-  constructor(engine: Engine, request: TransferRequest, memory: Uint8Array, outbox: Uint8Array) {
+  constructor(
+    engine: Engine,
+    session: Session,
+    request: TransferRequest,
+    memory: Uint8Array,
+    outbox: Uint8Array,
+  ) {
     this.engine = engine;
+    this.session = session;
     this.#request = request;
     this.#memory = memory;
     this.#outbox = outbox;
@@ -132,13 +145,15 @@ class WatchedEnd implements PingPongEnd {
 class NotifiedEnd implements PingPongEnd {
   readonly isCheckable = true;
   readonly engine: Engine;
+  readonly session: Session;
   readonly #request: TransferRequest;
   readonly #marks: MarkCounter;
   readonly #before: number;
   #transfer: Transfer | undefined;
 
-  constructor(engine: Engine, request: TransferRequest, marks: MarkCounter) {
+  constructor(engine: Engine, session: Session, request: TransferRequest, marks: MarkCounter) {
     this.engine = engine;
+    this.session = session;
     this.#request = request;
     this.#marks = marks;
     this.#before = marks.count;
@@ -167,17 +182,24 @@ function receiptOf(transfer: Transfer | undefined, timeoutMs: number): Receipt |
   return transfer?.wait(timeoutMs) === 'done' ? transfer.receipt() : undefined;
 }
 
-/** Plays `count` turns; returns half round trips in µs where `isFirst`. Null when time runs out. */
+/**
+ * Plays `count` turns; returns half round trips in µs where `isFirst`. Null when
+ * nothing comes for that time, or the session ends.
+ */
 export function playPingPong(
   end: PingPongEnd,
   count: number,
   isFirst: boolean,
   timeoutMs: number,
 ): number[] | null {
-  const endMs = performance.now() + timeoutMs;
+  let endMs = performance.now() + timeoutMs;
   const halfTrips: number[] = [];
   let startMs = performance.now();
   for (let turn = 0; turn < count; turn++) {
+    if ((turn & TURNS_MASK) === TURNS_MASK) {
+      if (isOver(end, endMs)) return null;
+      endMs = performance.now() + timeoutMs;
+    }
     if (isFirst) end.send(turn);
     if (!awaitTurn(end, turn, endMs)) return null;
     if (!isFirst) {
@@ -194,9 +216,13 @@ export function playPingPong(
 function awaitTurn(end: PingPongEnd, turn: number, endMs: number): boolean {
   for (let spins = 1; !end.hasCome(turn); spins++) {
     end.rest();
-    if ((spins & 0x3fff) !== 0) continue;
-    end.engine.poll();
-    if (performance.now() > endMs) return false;
+    if ((spins & 0x3fff) === 0 && isOver(end, endMs)) return false;
   }
   return true;
+}
+
+// A peer that hung up never comes.
+function isOver(end: PingPongEnd, endMs: number): boolean {
+  end.engine.poll();
+  return performance.now() > endMs || !end.session.isReady;
 }

@@ -2,6 +2,7 @@
 // errors on stderr. With --json one document on stdout, for failures too.
 
 import { isTcpxError } from '../base/errors.js';
+import { plainJson, plainLines, plainText } from '../base/foreign-text.js';
 import { errorDocument } from './error-document.js';
 import { fitShellWords, fitText } from './fit-text.js';
 import { layTable } from './table.js';
@@ -13,13 +14,13 @@ let jsonPrinted: 'none' | 'document' | 'lines' = 'none';
 
 export function printJson(document: unknown): void {
   jsonPrinted = 'document';
-  process.stdout.write(`${JSON.stringify(document, null, 2)}\n`);
+  process.stdout.write(`${plainJson(document, 2)}\n`);
 }
 
 /** One of many documents, each in a line. */
 export function printJsonLine(document: unknown): void {
   jsonPrinted = 'lines';
-  process.stdout.write(`${JSON.stringify(document)}\n`);
+  process.stdout.write(`${plainJson(document)}\n`);
 }
 
 /** A result for people. */
@@ -29,7 +30,7 @@ export function printText(text: string): void {
 
 /** Lines that a shell shall read: as they are, whatever the width. */
 export function printCode(text: string): void {
-  process.stdout.write(text);
+  process.stdout.write(plainLines(text));
 }
 
 /** What accompanies a result: a warning, a hint, where a file went. */
@@ -43,7 +44,8 @@ export function formatFitted(text: string): string {
 }
 
 function writeFitted(stream: NodeJS.WriteStream, text: string): void {
-  const fitted = fitText(text.endsWith('\n') ? text : `${text}\n`, columnsOf(stream));
+  const plain = plainLines(text);
+  const fitted = fitText(plain.endsWith('\n') ? plain : `${plain}\n`, columnsOf(stream));
   stream.write(isColoured(stream) ? paintVerdicts(fitted) : fitted);
 }
 
@@ -74,7 +76,7 @@ export function printError(error: unknown, { hasStack, isJson }: ErrorWish): voi
     : `internal error: ${error instanceof Error ? error.message : String(error)}`;
   printNote(line);
   if (hasStack && error instanceof Error && error.stack !== undefined) {
-    process.stderr.write(`${error.stack}\n`);
+    process.stderr.write(`${plainLines(error.stack)}\n`);
   }
 }
 
@@ -86,7 +88,7 @@ export function formatTable(rows: readonly (readonly string[])[]): string {
 /** A progress line on a terminal, nothing in a pipe. */
 export function showProgress(text: string): void {
   if (!process.stderr.isTTY) return;
-  process.stderr.write(`\r\u001b[K${text.slice(0, columnsOf(process.stderr) - 1)}`);
+  process.stderr.write(`\r\u001b[K${plainText(text).slice(0, columnsOf(process.stderr) - 1)}`);
 }
 
 export function clearProgress(): void {

@@ -1,12 +1,16 @@
 // How an engine may be called: its name reaches peers, their logs and terminals.
 
 import { TcpxError } from '../base/errors.js';
+import { hasUnseen } from '../base/foreign-text.js';
 import { NAME_BYTES_MAX } from '../wire/control-frame.js';
 
 export function checkEngineName(name: string): string {
   const bytes = Buffer.byteLength(name);
-  if (/[\p{Cc}\u2028\u2029]/u.test(name)) {
-    throw new TcpxError('ERR_USAGE_ARGUMENT', `name ${JSON.stringify(name)}: control characters`);
+  if (hasUnseen(name)) {
+    throw new TcpxError(
+      'ERR_USAGE_ARGUMENT',
+      `name ${JSON.stringify(name)}: control characters or invisible ones`,
+    );
   }
   if (bytes > 0 && bytes <= NAME_BYTES_MAX) return name;
   throw new TcpxError(

@@ -16,7 +16,8 @@ type Chosen =
   | 'cpus'
   | 'sendBy'
   | 'stallUs'
-  | 'receiveBytes';
+  | 'receiveBytes'
+  | 'sendBytes';
 
 export function laneChoice(config: Config): Pick<LaneSetOptions, Chosen> {
   const { values } = config;
@@ -38,5 +39,6 @@ export function laneChoice(config: Config): Pick<LaneSetOptions, Chosen> {
     sendBy: values['socket.sendBy'],
     stallUs: values['session.stallMs'] * 1000,
     receiveBytes: values['flow.receiveBytes'],
+    sendBytes: values['flow.sendBytes'],
   };
 }

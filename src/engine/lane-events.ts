@@ -133,9 +133,14 @@ export class LaneEvents {
       sequence: int32[word + DOWN_EVENT_WORDS + 2 * index] ?? 0,
       reason: int32[word + DOWN_EVENT_WORDS + 2 * index + 1] ?? 0,
     }));
+    const error = lossError(session, channel, { loss, detail, frameKind });
+    // Whatever the peer says of it, before or after.
+    if (loss === LOSS_PROTOCOL) {
+      sessions.onRuleBroken(session, error);
+      return;
+    }
     // A goodbye may lie unread on the control connection: it explains the loss.
     this.#options.pollControl();
-    const error = lossError(session, channel, { loss, detail, frameKind });
     if (!session.isReady) {
       sessions.close(session, error);
       return;
@@ -187,11 +192,15 @@ interface Loss {
 function lossError(session: LiveSession, channel: number, how: Loss): TcpxError {
   const where = `${session.peer} channel ${channel}`;
   if (how.loss === LOSS_PROTOCOL) {
-    const rule = FRAME_RULES[how.detail] ?? `rule ${how.detail}`;
+    const rule = FRAME_RULES[how.detail] ?? 'unknown';
     const frame = frameName(how.frameKind);
-    return new TcpxError('ERR_WIRE_FRAME', `${where}: ${frame} breaks the rule: ${rule}`, {
-      facts: { peer: session.peer, channel, rule, frame },
-    });
+    return new TcpxError(
+      'ERR_WIRE_FRAME',
+      `${where}: ${frame} breaks rule ${how.detail}: ${rule}`,
+      {
+        facts: { peer: session.peer, channel, number: how.detail, rule, frame },
+      },
+    );
   }
   const reason = lossReason(how);
   return new TcpxError('ERR_PEER_LOST', `${where}: ${reason}`, {

@@ -296,6 +296,11 @@ export class LiveSession implements Session {
     return true;
   }
 
+  /** Called by the engine: what the peer did before it said goodbye is the reason. */
+  setRuleBroken(error: TcpxError): void {
+    this.#error = error;
+  }
+
   /** Called by the engine. */
   setClosed(): void {
     this.#state = nextSessionState(this.#state, SessionState.Closed);

@@ -4,12 +4,15 @@ import { randomBytes } from 'node:crypto';
 import { networkInterfaces } from 'node:os';
 import { sleepMs, systemClock } from '../base/clock.js';
 import type { Config } from '../base/config.js';
+import { ERROR_CODES, TcpxError } from '../base/errors.js';
+import { LimitedLog } from '../base/limited-log.js';
 import type { Log } from '../base/log.js';
 import type { ControlSet } from '../os/control-set.js';
 import { closeSocket, dial, nicAddress, resolveHost, type SocketAddress } from '../os/dial.js';
 import { Listener } from '../os/listener.js';
 import { NETWORK_PREFIX_MIN, nicNetworks } from '../os/nic-networks.js';
 import { ControlChannel } from './control-channel.js';
+import { refusePeer } from './handshake.js';
 import type { ChannelRoute, LocalNic } from './nic-map.js';
 import type { PeerConnection, PeerListener, PeerNetwork } from './peer-network.js';
 import { socketTuning } from './socket-tuning.js';
@@ -23,11 +26,13 @@ export class SocketNetwork implements PeerNetwork {
   readonly #set: ControlSet;
   readonly #config: Config;
   readonly #log: Log;
+  readonly #wants: LimitedLog;
 
   constructor(set: ControlSet, config: Config, log: Log) {
     this.#set = set;
     this.#config = config;
     this.#log = log;
+    this.#wants = new LimitedLog(log);
   }
 
   nowUs(): number {
@@ -76,7 +81,24 @@ export class SocketNetwork implements PeerNetwork {
       address,
       congestion: this.#config.values['socket.congestion'],
       onAccepted: (fd) => this.#onAccepted(fd, onAccepted),
+      onRefused: (fd) => this.#onRefused(fd),
     });
+  }
+
+  #onRefused(fd: number): void {
+    const error = new TcpxError(
+      'ERR_SYS_DESCRIPTORS',
+      'no file descriptors are left at the server',
+    );
+    try {
+      const connection = this.#open(fd);
+      const { code, message } = error;
+      const { remedy } = ERROR_CODES[code];
+      this.#wants.warn('peer refused', { peer: connection.where, code, reason: message, remedy });
+      refusePeer(connection, error);
+    } catch {
+      // The peer was gone before we looked; its descriptor is closed.
+    }
   }
 
   #onAccepted(fd: number, onAccepted: (connection: PeerConnection) => void): void {

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { chmodSync, chownSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -51,6 +52,17 @@ test('trust: a secret file must be private, readable and long enough', () => {
   for (const [path, text] of cases) {
     const load = () => trustOf({ 'trust.secretFile': path });
     assert.throws(load, withCode('ERR_CONFIG_VALUE', text));
+  }
+});
+
+test('trust: a pipe or a device is refused as a secret file, at once', () => {
+  const pipe = join(folder, 'pipe');
+  execFileSync('mkfifo', ['-m', '600', pipe]);
+  for (const path of [pipe, '/dev/zero', '/dev/tty']) {
+    const startMs = performance.now();
+    const load = () => trustOf({ 'trust.secretFile': path });
+    assert.throws(load, withCode('ERR_CONFIG_VALUE', /not a regular file|not readable/));
+    assert.ok(performance.now() - startMs < 1000, path);
   }
 });
 

@@ -12,7 +12,7 @@ import { PROTOCOL_VERSION } from '../wire/control-frame.js';
 export const PROOF_LABEL = `nixl-tcpx/${PROTOCOL_VERSION}`;
 const SECRET_BYTES_MIN = 16;
 const SECRET_FILE_BYTES_MAX = 4096;
-const { S_IFMT, S_IFREG } = constants;
+const { O_NOCTTY, O_NONBLOCK, O_RDONLY, S_IFMT, S_IFREG } = constants;
 
 export interface Trust {
   /** Empty without a secret. */
@@ -61,7 +61,8 @@ function readSecretFile(path: string): string {
   let fd = -1;
   try {
     // One descriptor for the checks and the bytes: the file cannot be exchanged between them.
-    fd = openSync(path, 'r');
+    // Without waiting: a pipe that nobody writes to would hold us before it can be refused.
+    fd = openSync(path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
     checkSecretFile(path, fd);
     return readFileSync(fd, 'utf8').trim();
   } catch (error) {

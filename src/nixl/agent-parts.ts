@@ -2,7 +2,7 @@
 
 import { type Clock, systemClock } from '../base/clock.js';
 import { TcpxError } from '../base/errors.js';
-import { type Log, silentLog } from '../base/log.js';
+import { createLog, type Log } from '../base/log.js';
 import type { SettingValues } from '../base/settings.js';
 import { ActivityBell } from './activity-bell.js';
 import { type BackendHandle, BackendSet } from './backend-set.js';
@@ -12,7 +12,7 @@ import { encodeMetadata } from './metadata.js';
 import { MetadataEndpoint } from './metadata-endpoint.js';
 import { Notifier } from './notifier.js';
 import { PluginManager } from './plugin-manager.js';
-import { nextGeneration, RemotePeers } from './remote-peers.js';
+import { nextGeneration, type PeerLimits, RemotePeers } from './remote-peers.js';
 import { tcpxPlugin } from './tcpx-backend.js';
 import { AgentTelemetry, isTelemetryOn } from './telemetry.js';
 import { XferFactory } from './xfer-factory.js';
@@ -30,7 +30,7 @@ export interface AgentOptions {
   readonly settings?: Partial<SettingValues>;
   /** Told when a peer is forgotten: lost, withdrawn or invalidated. */
   readonly onPeerEvicted?: (agent: string) => void;
-  /** Instead of lines on stderr. */
+  /** On stderr, as log.level and log.format say, unless given. */
   readonly log?: Log;
   /** Time, for tests. */
   readonly clock?: Clock;
@@ -56,7 +56,8 @@ export function assembleAgent(
   options: AgentOptions,
   settings: SettingValues,
 ): AgentParts {
-  const log = options.log ?? silentLog;
+  const log =
+    options.log ?? createLog({ level: settings['log.level'], format: settings['log.format'] });
   const bell = new ActivityBell();
   const plugins = options.plugins ?? new PluginManager();
   if (!plugins.getAvailPlugins().includes(tcpxPlugin.name)) plugins.register(tcpxPlugin);
@@ -67,8 +68,8 @@ export function assembleAgent(
     // Whoever waits for a transfer with that peer must look again.
     bell.ring();
   };
-  const blobBytesMax = settings['nixl.metadataBytesMax'];
-  const peers = new RemotePeers({ ownName: name, backends, blobBytesMax, log, onEvicted });
+  const limits = peerLimits(settings);
+  const peers = new RemotePeers({ ownName: name, backends, limits, log, onEvicted });
   const isCapturing = options.captureTelemetry === true;
   const telemetry = new AgentTelemetry(isTelemetryOn(settings['nixl.telemetry'], isCapturing));
   const self = { name, generation: nextGeneration(), isLive: true };
@@ -80,9 +81,26 @@ export function assembleAgent(
     onLoad: (blob: Uint8Array, origin: string) => void peers.load(blob, origin),
     onInvalidate: (agent: string, origin: string) => peers.invalidate(agent, origin),
   };
-  const endpoint = new MetadataEndpoint({ handlers, frameBytesMax: blobBytesMax, log });
+  const endpoint = new MetadataEndpoint({
+    handlers,
+    frameBytesMax: limits.blobBytes,
+    bytesMax: settings['nixl.listenerBytesMax'],
+    log,
+  });
   const parts = { name, plugins, backends, sections, peers, factory, runner, notifier };
   return { ...parts, bell, telemetry, endpoint, log };
+}
+
+function peerLimits(settings: SettingValues): PeerLimits {
+  return {
+    blobBytes: settings['nixl.metadataBytesMax'],
+    peers: settings['nixl.peersMax'],
+    regions: settings['nixl.remoteRegionsMax'],
+    pushed: {
+      peersPerHost: settings['nixl.pushedPerHostMax'],
+      regionsPerHost: settings['nixl.pushedRegionsMax'],
+    },
+  };
 }
 
 /** Which part of its metadata an agent gives. */

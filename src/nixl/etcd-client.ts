@@ -69,6 +69,32 @@ export class EtcdClient {
     return id;
   }
 
+  /** An empty value under the lease, unless the key is there: whether it was put. */
+  async putIfAbsent(key: string, lease: string): Promise<boolean> {
+    const name = toBase64(key);
+    const answer = await this.#call('kv/txn', {
+      compare: [{ key: name, target: 'CREATE', result: 'EQUAL', create_revision: '0' }],
+      success: [{ request_put: { key: name, value: '', lease } }],
+    });
+    return answer['succeeded'] === true;
+  }
+
+  /** The lease that a key hangs on; `0` where on none, undefined where there is no key. */
+  async leaseOf(key: string): Promise<string | undefined> {
+    const answer = await this.#call('kv/range', { key: toBase64(key), keys_only: true });
+    const [first] = entriesOf(answer, 'kvs');
+    return first === undefined ? undefined : (textOf(first, 'lease') ?? '0');
+  }
+
+  /** What is left of a lease; less than 0 where it is over. */
+  async leaseLeft(lease: string): Promise<{ readonly seconds: number; readonly granted: number }> {
+    const answer = await this.#call('lease/timetolive', { ID: lease });
+    return {
+      seconds: Number(textOf(answer, 'TTL') ?? '0'),
+      granted: Number(textOf(answer, 'grantedTTL') ?? '0'),
+    };
+  }
+
   /** False when the lease has expired and its keys are gone. */
   async keepAlive(lease: string): Promise<boolean> {
     const answer = await this.#call('lease/keepalive', { ID: lease });

@@ -132,6 +132,31 @@ test('etcd: keys die with the agent: at close, and by the lease when it crashes'
   );
 });
 
+test('etcd: a name that a living agent holds is refused, and its keys stay', {
+  skip,
+}, async (t) => {
+  const { server, network, client } = await openWorld(t);
+  const a = await openMockAgent(t, network, 'agentA', using(server, { leaseSeconds: 3 }));
+  await a.agent.sendLocalMD();
+  const again = openMockAgent(t, network, 'agentA', using(server, { leaseSeconds: 3 }));
+  await assert.rejects(again, /agentA.* is taken: another agent holds it in etcd/);
+  const keys = ['/nixl/agents//agentA/', '/nixl/agents//agentA/metadata'];
+  assert.deepEqual(await client.keys('/nixl/agents//agentA/'), keys);
+});
+
+test('etcd: the name of an agent that died is free once it has missed its time', {
+  skip,
+}, async (t) => {
+  const { server, network, client } = await openWorld(t);
+  const lease = await client.grantLease(4);
+  await client.put('/nixl/agents//agentA/', new Uint8Array(0), lease);
+  const a = await openMockAgent(t, network, 'agentA', using(server));
+  await a.agent.sendLocalMD();
+  await sleepMs(4500);
+  const keys = ['/nixl/agents//agentA/', '/nixl/agents//agentA/metadata'];
+  assert.deepEqual(await client.keys('/nixl/agents//agentA/'), keys);
+});
+
 test('etcd: without a lease keys stay after close, as NIXL leaves them', { skip }, async (t) => {
   const { server, network, client } = await openWorld(t);
   const a = await openMockAgent(t, network, 'a', using(server, { leaseSeconds: 0 }));

@@ -3,8 +3,9 @@
 // that they die with the agent; NIXL's own agents see the same deletion.
 
 import { sleepMs } from '../base/clock.js';
-import { TcpxError } from '../base/errors.js';
+import { isTcpxError, TcpxError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
+import { claimAnchor } from './etcd-claim.js';
 import { EtcdClient, type EtcdValue } from './etcd-client.js';
 import { EtcdWatch } from './etcd-watch.js';
 import type { FetchedMetadata, MetadataStore } from './metadata-store.js';
@@ -53,7 +54,7 @@ export class EtcdStore implements MetadataStore {
     checkKeyPart(agent, 'agent name');
     for (const endpoint of options.endpoints) checkEndpoint(endpoint);
     const store = new EtcdStore(agent, options);
-    await store.#anchor();
+    await store.#claim();
     store.#scheduleKeepAlive();
     return store;
   }
@@ -83,6 +84,8 @@ export class EtcdStore implements MetadataStore {
   }
 
   async withdraw(): Promise<void> {
+    // What is there under our name may be another's by now.
+    if (this.#lease !== undefined && this.#published.size === 0) return;
     this.#published.clear();
     await this.#persistently(() => this.#client.deletePrefix(this.#key(this.#agent, '')));
   }
@@ -121,13 +124,27 @@ export class EtcdStore implements MetadataStore {
     });
   }
 
+  async #claim(): Promise<void> {
+    try {
+      await this.#anchor();
+    } catch (error) {
+      await this.close();
+      throw error;
+    }
+  }
+
   async #anchor(): Promise<void> {
     if (this.#options.leaseSeconds > 0 && this.#lease === undefined) {
       this.#lease = await this.#persistently(() =>
         this.#client.grantLease(this.#options.leaseSeconds),
       );
     }
-    await this.#put(this.#key(this.#agent, ''), new Uint8Array(0));
+    const anchor = this.#key(this.#agent, '');
+    const lease = this.#lease;
+    // Without a lease nobody can tell whether its holder lives: nothing is claimed.
+    if (lease === undefined) await this.#put(anchor, new Uint8Array(0));
+    else await this.#persistently(() => claimAnchor(this.#client, anchor, lease));
+    this.#published.set(anchor, new Uint8Array(0));
   }
 
   async #put(key: string, value: Uint8Array): Promise<void> {
@@ -156,8 +173,28 @@ export class EtcdStore implements MetadataStore {
   /** The server was away, or we stalled, for longer than the lease: its keys are gone. */
   async #republish(): Promise<void> {
     this.#options.log.warn('etcd lease expired, publishing anew', { agent: this.#agent });
-    this.#lease = await this.#client.grantLease(this.#options.leaseSeconds);
+    const lease = await this.#client.grantLease(this.#options.leaseSeconds);
+    this.#lease = lease;
+    if (!(await this.#claimAgain(lease))) return;
     for (const [key, value] of this.#published) await this.#client.put(key, value, this.#lease);
+  }
+
+  // While we were away another of our name may have come: its keys are not ours to change.
+  async #claimAgain(lease: string): Promise<boolean> {
+    const anchor = this.#key(this.#agent, '');
+    if (!this.#published.has(anchor)) return true;
+    try {
+      await claimAnchor(this.#client, anchor, lease);
+      return true;
+    } catch (error) {
+      if (!isTcpxError(error, 'ERR_USAGE_STATE')) throw error;
+      this.#options.log.error('etcd: the name of this agent is another’s', {
+        agent: this.#agent,
+        reason: error.message,
+      });
+      this.#published.clear();
+      return false;
+    }
   }
 
   async #untilPut(key: string, fromRevision: bigint): Promise<void> {

@@ -3,6 +3,7 @@
 
 import type { Socket } from 'node:net';
 import { TcpxError, toTcpxError } from '../base/errors.js';
+import type { LimitedLog } from '../base/limited-log.js';
 import type { Log } from '../base/log.js';
 import {
   decodeFrameHead,
@@ -11,6 +12,7 @@ import {
   FRAME_HEAD_BYTES,
   type ListenerMessage,
 } from './listener-message.js';
+import type { BudgetHolder, ListenerBudget } from './listener-budget.js';
 import { SocketReader, writeAll } from './socket-reader.js';
 
 /** NIXL's own limit for the body once its length has come. */
@@ -28,26 +30,33 @@ interface PendingPull {
   readonly reject: (error: TcpxError) => void;
 }
 
-export class MetadataConnection {
+export interface ConnectionOptions {
+  readonly handlers: MetadataHandlers;
+  readonly frameBytesMax: number;
+  readonly budget: ListenerBudget;
+  /** Of what the peer causes. */
+  readonly warnings: LimitedLog;
+  readonly log: Log;
+}
+
+export class MetadataConnection implements BudgetHolder {
   readonly label: string;
   /** Names the host, not the port: peers come back from other ports. */
   readonly origin: string;
   readonly #socket: Socket;
   readonly #reader: SocketReader;
-  readonly #handlers: MetadataHandlers;
-  readonly #frameBytesMax: number;
-  readonly #log: Log;
+  readonly #options: ConnectionOptions;
   readonly #pulls: PendingPull[] = [];
+  /** What is arriving. */
+  #arrivingBytes = 0;
 
-  constructor(socket: Socket, handlers: MetadataHandlers, frameBytesMax: number, log: Log) {
+  constructor(socket: Socket, options: ConnectionOptions) {
     const host = (socket.remoteAddress ?? 'unknown').replace(/^::ffff:/, '');
     this.label = `${host}:${socket.remotePort ?? 0}`;
     this.origin = `socket:${host}`;
     this.#socket = socket;
     this.#reader = new SocketReader(socket, `metadata peer ${this.label}`);
-    this.#handlers = handlers;
-    this.#frameBytesMax = frameBytesMax;
-    this.#log = log;
+    this.#options = options;
     socket.unref();
   }
 
@@ -60,9 +69,10 @@ export class MetadataConnection {
     try {
       for (;;) {
         const head = await this.#reader.read(FRAME_HEAD_BYTES, 0);
-        const bytes = decodeFrameHead(head, this.#frameBytesMax);
-        const body = await this.#reader.read(bytes, BODY_TIMEOUT_MS);
+        const bytes = decodeFrameHead(head, this.#options.frameBytesMax);
+        const body = await this.#reader.read(bytes, BODY_TIMEOUT_MS, (held) => this.#hold(held));
         for (const message of decodeListenerBody(body)) this.#obey(message);
+        this.#hold(0);
       }
     } catch (error) {
       this.#end(toTcpxError(error, 'ERR_PEER_LOST', `metadata connection ${this.label}`));
@@ -71,13 +81,33 @@ export class MetadataConnection {
 
   async send(message: ListenerMessage): Promise<void> {
     const frame = encodeListenerFrame(message);
+    if (!this.isOpen) throw new TcpxError('ERR_PEER_LOST', `${this.label}: the connection ended`);
     // Idle connections do not keep the program alive; one with something to say does.
     this.#socket.ref();
     try {
-      await writeAll(this.#socket, frame, `metadata peer ${this.label}`);
+      const written = writeAll(this.#socket, frame, `metadata peer ${this.label}`);
+      this.#hold(this.#arrivingBytes);
+      await written;
     } finally {
-      this.#socket.unref();
+      this.#onWritten();
     }
+  }
+
+  #onWritten(): void {
+    if (!this.isOpen) return;
+    this.#socket.unref();
+    this.#hold(this.#arrivingBytes);
+  }
+
+  // A peer that does not take its answers holds memory here as well.
+  #hold(arrivingBytes: number): void {
+    this.#arrivingBytes = arrivingBytes;
+    const { destroyed, writableLength } = this.#socket;
+    this.#options.budget.set(this, destroyed ? 0 : arrivingBytes + writableLength);
+  }
+
+  cutOff(error: TcpxError): void {
+    this.#end(error);
   }
 
   /** Asks for the peer's metadata; the next LOAD on this connection is the answer. */
@@ -110,19 +140,24 @@ export class MetadataConnection {
       case 'LOAD': {
         const pull = this.#pulls.shift();
         if (pull !== undefined) pull.resolve(message.blob);
-        else this.#try('load', () => this.#handlers.onLoad(message.blob, this.origin));
+        else this.#try('load', () => this.#options.handlers.onLoad(message.blob, this.origin));
         return;
       }
       case 'INVL':
-        this.#try('invalidate', () => this.#handlers.onInvalidate(message.agent, this.origin));
+        this.#try('invalidate', () =>
+          this.#options.handlers.onInvalidate(message.agent, this.origin),
+        );
     }
   }
 
   #answerPull(): void {
     this.#try('answer a pull', () => {
-      const blob = this.#handlers.ownBlob();
+      const blob = this.#options.handlers.ownBlob();
       this.send({ verb: 'LOAD', blob }).catch((error: unknown) => {
-        this.#log.debug('metadata answer lost', { peer: this.label, reason: String(error) });
+        this.#options.log.debug('metadata answer lost', {
+          peer: this.label,
+          reason: String(error),
+        });
       });
     });
   }
@@ -132,15 +167,23 @@ export class MetadataConnection {
     try {
       body();
     } catch (error) {
-      this.#log.warn('metadata refused', { action, peer: this.label, reason: String(error) });
+      this.#options.warnings.warn('metadata refused', {
+        action,
+        peer: this.label,
+        reason: String(error),
+      });
     }
   }
 
   #end(error: TcpxError): void {
     if (error.code.startsWith('ERR_WIRE_')) {
-      this.#log.warn('metadata peer cut off', { peer: this.label, reason: error.message });
+      this.#options.warnings.warn('metadata peer cut off', {
+        peer: this.label,
+        reason: error.message,
+      });
     }
     this.#socket.destroy();
+    this.#options.budget.set(this, 0);
     for (const pull of this.#pulls.splice(0)) pull.reject(error);
   }
 }

@@ -3,7 +3,9 @@
 
 import { createServer, isIP, type Server, type Socket } from 'node:net';
 import { isTcpxError, TcpxError } from '../base/errors.js';
+import { LimitedLog } from '../base/limited-log.js';
 import type { Log } from '../base/log.js';
+import { ListenerBudget } from './listener-budget.js';
 import { MetadataConnection, type MetadataHandlers } from './metadata-connection.js';
 import { connectSocket } from './socket-connect.js';
 
@@ -15,6 +17,8 @@ const PULL_TIMEOUT_MS = 5000;
 export interface EndpointOptions {
   readonly handlers: MetadataHandlers;
   readonly frameBytesMax: number;
+  /** What all connections may hold together. */
+  readonly bytesMax: number;
   readonly log: Log;
 }
 
@@ -26,8 +30,18 @@ export class MetadataEndpoint {
   #server: Server | undefined;
   #isClosed = false;
 
+  readonly #budget: ListenerBudget;
+  readonly #warnings: LimitedLog;
+
   constructor(options: EndpointOptions) {
     this.#options = options;
+    this.#budget = new ListenerBudget(options.bytesMax);
+    this.#warnings = new LimitedLog(options.log);
+  }
+
+  /** What is held of blobs that are arriving and answers that are not taken. */
+  get heldBytes(): number {
+    return this.#budget.totalBytes;
   }
 
   /** The port it listens on; undefined when it does not. */
@@ -41,6 +55,10 @@ export class MetadataEndpoint {
       this.#adopt(socket);
     });
     server.maxConnections = CONNECTIONS_MAX;
+    server.on('drop', (from) => {
+      const reason = `${CONNECTIONS_MAX} connections are open`;
+      this.#warnings.warn('metadata peer refused', { peer: from?.remoteAddress, reason });
+    });
     this.#server = server;
     if (!isLoopback(host)) {
       this.#options.log.warn('metadata listener reachable from the network, without proof of who', {
@@ -85,7 +103,9 @@ export class MetadataEndpoint {
 
   #adopt(socket: Socket): MetadataConnection {
     const { handlers, frameBytesMax, log } = this.#options;
-    const connection = new MetadataConnection(socket, handlers, frameBytesMax, log);
+    const [budget, warnings] = [this.#budget, this.#warnings];
+    const options = { handlers, frameBytesMax, budget, warnings, log };
+    const connection = new MetadataConnection(socket, options);
     this.#live.add(connection);
     void connection.serve().finally(() => this.#live.delete(connection));
     return connection;

@@ -1,17 +1,20 @@
 // Metadata by direct socket: NIXL's messages on a real port, and what hostile peers achieve.
 
 import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
 import { connect, createServer, type Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
+import { promisify } from 'node:util';
 import { sleepMs } from '../base/clock.js';
 import { type ErrorCode, isTcpxError } from '../base/errors.js';
+import { KeptLog } from '../../test/support/engine-pair.js';
 import { openMockAgent, piecesOf, regionOf } from '../../test/support/mock-agents.js';
 import { MockNetwork } from '../../test/support/mock-network.js';
 import { until } from '../../test/support/until.js';
 import type { AgentOptions } from './agent-parts.js';
 import { encodeListenerFrame } from './listener-message.js';
 import { MemType } from './memory-type.js';
-import { decodeMetadata } from './metadata.js';
+import { decodeMetadata, encodeMetadata } from './metadata.js';
 import { NixlStatus } from './status.js';
 
 const S = NixlStatus;
@@ -215,4 +218,44 @@ test('socket: IPv6 and host names work', async (t) => {
   const c = await openMockAgent(t, network, 'c', listening());
   await b.agent.fetchRemoteMD('c', { ipAddr: 'localhost', port: c.agent.listenPort! });
   assert.equal(b.agent.checkRemoteMD('c'), S.SUCCESS);
+});
+
+/** A frame that pushes what `agent` offers under another name. */
+function pushAs(name: string, blob: Uint8Array): Uint8Array {
+  const metadata = { ...decodeMetadata(blob), agent: name };
+  return encodeListenerFrame({ verb: 'LOAD', blob: encodeMetadata(metadata) });
+}
+
+test('socket: names pushed by one host keep out neither others nor what is wanted', async (t) => {
+  const kept = new KeptLog();
+  const network = new MockNetwork();
+  const settings = { 'nixl.listenPort': 0, 'nixl.pushedPerHostMax': 20, 'nixl.peersMax': 21 };
+  const options = { useListenThread: true, settings, log: kept.log };
+  const b = await openMockAgent(t, network, 'b', options);
+  const a = await openMockAgent(t, network, 'a', { useListenThread: true, settings });
+  const port = b.agent.listenPort!;
+  const hostile = await rawPeer(t, port, '127.0.0.2');
+  const blob = a.agent.getLocalMD();
+  for (let count = 0; count < 30; count++) hostile.write(pushAs(`pushed-${count}`, blob));
+  const isRefused = /metadata refused .*127\.0\.0\.2.*pushed-20.*nixl\.pushedPerHostMax/;
+  await until('a refusal by name', LIMIT_MS, () => kept.has(isRefused));
+  const other = await rawPeer(t, port, '127.0.0.3');
+  other.write(pushAs('honest', blob));
+  await until('the honest push', LIMIT_MS, () => b.agent.checkRemoteMD('honest') === S.SUCCESS);
+  await b.agent.fetchRemoteMD('a', { ipAddr: LOCAL, port: a.agent.listenPort! });
+  assert.equal(b.agent.checkRemoteMD('a'), S.SUCCESS, 'the table was full');
+  assert.ok(kept.has(/pushed agent forgotten agent=pushed-0.*nixl\.peersMax/));
+  assert.equal(b.agent.checkRemoteMD('pushed-0'), S.ERR_NOT_FOUND);
+  assert.equal(b.agent.checkRemoteMD('honest'), S.SUCCESS);
+});
+
+test('socket: an agent without a log of its own warns on stderr, as an engine does', async () => {
+  const { stderr } = await promisify(execFile)(process.execPath, [
+    '--input-type=module',
+    '-e',
+    `const { Agent } = await import(${JSON.stringify(new URL('agent.js', import.meta.url).href)});
+     const settings = { 'nixl.listenHost': '0.0.0.0', 'nixl.listenPort': 0 };
+     await (await Agent.create('loud', { useListenThread: true, settings })).close();`,
+  ]);
+  assert.match(stderr, /warn .*metadata listener reachable from the network/);
 });

@@ -1,6 +1,7 @@
 // Rules for names that cross the wire or become part of a store's key. All are bounded.
 
 import { TcpxError } from '../base/errors.js';
+import { hasUnseen } from '../base/foreign-text.js';
 
 export const AGENT_NAME_BYTES_MAX = 255;
 export const BACKEND_TYPE_BYTES_MAX = 64;
@@ -11,7 +12,7 @@ export function agentNameProblem(name: string): string | undefined {
   if (Buffer.byteLength(name) > AGENT_NAME_BYTES_MAX) {
     return `is longer than ${AGENT_NAME_BYTES_MAX} bytes`;
   }
-  if (/\p{Cc}|\p{Surrogate}/u.test(name)) return 'holds a control character or half a character';
+  if (hasUnseen(name)) return 'holds a control or invisible character or half a character';
   return undefined;
 }
 

@@ -4,9 +4,11 @@ import fc from 'fast-check';
 import { isTcpxError } from '../base/errors.js';
 import { sealOrdered, sealParts, sealWhole, Unsealer } from './notif-envelope.js';
 
+const WAITING_BYTES_MAX = 64 * 1024 * 1024;
+
 function collector() {
   const seen: Uint8Array[] = [];
-  return { seen, unsealer: new Unsealer((message) => seen.push(message)) };
+  return { seen, unsealer: new Unsealer((message) => seen.push(message), WAITING_BYTES_MAX) };
 }
 
 const bytes = (length: number, seed: number) =>
@@ -59,23 +61,39 @@ test('envelope: random bytes give a message or a typed refusal', () => {
   );
 });
 
-test('envelope: beginnings and early messages are bounded in bytes, not in number alone', () => {
-  const long = sealParts(new Uint8Array(16 * 1024 * 1024), 1, true)[0] ?? new Uint8Array(0);
+test('envelope: a claimed length costs nothing before its bytes are there', () => {
+  const long = sealParts(new Uint8Array(16 * 1024 * 1024), 1, true)[0]!;
   const { unsealer } = collector();
-  const beginning = (number: number) => {
+  for (let number = 1; number <= 16; number++) {
     const part = long.slice();
     new DataView(part.buffer).setUint32(1, number, true);
     unsealer.take(part);
+  }
+  assert.ok(unsealer.waitingBytes <= 16 * 65_536 * 1.01, `${unsealer.waitingBytes} bytes held`);
+  unsealer.clear();
+  assert.equal(unsealer.waitingBytes, 0);
+});
+
+test('envelope: beginnings and early messages are bounded in bytes, not in number alone', () => {
+  const { unsealer } = collector();
+  const isFull = (error: unknown) => isBroken(error) && /inboxPeerBytesMax/.test(String(error));
+  const flood = () => {
+    for (let number = 1; number <= 16; number++) {
+      const parts = sealParts(new Uint8Array(16 * 1024 * 1024), number, false);
+      for (const part of parts.slice(1)) unsealer.take(part);
+    }
   };
-  for (let number = 1; number <= 4; number++) beginning(number);
-  assert.throws(() => beginning(5), isBroken);
+  assert.throws(flood, isFull);
+  assert.ok(unsealer.waitingBytes <= WAITING_BYTES_MAX);
   const early = collector();
   const message = bytes(64_000, 1);
   const take = (number: number) =>
     sealOrdered(message, number).forEach((one) => early.unsealer.take(one));
-  for (let number = 2; number < 1050; number++) take(number);
-  assert.throws(() => take(1050), isBroken);
+  for (let number = 2; number < 1040; number++) take(number);
+  assert.throws(() => {
+    for (let number = 1040; number < 1100; number++) take(number);
+  }, isFull);
   take(1);
-  assert.equal(early.seen.length, 1049, 'what waited is delivered, and counts no more');
-  for (let number = 1051; number < 1500; number++) take(number);
+  assert.ok(early.seen.length >= 1039, 'what waited is delivered, and counts no more');
+  assert.equal(early.unsealer.waitingBytes, 0);
 });

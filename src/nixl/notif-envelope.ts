@@ -23,8 +23,8 @@ const PART_BYTES = CARRIER_BYTES - PART_HEAD_BYTES;
 /** Messages of one sender that may be incomplete, and that may wait for an earlier one. */
 const PARTIAL_MAX = 16;
 const EARLY_MAX = 65_536;
-/** Bytes of both together, so that a sender cannot fill our memory with beginnings. */
-const WAITING_BYTES_MAX = 64 * 1024 * 1024;
+/** What one message costs here besides its bytes: objects, and its places in the tables. */
+export const MESSAGE_COST_BYTES = 256;
 
 /** Whether a message can travel with its transfer. */
 export function fitsOne(message: Uint8Array): boolean {
@@ -73,9 +73,10 @@ export function sealParts(message: Uint8Array, number: number, isOrdered: boolea
   return parts;
 }
 
+/** What has come of a message; its claimed length costs nothing before its bytes are there. */
 interface Incomplete {
-  readonly message: Uint8Array;
-  readonly seen: Set<number>;
+  readonly totalBytes: number;
+  readonly parts: Map<number, Uint8Array>;
 }
 
 /** One session's messages, whole and in order again; throws when the sender breaks a rule. */
@@ -84,11 +85,26 @@ export class Unsealer {
   readonly #incomplete = new Map<string, Incomplete>();
   /** Ordered messages that came before their turn, by number. */
   readonly #early = new Map<number, Uint8Array>();
+  readonly #waitingBytesMax: number;
   #nextNumber = 1;
   #waitingBytes = 0;
 
-  constructor(deliver: (message: Uint8Array) => void) {
+  /** `waitingBytesMax`: of beginnings and early messages together. */
+  constructor(deliver: (message: Uint8Array) => void, waitingBytesMax: number) {
     this.#deliver = deliver;
+    this.#waitingBytesMax = waitingBytesMax;
+  }
+
+  /** What is held of messages that wait for their turn or their rest. */
+  get waitingBytes(): number {
+    return this.#waitingBytes;
+  }
+
+  /** The session is over: what waits never gets its turn. */
+  clear(): void {
+    this.#incomplete.clear();
+    this.#early.clear();
+    this.#waitingBytes = 0;
   }
 
   take(bytes: Uint8Array): void {
@@ -124,16 +140,18 @@ export class Unsealer {
       const next = this.#early.get(this.#nextNumber);
       if (next === undefined) return;
       this.#early.delete(this.#nextNumber++);
-      this.#waitingBytes -= next.length;
+      this.#waitingBytes -= next.length + MESSAGE_COST_BYTES;
       this.#deliver(next);
     }
   }
 
   #wait(bytes: number): void {
-    if (this.#waitingBytes + bytes > WAITING_BYTES_MAX) {
-      throw broken(`over ${WAITING_BYTES_MAX} bytes wait for their turn or their rest`);
+    const cost = bytes + MESSAGE_COST_BYTES;
+    if (this.#waitingBytes + cost > this.#waitingBytesMax) {
+      const limit = `nixl.inboxPeerBytesMax allows ${this.#waitingBytesMax}`;
+      throw broken(`too many bytes wait for their turn or their rest; ${limit}`);
     }
-    this.#waitingBytes += bytes;
+    this.#waitingBytes += cost;
   }
 
   #onPart(view: DataView, part: Uint8Array): void {
@@ -141,34 +159,39 @@ export class Unsealer {
     const isOrdered = view.getUint8(5) === 1;
     const index = view.getUint16(6, true);
     const name = `${isOrdered ? 'o' : 'u'}${number}`;
-    const incomplete = this.#incompleteOf(name, view.getUint32(8, true));
-    const at = index * PART_BYTES;
-    if (part.length !== Math.min(PART_BYTES, incomplete.message.length - at)) {
+    const { totalBytes, parts } = this.#incompleteOf(name, view.getUint32(8, true));
+    if (part.length !== Math.min(PART_BYTES, totalBytes - index * PART_BYTES)) {
       throw broken(`part ${index} has ${part.length} bytes`);
     }
-    if (incomplete.seen.has(index)) throw broken(`part ${index} comes twice`);
-    incomplete.seen.add(index);
-    incomplete.message.set(part, at);
-    if (incomplete.seen.size * PART_BYTES < incomplete.message.length) return;
+    if (parts.has(index)) throw broken(`part ${index} comes twice`);
+    this.#wait(part.length);
+    parts.set(index, part);
+    if (parts.size * PART_BYTES < totalBytes) return;
     this.#incomplete.delete(name);
-    this.#waitingBytes -= incomplete.message.length;
-    if (isOrdered) this.#onOrdered(number, incomplete.message);
-    else this.#deliver(incomplete.message);
+    this.#waitingBytes -= totalBytes + parts.size * MESSAGE_COST_BYTES;
+    const message = join(parts, totalBytes);
+    if (isOrdered) this.#onOrdered(number, message);
+    else this.#deliver(message);
   }
 
   #incompleteOf(name: string, totalBytes: number): Incomplete {
     const known = this.#incomplete.get(name);
     if (known !== undefined) {
-      if (known.message.length !== totalBytes) throw broken('a message changes its length');
+      if (known.totalBytes !== totalBytes) throw broken('a message changes its length');
       return known;
     }
     if (totalBytes > NOTIF_BYTES_MAX) throw broken(`a message of ${totalBytes} bytes`);
     if (this.#incomplete.size >= PARTIAL_MAX) throw broken(`over ${PARTIAL_MAX} in parts`);
-    this.#wait(totalBytes);
-    const incomplete = { message: new Uint8Array(totalBytes), seen: new Set<number>() };
+    const incomplete = { totalBytes, parts: new Map<number, Uint8Array>() };
     this.#incomplete.set(name, incomplete);
     return incomplete;
   }
+}
+
+function join(parts: ReadonlyMap<number, Uint8Array>, totalBytes: number): Uint8Array {
+  const message = new Uint8Array(totalBytes);
+  for (const [index, part] of parts) message.set(part, index * PART_BYTES);
+  return message;
 }
 
 function broken(rule: string): TcpxError {

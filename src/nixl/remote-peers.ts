@@ -13,6 +13,7 @@ import {
   decodeMetadata,
   type SectionEntry,
 } from './metadata.js';
+import { type PushLimits, PushedPeers } from './pushed-peers.js';
 import { RangeIndex } from './range-index.js';
 import {
   changed,
@@ -23,9 +24,6 @@ import {
   sectionOf,
 } from './remote-peer.js';
 
-const PEERS_MAX = 4096;
-/** Over all peers together: pushes add up, and each region costs an object here. */
-const REMOTE_REGIONS_MAX = 1 << 20;
 /** Where a load comes from when the program itself hands over the bytes. */
 export const APPLICATION_ORIGIN = 'application';
 
@@ -38,12 +36,27 @@ export function nextGeneration(): number {
 
 const EMPTY = new RangeIndex<RemoteRegion>();
 
+export interface PeerLimits {
+  readonly blobBytes: number;
+  readonly peers: number;
+  /** Over all peers together: each region costs an object here. */
+  readonly regions: number;
+  readonly pushed: PushLimits;
+}
+
 export interface RemotePeersOptions {
   readonly ownName: string;
   readonly backends: BackendSet;
-  readonly blobBytesMax: number;
+  readonly limits: PeerLimits;
   readonly log: Log;
   readonly onEvicted: (agent: string) => void;
+}
+
+interface LoadFrom {
+  readonly origin: string;
+  /** By the program; else a peer has pushed it. */
+  readonly isAsked: boolean;
+  readonly expectedName: string | undefined;
 }
 
 export class RemotePeers {
@@ -52,12 +65,15 @@ export class RemotePeers {
   readonly #ownName: string;
   readonly #backends: BackendSet;
   readonly #log: Log;
+  /** Those that nobody here has asked for. */
+  readonly #pushed: PushedPeers<RemotePeer>;
   #regionCount = 0;
   /** Disconnects that are still under way, so that closing can wait for them. */
   readonly #farewells = new Set<Promise<void>>();
 
   constructor(options: RemotePeersOptions) {
     this.#options = options;
+    this.#pushed = new PushedPeers(options.limits.pushed);
     this.#ownName = options.ownName;
     this.#backends = options.backends;
     this.#log = options.log;
@@ -82,12 +98,15 @@ export class RemotePeers {
 
   /** Takes a blob in; returns the peer's name. Loads add up, so a peer may come in parts. */
   load(blob: Uint8Array, origin: string, expectedName?: string): string {
-    checkSize(blob, this.#options.blobBytesMax);
+    checkSize(blob, this.#options.limits.blobBytes);
     const metadata = decodeMetadata(blob);
-    const peer = this.#admit(metadata, origin, expectedName);
+    const isAsked = origin === APPLICATION_ORIGIN || expectedName !== undefined;
+    const peer = this.#admit(metadata, { origin, isAsked, expectedName });
     const connections = this.#checkConnections(peer, metadata.connections);
     const wasKnown = this.#peers.has(peer.name);
     this.#peers.set(peer.name, peer);
+    if (isAsked) this.#pushed.delete(peer);
+    else if (!wasKnown) this.#pushed.add(peer);
     try {
       for (const [handle, info] of connections) {
         handle.backend.loadRemoteConnInfo?.(peer.name, info);
@@ -127,7 +146,7 @@ export class RemotePeers {
     await Promise.all(this.#farewells);
   }
 
-  #admit(metadata: AgentMetadata, origin: string, expectedName?: string): RemotePeer {
+  #admit(metadata: AgentMetadata, { origin, isAsked, expectedName }: LoadFrom): RemotePeer {
     const name = metadata.agent;
     if (name === this.#ownName) {
       throw new TcpxError('ERR_USAGE_ARGUMENT', 'loadRemoteMD: an agent is not its own peer');
@@ -143,10 +162,25 @@ export class RemotePeers {
       checkOrigin(known, origin, 'load');
       return known;
     }
-    if (this.#peers.size >= PEERS_MAX) {
-      throw new TcpxError('ERR_WIRE_LIMIT', `loadRemoteMD: ${PEERS_MAX} peers are known already`);
-    }
+    if (!isAsked) this.#pushed.checkRoom(origin, name);
+    this.#checkRoom(name, isAsked);
     return new RemotePeer(name, nextGeneration(), origin);
+  }
+
+  // What the program asks for is not kept out by what others have pushed.
+  #checkRoom(name: string, isAsked: boolean): void {
+    const { peers } = this.#options.limits;
+    if (this.#peers.size < peers) return;
+    const pushed = isAsked ? this.#pushed.oldestOfBusiest() : undefined;
+    if (pushed === undefined) {
+      throw new TcpxError(
+        'ERR_WIRE_LIMIT',
+        `load of ${name}: ${peers} agents are known, nixl.peersMax allows no more`,
+      );
+    }
+    const reason = `nixl.peersMax: ${peers} agents are known`;
+    this.#log.warn('pushed agent forgotten', { agent: pushed.name, origin: pushed.origin, reason });
+    this.#evict(pushed);
   }
 
   /** The connections to load; refuses before anything is changed. */
@@ -185,12 +219,14 @@ export class RemotePeers {
         `loadRemoteMD of ${peer.name}: ${section.type} here does not take its memory type`,
       );
     }
-    if (this.#regionCount + section.descs.length > REMOTE_REGIONS_MAX) {
+    const { regions } = this.#options.limits;
+    if (this.#regionCount + section.descs.length > regions) {
       throw new TcpxError(
         'ERR_WIRE_LIMIT',
-        `loadRemoteMD of ${peer.name}: more than ${REMOTE_REGIONS_MAX} regions of peers in all`,
+        `loadRemoteMD of ${peer.name}: nixl.remoteRegionsMax allows ${regions} regions of peers`,
       );
     }
+    this.#pushed.checkRegions(peer, section.descs.length);
     const index = sectionOf(peer, handle, section.memType);
     const fresh: RemoteRegion[] = [];
     try {
@@ -208,6 +244,7 @@ export class RemotePeers {
   #evict(peer: RemotePeer, isAnnounced = true): void {
     peer.isLive = false;
     this.#peers.delete(peer.name);
+    this.#pushed.delete(peer);
     this.#regionCount -= peer.regionCount;
     for (const [handle, byMemType] of peer.sections) {
       for (const index of byMemType.values()) {

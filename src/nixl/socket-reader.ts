@@ -4,6 +4,9 @@
 import type { Socket } from 'node:net';
 import { TcpxError } from '../base/errors.js';
 
+/** Beyond this a length is not believed at once. */
+const STEP_BYTES = 64 * 1024;
+
 export class SocketReader {
   readonly #socket: Socket;
   readonly #label: string;
@@ -19,19 +22,35 @@ export class SocketReader {
     }
   }
 
-  /** Exactly `bytes` bytes; 0 ms waits without end. */
-  async read(bytes: number, timeoutMs: number): Promise<Buffer> {
-    if (bytes === 0) return Buffer.alloc(0);
+  /**
+   * Exactly `bytes` bytes; 0 ms waits without end. Taken step by step, so that a length costs
+   * nothing before its bytes are there; `onHeld` is told how many are.
+   */
+  async read(
+    bytes: number,
+    timeoutMs: number,
+    onHeld: (bytes: number) => void = () => undefined,
+  ): Promise<Buffer> {
     const stopAtMs = timeoutMs === 0 ? Number.POSITIVE_INFINITY : performance.now() + timeoutMs;
-    for (;;) {
-      const chunk = this.#socket.read(bytes) as Buffer | null;
-      if (chunk?.length === bytes) return chunk;
+    const chunks: Buffer[] = [];
+    let held = 0;
+    while (held < bytes) {
+      const wanted = Math.min(bytes - held, STEP_BYTES);
+      const chunk = this.#socket.read(wanted) as Buffer | null;
+      if (chunk?.length === wanted) {
+        chunks.push(chunk);
+        held += wanted;
+        onHeld(held);
+        continue;
+      }
       if (chunk !== null || this.#socket.readableEnded || this.#socket.destroyed)
         throw this.#lost();
       const leftMs = stopAtMs - performance.now();
       if (leftMs <= 0) throw this.#late(bytes, timeoutMs);
       await this.#changed(leftMs);
     }
+    const [only] = chunks;
+    return only !== undefined && chunks.length === 1 ? only : Buffer.concat(chunks, bytes);
   }
 
   #changed(leftMs: number): Promise<void> {

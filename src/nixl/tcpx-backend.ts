@@ -77,10 +77,14 @@ export class TcpxBackend implements Backend {
 
   static async open(init: BackendInit, gpus: GpuChoice = {}): Promise<TcpxBackend> {
     const relay = new ActivityRelay();
-    const inbox = new TcpxInbox(init.log);
     const config = loadConfig({
       options: settingsOf(init.params, init.log),
       environment: processEnvironment(),
+    });
+    const { values } = config;
+    const inbox = new TcpxInbox(init.log, {
+      bytesMax: values['nixl.inboxBytesMax'],
+      peerBytesMax: values['nixl.inboxPeerBytesMax'],
     });
     const engine = await Engine.open({
       name: init.localAgent,

@@ -1,70 +1,155 @@
-// Notifications that have come to a TCPX backend and wait to be collected. Senders are peers: what
-// breaks a rule or floods the inbox costs the sender its session, and nobody else anything.
+// Notifications that have come to a TCPX backend and wait: to be collected, for their turn, or for
+// their rest. Senders are peers: what breaks a rule or holds too much costs the sender its session,
+// and nobody else anything.
 
-import { toTcpxError } from '../base/errors.js';
+import { type ErrorCode, toTcpxError } from '../base/errors.js';
+import { LimitedLog } from '../base/limited-log.js';
 import type { Log } from '../base/log.js';
 import type { PeerNotification } from '../engine/notification.js';
 import type { Session } from '../engine/session.js';
 import { agentNameProblem } from './names.js';
 import type { NixlNotification } from './notif-codec.js';
-import { Unsealer } from './notif-envelope.js';
+import { MESSAGE_COST_BYTES, Unsealer } from './notif-envelope.js';
 
-const INBOX_BYTES_MAX = 256 * 1024 * 1024;
-const INBOX_COUNT_MAX = 1 << 20;
+export interface InboxLimits {
+  /** Of all senders together. */
+  readonly bytesMax: number;
+  /** Of one sender. */
+  readonly peerBytesMax: number;
+}
+
+/** What one session has sent and still waits here. */
+interface Sender {
+  readonly unsealer: Unsealer;
+  /** Whole, and not collected. */
+  arrivedBytes: number;
+  isExpelled: boolean;
+}
+
+interface Arrived extends NixlNotification {
+  /** None for those that the agent sends itself. */
+  readonly sender: Sender | undefined;
+}
 
 export class TcpxInbox {
-  readonly #log: Log;
-  readonly #unsealers = new WeakMap<Session, Unsealer>();
-  readonly #bytesMax: number;
-  #arrived: NixlNotification[] = [];
-  #bytes = 0;
+  readonly #log: LimitedLog;
+  readonly #limits: InboxLimits;
+  readonly #senders = new Map<Session, Sender>();
+  #arrived: Arrived[] = [];
+  #arrivedBytes = 0;
+  /** Of all senders, whose messages wait for their turn or their rest. */
+  #waitingBytes = 0;
 
-  constructor(log: Log, bytesMax = INBOX_BYTES_MAX) {
-    this.#log = log;
-    this.#bytesMax = bytesMax;
+  constructor(log: Log, limits: InboxLimits) {
+    this.#log = new LimitedLog(log);
+    this.#limits = limits;
+  }
+
+  /** Bytes of peers that are held here. */
+  get heldBytes(): number {
+    return this.#arrivedBytes + this.#waitingBytes;
   }
 
   /** A peer has connected; its name becomes a sender's, so it must be one. */
   admit(session: Session): void {
     const problem = agentNameProblem(session.facts.peerName);
-    if (problem !== undefined) this.#expel(session, `its name ${problem}`);
+    if (problem === undefined) return;
+    this.#expel(session, this.#senderOf(session), 'ERR_WIRE_FRAME', `its name ${problem}`);
   }
 
   receive({ session, bytes }: PeerNotification): void {
-    if (this.#bytes + bytes.length > this.#bytesMax || this.#arrived.length > INBOX_COUNT_MAX) {
-      this.#expel(session, `${this.#arrived.length} notifications wait already`);
+    const sender = this.#senderOf(session);
+    // What was on its way when it was expelled.
+    if (sender.isExpelled) return;
+    const { bytesMax, peerBytesMax } = this.#limits;
+    const cost = bytes.length + MESSAGE_COST_BYTES;
+    if (heldOf(sender) + cost > peerBytesMax) {
+      const rule = `nixl.inboxPeerBytesMax: ${peerBytesMax} bytes of it wait`;
+      this.#expel(session, sender, 'ERR_WIRE_LIMIT', rule);
       return;
     }
+    while (this.heldBytes + cost > bytesMax) {
+      const [busiest, held] = this.#busiest(session, sender);
+      const rule = `nixl.inboxBytesMax: ${bytesMax} bytes wait, most are its own`;
+      this.#expel(busiest, held, 'ERR_WIRE_LIMIT', rule);
+      this.#discard(held);
+      if (busiest === session) return;
+    }
+    this.#take(session, sender, bytes);
+  }
+
+  #take(session: Session, sender: Sender, bytes: Uint8Array): void {
+    const before = sender.unsealer.waitingBytes;
     try {
-      this.#unsealerOf(session).take(bytes);
+      sender.unsealer.take(bytes);
+      this.#waitingBytes += sender.unsealer.waitingBytes - before;
     } catch (error) {
-      this.#expel(session, toTcpxError(error, 'ERR_WIRE_FRAME', 'notification').message);
+      this.#waitingBytes += sender.unsealer.waitingBytes - before;
+      const { message } = toTcpxError(error, 'ERR_WIRE_FRAME', 'notification');
+      this.#expel(session, sender, 'ERR_WIRE_FRAME', message);
     }
   }
 
-  deliver(agent: string, message: Uint8Array): void {
-    this.#bytes += message.length;
-    this.#arrived.push({ agent, message });
+  /** Without a sender: the agent's own. */
+  deliver(agent: string, message: Uint8Array, sender?: Sender): void {
+    const cost = message.length + MESSAGE_COST_BYTES;
+    this.#arrivedBytes += cost;
+    if (sender !== undefined) sender.arrivedBytes += cost;
+    this.#arrived.push({ agent, message, sender });
   }
 
   drain(): NixlNotification[] {
-    const arrived = this.#arrived;
-    if (arrived.length === 0) return arrived.slice();
+    const arrived = this.#arrived.map(({ agent, message }) => ({ agent, message }));
     this.#arrived = [];
-    this.#bytes = 0;
+    this.#arrivedBytes = 0;
+    for (const sender of this.#senders.values()) sender.arrivedBytes = 0;
     return arrived;
   }
 
-  #unsealerOf(session: Session): Unsealer {
-    const known = this.#unsealers.get(session);
-    if (known !== undefined) return known;
-    const unsealer = new Unsealer((message) => this.deliver(session.facts.peerName, message));
-    this.#unsealers.set(session, unsealer);
-    return unsealer;
+  // Of one that took the room of all: the others' messages are worth more.
+  #discard(sender: Sender): void {
+    this.#arrived = this.#arrived.filter((one) => one.sender !== sender);
+    this.#arrivedBytes -= sender.arrivedBytes;
+    sender.arrivedBytes = 0;
   }
 
-  #expel(session: Session, reason: string): void {
-    this.#log.warn('peer expelled', { peer: session.peer, reason });
+  #senderOf(session: Session): Sender {
+    const known = this.#senders.get(session);
+    if (known !== undefined) return known;
+    const deliver = (message: Uint8Array): void => {
+      this.deliver(session.facts.peerName, message, sender);
+    };
+    const unsealer = new Unsealer(deliver, this.#limits.peerBytesMax);
+    const sender: Sender = { unsealer, arrivedBytes: 0, isExpelled: false };
+    this.#senders.set(session, sender);
+    void session.closed.then(() => this.#forget(session, sender));
+    return sender;
+  }
+
+  #busiest(session: Session, sender: Sender): [Session, Sender] {
+    let busiest: [Session, Sender] = [session, sender];
+    for (const [other, held] of this.#senders) {
+      if (heldOf(held) > heldOf(busiest[1]) && !held.isExpelled) busiest = [other, held];
+    }
+    return busiest;
+  }
+
+  // What is not whole is let go of at once.
+  #expel(session: Session, sender: Sender, code: ErrorCode, reason: string): void {
+    sender.isExpelled = true;
+    this.#forget(session, sender);
+    this.#senders.set(session, sender);
+    this.#log.warn('peer expelled', { peer: session.peer, code, reason });
     session.close().catch(() => undefined);
   }
+
+  #forget(session: Session, sender: Sender): void {
+    this.#waitingBytes -= sender.unsealer.waitingBytes;
+    sender.unsealer.clear();
+    this.#senders.delete(session);
+  }
+}
+
+function heldOf(sender: Sender): number {
+  return sender.arrivedBytes + sender.unsealer.waitingBytes;
 }

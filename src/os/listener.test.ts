@@ -15,7 +15,12 @@ async function congestionOfAccepted(congestion: string): Promise<string> {
   const set = new ControlSet();
   const accepted: number[] = [];
   const onAccepted = (fd: number): void => void accepted.push(fd);
-  const listener = new Listener(set, { address: ADDRESS, congestion, onAccepted });
+  const listener = new Listener(set, {
+    address: ADDRESS,
+    congestion,
+    onAccepted,
+    onRefused: closeFd,
+  });
   const peer = connect(listener.address.port, '127.0.0.1');
   await once(peer, 'connect');
   await until('the connection was accepted', 2000, () => {
@@ -47,7 +52,8 @@ test('listener: a connection begins with the congestion control asked for', asyn
 
 test('listener: a congestion control that the kernel does not have is named', () => {
   const set = new ControlSet();
-  const options = { address: ADDRESS, congestion: 'no-such', onAccepted: () => undefined };
+  const told = { onAccepted: () => undefined, onRefused: () => undefined };
+  const options = { address: ADDRESS, congestion: 'no-such', ...told };
   const openFds = (): number => readdirSync('/proc/self/fd').length;
   const before = openFds();
   assert.throws(() => new Listener(set, options), /TCP_CONGESTION no-such: ENOENT/);

@@ -61,7 +61,8 @@ export class ClientEngine {
     const { name, log } = options;
     checkAgentName(name, 'attach');
     const config = configOf(options.settings, options.config);
-    const inbox = new TcpxInbox(log, config.values['service.inboxBytes']);
+    const bytesMax = config.values['service.inboxBytes'];
+    const inbox = new TcpxInbox(log, { bytesMax, peerBytesMax: bytesMax });
     const inbound = new Map<string, Session>();
     let opened: ClientEngine | undefined;
     const engine = await Engine.open({

@@ -1,9 +1,7 @@
 // Reading and writing the bodies of control frames: bounded, little-endian, strings with a length.
 
 import { TcpxError } from '../base/errors.js';
-
-/** C0, DEL and C1, and the two separators that some terminals take for a new line. */
-const CONTROL_CHARACTERS = /[\p{Cc}\u2028\u2029]/gu;
+import { hasUnseen, withoutUnseen } from '../base/foreign-text.js';
 
 export class ByteWriter {
   readonly #view: DataView;
@@ -33,9 +31,9 @@ export class ByteWriter {
     return this;
   }
 
-  /** Control characters become spaces: a decoder refuses them. */
+  /** Control and invisible characters become spaces: a decoder refuses them. */
   text(value: string): this {
-    const encoded = new TextEncoder().encode(value.replaceAll(CONTROL_CHARACTERS, ' '));
+    const encoded = new TextEncoder().encode(withoutUnseen(value));
     return this.uint16(encoded.length).bytes(encoded);
   }
 
@@ -75,9 +73,7 @@ export class ByteReader {
     if (count > bytesMax) throw this.#broken(`a text of ${count} bytes, at most ${bytesMax}`);
     const text = this.#decode(count);
     // Texts reach logs and terminals, where such characters are commands.
-    if (text.search(CONTROL_CHARACTERS) >= 0) {
-      throw this.#broken('a text with control characters');
-    }
+    if (hasUnseen(text)) throw this.#broken('a text with control characters or invisible ones');
     return text;
   }
 

@@ -2,6 +2,7 @@
 // peers through, keeps every byte that is not granted, and holds no more than before.
 
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
 import { loadConfig } from '../../src/base/config.js';
 import { sleepMs } from '../../src/base/clock.js';
@@ -16,6 +17,9 @@ import {
   SlowLoris,
 } from '../support/attacks.js';
 import { fillPattern } from '../../src/base/pattern.js';
+import { ControlKind } from '../../src/wire/control-frame.js';
+import { RawPeer } from '../support/raw-peer.js';
+import { until } from '../support/until.js';
 import { HostileTarget, type Resources } from './hostile-target.js';
 
 const BYTES = 1_000_000;
@@ -100,7 +104,8 @@ async function survive(attack: () => Promise<void>): Promise<void> {
   assert.equal(after.sessions, 0);
   assert.equal(after.descriptors, before.descriptors, 'descriptors');
   for (const [part, slackBytes] of Object.entries(SLACK_BYTES)) {
-    const grown = after[part as keyof Resources] - before[part as keyof Resources];
+    const grown =
+      after[part as keyof typeof SLACK_BYTES] - before[part as keyof typeof SLACK_BYTES];
     assert.ok(grown < slackBytes, `${part} grew by ${grown} bytes`);
   }
 }
@@ -159,13 +164,27 @@ test('attack: a million tiny frames, some of them refused, keep nobody out', asy
 /** Loading modules takes some tens at a time. */
 const DESCRIPTORS = 160;
 
+/** Connections to the port whose peer has closed and that this end keeps. */
+function closeWaits(at: number): number {
+  const port = at.toString(16).toUpperCase().padStart(4, '0');
+  const lines = readFileSync('/proc/net/tcp', 'utf8').split('\n');
+  return lines.filter((line) => new RegExp(`^ *\\d+: \\w+:${port} \\w+:\\w+ 08 `).test(line))
+    .length;
+}
+
 test('attack: out of descriptors a listener rests, and serves again afterwards', async () => {
   const poor = new HostileTarget(BYTES, SETTINGS, DESCRIPTORS);
   const { port: poorPort, descriptor: poorRegion } = await poor.answer();
   const loris = new SlowLoris();
   await loris.open(poorPort, 2 * DESCRIPTORS);
   await sleepMs(300);
+  const told = await RawPeer.connect(poorPort);
+  const refusal = await told.next();
+  assert.ok(refusal?.kind === ControlKind.Refuse && refusal.code === 'ERR_SYS_DESCRIPTORS');
   loris.close();
+  await until('nobody who has gone is kept', 5000, () => closeWaits(poorPort) === 0);
+  const { resources } = await poor.ask('resources');
+  assert.ok(resources.codes.includes('ERR_SYS_DESCRIPTORS'), 'the log names the cause');
   await transferHonestly({ port: poorPort, descriptor: poorRegion, target: poor });
   assert.equal(await poor.end(), 0);
 });

@@ -17,6 +17,13 @@ const options = JSON.parse(process.argv[2] ?? '{}') as { bytes: number; settings
 const world = new Uint8Array(options.bytes + 2 * GUARD_BYTES).fill(GUARD);
 const memory = world.subarray(GUARD_BYTES, GUARD_BYTES + options.bytes);
 let warnings = 0;
+const codes = new Set<string>();
+
+function warn(line: string): void {
+  warnings++;
+  const [, code] = /\bcode=(\w+)/.exec(line) ?? [];
+  if (code !== undefined) codes.add(code);
+}
 
 function print(fact: object): void {
   process.stdout.write(`${JSON.stringify(fact)}\n`);
@@ -25,7 +32,7 @@ function print(fact: object): void {
 const engine = await Engine.open({
   name: 'hostile target',
   config: loadConfig({ options: options.settings, environment: {} }),
-  log: createLog({ level: 'warn', format: 'text', write: () => warnings++ }),
+  log: createLog({ level: 'warn', format: 'text', write: warn }),
 });
 const { descriptor } = engine.register(memory);
 print({ port: engine.listen({ host: '127.0.0.1', port: 0 }), descriptor });
@@ -39,7 +46,15 @@ function resources(): object {
   (globalThis as { gc?: () => void }).gc?.();
   const { rss, heapUsed, arrayBuffers } = process.memoryUsage();
   const kernel = { descriptors: openDescriptors(), mappedBytes: mappedBytes() };
-  return { ...kernel, rss, heapUsed, arrayBuffers, sessions: engine.sessions.length, warnings };
+  return {
+    ...kernel,
+    rss,
+    heapUsed,
+    arrayBuffers,
+    sessions: engine.sessions.length,
+    warnings,
+    codes: [...codes],
+  };
 }
 
 for await (const line of createInterface({ input: process.stdin })) {

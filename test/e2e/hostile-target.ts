@@ -21,6 +21,8 @@ export interface Resources {
   readonly arrayBuffers: number;
   readonly sessions: number;
   readonly warnings: number;
+  /** Of the warnings: codes that they name. */
+  readonly codes: readonly string[];
 }
 
 interface Answer {

@@ -50,6 +50,7 @@ export const BENCH_SETTINGS: readonly SettingName[] = [
   'flow.channels',
   'flow.checksum',
   'flow.receiveBytes',
+  'flow.sendBytes',
   'session.stallMs',
   'session.reconnectMs',
   'session.progressMs',

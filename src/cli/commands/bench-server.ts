@@ -33,6 +33,7 @@ export const benchServerCommand: Command = {
     'flow.channels',
     'flow.checksum',
     'flow.receiveBytes',
+    'flow.sendBytes',
     'session.stallMs',
     'session.reconnectMs',
     'session.progressMs',

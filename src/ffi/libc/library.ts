@@ -4,7 +4,7 @@
 import koffi from 'koffi';
 import { assert } from '../../base/assert.js';
 import { TcpxError } from '../../base/errors.js';
-import { errnoName } from './errno.js';
+import { EMFILE, ENFILE, errnoName } from './errno.js';
 
 const library = loadLibrary();
 
@@ -51,7 +51,7 @@ export function addressOf(memory: ArrayBufferLike | ArrayBufferView): number {
   return addr;
 }
 
-/** Throws ERR_SYS_CALL when a call returned −errno; otherwise hands the result on. */
+/** Throws an ERR_SYS_ error when a call returned −errno; otherwise hands the result on. */
 export function checkCall(call: string, object: string, result: number): number {
   if (result >= 0) return result;
   throw systemCallError(call, object, -result);
@@ -59,9 +59,14 @@ export function checkCall(call: string, object: string, result: number): number 
 
 export function systemCallError(call: string, object: string, errno: number): TcpxError {
   const name = errnoName(errno);
-  return new TcpxError('ERR_SYS_CALL', `${call} ${object}: ${name}`.replace(' :', ':'), {
-    facts: { call, errno, errnoName: name, object },
-  });
+  const isWant = errno === EMFILE || errno === ENFILE;
+  return new TcpxError(
+    isWant ? 'ERR_SYS_DESCRIPTORS' : 'ERR_SYS_CALL',
+    `${call} ${object}: ${name}`.replace(' :', ':'),
+    {
+      facts: { call, errno, errnoName: name, object },
+    },
+  );
 }
 
 export function resultOrErrno(result: number): number {

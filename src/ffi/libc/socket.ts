@@ -37,6 +37,7 @@ export const TCP_KEEPIDLE = 4;
 export const TCP_KEEPINTVL = 5;
 export const TCP_CONGESTION = 13;
 export const TCP_USER_TIMEOUT = 18;
+export const TCP_NOTSENT_LOWAT = 25;
 
 const LENGTH_OFFSET = 1024;
 

@@ -1,5 +1,7 @@
 // A few SVG shapes as text; numbers are rounded and every text is escaped.
 
+import { plainText } from '../../base/foreign-text.js';
+
 export interface Box {
   readonly x: number;
   readonly y: number;
@@ -68,9 +70,10 @@ function round(value: number): number {
 }
 
 export function escapeXml(text: string): string {
-  return text
+  return plainText(text)
     .replaceAll('&', '&amp;')
     .replaceAll('<', '&lt;')
     .replaceAll('>', '&gt;')
-    .replaceAll('"', '&quot;');
+    .replaceAll('"', '&quot;')
+    .replaceAll("'", '&#39;');
 }

@@ -51,6 +51,8 @@ export interface LaneSetOptions {
   readonly staging: StagingChoice;
   readonly stallUs: number;
   readonly receiveBytes: number;
+  /** No limit without: a simulation has no kernel. */
+  readonly sendBytes?: number;
   /** Only without threads: where ports and time come from. */
   readonly inline?: InlineLaneOptions;
   /** Where memory comes from; mapped unless a simulation keeps it from run to run. */
@@ -121,7 +123,7 @@ export class LaneSet {
 
   #inlineLane(laneIndex: number): InlineLane {
     const { shape, sessionCount, sendBy, stallUs, inline, memory } = this.#options;
-    const { receiveBytes, staging } = this.#options;
+    const { receiveBytes, sendBytes, staging } = this.#options;
     const core = new LaneCore({
       shared: this.shared,
       shape,
@@ -132,6 +134,7 @@ export class LaneSet {
       staging: { provider: staging.openProvider(), stagingBytes: staging.stagingBytes },
       stallUs,
       receiveBytes,
+      sendBytes,
       clock: inline?.clock,
       ...(memory === undefined ? {} : { memory }),
     });
@@ -156,7 +159,7 @@ export class LaneSet {
 
   #startWorker(lane: LaneHandle, laneIndex: number): Promise<void> {
     const { shape, sessionCount, spinUs, cpus, controlFd, sendBy } = this.#options;
-    const { stallUs, receiveBytes } = this.#options;
+    const { stallUs, receiveBytes, sendBytes } = this.#options;
     const { stagingBytes, gpuModule } = this.#options.staging;
     const workerData: LaneWorkerData = {
       sharedAddr: this.shared.addr,
@@ -174,6 +177,7 @@ export class LaneSet {
       gpuModule,
       stallUs,
       receiveBytes,
+      sendBytes,
     };
     const worker = new Worker(new URL('./lane/lane-worker.js', import.meta.url), {
       workerData,

@@ -33,6 +33,7 @@ import { disownWrite } from './own-writes.hot.js';
 import { dropServed } from './served-reads.hot.js';
 import { pushNotify, returnChunk, takeNotify } from './transfer-progress.hot.js';
 import { TURN_DAMAGED, TURN_DROPPED, TURN_RULE, TURN_SYSTEM } from './turn.js';
+import { shareUnsent } from './unsent-share.js';
 
 /** A turn ended below zero, or main gave the channel up: close it, tell main, keep its flight. */
 export function endChannel(
@@ -159,6 +160,7 @@ export function closeChannel(
   dropServed(core, channel);
   core.parked.push(channel);
   grantCredit(core);
+  shareUnsent(core);
 }
 
 // Device copies first: they use memory that is given back, and what they make land belongs into

@@ -80,7 +80,7 @@ export class Channel {
     this.credit = new ChannelCredit(options);
     this.vector = new SendVector(this.#memory);
     this.intake = new Intake(this.#memory);
-    this.served = new ServedReads(this.#memory);
+    this.served = new ServedReads(this.#memory, options.windowChunks);
   }
 
   /** Whether the peer owes an acknowledgement or an answer. */

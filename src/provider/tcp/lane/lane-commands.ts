@@ -52,6 +52,7 @@ import {
   submitTransfer,
 } from './transfer-progress.hot.js';
 import { TURN_DROPPED } from './turn.js';
+import { shareUnsent } from './unsent-share.js';
 
 /** Bytes of an error's text that the owner's log is given. */
 const FAILURE_TEXT_MAX = 512;
@@ -144,6 +145,7 @@ function addChannel(core: LaneCore, hooks: LaneHooks, words: Int32Array): void {
   session.isOpen = true;
   session.openChannels++;
   grantCredit(core);
+  shareUnsent(core, channel);
   hooks.onChannelAdded(channel);
 }
 

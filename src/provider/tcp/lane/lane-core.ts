@@ -39,6 +39,8 @@ export interface LaneCoreOptions {
   readonly stallUs: number;
   /** What all channels of this lane together may receive at a time. */
   readonly receiveBytes: number;
+  /** What all channels of this lane together may leave unsent in the kernel; no limit without. */
+  readonly sendBytes?: number | undefined;
   /** Where the memory of channels comes from; mapped for each unless a simulation keeps it. */
   readonly memory?: MemorySource;
   /** By which regions expire; the system's unless a simulation has its own. */
@@ -90,6 +92,9 @@ export class LaneCore {
   readonly sendBy: SendBy;
   readonly stallUs: number;
   readonly receiveBytes: number;
+  readonly sendBytes: number;
+  /** What each channel may leave unsent; 0 is no limit. */
+  unsentShare = 0;
   /** When the health of the channels was looked at last. */
   healthUs = FLOAT_ZERO;
   /** Time of the current turn, set by whoever steps the lane. */
@@ -126,6 +131,7 @@ export class LaneCore {
     this.sendBy = options.sendBy;
     this.stallUs = options.stallUs;
     this.receiveBytes = options.receiveBytes;
+    this.sendBytes = options.sendBytes ?? Number.POSITIVE_INFINITY;
   }
 }
 

@@ -18,7 +18,8 @@ const STAYS_SMALL: Readonly<Record<string, readonly string[]>> = {
   LaneCore: [
     ...['laneIndex', 'claimedSlot', 'ackDelayTurns'],
     // Set once, when the lane begins.
-    ...['transfersAt', 'arenaAt', 'controlAt', 'stallUs', 'receiveBytes'],
+    ...['transfersAt', 'arenaAt', 'controlAt', 'stallUs', 'receiveBytes', 'sendBytes'],
+    'unsentShare',
   ],
   Channel: ['sessionIndex', 'channelIndex', 'epoch', 'windowChunks', 'chunkBytesMax'],
   ChannelReady: ['wakeBytes'],
@@ -28,7 +29,10 @@ const STAYS_SMALL: Readonly<Record<string, readonly string[]>> = {
   ChannelCredit: ['chunks', 'granted', 'grantTold', 'flightBytes'],
   Arrivals: ['arrived', 'landed', 'ackSent', 'ackDelayTurns'],
   Refusals: ['count', 'pastCount'],
-  ServedReads: ['done', 'confirmed', 'framed', 'tail', 'started'],
+  ServedReads: [
+    ...['done', 'confirmed', 'framed', 'tail', 'started'],
+    ...['placesMax', 'placesTail', 'placesHeld'],
+  ],
   Intake: [
     ...['stagingStart', 'stagingEnd', 'phase', 'frameKind', 'frameRegion', 'frameSequence'],
     ...['frameHeadBytes', 'payloadLeft', 'askedBytes', 'segmentIndex', 'segmentCount'],

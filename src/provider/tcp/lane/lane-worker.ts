@@ -27,6 +27,7 @@ export interface LaneWorkerData {
   readonly gpuModule: string;
   readonly stallUs: number;
   readonly receiveBytes: number;
+  readonly sendBytes: number | undefined;
 }
 
 const data = workerData as LaneWorkerData;
@@ -45,6 +46,7 @@ const core = new LaneCore({
   staging: { provider, stagingBytes: data.stagingBytes },
   stallUs: data.stallUs,
   receiveBytes: data.receiveBytes,
+  sendBytes: data.sendBytes,
 });
 core.float64[core.controlAt / 8 + LANE_LAST_CPU] = pinThread(data.cpus);
 const loop = new LaneLoop({

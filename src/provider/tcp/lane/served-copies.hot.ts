@@ -5,11 +5,11 @@ import { FAIL_PEER_DEVICE } from '../../../base/failure.js';
 import { closeAccess } from '../../../memory/region-access.hot.js';
 import { regionDevice } from '../../../memory/region-table.js';
 import { COPY_DONE, COPY_PENDING } from '../../../gpu/staging-device.js';
-import { TABLE_ENTRIES_MAX } from '../../../wire/data-frame.js';
 import type { Channel } from './channel.js';
 import { FLIGHT_MASK } from './flight.js';
 import { dropSlot, giveOut, keepInVector, takeOut } from './held-slots.hot.js';
 import type { LaneCore } from './lane-core.js';
+import { nextPlace } from './served-reads.js';
 import { NO_SLOT } from './stager.js';
 import { onChunkAdded } from './staging-turn.hot.js';
 
@@ -35,13 +35,14 @@ function copyServe(core: LaneCore, channel: Channel, at: number): void {
   const taken = served.slot[at]!;
   const floats = served.memory.float64;
   const count = served.segments[at]!;
-  const base = at * TABLE_ENTRIES_MAX * 2;
+  let place = served.placeAt[at]!;
   let offset = taken * pool.slotBytes;
   pool.batch[taken] = pool.queue.begin(count);
   pool.startedUs[taken] = core.nowUs;
   for (let index = 0; index < count; index++) {
-    const bytes = floats[base + index * 2 + 1]!;
-    pool.queue.add(floats[base + index * 2]!, offset, bytes);
+    const bytes = floats[place * 2 + 1]!;
+    pool.queue.add(floats[place * 2]!, offset, bytes);
+    place = nextPlace(served, place);
     offset += bytes;
   }
   onChunkAdded(core, pool.queue);

@@ -12,7 +12,6 @@ import {
   FLAG_HELD,
   FRAME_READ_DATA,
   FRAME_READ_REQUEST,
-  TABLE_ENTRIES_MAX,
   WORD_KIND,
   WORD_OPERATION_BYTES,
 } from '../../../wire/data-frame.js';
@@ -25,9 +24,10 @@ import {
   pushVector,
   writeChecksum,
 } from './send-vector.hot.js';
+import type { Intake } from './intake.js';
 import type { LaneCore } from './lane-core.js';
 import { servedAddr } from './served-copies.hot.js';
-import type { ServedReads } from './served-reads.js';
+import { nextPlace, type ServedReads } from './served-reads.js';
 
 /** A shorter answer is copied: that costs less than to confirm it. */
 const HELD_BYTES_MIN = 128 * 1024;
@@ -36,16 +36,33 @@ const HELD_BYTES_MIN = 128 * 1024;
 export function addServed(channel: Channel, region: number, bytes: number): void {
   const { served, intake } = channel;
   const slot = nextServed(served);
-  const floats = served.memory.float64;
-  const base = slot * TABLE_ENTRIES_MAX * 2;
-  for (let index = 0; index < intake.segmentCount; index++) {
-    floats[base + index * 2] = intake.segmentAddr[index]!;
-    floats[base + index * 2 + 1] = intake.segmentBytes[index]!;
-  }
+  keepPlaces(served, slot, intake);
   served.region[slot] = region;
   served.bytes[slot] = bytes;
   served.segments[slot] = intake.segmentCount;
   served.tail = (served.tail + 1) | 0;
+}
+
+function keepPlaces(served: ServedReads, slot: number, intake: Intake): void {
+  const count = intake.segmentCount;
+  assert(served.placesHeld + count <= served.placesMax, 'the places of a window have room');
+  if (served.placesHeld === 0) served.placesTail = 0;
+  const floats = served.memory.float64;
+  let place = served.placesTail;
+  served.placeAt[slot] = place;
+  served.placeCount[slot] = count;
+  for (let index = 0; index < count; index++) {
+    floats[place * 2] = intake.segmentAddr[index]!;
+    floats[place * 2 + 1] = intake.segmentBytes[index]!;
+    place = nextPlace(served, place);
+  }
+  served.placesTail = place;
+  served.placesHeld += count;
+}
+
+// Once it is framed, the vector knows them.
+function dropPlaces(served: ServedReads, slot: number): void {
+  served.placesHeld -= served.placeCount[slot]!;
 }
 
 /** Answers come in the order of the requests, refusals among them: it waits in the same queue. */
@@ -54,6 +71,7 @@ export function addServedRefusal(served: ServedReads, reason: number): void {
   served.region[slot] = -1;
   served.bytes[slot] = 0;
   served.segments[slot] = reason;
+  served.placeCount[slot] = 0;
   served.tail = (served.tail + 1) | 0;
 }
 
@@ -72,6 +90,7 @@ export function frameReadData(channel: Channel): void {
   } else {
     frameAnswer(channel, slot);
   }
+  dropPlaces(served, slot);
   served.endAt[slot] = vector.sentBytes + vector.bytes;
   served.framed = (served.framed + 1) | 0;
 }
@@ -98,12 +117,13 @@ function pushSegments(channel: Channel, slot: number, word: number): number {
   const { served, isChecked } = channel;
   const floats = served.memory.float64;
   const count = served.segments[slot]!;
-  const base = slot * TABLE_ENTRIES_MAX * 2;
+  let place = served.placeAt[slot]!;
   let isLarge = false;
   let sum = 0;
   for (let index = 0; index < count; index++) {
-    const addr = floats[base + index * 2]!;
-    const bytes = floats[base + index * 2 + 1]!;
+    const addr = floats[place * 2]!;
+    const bytes = floats[place * 2 + 1]!;
+    place = nextPlace(served, place);
     pushVector(channel, addr, bytes);
     if (isChecked) sum = crc32At(sum, addr, bytes);
     if (bytes >= ZERO_COPY_BYTES_MIN) isLarge = true;

@@ -155,3 +155,26 @@ test('reads: a confirmation fits behind the longest table in a full vector', () 
   assert.equal(channel!.reads.isConfirmWanted, false, 'told');
   pair.destroy();
 });
+
+test('reads: their places lie densely in a ring, from its start whenever none wait', () => {
+  const pair = new LanePair({ seed: 5, windowChunks: 3, chunkBytes: 4096, link: LINK });
+  const count = 4000;
+  const local = addRegion(pair.a, count * 8);
+  const remote = addRegion(pair.b, count * 16);
+  fillPattern(remote.memory, 9);
+  const blocks = Array.from({ length: count }, (_, index) =>
+    block(local.region, remote.region, 8, index * 8, index * 16),
+  );
+  const slot = pair.a.post('read', blocks);
+  const served = pair.b.core.channels[0]!.served;
+  pair.run(() => served.tail > 0);
+  assert.ok(served.placesTail <= served.tail * 512, 'as many places as were asked for');
+  assert.equal(pair.finish(slot), 0);
+  for (let index = 0; index < count; index++) {
+    const own = local.memory.subarray(index * 8, index * 8 + 8);
+    assert.deepEqual(own, remote.memory.subarray(index * 16, index * 16 + 8), `block ${index}`);
+  }
+  assert.equal(served.placesHeld, 0, 'what was framed has no places any more');
+  assert.equal(served.placesMax, 3 * TABLE_ENTRIES_MAX);
+  pair.destroy();
+});

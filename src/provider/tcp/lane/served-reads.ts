@@ -1,6 +1,9 @@
 // The peer's reads, oldest at `done`: `framed` were framed, `tail` have come, those before
 // `confirmed` have landed at the peer, and those before `started` need no device copy any more.
 // Written by served-reads.hot.ts and served-copies.hot.ts.
+//
+// Places lie densely in a ring, from its beginning whenever none wait: what a peer makes us hold
+// grows with what it has sent.
 
 import type { FixedMemory, MemorySource } from '../../../os/fixed-memory.js';
 import { TABLE_ENTRIES_MAX } from '../../../wire/data-frame.js';
@@ -19,15 +22,32 @@ export class ServedReads {
   readonly held = new Int32Array(FLIGHT_SLOTS);
   /** Where the answer ends in the stream. */
   readonly endAt = new Float64Array(FLIGHT_SLOTS);
-  /** Two Float64 (address, bytes) per segment of each read that may wait. */
+  /** Where its places begin in the ring, and how many it has there until it is framed. */
+  readonly placeAt = new Int32Array(FLIGHT_SLOTS);
+  readonly placeCount = new Int32Array(FLIGHT_SLOTS);
+  /** A ring of two Float64 (address, bytes) per place; those held end before `placesTail`. */
   readonly memory: FixedMemory;
+  readonly placesMax: number;
+  placesTail = 0;
+  placesHeld = 0;
 
   // Copies out of GPU memory for the answers.
   started = 0;
   readonly device = new Int32Array(FLIGHT_SLOTS);
   readonly slot = new Int32Array(FLIGHT_SLOTS);
 
-  constructor(memory: MemorySource) {
-    this.memory = memory.create(FLIGHT_SLOTS * TABLE_ENTRIES_MAX * 16, { isReserveOnly: true });
+  constructor(memory: MemorySource, windowChunks: number) {
+    this.placesMax = windowChunks * TABLE_ENTRIES_MAX;
+    this.memory = memory.create(placeBytes(windowChunks), { isReserveOnly: true });
   }
+}
+
+/** What the places of a window of reads take at most. */
+export function placeBytes(windowChunks: number): number {
+  return windowChunks * TABLE_ENTRIES_MAX * 16;
+}
+
+/** The place that follows in the ring. */
+export function nextPlace(served: ServedReads, place: number): number {
+  return place + 1 === served.placesMax ? 0 : place + 1;
 }

@@ -49,6 +49,11 @@ export interface StreamPort {
    * may lie there meanwhile. Absent where the kernel is not asked.
    */
   wakeAt?(bytes: number): void;
+  /**
+   * No more is taken while so many bytes wait for the peer to make room; 0 is no limit. Absent
+   * where no kernel keeps them.
+   */
+  limitUnsent?(bytes: number): void;
   /** Bytes that were sent and that the peer's kernel has not confirmed. */
   queuedBytes(): number;
   /** Whether what was sent stays without any answer of the peer's kernel: the path is cut. */

@@ -14,8 +14,10 @@ import {
 import { createIovTable, destroyIovTable, type IovTable } from '../../../ffi/libc/message.js';
 import {
   abortOnClose,
+  IPPROTO_TCP,
   SO_RCVLOWAT,
   SOL_SOCKET,
+  TCP_NOTSENT_LOWAT,
   trySetSocketNumber,
   unconfirmedBytes,
 } from '../../../ffi/libc/socket.js';
@@ -100,6 +102,11 @@ export class TcpPort implements StreamPort {
   // A kernel that refuses wakes for every packet, which is only slower.
   wakeAt(bytes: number): void {
     trySetSocketNumber(this.fd, SOL_SOCKET, SO_RCVLOWAT, bytes);
+  }
+
+  // A kernel that refuses holds more, as it does without.
+  limitUnsent(bytes: number): void {
+    trySetSocketNumber(this.fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, bytes);
   }
 
   queuedBytes(): number {

@@ -1,0 +1,35 @@
+// The table of limits that are settings, for SECURITY.md, from the settings themselves.
+
+import { type SettingName, settingOf } from '../../src/base/settings.js';
+import { formatBytes } from '../../src/base/units.js';
+import { markdownTable } from './markdown-table.js';
+
+/** Settings that bound what peers make a process hold. */
+const LIMITS: readonly SettingName[] = [
+  'session.peersMax',
+  'memory.readsBytes',
+  'flow.sendBytes',
+  'flow.receiveBytes',
+  'memory.regionsMax',
+  'memory.transfersMax',
+  'nixl.inboxBytesMax',
+  'nixl.inboxPeerBytesMax',
+  'nixl.metadataBytesMax',
+  'nixl.listenerBytesMax',
+  'nixl.peersMax',
+  'nixl.remoteRegionsMax',
+  'nixl.pushedPerHostMax',
+  'nixl.pushedRegionsMax',
+];
+
+export function renderLimits(): string {
+  return markdownTable(
+    ['setting', 'default', 'bounds', 'beyond it, or what it costs'],
+    LIMITS.map((name) => {
+      const setting = settingOf(name);
+      const { fallback } = setting;
+      const value = setting.kind === 'bytes' ? formatBytes(setting.fallback) : String(fallback);
+      return [`\`${name}\``, value, setting.summary, setting.cost];
+    }),
+  );
+}
