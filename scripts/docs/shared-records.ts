@@ -64,6 +64,7 @@ const PARTS: readonly Row[] = [
 ];
 
 const STANDSTILLS: readonly Row[] = [
+  ['STALLED_NO', 'none', 'something moves again'],
   ['STALLED_YES', 'none', 'nothing moves on the channel'],
   ['STALLED_HOLDS', 'none', 'its peer stays in a region that is being deregistered'],
 ];
@@ -86,7 +87,7 @@ export function renderRecords(headerBytes: number): string {
     'How a channel was lost (`loss` of `EVENT_CHANNEL_DOWN`):',
     '',
     table('detail', LOSSES),
-    'How a channel stands still (`EVENT_STALLED`; 0 for not any more):',
+    'How a channel stands still (`EVENT_STALLED`):',
     '',
     table('detail', STANDSTILLS),
     'What came damaged (detail of `LOSS_DAMAGED`):',

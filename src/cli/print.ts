@@ -28,6 +28,11 @@ export function printText(text: string): void {
   writeFitted(process.stdout, text);
 }
 
+/** Words that are ours alone, painted already. */
+export function printOwn(text: string): void {
+  process.stdout.write(text);
+}
+
 /** Lines that a shell shall read: as they are, whatever the width. */
 export function printCode(text: string): void {
   process.stdout.write(plainLines(text));
