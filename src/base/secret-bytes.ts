@@ -1,5 +1,5 @@
 // Bytes that must not be seen: a shared secret, the key of a session. Nothing that prints objects
-// (console.log, util.inspect, JSON, string templates) shows them; who needs them says so.
+// (a log, util.inspect, JSON, string templates) shows them; who needs them says so.
 
 import { inspect } from 'node:util';
 

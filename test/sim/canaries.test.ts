@@ -15,7 +15,7 @@ interface Canary {
   readonly seen: RegExp;
   /** The first of the seeds that are tried. */
   readonly from?: number;
-  plan(plan: SimPlan): SimPlan;
+  readonly plan: (plan: SimPlan) => SimPlan;
 }
 
 const CANARIES: readonly Canary[] = [

@@ -17,7 +17,7 @@ const HOLD_MS = 300;
 
 export interface Attack {
   readonly name: string;
-  round(at: SoakAddress, random: Random): Promise<void>;
+  readonly round: (at: SoakAddress, random: Random) => Promise<void>;
 }
 
 export const ATTACKS: readonly Attack[] = [

@@ -156,7 +156,8 @@ export class RailSet {
     try {
       await settleAll(hosts.map((host) => host.map(id, share, this.#timeoutMs, onSettled)));
     } catch (error) {
-      await this.removeRegion(id);
+      // Its number may belong to another region by now.
+      if (this.#regions.get(id) === share) await this.removeRegion(id);
       throw error;
     }
   }
