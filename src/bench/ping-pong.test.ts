@@ -18,7 +18,7 @@ function deserted(turns: number): PingPongEnd & { polls: number } {
     hasCome: (turn: number) => turn < turns,
     rest: () => undefined,
     settle: () => undefined,
-    engine: { poll: () => void end.polls++ } as unknown as Engine,
+    engine: { poll: () => (end.polls += 1) } as unknown as Engine,
     session: {
       get isReady() {
         return end.polls < 3;

@@ -6,7 +6,7 @@ import { TcpxError, toTcpxError } from '../base/errors.js';
 import { LimitedLog } from '../base/limited-log.js';
 import type { Log } from '../base/log.js';
 import type { Timers } from '../base/timers.js';
-import { COMMAND_ADD_CHANNEL, COMMAND_CLOSE_SESSION } from '../provider/tcp/lane/messages.js';
+import { COMMAND_ADD_CHANNEL, COMMAND_CLOSE_SESSION, COMMAND_LOOK } from '../provider/tcp/lane/messages.js';
 import type { ShmLink } from '../provider/tcp/shm/shm-file.js';
 import { abortSocket, type SocketIdentity } from '../os/connection-counters.js';
 import { closeSocket } from '../os/dial.js';
@@ -333,6 +333,9 @@ export class SessionTable {
     void session.matched?.end(error).then(() => this.onLaneClosed(session.facts.index));
     for (const lane of session.facts.lanes) {
       if (this.#options.lanes.isAlive(lane)) {
+        // It does not hide what was done before it.
+        const isGoodbye = error.code === 'ERR_PEER_GOODBYE';
+        if (isGoodbye) this.#options.lanes.command(lane, COMMAND_LOOK, [session.facts.index]);
         this.#options.lanes.command(lane, COMMAND_CLOSE_SESSION, [session.facts.index]);
       } else {
         this.onLaneClosed(session.facts.index);

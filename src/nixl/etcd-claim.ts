@@ -19,7 +19,10 @@ export async function claimAnchor(client: EtcdClient, key: string, lease: string
     if (holder === undefined) continue;
     // An answer that was lost, or an anchor that dies with nobody: the latter are NIXL's own.
     if (holder === lease) return;
-    if (holder === '0') return await client.put(key, new Uint8Array(0), lease);
+    if (holder === '0') {
+      await client.put(key, new Uint8Array(0), lease);
+      return;
+    }
     const { seconds, granted } = await client.leaseLeft(holder);
     if (seen?.lease === holder && seconds > seen.seconds) throw taken(key, holder);
     if (seconds < (granted * 2) / 3 - 1) await client.revokeLease(holder).catch(() => undefined);

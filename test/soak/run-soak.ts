@@ -137,11 +137,12 @@ class Soak {
 
   // A refusal is the answer that is wanted of the target; that it lives and serves is watched
   // apart.
-  async #attack({ name, round }: Attack, at: SoakAddress, random: Random): Promise<void> {
+  async #attack(attack: Attack, at: SoakAddress, random: Random): Promise<void> {
+    const { name } = attack;
     this.#rounds[name] = 0;
     while (!this.#isOver) {
       try {
-        await round(at, random);
+        await attack.round(at, random);
       } catch {
         this.#refused++;
       }
