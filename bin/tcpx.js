@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 // A process that may open too few files ends in the loader of Node, with a trace of its own files.
 try {
-  await import('../dist/src/cli/main.js');
+  await import('../dist/src/cli/start.js');
 } catch (error) {
   if (error?.code !== 'EMFILE' && error?.code !== 'ENFILE') throw error;
   process.stderr.write(

@@ -4,7 +4,15 @@
 
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { basename, join } from 'node:path';
 import { isTcpxError, TcpxError } from '../src/base/errors.js';
 import { NATIVE_FOLDER, type NativeTarget, nativeTargets } from './native/targets.js';
@@ -14,9 +22,12 @@ process.exitCode = main();
 
 function main(): number {
   try {
-    const sources = walk(repositoryRoot, 'native');
+    const sources = [...walk(repositoryRoot, 'native'), ...walk(repositoryRoot, 'include')];
     mkdirSync(join(repositoryRoot, NATIVE_FOLDER), { recursive: true });
-    for (const target of nativeTargets(sources)) buildTarget(target, compilerName());
+    const { version } = JSON.parse(readFileSync(join(repositoryRoot, 'package.json'), 'utf8')) as {
+      version: string;
+    };
+    for (const target of nativeTargets(sources, version)) buildTarget(target, compilerName());
     return 0;
   } catch (error) {
     if (!isTcpxError(error)) throw error;
@@ -38,8 +49,20 @@ function buildTarget(target: NativeTarget, compiler: string): void {
   }
   // Written beside and renamed: a process that has the old file mapped keeps it whole.
   const fresh = `${output}.new`;
-  compile(compiler, [...target.flags, '-o', fresh, ...target.sources, ...target.libraries]);
+  const isArchive = target.isArchive === true;
+  const linked = isArchive ? `${output}.o` : fresh;
+  compile(compiler, [...target.flags, '-o', linked, ...target.sources, ...target.libraries]);
+  if (isArchive) {
+    rmSync(fresh, { force: true });
+    compile('ar', ['rcs', fresh, linked]);
+  }
   renameSync(fresh, output);
+  if (isArchive) rmSync(linked);
+  if (target.alias !== undefined) {
+    const alias = join(repositoryRoot, NATIVE_FOLDER, target.alias);
+    rmSync(alias, { force: true });
+    symlinkSync(target.name, alias);
+  }
   writeFileSync(stampPath, stamp);
   process.stderr.write(`built ${NATIVE_FOLDER}/${basename(output)}\n`);
 }
@@ -47,7 +70,8 @@ function buildTarget(target: NativeTarget, compiler: string): void {
 function stampOf(target: NativeTarget, compiler: string): string {
   const hash = createHash('sha256');
   hash.update(JSON.stringify([compiler, target.flags, target.libraries]));
-  for (const path of [...target.sources, ...target.headers]) {
+  const linked = target.libraries.filter((path) => path.startsWith(NATIVE_FOLDER));
+  for (const path of [...target.sources, ...target.headers, ...linked]) {
     hash.update(`\0${path}\0`).update(readFileSync(join(repositoryRoot, path)));
   }
   return hash.digest('hex');
@@ -58,8 +82,8 @@ function compile(compiler: string, words: readonly string[]): void {
   if (result.error !== undefined) {
     throw new TcpxError(
       'ERR_CAP_MISSING_TOOL',
-      `${compiler}: not found; the native parts (emulator, logger, unpack) need a C compiler ` +
-        '(Debian: apt install gcc libc6-dev), or CC names one',
+      `${compiler}: not found; the native parts (emulator, logger, unpack, C library) need a ` +
+        'C compiler (Debian: apt install gcc libc6-dev), or CC names one',
     );
   }
   if (result.status === 0) return;

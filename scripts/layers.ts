@@ -38,6 +38,10 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
     purpose: 'server and client sessions with posted sends and receives',
     mayImport: ['base', 'os', 'memory', 'engine'],
   },
+  service: {
+    purpose: 'the node service: clients of the C library, their memory, their engines',
+    mayImport: ['base', 'ffi', 'os', 'gpu', 'memory', 'engine', 'nixl'],
+  },
   measure: {
     purpose: 'what this machine can do, timed: core to core, copies, wake-ups, loopback',
     mayImport: ['base', 'ffi', 'os'],

@@ -40,7 +40,7 @@ function runSanitizer(): boolean {
   const result = spawnSync(SANITIZER, [...words, process.execPath, KERNEL_TESTS], {
     stdio: 'inherit',
     timeout: SANITIZER_MS_MAX,
-    env: { ...process.env, NIXL_TCPX_GPU_ROUNDS: String(SANITIZER_ROUNDS) },
+    env: { ...process.env, TCPX_TEST_GPU_ROUNDS: String(SANITIZER_ROUNDS) },
   });
   if (result.status === 0) return true;
   const timedOut = result.error !== undefined || result.signal !== null;

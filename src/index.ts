@@ -1,11 +1,19 @@
 // The public names, listed one by one.
 
+import './base/checked-installation.js';
+
 export { ERROR_CODES, type ErrorCode, isTcpxError, TcpxError } from './base/errors.js';
 export type { Config } from './base/config.js';
 export type { Log } from './base/log.js';
 export type { SettingName, SettingValues } from './base/settings.js';
-export { Engine, type EngineOptions } from './engine/engine.js';
-export type { Notification } from './engine/notification.js';
+export { AbortError } from './base/abort.js';
+export { Engine } from './engine/engine.js';
+export type { ConnectOptions, EngineOptions } from './engine/engine-options.js';
+export type { PeerNotification } from './engine/notification.js';
+export type { NotificationStream } from './engine/notification-stream.js';
+export type { RegisterOptions } from './engine/register-options.js';
+export type { BlockSpec } from './engine/block-spec.js';
+export type { ChannelChange, Failover, SessionEventMap } from './engine/session-events.js';
 export type {
   ChannelReceipt,
   ProviderName,
@@ -13,20 +21,32 @@ export type {
   StageTimes,
   TransferPath,
 } from './provider/receipt.js';
+export type { DevmemVerdict, NicDevmem } from './provider/tcpx/devmem-verdict.js';
 export type { PluginReceipt } from './provider/tcpx/plugin-receipt.js';
 export { type ConnInfo, formatConnInfo, parseConnInfo } from './engine/conn-info.js';
 export type { Block, BlockColumns, CheckedBlocks } from './provider/block-columns.js';
-export type { ChannelCounters, PostOptions, Request, Session } from './engine/session.js';
-export type { Transfer, TransferStatus } from './engine/transfer.js';
+export type {
+  Blocks,
+  ChannelCounters,
+  ConnectWait,
+  LookupOptions,
+  PostOptions,
+  Session,
+  SessionFacts,
+  TransferRequest,
+} from './engine/session.js';
+export type { Transfer, TransferProgress, TransferStatus } from './engine/transfer.js';
 export type { SourceEvent } from './provider/contract.js';
 export type {
   DeviceRange,
   Region,
   RegionDescriptor,
   RegionRights,
+  RegionSlice,
   RegionSource,
   RegionTerms,
 } from './memory/region.js';
+export { sliceRegion } from './memory/region.js';
 export {
   allocateRegionMemory as allocateMemory,
   type PageKind,
@@ -56,7 +76,7 @@ export { describeMemory, type HostDesc } from './nixl/host-memory.js';
 export { MemType, XferOp } from './nixl/memory-type.js';
 export { type AgentMetadata, decodeMetadata, encodeMetadata } from './nixl/metadata.js';
 export type { ExchangeOptions } from './nixl/metadata-exchange.js';
-export type { Notification as NixlNotification } from './nixl/notif-codec.js';
+export type { NixlNotification } from './nixl/notif-codec.js';
 export type { NotifMap } from './nixl/notifier.js';
 export { PluginManager } from './nixl/plugin-manager.js';
 export type { PreparedDlist } from './nixl/prepared-dlist.js';

@@ -1,5 +1,7 @@
 // The second door: names for our own tools and tests, without a promise to stay.
 
+import './base/checked-installation.js';
+
 export { loadConfig } from './base/config.js';
 export { createLog } from './base/log.js';
 export { SETTINGS } from './base/settings.js';

@@ -20,7 +20,9 @@ test('API page: lists every public member of Engine, Session and Transfer', () =
   const page = read('docs/api.md');
   for (const file of ['engine', 'session', 'transfer']) {
     const types = read(`dist/src/engine/${file}.d.ts`);
-    const body = types.slice(types.indexOf('export declare class'));
+    const body = types.slice(
+      types.search(/^export (declare class|interface) (Engine|Session|Transfer) /m),
+    );
     const members = [...body.matchAll(/^ {4}(?:static |readonly |get )*(\w+)[(:]/gm)]
       .map((match) => match[1] ?? '')
       .filter((name) => !['constructor', 'private'].includes(name));

@@ -7,17 +7,27 @@ import { renderErrors, renderTroubleshooting } from './errors.js';
 import type { Generator } from './generator.js';
 import { renderLayers } from './layers.js';
 import { renderLimits } from './limits.js';
+import { renderManPage } from './man-page.js';
 import { renderPublicNames } from './public-names.js';
+import {
+  renderServiceHeader,
+  renderServiceStatuses,
+  renderServiceTables,
+} from './service-layout.js';
 import { renderSharedLayout } from './shared-layout.js';
 import { renderFrames } from './protocol.js';
 import { renderRefusals } from './refusals.js';
 
 export const GENERATORS: readonly Generator[] = [
   { path: 'docs/configuration.md', render: renderConfiguration },
+  { path: 'man/tcpx.1', render: renderManPage },
   { path: 'docs/errors.md', render: renderErrors },
   { path: 'docs/troubleshooting.md', render: renderTroubleshooting },
   { path: 'docs/architecture.md', marker: 'layers', render: renderLayers },
   { path: 'docs/shared-layout.md', render: renderSharedLayout },
+  { path: 'native/p2p/layout.h', render: renderServiceHeader },
+  { path: 'docs/service.md', marker: 'layout', render: renderServiceTables },
+  { path: 'docs/service.md', marker: 'statuses', render: renderServiceStatuses },
   { path: 'docs/diagnostics.md', render: renderDiagnostics },
   { path: 'docs/api.md', marker: 'names', render: renderPublicNames },
   { path: 'README.md', marker: 'commands', render: renderCommands },

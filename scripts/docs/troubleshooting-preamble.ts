@@ -2,9 +2,11 @@
 
 export const TROUBLESHOOTING_PREAMBLE = `\
 A failing command prints one line on stderr: its error code, what was attempted and what was seen.
+With \`--json\` the same is a document on stdout, schema \`tcpx.error/1\`, with meaning and remedy.
 Look up the code below. When the line is not enough:
 
-1. \`tcpx config\` shows every effective setting and where it came from.
+1. \`tcpx config\` shows every effective setting and where it came from, and which provider
+   would be used, and why.
 2. \`--log-level debug\` shows each session event on both ends.
 3. \`--stack\` adds the stack trace of the error.
 

@@ -1,7 +1,7 @@
 // A quiet peer beside a loud one: how long small writes take while another peer of the same lane
 // keeps large ones under way.
 
-import type { Request } from '../../src/engine/session.js';
+import type { TransferRequest } from '../../src/engine/session.js';
 import { percentile } from '../../src/bench/statistics.js';
 import { MIB, openEngine, Target, writeUntil } from './target.js';
 
@@ -12,7 +12,7 @@ const QUIET_BYTES = 4096;
 export const QUIET_HEAD = ['loud GB/s', 'small writes', 'p50 ms', 'p90 ms', 'p99 ms', 'most ms'];
 
 /** How long each took, in ms, in ascending order. */
-async function writeQuietly(request: Request, endMs: number): Promise<number[]> {
+async function writeQuietly(request: TransferRequest, endMs: number): Promise<number[]> {
   const tookMs: number[] = [];
   while (performance.now() < endMs) {
     const beganMs = performance.now();

@@ -6,7 +6,7 @@ import { loadConfig } from '../../src/base/config.js';
 import { createLog } from '../../src/base/log.js';
 import type { SettingValues } from '../../src/base/settings.js';
 import { Engine } from '../../src/engine/engine.js';
-import type { Request } from '../../src/engine/session.js';
+import type { TransferRequest } from '../../src/engine/session.js';
 import type { RegionDescriptor } from '../../src/memory/region.js';
 
 export const MIB = 1024 * 1024;
@@ -49,7 +49,7 @@ export class Target {
   }
 
   /** A write of the whole region of that index, prepared over a session of its own. */
-  async prepareWrite(engine: Engine, index: number): Promise<Request> {
+  async prepareWrite(engine: Engine, index: number): Promise<TransferRequest> {
     const remote = this.#start.descriptors[index];
     if (remote === undefined) throw new Error(`no region ${index}`);
     const { bytes } = remote;
@@ -66,7 +66,11 @@ export class Target {
 }
 
 /** Writes the region again and again; the sum of what landed. */
-export async function writeUntil(endMs: number, request: Request, bytes: number): Promise<number> {
+export async function writeUntil(
+  endMs: number,
+  request: TransferRequest,
+  bytes: number,
+): Promise<number> {
   let landed = 0;
   while (performance.now() < endMs) {
     await request.post().done;

@@ -8,6 +8,10 @@ export interface NativeTarget {
   readonly headers: readonly string[];
   readonly flags: readonly string[];
   readonly libraries: readonly string[];
+  /** A library to be linked into programs: made of one object file that holds all sources. */
+  readonly isArchive?: boolean;
+  /** Another name for it: what programs that were linked with it look for. */
+  readonly alias?: string;
 }
 
 const COMMON_FLAGS = ['-std=c11', '-D_GNU_SOURCE', '-O2', '-g', '-Wall', '-Wextra', '-Werror'];
@@ -16,14 +20,22 @@ const SHARED = ['-fPIC', '-shared'];
 // Only what is marked for export leaves the library.
 const HIDDEN = ['-fvisibility=hidden'];
 
-/** `paths` are all files below native/. */
-export function nativeTargets(paths: readonly string[]): NativeTarget[] {
+/** What a library keeps out of the programs that load it, and stays loaded once it is. */
+const P2P_FLAGS = ['-fPIC', ...HIDDEN, '-DTCPX_P2P_BUILDING'];
+const P2P_SONAME = 'libtcpx_p2p.so.1';
+const P2P_LINK = ['-shared', `-Wl,-soname,${P2P_SONAME}`, '-Wl,-z,nodelete,-z,defs,-z,text'];
+
+/** `paths` are all files below native/ and include/; `version` is the package's. */
+export function nativeTargets(paths: readonly string[], version: string): NativeTarget[] {
   const headers = paths.filter((path) => path.endsWith('.h')).sort();
   const inEmulator = paths
     .filter((path) => /^native\/emulator\/[^/]+\.c$/.test(path))
     .filter((path) => !path.endsWith('/nccl-check.c'))
     .sort();
   const inFake = paths.filter((path) => /^native\/fake-cuda\/[^/]+\.c$/.test(path)).sort();
+  const inP2p = paths.filter((path) => /^native\/p2p\/[^/]+\.c$/.test(path)).sort();
+  const inP2pCheck = paths.filter((path) => /^native\/p2p-check\/[^/]+\.c$/.test(path)).sort();
+  const p2pFlags = [...P2P_FLAGS, `-DTCPX_P2P_VERSION="${version}"`];
   const isDriver = (path: string) => /\/driver[^/]*\.c$/.test(path);
   const target = (name: string, sources: readonly string[], flags: readonly string[]) => ({
     name,
@@ -42,6 +54,13 @@ export function nativeTargets(paths: readonly string[]): NativeTarget[] {
     target('libfake-cuda.so', inFake, SHARED),
     target('nccl-check', ['native/emulator/nccl-check.c'], []),
     target('libtcpx-logger.so', ['native/logger/logger.c'], [...SHARED, ...HIDDEN]),
+    { ...target('libtcpx_p2p.so', inP2p, [...p2pFlags, ...P2P_LINK]), alias: P2P_SONAME },
+    {
+      ...target('libtcpx_p2p.a', inP2p, [...p2pFlags, '-r', '-nostdlib']),
+      libraries: [],
+      isArchive: true,
+    },
+    { ...target('p2p-check', inP2pCheck, []), libraries: ['build/native/libtcpx_p2p.a', '-ldl'] },
     target('libtcpx-unpack.so', ['native/unpack/unpack.c'], [...SHARED, ...HIDDEN]),
   ];
 }

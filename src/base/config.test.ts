@@ -128,3 +128,18 @@ test('config: settings that exclude each other are refused', () => {
 test('config: the process environment is read where asked for', () => {
   assert.equal(processEnvironment()['PATH'], process.env['PATH']);
 });
+
+test('config: unknown names are refused, with the one that was meant', () => {
+  const cases: readonly (readonly [ConfigSources, RegExp])[] = [
+    [{ environment: { NIXL_TCPX_FLOW_CHANELS: '2' } }, /did you mean NIXL_TCPX_FLOW_CHANNELS\?/],
+    [{ environment: { NIXL_TCPX_COLOUR: 'red' } }, /NIXL_TCPX_COLOUR: there is no setting[^;]*$/],
+    [{ options: { 'flow.chanels': 2 } as never }, /flow\.chanels .*did you mean flow\.channels\?/],
+    [{ flags: { 'flow.chunkbytes': '8K' } as never }, /did you mean flow\.chunkBytes\?/],
+  ];
+  for (const [sources, expected] of cases) {
+    assert.throws(() => loadConfig(sources), { code: 'ERR_CONFIG_UNKNOWN', message: expected });
+  }
+  // Empty means absent, and what does not begin with our prefix is not ours to judge.
+  const fine = { NIXL_TCPX_COLOUR: '', NIXL_TELEMETRY_ENABLE: 'true', UCCL_TCPX_UNKNOWN: '1' };
+  assert.equal(codeOf({ environment: fine }), 'none');
+});

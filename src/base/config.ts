@@ -4,7 +4,9 @@
 
 import { TcpxError } from './errors.js';
 import { describeRange, type Setting, type SettingValue } from './setting.js';
+import { didYouMean } from './suggestion.js';
 import {
+  ENVIRONMENT_PREFIX,
   environmentName,
   SETTING_NAMES,
   type SettingName,
@@ -22,8 +24,11 @@ export interface EffectiveSetting {
   readonly origin: string;
 }
 
+/** Settings as they are in effect. */
 export interface Config {
+  /** By name, with defaults filled in. */
   readonly values: SettingValues;
+  /** Each with where it came from, in the order of the table. */
   readonly effective: readonly EffectiveSetting[];
 }
 
@@ -45,13 +50,58 @@ export function setDefaultVariables(variables: Readonly<Record<string, string>>)
 }
 
 export function loadConfig(sources: ConfigSources = {}): Config {
+  checkNames(sources);
   const effective = SETTING_NAMES.map((name) => resolveSetting(name, sources));
   const values: Partial<Record<SettingName, SettingValue>> = {};
   for (const setting of effective) values[setting.name] = setting.value;
-  const config: Config = { values: values as SettingValues, effective };
+  // Readable by its name; nothing that prints the settings comes across it.
+  const secret = values['trust.secret'] ?? '';
+  Object.defineProperty(values, 'trust.secret', { value: secret, enumerable: false });
+  const config: Config = { values: values as SettingValues, effective: effective.map(hidden) };
   checkConflicts(config.values);
   return config;
 }
+
+/** The origin of a secret may be seen, the secret not. */
+function hidden(setting: EffectiveSetting): EffectiveSetting {
+  const isSecret = setting.name === 'trust.secret' && setting.value !== '';
+  return isSecret ? { ...setting, value: '(set)' } : setting;
+}
+
+/** A name that nobody reads is a mistake that would otherwise pass in silence. */
+function checkNames({ flags, options, environment }: ConfigSources): void {
+  const names: readonly string[] = SETTING_NAMES;
+  for (const [given, origin] of [
+    [flags, 'flag'],
+    [options, 'option'],
+  ] as const) {
+    for (const name of Object.keys(given ?? {})) {
+      if (!names.includes(name)) throw unknownName(name, names, `setting ${name} (${origin})`);
+    }
+  }
+  const unknown = Object.entries(environment ?? {}).find(
+    ([name, text]) =>
+      name.startsWith(ENVIRONMENT_PREFIX) &&
+      text !== undefined &&
+      text !== '' &&
+      !VARIABLE_NAMES.has(name),
+  );
+  if (unknown === undefined) return;
+  throw unknownName(unknown[0], [...VARIABLE_NAMES], `environment variable ${unknown[0]}`);
+}
+
+function unknownName(name: string, known: readonly string[], what: string): TcpxError {
+  return new TcpxError(
+    'ERR_CONFIG_UNKNOWN',
+    `${what}: there is no setting of that name${didYouMean(name, known)}`,
+    { facts: { name } },
+  );
+}
+
+/** Every variable that sets one, names of other systems included. */
+const VARIABLE_NAMES: ReadonlySet<string> = new Set(
+  SETTING_NAMES.flatMap((name) => [environmentName(name), ...(settingOf(name).aliases ?? [])]),
+);
 
 function resolveSetting(name: SettingName, sources: ConfigSources): EffectiveSetting {
   const setting = settingOf(name);

@@ -55,6 +55,7 @@ export const ENGINE_SETTINGS = {
   },
   'session.bind': {
     kind: 'text',
+    value: 'ADDRESS',
     fallback: '',
     flag: 'bind',
     summary: 'Address to listen on; empty means loopback without a secret, all addresses with one.',
@@ -62,6 +63,7 @@ export const ENGINE_SETTINGS = {
   },
   'session.ctrlInterface': {
     kind: 'text',
+    value: 'NIC',
     fallback: '',
     flag: 'ctrl',
     aliases: ['NCCL_GPUDIRECTTCPX_CTRL_DEV', 'NCCL_SOCKET_IFNAME'],
@@ -72,6 +74,7 @@ export const ENGINE_SETTINGS = {
   },
   'session.nics': {
     kind: 'text',
+    value: 'NIC,...',
     fallback: '',
     flag: 'nics',
     aliases: ['NCCL_GPUDIRECTTCPX_SOCKET_IFNAME'],
@@ -100,12 +103,12 @@ export const ENGINE_SETTINGS = {
   },
   'session.stallMs': {
     kind: 'ms',
-    fallback: 600,
+    fallback: 200,
     minimum: 100,
     maximum: 60_000,
     flag: 'stall',
     summary: 'How long a channel with data in flight may stand still before others take over.',
-    cost: 'Too low gives up channels to a peer that was only paused; 100 ms of grace are added.',
+    cost: 'Too low gives up channels to a peer that was only paused; 60 ms of grace are added.',
   },
   'session.reconnectMs': {
     kind: 'ms',
@@ -115,6 +118,26 @@ export const ENGINE_SETTINGS = {
     flag: 'reconnect',
     summary: 'How long a session without any moving channel is kept before it is lost.',
     cost: 'Transfers in flight wait that long for a peer that is stopped or cut off.',
+  },
+  'session.progressMs': {
+    kind: 'ms',
+    fallback: 5000,
+    minimum: 100,
+    maximum: 600_000,
+    flag: 'progress-timeout',
+    summary:
+      'How long, beyond session.reconnectMs, a peer may confirm less than session.minRateBytes ' +
+      'of what is in flight before its session is lost.',
+    cost: 'Lower loses peers that are only busy; a target in `caller` mode must poll within it.',
+  },
+  'session.minRateBytes': {
+    kind: 'bytes',
+    fallback: 256 * KIB,
+    minimum: 1,
+    maximum: 64 * GIB,
+    flag: 'min-rate',
+    summary: 'Bytes per second that a session with transfers in flight must confirm at least.',
+    cost: 'Higher loses peers on slow links; lower lets a peer that trickles hold transfers.',
   },
   'session.controlTimeoutMs': {
     kind: 'ms',
@@ -155,6 +178,7 @@ export const ENGINE_SETTINGS = {
   },
   'trust.secretFile': {
     kind: 'text',
+    value: 'FILE',
     fallback: '',
     flag: 'secret-file',
     summary: 'File that holds the shared secret; it must be readable by its owner alone.',
@@ -200,7 +224,9 @@ export const ENGINE_SETTINGS = {
     kind: 'boolean',
     fallback: false,
     flag: 'checksum',
-    summary: 'CRC-32 over every chunk that this end initiates; a damaged one is sent again.',
+    summary:
+      'CRC-32 over every frame of a session, heads and tables included, where either end asks ' +
+      'for it; what arrives damaged is sent again.',
     cost: 'Both ends read every byte once more; see docs/reliability.md for the figures.',
   },
   'flow.receiveBytes': {
@@ -253,6 +279,7 @@ export const ENGINE_SETTINGS = {
   },
   'lane.bindings': {
     kind: 'text',
+    value: 'NIC:CPUS;...',
     fallback: '',
     flag: 'bindings',
     aliases: ['NCCL_GPUDIRECTTCPX_TX_BINDINGS'],
@@ -313,6 +340,7 @@ export const ENGINE_SETTINGS = {
   },
   'socket.congestion': {
     kind: 'text',
+    value: 'NAME',
     fallback: '',
     flag: 'congestion',
     summary: 'TCP congestion control of data sockets, for example cubic; empty keeps the default.',

@@ -23,6 +23,7 @@ function entry(meaning: string, remedy: string, isRetryable = false): ErrorEntry
   return { meaning, remedy, isRetryable };
 }
 
+/** Every code with its meaning, its remedy and whether the same call may succeed later. */
 export const ERROR_CODES = {
   ERR_USAGE_ARGUMENT: entry(
     'an argument is missing, unknown or out of range',
@@ -52,9 +53,17 @@ export const ERROR_CODES = {
     'telemetry was asked for while it is off',
     'Create the agent with captureTelemetry, or set NIXL_TELEMETRY_ENABLE=true.',
   ),
+  ERR_USAGE_ABORTED: entry(
+    'the caller’s AbortSignal ended the wait',
+    'Nothing to do: the program asked for it; the cause is the signal’s reason.',
+  ),
   ERR_CONFIG_VALUE: entry(
     'a setting has a value outside its type or range',
     'The message names the setting, the value, the range and where it came from; correct it there.',
+  ),
+  ERR_CONFIG_UNKNOWN: entry(
+    'a setting or a variable NIXL_TCPX_… has a name that does not exist',
+    'The message names the nearest one; tcpx config lists all.',
   ),
   ERR_CONFIG_CONFLICT: entry(
     'two settings exclude each other',
@@ -68,6 +77,10 @@ export const ERROR_CODES = {
     'the operating system or processor is not supported',
     'Run on Linux x86-64 or arm64 with Node 20.19 or newer.',
   ),
+  ERR_CAP_BUNDLED: entry(
+    'the package was bundled into a program, without the files that it starts as threads',
+    'Name nixl-tcpx as external in the bundler, and install it where the program runs.',
+  ),
   ERR_CAP_HUGE_PAGES: entry(
     'huge pages were demanded and the kernel has none to give',
     'Reserve them (vm.nr_hugepages) or allocate with pages: "prefer-huge".',
@@ -79,6 +92,14 @@ export const ERROR_CODES = {
   ERR_CAP_PERMISSION: entry(
     'the operation needs a privilege this process lacks',
     'Run as root or with the capability that the message names.',
+  ),
+  ERR_CAP_QUOTA: entry(
+    'a client of the node service has used up what it may have',
+    'Release what is not needed, or raise the service.… setting that the message names.',
+  ),
+  ERR_CAP_CLIENT_MEMORY: entry(
+    'the node service cannot reach memory of its client in the way that was asked for',
+    'The message says why: same user and PID namespace, sealed files, or memory of tcpx_alloc.',
   ),
   ERR_CAP_MISSING_TOOL: entry(
     'a program that this command drives is not installed',
@@ -203,7 +224,8 @@ export const ERROR_CODES = {
   ),
   ERR_PEER_TIMEOUT: entry(
     'the peer did not answer in time',
-    'See whether the peer lives; raise session.handshakeTimeoutMs on slow networks.',
+    'See whether the peer lives and takes what it is sent; on slow networks raise ' +
+      'session.handshakeTimeoutMs, or lower session.minRateBytes.',
     true,
   ),
   ERR_PEER_REFUSED: entry(
@@ -240,6 +262,11 @@ export const ERROR_CODES = {
   ERR_PEER_STALE_REGION: entry(
     'a descriptor names a region that its owner has deregistered or never had',
     'Fetch the peer’s descriptors again.',
+  ),
+  ERR_PEER_NO_REGION: entry(
+    'the peer has registered no region under the name that was asked for',
+    'Register it there with { name }, before the peer asks, or give lookup a time to wait.',
+    true,
   ),
   ERR_PEER_KEY: entry(
     'the key in a descriptor is not the region’s key',
@@ -306,6 +333,7 @@ export const ERROR_CODES = {
   ),
 } as const satisfies Readonly<Record<string, ErrorEntry>>;
 
+/** One of the keys of `ERROR_CODES`. Match codes, never texts. */
 export type ErrorCode = keyof typeof ERROR_CODES;
 export type ErrorFacts = Readonly<Record<string, string | number | boolean | undefined>>;
 
@@ -316,8 +344,11 @@ export interface TcpxErrorOptions {
 
 /** The one error type; `code` says which condition, `facts` carry what was seen. */
 export class TcpxError extends Error {
+  /** Class of the code: `UsageError`, `PeerError`, `TransferError`, … */
   override readonly name: string;
+  /** Which condition; see docs/errors.md. */
   readonly code: ErrorCode;
+  /** What was seen, as fields. */
   readonly facts: ErrorFacts;
 
   constructor(code: ErrorCode, message: string, options: TcpxErrorOptions = {}) {
@@ -327,11 +358,13 @@ export class TcpxError extends Error {
     this.facts = options.facts ?? {};
   }
 
+  /** Whether the same call may succeed later without a change. */
   get isRetryable(): boolean {
     return ERROR_CODES[this.code].isRetryable;
   }
 }
 
+/** Whether a value is one of our errors; with `code`, whether it is that one. */
 export function isTcpxError(value: unknown, code?: ErrorCode): value is TcpxError {
   return value instanceof TcpxError && (code === undefined || value.code === code);
 }

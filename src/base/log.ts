@@ -7,11 +7,17 @@ export const LOG_LEVELS = ['error', 'warn', 'info', 'debug', 'trace'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 export type LogFields = Readonly<Record<string, string | number | boolean | undefined>>;
 
+/** Where an engine or an agent writes its events. Implement it to send them elsewhere. */
 export interface Log {
+  /** Something failed that nobody else reports. */
   error(event: string, fields?: LogFields): void;
+  /** Something works less well than it should. */
   warn(event: string, fields?: LogFields): void;
+  /** A session came or went, and the like. */
   info(event: string, fields?: LogFields): void;
+  /** Steps within a session. */
   debug(event: string, fields?: LogFields): void;
+  /** Everything; still never a line per chunk. */
   trace(event: string, fields?: LogFields): void;
 }
 

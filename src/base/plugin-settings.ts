@@ -2,15 +2,19 @@
 
 import type { Setting } from './setting.js';
 
+/** Where the plugin's installer puts it. */
+export const DEFAULT_PLUGIN_PATH = '/usr/local/tcpx/lib64/libnccl-net-tcpx.so';
+
 export const PLUGIN_SETTINGS = {
   'plugin.path': {
     kind: 'text',
+    value: 'FILE',
     fallback: '',
     flag: 'plugin',
     aliases: ['UCCL_TCPX_PLUGIN_PATH'],
     summary:
       'The NCCL net plugin, as a path or library name; empty tries ' +
-      '/usr/local/tcpx/lib64/libnccl-net-tcpx.so and then the names that NCCL tries.',
+      `${DEFAULT_PLUGIN_PATH} and then the names that NCCL tries.`,
     cost: 'The library is loaded and run: it must be trusted.',
   },
   'plugin.name': {

@@ -28,6 +28,8 @@ export interface ChoiceSetting extends SettingCommon {
 export interface TextSetting extends SettingCommon {
   readonly kind: 'text';
   readonly fallback: string;
+  /** What the text names, as help shows it: FILE, ADDRESS. Wanted where there is a flag. */
+  readonly value?: string;
 }
 
 export interface BooleanSetting extends SettingCommon {

@@ -4,7 +4,7 @@
 import { assert } from './assert.js';
 
 export interface SharedField {
-  readonly type: 'int32' | 'float64';
+  readonly type: 'int32' | 'float64' | 'uint64' | 'uint8';
   /** In bytes from the start of the block. */
   readonly offset: number;
   /** How many of the type lie there; one unless it says so. */
@@ -29,7 +29,7 @@ export interface BlockTerms {
 /** So far apart that no cache line, nor the one that is fetched along with it, has both. */
 const SPREAD_BYTES = 128;
 
-const FIELD_BYTES = { int32: 4, float64: 8 } as const;
+const FIELD_BYTES = { uint8: 1, int32: 4, float64: 8, uint64: 8 } as const;
 
 /** Fields in the order of their offsets. */
 export function declareBlock<Name extends string>(

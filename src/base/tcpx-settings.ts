@@ -98,6 +98,7 @@ export const TCPX_SETTINGS = {
   },
   'tcpx.socketBudget': {
     kind: 'text',
+    value: 'N|off',
     fallback: '8',
     flag: 'socket-budget',
     summary: 'Data sockets per NIC over all processes of this host, or off.',
@@ -111,6 +112,7 @@ export const TCPX_SETTINGS = {
   },
   'tcpx.railGpus': {
     kind: 'text',
+    value: 'LIST',
     fallback: '',
     flag: 'rail-gpus',
     summary:
@@ -119,6 +121,7 @@ export const TCPX_SETTINGS = {
   },
   'tcpx.weights': {
     kind: 'text',
+    value: 'LIST',
     fallback: '',
     flag: 'weights',
     summary: 'Shares of the channels, as 2,1,1; empty shares alike, measured follows their rates.',
@@ -184,6 +187,7 @@ export const TCPX_SETTINGS = {
   },
   'tcpx.traceDir': {
     kind: 'text',
+    value: 'DIR',
     fallback: '',
     flag: 'trace-dir',
     summary: 'Folder for call traces, one file per plugin process; empty puts them into the log.',

@@ -4,10 +4,17 @@ import { assert } from '../base/assert.js';
 import { systemClock } from '../base/clock.js';
 import { TcpxError } from '../base/errors.js';
 import type { SettingValues } from '../base/settings.js';
-import type { Engine, Receipt, Region, Request, Session, Transfer } from '../engine/internal.js';
+import type {
+  Engine,
+  NicIntake,
+  Receipt,
+  Region,
+  TransferRequest,
+  Session,
+  Transfer,
+} from '../engine/internal.js';
 import type { HostFacts } from './bench-result.js';
 import { type BenchDialogue } from './bench-message.js';
-import type { NicIntake } from './devmem-counters.js';
 import { usageOf } from './end-usage.js';
 import { type BenchBlock, layOutBlocks } from './block-layout.js';
 import { allocateBenchMemory, type BenchMemory } from './bench-memory.js';
@@ -52,7 +59,7 @@ export interface BenchInitiatorOptions {
 interface Scene {
   readonly memory: BenchMemory;
   readonly region: Region;
-  readonly request: Request;
+  readonly request: TransferRequest;
   readonly blocks: readonly BenchBlock[];
   readonly peer: HostFacts;
 }
@@ -228,7 +235,7 @@ export class BenchInitiator {
 
   // Back to back; returns the index after those that were made.
   async #transferGroup(
-    request: Request,
+    request: TransferRequest,
     first: number,
     last: number,
     isMeasured: boolean,
@@ -257,10 +264,10 @@ export class BenchInitiator {
   }
 
   // The thread blocks until lanes are done; ends of plugin processes come by the event loop alone.
-  #transfer(request: Request, isMeasured: boolean): Promise<void> | undefined {
+  #transfer(request: TransferRequest, isMeasured: boolean): Promise<void> | undefined {
     const startUs = systemClock.nowUs();
     const transfers = this.#post(request);
-    if (this.#options.session.matched === undefined) {
+    if (this.#options.session.facts.provider === 'tcp') {
       this.#wait(transfers, request);
       this.#count(transfers, startUs, isMeasured);
       return undefined;
@@ -286,9 +293,9 @@ export class BenchInitiator {
     if (this.#mismatchAt < 0) this.#mismatchAt = mismatchAt;
   }
 
-  #post(request: Request): Transfer[] {
+  #post(request: TransferRequest): Transfer[] {
     const { values } = this.#options;
-    const isMatched = this.#options.session.matched !== undefined;
+    const isMatched = this.#options.session.facts.provider === 'tcpx';
     const options = isMatched ? { deadlineMs: values['bench.deadlineMs'] } : undefined;
     const transfers: Transfer[] = [];
     for (let index = 0; index < values['bench.batch']; index++) {
@@ -297,7 +304,7 @@ export class BenchInitiator {
     return transfers;
   }
 
-  #wait(transfers: readonly Transfer[], request: Request): void {
+  #wait(transfers: readonly Transfer[], request: TransferRequest): void {
     const { values, session } = this.#options;
     for (const transfer of transfers) {
       const status = transfer.wait(values['bench.deadlineMs']);

@@ -2,7 +2,13 @@
 // that checking costs no copy. Both ends of a run have the same kind.
 
 import { isTcpxError, TcpxError } from '../base/errors.js';
-import { type DeviceRange, type Engine, GpuBuffer, type RegionSource } from '../engine/internal.js';
+import {
+  type DeviceRange,
+  type Engine,
+  GpuBuffer,
+  type RegionSource,
+  tcpxOf,
+} from '../engine/internal.js';
 import { fillPattern, findMismatch } from '../base/pattern.js';
 
 export type MemoryKind = 'dram' | 'vram';
@@ -34,7 +40,7 @@ export function allocateBenchMemory(
 
 function hostMemory(engine: Engine, bytes: number): BenchMemory {
   // A plugin reaches normal pages alone.
-  const pages = engine.tcpx === undefined ? 'prefer-huge' : 'normal';
+  const pages = tcpxOf(engine) === undefined ? 'prefer-huge' : 'normal';
   return hostMemoryOver(new Uint8Array(engine.allocate(bytes, pages).buffer));
 }
 

@@ -1,5 +1,6 @@
 // The document that benchmarks print: schema tcpx.bench/1.
 
+import type { DevmemVerdict } from '../engine/internal.js';
 import type { Percentiles, Spread } from './statistics.js';
 
 export interface BenchResult {
@@ -67,26 +68,6 @@ export interface ChannelKernel {
   readonly rttMinUs: number;
   readonly congestionWindow: number;
   readonly deliveryBytesPerSecond: number;
-}
-
-export interface DevmemVerdict {
-  /** The worst of the NICs: `failed` where one failed, else `unknown` where one is not counted. */
-  readonly verdict: 'good' | 'failed' | 'unknown';
-  /** Packets of all NICs during the measured iterations; −1 where one does not count them. */
-  readonly packets: number;
-  /** Of each NIC that has one. */
-  readonly reason: string;
-  /** Of the receiving end. */
-  readonly nics: readonly NicDevmem[];
-}
-
-export interface NicDevmem {
-  readonly nic: string;
-  readonly bytes: number;
-  readonly packets: number;
-  /** `failed`: data arrived without device-memory packets, or host receives had some. */
-  readonly verdict: 'good' | 'failed' | 'unknown' | 'idle';
-  readonly reason: string;
 }
 
 export interface ZeroCopyResult {

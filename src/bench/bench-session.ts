@@ -4,13 +4,12 @@ import { assert } from '../base/assert.js';
 import type { Config } from '../base/config.js';
 import { TcpxError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
-import { Engine, type Session } from '../engine/internal.js';
+import { Engine, judgeDevmem, type Session } from '../engine/internal.js';
 import type { BenchResult } from './bench-result.js';
 import { percentilesOf, rateSpreadOf } from './statistics.js';
 import { BenchInitiator, type BenchRun } from './bench-initiator.js';
 import { BenchDialogue, decodeBenchMessage, encodeBenchMessage } from './bench-message.js';
 import { gpuOf } from './bench-service.js';
-import { judgeDevmem } from './devmem-counters.js';
 import { readHostFacts } from './host-facts.js';
 import { channelDelta, kernelDelta, readKernelCounters } from './kernel-delta.js';
 import { MarkCounter } from './ping-pong.js';
@@ -44,7 +43,9 @@ export async function runBench(options: BenchSessionOptions): Promise<BenchResul
   });
   try {
     const session = await engine.connect(options.host, options.port);
-    const talk = new BenchDialogue((message) => session.notify(encodeBenchMessage(message)));
+    const talk = new BenchDialogue((message) => {
+      void session.notify(encodeBenchMessage(message));
+    });
     dialogue = talk;
     void session.closed.then(() => {
       talk.fail(session.error ?? new TcpxError('ERR_PEER_LOST', `${session.peer}: session ended`));

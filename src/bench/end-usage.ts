@@ -1,9 +1,8 @@
 // What an end of a benchmark has used and taken in so far: CPU time with its plugin processes,
 // bytes and device-memory packets of its NICs, and where the plugin's threads run.
 
-import type { Engine, Session } from '../engine/internal.js';
-import { describeThreads } from '../engine/internal.js';
-import { type NicIntake, readIntake } from './devmem-counters.js';
+import type { Engine, NicIntake, Session } from '../engine/internal.js';
+import { describeThreads, tcpxOf } from '../engine/internal.js';
 import { cpuWithChildrenUs } from './process-cpu.js';
 
 export interface EndUsage {
@@ -14,12 +13,12 @@ export interface EndUsage {
 }
 
 export function usageOf(engine: Engine, session: Session): EndUsage {
-  const rails = engine.tcpx?.rails;
-  if (rails === undefined) return { cpuUs: cpuWithChildrenUs([]) };
+  const tcpx = tcpxOf(engine);
+  if (tcpx === undefined) return { cpuUs: cpuWithChildrenUs([]) };
   return {
-    intake: readIntake(rails.receivedBytes(), rails.facts.isEmulated),
+    intake: tcpx.intake.look(),
     threads: describeThreads(session.pluginThreads()),
     // Last: reading the others costs some of it.
-    cpuUs: cpuWithChildrenUs(rails.pids()),
+    cpuUs: cpuWithChildrenUs(tcpx.rails.pids()),
   };
 }

@@ -4,13 +4,14 @@
 // which is delivered after the data has landed. No event loop: the thread polls, or sleeps where
 // processes of the plugin need its core.
 
-import type {
-  Engine,
-  Receipt,
-  RegionDescriptor,
-  Request,
-  Session,
-  Transfer,
+import {
+  type Engine,
+  type Receipt,
+  type RegionDescriptor,
+  type TransferRequest,
+  type Session,
+  tcpxOf,
+  type Transfer,
 } from '../engine/internal.js';
 import type { BenchMemory } from './bench-memory.js';
 import { fillPattern } from '../base/pattern.js';
@@ -70,7 +71,7 @@ export function createPingPongEnd(
   marks: MarkCounter,
 ): PingPongEnd {
   const { view, bytes } = own.memory;
-  if (view === undefined || session.matched !== undefined) {
+  if (view === undefined || session.facts.provider === 'tcpx') {
     const outbox = own.allocate();
     outbox.fill(0, bytes, 0, PING_SEED);
     outbox.settle();
@@ -97,7 +98,7 @@ class WatchedEnd implements PingPongEnd {
   readonly isCheckable = false;
   readonly engine: Engine;
   readonly session: Session;
-  readonly #request: Request;
+  readonly #request: TransferRequest;
   readonly #memory: Uint8Array;
   readonly #outbox: Uint8Array;
   readonly #last: number;
@@ -106,7 +107,7 @@ class WatchedEnd implements PingPongEnd {
   constructor(
     engine: Engine,
     session: Session,
-    request: Request,
+    request: TransferRequest,
     memory: Uint8Array,
     outbox: Uint8Array,
   ) {
@@ -145,12 +146,12 @@ class NotifiedEnd implements PingPongEnd {
   readonly isCheckable = true;
   readonly engine: Engine;
   readonly session: Session;
-  readonly #request: Request;
+  readonly #request: TransferRequest;
   readonly #marks: MarkCounter;
   readonly #before: number;
   #transfer: Transfer | undefined;
 
-  constructor(engine: Engine, session: Session, request: Request, marks: MarkCounter) {
+  constructor(engine: Engine, session: Session, request: TransferRequest, marks: MarkCounter) {
     this.engine = engine;
     this.session = session;
     this.#request = request;
@@ -169,7 +170,7 @@ class NotifiedEnd implements PingPongEnd {
   }
 
   rest(): void {
-    if (this.#request.path.startsWith('tcpx')) this.engine.tcpx?.wait(REST_MS);
+    if (this.#request.path.startsWith('tcpx')) tcpxOf(this.engine)?.wait(REST_MS);
   }
 
   settle(timeoutMs: number): Receipt | undefined {

@@ -4,6 +4,7 @@ import type { Command } from './command.js';
 import { benchClientCommand } from './commands/bench-client.js';
 import { benchLoopbackCommand } from './commands/bench-loopback.js';
 import { benchServerCommand } from './commands/bench-server.js';
+import { completionCommand } from './commands/completion.js';
 import { configCommand } from './commands/config.js';
 import { devicesCommand } from './commands/devices.js';
 import { doctorCommand } from './commands/doctor.js';
@@ -21,6 +22,7 @@ import { irqVerifyCommand } from './commands/irq-verify.js';
 import { nicCommand } from './commands/nic.js';
 import { nicDiffCommand } from './commands/nic-diff.js';
 import { pluginCheckCommand } from './commands/plugin-check.js';
+import { serveCommand } from './commands/serve.js';
 import { traceDiffCommand, traceSummaryCommand } from './commands/trace.js';
 import { topoCommand } from './commands/topo.js';
 import { watchCommand } from './commands/watch.js';
@@ -47,7 +49,9 @@ export const COMMANDS: readonly Command[] = [
   envDiffCommand,
   doctorCommand,
   watchCommand,
+  serveCommand,
   traceDiffCommand,
   traceSummaryCommand,
   configCommand,
+  completionCommand,
 ];

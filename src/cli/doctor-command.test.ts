@@ -9,7 +9,7 @@ import { RULES } from '../diag/rules.js';
 import { a3HighTree } from '../../test/support/a3-high-host.js';
 import { runTcpx } from '../../test/support/run-tcpx.js';
 import { removeTreeFolder, writeTreeFolder } from '../../test/support/tree-folder.js';
-import { parseInvocation } from './command.js';
+import { parseInvocation } from './invocation.js';
 import { COMMANDS } from './commands.js';
 
 let root = '';
@@ -34,11 +34,11 @@ function writeBundle(packets: number): string {
 
 test('doctor: exits 1 when a rule fails, with evidence, remedy and proof', () => {
   mkdirSync(join(root, 'usr/local/tcpx/lib64'), { recursive: true });
-  const { status, stderr } = runTcpx(['doctor', '--root', root, '--provider', 'tcpx']);
+  const { status, stdout } = runTcpx(['doctor', '--root', root, '--provider', 'tcpx']);
   assert.equal(status, 1);
-  assert.match(stderr, /devmem\.plugin/);
-  assert.match(stderr, /remedy: Install the plugin/);
-  assert.match(stderr, /proof: {2}tcpx devices/);
+  assert.match(stdout, /devmem\.plugin/);
+  assert.match(stdout, /remedy: Install the plugin/);
+  assert.match(stdout, /proof: {2}tcpx devices/);
 });
 
 test('doctor: failures first, titles say the finding, what is not known is folded', () => {
@@ -46,18 +46,18 @@ test('doctor: failures first, titles say the finding, what is not known is folde
   chmodSync(join(root, carrier), 0o644);
   writeFileSync(join(root, carrier), '0\n');
   writeFileSync(join(root, 'proc/sys/net/ipv4/tcp_slow_start_after_idle'), '1\n');
-  const { stderr } = runTcpx(['doctor', '--root', root, '--nics', 'eth1,eth3']);
-  const [first = '', ...lines] = stderr.split('\n');
+  const { stdout } = runTcpx(['doctor', '--root', root, '--nics', 'eth1,eth3']);
+  const [first = '', ...lines] = stdout.split('\n');
   assert.equal(first, 'fail  eth3 has no link (nic.link)');
   const order = lines.map((line) => /^(fail|warn|pass|skip) /.exec(line)?.[1]).filter(Boolean);
   assert.deepEqual(
     order,
     [...order].sort((a, b) => ORDER.indexOf(a) - ORDER.indexOf(b)),
   );
-  assert.match(stderr, /^warn {2}tcp_slow_start_after_idle is 1 \(tcp\.congestion\)$/m);
+  assert.match(stdout, /^warn {2}tcp_slow_start_after_idle is 1 \(tcp\.congestion\)$/m);
   assert.equal(order.filter((status) => status === 'skip').length, 1);
-  assert.match(stderr, /^skip {2}.*devmem\.plugin, .*$/m);
-  const long = runTcpx(['doctor', '--root', root, '--all']).stderr;
+  assert.match(stdout, /^skip {2}.*devmem\.plugin, .*$/m);
+  const long = runTcpx(['doctor', '--root', root, '--all']).stdout;
   assert.match(long, /^skip {2}only asked with --provider tcpx \(devmem\.plugin\)$/m);
 });
 
@@ -74,9 +74,9 @@ test('doctor: exits 0 for plain TCP on the same machine, as JSON', () => {
 test('doctor: a bundle whose counters grew proves the environment', () => {
   const words = ['doctor', '--root', root, '--provider', 'tcpx', '--reference'];
   const proven = runTcpx([...words, writeBundle(30_000_000)]);
-  assert.match(proven.stderr, /^environment proven by .*nccl_1/);
+  assert.match(proven.stdout, /^environment proven by .*nccl_1/);
   const idle = runTcpx([...words, writeBundle(0)]);
-  assert.match(idle.stderr, /^fail {2}the reference run in .* moved none \(reference\.devmem\)$/m);
+  assert.match(idle.stdout, /^fail {2}the reference run in .* moved none \(reference\.devmem\)$/m);
 });
 
 test('doctor: a bundle lying about is not taken unasked, nor one of others believed', () => {
@@ -86,16 +86,16 @@ test('doctor: a bundle lying about is not taken unasked, nor one of others belie
   renameSync(bundle, join(folder, 'nccl_1'));
   const words = ['doctor', '--root', root, '--provider', 'tcpx', '--all'];
   const unasked = runTcpx(words, {}, join(root, 'work'));
-  assert.match(unasked.stderr, /no reference bundle was named/);
+  assert.match(unasked.stdout, /no reference bundle was named/);
   writeFileSync(join(folder, 'nccl_1/hostname.txt'), 'elsewhere\n');
   const other = runTcpx([...words, '--reference', join(folder, 'nccl_1')]);
-  assert.doesNotMatch(other.stderr, /environment proven/);
-  assert.match(other.stderr, /not of this host: it was taken on elsewhere/);
+  assert.doesNotMatch(other.stdout, /environment proven/);
+  assert.match(other.stdout, /not of this host: it was taken on elsewhere/);
 });
 
 test('doctor: a peer on this host is told that loopback never exercises devmem', () => {
   const words = ['doctor', '--root', root, '--provider', 'tcpx', '--peer', '127.0.0.1'];
-  assert.match(runTcpx(words).stderr, /loopback never exercises devmem/);
+  assert.match(runTcpx(words).stdout, /loopback never exercises devmem/);
 });
 
 test('doctor: every proof that is a tcpx command exists with its flags', () => {

@@ -36,18 +36,18 @@ function writePlan(cores?: string, isWanted: (irq: number) => boolean = () => tr
 }
 
 test('topo --root BUNDLE: NICs with node and interrupt cores; distances are not claimed', () => {
-  const { status, stderr } = runTcpx(['topo', '--root', folder]);
+  const { status, stdout, stderr } = runTcpx(['topo', '--root', folder]);
   assert.equal(status, 0, stderr);
-  assert.match(stderr, /208 CPUs on 104 cores in \? sockets, 2 NUMA nodes/);
-  assert.match(stderr, /^eth3 +(\? +){10}X +\? +1 +- +52-67 \(requested\)$/m);
-  assert.match(stderr, /GPU0 +none +how near GPU and NICs are is not known/);
-  assert.match(stderr, /hardware threads of a core: lscpu does not say/);
+  assert.match(stdout, /208 CPUs on 104 cores in 2 sockets, 2 NUMA nodes/);
+  assert.match(stdout, /^eth3 +(\? +){10}X +\? +1 +- +52-67 \(requested\)$/m);
+  assert.match(stdout, /GPU0 +none +how near GPU and NICs are is not known/);
+  assert.match(stdout, /hardware threads of a core: lscpu does not say/);
 });
 
 test('irq show and plan --root BUNDLE: vectors by PCI address, thread cores of the bundle', () => {
   const show = runTcpx(['irq', 'show', '--root', folder]);
   assert.equal(show.status, 0, show.stderr);
-  assert.match(show.stderr, /^eth1 +0 +112-144 +17-32 .* 22-35,126-139$/m);
+  assert.match(show.stdout, /^eth1 +0 +112-144 +17-32 .* 22-35,126-139$/m);
   const plan = runTcpx(['irq', 'plan', '--root', folder, '--policy', 'numa-local', '--json']);
   const { lines } = JSON.parse(plan.stdout) as IrqPlan;
   assert.equal(lines.length, 4 * 32);
@@ -63,13 +63,13 @@ test('irq verify --before --after: the two ends of a bundle; counters prove or c
   const busy = writePlan(undefined, (irq) => irq >= 136 && irq <= 139);
   const good = runTcpx(['irq', 'verify', '--plan', busy, ...both]);
   assert.equal(good.status, 0, good.stderr);
-  assert.match(good.stderr, /^136 +eth1 +RX queue 8 .* 230008 +0 +proven$/m);
+  assert.match(good.stdout, /^136 +eth1 +RX queue 8 .* 230008 +0 +proven$/m);
   const idle = runTcpx(['irq', 'verify', '--plan', writePlan(), ...both]);
   assert.equal(idle.status, 3, 'a bundle does not tell where idle lines would go');
-  assert.match(idle.stderr, /28 requested: .* cannot be read/);
+  assert.match(idle.stdout, /28 requested: .* cannot be read/);
   const bad = runTcpx(['irq', 'verify', '--plan', writePlan('40-43'), ...both]);
   assert.equal(bad.status, 1);
-  assert.match(bad.stderr, /NOT as planned/);
+  assert.match(bad.stdout, /NOT as planned/);
 });
 
 test('irq verify --before --after: samples in between tell when a line strayed', () => {
@@ -78,10 +78,10 @@ test('irq verify --before --after: samples in between tell when a line strayed',
   const series = `2025-10-07T12:00:00Z\n${before}2025-10-07T12:00:05Z\n${before}`;
   writeFileSync(join(folder, 'irq_during.txt'), `${series}2025-10-07T12:00:10Z\n${after}`);
   const words = ['irq', 'verify', '--plan', writePlan('40-43')];
-  const { stderr } = runTcpx([...words, '--before', folder, '--after', folder]);
-  assert.match(stderr, /3 samples in between: 4 lines strayed/);
-  assert.match(stderr, /IRQ 136 \(eth1 RX queue 8\): first between 2025-10-07T12:00:05.000Z and /);
-  assert.match(stderr, /2025-10-07T12:00:10.000Z, 230008 on CPUs 25$/m);
+  const { stdout } = runTcpx([...words, '--before', folder, '--after', folder]);
+  assert.match(stdout, /3 samples in between: 4 lines strayed/);
+  assert.match(stdout, /IRQ 136 \(eth1 RX queue 8\): first between 2025-10-07T12:00:05.000Z and /);
+  assert.match(stdout, /2025-10-07T12:00:10.000Z, 230008 on CPUs 25$/m);
 });
 
 test('irq verify --before --after: refusals are one line, exit 2', () => {

@@ -86,9 +86,9 @@ test('usage: a FIFO inside a tree is passed over, not waited for', () => {
   const path = join(root, 'proc/sys/kernel/hostname');
   rmSync(path);
   execFileSync('mkfifo', [path]);
-  const { status, stderr } = runTcpx(['topo', '--root', root]);
+  const { status, stdout, stderr } = runTcpx(['topo', '--root', root]);
   assert.equal(status, 0, stderr);
-  assert.match(stderr, /\/proc\/sys\/kernel\/hostname: not a regular file/);
+  assert.match(stdout, /\/proc\/sys\/kernel\/hostname: not a regular file/);
 });
 
 test('usage: a host whose CPUs cannot be read gets no plan, exit 3', () => {

@@ -11,7 +11,7 @@ import { openJournals } from '../host/irq/journal.js';
 import type { IrqPlan } from '../host/irq/plan.js';
 import type { Invocation } from './command.js';
 import type { IrqHost } from './irq-host.js';
-import { printText } from './print.js';
+import { printNote } from './print.js';
 
 /** All of them, in the order in which a person can act on them. */
 export function checkBeforeApply(
@@ -84,7 +84,7 @@ function checkBaseline(invocation: Invocation, host: IrqHost): void {
 function checkWriters(invocation: Invocation, host: IrqHost, plan: IrqPlan): void {
   const driverOf = (nic: string) => host.model.nics.find(({ name }) => name === nic)?.driver;
   const verdict = judgeWriters(plan.lines, host.model.writers, driverOf);
-  for (const note of verdict.notes) printText(`note: ${note}`);
+  for (const note of verdict.notes) printNote(`note: ${note}`);
   if (verdict.endangered.length === 0 || invocation.has('ignore-irqbalance')) return;
   const { certainty, endangered, remedies } = verdict;
   throw new TcpxError(

@@ -58,9 +58,9 @@ test('irq show: seven columns, NICs by PCI address, thread cores from the enviro
     NCCL_GPUDIRECTTCPX_TX_BINDINGS: A3_HIGH_TX_BINDINGS,
     NCCL_GPUDIRECTTCPX_RX_BINDINGS: A3_HIGH_RX_BINDINGS,
   };
-  const { stderr, status } = tcpx(['irq', 'show'], { env });
+  const { status, stdout } = tcpx(['irq', 'show'], { env });
   assert.equal(status, 0);
-  const [heading = '', eth0 = '', eth1 = '', , , eth4 = ''] = stderr.split('\n');
+  const [heading = '', eth0 = '', eth1 = '', , , eth4 = ''] = stdout.split('\n');
   const cells = (line: string) => line.trim().split(/ {2,}/);
   assert.deepEqual(cells(heading), [
     ...['NIC', 'NUMA', 'IRQs', 'affinity', 'observed CPUs (since boot)', 'TX cores', 'RX cores'],
@@ -71,27 +71,27 @@ test('irq show: seven columns, NICs by PCI address, thread cores from the enviro
   assert.deepEqual(cells(eth4).slice(0, 4), ['eth4', '1', '211-243', '68-83']);
   const threads = '28 CPUs, 14 cores, local';
   assert.match(
-    stderr,
+    stdout,
     new RegExp(`^eth3 +effective +52-67 +- +${threads} +${threads} +60-67 +- +- +eth4$`, 'm'),
   );
-  assert.match(stderr, /effective: where interrupts are delivered/);
+  assert.match(stdout, /effective: where interrupts are delivered/);
 });
 
 test('irq show: interrupts are requested where the effective CPU is not readable', () => {
   rmSync(join(root, 'proc/irq/120/effective_affinity_list'));
   rmSync(join(root, 'proc/irq/150'), { recursive: true });
-  const { stderr } = tcpx(['irq', 'show']);
-  assert.match(stderr, /^eth1 +requested +17-32 /m);
-  assert.match(stderr, /^eth2 +unknown +33-48 /m);
-  assert.match(stderr, /^eth3 +effective +52-67 /m);
+  const { stdout } = tcpx(['irq', 'show']);
+  assert.match(stdout, /^eth1 +requested +17-32 /m);
+  assert.match(stdout, /^eth2 +unknown +33-48 /m);
+  assert.match(stdout, /^eth3 +effective +52-67 /m);
 });
 
 test('irq show: an unreadable affinity is N/A, and snapshots are named with host and time', () => {
   rmSync(join(root, 'proc/irq'), { recursive: true });
   const folder = join(root, 'snapshots');
-  const { stderr, status } = tcpx(['irq', 'show', '--nics', 'eth1', '--save', folder]);
+  const { status, stdout } = tcpx(['irq', 'show', '--nics', 'eth1', '--save', folder]);
   assert.equal(status, 0);
-  assert.match(stderr, /eth1 .* N\/A /);
+  assert.match(stdout, /eth1 .* N\/A /);
   const names = readdirSync(folder).sort();
   assert.match(names[0] ?? '', /^irq_affinity_a3-high-fixture_\d{8}_\d{6}\.txt$/);
   assert.match(names[1] ?? '', /^irq_snapshot_a3-high-fixture_\d{8}_\d{6}\.txt$/);
@@ -115,24 +115,24 @@ test('irq plan, env: without a flag the NICs of the GPUs, never the control NIC'
 
 test('irq plan: prints what would be written and writes nothing', () => {
   const before = allAffinities();
-  const { stderr, status } = tcpx(['irq', 'plan', '--policy', 'nccl', '--vectors']);
+  const { status, stdout } = tcpx(['irq', 'plan', '--policy', 'nccl', '--vectors']);
   assert.equal(status, 0);
-  assert.match(stderr, /echo 22-35,126-139 > \/proc\/irq\/136\/smp_affinity_list/);
+  assert.match(stdout, /echo 22-35,126-139 > \/proc\/irq\/136\/smp_affinity_list/);
   assert.equal(allAffinities(), before);
 });
 
 test('irq plan --explain: policies and the options A, B, C, with A recommended', () => {
-  const { stderr } = tcpx(['irq', 'plan', '--explain']);
-  assert.match(stderr, /Option A: .*recommended/);
-  assert.match(stderr, /Option B: /);
-  assert.match(stderr, /Option C: /);
+  const { stdout } = tcpx(['irq', 'plan', '--explain']);
+  assert.match(stdout, /Option A: .*recommended/);
+  assert.match(stdout, /Option B: /);
+  assert.match(stdout, /Option C: /);
 });
 
 test('irq plan: one line per NIC, with what it is now and would be', () => {
-  const { stderr } = tcpx(['irq', 'plan', '--policy', 'nccl']);
-  assert.doesNotMatch(stderr, /echo /);
-  assert.match(stderr, /^eth1 +0 +32 +32 +17-32 +8-35,112-139 +8-21,112-125 +22-35,126-139/m);
-  assert.ok(stderr.split('\n').length < 40, `${stderr.split('\n').length} lines`);
+  const { stdout } = tcpx(['irq', 'plan', '--policy', 'nccl']);
+  assert.doesNotMatch(stdout, /echo /);
+  assert.match(stdout, /^eth1 +0 +32 +32 +17-32 +8-35,112-139 +8-21,112-125 +22-35,126-139/m);
+  assert.ok(stdout.split('\n').length < 40, `${stdout.split('\n').length} lines`);
 });
 
 /** Two snapshots of this host; between them row 140 (RX queue 12 of eth1) fires on CPU 29. */
@@ -157,30 +157,30 @@ test('irq plan --from: placed by the load of the run, shown per CPU now and plan
   const line = plan.lines.find(({ irq }) => irq === 140);
   assert.match(line?.reason ?? '', /by load \(9999 interrupts\)/);
   assert.deepEqual(plan.warnings, []);
-  const { stderr } = tcpx(words);
-  assert.match(stderr, /interrupts of these NICs per CPU \(in the run, 15\.0 s; /);
-  assert.match(stderr, /^CPU 29 +9999 +0 +0$/m);
-  assert.match(stderr, new RegExp(`^CPU ${line?.value} +0 +9999 +0$`, 'm'));
+  const { stdout } = tcpx(words);
+  assert.match(stdout, /interrupts of these NICs per CPU \(in the run, 15\.0 s; /);
+  assert.match(stdout, /^CPU 29 +9999 +0 +0$/m);
+  assert.match(stdout, new RegExp(`^CPU ${line?.value} +0 +9999 +0$`, 'm'));
 });
 
 test('irq show --from: deltas of the run with its seconds, never counts since boot', () => {
   const show = tcpx(['irq', 'show', '--nics', 'eth1', '--vectors', '--from', writeBundle()]);
-  assert.match(show.stderr, /observed CPUs \(in the run, 15\.0 s\)/);
-  assert.match(show.stderr, /29 \(most 29: 9999\)/);
-  assert.match(show.stderr, /the bundle lacks CPU use/);
-  assert.match(show.stderr, /count \(in the run, 15\.0 s\)/);
-  assert.match(show.stderr, /^140 +eth1 +RX queue 12 .* 9999 +gve rule$/m);
+  assert.match(show.stdout, /observed CPUs \(in the run, 15\.0 s\)/);
+  assert.match(show.stdout, /29 \(most 29: 9999\)/);
+  assert.match(show.stdout, /the bundle lacks CPU use/);
+  assert.match(show.stdout, /count \(in the run, 15\.0 s\)/);
+  assert.match(show.stdout, /^140 +eth1 +RX queue 12 .* 9999 +gve rule$/m);
   // 230008 interrupts since boot, none in the run.
-  assert.match(show.stderr, /^136 +eth1 +RX queue 8 .* 0 +gve rule$/m);
+  assert.match(show.stdout, /^136 +eth1 +RX queue 8 .* 0 +gve rule$/m);
 });
 
 test('irq show --from: a bundle with one snapshot tells no run, and says so', () => {
   const bundle = writeBundle();
   rmSync(join(bundle, 'irq_before_20251007_120000.txt'));
   const show = tcpx(['irq', 'show', '--nics', 'eth1', '--vectors', '--from', bundle]);
-  assert.match(show.stderr, /^eth1 +0 +112-144 +17-32 +N\/A/m);
-  assert.match(show.stderr, /^136 +eth1 +RX queue 8 .* N\/A +gve rule$/m);
-  assert.match(show.stderr, /the bundle lacks interrupts before/);
+  assert.match(show.stdout, /^eth1 +0 +112-144 +17-32 +N\/A/m);
+  assert.match(show.stdout, /^136 +eth1 +RX queue 8 .* N\/A +gve rule$/m);
+  assert.match(show.stdout, /the bundle lacks interrupts before/);
   const plan = tcpx(['irq', 'plan', '--from', bundle]);
   assert.equal(plan.status, 2);
   assert.match(plan.stderr, /^ERR_USAGE_ARGUMENT: --from .*lacks interrupts before/);
@@ -208,7 +208,7 @@ test('irq plan --from: interrupt lines of another machine type are noticed witho
     const text = readFileSync(join(bundle, name), 'utf8');
     writeFileSync(join(bundle, name), text.replaceAll('0000:06:00.0', '0000:07:00.0'));
   }
-  const { stderr, status } = tcpx(['irq', 'plan', '--from', bundle]);
+  const { status, stderr } = tcpx(['irq', 'plan', '--from', bundle]);
   assert.equal(status, 2);
   assert.match(stderr, /IRQ 112 \(eth1\) is vector 0 of 0000:07:00\.0 there/);
 });
@@ -260,11 +260,11 @@ test('irq apply, verify, rollback: a choice by hand, with masks, log and proof',
   writeFileSync(join(root, 'proc/irq/112/smp_affinity_list'), '3\n');
   const lost = tcpx(['irq', 'verify', '--irqs-only', '--seconds', '0']);
   assert.equal(lost.status, 1);
-  assert.match(lost.stderr, /1 lost: /);
+  assert.match(lost.stdout, /1 lost: /);
   const back = tcpx(['irq', 'rollback']);
   assert.equal(back.status, 0, back.stderr);
-  assert.match(back.stderr, /somebody else had set 3/);
-  assert.match(back.stderr, /rolled-back: 32 of 32 lines read back/);
+  assert.match(back.stdout, /somebody else had set 3/);
+  assert.match(back.stdout, /rolled-back: 32 of 32 lines read back/);
   assert.equal(allAffinities(), before);
   assert.equal(tcpx(['irq', 'rollback']).status, 1);
 });
@@ -330,11 +330,11 @@ test('irq verify: variables and inherited affinity, three ways to fail and one t
   allow('0-207');
   assert.equal(verify().status, 0);
   environ(A3_HIGH_TX_BINDINGS, A3_HIGH_RX_BINDINGS.replace('126-139', '124-139'));
-  assert.match(verify().stderr, /eth1 planned 22-35,126-139, is 22-35,124-139/);
+  assert.match(verify().stdout, /eth1 planned 22-35,126-139, is 22-35,124-139/);
   assert.equal(verify().status, 1);
   environ(A3_HIGH_TX_BINDINGS, A3_HIGH_RX_BINDINGS);
   allow('0-15');
-  assert.match(verify().stderr, /taskset, numactl or a cpuset/);
+  assert.match(verify().stdout, /taskset, numactl or a cpuset/);
   assert.equal(verify().status, 1);
   allow('0-207');
   writeFileSync(join(root, 'proc/irq/112/smp_affinity_list'), '17\n');
@@ -344,10 +344,10 @@ test('irq verify: variables and inherited affinity, three ways to fail and one t
 test('irq verify: an effective mask that cannot be read is not verified, exit 3', () => {
   assert.equal(tcpx(['irq', 'apply', '--nics', 'eth1', '--no-baseline']).status, 0);
   rmSync(join(root, 'proc/irq/136/effective_affinity_list'));
-  const { stderr, status } = tcpx(['irq', 'verify', '--irqs-only', '--seconds', '0']);
+  const { stderr, status, stdout } = tcpx(['irq', 'verify', '--irqs-only', '--seconds', '0']);
   assert.equal(status, 3, stderr);
-  assert.match(stderr, /^NOT verified: some of it could not be read$/m);
-  assert.match(stderr, /1 requested: /);
+  assert.match(stdout, /^NOT verified: some of it could not be read$/m);
+  assert.match(stdout, /1 requested: /);
   rmSync(join(root, 'proc/irq'), { recursive: true });
   rmSync(join(root, 'proc/interrupts'));
   const blind = tcpx(['irq', 'verify', '--irqs-only', '--seconds', '0']);

@@ -20,7 +20,7 @@ import { defaultPlan } from '../host/irq/policy-choice.js';
 import { loadSinceBoot } from '../host/irq/since-boot.js';
 import { loadPlan, rebasePlan } from '../host/irq/saved-plan.js';
 import type { HostModel, Nic } from '../host/read/model.js';
-import { readBootId } from '../host/irq/boot-id.js';
+import { readBootId } from '../base/boot-id.js';
 import { openHost } from '../host/read/open-host.js';
 import { readHost } from '../host/read/read-host.js';
 import { gpuOfOrdinal } from '../host/topo/cuda-ordinal.js';
@@ -34,45 +34,97 @@ import { namedNics } from '../host/topo/named-nic.js';
 export const ROOT_FLAG: OwnFlag = {
   name: 'root',
   kind: 'text',
+  value: 'PATH',
   summary: 'Instead of this machine: a folder with its files, a capture file, or a bundle.',
 };
 
 export const STATE_FLAG: OwnFlag = {
   name: 'state',
   kind: 'text',
+  value: 'DIR',
   summary: 'Folder of journals, logs and the baseline; default /var/lib/nixl-tcpx below the root.',
+  isAdvanced: true,
 };
 
 export const BINDING_FLAGS: readonly OwnFlag[] = [
-  { name: 'tx-bindings', kind: 'text', summary: 'Send threads’ cores: eth1:8-21;eth2:…' },
-  { name: 'rx-bindings', kind: 'text', summary: 'Receive threads’ cores, same form.' },
+  {
+    name: 'tx-bindings',
+    kind: 'text',
+    value: 'NIC:CPUS;...',
+    summary: 'Send threads’ cores: eth1:8-21;eth2:…',
+    isAdvanced: true,
+  },
+  {
+    name: 'rx-bindings',
+    kind: 'text',
+    value: 'NIC:CPUS;...',
+    summary: 'Receive threads’ cores, same form.',
+    isAdvanced: true,
+  },
 ];
 
 export const PLAN_FLAGS: readonly OwnFlag[] = [
   {
     name: 'policy',
     kind: 'text',
+    value: 'NAME',
     summary:
       'nccl, numa-local, physical, split, channels; manual with --nic, --cores. Default: split, ' +
       'or what loads the busiest CPU no more than now.',
   },
-  { name: 'plan', kind: 'text', summary: 'Take a saved plan instead of making one.' },
+  {
+    name: 'plan',
+    kind: 'text',
+    value: 'FILE',
+    summary: 'Take a saved plan instead of making one.',
+  },
   {
     name: 'gpu',
     kind: 'text',
+    value: 'N',
     summary: 'Only the NIC of this GPU: its CUDA ordinal, as CUDA_VISIBLE_DEVICES leaves it.',
   },
-  { name: 'nic', kind: 'text', summary: 'One NIC to bind by hand, with --cores.' },
-  { name: 'cores', kind: 'text', summary: 'CPUs for that NIC’s interrupts: 8-21,112-125.' },
+  { name: 'nic', kind: 'text', value: 'NIC', summary: 'One NIC to bind by hand, with --cores.' },
+  {
+    name: 'cores',
+    kind: 'text',
+    value: 'CPUS',
+    summary: 'CPUs for that NIC’s interrupts: 8-21,112-125.',
+  },
   ...BINDING_FLAGS,
-  { name: 'no-xps', kind: 'boolean', summary: 'Leave the choice of send queues (XPS) as it is.' },
-  { name: 'app-cores', kind: 'text', summary: 'CPUs that the application keeps for itself.' },
-  { name: 'widen', kind: 'text', summary: 'Add this many physical cores to every set.' },
-  { name: 'narrow', kind: 'text', summary: 'Take this many physical cores from every set.' },
+  {
+    name: 'no-xps',
+    kind: 'boolean',
+    summary: 'Leave the choice of send queues (XPS) as it is.',
+    isAdvanced: true,
+  },
+  {
+    name: 'app-cores',
+    kind: 'text',
+    value: 'CPUS',
+    summary: 'CPUs that the application keeps for itself.',
+    isAdvanced: true,
+  },
+  {
+    name: 'widen',
+    kind: 'text',
+    value: 'N',
+    summary: 'Add this many physical cores to every set.',
+    isAdvanced: true,
+  },
+  {
+    name: 'narrow',
+    kind: 'text',
+    value: 'N',
+    summary: 'Take this many physical cores from every set.',
+    isAdvanced: true,
+  },
   {
     name: 'from',
     kind: 'text',
+    value: 'DIR',
     summary: 'Diagnostics bundle: place by the interrupts of its run.',
+    isAdvanced: true,
   },
 ];
 
@@ -174,7 +226,10 @@ function fromError(folder: string, reason: string): TcpxError {
 
 export function planFor(invocation: Invocation, model: HostModel): IrqPlan {
   const saved = invocation.text('plan');
-  if (saved !== undefined) return rebasePlan(loadPlan(saved), model.nics, model.hostname).plan;
+  if (saved !== undefined) {
+    const { xps, ...plan } = rebasePlan(loadPlan(saved), model.nics, model.hostname).plan;
+    return xps === undefined || invocation.has('no-xps') ? plan : { ...plan, xps };
+  }
   const isManual = invocation.text('cores') !== undefined;
   if (isManual && invocation.text('nic') === undefined) {
     throw new TcpxError('ERR_USAGE_ARGUMENT', '--cores needs --nic');

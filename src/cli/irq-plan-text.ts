@@ -41,7 +41,7 @@ function formatLines(lines: readonly PlanLine[]): string {
     line.nic,
     line.queue,
     line.before === undefined ? 'N/A' : formatCpuList(line.before),
-    `echo ${line.value} > ${line.path}`,
+    line.value === '' ? '-' : `echo ${line.value} > ${line.path}`,
     line.reason.slice(line.reason.indexOf(': ') + 2),
     [...new Set(line.warnings.map(({ code }) => code))].join(' '),
   ]);
@@ -103,22 +103,34 @@ function formatLoad(load: PlanLoad, isLong: boolean): string {
 }
 
 function formatWarnings(plan: IrqPlan): string {
-  const byText = new Map<string, number>();
-  for (const { code, text } of plan.warnings) byText.set(`${code}: ${text}`, plan.lines.length);
+  const whole = plan.warnings.map(({ code, text }) => `  ${code}: ${text}\n`);
+  const folded = new Map<string, FoldedWarning>();
   for (const line of plan.lines) {
-    for (const { code, text } of line.warnings) {
-      const key = `${code}: ${line.nic} ${text}`;
-      byText.set(key, (byText.get(key) ?? 0) + 1);
+    for (const { code, text, cpus = [], what = text } of line.warnings) {
+      const key = `${code}: ${line.nic} ${what}`;
+      const old = folded.get(key) ?? { head: `${code}: ${line.nic}`, what, cpus: [], count: 0 };
+      folded.set(key, { ...old, cpus: unionOf(old.cpus, cpus), count: old.count + 1 });
     }
   }
   const all = [...plan.warnings, ...plan.lines.flatMap((line) => line.warnings)];
   const found = new Set(all.map(({ code }) => code));
   if (found.size === 0) return 'no warnings\n';
   const meanings = [...found].map((code) => `  ${code} = ${WARNING_CODES[code]}\n`);
-  const lines = [...byText]
-    .slice(0, WARNINGS_SHOWN)
-    .map(([text, count]) => `  ${text} (${count === 1 ? '1 line' : `${count} lines`})\n`);
-  const hidden = byText.size - WARNINGS_SHOWN;
+  const lines = [...folded.values()].slice(0, WARNINGS_SHOWN).map(foldedText);
+  const hidden = folded.size - WARNINGS_SHOWN;
   const rest = hidden > 0 ? `  and ${hidden} more; --json has all\n` : '';
-  return `warnings:\n${lines.join('')}${rest}${meanings.join('')}`;
+  return `warnings:\n${whole.join('')}${lines.join('')}${rest}${meanings.join('')}`;
+}
+
+/** Warnings of one NIC that differ in their CPUs alone. */
+interface FoldedWarning {
+  readonly head: string;
+  readonly what: string;
+  readonly cpus: CpuSet;
+  readonly count: number;
+}
+
+function foldedText({ head, what, cpus, count }: FoldedWarning): string {
+  const list = cpus.length === 0 ? '' : `${formatCpuList(cpus)} `;
+  return `  ${head} ${list}${what} (${count === 1 ? '1 line' : `${count} lines`})\n`;
 }

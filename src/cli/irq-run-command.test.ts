@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -47,20 +47,20 @@ function irqRun(words: readonly string[], env: Readonly<Record<string, string>> 
 }
 
 test('irq run: the child gets both binding variables, interrupts stay without the switch', () => {
-  const { stderr, status } = irqRun([], { NCCL_GPUDIRECTTCPX_TX_BINDINGS: 'eth1:1-2' });
+  const { stderr, status, stdout } = irqRun([], { NCCL_GPUDIRECTTCPX_TX_BINDINGS: 'eth1:1-2' });
   assert.equal(status, 0, stderr);
-  assert.ok(stderr.includes(`tx=${A3_HIGH_TX_BINDINGS}\n`));
-  assert.ok(stderr.includes(`rx=${A3_HIGH_RX_BINDINGS}\n`));
-  assert.match(stderr, /^irq=17$/m);
-  assert.match(stderr, /interrupts during the run/);
+  assert.ok(stdout.includes(`tx=${A3_HIGH_TX_BINDINGS}\n`));
+  assert.ok(stdout.includes(`rx=${A3_HIGH_RX_BINDINGS}\n`));
+  assert.match(stdout, /^irq=17$/m);
+  assert.match(stdout, /interrupts during the run/);
 });
 
 test('irq run: SETUP_IRQ_AFFINITY=1 binds before and puts back after', () => {
   const before = allAffinities();
   assert.equal(irqRun([], { SETUP_IRQ_AFFINITY: '1' }).status, 3);
-  const { stderr, status } = irqRun(['--no-baseline'], { SETUP_IRQ_AFFINITY: '1' });
+  const { stderr, status, stdout } = irqRun(['--no-baseline'], { SETUP_IRQ_AFFINITY: '1' });
   assert.equal(status, 0, stderr);
-  assert.match(stderr, /^irq=8-21,112-125$/m);
+  assert.match(stdout, /^irq=8-21,112-125$/m);
   assert.match(stderr, /put back 128 interrupts/);
   assert.equal(allAffinities(), before);
 });
@@ -97,14 +97,14 @@ for (const name of ['VERBOSE', 'UCCL_TCPX_VERBOSE']) {
 test('irq mask: arithmetic both ways for any CPU, with a hint at the width', () => {
   const mask = '0000,00000000,00000000,3fff0000,00000000,00000000,003fff00';
   const forth = runTcpx(['irq', 'mask', '8-21,112-125', '--cpus', '208']);
-  assert.match(forth.stderr, new RegExp(`mask {4}${mask}`));
-  assert.match(forth.stderr, /28 of 208 CPUs$/m);
-  assert.match(runTcpx(['irq', 'mask', '--mask', mask]).stderr, /list {4}8-21,112-125/);
-  assert.match(runTcpx(['irq', 'mask', mask]).stderr, /list {4}8-21,112-125/, 'known by its look');
-  assert.match(runTcpx(['irq', 'mask', '0x30000']).stderr, /list {4}16-17/);
+  assert.match(forth.stdout, new RegExp(`mask {4}${mask}`));
+  assert.match(forth.stdout, /28 of 208 CPUs$/m);
+  assert.match(runTcpx(['irq', 'mask', '--mask', mask]).stdout, /list {4}8-21,112-125/);
+  assert.match(runTcpx(['irq', 'mask', mask]).stdout, /list {4}8-21,112-125/, 'known by its look');
+  assert.match(runTcpx(['irq', 'mask', '0x30000']).stdout, /list {4}16-17/);
   const far = runTcpx(['irq', 'mask', '4000']);
   assert.equal(far.status, 0, far.stderr);
-  assert.match(far.stderr, /--cpus N gives the width/);
+  assert.match(far.stdout, /--cpus N gives the width/);
   const narrow = runTcpx(['irq', 'mask', '208', '--cpus', '208']);
   assert.equal(narrow.status, 2);
   assert.match(narrow.stderr, /CPU 208 does not exist among 208 .*--cpus/);
@@ -150,8 +150,8 @@ test('env: export lines for the policy; env diff finds what a process has otherw
   );
   const diff = tcpx(['env', 'diff', file, 'pid:4242']);
   assert.equal(diff.status, 1);
-  assert.match(diff.stderr, /UNIX_CLIENT_PREFIX \(path\)[\s\S]*no flow rule/);
-  assert.match(diff.stderr, /1 difference/);
+  assert.match(diff.stdout, /UNIX_CLIENT_PREFIX \(path\)[\s\S]*no flow rule/);
+  assert.match(diff.stdout, /1 difference/);
 });
 
 test('--gpu: the NIC of a CUDA ordinal alone, by PCI address, in env, irq plan and irq run', () => {
@@ -172,7 +172,7 @@ test('--gpu: the NIC of a CUDA ordinal alone, by PCI address, in env, irq plan a
   assert.deepEqual(intersectionOf(cores(plan), cores(other)), []);
   const words = ['irq', 'run', '--root', root, '--gpu', '6', '--', 'sh', '-c'];
   const run = runTcpx([...words, 'echo "nic=$NCCL_GPUDIRECTTCPX_SOCKET_IFNAME"']);
-  assert.match(run.stderr, /^nic=eth4$/m);
+  assert.match(run.stdout, /^nic=eth4$/m);
 });
 
 test('env, irq run: without a policy the variables of the plan that is applied', () => {
@@ -193,8 +193,32 @@ test('env, irq run: without a policy the variables of the plan that is applied',
   assert.match(bindings(['--gpu', '0'])[1] ?? '', /^eth1:[^;]+$/);
   const words = ['irq', 'run', '--root', root, '--', 'sh', '-c'];
   const run = runTcpx([...words, 'echo "tx=$NCCL_GPUDIRECTTCPX_TX_BINDINGS"']);
-  assert.ok(run.stderr.includes(`tx=${named[1] ?? ''}\n`), run.stderr);
+  assert.ok(run.stdout.includes(`tx=${named[1] ?? ''}\n`), run.stderr);
   assert.match(run.stderr, /^policy numa-local: it is applied$/m);
   assert.equal(tcpx(['irq', 'rollback']).status, 0);
   assert.notEqual(bindings([])[0], 'numa-local');
+});
+
+test('irq apply: send queues that refuse are named with --no-xps, also for a saved plan', () => {
+  const file = join(root, 'plan.json');
+  assert.equal(tcpx(['irq', 'plan', '--policy', 'split', '--output', file]).status, 0);
+  rmSync(join(root, 'sys/class/net/eth1/queues/tx-7/xps_cpus'));
+  const before = allAffinities();
+  const apply = ['irq', 'apply', '--plan', file, '--no-baseline'];
+  const refused = tcpx(apply);
+  assert.equal(refused.status, 4);
+  assert.match(refused.stderr, /^XPS eth1 TX queue 7: ENOENT/m);
+  assert.match(refused.stderr, /pass --no-xps/);
+  assert.doesNotMatch(refused.stderr, /--skip-refused/);
+  assert.equal(allAffinities(), before);
+  const applied = tcpx([...apply, '--no-xps']);
+  assert.equal(applied.status, 0, applied.stderr);
+  assert.notEqual(allAffinities(), before);
+});
+
+test('irq plan: a vector without a core shows no command to write', () => {
+  const ranges = ['--tx-bindings', 'eth1:8-9', '--nics', 'eth1', '--vectors'];
+  const { stderr } = tcpx(['irq', 'plan', ...ranges]);
+  assert.match(stderr, /^policy nccl /m, 'ranges that are given are used');
+  assert.doesNotMatch(stderr, /echo {2}>/);
 });

@@ -20,6 +20,7 @@ export const BIND_FLAGS: readonly OwnFlag[] = [
     name: 'ignore-irqbalance',
     kind: 'boolean',
     summary: 'Bind although irqbalance runs and will undo it.',
+    isAdvanced: true,
   },
 ];
 

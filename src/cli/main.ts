@@ -2,11 +2,14 @@
 
 import { readFileSync } from 'node:fs';
 import { isTcpxError, TcpxError } from '../base/errors.js';
-import { type Command, formatHelp, parseInvocation } from './command.js';
+import { didYouMean } from '../base/suggestion.js';
+import type { Command } from './command.js';
 import { COMMANDS } from './commands.js';
 import { ExitCode, exitCodeOf } from './exit-code.js';
+import { formatAllCommands, formatCommandHelp, formatFamily, helpDocument } from './help.js';
+import { parseInvocation, splitRest } from './invocation.js';
 import { watchOutput } from './output-loss.js';
-import { printData, printError } from './print.js';
+import { helpWish, printCode, printError, printJson } from './print.js';
 
 watchOutput();
 const exitCode = await main(process.argv.slice(2));
@@ -17,26 +20,44 @@ async function main(words: readonly string[]): Promise<number> {
   try {
     return await runWords(words);
   } catch (error) {
-    const wantsStack = words.includes('--stack') || !isTcpxError(error);
-    printError(error, wantsStack);
+    const { own } = splitRest(words);
+    const hasStack = own.includes('--stack') || !isTcpxError(error);
+    printError(error, { hasStack, isJson: isJsonWanted(own) });
     return exitCodeOf(error);
   }
 }
 
+/** Known even where the words cannot be parsed. */
+function isJsonWanted(own: readonly string[]): boolean {
+  if (own.includes('--json')) return true;
+  const shorts = Object.entries(findCommand(own)?.shortFlags ?? {});
+  const letter = shorts.find(([, flag]) => flag === 'json')?.[0];
+  return letter !== undefined && own.includes(`-${letter}`);
+}
+
 async function runWords(words: readonly string[]): Promise<number> {
-  if (words[0] === '--version') {
-    printData(`${packageVersion()}\n`);
+  if (words[0] === '--version' || words[0] === '-V') {
+    printCode(`${packageVersion()}\n`);
     return ExitCode.Good;
   }
+  if (words[0] === 'help') return runWords([...words.slice(1), '--help']);
+  const { own } = splitRest(words);
   const command = findCommand(words);
-  if (command === undefined) return runWithoutCommand(words);
-  const rest = words.slice(command.name.split(' ').length);
-  const ownWords = rest.includes('--') ? rest.slice(0, rest.indexOf('--')) : rest;
-  if (ownWords.includes('--help') || ownWords.includes('-h')) {
-    printData(formatHelp(command));
-    return ExitCode.Good;
-  }
-  return command.run(parseInvocation(command, rest));
+  const isHelp = own.includes('--help') || own.includes('-h');
+  if (command === undefined) return runWithoutCommand(own, isHelp);
+  if (isHelp) return showHelp(own, formatCommandHelp, command, [command]);
+  return command.run(parseInvocation(command, words.slice(command.name.split(' ').length)));
+}
+
+function showHelp<T>(
+  own: readonly string[],
+  format: (what: T, wish: ReturnType<typeof helpWish>) => string,
+  what: T,
+  commands: readonly Command[],
+): ExitCode {
+  if (own.includes('--json')) printJson(helpDocument(commands));
+  else printCode(format(what, helpWish(own.includes('--all'))));
+  return ExitCode.Good;
 }
 
 // The longest name wins, so that `bench loopback` is found before `bench`.
@@ -49,30 +70,36 @@ function findCommand(words: readonly string[]): Command | undefined {
   return undefined;
 }
 
-function runWithoutCommand(words: readonly string[]): ExitCode {
-  const isHelp = words.length === 0 || words.includes('--help') || words.includes('-h');
-  const group = words.find((word) => !word.startsWith('-'));
-  const members = COMMANDS.filter((command) => command.name.startsWith(`${group ?? ''} `));
-  if (!isHelp || (group !== undefined && members.length === 0)) {
-    const hint = members.map((command) => command.name).join(', ');
-    throw new TcpxError(
-      'ERR_USAGE_COMMAND',
-      hint === ''
-        ? `tcpx: no command ${JSON.stringify(words[0])}; tcpx --help lists them`
-        : `tcpx: ${JSON.stringify(words.join(' '))} is not a command; there are: ${hint}`,
-    );
+function runWithoutCommand(own: readonly string[], isHelp: boolean): ExitCode {
+  const names = own.filter((word) => !word.startsWith('-'));
+  const flag = own.find((word) => /^-/.test(word) && !/^(-h|--help|--all|--json)$/.test(word));
+  const [first, second] = names;
+  if (first === undefined) {
+    if (flag !== undefined && !isHelp) throw unknownCommand(flag, '');
+    return showHelp(own, formatAllCommands, COMMANDS, COMMANDS);
   }
-  printData(formatCommandList(members.length > 0 ? members : COMMANDS));
-  return ExitCode.Good;
+  const members = COMMANDS.filter((command) => command.name.startsWith(`${first} `));
+  if (members.length > 0 && second === undefined) {
+    return showHelp(own, (all, wish) => formatFamily(first, all, wish), members, members);
+  }
+  const hint = didYouMean(
+    names.slice(0, 2).join(' '),
+    (members.length > 0 ? members : COMMANDS).map(({ name }) => name),
+  );
+  const families = COMMANDS.map(({ name }) => name.split(' ')[0] ?? '');
+  throw unknownCommand(
+    members.length > 0 ? names.slice(0, 2).join(' ') : first,
+    hint === '' && members.length === 0 ? didYouMean(first, families) : hint,
+  );
 }
 
-function formatCommandList(commands: readonly Command[]): string {
-  const width = Math.max(...commands.map((command) => command.name.length)) + 2;
-  const rows = commands.map((command) => `  ${command.name.padEnd(width)}${command.summary}`);
-  return (
-    `tcpx COMMAND [flags]: moves memory between machines over TCP\n\n${rows.join('\n')}\n\n` +
-    `tcpx COMMAND --help explains one; exit codes: 0 good, 1 the answer is no, 2 usage, ` +
-    `3 environment, 4 run time.\n`
+function unknownCommand(words: string, hint: string): TcpxError {
+  const [family = ''] = words.split(' ');
+  const list = family === words ? 'tcpx --help' : `tcpx ${family}`;
+  return new TcpxError(
+    'ERR_USAGE_COMMAND',
+    `tcpx: there is no command ${JSON.stringify(words)}${hint === '' ? ';' : hint} ` +
+      `${list} lists them`,
   );
 }
 

@@ -23,24 +23,24 @@ function writeBundle(): void {
 }
 
 test('nic: every interface of this machine in a line, with rates', () => {
-  const { status, stderr } = runTcpx(['nic', '--seconds', '0.05']);
+  const { status, stderr, stdout } = runTcpx(['nic', '--seconds', '0.05']);
   assert.equal(status, 0, stderr);
   assert.match(
-    stderr,
+    stdout,
     /^NIC +driver +PCI +NUMA +PCIe +link +speed +MTU +rings +RX B\/s +TX B\/s$/m,
   );
-  assert.match(stderr, /^lo +.* 65536 +\? +\d/m);
+  assert.match(stdout, /^lo +.* 65536 +\? +\d/m);
 });
 
 test('nic NAME: in full, from a captured tree; rates of files are unknown', () => {
   const root = writeTreeFolder(a3HighTree());
-  const { status, stderr } = runTcpx(['nic', 'eth1', '--root', root]);
+  const { status, stderr, stdout } = runTcpx(['nic', 'eth1', '--root', root]);
   assert.equal(status, 0, stderr);
-  assert.match(stderr, /^ {2}rings +RX 1024 of 4096, TX 1024 of 4096/m);
-  assert.match(stderr, /^ {2}coalescing +RX 20 µs/m);
-  assert.match(stderr, /enable-strict-header-split on/);
-  assert.match(stderr, /^RX 8 +65\.0G +\? +136 +25 /m);
-  assert.match(stderr, /^rx_devmem_pkts +32000000 +\? +driver$/m);
+  assert.match(stdout, /^ {2}rings +RX 1024 of 4096, TX 1024 of 4096/m);
+  assert.match(stdout, /^ {2}coalescing +RX 20 µs/m);
+  assert.match(stdout, /enable-strict-header-split on/);
+  assert.match(stdout, /^RX 8 +65\.0G +\? +136 +25 /m);
+  assert.match(stdout, /^rx_devmem_pkts +32000000 +\? +driver$/m);
   const json = runTcpx(['nic', 'eth1', '--root', root, '--json']);
   const { schema, nics } = JSON.parse(json.stdout) as { schema: string; nics: NicReport[] };
   assert.equal(schema, 'tcpx.nic/1');
@@ -75,13 +75,13 @@ test('nic --save and nic diff: two snapshots of this machine, with their seconds
 
 test('nic diff BUNDLE BUNDLE: one table, the busiest marked', () => {
   writeBundle();
-  const { status, stderr } = runTcpx(['nic', 'diff', folder, folder]);
+  const { status, stderr, stdout } = runTcpx(['nic', 'diff', folder, folder]);
   assert.equal(status, 0, stderr);
-  assert.match(stderr, /^eth1 +RX total +128G +\? +15\.0M +14\.0M +0 +920k +4 CPUs$/m);
-  assert.match(stderr, /^eth1 +RX 11 \* +32\.0G .* 230k +28\*: 230k$/m, 'queue and core');
-  assert.match(stderr, /^eth4 +RX 11 \* .* 230k +79: 230k$/m);
-  assert.doesNotMatch(stderr, /RX 12/);
-  assert.match(stderr, /queues and vectors did not move/);
+  assert.match(stdout, /^eth1 +RX total +128G +\? +15\.0M +14\.0M +0 +920k +4 CPUs$/m);
+  assert.match(stdout, /^eth1 +RX 11 \* +32\.0G .* 230k +28\*: 230k$/m, 'queue and core');
+  assert.match(stdout, /^eth4 +RX 11 \* .* 230k +79: 230k$/m);
+  assert.doesNotMatch(stdout, /RX 12/);
+  assert.match(stdout, /queues and vectors did not move/);
 });
 
 test('nic diff: without counters of one end it says so, exit 2', () => {

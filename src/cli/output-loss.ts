@@ -3,7 +3,7 @@
 // else, such as a full disk, is a failure at run time.
 
 import { ExitCode } from './exit-code.js';
-import { printText } from './print.js';
+import { printNote } from './print.js';
 
 const loss = new AbortController();
 
@@ -19,7 +19,7 @@ export function watchOutput(): void {
       loss.abort();
       if (error.code === 'EPIPE') return;
       process.exitCode = ExitCode.RunTime;
-      if (stream === process.stdout) printText(`ERR_SYS_CALL: write to stdout: ${error.code}`);
+      if (stream === process.stdout) printNote(`ERR_SYS_CALL: write to stdout: ${error.code}`);
     });
   }
 }

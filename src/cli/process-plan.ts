@@ -1,5 +1,5 @@
 // The plan whose variables a process gets: the one that is applied, where nothing asks for another.
-// A plan made anew may differ from it, since counters go on; threads and interrupts would then meet.
+// A plan made anew may differ from it, since counters go on: threads and interrupts would meet.
 
 import { currentPlanPath } from '../host/irq/journal.js';
 import { type IrqPlan, planOfNic } from '../host/irq/plan.js';

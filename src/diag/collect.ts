@@ -5,7 +5,7 @@ import { lookup } from 'node:dns/promises';
 import type { EnvironmentValues } from '../host/environment/preset.js';
 import { type DataNicWish, requireDataNics } from '../host/topo/data-nics.js';
 import type { HostFiles } from '../host/read/host-files.js';
-import { readBootId } from '../host/irq/boot-id.js';
+import { readBootId } from '../base/boot-id.js';
 import { currentPlanPath } from '../host/irq/journal.js';
 import { readBundle } from '../host/irq/observation.js';
 import { loadPlan, rebasePlan } from '../host/irq/saved-plan.js';

@@ -4,16 +4,16 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { sleepMs } from '../base/clock.js';
 import { closeEngines, openEngine } from '../../test/support/engine-pair.js';
-import type { Notification } from './notification.js';
+import type { PeerNotification } from './notification.js';
 
 after(closeEngines);
 
 for (const progress of ['caller', 'lanes'] as const) {
   test(`attach, ${progress}: a server that speaks at once is heard`, async () => {
-    const heard: Notification[] = [];
+    const heard: PeerNotification[] = [];
     const server = await openEngine(
       { 'lane.progress': progress, 'flow.channels': 2 },
-      { onSession: (session) => session.notify('welcome') },
+      { onSession: (session) => void session.notify('welcome') },
     );
     const client = await openEngine(
       { 'lane.progress': progress },

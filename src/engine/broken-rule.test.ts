@@ -46,7 +46,7 @@ test('broken rule: a goodbye right after it does not hide it', async () => {
     for (let round = 0; round < 5; round++) {
       const session = await server.drive(openRawSession(port));
       const data = await server.drive(openRawChannel(port, session));
-      const held = server.sessions.find(({ facts }) => facts.id === session.accept.sessionId)!;
+      const held = server.sessions.find(({ isReady }) => isReady)!;
       data.sendBytes(untrueAck());
       session.control.sendBytes(encodeControl({ kind: ControlKind.Goodbye, reason: 'bye' }));
       await server.drive(held.closed);

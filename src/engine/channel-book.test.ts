@@ -8,6 +8,7 @@ const fence = (channel: number, epoch: number, landed = 3) => ({
   channel,
   epoch,
   landed,
+  isDamaged: false,
   refusals: [],
 });
 

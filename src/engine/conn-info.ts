@@ -13,19 +13,23 @@ const CONN_INFO_VERSION = 'tcpx-conn/1';
 export const CONN_INFO_BYTES_MAX = 4096;
 const CONN_INFO_HOSTS_MAX = 16;
 
+/** Where an engine can be reached; plain data, to be sent to those who connect. */
 export interface ConnInfo {
   /** 16 hexadecimal digits, new at every start of the engine. */
   readonly instance: string;
+  /** Port of control and data connections. */
   readonly port: number;
   /** Addresses in the order in which they should be tried. */
   readonly hosts: readonly string[];
 }
 
+/** As a text that `parseConnInfo` reads. */
 export function formatConnInfo(info: ConnInfo): string {
   const { instance, port, hosts } = info;
   return `${CONN_INFO_VERSION} instance=${instance} port=${port} hosts=${hosts.join(',')}`;
 }
 
+/** Throws `ERR_WIRE_METADATA` for a text that `formatConnInfo` did not make. */
 export function parseConnInfo(text: string): ConnInfo {
   if (text.length > CONN_INFO_BYTES_MAX) throw refused(`it is ${text.length} bytes long`);
   if (!/^[\x20-\x7e]+$/.test(text)) throw refused('it holds something else than printable ASCII');

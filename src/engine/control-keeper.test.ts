@@ -8,7 +8,7 @@ import { openRawChannel, openRawSession, rawAttach } from '../../test/support/ra
 import { RawPeer } from '../../test/support/raw-peer.js';
 import { until } from '../../test/support/until.js';
 import { CONTROL_INDEX, ControlKind } from '../wire/control-frame.js';
-import type { Session } from './session.js';
+import { type LiveSession, liveSession } from './live-session.js';
 
 after(closeEngines);
 
@@ -17,10 +17,10 @@ const LIMIT_MS = 4000;
 async function openThroughProxy() {
   const kept = { server: new KeptLog(), client: new KeptLog() };
   const heard: string[] = [];
-  let atServer: Session | undefined;
+  let atServer: LiveSession | undefined;
   const server = await openEngine(
     { 'trust.secret': 'a secret for lost connections' },
-    { log: kept.server.log, onSession: (session) => (atServer = session) },
+    { log: kept.server.log, onSession: (session) => (atServer = liveSession(session)) },
   );
   const client = await openEngine(
     { 'trust.secret': 'a secret for lost connections', 'flow.channels': 1 },
@@ -30,7 +30,7 @@ async function openThroughProxy() {
     },
   );
   const proxy = await CuttingProxy.open(server.listen({ host: '127.0.0.1', port: 0 }));
-  const session = await client.connect('127.0.0.1', proxy.port);
+  const session = liveSession(await client.connect('127.0.0.1', proxy.port));
   if (atServer === undefined) throw new Error('the server has no session');
   const close = async (): Promise<void> => {
     await Promise.all([client.close(), server.close()]);

@@ -6,7 +6,13 @@ import { TcpxError, toTcpxError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
 import type { Timers } from '../base/timers.js';
 import { END_OF_STREAM } from '../os/control-socket.js';
-import { ControlKind, controlKindName, type ControlMessage } from '../wire/control-frame.js';
+import {
+  ControlKind,
+  controlKindName,
+  type ControlMessage,
+  type Found,
+  type Lookup,
+} from '../wire/control-frame.js';
 import { encodeControlLost } from '../wire/fence-signal.js';
 import type { RedialOutcome } from './recovery-host.js';
 import { RetryDelay } from './retry-delay.js';
@@ -51,9 +57,14 @@ export interface ControlKeeperHost {
   postSignal(bytes: Uint8Array): void;
   /** The peer asks for a new connection of a channel. */
   onRedial(channel: number, epoch: number): void;
+  /** The peer asks for a region by name: the answer. */
+  onLookup(lookup: Lookup): ControlMessage;
+  onFound(found: Found): void;
   /** The peer's end was closed by its owner: the process has ended, unless it comes back. */
   onPeerEnded(error: TcpxError): void;
   onPeerBack(): void;
+  /** The peer ends the session in order. */
+  onGoodbye(error: TcpxError): void;
   lose(error: TcpxError): void;
 }
 
@@ -97,9 +108,15 @@ export class ControlKeeper {
     const { peer, attach } = this.#host;
     if (message.kind === ControlKind.Goodbye) {
       const text = `${peer} said goodbye: ${message.reason}`;
-      this.#host.lose(new TcpxError('ERR_PEER_GOODBYE', text));
+      // Its connections end now, and nothing is to be made of that.
+      this.stop();
+      this.#host.onGoodbye(new TcpxError('ERR_PEER_GOODBYE', text));
     } else if (message.kind === ControlKind.Redial && attach !== undefined) {
       this.#host.onRedial(message.channelIndex, message.epoch);
+    } else if (message.kind === ControlKind.Lookup) {
+      this.#answer(message);
+    } else if (message.kind === ControlKind.Found) {
+      this.#host.onFound(message);
     } else if (this.#isTakenBy(message)) {
       // One that comes twice says nothing new.
       this.#isTaken = true;
@@ -107,6 +124,16 @@ export class ControlKeeper {
       const what = controlKindName(message.kind);
       const text = `${peer} sent ${what}, which is not due in control epoch ${this.#epoch}`;
       this.#host.lose(new TcpxError('ERR_WIRE_STATE', text));
+    }
+  }
+
+  // One that asks and takes no answers would have them pile up here.
+  #answer(lookup: Lookup): void {
+    try {
+      this.#current.send(this.#host.onLookup(lookup));
+    } catch (error) {
+      const text = `${this.#host.peer} asks for names and does not take the answers`;
+      this.#host.lose(new TcpxError('ERR_WIRE_LIMIT', text, { cause: error }));
     }
   }
 

@@ -14,12 +14,13 @@ import { LaneSet, type LaneSetOptions } from '../provider/tcp/lane-set.js';
 import { SIGNAL_ENTRIES, TransferTable } from '../provider/tcp/transfer-table.js';
 import type { MatchedCarrier } from '../provider/tcpx/matched-carrier.js';
 import type { MatchedProvider } from '../provider/tcpx/matched-provider.js';
+import { RegionNames } from './region-names.js';
 import { laneChoice } from './lane-choice.js';
 import { LaneEvents } from './lane-events.js';
 import { matchedHost } from './matched-host.js';
-import type { Notification } from './notification.js';
+import type { PeerNotification } from './notification.js';
 import { listNics } from './socket-network.js';
-import type { Session } from './session.js';
+import type { LiveSession } from './live-session.js';
 import { type ConnectMatch, SessionTable } from './session-table.js';
 import { Transfers } from './transfers.js';
 
@@ -49,7 +50,7 @@ export interface CoreOptions {
   drive<T>(promise: Promise<T>): Promise<T>;
   onWake(): void;
   onLaneFailed(laneIndex: number, error: Error): void;
-  onNotification(notification: Notification): void;
+  onNotification(notification: PeerNotification): void;
   onActivity(): void;
 }
 
@@ -57,6 +58,7 @@ export class EngineCore {
   readonly lanes: LaneSet;
   readonly arena: Arena;
   readonly regions: RegionRegistry;
+  readonly names = new RegionNames();
   readonly transfers: Transfers;
   readonly sessions: SessionTable;
   readonly events: LaneEvents;
@@ -126,6 +128,9 @@ export class EngineCore {
       trustName,
       isCallerDriven,
       spinUs: values['lane.spinUs'],
+      timers: this.#options.timers,
+      limits: limitsOf(config),
+      lose: (session, error) => this.sessions.close(session, error),
       ...(edges && { clock: edges.clock, after: (delayMs, act) => edges.after(delayMs, act) }),
       poll: () => this.#options.poll(),
       waitMatched: (timeoutMs) => tcpx?.wait(timeoutMs),
@@ -135,45 +140,51 @@ export class EngineCore {
   #createSessions(): SessionTable {
     const { config, log, timers, edges } = this.#options;
     const { values } = config;
-    const sessions = new SessionTable({
+    return new SessionTable({
       lanes: this.lanes,
+      transfers: this.transfers,
+      openMatched: (session, connect, sessions) => this.#match(session, connect, sessions),
+      answerLookup: (lookup) => this.names.answer(lookup),
+      drive: (promise) => this.#options.drive(promise),
       sessionsMax: values['session.peersMax'],
       readsBytesMax: values['memory.readsBytes'],
       nicCount: listNics(config).length,
       log,
       timers,
-      limits: {
-        stallMs: values['session.stallMs'],
-        reconnectMs: values['session.reconnectMs'],
-        controlTimeoutMs: values['session.controlTimeoutMs'],
-      },
+      limits: limitsOf(config),
       ...(edges && { clock: edges.clock, closeConnection: (fd) => edges.closeConnection(fd) }),
     });
-    sessions.host = {
-      prepare: (session, operation, blocks) => this.transfers.prepare(session, operation, blocks),
-      postNotification: (session, message) => this.transfers.postNotification(session, message),
-      closeSession: (session, error) => sessions.close(session, error),
-      drive: (promise) => this.#options.drive(promise),
-    };
-    sessions.transfers = this.transfers;
-    sessions.openMatched = (session, connect) => this.#match(session, connect);
-    return sessions;
   }
 
-  #match(session: Session, connect: ConnectMatch | undefined): MatchedCarrier<Session> {
+  #match(
+    session: LiveSession,
+    connect: ConnectMatch | undefined,
+    sessions: SessionTable,
+  ): MatchedCarrier<LiveSession> {
     const { tcpx } = this.#options;
     assert(tcpx !== undefined, 'tcpx is offered where it is open');
     const parts = {
       tcpx,
       table: this.#table,
       regionTable: this.#regionTable,
-      sessions: this.sessions,
+      sessions,
       transfers: this.transfers,
       after: (delayMs: number, act: () => void) => this.transfers.after(delayMs, act),
       isOpen: () => !this.#isClosed,
-      onNotification: (one: Notification) => this.#options.onNotification(one),
+      onNotification: (one: PeerNotification) => this.#options.onNotification(one),
       onActivity: () => this.#options.onActivity(),
     };
     return tcpx.carrier(session.peer, matchedHost(parts, session, connect));
   }
+}
+
+/** How long peers may take, by the settings. */
+export function limitsOf({ values }: Config) {
+  return {
+    stallMs: values['session.stallMs'],
+    reconnectMs: values['session.reconnectMs'],
+    controlTimeoutMs: values['session.controlTimeoutMs'],
+    progressMs: values['session.progressMs'],
+    minRate: values['session.minRateBytes'],
+  };
 }

@@ -1,6 +1,7 @@
 // Memory of an engine: registered for peers and for the plugin, allocated, let go when nobody uses
 // it.
 
+import { checkRecord } from '../base/argument.js';
 import { sleepMs, systemClock } from '../base/clock.js';
 import { TcpxError } from '../base/errors.js';
 import {
@@ -27,6 +28,7 @@ export class EngineMemory {
   }
 
   register(source: RegionSource, rights: RegionRights, terms: RegionTerms): Region {
+    checkRecord('register: the memory', source);
     if (isDeviceRange(source)) this.#gpus.admit(source);
     const shared = this.#tcpx?.regions;
     const share = shared?.shareOf(source);

@@ -175,7 +175,7 @@ test('engine: deregistering a busy region is refused, or waits, then refuses pee
   const local = pair.client.register(new Uint8Array(8_000_000));
   const remote = pair.server.register(new Uint8Array(8_000_000));
   const transfer = pair.session.write(whole(local, remote, 8_000_000));
-  await assert.rejects(pair.client.deregister(local), withCode('ERR_USAGE_REGION_BUSY'));
+  await assert.rejects(pair.client.deregister(local, 100), withCode('ERR_USAGE_REGION_BUSY'));
   assert.equal(transfer.status, 'active');
   await pair.drive(pair.client.deregister(local, 5000));
   assert.equal(transfer.status, 'done', 'it waited for the transfer');
@@ -306,27 +306,6 @@ test('engine: waiting blocks the thread, and gives up in time', async () => {
   assert.ok(performance.now() - startMs < 2000);
   await slow.drive(stuck.done);
   await slow.close();
-});
-
-test('engine: the end of the peer fails what is in flight and names it', async () => {
-  const pair = await openPair({ 'lane.progress': 'caller', 'flow.windowChunks': 1 });
-  const bytes = 8_000_000;
-  const local = pair.client.register(new Uint8Array(bytes));
-  const remote = pair.server.register(new Uint8Array(bytes));
-  const transfer = pair.session.write(whole(local, remote, bytes));
-  const failed = assert.rejects(
-    pair.client.drive(transfer.done),
-    withCode('ERR_XFER_FAILED', /server/),
-  );
-  await pair.drive(pair.server.close());
-  await failed;
-  await pair.client.drive(pair.session.closed);
-  assert.equal(pair.session.state, 'closed');
-  assert.equal(pair.session.error?.code, 'ERR_PEER_GOODBYE');
-  const post = () => pair.session.write(whole(local, remote, 8));
-  assert.throws(post, withCode('ERR_USAGE_STATE', /closed/));
-  await pair.client.deregister(local);
-  await pair.client.close();
 });
 
 test('engine, caller: closing a session needs no other poll', async () => {

@@ -2,75 +2,68 @@
 // the thread that opened it.
 
 import { randomBytes } from 'node:crypto';
-import { hostname, networkInterfaces } from 'node:os';
+import { networkInterfaces } from 'node:os';
+import { inspect } from 'node:util';
 import { systemClock, withinMs } from '../base/clock.js';
-import { type Config, loadConfig, processEnvironment } from '../base/config.js';
+import type { Config } from '../base/config.js';
 import { isTcpxError, TcpxError, toTcpxError } from '../base/errors.js';
-import { createLog, type Log } from '../base/log.js';
-import type { SettingValues } from '../base/settings.js';
+import type { Log } from '../base/log.js';
 import { Timers } from '../base/timers.js';
 import type { GpuProvider } from '../gpu/staging-device.js';
 import type { Region, RegionRights, RegionSource, RegionTerms } from '../memory/region.js';
 import { ControlSet } from '../os/control-set.js';
 import { loadCrc32 } from '../os/fixed-memory.js';
+import { LinkWatch } from '../os/link-watch.js';
 import type { PageKind, RegionMemory } from '../os/region-memory.js';
 import { COMMAND_OPEN_DEVICE } from '../provider/tcp/lane/messages.js';
 import type { LaneStats } from '../provider/tcp/lane-set.js';
 import type { ZeroCopyStats } from '../provider/tcp/zero-copy-stats.js';
-import type { MatchHandler } from '../provider/tcpx/match-connection.js';
-import type { TcpxProvider, TcpxProviderOptions } from '../provider/tcpx/tcpx-provider.js';
+import type { TcpxProvider } from '../provider/tcpx/tcpx-provider.js';
 import { wishOf } from './agreement.js';
 import { type ConnInfo, offeredHosts } from './conn-info.js';
-import { EngineCore } from './engine-core.js';
+import { basisOf } from './engine-basis.js';
+import { EngineCore, limitsOf } from './engine-core.js';
 import { EngineMemory } from './engine-memory.js';
 import { checkEngineName } from './engine-name.js';
+import {
+  type ConnectOptions,
+  connectOptions,
+  type EngineOptions,
+  listenAddress,
+} from './engine-options.js';
 import { gpuSource, GpuUse } from './gpu-use.js';
 import type { Identity } from './identity.js';
-import type { Notification } from './notification.js';
 import { connectPeer } from './peer-client.js';
+import { type NotificationStream, NotificationStreams } from './notification-stream.js';
 import { PeerServer } from './peer-server.js';
-import { type OpenedProvider, openProvider } from './provider-open.js';
+import { matchOpener, type OpenedProvider, openProvider } from './provider-open.js';
+import { settleBoundMs } from './progress-watch.js';
+import { type RegisterOptions, registerOptionsOf } from './register-options.js';
 import type { Session } from './session.js';
 import { SocketNetwork } from './socket-network.js';
 import { loadTrust, type Trust, warnOfTrust } from './trust.js';
 
-export interface EngineOptions {
-  /** How peers see this agent; host name and process id by default. */
-  readonly name?: string;
-  /** Settings by name; what is not given comes from the environment or its default. */
-  readonly settings?: Partial<SettingValues>;
-  /** A configuration that was loaded already, instead of `settings`. */
-  readonly config?: Config;
-  readonly log?: Log;
-  readonly onSession?: (session: Session) => void;
-  readonly onNotification?: (notification: Notification) => void;
-  /** Module that stands in for the CUDA driver, for tests; there is no fallback to it. */
-  readonly gpuModule?: URL;
-  /** The GPU whose memory is moved, where it is one: its NICs are the plugin's default. */
-  readonly gpu?: number;
-  /** Added to the environment of the plugin processes. */
-  readonly pluginEnvironment?: Readonly<Record<string, string>>;
-  /** For tests: changes what the plugin processes are told. */
-  readonly pluginOverrides?: TcpxProviderOptions['hostOverrides'];
-  /** Something happened: a transfer may have finished, a session begun or ended. */
-  readonly onActivity?: () => void;
-}
-
-export interface ConnectChoice {
-  /** False: a peer that refuses is an error at once, not one that may come yet. */
-  readonly isPatient?: boolean;
-}
-
 const FULL_RIGHTS: RegionRights = { read: true, write: true };
 /** Timers of sessions run with it; it is also a net for a wake-up that was missed. */
-const HEARTBEAT_MS = 50;
+const HEARTBEAT_MS = 25;
 const CLOSE_WAIT_MS = 2000;
-const CONFIRM_WAIT_MS = 100;
 
+/** The plugin's processes, where the tcpx provider is open: for our own tools, not for programs. */
+export let tcpxOf: (engine: Engine) => TcpxProvider | undefined;
+
+/** One end: its memory, its sessions, its threads. Open one per process, close it when done. */
 export class Engine {
+  static {
+    tcpxOf = (engine) => engine.#opened.tcpx;
+  }
+
+  /** Name that peers see; host and process id where none was given. */
   readonly name: string;
+  /** The settings that it was opened with. */
   readonly config: Config;
+  /** Where it writes events. */
   readonly log: Log;
+  /** How peers prove that they may come in. */
   readonly trust: Trust;
   readonly #control = new ControlSet();
   readonly #timers = new Timers();
@@ -78,6 +71,7 @@ export class Engine {
   readonly #memory: EngineMemory;
   readonly #identity: Identity;
   readonly #options: EngineOptions;
+  readonly #streams = new NotificationStreams();
   readonly #gpus: GpuUse;
   readonly #opened: OpenedProvider;
   #server: PeerServer | undefined;
@@ -106,6 +100,7 @@ export class Engine {
       trust: this.trust,
       wish: wishOf(this.config),
       isSharedMemory: values['session.local'] === 'shm',
+      isChecked: values['flow.checksum'],
       offer: opened.offer,
       timeoutMs: values['session.handshakeTimeoutMs'],
     };
@@ -128,12 +123,16 @@ export class Engine {
       drive: (promise) => this.drive(promise),
       onWake: () => this.#onWake(),
       onLaneFailed: (laneIndex, error) => this.#onLaneFailed(laneIndex, error),
-      onNotification: (notification) => this.#options.onNotification?.(notification),
+      onNotification: (notification) => {
+        this.#streams.push(notification);
+        this.#options.onNotification?.(notification);
+      },
       onActivity: () => this.#options.onActivity?.(),
     });
     this.#memory = new EngineMemory(this.#core.regions, this.#gpus, opened.tcpx);
   }
 
+  /** Starts an engine. Rejects with `ERR_CONFIG_…` or `ERR_CAP_…` where it cannot run. */
   static async open(options: EngineOptions = {}): Promise<Engine> {
     const basis = basisOf(options);
     const { name, config, log } = basis;
@@ -154,6 +153,9 @@ export class Engine {
     log.info('provider', { tcpx: opened.tcpx !== undefined, reason: opened.reason });
     engine.#isOpen = true;
     warnOfTrust(engine.trust, engine.log);
+    const { sessions } = engine.#core;
+    const watch = LinkWatch.open(engine.#control, (nic) => sessions.onLinkDown(nic));
+    if (typeof watch === 'string') log.info('links are not watched', { reason: watch });
     engine.#heartbeat = setInterval(() => engine.#onWake(), HEARTBEAT_MS).unref();
     return engine;
   }
@@ -173,6 +175,7 @@ export class Engine {
     return this.#server?.port ?? 0;
   }
 
+  /** Those that are not closed yet. */
   get sessions(): readonly Session[] {
     return this.#core.sessions.list();
   }
@@ -180,11 +183,15 @@ export class Engine {
   /** Makes memory reachable for peers that are given its descriptor, for ever or for a time. */
   register(
     source: RegionSource,
-    rights: RegionRights = FULL_RIGHTS,
+    options: RegisterOptions | RegionRights = FULL_RIGHTS,
     terms: RegionTerms = {},
   ): Region {
     this.#assertOpen();
-    return this.#memory.register(source, rights, terms);
+    const { name, rights = FULL_RIGHTS, ...own } = registerOptionsOf(options);
+    if (name !== undefined) this.#core.names.assertFree(name);
+    const region = this.#memory.register(source, rights, { ...own, ...terms });
+    if (name !== undefined) this.#core.names.add(name, region);
+    return region;
   }
 
   #tellDevice(device: number): void {
@@ -203,52 +210,36 @@ export class Engine {
   }
 
   /**
-   * Peers are refused from now on. With transfers in flight this waits for them up to `waitMs`;
-   * when the time is over, or without a wait (0), it fails and the region stays registered. What a
-   * peer has read is in flight until it has said so, a round trip later at least.
+   * Peers are refused from now on. With transfers in flight this waits for them up to `waitMs`, by
+   * default as long as peers can hold memory; when the time is over, or without a wait (0), it
+   * fails and the region stays registered. What a peer has read is in flight until it has said so.
    */
-  async deregister(region: Region, waitMs = CONFIRM_WAIT_MS): Promise<void> {
+  async deregister(region: Region, waitMs?: number): Promise<void> {
     this.#assertOpen();
-    await this.#memory.deregister(region, waitMs, () => this.poll());
+    const limitMs = waitMs ?? settleBoundMs(limitsOf(this.config), 0);
+    await this.#memory.deregister(region, limitMs, () => this.poll());
+    this.#core.names.remove(region);
   }
 
   /** Accepts peers; returns the port. */
-  listen(options: { readonly host?: string; readonly port?: number } = {}): number {
+  listen(where: string | { readonly host?: string; readonly port?: number } = {}): number {
     this.#assertOpen();
     if (this.#server !== undefined) {
       throw new TcpxError('ERR_USAGE_STATE', `already listening on port ${this.port}`);
     }
-    const values = this.config.values;
-    const everybody = this.trust.acceptsNetwork ? '::' : '127.0.0.1';
-    const base = values['session.port'];
-    const host = options.host ?? (values['session.bind'] || everybody);
     this.#server = new PeerServer({
       network: new SocketNetwork(this.#control, this.config, this.log),
-      address: {
-        host,
-        port: options.port ?? (base === 0 ? 0 : base + values['session.portIndex']),
-      },
+      address: listenAddress(where, this.config.values, this.trust.acceptsNetwork),
       identity: this.#identity,
       sessions: this.#core.sessions,
       log: this.log,
-      openMatch: this.#openMatch(),
+      openMatch: matchOpener(this.#opened.tcpx, this.config.values, this.#control),
       onSession: (session) => this.#options.onSession?.(session),
     });
     if (this.trust.name === 'loopback') {
       this.log.warn('no shared secret: peers on loopback alone are accepted', { port: this.port });
     }
     return this.port;
-  }
-
-  #openMatch() {
-    const { tcpx } = this.#opened;
-    const silentMs = this.config.values['session.controlTimeoutMs'];
-    return tcpx && ((fd: number, handler: MatchHandler) => tcpx.openStream(fd, silentMs, handler));
-  }
-
-  /** The plugin's processes, where the tcpx provider is open. */
-  get tcpx(): TcpxProvider | undefined {
-    return this.#opened.tcpx;
   }
 
   /** Why tcpx is offered to peers, or not. */
@@ -267,22 +258,45 @@ export class Engine {
   }
 
   /** Makes a session with the peer that listens there. */
-  async connect(host: string, port?: number, choice: ConnectChoice = {}): Promise<Session> {
+  async connect(
+    where: string,
+    given: number | ConnectOptions = {},
+    more: ConnectOptions = {},
+  ): Promise<Session> {
     this.#assertOpen();
-    const values = this.config.values;
+    const options = connectOptions(where, given, more, this.config.values);
     return this.drive(
       connectPeer({
+        ...options,
         network: new SocketNetwork(this.#control, this.config, this.log),
-        host,
-        port: port ?? values['session.port'] + values['session.portIndex'],
         identity: this.#identity,
         sessions: this.#core.sessions,
         config: this.config,
         log: this.log,
-        isPatient: choice.isPatient ?? true,
-        openMatch: this.#openMatch(),
+        openMatch: matchOpener(this.#opened.tcpx, this.config.values, this.#control),
       }),
     );
+  }
+
+  /**
+   * Notifications of all peers from now on, for `for await`; ends with the engine, or with the
+   * signal. One that falls far behind fails with `ERR_USAGE_STATE`.
+   */
+  notifications(options: { readonly signal?: AbortSignal } = {}): NotificationStream {
+    this.#assertOpen();
+    return this.#streams.open(options.signal);
+  }
+
+  /** As `close`, for `await using`. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+
+  /** A line: its name, where it listens, its sessions. Never the secret. */
+  [inspect.custom](): string {
+    const port = this.#server === undefined ? '' : `, port ${this.port}`;
+    const count = `${this.sessions.length} sessions`;
+    return `Engine { ${this.name}${port}, ${count}, trust: ${this.trust.name} }`;
   }
 
   /** Where callers drive: keeps data moving from the event loop until the promise settles. */
@@ -323,6 +337,7 @@ export class Engine {
     return this.#core.lanes.zeroCopy();
   }
 
+  /** How often each lane turned and slept, and on which CPU. */
   laneStats(): LaneStats[] {
     this.#assertOpen();
     return this.#core.lanes.stats();
@@ -362,6 +377,7 @@ export class Engine {
     const closed = Promise.all(this.#core.sessions.list().map((session) => session.close()));
     await this.drive(withinMs(closed, CLOSE_WAIT_MS));
     this.#isOpen = false;
+    this.#streams.end();
     this.#timers.clear();
     clearInterval(this.#heartbeat);
     // First: what is still being connected fails, while the lanes can take back its channels.
@@ -379,13 +395,4 @@ export class Engine {
     }
     if (!this.#isOpen) throw new TcpxError('ERR_USAGE_STATE', 'the engine is closed');
   }
-}
-
-function basisOf(options: EngineOptions) {
-  const config =
-    options.config ??
-    loadConfig({ options: options.settings ?? {}, environment: processEnvironment() });
-  const { 'log.level': level, 'log.format': format } = config.values;
-  const log = options.log ?? createLog({ level, format });
-  return { name: options.name ?? `${hostname()}:${process.pid}`, config, log };
 }

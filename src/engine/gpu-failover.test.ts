@@ -14,6 +14,7 @@ import { breakSocket } from '../ffi/libc/socket-accident.js';
 import { GpuLoopback, type Hardware } from '../../test/support/gpu-loopback.js';
 import { openPatternMemory } from '../../test/support/pattern-memory.js';
 import type { Engine } from './engine.js';
+import { liveSession } from './live-session.js';
 
 const MIB = 1024 * 1024;
 const CHANNELS = 2;
@@ -71,7 +72,7 @@ async function loseChannels(hardware: Hardware): Promise<{ resent: number; late:
     let isInTime = false;
     try {
       await sleepMs(3); // what is on its way fills the queues
-      breakSocket(session.sockets[round % CHANNELS]?.fd ?? -1);
+      breakSocket(liveSession(session).sockets[round % CHANNELS]?.fd ?? -1);
       await sleepMs(3);
       isInTime = transfer.status === 'active';
       await other.move();

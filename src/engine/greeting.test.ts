@@ -3,6 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { SecretBytes } from '../base/secret-bytes.js';
 import { AssertionFailure } from '../base/assert.js';
 import { isTcpxError, TcpxError } from '../base/errors.js';
 import { withCode } from '../../test/support/expect-error.js';
@@ -22,9 +23,14 @@ function identity(name: string, secret = SECRET, wish = WISH): Identity {
   return {
     name,
     generation: new Uint8Array(8).fill(byte),
-    trust: { secret: new TextEncoder().encode(secret), acceptsNetwork: true, name: 'secret' },
+    trust: {
+      secret: new SecretBytes(new TextEncoder().encode(secret)),
+      acceptsNetwork: true,
+      name: 'secret',
+    },
     wish,
     isSharedMemory: false,
+    isChecked: false,
     offer: {
       hasTcp: true,
       hasTcpx: true,
@@ -120,7 +126,7 @@ test('greeting: a bit that is changed anywhere in any frame leaves no session', 
 test('greeting: a server that does not keep to a firm setting of its client is refused', () => {
   const client = identity('client', SECRET, { ...WISH, channels: 1, explicit: 1 });
   const calling = new ClientGreeting(client, FACTS, nonce(1));
-  const transcript = new Transcript(client.trust.secret);
+  const transcript = new Transcript(client.trust.secret.reveal());
   const hello = helloOf(calling.start(0));
   transcript.add(hello);
   const challenge = transcript.sign({ ...hello, kind: ControlKind.Challenge, name: 'liar' });
@@ -219,7 +225,11 @@ test('greeting: a machine asserts that it is asked in its turn', () => {
 });
 
 test('greeting: without a secret nobody beyond loopback is greeted, from either end', () => {
-  const trust = { secret: new Uint8Array(0), acceptsNetwork: false, name: 'loopback' } as const;
+  const trust = {
+    secret: new SecretBytes(new Uint8Array(0)),
+    acceptsNetwork: false,
+    name: 'loopback',
+  } as const;
   const near = { ...FACTS, isLoopback: true };
   const self = { ...identity('self'), trust };
   const { next } = new ClientGreeting(self, FACTS, nonce(1)).start(0);

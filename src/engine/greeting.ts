@@ -24,6 +24,7 @@ import {
   checkTrusted,
   featuresOf,
   type Identity,
+  isSessionChecked,
   secretError,
 } from './identity.js';
 import { chooseProvider, offerOf, type ProviderChoice } from './provider-choice.js';
@@ -40,6 +41,7 @@ interface PeerFacts {
   readonly peerName: string;
   readonly peerGeneration: Uint8Array;
   readonly choice: ProviderChoice;
+  readonly isChecked: boolean;
 }
 
 export interface ClientResult extends PeerFacts {
@@ -60,7 +62,7 @@ export class ClientGreeting extends Exchange<ClientResult> {
     this.#self = self;
     this.#facts = facts;
     this.#nonce = nonce;
-    this.#transcript = new Transcript(self.trust.secret);
+    this.#transcript = new Transcript(self.trust.secret.reveal());
   }
 
   protected override begin(): Outcome<ClientResult> {
@@ -91,6 +93,7 @@ export class ClientGreeting extends Exchange<ClientResult> {
         offerOf(challenge.features, challenge.hostId),
         where,
       ),
+      isChecked: isSessionChecked(this.#self, challenge.features),
     };
     const propose = this.#transcript.sign({ kind: ControlKind.Propose, ...this.#self.wish });
     return { send: [propose], due: [ControlKind.Accept] };
@@ -130,7 +133,7 @@ export class ServerGreeting extends Exchange<ServerResult> {
     this.#facts = facts;
     this.#hello = hello;
     this.#nonce = nonce;
-    this.#transcript = new Transcript(self.trust.secret);
+    this.#transcript = new Transcript(self.trust.secret.reveal());
   }
 
   protected override begin(): Outcome<ServerResult> {
@@ -153,7 +156,8 @@ export class ServerGreeting extends Exchange<ServerResult> {
     const agreement = agree(this.#self.wish, propose);
     const choice = chooseProvider(offerOf(features, hostId), this.#self.offer, this.where);
     this.#agreement = agreement;
-    const result = { peerName: name, peerGeneration: generation, choice, agreement };
+    const isChecked = isSessionChecked(this.#self, features);
+    const result = { peerName: name, peerGeneration: generation, choice, isChecked, agreement };
     return { send: [], result };
   }
 

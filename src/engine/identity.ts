@@ -15,6 +15,8 @@ export interface Identity {
   readonly wish: Wish;
   /** Whether data channels run over shared memory; both ends must want it. */
   readonly isSharedMemory: boolean;
+  /** Whether frames of data channels carry checks; where one end wants it, both do. */
+  readonly isChecked: boolean;
   readonly offer: ProviderOffer;
   /** Of each step. */
   readonly timeoutMs: number;
@@ -27,7 +29,8 @@ export function pathOf(self: Identity): DataPath {
 export function featuresOf(self: Identity): number {
   const shared = self.isSharedMemory ? Feature.SharedMemory : 0;
   const secret = hasSecret(self) ? Feature.Secret : 0;
-  return shared | secret | offeredFeatures(self.offer);
+  const checked = self.isChecked ? Feature.Checked : 0;
+  return shared | secret | checked | offeredFeatures(self.offer);
 }
 
 function hasSecret({ trust }: Identity): boolean {
@@ -58,6 +61,11 @@ export function checkPath(where: string, self: Identity, features: number, peer:
     `${where}: session.local: ${there} at the ${peer}, ${here} at the ${other}`,
     { facts: { name: 'session.local', peer: where } },
   );
+}
+
+/** Whether frames of the session's data channels carry checks, in both directions. */
+export function isSessionChecked(self: Identity, features: number): boolean {
+  return self.isChecked || (features & Feature.Checked) !== 0;
 }
 
 /** A proof was wrong: which end lacks the secret, as far as it can be told. */

@@ -16,7 +16,6 @@ type Chosen =
   | 'cpus'
   | 'sendBy'
   | 'stallUs'
-  | 'isChecked'
   | 'receiveBytes'
   | 'sendBytes';
 
@@ -39,7 +38,6 @@ export function laneChoice(config: Config): Pick<LaneSetOptions, Chosen> {
     ),
     sendBy: values['socket.sendBy'],
     stallUs: values['session.stallMs'] * 1000,
-    isChecked: values['flow.checksum'],
     receiveBytes: values['flow.receiveBytes'],
     sendBytes: values['flow.sendBytes'],
   };

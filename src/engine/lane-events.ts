@@ -17,16 +17,21 @@ import {
   EVENT_SESSION_CLOSED,
   EVENT_SIGNAL,
   EVENT_STALLED,
+  LOSS_DAMAGED,
   LOSS_DROPPED,
   LOSS_PROTOCOL,
   LOSS_SYSTEM,
+  PART_HEAD,
+  PART_TABLE,
+  STALLED_HOLDS,
+  STALLED_YES,
 } from '../provider/tcp/lane/messages.js';
 import { NOTIFICATION_EVENT_BYTES } from '../os/record-ring.js';
 import { systemErrorName } from '../os/error-name.js';
 import { FRAME_RULES, frameName } from '../wire/data-frame-rules.js';
 import type { LaneSet } from '../provider/tcp/lane-set.js';
-import type { Notification } from './notification.js';
-import type { Session } from './session.js';
+import type { PeerNotification } from './notification.js';
+import type { LiveSession } from './live-session.js';
 import type { SessionTable } from './session-table.js';
 import type { Transfers } from './transfers.js';
 
@@ -35,14 +40,14 @@ export interface LaneEventsOptions {
   readonly sessions: SessionTable;
   readonly transfers: Transfers;
   readonly log: Log;
-  onNotification(notification: Notification): void;
+  onNotification(notification: PeerNotification): void;
   pollControl(): void;
 }
 
 export class LaneEvents {
   readonly #options: LaneEventsOptions;
   /** By their number among all notifications: lanes report them in any order. */
-  readonly #notifications = new Map<number, Notification | undefined>();
+  readonly #notifications = new Map<number, PeerNotification | undefined>();
   #nextNumber = 0;
   readonly #refusals: LimitedLog;
 
@@ -140,12 +145,16 @@ export class LaneEvents {
       sessions.close(session, error);
       return;
     }
-    session.recovery.onDown({ channel, epoch, landed, refusals }, { loss, error });
+    const isDamaged = loss === LOSS_DAMAGED;
+    session.recovery.onDown({ channel, epoch, landed, isDamaged, refusals }, { loss, error });
   }
 
   #onStalled(sessionIndex: number, words: Int32Array): void {
-    const [channel = 0, epoch = 0, isStalled = 0] = words;
-    this.#options.sessions.at(sessionIndex)?.recovery.onStalled(channel, epoch, isStalled === 1);
+    const [channel = 0, epoch = 0, what = 0] = words;
+    const recovery = this.#options.sessions.at(sessionIndex)?.recovery;
+    const held = 'its peer holds a region that is being deregistered';
+    if (what === STALLED_HOLDS) recovery?.giveUp(channel, epoch, held);
+    else recovery?.onStalled(channel, epoch, what === STALLED_YES);
   }
 
   #onSignal(sessionIndex: number, at: number): void {
@@ -157,7 +166,7 @@ export class LaneEvents {
 
   #onRetry(words: Int32Array): void {
     const [slot = 0, generation = 0, chunk = 0] = words;
-    this.#options.transfers.onRetry(slot, generation, chunk);
+    this.#options.transfers.moves.onRetry(slot, generation, chunk);
   }
 
   #reason(bytes: number, at: number): { readonly reason: string } {
@@ -180,7 +189,7 @@ interface Loss {
   readonly frameKind: number;
 }
 
-function lossError(session: Session, channel: number, how: Loss): TcpxError {
+function lossError(session: LiveSession, channel: number, how: Loss): TcpxError {
   const where = `${session.peer} channel ${channel}`;
   if (how.loss === LOSS_PROTOCOL) {
     const rule = FRAME_RULES[how.detail] ?? 'unknown';
@@ -201,5 +210,11 @@ function lossError(session: Session, channel: number, how: Loss): TcpxError {
 
 function lossReason({ loss, detail }: Loss): string {
   if (loss === LOSS_SYSTEM) return systemErrorName(detail);
+  if (loss === LOSS_DAMAGED) return `a frame came damaged, in its ${partName(detail)}`;
   return loss === LOSS_DROPPED ? 'given up' : 'the peer closed the connection';
+}
+
+function partName(part: number): string {
+  if (part === PART_HEAD) return 'head';
+  return part === PART_TABLE ? 'table' : 'message';
 }

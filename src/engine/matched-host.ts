@@ -6,9 +6,9 @@ import type { MatchedHost } from '../provider/tcpx/matched-host.js';
 import type { MatchedProvider } from '../provider/tcpx/matched-provider.js';
 import type { TransferTable } from '../provider/tcp/transfer-table.js';
 import { MATCH_INDEX } from '../wire/control-frame.js';
-import type { Notification } from './notification.js';
+import type { PeerNotification } from './notification.js';
 import { enterRegions, leaveRegions } from './region-entry.js';
-import type { Session } from './session.js';
+import type { LiveSession } from './live-session.js';
 import type { ConnectMatch, SessionTable } from './session-table.js';
 import type { Transfers } from './transfers.js';
 
@@ -21,14 +21,14 @@ export interface MatchedHostParts {
   after(delayMs: number, act: () => void): () => void;
   /** Once it is false the tables are gone, and what is left of a session must not touch them. */
   isOpen(): boolean;
-  onNotification(notification: Notification): void;
+  onNotification(notification: PeerNotification): void;
   /** Something has finished or come. */
   onActivity(): void;
 }
 
 export function matchedHost(
   parts: MatchedHostParts,
-  session: Session,
+  session: LiveSession,
   connect: ConnectMatch | undefined,
 ): MatchedHost {
   const { tcpx, sessions, transfers, table, regionTable } = parts;

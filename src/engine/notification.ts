@@ -2,7 +2,10 @@
 
 import type { Session } from './session.js';
 
-export interface Notification {
+/** What a peer sent with `notify`, or with a transfer that has landed. */
+export interface PeerNotification {
+  /** The session that it came by. */
   readonly session: Session;
+  /** Its content; the receiver may keep it. */
   readonly bytes: Uint8Array;
 }

@@ -1,7 +1,9 @@
 // The connecting side: control connection first, then a data connection per channel.
 
+import { throwIfAborted, withSignal } from '../base/abort.js';
 import { assert } from '../base/assert.js';
 import type { Config } from '../base/config.js';
+import { formatEndpoint } from '../base/endpoint.js';
 import { isTcpxError, TcpxError, toTcpxError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
 import { createShm, isAnswered, type ShmLink, unlinkShm } from '../provider/tcp/shm/shm-file.js';
@@ -19,7 +21,7 @@ import { checkTrusted, type Identity, pathOf } from './identity.js';
 import { type ChannelRoute, routeChannels, usableAddresses } from './nic-map.js';
 import type { PeerConnection, PeerNetwork } from './peer-network.js';
 import type { RedialOutcome } from './recovery-host.js';
-import type { Session } from './session.js';
+import type { LiveSession } from './live-session.js';
 import type { SessionTable } from './session-table.js';
 
 export interface ConnectOptions {
@@ -30,16 +32,25 @@ export interface ConnectOptions {
   readonly sessions: SessionTable;
   readonly config: Config;
   readonly log: Log;
+  /** Instead of `session.connectTimeoutMs`. */
+  readonly timeoutMs?: number | undefined;
+  readonly signal?: AbortSignal | undefined;
   /** Whether a refused connection is tried again: the peer may not listen yet. */
   readonly isPatient: boolean;
   /** Where the tcpx provider is open. */
   readonly openMatch: ((fd: number, handler: MatchHandler) => MatchConnection) | undefined;
 }
 
-export async function connectPeer(options: ConnectOptions): Promise<Session> {
-  const { network, identity } = options;
+/** An aborted attempt is told at once; what was begun ends behind it. */
+export function connectPeer(options: ConnectOptions): Promise<LiveSession> {
+  const { signal, host, port } = options;
+  return withSignal(attempt(options), signal, `connect to ${formatEndpoint(host, port)}`);
+}
+
+async function attempt(options: ConnectOptions): Promise<LiveSession> {
+  const { network, identity, signal } = options;
   const control = await dialFirst(options);
-  let session: Session | undefined;
+  let session: LiveSession | undefined;
   const routes: ChannelRoute[] = [];
   try {
     const nonce = network.randomBytes(NONCE_BYTES);
@@ -53,9 +64,11 @@ export async function connectPeer(options: ConnectOptions): Promise<Session> {
         DialPlan.channel(route, identity.timeoutMs),
         options.port,
       );
+      throwIfAborted(signal, 'connect');
       await attach(options, session, dialled, { channel, epoch: 0, nic: route.nic });
     }
     await readyPlugin(session, options.config);
+    throwIfAborted(signal, 'connect');
     return session;
   } catch (error) {
     // Told before we go, so that the server's log says why and from where.
@@ -67,7 +80,7 @@ export async function connectPeer(options: ConnectOptions): Promise<Session> {
 
 function dialFirst(options: ConnectOptions): Promise<PeerConnection> {
   const { network, port, config, isPatient } = options;
-  const timeoutMs = config.values['session.connectTimeoutMs'];
+  const timeoutMs = options.timeoutMs ?? config.values['session.connectTimeoutMs'];
   return network.resolve(options.host).then((hosts) => {
     const limit = { nowUs: network.nowUs(), timeoutMs, isPatient };
     return dialBy(
@@ -107,8 +120,8 @@ function createSession(
   control: PeerConnection,
   greeted: ClientResult,
   routes: readonly ChannelRoute[],
-): Session {
-  const { accept, peerName, peerGeneration, sessionKey, choice } = greeted;
+): LiveSession {
+  const { accept, peerName, peerGeneration, sessionKey, choice, isChecked } = greeted;
   const { peerHost } = control;
   const { channels, windowChunks, chunkBytes } = accept;
   return options.sessions.create({
@@ -121,7 +134,9 @@ function createSession(
     control,
     path: pathOf(options.identity),
     choice,
+    isChecked,
     connectMatch: (made, epoch) => connectMatch(options, made, peerHost, epoch),
+    reconnect: ({ timeoutMs, signal }) => connectPeer({ ...options, timeoutMs, signal }),
     redial: (made, channel, epoch) => redial(options, made, routes[channel], channel, epoch),
     attachControl: (made, epoch) => attachControl(options, made, peerHost, routes, epoch),
   });
@@ -130,7 +145,7 @@ function createSession(
 /** A new connection for a channel whose old one is lost, or stands still. */
 async function redial(
   options: ConnectOptions,
-  session: Session,
+  session: LiveSession,
   route: ChannelRoute | undefined,
   channel: number,
   epoch: number,
@@ -151,7 +166,7 @@ async function redial(
 /** A control connection in place of one that was lost. */
 async function attachControl(
   options: ConnectOptions,
-  session: Session,
+  session: LiveSession,
   peerHost: string,
   routes: readonly ChannelRoute[],
   epoch: number,
@@ -166,7 +181,7 @@ async function attachControl(
     const { id, key } = session.facts;
     const nonce = network.randomBytes(NONCE_BYTES);
     const name = { sessionId: id, channelIndex: CONTROL_INDEX, epoch, nonce };
-    await attachChannel(network, connection, key, name, identity.timeoutMs);
+    await attachChannel(network, connection, key.reveal(), name, identity.timeoutMs);
     options.sessions.attachControl(session, connection, epoch);
     return 'attached';
   } catch (error) {
@@ -178,7 +193,7 @@ async function attachControl(
 }
 
 // Where tcp would do as well, a plugin that cannot be set up costs its speed, not the session.
-async function readyPlugin(session: Session, config: Config): Promise<void> {
+async function readyPlugin(session: LiveSession, config: Config): Promise<void> {
   try {
     await session.matched?.ready();
   } catch (error) {
@@ -189,7 +204,7 @@ async function readyPlugin(session: Session, config: Config): Promise<void> {
 /** A connection for the frames of matched transfers, of one epoch. */
 async function connectMatch(
   options: ConnectOptions,
-  session: Session,
+  session: LiveSession,
   peerHost: string,
   epoch: number,
 ): Promise<OpenMatch> {
@@ -205,7 +220,7 @@ async function connectMatch(
     const name = { sessionId: id, channelIndex: MATCH_INDEX, epoch, nonce };
     // The server closes what was before first.
     const timeoutMs = identity.timeoutMs + config.values['tcpx.hangMs'];
-    await attachChannel(network, connection, key, name, timeoutMs);
+    await attachChannel(network, connection, key.reveal(), name, timeoutMs);
   } catch (error) {
     connection.close();
     throw error;
@@ -216,7 +231,7 @@ async function connectMatch(
 
 async function attach(
   options: ConnectOptions,
-  session: Session,
+  session: LiveSession,
   connection: PeerConnection,
   place: { readonly channel: number; readonly epoch: number; readonly nic: string },
 ): Promise<void> {
@@ -230,7 +245,7 @@ async function attach(
     checkTrusted(options.identity, connection);
     if (isSharedMemory) link = createShm(nonce);
     const name = { sessionId: id, channelIndex: channel, epoch, nonce };
-    const answer = await attachChannel(network, connection, key, name, timeoutMs);
+    const answer = await attachChannel(network, connection, key.reveal(), name, timeoutMs);
     if (link !== undefined) checkShared(connection, link, answer);
   } catch (error) {
     connection.close();

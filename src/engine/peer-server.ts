@@ -11,6 +11,8 @@ import type { MatchConnection, MatchHandler } from '../provider/tcpx/match-conne
 import {
   CONTROL_INDEX,
   ControlKind,
+  controlKindName,
+  type ControlMessage,
   MATCH_INDEX,
   type MessageOf,
   NONCE_BYTES,
@@ -21,7 +23,7 @@ import { converse, refusePeer } from './handshake.js';
 import { checkTrusted, type Identity, pathOf } from './identity.js';
 import { Opening } from './opening.js';
 import type { PeerConnection, PeerListener, PeerNetwork } from './peer-network.js';
-import type { Session } from './session.js';
+import type { LiveSession } from './live-session.js';
 import { SessionState } from './session-state.js';
 import type { SessionTable } from './session-table.js';
 
@@ -33,7 +35,7 @@ export interface PeerServerOptions {
   readonly log: Log;
   /** Where the tcpx provider is open. */
   readonly openMatch: ((fd: number, handler: MatchHandler) => MatchConnection) | undefined;
-  onSession(session: Session): void;
+  onSession(session: LiveSession): void;
 }
 
 /** Connections that have not proved themselves; one more costs the oldest of the busiest host. */
@@ -158,9 +160,11 @@ export class PeerServer {
       control: connection,
       path: pathOf(identity),
       choice: greeted.choice,
+      isChecked: greeted.isChecked,
     });
-    this.#expectChannels(session);
     connection.send(accept);
+    // No handshake any more: there may be as many of these as sessions.
+    void this.#expectChannels(session, connection);
   }
 
   #freshId(): number {
@@ -175,19 +179,25 @@ export class PeerServer {
     return this.#options.network.nics().map(({ address }) => address);
   }
 
-  // A client that never attaches its channels must not hold a session.
-  #expectChannels(session: Session): void {
-    const limitMs = this.#options.identity.timeoutMs;
-    this.#options.network.after(limitMs, () => {
-      if (session.state !== SessionState.Attaching) return;
-      this.#options.sessions.close(
-        session,
-        new TcpxError(
-          'ERR_PEER_TIMEOUT',
-          `${session.peer}: channels not attached in ${limitMs} ms`,
-        ),
-      );
+  // A client that never attaches its channels must not hold a session; one that does not take what
+  // was accepted says so. A connection that is lost meanwhile can still be followed by another.
+  async #expectChannels(session: LiveSession, connection: PeerConnection): Promise<void> {
+    const { network, identity } = this.#options;
+    const limitMs = identity.timeoutMs;
+    network.after(limitMs, () => {
+      const text = `${session.peer}: channels not attached in ${limitMs} ms`;
+      this.#endEarly(session, new TcpxError('ERR_PEER_TIMEOUT', text));
     });
+    const heard = await connection.hear(network.nowUs() + limitMs * 1000);
+    if (heard.kind === 'message') this.#endEarly(session, untimely(session.peer, heard.message));
+  }
+
+  // Once the channels are there the session listens by itself.
+  #endEarly(session: LiveSession, error: TcpxError): void {
+    if (session.state !== SessionState.Attaching) return;
+    const { code, message: reason } = error;
+    this.#refusals.warn('session not begun', { peer: session.peer, code, reason });
+    this.#options.sessions.close(session, error);
   }
 
   async #attach(connection: PeerConnection, joining: ServerAttach): Promise<void> {
@@ -196,7 +206,7 @@ export class PeerServer {
     const { sessionId, channelIndex, epoch, nonce } = joining.attach;
     const named = sessions.byId(sessionId);
     const session = named?.isEnding() === false ? named : undefined;
-    joining.prove(session?.facts.key);
+    joining.prove(session?.facts.key.reveal());
     assert(session !== undefined, 'nobody proves the key of a session that is not there');
     if (channelIndex === CONTROL_INDEX) {
       sessions.assertControl(session, epoch);
@@ -211,7 +221,9 @@ export class PeerServer {
     if (channelIndex >= session.facts.agreement.channels) {
       throw new TcpxError('ERR_WIRE_LIMIT', `${connection.where}: no channel ${channelIndex}`);
     }
-    await sessions.makeRoom(session, channelIndex, epoch);
+    // Another attempt may come in between the room and this line: none does from here on.
+    do await sessions.makeRoom(session, channelIndex, epoch);
+    while (!sessions.hasRoom(session, channelIndex, epoch));
     connection.tune();
     const link = identity.isSharedMemory ? openShm(nonce, joining.answer) : undefined;
     try {
@@ -227,7 +239,7 @@ export class PeerServer {
 
   async #attachMatch(
     connection: PeerConnection,
-    session: Session,
+    session: LiveSession,
     joining: ServerAttach,
   ): Promise<void> {
     const { matched } = session;
@@ -246,4 +258,15 @@ export class PeerServer {
       throw error;
     }
   }
+}
+
+/** What a client may say between ACCEPT and its last channel: that it does not want it. */
+function untimely(peer: string, message: ControlMessage): TcpxError {
+  if (message.kind !== ControlKind.Refuse) {
+    const what = controlKindName(message.kind);
+    return new TcpxError('ERR_WIRE_STATE', `${peer}: ${what} before its channels`);
+  }
+  const { code, reason } = message;
+  const text = `${peer} refused what was accepted: ${code}: ${reason}`;
+  return new TcpxError('ERR_PEER_REFUSED', text, { facts: { peer, code } });
 }

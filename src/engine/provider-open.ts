@@ -1,19 +1,19 @@
 // Which provider an engine can offer: opens the plugin where the settings ask for it, or where
 // `auto` finds everything that it needs, and says why not where it does not.
 
-import { existsSync } from 'node:fs';
 import { type Environment, processEnvironment } from '../base/config.js';
 import { isTcpxError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
 import type { SettingValues } from '../base/settings.js';
-import { gpuObstacle } from '../gpu/gpu-staging.js';
 import { readNicGpus } from '../host/topo/nic-gpus.js';
+import type { ControlSet } from '../os/control-set.js';
 import { hostId } from '../os/host-id.js';
+import type { MatchHandler } from '../provider/tcpx/match-connection.js';
 import { TcpxProvider, type TcpxProviderOptions } from '../provider/tcpx/tcpx-provider.js';
+import { readDevmemPackets } from './devmem-counters.js';
 import type { ProviderOffer } from './provider-choice.js';
+import { obstacleToTcpx } from './provider-outlook.js';
 
-/** Where the plugin's installer puts it. */
-export const PLUGIN_PATH = '/usr/local/tcpx/lib64/libnccl-net-tcpx.so';
 const SAME_HOST_VARIABLE = 'TCPX_EMU_SAME_HOST';
 
 export interface OpenedProvider {
@@ -23,9 +23,11 @@ export interface OpenedProvider {
   readonly offer: ProviderOffer;
 }
 
+type OpenOptions = Omit<TcpxProviderOptions, 'devmemPackets'>;
+
 /** `gpu`: whose memory will be moved, where that is known. */
 export async function openProvider(
-  options: TcpxProviderOptions,
+  options: OpenOptions,
   gpu: number | undefined,
 ): Promise<OpenedProvider> {
   const { values, log } = options;
@@ -46,7 +48,11 @@ export async function openProvider(
       ...(gpu === undefined ? {} : { gpu }),
       ...(nicGpus === undefined ? {} : { nicGpus }),
     };
-    const tcpx = await TcpxProvider.open({ rails, ...options });
+    const tcpx = await TcpxProvider.open({
+      rails,
+      devmemPackets: (nics, isEmulated) => readDevmemPackets(nics, isEmulated, variables),
+      ...options,
+    });
     const isSameHostServed = isServed(tcpx, variables);
     return {
       tcpx,
@@ -60,13 +66,6 @@ export async function openProvider(
   }
 }
 
-/** What keeps `auto` from tcpx on this host; empty where nothing does. Loads no plugin. */
-export function obstacleToTcpx(values: SettingValues): string {
-  const path = values['plugin.path'] === '' ? PLUGIN_PATH : values['plugin.path'];
-  if (path.includes('/') && !existsSync(path)) return `no plugin at ${path}`;
-  return gpuObstacle();
-}
-
 function warnOfPlugin(log: Log, reason: string): void {
   log.warn('the plugin cannot be used; data goes over tcp', { reason });
 }
@@ -74,4 +73,18 @@ function warnOfPlugin(log: Log, reason: string): void {
 // Only the emulator, and only where it was told to.
 function isServed(tcpx: TcpxProvider, variables: Environment): boolean {
   return tcpx.rails.facts.isEmulated && variables[SAME_HOST_VARIABLE] === '1';
+}
+
+/** How the connection of matched transfers is taken over, where the tcpx provider is open. */
+export function matchOpener(
+  tcpx: TcpxProvider | undefined,
+  values: SettingValues,
+  control: ControlSet,
+) {
+  const { 'session.controlTimeoutMs': silentMs, 'lane.progress': progress } = values;
+  // Where callers drive, no thread looks at the control sockets but theirs.
+  const watcher = progress === 'lanes' ? control : undefined;
+  return (
+    tcpx && ((fd: number, handler: MatchHandler) => tcpx.openStream(fd, silentMs, handler, watcher))
+  );
 }

@@ -23,6 +23,11 @@ export interface RecoveryHost {
   /** Channels have come or gone: transfers may have to move. */
   onChannelsChanged(): void;
   lose(error: TcpxError): void;
+  /** For the program, where it listens. */
+  tellChannel(channel: number, state: 'up' | 'down'): void;
+  tellFailover(channel: number, reason: string): void;
+  /** Whether something of the session waits for the peer's word. */
+  hasInFlight(): boolean;
   /** The client's: a new connection for the index. Absent where the peer has to come. */
   redial: ((channel: number, epoch: number) => Promise<RedialOutcome>) | undefined;
   /** The server's: asks the client for it, over the control connection. */

@@ -18,7 +18,7 @@ import { FENCES_UNANSWERED_MAX, Recovery } from './recovery.js';
 import type { RedialOutcome } from './recovery-host.js';
 
 const CHANNELS = 3;
-const LIMITS = { stallMs: 600, reconnectMs: 5000 };
+const LIMITS = { stallMs: 200, reconnectMs: 5000, progressMs: 3000, minRate: 65_536 };
 const OUTCOMES: readonly RedialOutcome[] = ['attached', 'attached', 'failed', 'refused', 'unknown'];
 
 /** The lanes and the peer of one session, as far as recovery can tell. */
@@ -48,6 +48,9 @@ class Model {
       redial: isClient
         ? (channel: number, epoch: number) => this.#redial(channel, epoch)
         : undefined,
+      tellChannel: () => undefined,
+      tellFailover: () => undefined,
+      hasInFlight: () => false,
       askRedial: (channel: number, epoch: number) => {
         assert.ok(!isClient && epoch === this.recovery.book.epoch(channel), 'asks for what it has');
       },
@@ -85,7 +88,10 @@ class Model {
     this.up.delete(channel);
     this.parked.add(`${channel}.${epoch}`);
     const error = new TcpxError('ERR_PEER_LOST', 'gone');
-    this.recovery.onDown({ channel, epoch, landed: 0, refusals: [] }, { loss: LOSS_SYSTEM, error });
+    this.recovery.onDown(
+      { channel, epoch, landed: 0, isDamaged: false, refusals: [] },
+      { loss: LOSS_SYSTEM, error },
+    );
   }
 
   async #redial(channel: number, epoch: number): Promise<RedialOutcome> {
@@ -112,13 +118,13 @@ const channelOf = fc.nat(CHANNELS);
 const epochOf = fc.nat(4);
 const place = fc.tuple(channelOf, epochOf);
 const signals = [
-  encodeFence({ channel: 1, epoch: 0, landed: 3, refusals: [] }),
+  encodeFence({ channel: 1, epoch: 0, landed: 3, isDamaged: false, refusals: [] }),
   encodeControlLost({ controlEpoch: 1 }),
 ];
 
 const steps: fc.Arbitrary<Step> = fc.oneof(
   place.map(([channel, epoch]): Step => {
-    const fence = encodeFence({ channel, epoch, landed: 0, refusals: [] });
+    const fence = encodeFence({ channel, epoch, landed: 0, isDamaged: false, refusals: [] });
     return ({ recovery }) => recovery.onSignal(fence);
   }),
   mutatedBytes(signals).map(

@@ -16,16 +16,19 @@ import {
   type Signal,
 } from '../wire/fence-signal.js';
 import { ChannelBook } from './channel-book.js';
+import { FenceClock } from './fence-clock.js';
+import { patienceMs, type ProgressLimits } from './progress-watch.js';
+import { goneError, silenceError } from './recovery-error.js';
 import type { ChannelLoss, RecoveryHost } from './recovery-host.js';
+import { RedialAsk } from './redial-ask.js';
 import { RETRY_LAST_MS, RetryDelay } from './retry-delay.js';
 
-export interface RecoveryLimits {
+export interface RecoveryLimits extends ProgressLimits {
   readonly stallMs: number;
-  readonly reconnectMs: number;
 }
 
 /** Others get this long to stand still as well before one that does is given up. */
-const GRACE_MS = 100;
+const GRACE_MS = 60;
 /** A peer that attaches, drops and never says what landed keeps memory here for each time. */
 export const FENCES_UNANSWERED_MAX = 128;
 /**
@@ -33,6 +36,8 @@ export const FENCES_UNANSWERED_MAX = 128;
  * lives dials again within this time.
  */
 const ENDED_MS = 500;
+/** What a peer confirms as it leaves comes by other connections than its goodbye, maybe later. */
+const GOODBYE_MS = 500;
 
 interface Waiting {
   readonly atUs: number;
@@ -52,11 +57,13 @@ export class Recovery {
   #cancelJudge: (() => void) | undefined;
   #cancelLoss: (() => void) | undefined;
   #cancelEnd: (() => void) | undefined;
-  #asking: (Waiting & { readonly channel: number }) | undefined;
   #lastError: TcpxError | undefined;
   /** Why each channel went down last. */
   readonly #reasons: string[] = [];
+  readonly #fences: FenceClock;
+  readonly #asking: RedialAsk;
   #ended: TcpxError | undefined;
+  #goodbye: TcpxError | undefined;
   #isOver = false;
   /** Channels given up so far, for receipts and logs. */
   failovers = 0;
@@ -72,6 +79,20 @@ export class Recovery {
     this.#limits = limits;
     this.book = new ChannelBook(lanes);
     this.#delays = lanes.map(() => new RetryDelay(limits.reconnectMs, host.nowUs()));
+    this.#asking = new RedialAsk({
+      nowUs: () => host.nowUs(),
+      after: (delayMs, act) => this.#after(delayMs, act),
+      isNeeded: () => !this.#isOver && !this.#isMoving,
+      ask: (channel) => host.askRedial(channel, this.book.epoch(channel)),
+    });
+    const timeMs = patienceMs(limits);
+    this.#fences = new FenceClock(
+      (act) => this.#after(timeMs, act),
+      (fence) => {
+        const why = `fence of channel ${fence} not answered within ${timeMs} ms`;
+        host.lose(new TcpxError('ERR_PEER_TIMEOUT', `${host.peer}: ${why}`));
+      },
+    );
   }
 
   /** A connection was handed to its lane. */
@@ -79,8 +100,10 @@ export class Recovery {
     this.#forgetEnd();
     this.#delay(channel).onMade(this.#host.nowUs());
     if (this.book.setUp(channel, epoch).isToDrop) this.#drop(channel);
-    if (epoch > 0)
+    if (epoch > 0) {
       this.#host.log.warn('channel is back', { peer: this.#host.peer, channel, epoch });
+      this.#host.tellChannel(channel, 'up');
+    }
     this.#weighLoss();
     this.#judgeSoon();
   }
@@ -88,6 +111,11 @@ export class Recovery {
   /** The lane has closed its end of a channel. */
   onDown(fence: Fence, loss: ChannelLoss): void {
     if (this.#isOver) return;
+    if (this.#goodbye !== undefined) {
+      this.book.setDown(fence.channel, fence.epoch);
+      this.#weighGoodbye(this.#goodbye);
+      return;
+    }
     if (loss.loss === LOSS_PROTOCOL) {
       this.#host.lose(loss.error);
       return;
@@ -98,7 +126,9 @@ export class Recovery {
     const { channel, epoch } = fence;
     const reason = loss.error.message;
     this.#host.log.info('channel down', { peer: this.#host.peer, channel, epoch, reason });
+    this.#host.tellChannel(channel, 'down');
     const { settle } = this.book.setDown(channel, epoch);
+    if (settle === undefined) this.#fences.start(channel, epoch);
     if (this.book.unanswered > FENCES_UNANSWERED_MAX) {
       const rule = `${this.book.unanswered} fences are not answered`;
       this.#host.lose(new TcpxError('ERR_WIRE_LIMIT', `${this.#host.peer}: ${rule}`));
@@ -142,17 +172,21 @@ export class Recovery {
 
   // A connection that the peer had, and this end never: nothing has landed on it.
   #answer(channel: number, epoch: number): void {
-    this.#host.postSignal(encodeFence({ channel, epoch, landed: 0, refusals: [] }));
+    this.#host.postSignal(
+      encodeFence({ channel, epoch, landed: 0, isDamaged: false, refusals: [] }),
+    );
   }
 
   #settle(fence: Fence): void {
-    const { channel, epoch, landed, refusals } = fence;
-    const words = [this.#index, channel, epoch, landed, refusals.length];
+    const { channel, epoch, landed, isDamaged, refusals } = fence;
+    this.#fences.answered(channel, epoch);
+    const words = [this.#index, channel, epoch, landed, isDamaged ? 1 : 0, refusals.length];
     for (const { sequence, reason } of refusals) words.push(sequence, reason);
     this.#host.command(this.book.lane(channel), COMMAND_SETTLE_CHANNEL, words);
     // Only now: a peer that ended takes all its channels with it, and that is another message.
-    const reason = this.#reasons[channel] ?? '';
+    const reason = isDamaged ? 'the peer received a damaged frame' : this.#reasons[channel];
     this.#host.log.warn('channel failed over', { peer: this.#host.peer, channel, epoch, reason });
+    this.#host.tellFailover(channel, reason ?? 'lost');
   }
 
   #drop(channel: number): void {
@@ -165,6 +199,13 @@ export class Recovery {
     if (this.#isOver || !this.book.setStalled(channel, epoch, isStalled)) return;
     if (!isStalled) this.#weighLoss();
     this.#judgeSoon();
+  }
+
+  /** Something is known of it that does not show in what moves. */
+  giveUp(channel: number, epoch: number, reason: string): void {
+    if (this.#isOver || !this.book.isUp(channel) || this.book.epoch(channel) !== epoch) return;
+    this.#host.log.info('channel given up', { peer: this.#host.peer, channel, epoch, reason });
+    this.#drop(channel);
   }
 
   // Also when one comes or moves again: those that still stand can be given up only now.
@@ -200,6 +241,20 @@ export class Recovery {
     return Math.max(0, Math.min(RETRY_LAST_MS, (reconnectMs - stallMs - GRACE_MS) / 2));
   }
 
+  /** Nobody comes any more: what the peer has confirmed is read to the end of each channel. */
+  onGoodbye(error: TcpxError): void {
+    if (this.#isOver || this.#goodbye !== undefined) return;
+    this.#goodbye = error;
+    this.#after(GOODBYE_MS, () => {
+      if (!this.#isOver) this.#host.lose(error);
+    });
+    this.#weighGoodbye(error);
+  }
+
+  #weighGoodbye(error: TcpxError): void {
+    if (this.book.living.length === 0 || !this.#host.hasInFlight()) this.#host.lose(error);
+  }
+
   /** The peer's end of the control connection was closed in order, as when a process has ended. */
   onPeerEnded(error: TcpxError): void {
     this.#ended = error;
@@ -209,7 +264,7 @@ export class Recovery {
   /** It has not: there is another control connection, over which it can be asked. */
   onPeerBack(): void {
     this.#forgetEnd();
-    if (this.#asking !== undefined) this.#askSoon(this.#asking.channel, 0);
+    this.#asking.askNow();
   }
 
   /** The peer cannot dial: a connection is lost there, or nothing moves on it. */
@@ -243,7 +298,10 @@ export class Recovery {
     }
     const { reconnectMs, stallMs } = this.#limits;
     const leftMs = living.length > 0 ? reconnectMs - stallMs - GRACE_MS : reconnectMs;
-    this.#cancelLoss ??= this.#after(Math.max(0, leftMs), () => this.#lose());
+    this.#cancelLoss ??= this.#after(Math.max(0, leftMs), () => {
+      const { peer } = this.#host;
+      this.#host.lose(silenceError(peer, reconnectMs, this.#lastError));
+    });
   }
 
   #loseEnded(): void {
@@ -251,40 +309,13 @@ export class Recovery {
     if (this.#ended !== undefined && this.book.living.length === 0) this.#host.lose(this.#ended);
   }
 
-  #lose(): void {
-    const { peer } = this.#host;
-    const { reconnectMs } = this.#limits;
-    const cause = this.#lastError;
-    const why = cause === undefined ? '' : `: ${cause.message.replace(`${peer}: `, '')}`;
-    this.#host.lose(
-      new TcpxError('ERR_PEER_LOST', `${peer}: no connection for ${reconnectMs} ms${why}`, {
-        ...(cause === undefined ? {} : { cause }),
-        facts: { peer, reconnectMs },
-      }),
-    );
-  }
-
   #after(delayMs: number, act: () => void): () => void {
     return this.#host.timers.at(this.#host.nowUs() + delayMs * 1000, act);
   }
 
-  // The client, with nothing in flight, may not know that its last connection is gone.
-  #askSoon(channel: number, delayMs: number): void {
-    const atUs = this.#host.nowUs() + delayMs * 1000;
-    if (this.#asking !== undefined && this.#asking.atUs <= atUs) return;
-    this.#asking?.cancel();
-    const cancel = this.#after(delayMs, () => {
-      this.#asking = undefined;
-      if (this.#isOver || this.#isMoving) return;
-      this.#host.askRedial(channel, this.book.epoch(channel));
-      this.#askSoon(channel, RETRY_LAST_MS);
-    });
-    this.#asking = { channel, atUs, cancel };
-  }
-
   #redialSoon(channel: number, delayMs: number): void {
     if (this.#host.redial === undefined) {
-      this.#askSoon(channel, delayMs);
+      this.#asking.askSoon(channel, delayMs);
       return;
     }
     const atUs = this.#host.nowUs() + delayMs * 1000;
@@ -320,7 +351,7 @@ export class Recovery {
     }
     if (this.book.setFailed(channel, epoch).isToAnswer) this.#answer(channel, epoch);
     if (outcome === 'unknown' || (outcome === 'refused' && this.book.living.length === 0)) {
-      this.#loseAtOnce(outcome);
+      this.#host.lose(goneError(this.#host.peer, outcome, this.#lastError));
       return;
     }
     this.#redialSoon(channel, this.#delay(channel).afterFailure());
@@ -328,21 +359,6 @@ export class Recovery {
 
   #hasStopped(): boolean {
     return this.#isOver;
-  }
-
-  #loseAtOnce(outcome: 'refused' | 'unknown'): void {
-    const { peer } = this.#host;
-    const isUnknown = outcome === 'unknown';
-    const code = isUnknown ? 'ERR_PEER_STALE_SESSION' : 'ERR_PEER_LOST';
-    const why = isUnknown ? 'does not know the session any more' : 'does not listen any more';
-    const cause = this.#lastError;
-    const before = cause === undefined ? '' : ` (${cause.message.replace(`${peer}: `, '')})`;
-    this.#host.lose(
-      new TcpxError(code, `${peer} ${why}${before}`, {
-        ...(cause === undefined ? {} : { cause }),
-        facts: { peer },
-      }),
-    );
   }
 
   /** Closes this end of a channel, if it lives, so that its index can be attached anew. */
@@ -369,7 +385,8 @@ export class Recovery {
     this.#cancelJudge?.();
     this.#cancelLoss?.();
     this.#cancelEnd?.();
-    this.#asking?.cancel();
+    this.#fences.stop();
+    this.#asking.stop();
     for (const { cancel } of this.#waiting.values()) cancel();
     for (const { resolve } of this.#downWaiters.splice(0)) resolve();
   }

@@ -3,79 +3,68 @@
 import { assert } from '../base/assert.js';
 import { type Clock, systemClock } from '../base/clock.js';
 import { TcpxError, toTcpxError } from '../base/errors.js';
-import { LimitedLog } from '../base/limited-log.js';
 import type { Log } from '../base/log.js';
+import { SecretBytes } from '../base/secret-bytes.js';
 import type { Timers } from '../base/timers.js';
-import { COMMAND_ADD_CHANNEL, COMMAND_CLOSE_SESSION, COMMAND_LOOK } from '../provider/tcp/lane/messages.js';
-import type { ShmLink } from '../provider/tcp/shm/shm-file.js';
-import { abortSocket, type SocketIdentity } from '../os/connection-counters.js';
+import {
+  COMMAND_ADD_CHANNEL,
+  COMMAND_CLOSE_SESSION,
+  COMMAND_LOOK,
+} from '../provider/tcp/lane/messages.js';
+import { abortSocket } from '../os/connection-counters.js';
 import { closeSocket } from '../os/dial.js';
-import type { Agreement } from '../wire/control-frame.js';
+import { loadCrc32 } from '../os/fixed-memory.js';
+import type { ControlMessage, Lookup } from '../wire/control-frame.js';
 import { ControlKind, MATCH_INDEX } from '../wire/control-frame.js';
 import { ControlKeeper, type ControlLimits, type SessionControl } from './control-keeper.js';
-import type { DataPath } from '../provider/receipt.js';
 import type { OpenMatch } from '../provider/tcpx/match-connection.js';
 import type { MatchedCarrier } from '../provider/tcpx/matched-carrier.js';
-import type { ProviderChoice } from './provider-choice.js';
 import { laneOfChannel } from '../provider/tcp/lane-placement.js';
 import type { LaneSet } from '../provider/tcp/lane-set.js';
+import type { TransferMoves } from '../provider/tcp/transfer-moves.js';
+import type { NewChannel, NewSession } from './new-session.js';
 import { checkReadsBudget } from './reads-budget.js';
 import { Recovery, type RecoveryLimits } from './recovery.js';
-import type { RecoveryHost, RedialOutcome } from './recovery-host.js';
-import { Session, type SessionHost } from './session.js';
+import type { RecoveryHost } from './recovery-host.js';
+import { SessionEndLog, tellRuleBroken } from './session-end.js';
+import { tellerOf } from './session-teller.js';
+import { LiveSession, type SessionHost } from './live-session.js';
 
-/** What happens to the transfers of a session when its channels come and go. */
-export interface SessionTransfers {
-  onChannelsChanged(session: Session): void;
-  postSignal(session: Session, bytes: Uint8Array): void;
-  giveUpStranded(session: Session): void;
+/** What becomes of requests of a session, and of its transfers when channels come and go. */
+export interface SessionTransfers extends Pick<SessionHost, 'prepare' | 'postNotification'> {
+  readonly moves: Pick<TransferMoves, 'onChannelsChanged' | 'giveUpStranded'>;
+  postSignal(session: LiveSession, bytes: Uint8Array): void;
+  hasInFlight(session: LiveSession): boolean;
   /** Every lane has let go of the session: what is left fails. */
-  abandonSession(session: Session): void;
+  abandonSession(session: LiveSession): void;
 }
 
 /** The client's way to a match connection of an epoch. */
 export type ConnectMatch = (epoch: number) => Promise<OpenMatch>;
 
-export interface NewSession {
-  /** Number that the server chose, known to both ends. */
-  readonly id: number;
-  /** Which end this is: the one that was called, or the one that calls. */
-  readonly role: 'server' | 'client';
-  readonly peerName: string;
-  readonly peerGeneration: Uint8Array;
-  readonly agreement: Agreement;
-  readonly key: Uint8Array;
-  readonly control: SessionControl;
-  readonly path: DataPath;
-  readonly choice: ProviderChoice;
-  /** The client's way to a match connection. */
-  readonly connectMatch?: (session: Session, epoch: number) => Promise<OpenMatch>;
-  /** The client's way to attach a channel anew. */
-  readonly redial?: (session: Session, channel: number, epoch: number) => Promise<RedialOutcome>;
-  /** The client's way to a control connection that follows a lost one. */
-  readonly attachControl?: (session: Session, epoch: number) => Promise<RedialOutcome>;
-}
-
-/** A data connection that has proved itself. */
-export interface NewChannel {
-  readonly channel: number;
-  readonly epoch: number;
-  readonly fd: number;
-  readonly nic: string;
-  /** Where its bytes go instead of through the socket. */
-  readonly link?: ShmLink | undefined;
-  readonly socket?: SocketIdentity;
-}
+/** Makes the carrier of a session that both ends want tcpx for. */
+export type OpenMatched = (
+  session: LiveSession,
+  connect: ConnectMatch | undefined,
+  sessions: SessionTable,
+) => MatchedCarrier<LiveSession>;
 
 /** What the table needs from the engine. */
 export interface SessionTableOptions {
   readonly lanes: LaneSet;
+  readonly transfers: SessionTransfers;
+  /** Where the tcpx provider is open. */
+  readonly openMatched?: OpenMatched | undefined;
+  /** Where callers drive: keeps data moving until the promise settles. */
+  drive<T>(promise: Promise<T>): Promise<T>;
   readonly sessionsMax: number;
-  /** What the reads of all peers may take; no limit without. */
+  /** Of the reads of all peers. */
   readonly readsBytesMax?: number;
   readonly nicCount: number;
   readonly log: Log;
   readonly timers: Timers;
+  /** What the peer of a session is told of a region that it asks for by name. */
+  answerLookup(lookup: Lookup): ControlMessage;
   readonly limits: RecoveryLimits & ControlLimits;
   /** The system's, and sockets, unless a simulation has its own. */
   readonly clock?: Clock;
@@ -86,21 +75,27 @@ export class SessionTable {
   readonly #options: SessionTableOptions;
   readonly #clock: Clock;
   readonly #closeConnection: (fd: number) => void;
-  readonly #broken: LimitedLog;
-  readonly #byIndex: (Session | undefined)[] = [];
-  /** Set once by the engine, before any session exists. */
-  host: SessionHost | undefined;
-  transfers: SessionTransfers | undefined;
-  /** Where the tcpx provider is open. */
-  openMatched:
-    | ((session: Session, connect: ConnectMatch | undefined) => MatchedCarrier<Session>)
-    | undefined;
+  readonly #ends: SessionEndLog;
+  readonly #byIndex: (LiveSession | undefined)[] = [];
+  readonly #transfers: SessionTransfers;
+  readonly #host: SessionHost;
 
   constructor(options: SessionTableOptions) {
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
-    this.#broken = new LimitedLog(options.log, this.#clock);
+    this.#ends = new SessionEndLog(options.log, this.#clock);
     this.#closeConnection = options.closeConnection ?? closeSocket;
+    const { transfers } = options;
+    this.#transfers = transfers;
+    this.#host = {
+      prepare: (session, operation, blocks) => transfers.prepare(session, operation, blocks),
+      postNotification: (session, message) => transfers.postNotification(session, message),
+      closeSession: (session, error) => this.close(session, error),
+      drive: (promise) => options.drive(promise),
+      nowUs: () => this.#clock.nowUs(),
+      after: (delayMs, act) => options.timers.at(this.#clock.nowUs() + delayMs * 1000, act),
+      answerMs: options.limits.reconnectMs,
+    };
   }
 
   /** Of a connection that has an owner no more. */
@@ -108,27 +103,27 @@ export class SessionTable {
     this.#closeConnection(fd);
   }
 
-  list(): Session[] {
+  list(): LiveSession[] {
     return this.#byIndex.filter((session) => session !== undefined);
   }
 
-  at(index: number): Session | undefined {
+  at(index: number): LiveSession | undefined {
     return this.#byIndex[index];
   }
 
   /** Numbers are this engine's own choice only where it is the server. */
-  byId(id: number): Session | undefined {
+  byId(id: number): LiveSession | undefined {
     return this.list().find(({ facts }) => facts.id === id && facts.role === 'server');
   }
 
-  create(options: NewSession): Session {
+  create(options: NewSession): LiveSession {
     const index = this.#freeIndex();
-    const { lanes, nicCount, readsBytesMax = Number.POSITIVE_INFINITY } = this.#options;
-    const others = this.list().map(({ facts }) => facts.agreement);
-    checkReadsBudget(options.agreement, others, readsBytesMax);
-    if (this.host === undefined) throw new TcpxError('ERR_USAGE_STATE', 'engine is not open');
-    const { control, peerGeneration, redial, attachControl, connectMatch, choice, ...given } =
-      options;
+    // The peer may be the one that wants it.
+    if (options.isChecked) loadCrc32();
+    const { lanes, nicCount, readsBytesMax } = this.#options;
+    checkReadsBudget(options.agreement, this.list(), readsBytesMax);
+    const { redial, attachControl, connectMatch, reconnect, ...made } = options;
+    const { control, peerGeneration, choice, ...given } = made;
     const channelLanes = Array.from({ length: given.agreement.channels }, (_, channel) =>
       laneOfChannel(index, channel, lanes.count, nicCount),
     );
@@ -136,31 +131,38 @@ export class SessionTable {
       ...given,
       provider: choice.provider,
       providerReason: choice.reason,
+      key: new SecretBytes(options.key),
       index,
       peerInstance: Buffer.from(peerGeneration).toString('hex'),
       where: control.where,
       nics: channelLanes.map(() => ''),
       lanes: [...new Set(channelLanes)],
     };
-    const session = new Session(
-      this.host,
+    const session = new LiveSession(
+      this.#host,
       facts,
       (made) => this.#recoveryOf(made, channelLanes, redial),
       (made) => this.#keeperOf(made, control, attachControl),
       (made) => this.#matchedOf(made, connectMatch),
     );
+    session.reconnect = reconnect;
     session.holders = facts.lanes.length + (session.matched === undefined ? 0 : 1);
     this.#byIndex[index] = session;
     return session;
   }
 
-  #matchedOf(session: Session, connect: NewSession['connectMatch']) {
+  #matchedOf(session: LiveSession, connect: NewSession['connectMatch']) {
     if (session.facts.provider !== 'tcpx') return undefined;
-    assert(this.openMatched !== undefined, 'an end that offers tcpx has the provider open');
-    return this.openMatched(session, connect && ((epoch) => connect(session, epoch)));
+    const { openMatched } = this.#options;
+    assert(openMatched !== undefined, 'an end that offers tcpx has the provider open');
+    return openMatched(session, connect && ((epoch) => connect(session, epoch)), this);
   }
 
-  #recoveryOf(session: Session, lanes: readonly number[], redial: NewSession['redial']): Recovery {
+  #recoveryOf(
+    session: LiveSession,
+    lanes: readonly number[],
+    redial: NewSession['redial'],
+  ): Recovery {
     const { log, timers, limits } = this.#options;
     const host: RecoveryHost = {
       log,
@@ -169,8 +171,10 @@ export class SessionTable {
       nowUs: () => this.#clock.nowUs(),
       command: (lane, kind, words) => this.#options.lanes.command(lane, kind, words),
       postSignal: (bytes) => this.#postSignal(session, bytes),
-      onChannelsChanged: () => this.transfers?.onChannelsChanged(session),
+      onChannelsChanged: () => this.#transfers.moves.onChannelsChanged(session),
       lose: (error) => this.close(session, error),
+      ...tellerOf(session),
+      hasInFlight: () => this.#transfers.hasInFlight(session),
       redial:
         redial === undefined ? undefined : (channel, epoch) => redial(session, channel, epoch),
       askRedial: (channel, epoch) => this.askRedial(session, channel, epoch),
@@ -180,7 +184,7 @@ export class SessionTable {
   }
 
   #keeperOf(
-    session: Session,
+    session: LiveSession,
     first: SessionControl,
     attach: NewSession['attachControl'],
   ): ControlKeeper {
@@ -199,7 +203,10 @@ export class SessionTable {
           if (channel === MATCH_INDEX) session.matched?.epochs.onAgain();
           else recovery.onRedialAsked(channel, epoch);
         },
+        onLookup: (lookup) => this.#options.answerLookup(lookup),
+        onFound: (found) => session.lookups.onFound(found),
         onPeerEnded: (error) => recovery.onPeerEnded(error),
+        onGoodbye: (error) => recovery.onGoodbye(error),
         onPeerBack: () => recovery.onPeerBack(),
         lose: (error) => this.close(session, error),
       },
@@ -208,7 +215,7 @@ export class SessionTable {
   }
 
   // Without a control connection nobody can be asked now: it is asked for again later.
-  askRedial(session: Session, channelIndex: number, epoch: number): void {
+  askRedial(session: LiveSession, channelIndex: number, epoch: number): void {
     if (!session.control.isOpen) return;
     try {
       session.control.send({ kind: ControlKind.Redial, channelIndex, epoch });
@@ -218,7 +225,7 @@ export class SessionTable {
   }
 
   /** The server's: whether a control connection with this number may follow. */
-  assertControl(session: Session, epoch: number): void {
+  assertControl(session: LiveSession, epoch: number): void {
     if (!session.isReady) {
       throw new TcpxError('ERR_PEER_STALE_SESSION', `${session.peer}: the session is not open`);
     }
@@ -226,7 +233,7 @@ export class SessionTable {
   }
 
   /** A control connection that follows a lost one has proved itself. */
-  attachControl(session: Session, control: SessionControl, epoch: number): void {
+  attachControl(session: LiveSession, control: SessionControl, epoch: number): void {
     if (session.isEnding()) {
       throw new TcpxError('ERR_PEER_LOST', `${session.peer}: the session ended while attaching`);
     }
@@ -234,9 +241,9 @@ export class SessionTable {
   }
 
   // Without room for a fence nothing can be settled: better no session than one that hangs.
-  #postSignal(session: Session, bytes: Uint8Array): void {
+  #postSignal(session: LiveSession, bytes: Uint8Array): void {
     try {
-      this.transfers?.postSignal(session, bytes);
+      this.#transfers.postSignal(session, bytes);
     } catch (error) {
       this.close(session, toTcpxError(error, 'ERR_SYS_CALL', `${session.peer}: fence`));
     }
@@ -254,7 +261,7 @@ export class SessionTable {
   }
 
   /** A peer attaches a channel anew: its old connection is closed at this end first. */
-  async makeRoom(session: Session, channel: number, epoch: number): Promise<void> {
+  async makeRoom(session: LiveSession, channel: number, epoch: number): Promise<void> {
     const { book } = session.recovery;
     do {
       // Each epoch is used once: a recorded ATTACH cannot be played again.
@@ -269,12 +276,17 @@ export class SessionTable {
         throw new TcpxError('ERR_PEER_STALE_SESSION', `${session.peer}: the session has ended`);
       }
       // Another attempt may have come in meanwhile: the later one counts.
-    } while (epoch <= book.epoch(channel) || book.isUp(channel));
+    } while (!this.hasRoom(session, channel, epoch));
+  }
+
+  /** Whether a connection of this epoch may be admitted now. */
+  hasRoom({ recovery: { book } }: LiveSession, channel: number, epoch: number): boolean {
+    return epoch > book.epoch(channel) && !book.isUp(channel);
   }
 
   /** Hands a connected data socket to its lane; true when it was the last that was lacking. */
-  addChannel(session: Session, { channel, epoch, fd, nic, link, socket }: NewChannel): boolean {
-    const { index, agreement, nics } = session.facts;
+  addChannel(session: LiveSession, { channel, epoch, fd, nic, link, socket }: NewChannel): boolean {
+    const { index, agreement, nics, isChecked } = session.facts;
     const { book } = session.recovery;
     // It may have ended while this connection proved itself; its index may have a new owner.
     if (session.isEnding() || book.isUp(channel)) {
@@ -286,59 +298,62 @@ export class SessionTable {
     session.sockets[channel] = socket;
     const { windowChunks, chunkBytes, channels } = agreement;
     const place = link?.toWords() ?? [0, 0, 0];
-    const words = [fd, index, channel, epoch, windowChunks, chunkBytes, channels, ...place];
+    const words = [fd, index, channel, epoch, windowChunks, chunkBytes, channels];
+    words.push(isChecked ? 1 : 0, ...place);
     this.#options.lanes.command(book.lane(channel), COMMAND_ADD_CHANNEL, words);
     session.recovery.onAttached(channel, epoch);
-    if (session.isReady) this.transfers?.onChannelsChanged(session);
+    if (session.isReady) this.#transfers.moves.onChannelsChanged(session);
     if (session.isReady || !book.isWhole) return false;
     this.#setReady(session);
     return true;
   }
 
-  #setReady(session: Session): void {
+  #setReady(session: LiveSession): void {
     session.setReady();
-    this.#options.log.info('session ready', {
-      peer: session.peer,
-      channels: session.facts.agreement.channels,
-      chunkBytes: session.facts.agreement.chunkBytes,
-    });
+    const { channels, chunkBytes } = session.facts.agreement;
+    this.#options.log.info('session ready', { peer: session.peer, channels, chunkBytes });
     session.keeper.watch();
   }
 
   /** A rule of the data channel was broken: that is the reason, though a goodbye came after it. */
-  onRuleBroken(session: Session, error: TcpxError): void {
+  onRuleBroken(session: LiveSession, error: TcpxError): void {
     this.close(session, error);
     if (session.error?.code !== 'ERR_PEER_GOODBYE') return;
     session.setRuleBroken(error);
-    this.#logClosing(session, error);
-  }
-
-  // A peer that breaks a rule is somebody's fault, and one that may do so again and again.
-  #logClosing(session: Session, error: TcpxError): void {
-    const { peer } = session;
-    const fields = { peer, code: error.code, reason: error.message };
-    if (error.code.startsWith('ERR_WIRE_')) this.#broken.warn('session closing', fields);
-    else this.#options.log.info('session closing', fields);
+    this.#ends.closing(session, error);
   }
 
   /** Begins the end: lanes give up what is in flight and answer. */
-  close(session: Session, error: TcpxError): void {
-    // Otherwise the peer would see its connections end, and not know what it did.
-    if (error.code.startsWith('ERR_WIRE_')) session.sayGoodbye(toldOf(session, error));
+  close(session: LiveSession, error: TcpxError): void {
+    tellRuleBroken(session, error);
     if (!session.setClosing(error)) return;
-    this.#logClosing(session, error);
+    this.#ends.closing(session, error);
     session.recovery.stop();
     session.keeper.stop();
-    this.transfers?.giveUpStranded(session);
-    void session.matched?.end(error).then(() => this.onLaneClosed(session.facts.index));
+    this.#transfers.moves.giveUpStranded(session);
+    const { lanes } = this.#options;
+    const { index } = session.facts;
+    void session.matched?.end(error).then(() => this.onLaneClosed(index));
     for (const lane of session.facts.lanes) {
-      if (this.#options.lanes.isAlive(lane)) {
-        // It does not hide what was done before it.
-        const isGoodbye = error.code === 'ERR_PEER_GOODBYE';
-        if (isGoodbye) this.#options.lanes.command(lane, COMMAND_LOOK, [session.facts.index]);
-        this.#options.lanes.command(lane, COMMAND_CLOSE_SESSION, [session.facts.index]);
-      } else {
-        this.onLaneClosed(session.facts.index);
+      if (!lanes.isAlive(lane)) {
+        this.onLaneClosed(index);
+        continue;
+      }
+      // A goodbye does not hide what was done before it.
+      if (error.code === 'ERR_PEER_GOODBYE') lanes.command(lane, COMMAND_LOOK, [index]);
+      lanes.command(lane, COMMAND_CLOSE_SESSION, [index]);
+    }
+  }
+
+  /** An interface of this host carries nothing any more. */
+  onLinkDown(nic: string): void {
+    for (const { recovery, facts, isReady } of this.list()) {
+      const { living } = recovery.book;
+      const hit = living.filter((channel) => facts.nics[channel] === nic);
+      // Where no other is left there is nothing to gain: the link may be back soon.
+      if (!isReady || hit.length === living.length) continue;
+      for (const channel of hit) {
+        recovery.giveUp(channel, recovery.book.epoch(channel), `link ${nic} is down`);
       }
     }
   }
@@ -359,7 +374,7 @@ export class SessionTable {
   }
 
   // Nobody else closes them, and the kernel might send from memory that is about to be free.
-  #abortSockets(session: Session, laneIndex: number): void {
+  #abortSockets(session: LiveSession, laneIndex: number): void {
     const { book } = session.recovery;
     for (const [channel, socket] of session.sockets.entries()) {
       if (socket !== undefined && book.lane(channel) === laneIndex) abortSocket(socket);
@@ -373,12 +388,7 @@ export class SessionTable {
     session.holders--;
     if (session.holders > 0) return;
     this.#byIndex[index] = undefined;
-    this.transfers?.abandonSession(session);
+    this.#transfers.abandonSession(session);
     session.setClosed();
   }
-}
-
-// Who we are, it knows.
-function toldOf(session: Session, error: TcpxError): string {
-  return `${error.code}: ${error.message.replaceAll(session.peer, 'you')}`;
 }

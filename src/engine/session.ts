@@ -1,27 +1,26 @@
-// An agent and one peer: the channels between them and what may be posted on them.
+// An agent and one peer, as programs see them: what may be posted, and how it ends.
 
-import { TcpxError } from '../base/errors.js';
-import {
-  type ConnectionCounters,
-  readConnection,
-  type SocketIdentity,
-} from '../os/connection-counters.js';
-import type { Agreement } from '../wire/control-frame.js';
-import { ControlKind } from '../wire/control-frame.js';
-import type { ControlKeeper, SessionControl } from './control-keeper.js';
-import type { Recovery } from './recovery.js';
-import type { Block, BlockColumns, CheckedBlocks } from '../provider/block-columns.js';
-import { SessionState, nextSessionState } from './session-state.js';
-import type { Transfer } from './transfer.js';
+import type { TcpxError } from '../base/errors.js';
+import type { ConnectionCounters } from '../os/connection-counters.js';
+import type { RegionDescriptor } from '../memory/region.js';
+import type { BlockColumns, CheckedBlocks } from '../provider/block-columns.js';
+import type { BlockSpec } from './block-spec.js';
+import type { SessionEventMap } from './session-events.js';
 import type { SourceEvent } from '../provider/contract.js';
 import type { DataPath, ProviderName, TransferPath } from '../provider/receipt.js';
 import type { ThreadPlacement } from '../provider/tcpx/helper-threads.js';
-import type { MatchedCarrier } from '../provider/tcpx/matched-carrier.js';
-import type { StrandedChunk } from '../provider/tcp/lane-carrier.js';
+import type { Agreement } from '../wire/control-frame.js';
+import type { SessionState } from './session-state.js';
+import type { Transfer } from './transfer.js';
 
+/** What a transfer may be given on its way. */
 export interface PostOptions {
   /** Delivered to the peer after every byte has landed. */
   readonly notify?: Uint8Array | string;
+  /**
+   * Time in ms after which `done` rejects with `ERR_XFER_DEADLINE`, whatever the peer does;
+   * `released` says when the memory is free.
+   */
   readonly deadlineMs?: number;
   /** CUDA event of this process after which the source may be read; for writes. */
   readonly sourceReady?: SourceEvent;
@@ -29,35 +28,45 @@ export interface PostOptions {
   readonly signal?: AbortSignal;
 }
 
-/** What a session needs from the engine. */
-export interface SessionHost {
-  prepare(
-    session: Session,
-    operation: 'write' | 'read',
-    blocks: readonly Block[] | BlockColumns,
-  ): Request;
-  postNotification(session: Session, message: Uint8Array | string): Transfer;
-  closeSession(session: Session, error: TcpxError): void;
-  /** Where callers drive: keeps data moving until the promise settles. */
-  drive<T>(promise: Promise<T>): Promise<T>;
+/** Time and signal of a wait for a peer. */
+export interface ConnectWait {
+  /** How long to try, in ms; `session.connectTimeoutMs` where it is not given. */
+  readonly timeoutMs?: number;
+  /** Ends the wait with an `AbortError`. */
+  readonly signal?: AbortSignal;
 }
 
+/** How long a name is waited for. */
+export interface LookupOptions {
+  /** Time in ms for a name that the peer does not know yet; 0 by default: its first word counts. */
+  readonly waitMs?: number;
+  /** Ends the wait with an `AbortError`. */
+  readonly signal?: AbortSignal;
+}
+
+/** One block, many, or very many as columns. */
+export type Blocks = BlockSpec | readonly BlockSpec[] | BlockColumns;
+
 /** A prepared request: post it as often as you like, then release it. */
-export interface Request {
+export interface TransferRequest {
+  /** The session that it was prepared for. */
   readonly session: Session;
+  /** What posting it does. */
   readonly operation: 'write' | 'read';
+  /** The blocks, checked against both regions. */
   readonly blocks: CheckedBlocks;
+  /** Pieces that one post moves. */
   readonly chunkCount: number;
   /** How its bytes will go, as the receipts name it. */
   readonly path: TransferPath;
+  /** Starts it. Throws `ERR_USAGE_STATE` where the session is not ready. */
   post(options?: PostOptions): Transfer;
-  /** Frees its memory; not while a transfer of it is in flight. */
+  /** Frees its memory, after a deadline as soon as it can; not while `done` is awaited. */
   release(): void;
 }
 
+/** What is fixed when the session is made. */
 export interface SessionFacts {
-  readonly index: number;
-  readonly id: number;
   readonly role: 'server' | 'client';
   readonly peerName: string;
   /** 16 hexadecimal digits that the peer chose when it started: tells it from a successor. */
@@ -65,191 +74,95 @@ export interface SessionFacts {
   /** Address of the control connection. */
   readonly where: string;
   readonly agreement: Agreement;
-  readonly key: Uint8Array;
   readonly path: DataPath;
   /** Interface per channel; empty where routing decides, `shm` where none is used. */
-  readonly nics: string[];
+  readonly nics: readonly string[];
   readonly provider: ProviderName;
   /** Why data goes over tcp, or over tcpx. */
   readonly providerReason: string;
-  /** Lanes that serve at least one channel. */
-  readonly lanes: readonly number[];
 }
 
 /** What the kernel counted on the connection of a channel. */
 export interface ChannelCounters extends ConnectionCounters {
+  /** Number of the channel within its session, from 0. */
   readonly channel: number;
+  /** Interface that it is bound to; empty where routing decides. */
   readonly nic: string;
   /** Which connection of the channel: another one has counted anew. */
   readonly epoch: number;
 }
 
-export class Session {
+/**
+ * The way to one peer. Made by `Engine.connect`, or by a peer and handed to `onSession`.
+ *
+ * ```ts
+ * await using session = await engine.connect('10.0.0.7:20000');
+ * const inbox = await session.lookup('inbox');
+ * const receipt = await session.write({ local: region, remote: inbox });
+ * ```
+ */
+export interface Session {
+  /** Names, agreed settings and addresses of both ends. */
   readonly facts: SessionFacts;
-  readonly #host: SessionHost;
-  #state: SessionState = SessionState.Attaching;
-  /** What lives of its channels; set when the session is made. */
-  readonly recovery: Recovery;
-  readonly keeper: ControlKeeper;
-  /** Carries what a plugin can reach, where both ends agreed on tcpx. */
-  readonly matched: MatchedCarrier<Session> | undefined;
-  /** Chunks (−1: the notification) that wait for a channel. */
-  readonly stranded: StrandedChunk[] = [];
-  /** By channel, the last one that was handed to its lane. */
-  readonly sockets: (SocketIdentity | undefined)[] = [];
-  /** Lanes, and a matched carrier, that still hold channels of this session. */
-  holders = 0;
-  #error: TcpxError | undefined;
-  readonly #closed: Promise<void>;
-  #resolveClosed: () => void = () => undefined;
-
-  constructor(
-    host: SessionHost,
-    facts: SessionFacts,
-    recover: (session: Session) => Recovery,
-    keep: (session: Session) => ControlKeeper,
-    match: (session: Session) => MatchedCarrier<Session> | undefined,
-  ) {
-    this.#host = host;
-    this.facts = facts;
-    this.#closed = new Promise((resolve) => {
-      this.#resolveClosed = resolve;
-    });
-    this.recovery = recover(this);
-    this.keeper = keep(this);
-    this.matched = match(this);
-  }
-
-  /** The control connection, as it is now. */
-  get control(): SessionControl {
-    return this.keeper.current;
-  }
-
   /** Name and address, for people. */
-  get peer(): string {
-    return `${this.facts.peerName} (${this.facts.where})`;
-  }
+  readonly peer: string;
+  /** Where it is on its way from `attaching` to `closed`. */
+  readonly state: SessionState;
+  /** Whether transfers may be posted. */
+  readonly isReady: boolean;
+  /** Why it ended, once it has; `ERR_PEER_GOODBYE` where the peer closed it in order. */
+  readonly error: TcpxError | undefined;
+  /** Resolves when the session has ended and nothing of it is in flight. Never rejects. */
+  readonly closed: Promise<void>;
 
-  get state(): SessionState {
-    return this.#state;
-  }
+  /**
+   * Checks and encodes a request that is posted many times. Columns instead of blocks spare an
+   * object per block, where there are very many. Throws `ERR_USAGE_ARGUMENT`.
+   */
+  prepare(operation: 'write' | 'read', blocks: Blocks): TransferRequest;
+  /**
+   * Moves local memory to the peer; await it. Throws `ERR_USAGE_ARGUMENT` for blocks that cannot
+   * be, rejects with `ERR_XFER_…` and `ERR_PEER_…` for what happens on the way.
+   */
+  write(blocks: Blocks, options?: PostOptions): Transfer;
+  /** Moves memory of the peer here; otherwise as `write`. */
+  read(blocks: Blocks, options?: PostOptions): Transfer;
+  /** A message without data; await it to know that it was delivered. */
+  notify(message: Uint8Array | string): Transfer;
+  /**
+   * The region that the peer has registered under this name. Rejects with `ERR_PEER_NO_REGION`
+   * where there is none, and with `ERR_PEER_TIMEOUT` where the peer does not answer.
+   */
+  lookup(name: string, options?: LookupOptions): Promise<RegionDescriptor>;
+  /**
+   * Once it has ended: another session with the same peer. Names are looked up anew there; settings
+   * and rights are the engine’s. Rejects with `ERR_USAGE_NOT_SUPPORTED` at the end that was called.
+   */
+  reopen(options?: ConnectWait): Promise<Session>;
 
-  get isReady(): boolean {
-    return this.#state === SessionState.Ready;
-  }
-
-  /** Its end was seen or asked for. */
-  isEnding(): boolean {
-    return this.#state === SessionState.Closing || this.#state === SessionState.Closed;
-  }
-
-  get error(): TcpxError | undefined {
-    return this.#error;
-  }
-
-  /** Resolves when the session has ended and nothing of it is in flight. */
-  get closed(): Promise<void> {
-    return this.#closed;
-  }
-
-  /** Columns instead of blocks spare an object per block, where there are very many. */
-  prepare(operation: 'write' | 'read', blocks: readonly Block[] | BlockColumns): Request {
-    this.#assertReady();
-    return this.#host.prepare(this, operation, blocks);
-  }
-
-  /** Prepares, posts and releases when finished: for a transfer that is made once. */
-  write(blocks: readonly Block[], options: PostOptions = {}): Transfer {
-    return this.#once('write', blocks, options);
-  }
-
-  read(blocks: readonly Block[], options: PostOptions = {}): Transfer {
-    return this.#once('read', blocks, options);
-  }
-
-  #once(operation: 'write' | 'read', blocks: readonly Block[], options: PostOptions): Transfer {
-    const request = this.prepare(operation, blocks);
-    const release = (): void => request.release();
-    try {
-      const transfer = request.post(options);
-      transfer.done.then(release, release);
-      return transfer;
-    } catch (error) {
-      release();
-      throw error;
-    }
-  }
-
-  notify(message: Uint8Array | string): Transfer {
-    this.#assertReady();
-    return this.#host.postNotification(this, message);
-  }
+  /** Listens: `close`, `failover`, `channel`. */
+  on<E extends keyof SessionEventMap>(
+    event: E,
+    listener: (...given: SessionEventMap[E]) => void,
+  ): this;
+  /** Listens for the next one alone. */
+  once<E extends keyof SessionEventMap>(
+    event: E,
+    listener: (...given: SessionEventMap[E]) => void,
+  ): this;
+  /** Listens no more. */
+  off<E extends keyof SessionEventMap>(
+    event: E,
+    listener: (...given: SessionEventMap[E]) => void,
+  ): this;
 
   /** TCP_INFO of every living channel: a system call for each. Empty over shared memory. */
-  kernelCounters(): ChannelCounters[] {
-    const { book } = this.recovery;
-    return book.living.flatMap((channel) => {
-      const nic = this.facts.nics[channel] ?? '';
-      const socket = nic === 'shm' ? undefined : this.sockets[channel];
-      const counters = socket === undefined ? undefined : readConnection(socket);
-      return counters === undefined
-        ? []
-        : [{ channel, nic, epoch: book.epoch(channel), ...counters }];
-    });
-  }
-
+  kernelCounters(): ChannelCounters[];
   /** Where the helper threads of this end's plugin processes run; those that have been seen. */
-  pluginThreads(): readonly ThreadPlacement[] {
-    const { matched } = this;
-    return matched?.epochs.state === 'ready' ? matched.epochs.set.placements() : [];
-  }
+  pluginThreads(): readonly ThreadPlacement[];
 
   /** Says goodbye and gives up what is in flight. */
-  async close(): Promise<void> {
-    this.sayGoodbye('closed by its owner');
-    this.#host.closeSession(this, new TcpxError('ERR_USAGE_STATE', `${this.peer}: session closed`));
-    await this.#host.drive(this.#closed);
-  }
-
-  /** A peer that has gone meanwhile needs none: the session is closed all the same. */
-  sayGoodbye(reason: string): void {
-    if (this.#state !== SessionState.Ready || !this.control.isOpen) return;
-    try {
-      this.control.send({ kind: ControlKind.Goodbye, reason });
-    } catch {
-      // The failure of the connection has been told to its owner.
-    }
-  }
-
-  #assertReady(): void {
-    if (this.#state === SessionState.Ready) return;
-    const why = this.#error === undefined ? '' : `: ${this.#error.message}`;
-    throw new TcpxError('ERR_USAGE_STATE', `session with ${this.peer} is ${this.#state}${why}`, {
-      ...(this.#error === undefined ? {} : { cause: this.#error }),
-    });
-  }
-
-  /** Called by the engine. */
-  setReady(): void {
-    this.#state = nextSessionState(this.#state, SessionState.Ready);
-  }
-
-  /** Called by the engine; false when the end is known already. */
-  setClosing(error: TcpxError): boolean {
-    if (this.isEnding()) return false;
-    this.#state = nextSessionState(this.#state, SessionState.Closing);
-    this.#error = error;
-    return true;
-  }
-
-  /** Called by the engine: what the peer did before it said goodbye is the reason. */
-  setRuleBroken(error: TcpxError): void {
-    this.#error = error;
-  }
-
-  /** Called by the engine. */
-  setClosed(): void {
-    this.#state = nextSessionState(this.#state, SessionState.Closed);
-    this.#resolveClosed();
-  }
+  close(): Promise<void>;
+  /** As `close`, for `await using`. */
+  [Symbol.asyncDispose](): Promise<void>;
 }

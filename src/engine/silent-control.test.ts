@@ -6,7 +6,7 @@ import { sleepMs } from '../base/clock.js';
 import { breakAlone, silenceControl } from '../../test/support/connection-accident.js';
 import { closeEngines, KeptLog, openEngine } from '../../test/support/engine-pair.js';
 import { until } from '../../test/support/until.js';
-import type { Session } from './session.js';
+import { type LiveSession, liveSession } from './live-session.js';
 
 after(closeEngines);
 
@@ -18,17 +18,17 @@ const BACK = /control connection is back/;
 async function openBoth() {
   const logs = { server: new KeptLog(), client: new KeptLog() };
   const heard: string[] = [];
-  let atServer: Session | undefined;
+  let atServer: LiveSession | undefined;
   const server = await openEngine(SETTINGS, {
     log: logs.server.log,
-    onSession: (session) => (atServer = session),
+    onSession: (session) => (atServer = liveSession(session)),
   });
   const client = await openEngine(SETTINGS, {
     log: logs.client.log,
     onNotification: ({ bytes }) => heard.push(new TextDecoder().decode(bytes)),
   });
   const port = server.listen({ host: '127.0.0.1', port: 0 });
-  const atClient = await client.connect('127.0.0.1', port);
+  const atClient = liveSession(await client.connect('127.0.0.1', port));
   await until('the session at the server', NOTICED_MS, () => atServer !== undefined);
   if (atServer === undefined) throw new Error('no session');
   // Until nothing is on its way any more that a kernel would send again.

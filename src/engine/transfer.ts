@@ -1,11 +1,15 @@
 // One post of a request, as its owner sees it: polled, awaited, waited for, cancelled.
 
+import { inspect } from 'node:util';
+import { AbortError } from '../base/abort.js';
+import type { Generation, TransferSlot } from '../base/quantity.js';
 import { type ErrorCode, TcpxError } from '../base/errors.js';
 import { formatBytes } from '../base/units.js';
 import { FAIL_CANCELLED, FAIL_DEADLINE, failureOf } from '../base/failure.js';
 import type { Outcome } from '../provider/contract.js';
 import type { ProviderName, Receipt, TransferPath } from '../provider/receipt.js';
 
+/** `active` until the last byte has landed or the transfer has failed. */
 export type TransferStatus = 'active' | 'done' | 'failed';
 
 /** What a transfer needs from the engine. */
@@ -17,7 +21,11 @@ export interface TransferHost {
   /** Keeps progress going from the event loop while somebody awaits. */
   beginAwait(): void;
   endAwait(): void;
-  requestCancel(slot: number, generation: number): void;
+  requestCancel(slot: TransferSlot, generation: Generation): void;
+  /** Its owner waits no longer: what it came to so far. Its memory stays in use until settle. */
+  giveUp(slot: TransferSlot, generation: Generation): Outcome;
+  /** Bytes of the entry that the peer has confirmed by now. */
+  confirmedBytes(slot: TransferSlot, generation: Generation): number;
   nowUs(): number;
   /** Calls after this time; returns what takes it back. */
   after(delayMs: number, act: () => void): () => void;
@@ -25,8 +33,8 @@ export interface TransferHost {
 
 /** The facts that are fixed at post. */
 export interface TransferFacts {
-  readonly slot: number;
-  readonly generation: number;
+  readonly slot: TransferSlot;
+  readonly generation: Generation;
   readonly operation: 'write' | 'read' | 'notify';
   readonly bytes: number;
   readonly chunks: number;
@@ -38,7 +46,24 @@ export interface TransferFacts {
   readonly providerReason: string;
 }
 
-export class Transfer {
+/** How far a transfer has come. */
+export interface TransferProgress {
+  /** Bytes that the target has confirmed. */
+  readonly bytesConfirmed: number;
+  /** Bytes that were posted. */
+  readonly bytes: number;
+}
+
+/**
+ * One post of a request, from its start to its receipt or its error. Await it to have it done:
+ * `const receipt = await session.write(…)`. It is also the handle, before that: to poll, to cancel,
+ * to see its progress. One that is only polled never raises an unhandled rejection.
+ *
+ * An async function that returns it waits for it, as for any promise; return it in an object where
+ * the caller wants the handle.
+ */
+export class Transfer implements PromiseLike<Receipt> {
+  /** What was posted, and when. */
   readonly facts: TransferFacts;
   readonly #host: TransferHost;
   #outcome: Outcome | undefined;
@@ -47,9 +72,14 @@ export class Transfer {
   #promise: Promise<Receipt> | undefined;
   #resolve: ((receipt: Receipt) => void) | undefined;
   #reject: ((error: TcpxError) => void) | undefined;
+  #released: Promise<void> | undefined;
+  #resolveReleased: (() => void) | undefined;
+  #isReleased = false;
+  #deadlineUs = Number.POSITIVE_INFINITY;
   #cancelDeadline: (() => void) | undefined;
   #releaseSignal: (() => void) | undefined;
-  #isPastDeadline = false;
+  #isCancelled = false;
+  #signal: AbortSignal | undefined;
 
   constructor(host: TransferHost, facts: TransferFacts) {
     this.#host = host;
@@ -58,7 +88,10 @@ export class Transfer {
 
   /** Looks once; where callers drive, this moves data. */
   poll(): TransferStatus {
-    if (this.#outcome === undefined) this.#host.poll();
+    if (this.#outcome === undefined) {
+      this.#host.poll();
+      if (this.#isPastDeadline) this.#expire();
+    }
     return this.status;
   }
 
@@ -88,39 +121,114 @@ export class Transfer {
     return this.#promise;
   }
 
-  /** Blocks the calling thread; for programs that do nothing else meanwhile. */
+  /** What `await` calls: as `done.then`. */
+  then<A = Receipt, B = never>(
+    onDone?: ((receipt: Receipt) => A | PromiseLike<A>) | null,
+    onFailed?: ((error: unknown) => B | PromiseLike<B>) | null,
+  ): Promise<A | B> {
+    return this.done.then(onDone, onFailed);
+  }
+
+  /** As of promises. */
+  catch<B>(onFailed: (error: unknown) => B | PromiseLike<B>): Promise<Receipt | B> {
+    return this.done.catch(onFailed);
+  }
+
+  /** As of promises. */
+  finally(onEnd: () => void): Promise<Receipt> {
+    return this.done.finally(onEnd);
+  }
+
+  /** How many of its bytes the peer has confirmed by now; grows while it is active. */
+  progress(): TransferProgress {
+    const { slot, generation, bytes } = this.facts;
+    const isActive = this.#outcome === undefined;
+    const bytesConfirmed = isActive
+      ? this.#host.confirmedBytes(slot, generation)
+      : this.receipt().bytesConfirmed;
+    return { bytesConfirmed, bytes };
+  }
+
+  /** No byte of it moves any more, and its memory is free. */
+  get isReleased(): boolean {
+    return this.#isReleased;
+  }
+
+  /**
+   * Resolves when no byte of it moves any more: with `done`, or after it where a deadline has
+   * passed. Never rejects; settles within the bound of docs/reliability.md.
+   */
+  get released(): Promise<void> {
+    this.#released ??= new Promise((resolve) => {
+      if (this.#isReleased) {
+        resolve();
+        return;
+      }
+      this.#resolveReleased = resolve;
+      this.#host.beginAwait();
+    });
+    return this.#released;
+  }
+
+  get #isPastDeadline(): boolean {
+    return this.#deadlineUs !== Number.POSITIVE_INFINITY && this.#host.nowUs() >= this.#deadlineUs;
+  }
+
+  /**
+   * Blocks the calling thread; for programs that do nothing else meanwhile. Throws where the
+   * channels of a plugin have ended or are not there yet: only the event loop can settle it then.
+   */
   wait(timeoutMs: number): TransferStatus {
-    const endUs = this.#host.nowUs() + timeoutMs * 1000;
+    const endUs = Math.min(this.#host.nowUs() + timeoutMs * 1000, this.#deadlineUs);
     while (this.poll() === 'active') {
       const leftMs = (endUs - this.#host.nowUs()) / 1000;
       if (leftMs <= 0) break;
       this.#host.block(this.facts.slot, leftMs);
     }
-    return this.status;
+    return this.poll();
   }
 
-  /** Asks the lanes to give up what they have not sent; `done` then rejects. */
+  /** Asks the lanes to give up what they have not sent; `done` rejects once no byte moves. */
   cancel(): void {
-    if (this.#outcome === undefined) {
-      this.#host.requestCancel(this.facts.slot, this.facts.generation);
-    }
+    if (this.#outcome !== undefined) return;
+    this.#isCancelled = true;
+    this.#host.requestCancel(this.facts.slot, this.facts.generation);
   }
 
   /** Cancels when the signal is aborted; lets go of the signal when the transfer has ended. */
   cancelOn(signal: AbortSignal): void {
+    this.#signal = signal;
+    if (signal.aborted) {
+      this.cancel();
+      return;
+    }
     const abort = (): void => this.cancel();
     signal.addEventListener('abort', abort, { once: true });
     this.#releaseSignal = () => signal.removeEventListener('abort', abort);
   }
 
-  /** Cancels by itself after this time. */
+  /** Fails by itself after this time. */
   setDeadline(deadlineMs: number): void {
+    this.#deadlineUs = this.#host.nowUs() + deadlineMs * 1000;
     this.#cancelDeadline = this.#host.after(deadlineMs, () => {
-      this.#isPastDeadline = true;
-      this.cancel();
+      // It may have ended in time, and nobody has looked.
+      this.#host.poll();
+      this.#expire();
     });
   }
 
+  // The owner waits no longer. Peers do: the memory is free when they have confirmed, or are gone.
+  #expire(): void {
+    if (this.#outcome !== undefined) return;
+    const { slot, generation } = this.facts;
+    const seen = this.#host.giveUp(slot, generation);
+    const failure = this.#isCancelled ? FAIL_CANCELLED : FAIL_DEADLINE;
+    // Where callers drive, somebody has to.
+    void this.released;
+    this.#end({ ...seen, failure, isCancelled: false, sessionError: undefined });
+  }
+
+  /** What is known so far; after the end, what became of it. */
   receipt(): Receipt {
     const { facts } = this;
     const channels = this.#outcome?.channels ?? [];
@@ -147,6 +255,16 @@ export class Transfer {
 
   /** Called by the engine, once. */
   settle(outcome: Outcome): void {
+    if (this.#outcome === undefined) this.#end(outcome);
+    // What was confirmed after the deadline counts in the receipt, and changes nothing else.
+    else this.#outcome = outcome;
+    this.#isReleased = true;
+    if (this.#resolveReleased === undefined) return;
+    this.#host.endAwait();
+    this.#resolveReleased();
+  }
+
+  #end(outcome: Outcome): void {
     this.#outcome = outcome;
     this.#finishedUs = this.#host.nowUs();
     this.#cancelDeadline?.();
@@ -158,6 +276,12 @@ export class Transfer {
     this.#host.endAwait();
     if (this.#error === undefined) this.#resolve(this.receipt());
     else this.#reject?.(this.#error);
+  }
+
+  /** A line: what it is and how it stands. */
+  [inspect.custom](): string {
+    const { operation, bytes, peer } = this.facts;
+    return `Transfer { ${operation} of ${formatBytes(bytes)}, ${this.status}, peer: ${peer} }`;
   }
 
   #failureError(outcome: Outcome): TcpxError {
@@ -177,13 +301,17 @@ export class Transfer {
     const message = `${what}: ${reason.join(': ')}${where} (${formatBytes(confirmed)} confirmed)`;
     const own = { transfer: `${slot}.${generation}`, peer, bytes, bytesConfirmed: confirmed };
     const facts = { ...error?.facts, ...own };
+    if (code === 'ERR_XFER_CANCELLED' && this.#signal?.aborted === true) {
+      return new AbortError(message, this.#signal, code, facts);
+    }
     return new TcpxError(code, message, cause === undefined ? { facts } : { facts, cause });
   }
 
-  // A carrier says what it waited for; whether that was a cancel or a deadline is known here.
+  // What a carrier says of a post that was given up is what it waited for.
   #failureOf({ failure, error, isCancelled }: Outcome): { code: ErrorCode; text: string } {
+    if (failure === FAIL_DEADLINE) return failureOf(FAIL_DEADLINE);
     const wasCancelled = isCancelled === true || failure === FAIL_CANCELLED;
-    if (wasCancelled) return failureOf(this.#isPastDeadline ? FAIL_DEADLINE : FAIL_CANCELLED);
+    if (wasCancelled) return failureOf(FAIL_CANCELLED);
     return error === undefined ? failureOf(failure) : { code: error.code, text: '' };
   }
 }

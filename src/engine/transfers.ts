@@ -1,9 +1,12 @@
 // Requests and transfers: prepared and posted through the carrier that can take their memory,
 // settled when it reports them finished.
 
-import { FAIL_CHANNEL } from '../base/failure.js';
+import type { Generation, TransferSlot } from '../base/quantity.js';
+import { assert } from '../base/assert.js';
+import { FAIL_CANCELLED, FAIL_CHANNEL } from '../base/failure.js';
 import { type Clock, systemClock } from '../base/clock.js';
 import { TcpxError } from '../base/errors.js';
+import type { Timers } from '../base/timers.js';
 import type { Region, RegionRegistry } from '../memory/region.js';
 import {
   type Block,
@@ -11,21 +14,26 @@ import {
   type CheckedBlocks,
   checkBlocks,
 } from '../provider/block-columns.js';
-import type {
-  Carrier,
-  DataOperation,
-  Posted,
-  PostExtra,
-  Prepared,
-  SourceEvent,
-} from '../provider/contract.js';
+import type { DataOperation, Outcome, PostExtra } from '../provider/contract.js';
 import type { LaneCarrier } from '../provider/tcp/lane-carrier.js';
 import type { LaneSet } from '../provider/tcp/lane-set.js';
+import type { TransferMoves } from '../provider/tcp/transfer-moves.js';
 import type { TransferTable } from '../provider/tcp/transfer-table.js';
-import { NOTIFICATION_BYTES_MAX } from '../wire/data-frame.js';
+import { AwaitPump } from './await-pump.js';
 import { FinishWait } from './finish-wait.js';
-import type { PostOptions, Request, Session } from './session.js';
-import { Transfer, type TransferHost } from './transfer.js';
+import type { LiveSession } from './live-session.js';
+import { applyOptions, checkSource, encodeNotification } from './post-options.js';
+import {
+  type AnyCarrier,
+  type InFlight,
+  type PreparedRequest,
+  releaseRequest,
+  type Route,
+} from './prepared-request.js';
+import type { ProgressLimits } from './progress-watch.js';
+import type { PostOptions, TransferRequest } from './session.js';
+import { Transfer, type TransferFacts, type TransferHost } from './transfer.js';
+import { type WatchedWork, WorkWatch } from './work-watch.js';
 
 export interface TransfersOptions {
   readonly lanes: LaneSet;
@@ -36,6 +44,10 @@ export interface TransfersOptions {
   readonly isCallerDriven: boolean;
   /** How long a thread that blocks looks again, at most, before it sleeps. */
   readonly spinUs: number;
+  readonly timers: Timers;
+  readonly limits: ProgressLimits;
+  /** A peer does not confirm what it owes. */
+  lose(session: LiveSession, error: TcpxError): void;
   /** What transfers are timed by; the system's unless a simulation has its own. */
   readonly clock?: Clock;
   /** Calls after this time; a timer of the event loop unless a simulation has its own. */
@@ -45,67 +57,65 @@ export interface TransfersOptions {
   waitMatched?(timeoutMs: number): void;
 }
 
-type AnyCarrier = Carrier<Session, Prepared>;
-
-/** How a request goes, decided once. */
-interface Route {
-  readonly carrier: AnyCarrier;
-  readonly provider: 'tcp' | 'tcpx';
-  readonly reason: string;
-}
-
-/** A request that was prepared, and what is in flight of it. */
-interface PreparedRequest extends Route {
-  readonly session: Session;
-  readonly operation: DataOperation;
-  readonly blocks: CheckedBlocks;
-  readonly prepared: Prepared;
-  inFlight: number;
-  isReleased: boolean;
-}
-
-/** A transfer that is posted, and what has to be undone when it finishes. */
-interface InFlight extends Posted<Session> {
-  readonly transfer: Transfer;
-  readonly carrier: AnyCarrier;
-  readonly locals: readonly Region[];
-  /** Undefined for a message. */
-  readonly request: PreparedRequest | undefined;
-}
+/** What a post itself knows of its transfer. */
+type PostFacts = Omit<TransferFacts, 'slot' | 'generation' | 'peer' | 'trust' | 'postedUs'>;
 
 const NO_REGIONS: readonly Region[] = [];
+/** In place of an entry: nothing was ever in flight. */
+const NO_SLOT = -1;
+const NOTHING = { channels: [], retries: 0, damaged: 0, damagedWhere: '' };
 /** Where callers drive, control sockets are looked at once in so many polls. */
 const CONTROL_POLL_MASK = 63;
 
 export class Transfers implements TransferHost {
+  readonly moves: TransferMoves;
   readonly #options: TransfersOptions;
   readonly #table: TransferTable;
   readonly #inFlight: (InFlight | undefined)[] = [];
   readonly #clock: Clock;
   readonly #finishWait: FinishWait;
-  #awaiting = 0;
+  readonly #watch: WorkWatch<LiveSession>;
+  readonly #pump: AwaitPump;
+  #serial = 0;
   #isClosed = false;
-  #isPumping = false;
   #pollCount = 0;
 
   constructor(options: TransfersOptions) {
     this.#options = options;
+    this.moves = options.carrier.moves;
     this.#clock = options.clock ?? systemClock;
     this.#table = options.table;
     const takeEvents = (): number => options.lanes.takeEvents();
     const { shared } = options.lanes;
     this.#finishWait = new FinishWait(shared, options.spinUs, this.#clock, takeEvents);
+    this.#pump = new AwaitPump(options.isCallerDriven, () => options.poll());
+    this.#watch = new WorkWatch({
+      timers: options.timers,
+      clock: this.#clock,
+      limits: options.limits,
+      inFlight: () => this.#watched(),
+      lose: (session, error) => options.lose(session, error),
+    });
+  }
+
+  // What goes through a plugin has a deadline in any case, and says nothing before it has landed.
+  *#watched(): Iterable<WatchedWork<LiveSession>> {
+    for (const entry of this.#inFlight) {
+      if (entry === undefined || entry.carrier.capability === 'matched') continue;
+      const { session, serial, givenUpUs } = entry;
+      yield { session, serial, givenUpUs, ...this.#table.progress(entry.slot) };
+    }
   }
 
   prepare(
-    session: Session,
+    session: LiveSession,
     operation: DataOperation,
     blocks: readonly Block[] | BlockColumns,
-  ): Request {
+  ): TransferRequest {
     const checked = checkBlocks(blocks);
     const route = this.#routeOf(session, checked);
     const prepared = route.carrier.prepare(session, operation, checked);
-    const state = { inFlight: 0, isReleased: false };
+    const state = { inFlight: 0, awaited: 0, isReleased: false };
     const request = { ...route, ...state, session, operation, blocks: checked, prepared };
     return {
       session,
@@ -114,13 +124,14 @@ export class Transfers implements TransferHost {
       chunkCount: prepared.chunkCount,
       path: prepared.path,
       post: (options = {}) => this.#post(request, options),
-      release: () => release(request),
+      release: () => releaseRequest(request),
     };
   }
 
   // A session of the tcpx provider takes what its plugin can reach; the rest goes over tcp, named.
-  #routeOf(session: Session, blocks: CheckedBlocks): Route {
-    const { matched, facts } = session;
+  #routeOf(session: LiveSession, blocks: CheckedBlocks): Route {
+    const { facts } = session;
+    const matched = session.isReady ? session.matched : undefined;
     const lanes: AnyCarrier = this.#options.carrier;
     const reason = facts.providerReason;
     if (matched === undefined) return { carrier: lanes, provider: 'tcp', reason };
@@ -133,37 +144,54 @@ export class Transfers implements TransferHost {
     if (request.isReleased)
       throw new TcpxError('ERR_USAGE_STATE', 'post: the request was released');
     const { session, operation, carrier, prepared, blocks } = request;
-    assertReady(session);
+    const isLost = session.isLost('post');
     const { regions } = this.#options;
     for (const region of blocks.locals) regions.assertRegistered(region);
     this.#table.assertFree();
     const source = checkSource(operation, options.sourceReady);
     const extra: PostExtra = { notify: encodeNotification(options.notify), source };
-    const slot = carrier.open(session, operation, prepared, extra);
-    for (const region of blocks.locals) regions.retain(region);
-    const transfer = new Transfer(this, {
-      slot,
-      generation: this.#table.generation(slot),
+    const slot = isLost ? NO_SLOT : carrier.open(session, operation, prepared, extra);
+    const transfer = this.#transfer(session, slot, {
       operation,
       bytes: blocks.totalBytes,
       chunks: prepared.chunkCount,
-      peer: session.peer,
-      trust: this.#options.trustName,
-      postedUs: this.nowUs(),
       path: prepared.path,
       provider: request.provider,
       providerReason: request.reason,
     });
+    if (isLost) return transfer;
+    for (const region of blocks.locals) regions.retain(region);
     request.inFlight++;
+    request.awaited++;
     const posted = this.#enter(transfer, session, carrier, blocks.locals, request);
     carrier.submit(posted, prepared);
     applyOptions(transfer, options, carrier.defaultDeadlineMs);
     return transfer;
   }
 
+  // On a session that was lost it has failed already, as those that were in flight then.
+  #transfer(session: LiveSession, slot: number, facts: PostFacts): Transfer {
+    const isLost = slot === NO_SLOT;
+    const transfer = new Transfer(this, {
+      slot,
+      generation: isLost ? 0 : this.#table.generation(slot),
+      operation: facts.operation,
+      bytes: facts.bytes,
+      chunks: facts.chunks,
+      path: facts.path,
+      provider: facts.provider,
+      providerReason: facts.providerReason,
+      peer: session.peer,
+      trust: this.#options.trustName,
+      postedUs: this.nowUs(),
+    });
+    if (isLost) transfer.settle({ failure: FAIL_CHANNEL, ...NOTHING, sessionError: session.error });
+    return transfer;
+  }
+
   #enter(
     transfer: Transfer,
-    session: Session,
+    session: LiveSession,
     carrier: AnyCarrier,
     locals: readonly Region[],
     request: PreparedRequest | undefined,
@@ -182,53 +210,45 @@ export class Transfers implements TransferHost {
       carrier,
       locals,
       request,
+      serial: this.#serial++,
+      givenUpUs: Number.POSITIVE_INFINITY,
+      isAwaited: true,
     };
     this.#inFlight[slot] = posted;
+    this.#watch.arm();
     return posted;
   }
 
   /** A message without data. */
-  postNotification(session: Session, message: Uint8Array | string): Transfer {
+  postNotification(session: LiveSession, message: Uint8Array | string): Transfer {
     this.#table.assertFree();
     return this.#postMessage(session, encodeNotification(message), false);
   }
 
   /** A message to the peer's engine; it needs no free entry of the program's. */
-  postSignal(session: Session, bytes: Uint8Array): void {
+  postSignal(session: LiveSession, bytes: Uint8Array): void {
     this.#postMessage(session, bytes, true);
   }
 
-  #postMessage(session: Session, bytes: Uint8Array, isSignal: boolean): Transfer {
+  #postMessage(session: LiveSession, bytes: Uint8Array, isSignal: boolean): Transfer {
     const { carrier } = this.#options;
-    const slot = carrier.openMessage(session, bytes, isSignal);
-    const transfer = new Transfer(this, {
-      slot,
-      generation: this.#table.generation(slot),
+    const isLost = !isSignal && session.isLost('notify');
+    const slot = isLost ? NO_SLOT : carrier.openMessage(session, bytes, isSignal);
+    const transfer = this.#transfer(session, slot, {
       operation: 'notify',
       bytes: bytes.length,
       chunks: 0,
-      peer: session.peer,
-      trust: this.#options.trustName,
-      postedUs: this.nowUs(),
       path: session.facts.path,
       provider: 'tcp',
       providerReason: 'messages go over tcp',
     });
+    if (isLost) return transfer;
     carrier.submitMessage(this.#enter(transfer, session, carrier, NO_REGIONS, undefined));
     return transfer;
   }
 
-  /** A chunk (−1: the notification) whose channel is gone: another one takes it. */
-  onRetry(slot: number, generation: number, chunk: number): void {
-    this.#options.carrier.onRetry(slot, generation, chunk);
-  }
-
-  onChannelsChanged(session: Session): void {
-    this.#options.carrier.onChannelsChanged(session);
-  }
-
-  giveUpStranded(session: Session): void {
-    this.#options.carrier.giveUpStranded(session);
+  hasInFlight(session: LiveSession): boolean {
+    return this.#inFlight.some((entry) => entry?.session === session);
   }
 
   /** Whether a post would find an entry. */
@@ -237,7 +257,7 @@ export class Transfers implements TransferHost {
   }
 
   /** A carrier says that the transfer in this entry has finished. */
-  onFinished(slot: number, generation: number): void {
+  onFinished(slot: TransferSlot, generation: Generation): void {
     const entry = this.#inFlight[slot];
     if (entry?.generation === generation) {
       this.#settle(slot, entry, this.#table.failure(slot));
@@ -251,13 +271,19 @@ export class Transfers implements TransferHost {
     this.#inFlight[slot] = undefined;
     for (const region of entry.locals) this.#options.regions.release(region);
     const outcome = entry.carrier.outcome(entry, failure);
+    entry.session.progress.endedBytes += this.#table.confirmedBytes(slot);
     entry.carrier.close(entry);
-    if (entry.request !== undefined) entry.request.inFlight--;
+    const { request } = entry;
+    if (request !== undefined) {
+      request.inFlight--;
+      if (entry.isAwaited) request.awaited--;
+      if (request.isReleased && request.inFlight === 0) request.carrier.release(request.prepared);
+    }
     entry.transfer.settle(outcome);
   }
 
   /** The lanes of this session are gone: nothing of it will finish by itself. */
-  abandonSession(session: Session): void {
+  abandonSession(session: LiveSession): void {
     for (const [slot, entry] of this.#inFlight.entries()) {
       if (entry?.session === session) this.#settle(slot, entry, FAIL_CHANNEL);
     }
@@ -277,9 +303,11 @@ export class Transfers implements TransferHost {
 
   block(slot: number, timeoutMs: number): void {
     if (this.#isClosed) return;
-    const isMatched = this.#inFlight[slot]?.carrier.capability === 'matched';
-    if (isMatched) this.#options.waitMatched?.(timeoutMs);
-    else if (!this.#options.isCallerDriven) this.#finishWait.wait(timeoutMs);
+    const entry = this.#inFlight[slot];
+    if (entry?.carrier.capability === 'matched') {
+      entry.session.matched?.epochs.assertSettling();
+      this.#options.waitMatched?.(timeoutMs);
+    } else if (!this.#options.isCallerDriven) this.#finishWait.wait(timeoutMs);
   }
 
   nowUs(): number {
@@ -297,81 +325,38 @@ export class Transfers implements TransferHost {
     return this.#table.usedCount();
   }
 
-  requestCancel(slot: number, generation: number): void {
+  requestCancel(slot: TransferSlot, generation: Generation): void {
     const entry = this.#inFlight[slot];
     if (entry?.generation !== generation || this.#isClosed) return;
+    entry.givenUpUs = Math.min(entry.givenUpUs, this.#watch.steadyUs);
     entry.carrier.cancel(entry);
   }
 
-  // Where callers drive, somebody who awaits is driven from the event loop.
+  confirmedBytes(slot: TransferSlot, generation: Generation): number {
+    const isThere = this.#table.generation(slot) === generation;
+    return isThere ? this.#table.confirmedBytes(slot) : 0;
+  }
+
+  giveUp(slot: TransferSlot, generation: Generation): Outcome {
+    const entry = this.#inFlight[slot];
+    assert(entry?.generation === generation, 'a transfer that has not ended is in flight');
+    const outcome = entry.carrier.outcome(entry, FAIL_CANCELLED);
+    entry.isAwaited = false;
+    if (entry.request !== undefined) entry.request.awaited--;
+    this.requestCancel(slot, generation);
+    return outcome;
+  }
+
   beginAwait(): void {
-    this.#awaiting++;
-    if (!this.#options.isCallerDriven || this.#isPumping) return;
-    this.#isPumping = true;
-    const pump = (): void => {
-      this.#options.poll();
-      if (this.#awaiting > 0) setImmediate(pump);
-      else this.#isPumping = false;
-    };
-    setImmediate(pump);
+    this.#pump.begin();
   }
 
   endAwait(): void {
-    this.#awaiting--;
+    this.#pump.end();
   }
 
   isTimeForControl(): boolean {
     this.#pollCount = (this.#pollCount + 1) | 0;
     return this.#options.isCallerDriven && (this.#pollCount & CONTROL_POLL_MASK) === 0;
   }
-}
-
-function assertReady(session: Session): void {
-  if (session.isReady) return;
-  const { error } = session;
-  throw new TcpxError(
-    'ERR_USAGE_STATE',
-    `post: session with ${session.peer} is ${session.state}`,
-    error === undefined ? {} : { cause: error },
-  );
-}
-
-function release(request: PreparedRequest): void {
-  if (request.isReleased) return;
-  if (request.inFlight > 0) {
-    const message = `release: ${request.inFlight} transfers are in flight`;
-    throw new TcpxError('ERR_USAGE_STATE', message);
-  }
-  request.isReleased = true;
-  request.carrier.release(request.prepared);
-}
-
-function encodeNotification(message: Uint8Array | string): Uint8Array;
-function encodeNotification(message: Uint8Array | string | undefined): Uint8Array | undefined;
-function encodeNotification(message: Uint8Array | string | undefined): Uint8Array | undefined {
-  if (message === undefined) return undefined;
-  const bytes = typeof message === 'string' ? new TextEncoder().encode(message) : message;
-  if (bytes.length <= NOTIFICATION_BYTES_MAX) return bytes;
-  throw new TcpxError(
-    'ERR_USAGE_ARGUMENT',
-    `notification of ${bytes.length} bytes: at most ${NOTIFICATION_BYTES_MAX}`,
-  );
-}
-
-/** Only a write has a source of its own that may not be ready. */
-function checkSource(operation: DataOperation, event: SourceEvent | undefined) {
-  if (event === undefined) return undefined;
-  if (operation === 'read') {
-    throw new TcpxError('ERR_USAGE_ARGUMENT', 'post: sourceReady goes with a write');
-  }
-  if (Number.isSafeInteger(event.handle) && event.handle > 0) return event;
-  throw new TcpxError('ERR_USAGE_ARGUMENT', `post: ${event.handle} is not the handle of an event`);
-}
-
-function applyOptions(transfer: Transfer, options: PostOptions, defaultDeadlineMs: number): void {
-  const deadlineMs = options.deadlineMs ?? defaultDeadlineMs;
-  if (options.deadlineMs !== undefined || deadlineMs > 0) transfer.setDeadline(deadlineMs);
-  if (options.signal === undefined) return;
-  if (options.signal.aborted) transfer.cancel();
-  else transfer.cancelOn(options.signal);
 }

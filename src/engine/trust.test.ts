@@ -35,7 +35,10 @@ test('trust: loopback by default, the network when asked for, a secret when give
 
 test('trust: a secret file must be private, readable and long enough', () => {
   const good = secretFile('0123456789abcdef\n', 0o600);
-  assert.equal(new TextDecoder().decode(trustOf({ 'trust.secretFile': good }).secret).length, 16);
+  assert.equal(
+    new TextDecoder().decode(trustOf({ 'trust.secretFile': good }).secret.reveal()).length,
+    16,
+  );
   const cases: [string, RegExp][] = [
     [secretFile('0123456789abcdef', 0o644), /chmod 600/],
     [secretFile('short', 0o600), /16 bytes/],

@@ -4,6 +4,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs';
 import { TcpxError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
+import { SecretBytes } from '../base/secret-bytes.js';
 import type { SettingValues } from '../base/settings.js';
 import { PROTOCOL_VERSION } from '../wire/control-frame.js';
 
@@ -15,7 +16,7 @@ const { O_NOCTTY, O_NONBLOCK, O_RDONLY, S_IFMT, S_IFREG } = constants;
 
 export interface Trust {
   /** Empty without a secret. */
-  readonly secret: Uint8Array;
+  readonly secret: SecretBytes;
   /** Whether peers beyond loopback may come. */
   readonly acceptsNetwork: boolean;
   /** For receipts and logs. */
@@ -24,10 +25,12 @@ export interface Trust {
 
 export function loadTrust(values: SettingValues): Trust {
   const secret = readSecret(values);
-  if (secret !== undefined) return { secret, acceptsNetwork: true, name: 'secret' };
+  if (secret !== undefined) {
+    return { secret: new SecretBytes(secret), acceptsNetwork: true, name: 'secret' };
+  }
   const acceptsNetwork = values['trust.mode'] === 'network';
   return {
-    secret: new Uint8Array(0),
+    secret: new SecretBytes(new Uint8Array(0)),
     acceptsNetwork,
     name: acceptsNetwork ? 'network' : 'loopback',
   };

@@ -48,6 +48,26 @@ test('accept: a client that is set to one channel does not take four', async () 
   await client.close();
 });
 
+test('accept: a client that does not take it is heard at once, by name', async () => {
+  const kept = new KeptLog();
+  const server = await openEngine(
+    { 'trust.secret': SECRET, 'session.handshakeTimeoutMs': 20_000 },
+    kept,
+  );
+  const port = server.listen({ host: '127.0.0.1', port: 0 });
+  const { control } = await openRawSession(port, secret);
+  assert.equal(server.sessions.length, 1);
+  const kind = ControlKind.Refuse;
+  control.send({ kind, code: 'ERR_CONFIG_MISMATCH', reason: 'flow.channels: 1 here' });
+  await until('the session has ended', 4000, () => server.sessions.length === 0);
+  assert.ok(kept.has(/session not begun.*ERR_PEER_REFUSED.*ERR_CONFIG_MISMATCH: flow\.channels/));
+  const chatty = await openRawSession(port, secret);
+  chatty.control.send({ kind: ControlKind.Goodbye, reason: 'too early' });
+  await until('the second has ended', 4000, () => server.sessions.length === 0);
+  assert.ok(kept.has(/ERR_WIRE_STATE.*GOODBYE before its channels/));
+  await server.close();
+});
+
 test('accept: no other host is dialled because a server names it', async () => {
   const server = await serveRaw({ addresses: ['127.0.0.2', '127.0.0.3'] });
   const knocks: string[] = [];

@@ -1,11 +1,12 @@
 // CRC-32 over memory by address. The code is zlib's, which Node carries inside and exports, or
 // which the system has as a library: a JavaScript call per chunk would need an object per chunk.
 
+import type { Address, ByteCount } from '../base/quantity.js';
 import koffi from 'koffi';
 import { TcpxError } from '../base/errors.js';
 import { mapMemory, unmapMemory, viewMapping } from './libc/mapping.js';
 
-type Crc32 = (seed: number, addr: number, bytes: number) => number;
+type Crc32 = (seed: number, addr: Address, bytes: ByteCount) => number;
 
 /** Where it may be: Node's own copy under the names that its builds use, then the system's. */
 const PLACES: readonly (readonly [string | null, string])[] = [
@@ -17,7 +18,7 @@ const PLACES: readonly (readonly [string | null, string])[] = [
 let found: Crc32 | undefined;
 
 /** CRC-32 of `bytes` at `addr`, continued from `seed` (0 to begin). Call loadCrc32 first. */
-export function crc32At(seed: number, addr: number, bytes: number): number {
+export function crc32At(seed: number, addr: Address, bytes: ByteCount): number {
   return (found ?? loadCrc32())(seed, addr, bytes);
 }
 

@@ -86,13 +86,13 @@ export function decodeAttributes(bytes: Buffer): Attribute[] {
   return attributes;
 }
 
-interface Message {
+export interface Message {
   readonly type: number;
   readonly flags: number;
   readonly body: Buffer;
 }
 
-function splitMessages(datagram: Buffer): Message[] {
+export function splitMessages(datagram: Buffer): Message[] {
   const messages: Message[] = [];
   let at = 0;
   while (at + HEADER_BYTES <= datagram.length) {

@@ -1,4 +1,5 @@
-// A netlink socket: send one request, collect its answer. Framing is in netlink-message.ts.
+// Netlink sockets: one that sends a request and collects the answer, and one that hears of links.
+// Framing is in netlink-message.ts and link-message.ts.
 
 import koffi from 'koffi';
 import { endsAnswer } from './netlink-message.js';
@@ -6,6 +7,10 @@ import { endsAnswer } from './netlink-message.js';
 const AF_NETLINK = 16;
 const SOCK_RAW = 3;
 const SOCK_CLOEXEC = 0o2000000;
+const SOCK_NONBLOCK = 0o4000;
+const NETLINK_ROUTE = 0;
+/** Of the address: family, padding, port (the kernel's choice), groups. */
+const RTMGRP_LINK = 1;
 const NETLINK_GENERIC = 16;
 const SOL_SOCKET = 1;
 const SO_RCVTIMEO = 20;
@@ -18,6 +23,7 @@ const DATAGRAMS_MAX = 10_000;
 const libc = koffi.load(null);
 const func = (signature: string) => libc.func(signature) as (...args: number[]) => number;
 const socketCall = func('int socket(int, int, int)');
+const bindCall = func('int bind(int, uintptr_t, uint32_t)');
 const closeCall = func('int close(int)');
 const sendCall = func('intptr_t send(int, uintptr_t, size_t, int)');
 const recvCall = func('intptr_t recv(int, uintptr_t, size_t, int)');
@@ -36,6 +42,38 @@ export function openGenericNetlink(): NetlinkSocket | number {
   setsockoptCall(fd, SOL_SOCKET, SO_RCVTIMEO, addressOf(timeout.buffer), timeout.byteLength);
   return {
     request: (message) => request(fd, message),
+    close: () => {
+      closeCall(fd);
+    },
+  };
+}
+
+/** Hears of interfaces that go up or down; does not wait. */
+export interface LinkSocket {
+  readonly fd: number;
+  /** The next datagram, or undefined when there is none. */
+  receive(): Buffer | undefined;
+  close(): void;
+}
+
+/** Or the errno. */
+export function openLinkSocket(): LinkSocket | number {
+  const type = SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK;
+  const fd = socketCall(AF_NETLINK, type, NETLINK_ROUTE);
+  if (fd < 0) return koffi.errno();
+  const address = new Uint32Array([AF_NETLINK, 0, RTMGRP_LINK]);
+  if (bindCall(fd, addressOf(address.buffer), address.byteLength) < 0) {
+    const errno = koffi.errno();
+    closeCall(fd);
+    return errno;
+  }
+  const incoming = new ArrayBuffer(RECEIVE_BYTES);
+  return {
+    fd,
+    receive: () => {
+      const count = recvCall(fd, addressOf(incoming), RECEIVE_BYTES, 0);
+      return count < 0 ? undefined : Buffer.from(incoming.slice(0, count));
+    },
     close: () => {
       closeCall(fd);
     },

@@ -1,6 +1,7 @@
 // A peer's access to a region, checked by the owner: registration, key, expiry, rights,
 // bounds.
 
+import type { ByteCount, ByteOffset, Generation, RegionSlot } from '../base/quantity.js';
 import { assert } from '../base/assert.js';
 import { FAIL_EXPIRED, FAIL_KEY, FAIL_NONE, FAIL_RIGHTS, FAIL_STALE } from '../base/failure.js';
 import {
@@ -20,8 +21,8 @@ import {
  */
 export function openAccess(
   table: RegionTable,
-  slot: number,
-  generation: number,
+  slot: RegionSlot,
+  generation: Generation,
   keyWords: Uint32Array,
   keyWord: number,
   right: number,
@@ -48,16 +49,21 @@ export function openAccess(
 }
 
 // A region without an expiry costs a load and a comparison; the clock is asked for others alone.
-function isExpired(table: RegionTable, slot: number): boolean {
+function isExpired(table: RegionTable, slot: RegionSlot): boolean {
   const expiryUs = regionExpiry(table, slot);
   return expiryUs !== 0 && table.clock.nowUs() >= expiryUs;
 }
 
-export function isInBounds(table: RegionTable, slot: number, offset: number, bytes: number) {
+export function isInBounds(
+  table: RegionTable,
+  slot: RegionSlot,
+  offset: ByteOffset,
+  bytes: ByteCount,
+) {
   return offset + bytes <= regionBytes(table, slot);
 }
 
-export function closeAccess(table: RegionTable, slot: number): void {
+export function closeAccess(table: RegionTable, slot: RegionSlot): void {
   const users = Atomics.sub(table.int32, regionWord(slot, REGION_USERS), 1);
   assert(users > 0, 'an access is closed once');
 }

@@ -4,6 +4,7 @@
 // remote access against it. `users` counts accesses in progress, by lanes and by transfers that
 // were posted here: memory is let go only when it is 0.
 
+import type { Address, ByteCount, RegionSlot } from '../base/quantity.js';
 import { floatAt, wordAt } from '../base/assert.js';
 import { type Clock, systemClock } from '../base/clock.js';
 import { fieldIndex } from '../base/shared-block.js';
@@ -47,11 +48,11 @@ export function regionTableOver(
   };
 }
 
-export function regionWord(slot: number, word: number): number {
+export function regionWord(slot: RegionSlot, word: number): number {
   return slot * ENTRY_WORDS + word;
 }
 
-export function regionAddr(table: RegionTable, slot: number): number {
+export function regionAddr(table: RegionTable, slot: RegionSlot): Address {
   return floatAt(table.float64, slot * ENTRY_FLOATS + REGION_ADDR);
 }
 
@@ -60,11 +61,16 @@ export function regionDevice(table: RegionTable, slot: number): number {
   return slot < table.count ? wordAt(table.int32, regionWord(slot, REGION_DEVICE)) : 0;
 }
 
-export function regionBytes(table: RegionTable, slot: number): number {
+export function regionBytes(table: RegionTable, slot: RegionSlot): ByteCount {
   return floatAt(table.float64, slot * ENTRY_FLOATS + REGION_BYTES);
 }
 
-export function writeRegionRange(table: RegionTable, slot: number, addr: number, bytes: number) {
+export function writeRegionRange(
+  table: RegionTable,
+  slot: RegionSlot,
+  addr: Address,
+  bytes: ByteCount,
+) {
   table.float64[slot * ENTRY_FLOATS + REGION_ADDR] = addr;
   table.float64[slot * ENTRY_FLOATS + REGION_BYTES] = bytes;
 }
@@ -74,6 +80,6 @@ export function regionExpiry(table: RegionTable, slot: number): number {
   return floatAt(table.float64, slot * ENTRY_FLOATS + REGION_EXPIRY);
 }
 
-export function writeRegionExpiry(table: RegionTable, slot: number, expiryUs: number): void {
+export function writeRegionExpiry(table: RegionTable, slot: RegionSlot, expiryUs: number): void {
   table.float64[slot * ENTRY_FLOATS + REGION_EXPIRY] = expiryUs;
 }

@@ -2,6 +2,8 @@
 // its memory alive while it is registered.
 
 import { randomFillSync, randomInt } from 'node:crypto';
+import { inspect } from 'node:util';
+import { checkRecord } from '../base/argument.js';
 import { assert } from '../base/assert.js';
 import { TcpxError } from '../base/errors.js';
 import { addressOf } from '../ffi/libc/library.js';
@@ -19,8 +21,11 @@ import {
   writeRegionRange,
 } from './region-table.js';
 
+/** What peers may do with a region. */
 export interface RegionRights {
+  /** Whether they may fetch from it. */
   readonly read: boolean;
+  /** Whether they may write to it. */
   readonly write: boolean;
 }
 
@@ -34,15 +39,21 @@ export type RegionSource =
 
 /** Memory of a GPU, by its ordinal and the driver's address. */
 export interface DeviceRange {
+  /** CUDA ordinal of the GPU. */
   readonly device: number;
+  /** Address on it. */
   readonly addr: number;
+  /** Length. */
   readonly bytes: number;
 }
 
 /** What a peer needs to reach a region; made by the owner, opaque to the peer. */
 export interface RegionDescriptor {
+  /** Place in its owner's table. */
   readonly slot: number;
+  /** Which user of that place it is. */
   readonly generation: number;
+  /** Length of the region. */
   readonly bytes: number;
   /** 32 hexadecimal digits. */
   readonly key: string;
@@ -52,22 +63,61 @@ export interface RegionDescriptor {
   readonly isPluginShared?: boolean;
 }
 
+/** A part of a region, here or at a peer: bytes `offset` to `offset + bytes`. */
+export interface RegionSlice<R> {
+  readonly region: R;
+  readonly offset: number;
+  readonly bytes: number;
+}
+
+/** From byte `from` up to, not including, byte `to`; as of arrays, but never beyond the end. */
+export function sliceRegion<R extends { readonly bytes: number }>(
+  region: R,
+  from = 0,
+  to = region.bytes,
+): RegionSlice<R> {
+  const isWhole = Number.isSafeInteger(from) && Number.isSafeInteger(to);
+  if (!isWhole || from < 0 || to <= from || to > region.bytes) {
+    throw new TcpxError(
+      'ERR_USAGE_ARGUMENT',
+      `slice: ${from} to ${to} is not inside a region of ${region.bytes} bytes`,
+    );
+  }
+  return { region, offset: from, bytes: to - from };
+}
+
+/** On what terms memory is registered. */
 export interface RegionTerms {
   /** After this time peers are refused (ERR_PEER_EXPIRED); the region stays registered. */
   readonly expiresMs?: number;
 }
 
+/** Memory that was registered with an engine. */
 export interface Region {
+  /** Number of its place in the table of regions. */
   readonly id: number;
+  /** How often that place was used: tells it from earlier ones. */
   readonly generation: number;
+  /** Address of its first byte. */
   readonly addr: number;
+  /** Length. */
   readonly bytes: number;
   /** GPU that the memory lies on; absent for host memory. */
   readonly device?: number;
+  /** What peers may do with it. */
   readonly rights: RegionRights;
+  /** What a peer needs to reach it; plain data, to be sent as you like. */
   readonly descriptor: RegionDescriptor;
   /** The registered memory itself; held here so that it lives as long as the registration. */
   readonly source: RegionSource;
+  /** Bytes `from` up to, not including, `to`, as a block takes them. */
+  slice(from?: number, to?: number): RegionSlice<Region>;
+}
+
+/** A descriptor is meant to travel, so JSON has the key; whatever prints for people has not. */
+export function hideKey(descriptor: RegionDescriptor): RegionDescriptor {
+  const shown = { ...descriptor, key: '[hidden]' };
+  return Object.defineProperty(descriptor, inspect.custom, { value: () => shown });
 }
 
 const GENERATION_MAX = 0x7fffffff;
@@ -106,14 +156,15 @@ export class RegionRegistry {
       ...place,
       rights,
       source,
-      descriptor: {
+      descriptor: hideKey({
         slot,
         generation,
         bytes,
         key: Buffer.from(key).toString('hex'),
         ...place,
         ...shared,
-      },
+      }),
+      slice: (from, to) => sliceRegion(region, from, to),
     };
     this.#regions[slot] = region;
     this.#generations[slot] = generation;
@@ -224,6 +275,7 @@ export function isDeviceRange(source: RegionSource): source is DeviceRange {
 
 /** Where it lies; refuses what may move. */
 export function memoryRange(source: RegionSource): { addr: number; bytes: number } {
+  checkRecord('register: the memory', source);
   const isRaw = 'addr' in source;
   const bytes = isRaw ? source.bytes : source.byteLength;
   if (!Number.isSafeInteger(bytes) || bytes <= 0) {

@@ -18,17 +18,21 @@ import { AgentTelemetry, isTelemetryOn } from './telemetry.js';
 import { XferFactory } from './xfer-factory.js';
 import { XferRunner } from './xfer-runner.js';
 
+/** What `Agent.create` takes; everything has a default. */
 export interface AgentOptions {
   /** Where backends come from; TCPX is registered there if it is not yet. */
   readonly plugins?: PluginManager;
   /** Opens the metadata listener on nixl.listenHost and nixl.listenPort. */
   readonly useListenThread?: boolean;
+  /** Whether requests record times and sizes. */
   readonly captureTelemetry?: boolean;
+  /** Settings by name, over those of the environment. */
   readonly settings?: Partial<SettingValues>;
   /** Told when a peer is forgotten: lost, withdrawn or invalidated. */
   readonly onPeerEvicted?: (agent: string) => void;
   /** On stderr, as log.level and log.format say, unless given. */
   readonly log?: Log;
+  /** Time, for tests. */
   readonly clock?: Clock;
 }
 
@@ -99,8 +103,11 @@ function peerLimits(settings: SettingValues): PeerLimits {
   };
 }
 
+/** Which part of its metadata an agent gives. */
 export interface OwnMetadataOptions {
+  /** Only what concerns these. */
   readonly backends?: readonly BackendHandle[];
+  /** Whether it tells how to connect; otherwise ranges alone. */
   readonly includeConnInfo?: boolean;
 }
 

@@ -185,6 +185,26 @@ test('deadline: a poller that never yields is told too', async (t) => {
   assert.equal(request.error?.code, 'ERR_XFER_DEADLINE');
 });
 
+test('deadline: a backend that cannot stop keeps the request, not its owner', async (t) => {
+  const { a, network, request } = await openWithRequest(t);
+  const { backend } = a.agent.queryXferBackend(request);
+  Object.defineProperty(backend, 'cancelXfer', { value: undefined });
+  t.after(() => (network.refusedReleases = 0));
+  network.pollsPerTransfer = 1e9;
+  network.refusedReleases = 1e9;
+  a.agent.postXferReq(request, undefined, { deadlineMs: 10 });
+  const startMs = performance.now();
+  while (a.agent.getXferStatus(request) === S.IN_PROG) {
+    assert.ok(performance.now() - startMs < 5000, 'the deadline is hard');
+  }
+  assert.equal(a.agent.getXferStatus(request), S.ERR_CANCELED);
+  assert.equal(request.error?.code, 'ERR_XFER_DEADLINE');
+  assert.equal(a.agent.postXferReq(request), S.ERR_REPOST_ACTIVE, 'its memory may be in use');
+  assert.equal(a.agent.releaseXferReq(request), S.ERR_REPOST_ACTIVE);
+  network.refusedReleases = 0;
+  assert.equal(a.agent.releaseXferReq(request), S.SUCCESS);
+});
+
 test('deadline: one that was met has no effect later', async (t) => {
   const { a, network, request } = await openWithRequest(t);
   network.pollsPerTransfer = 1;

@@ -30,19 +30,26 @@ import { notifBytes, type XferOptions } from './xfer-factory.js';
 import type { XferRequest } from './xfer-request.js';
 import type { PostOptions, XferControl } from './xfer-runner.js';
 
+/** Which backends a call may use; all where it says nothing. */
 export interface BackendChoice {
+  /** Handles from `createBackend`. */
   readonly backends?: readonly BackendHandle[];
 }
 
+/** What a backend can do, and how it is set. */
 export interface BackendDescription {
+  /** Memory that it can move. */
   readonly memTypes: readonly MemType[];
+  /** Its parameters by name. */
   readonly params: BackendParams;
 }
 
 /** Where peers are looked for unless a port is named; NIXL's default. */
 const PEER_PORT = SETTINGS['nixl.listenPort'].fallback;
 
+/** NIXL's agent with NIXL's verbs: backends, memory, metadata, transfers, notifications. */
 export class Agent {
+  /** Its name among its peers. */
   readonly name: string;
   readonly #parts: AgentParts;
   readonly #exchange: MetadataExchange;
@@ -76,21 +83,25 @@ export class Agent {
 
   // ── backends ──
 
+  /** Names of backends that can be created. */
   getAvailPlugins(): string[] {
     return this.#parts.plugins.getAvailPlugins();
   }
 
+  /** Memory types and parameters of a backend, with defaults. */
   async getPluginParams(type: string): Promise<BackendDescription> {
     const plugin = await this.#parts.plugins.get(type);
     return { memTypes: plugin.memTypes, params: plugin.defaultParams };
   }
 
+  /** Starts a backend; `params` are texts, as in NIXL. */
   async createBackend(type: string, params: BackendParams = {}): Promise<BackendHandle> {
     const handle = await this.#parts.backends.create(type, params);
     handle.backend.onActivity?.(this.#parts.bell.ring);
     return handle;
   }
 
+  /** Memory types and parameters of a backend that was created. */
   getBackendParams(handle: BackendHandle): BackendDescription {
     this.#parts.backends.select([handle]);
     return { memTypes: handle.memTypes, params: handle.params };
@@ -114,12 +125,14 @@ export class Agent {
     return allocateRegionMemory(byteCount, pages);
   }
 
+  /** Registers every range with the backends that can take it, or with those chosen. */
   async registerMem(list: RegDlist, choice: BackendChoice = {}): Promise<void> {
     checkMovable(list.memType, 'registerMem');
     await this.#parts.sections.register(list, this.#parts.backends.select(choice.backends));
     this.#parts.telemetry.onRegistered(bytesOf(list));
   }
 
+  /** Takes ranges back, as they were registered. */
   async deregisterMem(list: RegDlist, choice: BackendChoice = {}): Promise<void> {
     checkMovable(list.memType, 'deregisterMem');
     await this.#parts.sections.deregister(list, this.#parts.backends.select(choice.backends));
@@ -128,6 +141,7 @@ export class Agent {
 
   // ── metadata ──
 
+  /** Metadata of this agent, to be given to its peers. */
   getLocalMD(): Uint8Array {
     return ownMetadata(this.#parts, 'getLocalMD');
   }
@@ -142,6 +156,7 @@ export class Agent {
     return this.#parts.peers.load(blob, APPLICATION_ORIGIN);
   }
 
+  /** Forgets a peer: its sessions end, its transfers fail. */
   invalidateRemoteMD(agent: string): void {
     this.#parts.peers.invalidate(agent, APPLICATION_ORIGIN);
   }
@@ -155,10 +170,12 @@ export class Agent {
     return isKnown ? NixlStatus.SUCCESS : NixlStatus.ERR_NOT_FOUND;
   }
 
+  /** Sends own metadata to a peer's listener, or to the store. */
   async sendLocalMD(options: ExchangeOptions = {}): Promise<void> {
     await this.#exchange.sendFull(this.getLocalMD(), options);
   }
 
+  /** Sends metadata of some ranges alone. */
   async sendLocalPartialMD(
     list: RegDlist,
     options: ExchangeOptions & OwnMetadataOptions = {},
@@ -171,6 +188,7 @@ export class Agent {
     await this.#exchange.fetch(agent, options);
   }
 
+  /** Takes own metadata back from a peer's listener, or from the store. */
   async invalidateLocalMD(options: ExchangeOptions = {}): Promise<void> {
     await this.#exchange.withdraw(options);
   }
@@ -197,6 +215,7 @@ export class Agent {
 
   // ── transfers ──
 
+  /** Checks a list once, so that many requests can be made from it. */
   prepXferDlist(agent: string, list: XferDlistInput, choice: BackendChoice = {}): PreparedDlist {
     return this.#parts.factory.prepare(agent, list, choice);
   }
@@ -236,6 +255,7 @@ export class Agent {
     return this.#parts.runner.post(request, options, control);
   }
 
+  /** How far a request is; polling it moves it where the caller drives. */
   getXferStatus(request: XferRequest): NixlStatus {
     return this.#parts.runner.status(request);
   }
@@ -245,6 +265,7 @@ export class Agent {
     await this.#parts.runner.wait(request, control);
   }
 
+  /** Gives a request back; one in flight is cancelled. */
   releaseXferReq(request: XferRequest): NixlStatus {
     return this.#parts.runner.release(request);
   }
@@ -254,6 +275,7 @@ export class Agent {
     await this.#parts.runner.cancel(request);
   }
 
+  /** How long a request will take, as its backend reckons. */
   estimateXferCost(request: XferRequest): XferCost {
     request.checkUsable('estimateXferCost');
     if (!request.peer.isLive) {
@@ -265,10 +287,12 @@ export class Agent {
     throw new TcpxError('ERR_USAGE_NOT_SUPPORTED', `estimateXferCost: ${type} makes no estimates`);
   }
 
+  /** The backend that was chosen for a request. */
   queryXferBackend(request: XferRequest): BackendHandle {
     return request.backend;
   }
 
+  /** Times and sizes of a request. Throws `ERR_USAGE_NO_TELEMETRY` where it is off. */
   getXferTelemetry(request: XferRequest): XferTelemetry {
     if (!this.#parts.telemetry.isEnabled) {
       throw new TcpxError('ERR_USAGE_NO_TELEMETRY', 'getXferTelemetry: telemetry is off');
@@ -288,6 +312,7 @@ export class Agent {
 
   // ── notifications ──
 
+  /** Sends a message to a peer, by itself. */
   genNotif(agent: string, message: Uint8Array | string, choice: BackendChoice = {}): void {
     this.#parts.notifier.send(agent, notifBytes(message) ?? new Uint8Array(0), choice.backends);
   }

@@ -9,9 +9,13 @@ import type { PluginManager } from './plugin-manager.js';
 
 /** What createBackend returns and options name: one backend of one agent. */
 export interface BackendHandle {
+  /** Name of its plugin. */
   readonly type: string;
+  /** The backend itself. */
   readonly backend: Backend;
+  /** Parameters that it was created with. */
   readonly params: BackendParams;
+  /** Memory that it can move. */
   readonly memTypes: readonly MemType[];
   /** Taken once, at creation; undefined where the backend does not reach other agents. */
   readonly connInfo: Uint8Array | undefined;

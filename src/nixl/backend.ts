@@ -7,18 +7,24 @@ import type { Log } from '../base/log.js';
 import type { PageKind, RegionMemory } from '../os/region-memory.js';
 import type { BlobDesc } from './descriptors.js';
 import type { MemType, XferOp } from './memory-type.js';
-import type { Notification } from './notif-codec.js';
+import type { NixlNotification } from './notif-codec.js';
 import type { NixlStatus } from './status.js';
 
+/** Version of the contract between agent and backend. */
 export const BACKEND_API_VERSION = 1;
 
+/** Parameters by name; texts, as in NIXL. */
 export type BackendParams = Readonly<Record<string, string>>;
 
+/** What a backend is created with. */
 export interface BackendInit {
+  /** Name of the agent that it works for. */
   readonly localAgent: string;
   /** The name the user asked for, which need not be the plugin's own. */
   readonly type: string;
+  /** Parameters of the caller over the defaults. */
   readonly params: BackendParams;
+  /** Where it writes events. */
   readonly log: Log;
 }
 
@@ -33,32 +39,47 @@ export type XferHandle = object;
  * the local side; on the target side the result of loadRemoteMD, or of loadLocalMD for loopback.
  */
 export interface MetaDlist {
+  /** Memory that all of it is in. */
   readonly memType: MemType;
+  /** Number of ranges. */
   readonly count: number;
+  /** First byte of each. */
   readonly addrs: Float64Array;
+  /** Length of each. */
   readonly lens: Float64Array;
+  /** Device of each. */
   readonly devIds: Float64Array;
+  /** What the backend gave out when the range of each was registered. */
   readonly mds: readonly unknown[];
 }
 
+/** A transfer as a backend is asked to prepare it. */
 export interface XferPreparation {
+  /** Write or read. */
   readonly op: XferOp;
+  /** Ranges at this end. */
   readonly local: MetaDlist;
   /** Same count, lengths equal pair by pair; one peer, but any number of regions and devices. */
   readonly remote: MetaDlist;
+  /** Name of the peer. */
   readonly agent: string;
   /** NIXL's customParam, passed on unread. */
   readonly customParam?: string;
 }
 
+/** How long a transfer will take. */
 export interface XferCost {
+  /** Time that is expected, in µs. */
   readonly durationUs: number;
+  /** How far off that may be, in µs. */
   readonly errorMarginUs: number;
+  /** How it was found. */
   readonly method: 'analytical';
 }
 
 type Later<T> = T | Promise<T>;
 
+/** What moves an agent's data. Optional methods are those of optional abilities. */
 export interface Backend {
   // ── capabilities: constant for the backend's life ──
 
@@ -69,6 +90,7 @@ export interface Backend {
   readonly supportsLocal: boolean;
   /** Requires getNotifs and genNotif. */
   readonly supportsNotif: boolean;
+  /** Memory that it can register. */
   getSupportedMems(): readonly MemType[];
 
   // ── life cycle ──
@@ -126,12 +148,13 @@ export interface Backend {
   cancelXfer?(handle: XferHandle): void;
   /** Why the last post failed, where the backend knows more than a number. */
   getXferError?(handle: XferHandle): TcpxError | undefined;
+  /** How long a prepared transfer will take. */
   estimateXferCost?(handle: XferHandle): XferCost;
 
   // ── notifications ──
 
   /** Moves out what has arrived, in order per sender, each exactly once. */
-  getNotifs?(): Notification[];
+  getNotifs?(): NixlNotification[];
   /** Fire and forget; empty messages arrive too. */
   genNotif?(agent: string, message: Uint8Array): void;
 
@@ -146,11 +169,17 @@ export interface Backend {
 
 /** What a plugin module exports as `nixlBackendPlugin`. */
 export interface BackendPlugin {
+  /** `BACKEND_API_VERSION` that it was written for. */
   readonly apiVersion: number;
+  /** Name that `createBackend` takes. */
   readonly name: string;
+  /** Of the plugin itself. */
   readonly version: string;
+  /** Parameters and what they are without being set. */
   readonly defaultParams: BackendParams;
+  /** Memory that its backends can move. */
   readonly memTypes: readonly MemType[];
+  /** Makes a backend for one agent. */
   create(init: BackendInit): Later<Backend>;
 }
 

@@ -28,6 +28,7 @@ const BLOB_LIST = 'nixlSDList';
 const LIST_KIND_BYTES = BASIC_LIST.length;
 const NO_KEY = new Uint8Array(0);
 
+/** Writes NIXL's format. */
 export function encodeXferDlist(list: XferDlist): Uint8Array {
   const writer = new SerdesWriter(128 + list.count * DESC_BYTES);
   writeListHead(writer, BASIC_LIST, list.memType, list.count);
@@ -41,6 +42,7 @@ export function encodeXferDlist(list: XferDlist): Uint8Array {
   return writer.finish();
 }
 
+/** Reads NIXL's format. Throws `ERR_WIRE_METADATA` for anything else. */
 export function decodeXferDlist(bytes: Uint8Array): XferDlist {
   const reader = new SerdesReader(bytes);
   const { memType, count } = readListHead(reader, BASIC_LIST);
@@ -61,12 +63,14 @@ export function decodeXferDlist(bytes: Uint8Array): XferDlist {
   return list;
 }
 
+/** Writes NIXL's format. */
 export function encodeRegDlist(list: RegDlist): Uint8Array {
   const writer = new SerdesWriter(128 + list.descs.length * 64);
   writeRegDlist(writer, list);
   return writer.finish();
 }
 
+/** Reads NIXL's format. Throws `ERR_WIRE_METADATA` for anything else. */
 export function decodeRegDlist(bytes: Uint8Array): RegDlist {
   const reader = new SerdesReader(bytes);
   const list = readRegDlist(reader);

@@ -6,19 +6,27 @@ import { type MemType, memTypeName } from './memory-type.js';
 /** `len` of a storage region without an end; written as 2^64 − 1. */
 export const UNBOUNDED_LEN = Number.POSITIVE_INFINITY;
 
+/** A range of memory. */
 export interface BasicDesc {
+  /** Address of its first byte. */
   readonly addr: number;
+  /** Length in bytes. */
   readonly len: number;
+  /** Device that it is on; 0 for host memory. */
   readonly devId: number;
 }
 
 /** A descriptor with bytes attached: at registration the caller's, in metadata the region's key. */
 export interface BlobDesc extends BasicDesc {
+  /** Bytes that travel with the range, as the application wants. */
   readonly metaInfo?: Uint8Array;
 }
 
+/** Ranges to register. */
 export interface RegDlist {
+  /** Memory that all of them are in. */
   readonly memType: MemType;
+  /** The ranges. */
   readonly descs: readonly BlobDesc[];
 }
 

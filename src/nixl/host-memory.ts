@@ -4,6 +4,7 @@
 import { memoryRange, type RegionSource } from '../memory/region.js';
 import type { BlobDesc } from './descriptors.js';
 
+/** A range of host memory that keeps its memory alive. */
 export interface HostDesc extends BlobDesc {
   /** Held here, so that the memory lives as long as whoever holds the descriptor. */
   readonly memory: RegionSource;

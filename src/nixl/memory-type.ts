@@ -2,6 +2,7 @@
 
 import { TcpxError } from '../base/errors.js';
 
+/** Kinds of memory, with NIXL's numbers. */
 export const MemType = Object.freeze({
   DRAM: 0,
   VRAM: 1,
@@ -11,6 +12,7 @@ export const MemType = Object.freeze({
 } as const);
 export type MemType = (typeof MemType)[keyof typeof MemType];
 
+/** What a transfer does, with NIXL's numbers. */
 export const XferOp = Object.freeze({ READ: 0, WRITE: 1 } as const);
 export type XferOp = (typeof XferOp)[keyof typeof XferOp];
 

@@ -8,9 +8,11 @@ import type { MetadataEndpoint } from './metadata-endpoint.js';
 import { FULL_LABEL, type MetadataStore } from './metadata-store.js';
 import type { RemotePeers } from './remote-peers.js';
 
+/** With whom metadata is exchanged. */
 export interface ExchangeOptions {
   /** An address or host name: the peer's listener. Without it the central store is used. */
   readonly ipAddr?: string;
+  /** Port of that listener. */
   readonly port?: number;
   /** Names a piece of partial metadata in the store. */
   readonly metadataLabel?: string;

@@ -30,9 +30,13 @@ export interface SectionEntry extends RegDlist {
   readonly type: string;
 }
 
+/** What an agent tells its peers. */
 export interface AgentMetadata {
+  /** Its name. */
   readonly agent: string;
+  /** How each of its backends can be reached. */
   readonly connections: readonly ConnectionEntry[];
+  /** Its registered ranges, by backend and memory type. */
   readonly sections: readonly SectionEntry[];
 }
 
@@ -42,6 +46,7 @@ export interface MeasuredMetadata {
   readonly bytes: number;
 }
 
+/** Writes NIXL's format. */
 export function encodeMetadata(metadata: AgentMetadata): Uint8Array {
   assert(agentNameProblem(metadata.agent) === undefined, 'the agent name was checked');
   const writer = new SerdesWriter(512);
@@ -59,6 +64,7 @@ export function encodeMetadata(metadata: AgentMetadata): Uint8Array {
   return writer.finish();
 }
 
+/** Reads NIXL's format. Throws `ERR_WIRE_METADATA` for anything else. */
 export function decodeMetadata(bytes: Uint8Array): AgentMetadata {
   const reader = new SerdesReader(bytes);
   const metadata = readMetadata(reader);

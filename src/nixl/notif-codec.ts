@@ -7,17 +7,20 @@ import { refuseMetadata, SerdesReader, SerdesWriter } from './serdes.js';
 
 export const NOTIF_BYTES_MAX = 16 * 1024 * 1024;
 
-export interface Notification {
+/** A message from a peer agent. */
+export interface NixlNotification {
+  /** Name of the peer. */
   readonly agent: string;
+  /** Its content. */
   readonly message: Uint8Array;
 }
 
-export function encodeNotification(notification: Notification): Uint8Array {
+export function encodeNotification(notification: NixlNotification): Uint8Array {
   const writer = new SerdesWriter(64 + notification.message.length);
   return writer.addText('name', notification.agent).addBytes('msg', notification.message).finish();
 }
 
-export function decodeNotification(bytes: Uint8Array): Notification {
+export function decodeNotification(bytes: Uint8Array): NixlNotification {
   const reader = new SerdesReader(bytes);
   const agent = reader.readText('name', AGENT_NAME_BYTES_MAX);
   const problem = agentNameProblem(agent);

@@ -14,6 +14,7 @@ import { resolvePackage } from './package-resolution.js';
 
 const PLUGIN_EXPORT = 'nixlBackendPlugin';
 
+/** Finds the backends that an agent can create. */
 export class PluginManager {
   readonly #plugins = new Map<string, BackendPlugin>();
   /** Declared but not imported yet: type name → path or package. */
@@ -46,6 +47,7 @@ export class PluginManager {
     return plugin;
   }
 
+  /** Names of those that are known. */
   getAvailPlugins(): string[] {
     return [...new Set([...this.#plugins.keys(), ...this.#declared.keys()])].toSorted();
   }

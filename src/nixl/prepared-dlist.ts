@@ -10,15 +10,22 @@ import type { RangeIndex } from './range-index.js';
 import type { PeerRef } from './remote-peer.js';
 import type { XferDlist } from './xfer-dlist.js';
 
+/** A list of ranges, checked once; requests pick from it by index. */
 export class PreparedDlist {
+  /** Whether it is memory of this agent or of a peer. */
   readonly side: 'initiator' | 'target';
   /** Whose memory it is; the agent itself on the initiator's side and for loopback. */
   readonly peer: PeerRef;
+  /** Memory that all of it is in. */
   readonly memType: MemType;
+  /** First byte of each range. */
   readonly addrs: Float64Array;
+  /** Length of each range. */
   readonly lens: Float64Array;
+  /** Device of each range. */
   readonly devIds: Float64Array;
   readonly #mds: ReadonlyMap<BackendHandle, readonly unknown[]>;
+  /** Whether it was given back. */
   isReleased = false;
 
   constructor(
@@ -37,14 +44,17 @@ export class PreparedDlist {
     this.#mds = mds;
   }
 
+  /** Number of ranges. */
   get count(): number {
     return this.addrs.length;
   }
 
+  /** Whether a backend knows all of its ranges. */
   covers(handle: BackendHandle): boolean {
     return this.#mds.has(handle);
   }
 
+  /** What a backend gave out for each range. */
   mdsOf(handle: BackendHandle): readonly unknown[] {
     const mds = this.#mds.get(handle);
     if (mds !== undefined) return mds;

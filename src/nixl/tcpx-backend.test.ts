@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { type ErrorCode, isTcpxError } from '../base/errors.js';
+import { type Region, sliceRegion } from '../memory/region.js';
 import { checkBlocks } from '../provider/block-columns.js';
 import { planRequest } from '../provider/tcp/lane-request.js';
 import { Agent } from './agent.js';
@@ -91,7 +92,16 @@ test('TCPX: columns plan the same chunks as blocks do', () => {
   const makeRegion = (id: number) => {
     const descriptor = { slot: id, generation: 1, bytes: 8192, key };
     const source = { addr: 2 ** 20 * (id + 1), bytes: 8192 };
-    return { id, generation: 1, ...source, rights, descriptor, source };
+    const region: Region = {
+      id,
+      generation: 1,
+      ...source,
+      rights,
+      descriptor,
+      source,
+      slice: (from, to) => sliceRegion(region, from, to),
+    };
+    return region;
   };
   const regions = [makeRegion(0), makeRegion(1)];
   const locals = regions.map((region) => new TcpxRegionMd(region, { ...region, len: 1, devId: 0 }));

@@ -7,7 +7,8 @@ import { TcpxError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
 import { SETTING_NAMES, type SettingValues } from '../base/settings.js';
 import { type ConnInfo, formatConnInfo, parseConnInfo } from '../engine/conn-info.js';
-import { Engine, type EngineOptions } from '../engine/engine.js';
+import { Engine } from '../engine/engine.js';
+import type { EngineOptions } from '../engine/engine-options.js';
 import { formatRegion, parseRegion } from '../engine/region-text.js';
 import {
   BACKEND_API_VERSION,
@@ -25,7 +26,7 @@ import type { RegionSource } from '../memory/region.js';
 import type { PageKind, RegionMemory } from '../os/region-memory.js';
 import type { BlobDesc } from './descriptors.js';
 import { MemType, memTypeName, XferOp } from './memory-type.js';
-import type { Notification } from './notif-codec.js';
+import type { NixlNotification } from './notif-codec.js';
 import { NixlStatus } from './status.js';
 import { columnsOf, TcpxRegionMd, TcpxTargetMd } from './tcpx-columns.js';
 import { TcpxInbox } from './tcpx-inbox.js';
@@ -33,9 +34,8 @@ import { TcpxPeer } from './tcpx-peer.js';
 import { TcpxXfer } from './tcpx-xfer.js';
 
 const MEM_TYPES: readonly MemType[] = [MemType.DRAM, MemType.VRAM];
-/** How long deregisterMem waits for a peer that is just writing. */
-const DEREGISTER_WAIT_MS = 500;
 
+/** The backend of this package, under the name that NIXL knows. */
 export const tcpxPlugin: BackendPlugin = {
   apiVersion: BACKEND_API_VERSION,
   name: 'TCPX',
@@ -145,7 +145,7 @@ export class TcpxBackend implements Backend {
   }
 
   async deregisterMem(md: RegionMd): Promise<void> {
-    await this.engine.deregister(own(md).region, DEREGISTER_WAIT_MS);
+    await this.engine.deregister(own(md).region);
   }
 
   getPublicData(md: RegionMd): Uint8Array {
@@ -204,7 +204,7 @@ export class TcpxBackend implements Backend {
     return peer.cost.estimate(totalBytes);
   }
 
-  getNotifs(): Notification[] {
+  getNotifs(): NixlNotification[] {
     this.engine.poll();
     this.#pump();
     return this.#inbox.drain();

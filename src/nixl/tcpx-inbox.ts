@@ -5,10 +5,10 @@
 import { type ErrorCode, toTcpxError } from '../base/errors.js';
 import { LimitedLog } from '../base/limited-log.js';
 import type { Log } from '../base/log.js';
-import type { Notification as EngineNotification } from '../engine/notification.js';
+import type { PeerNotification } from '../engine/notification.js';
 import type { Session } from '../engine/session.js';
 import { agentNameProblem } from './names.js';
-import type { Notification } from './notif-codec.js';
+import type { NixlNotification } from './notif-codec.js';
 import { MESSAGE_COST_BYTES, Unsealer } from './notif-envelope.js';
 
 export interface InboxLimits {
@@ -26,7 +26,7 @@ interface Sender {
   isExpelled: boolean;
 }
 
-interface Arrived extends Notification {
+interface Arrived extends NixlNotification {
   /** None for those that the agent sends itself. */
   readonly sender: Sender | undefined;
 }
@@ -57,7 +57,7 @@ export class TcpxInbox {
     this.#expel(session, this.#senderOf(session), 'ERR_WIRE_FRAME', `its name ${problem}`);
   }
 
-  receive({ session, bytes }: EngineNotification): void {
+  receive({ session, bytes }: PeerNotification): void {
     const sender = this.#senderOf(session);
     // What was on its way when it was expelled.
     if (sender.isExpelled) return;
@@ -98,7 +98,7 @@ export class TcpxInbox {
     this.#arrived.push({ agent, message, sender });
   }
 
-  drain(): Notification[] {
+  drain(): NixlNotification[] {
     const arrived = this.#arrived.map(({ agent, message }) => ({ agent, message }));
     this.#arrived = [];
     this.#arrivedBytes = 0;

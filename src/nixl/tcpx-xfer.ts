@@ -3,8 +3,8 @@
 
 import { isTcpxError, type TcpxError, toTcpxError } from '../base/errors.js';
 import type { Engine } from '../engine/engine.js';
-import type { BlockColumns } from '../engine/internal.js';
-import type { Request, Session } from '../engine/session.js';
+import type { TransferRequest, Session } from '../engine/session.js';
+import type { BlockColumns, Receipt } from '../engine/internal.js';
 import type { Transfer } from '../engine/transfer.js';
 import { fitsOne, sealParts, sealWhole } from './notif-envelope.js';
 import { NixlStatus, nixlStatusOf } from './status.js';
@@ -18,7 +18,7 @@ export class TcpxXfer implements PeerWaiter {
   readonly #engine: Engine;
   readonly #operation: 'write' | 'read';
   readonly #columns: BlockColumns;
-  #request: Request | undefined;
+  #request: TransferRequest | undefined;
   #transfer: Transfer | undefined;
   #status: NixlStatus = NixlStatus.ERR_NOT_POSTED;
   /** Posted, but the connection or room for it is not there yet. */
@@ -27,6 +27,9 @@ export class TcpxXfer implements PeerWaiter {
   /** Parts of a message too long to travel with the transfer; sent one by one after it. */
   #tail: Uint8Array[] | undefined;
   #error: TcpxError | undefined;
+  #deadlineMs = 0;
+  /** The last transfer of data that has ended, for its receipt. */
+  #ended: Transfer | undefined;
 
   constructor(
     engine: Engine,
@@ -48,8 +51,15 @@ export class TcpxXfer implements PeerWaiter {
     return this.#error;
   }
 
-  post(notif: Uint8Array | undefined): NixlStatus {
+  /** Of the last post that has ended; undefined before, and where nothing was sent. */
+  get receipt(): Receipt | undefined {
+    return this.#ended?.receipt();
+  }
+
+  /** `deadlineMs` 0: none. */
+  post(notif: Uint8Array | undefined, deadlineMs = 0): NixlStatus {
     this.#error = undefined;
+    this.#deadlineMs = deadlineMs;
     this.#notif = notif;
     this.#tail = undefined;
     this.#status = NixlStatus.IN_PROG;
@@ -66,6 +76,12 @@ export class TcpxXfer implements PeerWaiter {
       this.#transfer?.poll();
       this.#look();
     }
+    return this.#status;
+  }
+
+  /** As `check`, for who has polled the engine and let the peer proceed. */
+  peek(): NixlStatus {
+    if (this.#status === NixlStatus.IN_PROG && !this.#isWaiting) this.#look();
     return this.#status;
   }
 
@@ -120,13 +136,14 @@ export class TcpxXfer implements PeerWaiter {
 
   #options() {
     const notif = this.#notif;
-    if (notif === undefined) return NO_OPTIONS;
-    if (fitsOne(notif)) return { notify: sealWhole(notif) };
+    const limit = this.#deadlineMs === 0 ? NO_OPTIONS : { deadlineMs: this.#deadlineMs };
+    if (notif === undefined) return limit;
+    if (fitsOne(notif)) return { ...limit, notify: sealWhole(notif) };
     this.#tail = sealParts(notif, this.peer.nextMessageId(), false);
-    return NO_OPTIONS;
+    return limit;
   }
 
-  #prepare(session: Session): Request {
+  #prepare(session: Session): TransferRequest {
     // A request belongs to its session: after a new connection it is prepared anew.
     this.#request?.release();
     this.#request = undefined;
@@ -139,6 +156,7 @@ export class TcpxXfer implements PeerWaiter {
     if (transfer === undefined) return;
     const status = transfer.status;
     if (status === 'active') return;
+    if (transfer.facts.operation !== 'notify') this.#ended = transfer;
     if (status === 'failed') {
       this.#fail(transfer.error);
       return;

@@ -4,16 +4,21 @@
 import { XferOp } from './memory-type.js';
 import { NixlStatus, type NixlStatusName } from './status.js';
 
+/** Times and sizes of one request. */
 export interface XferTelemetry {
   /** Monotonic, the agent's clock. */
   readonly startTimeUs: number;
+  /** How long posting took, in µs. */
   readonly postDurationUs: number;
   /** From the start of the post until completion was seen, so polling late shows. */
   readonly xferDurationUs: number;
+  /** Bytes that it moves. */
   readonly totalBytes: number;
+  /** Ranges that it moves. */
   readonly descCount: number;
 }
 
+/** Counters of an agent by name. */
 export type TelemetrySnapshot = Readonly<Record<string, number>>;
 
 const ERROR_EVENTS = new Map<number, string>(

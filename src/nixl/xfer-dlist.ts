@@ -16,7 +16,9 @@ export interface XferDlistLiteral {
 /** Wherever a transfer list is taken, a literal will do for short ones. */
 export type XferDlistInput = XferDlist | XferDlistLiteral;
 
+/** Ranges of memory for a transfer, kept as columns: many cost little. */
 export class XferDlist {
+  /** Memory that all of them are in. */
   readonly memType: MemType;
   #count = 0;
   #addrs: Float64Array;
@@ -30,6 +32,7 @@ export class XferDlist {
     this.#devIds = new Float64Array(capacity);
   }
 
+  /** A list from objects; a list stays as it is. */
   static from(input: XferDlistInput): XferDlist {
     if (input instanceof XferDlist) return input;
     const list = new XferDlist(input.memType, input.descs.length);
@@ -40,6 +43,7 @@ export class XferDlist {
     return list;
   }
 
+  /** Appends a range; returns the list, so that calls chain. */
   add(addr: number, len: number, devId = 0): this {
     checkDesc(this.memType, { addr, len, devId }, 'add to transfer list');
     if (this.#count === this.#addrs.length) this.#grow();
@@ -50,6 +54,7 @@ export class XferDlist {
     return this;
   }
 
+  /** Number of ranges. */
   get count(): number {
     return this.#count;
   }
@@ -59,14 +64,17 @@ export class XferDlist {
     return this.#addrs.subarray(0, this.#count);
   }
 
+  /** Length of each, in bytes. */
   get lens(): Float64Array {
     return this.#lens.subarray(0, this.#count);
   }
 
+  /** Device of each. */
   get devIds(): Float64Array {
     return this.#devIds.subarray(0, this.#count);
   }
 
+  /** One range, as an object. */
   at(index: number): BasicDesc {
     const addr = this.#addrs[index];
     const len = this.#lens[index];

@@ -12,11 +12,13 @@ import { checkPairs, XferDlist, type XferDlistInput } from './xfer-dlist.js';
 import { pairLists } from './xfer-merge.js';
 import { XferRequest } from './xfer-request.js';
 
+/** How a request is made. */
 export interface XferOptions {
   /** Restricts the choice; by default all, in the order of creation. */
   readonly backends?: readonly BackendHandle[];
   /** Sent to the target after the data; an empty one is sent too. */
   readonly notif?: Uint8Array | string;
+  /** Handed to the backend as it is. */
   readonly customParam?: string;
   /** makeXferReq only: keep descriptors as they are. */
   readonly skipDescMerge?: boolean;

@@ -20,13 +20,19 @@ export interface XferParts {
 
 /** Opaque to users; the agent's verbs read and change it. */
 export class XferRequest {
+  /** Write or read. */
   readonly op: XferOp;
+  /** The backend that moves it. */
   readonly backend: BackendHandle;
+  /** The peer, as it was known when the request was made. */
   readonly peer: PeerRef;
+  /** Ranges that it moves. */
   readonly descCount: number;
+  /** Bytes that it moves. */
   readonly totalBytes: number;
   /** What the backend made of it. */
   readonly handle: XferHandle;
+  /** How far the last post is. */
   status: NixlStatus = NixlStatus.ERR_NOT_POSTED;
   /** The message of this and later posts; undefined means none. */
   notif: Uint8Array | undefined;
@@ -38,13 +44,19 @@ export class XferRequest {
   deadlineAtUs = Number.POSITIVE_INFINITY;
   /** Undoes the abort listener and the timer of the running post. */
   disarm: (() => void) | undefined;
+  /** Whether it was given back. */
   isReleased = false;
   /** The backend's handle is gone: released, or aborted by a backend that aborts by releasing. */
   isHandleFreed = false;
   /** A release was refused: the transfer may still run, whatever `status` says. */
   isAborting = false;
+  /** Its deadline has passed, which its owner knows; its memory may still be in use. */
+  isDraining = false;
+  /** When it was posted last, in µs. */
   startTimeUs = 0;
+  /** How long posting took, in µs. */
   postDurationUs = 0;
+  /** How long the transfer took, in µs. */
   xferDurationUs = 0;
 
   constructor(parts: XferParts, notif: Uint8Array | undefined, customParam: string | undefined) {
@@ -57,6 +69,7 @@ export class XferRequest {
     this.handle = prepare(parts, customParam);
   }
 
+  /** Times and sizes of the last post. */
   get telemetry(): XferTelemetry {
     const { startTimeUs, postDurationUs, xferDurationUs, totalBytes, descCount } = this;
     return { startTimeUs, postDurationUs, xferDurationUs, totalBytes, descCount };

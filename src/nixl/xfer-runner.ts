@@ -10,13 +10,17 @@ import type { AgentTelemetry } from './telemetry.js';
 import { notifBytes } from './xfer-factory.js';
 import type { XferRequest } from './xfer-request.js';
 
+/** What a post may carry. */
 export interface PostOptions {
+  /** Message for the peer, delivered after the data. */
   readonly notif?: Uint8Array | string;
 }
 
 /** How long a transfer may take, and who may stop it. */
 export interface XferControl {
+  /** Cancels the transfer. */
   readonly signal?: AbortSignal;
+  /** Time after which it fails, in ms. */
   readonly deadlineMs?: number;
 }
 
@@ -45,7 +49,9 @@ export class XferRunner {
    */
   post(request: XferRequest, options?: PostOptions, control?: XferControl): NixlStatus {
     if (request.isHandleFreed) return NixlStatus.ERR_INVALID_PARAM;
-    if (request.isAborting) return this.#refuse(NixlStatus.ERR_REPOST_ACTIVE);
+    if (request.isAborting || isDraining(request)) {
+      return this.#refuse(NixlStatus.ERR_REPOST_ACTIVE);
+    }
     if (!request.peer.isLive) return this.#refuse(NixlStatus.ERR_NOT_FOUND);
     if (request.status === NixlStatus.IN_PROG) {
       const status = this.#check(request);
@@ -64,7 +70,7 @@ export class XferRunner {
     // Returned, not stored: the transfer itself has not ended.
     if (!request.peer.isLive) return NixlStatus.ERR_NOT_FOUND;
     if (request.deadlineAtUs !== Number.POSITIVE_INFINITY) this.#checkDeadline(request);
-    return this.#check(request);
+    return hasEnded(request) ? request.status : this.#check(request);
   }
 
   /** Resolves when the transfer has landed; rejects with why it did not. */
@@ -172,7 +178,7 @@ export class XferRunner {
     if (deadlineMs !== undefined) {
       request.deadlineAtUs = this.#clock.nowUs() + deadlineMs * 1000;
       timer = setTimeout(() => {
-        this.#stop(request, deadlineError(request));
+        this.#expire(request);
       }, deadlineMs);
     }
     return () => {
@@ -184,8 +190,16 @@ export class XferRunner {
 
   /** Also for programs that poll without ever returning to the event loop, where timers sleep. */
   #checkDeadline(request: XferRequest): void {
-    if (this.#clock.nowUs() < request.deadlineAtUs) return;
+    if (this.#clock.nowUs() >= request.deadlineAtUs) this.#expire(request);
+  }
+
+  // Whoever waits is told, whatever the peer does; release says when no byte moves any more.
+  #expire(request: XferRequest): void {
+    if (this.#check(request) !== NixlStatus.IN_PROG) return;
     this.#stop(request, deadlineError(request));
+    if (request.status !== NixlStatus.IN_PROG) return;
+    request.isDraining = true;
+    this.#settle(request, NixlStatus.ERR_CANCELED);
   }
 
   #stop(request: XferRequest, reason: TcpxError): void {
@@ -231,6 +245,16 @@ export class XferRunner {
 /** A check may have ended it for good; asked through a call because checks change requests. */
 function isFreed(request: XferRequest): boolean {
   return request.isHandleFreed;
+}
+
+function hasEnded(request: XferRequest): boolean {
+  return request.status !== NixlStatus.IN_PROG;
+}
+
+/** Given up at its deadline, and not ended at the backend yet. */
+function isDraining(request: XferRequest): boolean {
+  if (request.isDraining) request.isDraining = checkBackend(request) === NixlStatus.IN_PROG;
+  return request.isDraining;
 }
 
 /** The polling path: no closure, so that a poll allocates nothing. */

@@ -16,14 +16,21 @@ export interface SocketIdentity {
 
 /** Since the connection was made, and as it stands; −1 where the kernel is too old to know. */
 export interface ConnectionCounters {
+  /** Segments that were sent again. */
   readonly retransmits: number;
+  /** Bytes that the peer's kernel has acknowledged. */
   readonly bytesAcked: number;
+  /** Bytes that this kernel has received. */
   readonly bytesReceived: number;
   /** Time with data to send; of it: held back by the peer's window, and by the send buffer. */
   readonly busyUs: number;
+  /** Time for which the peer's window was the limit, in µs. */
   readonly receiveLimitedUs: number;
+  /** Time for which the send buffer was the limit, in µs. */
   readonly sendBufferLimitedUs: number;
+  /** Smoothed round trip, in µs. */
   readonly rttUs: number;
+  /** Shortest round trip that was seen, in µs. */
   readonly rttMinUs: number;
   /** Segments. */
   readonly congestionWindow: number;

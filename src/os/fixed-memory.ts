@@ -1,6 +1,7 @@
 // Memory with a fixed address, seen by this thread through typed views. Other threads view the
 // same bytes by address; the memory stays mapped until every thread has let go.
 
+import type { Address, ByteCount } from '../base/quantity.js';
 import {
   copyMemory,
   type MapOptions,
@@ -14,8 +15,8 @@ import { viewMemory } from '../ffi/libc/library.js';
 export { copyMemory, crc32At, loadCrc32 };
 
 export interface FixedMemory {
-  readonly addr: number;
-  readonly bytes: number;
+  readonly addr: Address;
+  readonly bytes: ByteCount;
   readonly uint8: Uint8Array<ArrayBuffer>;
   readonly int32: Int32Array<ArrayBuffer>;
   readonly uint32: Uint32Array<ArrayBuffer>;
@@ -30,7 +31,7 @@ export function createFixedMemory(bytes: number, options: MapOptions = {}): Fixe
 }
 
 /** The same memory as another thread mapped. */
-export function openFixedMemory(addr: number, bytes: number): FixedMemory {
+export function openFixedMemory(addr: Address, bytes: ByteCount): FixedMemory {
   return viewsOver(addr, bytes, viewMemory(addr, bytes));
 }
 
@@ -50,7 +51,7 @@ export const mappedMemory: MemorySource = {
   destroy: destroyFixedMemory,
 };
 
-function viewsOver(addr: number, bytes: number, buffer: ArrayBuffer): FixedMemory {
+function viewsOver(addr: Address, bytes: ByteCount, buffer: ArrayBuffer): FixedMemory {
   return {
     addr,
     bytes,

@@ -2,9 +2,8 @@
 // equal, two virtual machines are not.
 
 import { createHash, randomBytes } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { readBootId } from '../base/boot-id.js';
 
-const BOOT_ID_PATH = '/proc/sys/kernel/random/boot_id';
 const HOST_ID_BYTES = 16;
 
 let known: Uint8Array | undefined;
@@ -16,11 +15,8 @@ export function hostId(): Uint8Array {
 }
 
 function readHostId(): Uint8Array {
-  try {
-    const text = readFileSync(BOOT_ID_PATH, 'latin1').trim();
-    const digest = createHash('sha256').update(`nixl-tcpx host ${text}`).digest();
-    return Uint8Array.from(digest.subarray(0, HOST_ID_BYTES));
-  } catch {
-    return Uint8Array.from(randomBytes(HOST_ID_BYTES));
-  }
+  const bootId = readBootId();
+  if (bootId === undefined) return Uint8Array.from(randomBytes(HOST_ID_BYTES));
+  const digest = createHash('sha256').update(`nixl-tcpx host ${bootId}`).digest();
+  return Uint8Array.from(digest.subarray(0, HOST_ID_BYTES));
 }

@@ -11,10 +11,14 @@ import {
   viewMapping,
 } from '../ffi/libc/mapping.js';
 
+/** Which pages memory gets: 4 KiB ones, huge ones if there are any, or huge ones or an error. */
 export type PageKind = 'normal' | 'prefer-huge' | 'huge';
 
+/** Memory that was mapped for a region. */
 export interface RegionMemory {
+  /** Its bytes. */
   readonly buffer: ArrayBuffer;
+  /** Address of the first one. */
   readonly addr: number;
   /** What the memory really lies on; `prefer-huge` may end as `transparent` or `normal`. */
   readonly pages: 'normal' | 'transparent' | 'huge';
@@ -26,6 +30,7 @@ const PAGE_BYTES = 4096;
 // Unmapped when the last view is gone: unmapping under a live view would crash the process.
 const unmapWhenUnused = new FinalizationRegistry<Mapping>((mapping) => unmapMemory(mapping));
 
+/** Maps memory for a region. Throws `ERR_CAP_HUGE_PAGES` where huge pages are lacking. */
 export function allocateRegionMemory(bytes: number, pages: PageKind): RegionMemory {
   if (!Number.isSafeInteger(bytes) || bytes <= 0) {
     throw new TcpxError(

@@ -7,10 +7,15 @@ import type { Region } from '../memory/region.js';
 /** What a registration may be used for; a receive buffer is never a source by mistake. */
 export type MemoryUse = 'send' | 'receive' | 'both';
 
+/** Memory that a session of posted sends and receives knows by number. */
 export interface MemoryHandle {
+  /** Its number. */
   readonly id: number;
+  /** Its length. */
   readonly bytes: number;
+  /** What it may be used for. */
   readonly use: MemoryUse;
+  /** The region behind it. */
   readonly region: Region;
 }
 

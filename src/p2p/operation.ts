@@ -8,16 +8,23 @@ import { TcpxError } from '../base/errors.js';
 import type { Region } from '../memory/region.js';
 import type { Receipt } from '../engine/internal.js';
 
+/** `waiting` for its counterpart, `moving`, then `done` or `failed`; `consumed` after that. */
 export type OperationState = 'waiting' | 'moving' | 'done' | 'failed' | 'consumed';
 
+/** What was posted. */
 export interface OperationFacts {
+  /** Number of the memory. */
   readonly memId: number;
+  /** First byte in it. */
   readonly offset: number;
+  /** Length. */
   readonly bytes: number;
+  /** Must be the same at both ends. */
   readonly tag: number;
 }
 
 abstract class Operation {
+  /** What was posted. */
   readonly facts: OperationFacts;
   protected current: OperationState = 'waiting';
   #error: TcpxError | undefined;
@@ -28,14 +35,17 @@ abstract class Operation {
     this.#onSettled = onSettled;
   }
 
+  /** How far it is. */
   get state(): OperationState {
     return this.current;
   }
 
+  /** Why it failed. */
   get error(): TcpxError | undefined {
     return this.#error;
   }
 
+  /** Whether it is done or has failed. */
   get isSettled(): boolean {
     return this.current !== 'waiting' && this.current !== 'moving';
   }
@@ -56,8 +66,11 @@ abstract class Operation {
   }
 }
 
+/** A posted send. */
 export class Send extends Operation {
+  /** Tells it from a receive. */
   readonly kind = 'send';
+  /** Memory that it sends from. */
   readonly source: Region;
   #receipt: Receipt | undefined;
 
@@ -83,7 +96,9 @@ export class Send extends Operation {
   }
 }
 
+/** A posted receive. */
 export class Receive extends Operation {
+  /** Tells it from a send. */
   readonly kind = 'receive';
   /** The range as the peer may write it: its own registration, for this receive alone. */
   readonly slot: Region;

@@ -1,6 +1,7 @@
 // One peer of a p2p session: its engine session, and what is posted to it in both directions.
 
 import { TcpxError, toTcpxError } from '../base/errors.js';
+import { liveSession } from '../engine/live-session.js';
 import type { Session } from '../engine/session.js';
 import {
   decodeMatch,
@@ -31,17 +32,25 @@ export class P2pPeer {
     void session.closed.then(() => this.#end());
   }
 
+  /** On a session that was lost it fails, as what waited there did. */
   postSend(send: Send): void {
-    this.#assertReady();
+    if (liveSession(this.session).isLost(`send to ${this.name}`)) {
+      send.fail(unmatched('send', send.facts, this, this.session.error));
+      return;
+    }
     this.#queue.addSend(send);
     this.#match();
   }
 
   postReceive(receive: Receive): void {
-    this.#assertReady();
+    if (liveSession(this.session).isLost(`receive from ${this.name}`)) {
+      receive.fail(unmatched('receive', receive.facts, this, this.session.error));
+      return;
+    }
     const number = this.#queue.addReceive(receive);
     const target = receive.slot.descriptor;
-    this.#post(() => this.session.notify(encodeOffer({ number, tag: receive.facts.tag, target })));
+    const offer = encodeOffer({ number, tag: receive.facts.tag, target });
+    this.#post(() => void this.session.notify(offer));
   }
 
   /** Posts what was held back, as far as there is room now. */
@@ -90,7 +99,7 @@ export class P2pPeer {
   }
 
   #refuse({ send, offer, number }: Pair, misfit: Misfit): void {
-    this.#post(() => this.session.notify(encodeRefuse(number, offer.tag, misfit)));
+    this.#post(() => void this.session.notify(encodeRefuse(number, offer.tag, misfit)));
     send.fail(misfitError(misfit, 'send', send.facts, this.name));
   }
 
@@ -140,14 +149,6 @@ export class P2pPeer {
     this.#moving.clear();
     this.#held = [];
     this.#queue.clear();
-  }
-
-  #assertReady(): void {
-    if (this.session.isReady) return;
-    const cause = this.session.error;
-    throw new TcpxError('ERR_USAGE_STATE', `${this.name}: not connected any more`, {
-      ...(cause === undefined ? {} : { cause }),
-    });
   }
 }
 

@@ -177,6 +177,23 @@ test('p2p: what has no counterpart is late in wait, and unmatched after the end'
   await pair.client.deregisterMemory(to);
 });
 
+test('p2p: what is posted after the peer is lost fails as what waited for it', async (t) => {
+  const pair = await openPair(t);
+  const from = pair.client.registerMemory(new Uint8Array(8));
+  const before = pair.out.postSend(from, 0, 8, 1);
+  await pair.server.close();
+  await assert.rejects(pair.out.wait(20_000), has('ERR_XFER_UNMATCHED'));
+  const later = [pair.out.postSend(from, 0, 8, 2), pair.out.postRecv(from, 0, 8, 3)];
+  for (const { state, error } of later) {
+    assert.equal(state, 'failed');
+    assert.ok(isTcpxError(error, 'ERR_XFER_UNMATCHED'));
+    assert.equal(error.cause, before.error?.cause, 'the loss that ended the session');
+    assert.ok(isTcpxError(error.cause, 'ERR_PEER_GOODBYE'));
+  }
+  await pair.out.release();
+  await pair.client.deregisterMemory(from);
+});
+
 test('p2p: roles follow from the first call, and the other role is refused', async (t) => {
   const server = await open(t, 'server');
   const client = await open(t, 'client');

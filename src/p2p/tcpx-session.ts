@@ -13,20 +13,24 @@ import { type MemoryHandle, MemoryTable, type MemoryUse } from './memory-table.j
 import { P2pPeer } from './p2p-peer.js';
 import { TcpxTransfer } from './tcpx-transfer.js';
 
+/** What a session has become: it accepts, or it connects, never both. */
 export type Role = 'none' | 'server' | 'client';
 
+/** What `TcpxSession.open` takes; everything has a default. */
 export interface TcpxSessionOptions {
   /** How peers name this end in accept; host name and process id by default. */
   readonly name?: string;
+  /** Settings by name, over those of the environment. */
   readonly settings?: Partial<SettingValues>;
+  /** Instead of lines on stderr. */
   readonly log?: Log;
   /** Module that stands in for the CUDA driver, for tests. */
   readonly gpuModule?: URL;
 }
 
 const ACCEPT_TIMEOUT_MS = 30_000;
-const DEREGISTER_WAIT_MS = 1000;
 
+/** Sends and receives that match by order, between a server and its clients. */
 export class TcpxSession {
   readonly #engine: Engine;
   readonly #memory = new MemoryTable();
@@ -41,6 +45,7 @@ export class TcpxSession {
     this.#arrivals = arrivals;
   }
 
+  /** Starts one, with an engine of its own. */
   static async open(options: TcpxSessionOptions = {}): Promise<TcpxSession> {
     const peers = new Map<string, P2pPeer>();
     const arrivals = new Arrivals();
@@ -59,14 +64,17 @@ export class TcpxSession {
     return new TcpxSession(engine, peers, arrivals);
   }
 
+  /** Name that peers see. */
   get name(): string {
     return this.#engine.name;
   }
 
+  /** What it has become. */
   get role(): Role {
     return this.#role;
   }
 
+  /** Data connections to each peer. */
   get numChannels(): number {
     return this.#engine.config.values['flow.channels'];
   }
@@ -124,27 +132,32 @@ export class TcpxSession {
     return this.#engine.allocate(bytes, pages);
   }
 
+  /** Registers memory; the number names it in posts. */
   registerMemory(source: RegionSource, use: MemoryUse = 'both'): number {
     // No rights: peers reach it only through the receives that are posted on it.
     return this.#memory.add(this.#engine.register(source, { read: false, write: false }), use);
   }
 
+  /** Takes it back. Rejects while operations use it. */
   async deregisterMemory(id: number): Promise<void> {
     const { region } = this.#memory.get(id);
-    await this.#engine.deregister(region, DEREGISTER_WAIT_MS);
+    await this.#engine.deregister(region);
     this.#memory.remove(id);
   }
 
+  /** What is known about a number. Throws `ERR_USAGE_NOT_FOUND`. */
   getMemoryHandle(id: number): MemoryHandle {
     return this.#memory.get(id);
   }
 
+  /** A group of sends and receives with one peer. */
   createTransfer(remoteName: string): TcpxTransfer {
     const peer = this.#peers.get(remoteName);
     if (peer !== undefined) return new TcpxTransfer(this.#engine, this.#memory, peer);
     throw new TcpxError('ERR_USAGE_NOT_FOUND', `createTransfer: ${remoteName} is not connected`);
   }
 
+  /** Ends it; what has no counterpart fails with `ERR_XFER_UNMATCHED`. */
   async close(): Promise<void> {
     await this.#engine.close();
   }

@@ -7,30 +7,41 @@ import type { MemoryTable } from './memory-table.js';
 import { type OperationFacts, Receive, Send } from './operation.js';
 import type { P2pPeer } from './p2p-peer.js';
 
+/** How many operations there are, by state. */
 export interface OperationCounts {
+  /** All of them. */
   posted: number;
+  /** Done. */
   completed: number;
+  /** Failed. */
   failed: number;
 }
 
+/** The same of receives. */
 export interface ReceiveCounts extends OperationCounts {
+  /** Given back by the application. */
   consumed: number;
 }
 
 /** Several operations in columns of one length, as the C++ batches take them. */
 export interface OperationBatch {
+  /** Memory of each. */
   readonly memIds: readonly number[];
+  /** First byte of each. */
   readonly offsets: readonly number[];
+  /** Length of each. */
   readonly sizes: readonly number[];
+  /** Tag of each. */
   readonly tags: readonly number[];
 }
 
-/** Consuming frees the slot; a peer may just be closing its access to it. */
-const CONSUME_WAIT_MS = 1000;
 const TAG_MAX = 2 ** 32 - 1;
 
+/** A group of sends and receives with one peer, waited for together. */
 export class TcpxTransfer {
+  /** Its sends by state. */
   readonly sends: OperationCounts = { posted: 0, completed: 0, failed: 0 };
+  /** Its receives by state. */
   readonly receives: ReceiveCounts = { posted: 0, completed: 0, failed: 0, consumed: 0 };
   readonly #engine: Engine;
   readonly #memory: MemoryTable;
@@ -46,6 +57,7 @@ export class TcpxTransfer {
     this.#peer = peer;
   }
 
+  /** Sends a range; it matches the peer's receive of its turn. */
   postSend(memId: number, offset: number, bytes: number, tag: number): Send {
     this.#check('postSend', tag);
     const { region } = this.#memory.range(memId, offset, bytes, 'send');
@@ -57,12 +69,13 @@ export class TcpxTransfer {
     return send;
   }
 
+  /** Receives into a range; it matches the peer's send of its turn. */
   postRecv(memId: number, offset: number, bytes: number, tag: number): Receive {
     const receive = this.#openReceive({ memId, offset, bytes, tag }, 'postRecv');
     try {
       this.#peer.postReceive(receive);
     } catch (error) {
-      void this.#engine.deregister(receive.slot, CONSUME_WAIT_MS);
+      void this.#engine.deregister(receive.slot);
       throw error;
     }
     this.#open.add(receive);
@@ -92,7 +105,7 @@ export class TcpxTransfer {
       for (const receive of receives) this.#peer.postReceive(receive);
     } catch (error) {
       // Thrown before the first post: there is no slot left, or no connection.
-      for (const { slot } of receives) void this.#engine.deregister(slot, CONSUME_WAIT_MS);
+      for (const { slot } of receives) void this.#engine.deregister(slot);
       throw error;
     }
     for (const receive of receives) this.#open.add(receive);
@@ -108,7 +121,7 @@ export class TcpxTransfer {
     receive.setConsumed();
     this.#open.delete(receive);
     this.receives.consumed++;
-    await this.#engine.deregister(receive.slot, CONSUME_WAIT_MS);
+    await this.#engine.deregister(receive.slot);
   }
 
   /** Looks once; where callers drive, this moves data. */
@@ -144,7 +157,7 @@ export class TcpxTransfer {
       throw new TcpxError('ERR_USAGE_STATE', `release: ${unconsumed} receives were not consumed`);
     }
     this.#isReleased = true;
-    for (const failed of this.#open) await this.#engine.deregister(failed.slot, CONSUME_WAIT_MS);
+    for (const failed of this.#open) await this.#engine.deregister(failed.slot);
     this.#open.clear();
   }
 

@@ -6,27 +6,41 @@ import type { Region, RegionDescriptor } from '../memory/region.js';
 
 /** One block: `bytes` from a place in local memory to a place in the peer's, or back. */
 export interface Block {
+  /** Memory at this end. */
   readonly local: Region;
+  /** First byte in it. */
   readonly localOffset: number;
+  /** Memory of the peer, as its owner described it. */
   readonly remote: RegionDescriptor;
+  /** First byte in that. */
   readonly remoteOffset: number;
+  /** How many bytes move. */
   readonly bytes: number;
 }
 
 /** Many blocks without an object for each: row i is one block, its regions named by index. */
 export interface BlockColumns {
+  /** Number of blocks. */
   readonly count: number;
+  /** First byte of each in its local region. */
   readonly localOffsets: Float64Array;
+  /** First byte of each in its remote region. */
   readonly remoteOffsets: Float64Array;
+  /** Length of each. */
   readonly bytes: Float64Array;
+  /** Index of each block's region in `locals`. */
   readonly localIndexes: Uint32Array;
+  /** Index of each block's descriptor in `remotes`. */
   readonly remoteIndexes: Uint32Array;
+  /** Regions at this end, once each. */
   readonly locals: readonly Region[];
+  /** Descriptors of the peer, once each. */
   readonly remotes: readonly RegionDescriptor[];
 }
 
 /** Columns of which every row has been checked. */
 export interface CheckedBlocks extends BlockColumns {
+  /** Sum of all lengths. */
   readonly totalBytes: number;
 }
 

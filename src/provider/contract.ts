@@ -8,6 +8,7 @@
 //   matched    the receiver posts in the order in which the sender sends; both derive it from
 //              the same plan; no failover of chunks: what is in flight fails with a typed error
 
+import type { Generation, TransferSlot } from '../base/quantity.js';
 import type { TcpxError } from '../base/errors.js';
 import type { CheckedBlocks } from './block-columns.js';
 import type { ChannelReceipt, StageTimes, TransferPath } from './receipt.js';
@@ -18,7 +19,9 @@ export type DataOperation = 'write' | 'read';
 
 /** A CUDA event of this process. */
 export interface SourceEvent {
+  /** CUDA ordinal of the GPU whose stream recorded it. */
   readonly device: number;
+  /** The CUevent, as a number. */
   readonly handle: number;
 }
 
@@ -32,8 +35,8 @@ export interface Prepared {
 export interface Posted<S> {
   readonly session: S;
   /** Place in the engine's table of transfers; used again, so the generation goes with it. */
-  readonly slot: number;
-  readonly generation: number;
+  readonly slot: TransferSlot;
+  readonly generation: Generation;
   readonly bytes: number;
   readonly chunks: number;
   readonly path: TransferPath;
@@ -88,7 +91,7 @@ export interface Carrier<S, P extends Prepared> {
   /** As soon as no byte of it can land any more it is finished, as cancelled; not before. */
   cancel(posted: Posted<S>): void;
 
-  /** What the slot says about a finished post, before it is used again. */
+  /** What the slot says about a finished post before it is used again, or so far about one. */
   outcome(posted: Posted<S>, failure: number): Outcome;
 
   /** Gives the slot and what `open` took back. */

@@ -1,18 +1,26 @@
-// What a transfer did, from counters that the lanes keep anyway: no system call is made for it.
+// What a transfer did, from counters that are kept anyway: no system call is made for it, but for a
+// look at the NICs now and then, where a READ came through the plugin.
 
 import type { PluginReceipt } from './tcpx/plugin-receipt.js';
 
+/** What one channel carried of a transfer. */
 export interface ChannelReceipt {
+  /** Number of the channel within its session, from 0. */
   readonly channel: number;
   /** Interface that the channel was bound to; empty where routing decides, `shm` for none. */
   readonly nic: string;
+  /** Payload that it carried. */
   readonly bytes: number;
+  /** Chunks that it carried. */
   readonly chunks: number;
 }
 
+/** What carried the data: kernel TCP or an NCCL net plugin. */
 export type ProviderName = 'tcp' | 'tcpx';
 
+/** What became of a transfer: path, bytes, times, and what had to be done again. */
 export interface Receipt {
+  /** Name of the peer. */
   readonly peer: string;
   /** What carried the bytes of this transfer. */
   readonly provider: ProviderName;
@@ -25,15 +33,21 @@ export interface Receipt {
    * GPU memory is at one end or both, copied through pinned memory there. `tcpx`: by the plugin.
    */
   readonly path: TransferPath;
+  /** How the peer has proven itself. */
   readonly trust: string;
+  /** What was posted. */
   readonly operation: 'write' | 'read' | 'notify';
+  /** Bytes that were to be moved. */
   readonly bytes: number;
+  /** Bytes that have landed, as the receiver confirmed. */
   readonly bytesConfirmed: number;
+  /** Pieces that it was cut into. */
   readonly chunks: number;
   /** Chunks and notifications that had to be sent again. */
   readonly retries: number;
   /** Of them: chunks that had arrived with a wrong checksum (flow.checksum). */
   readonly damaged: number;
+  /** Those that had part in it. */
   readonly channels: readonly ChannelReceipt[];
   /** Post to confirmation; to now while it is in flight. */
   readonly durationUs: number;
@@ -46,7 +60,17 @@ export interface Receipt {
 /** Of a session's tcp channels. */
 export type DataPath = 'tcp host' | 'shm';
 
+/** The way that the bytes took. */
 export type TransferPath = DataPath | 'tcp staged' | 'shm staged' | 'tcpx' | 'tcpx host-recv';
+
+/** The same with GPU memory at an end: copied through pinned memory there. */
+export function stagedPath(path: DataPath): TransferPath {
+  return path === 'shm' ? 'shm staged' : 'tcp staged';
+}
+
+export function isStagedPath(path: TransferPath): boolean {
+  return path === 'tcp staged' || path === 'shm staged';
+}
 
 /**
  * Microseconds, summed over the chunks, so more than the duration where stages overlap. An end
@@ -54,8 +78,12 @@ export type TransferPath = DataPath | 'tcp staged' | 'shm staged' | 'tcpx' | 'tc
  * confirmed, its copy included); that of a read receives (from the request on) and copies in.
  */
 export interface StageTimes {
+  /** From GPU memory to pinned memory, in µs. */
   readonly copyOutUs: number;
+  /** In calls that send, in µs. */
   readonly sendUs: number;
+  /** In calls that receive, in µs. */
   readonly receiveUs: number;
+  /** From pinned memory to GPU memory, in µs. */
   readonly copyInUs: number;
 }

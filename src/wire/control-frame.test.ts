@@ -89,7 +89,7 @@ test('control head: another version, unknown kind, long body, reserved bytes are
     ['version 1', 'ERR_WIRE_VERSION', (view) => view.setUint16(4, 1, true)],
     ['version 3', 'ERR_WIRE_VERSION', (view) => view.setUint16(4, 3, true)],
     ['kind 0', 'ERR_WIRE_FRAME', (view) => view.setUint16(6, 0, true)],
-    ['kind 11', 'ERR_WIRE_FRAME', (view) => view.setUint16(6, 11, true)],
+    ['kind 13', 'ERR_WIRE_FRAME', (view) => view.setUint16(6, 13, true)],
     ['reserved', 'ERR_WIRE_FRAME', (view) => view.setUint8(15, 1)],
     ['4,097 bytes', 'ERR_WIRE_LIMIT', (view) => view.setUint32(8, 4097, true)],
     ['4 GiB', 'ERR_WIRE_LIMIT', (view) => view.setUint32(8, 0xffffffff, true)],

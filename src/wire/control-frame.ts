@@ -21,7 +21,10 @@ export const HOST_ID_BYTES = 16;
 const ADDRESSES_MAX = 16;
 const ADDRESS_BYTES_MAX = 64;
 const REASON_BYTES_MAX = 512;
+/** A key of a region as text is shorter. */
+const REGION_BYTES_MAX = 128;
 const EPOCH_MAX = 0x7fffffff;
+const WORD = 2 ** 32;
 /** In place of a channel in ATTACH: this connection follows the lost control connection. */
 export const CONTROL_INDEX = 0xffffffff;
 /** Likewise: this connection carries the frames of matched transfers. */
@@ -37,6 +40,8 @@ export const Feature = {
   SameHost: 8,
   /** This end has a shared secret: only so can the other say which of the two lacks it. */
   Secret: 16,
+  /** Frames of data channels shall carry checks: where one end says so, both do. */
+  Checked: 32,
 } as const;
 
 export const ControlKind = {
@@ -50,13 +55,15 @@ export const ControlKind = {
   Goodbye: 8,
   Redial: 9,
   Taken: 10,
+  Lookup: 11,
+  Found: 12,
 } as const;
 export type ControlKind = (typeof ControlKind)[keyof typeof ControlKind];
 
 export const CONTROL_HEAD_FIELDS: readonly FrameField[] = declareFrame(CONTROL_HEAD_BYTES, [
   { name: 'magic', offset: 0, bytes: 4, meaning: '"NXTP"' },
   { name: 'version', offset: 4, bytes: 2, meaning: 'protocol version of the sender' },
-  { name: 'kind', offset: 6, bytes: 2, meaning: '1 HELLO … 10 TAKEN' },
+  { name: 'kind', offset: 6, bytes: 2, meaning: '1 HELLO … 12 FOUND' },
   { name: 'bodyBytes', offset: 8, bytes: 4, meaning: 'at most 4,096' },
   { name: 'reserved', offset: 12, bytes: 4, meaning: 'zero' },
 ]);
@@ -131,6 +138,20 @@ export interface Taken {
   readonly epoch: number;
 }
 
+/** Either way, once the session is ready: which region has this name? */
+export interface Lookup {
+  readonly lookupId: number;
+  readonly name: string;
+}
+
+/** The answer to the LOOKUP of that number; without a key there is no such region. */
+export interface Found {
+  readonly lookupId: number;
+  readonly bytes: number;
+  /** `tcpx-region/1 …`; empty where no region has the name. */
+  readonly region: string;
+}
+
 export type ControlMessage =
   | ({ readonly kind: typeof ControlKind.Hello } & Hello)
   | ({ readonly kind: typeof ControlKind.Challenge } & Challenge)
@@ -141,7 +162,9 @@ export type ControlMessage =
   | ({ readonly kind: typeof ControlKind.Attached } & Attached)
   | ({ readonly kind: typeof ControlKind.Goodbye } & Goodbye)
   | ({ readonly kind: typeof ControlKind.Redial } & Redial)
-  | ({ readonly kind: typeof ControlKind.Taken } & Taken);
+  | ({ readonly kind: typeof ControlKind.Taken } & Taken)
+  | ({ readonly kind: typeof ControlKind.Lookup } & Lookup)
+  | ({ readonly kind: typeof ControlKind.Found } & Found);
 
 export type MessageOf<K extends ControlKind> = Extract<ControlMessage, { kind: K }>;
 
@@ -182,12 +205,25 @@ function encodeBody(message: ControlMessage, body: ByteWriter): ByteWriter {
       return body.uint32(message.channelIndex).uint32(message.epoch);
     case ControlKind.Taken:
       return body.uint32(message.epoch);
+    case ControlKind.Lookup:
+      return body.uint32(message.lookupId).text(message.name);
+    case ControlKind.Found:
+      return encodeFound(message, body);
   }
 }
 
 function encodeHello(hello: Hello, body: ByteWriter): ByteWriter {
   body.uint32(hello.features).bytes(hello.generation).bytes(hello.nonce);
   return body.bytes(hello.hostId).text(hello.name);
+}
+
+function encodeFound(found: Found, body: ByteWriter): ByteWriter {
+  const high = Math.floor(found.bytes / WORD);
+  return body
+    .uint32(found.lookupId)
+    .uint32(found.bytes % WORD)
+    .uint32(high)
+    .text(found.region);
 }
 
 function encodeAgreement(agreement: Agreement, body: ByteWriter): ByteWriter {
@@ -280,7 +316,20 @@ function readBody(kind: ControlKind, reader: ByteReader): ControlMessage {
       return { kind, channelIndex: reader.uint32(), epoch: readEpoch(reader) };
     case ControlKind.Taken:
       return { kind, epoch: readEpoch(reader) };
+    case ControlKind.Lookup:
+      return { kind, lookupId: reader.uint32(), name: reader.text(NAME_BYTES_MAX) };
+    case ControlKind.Found:
+      return { kind, ...readFound(reader) };
   }
+}
+
+function readFound(reader: ByteReader): Found {
+  const lookupId = reader.uint32();
+  const bytes = reader.uint32() + reader.uint32() * WORD;
+  if (!Number.isSafeInteger(bytes)) {
+    throw wireError('ERR_WIRE_LIMIT', `a region of ${bytes} bytes`);
+  }
+  return { lookupId, bytes, region: reader.text(REGION_BYTES_MAX) };
 }
 
 /** Counts connections of an index, and travels through signed words. */

@@ -12,6 +12,7 @@ import {
   WORD_PAYLOAD_BYTES,
 } from './data-frame.js';
 import { checkHead, checkTable, readLong, RULE_NONE, writeLong } from './data-frame.hot.js';
+import { headCheck } from './head-check.hot.js';
 
 const CHUNK_BYTES = 512 * 1024;
 const BLOCK_BYTES = 256;
@@ -30,9 +31,23 @@ function openHeads(): OpenMicroCase {
     run: (operations) => {
       let broken = 0;
       for (let index = 0; index < operations; index++) {
-        broken += checkHead(words, (index & (HEADS - 1)) * HEAD_WORDS, CHUNK_BYTES);
+        broken += checkHead(words, (index & (HEADS - 1)) * HEAD_WORDS, CHUNK_BYTES, false);
       }
       if (broken !== RULE_NONE) throw new Error('a good head was refused');
+    },
+    close: () => undefined,
+  };
+}
+
+function openChecks(): OpenMicroCase {
+  const words = new Uint32Array(HEADS * HEAD_WORDS).map((_, index) => index * 0x9e3779b1);
+  return {
+    run: (operations) => {
+      let sum = 0;
+      for (let index = 0; index < operations; index++) {
+        sum |= headCheck(words, (index & (HEADS - 1)) * HEAD_WORDS);
+      }
+      if (sum === 0) throw new Error('heads without a check');
     },
     close: () => undefined,
   };
@@ -74,6 +89,7 @@ function openLongs(): OpenMicroCase {
 
 export const MICRO_CASES: readonly MicroCase[] = [
   { name: 'wire: check one head', operations: 5_000_000, open: openHeads },
+  { name: 'wire: the check of one head', operations: 2_000_000, open: openChecks },
   {
     name: `wire: check one entry of a table of ${TABLE_ENTRIES_MAX}`,
     operations: 5_000_000,

@@ -21,18 +21,19 @@ function padded(bytes: Uint8Array): Uint32Array {
   return new Uint32Array(memory.buffer);
 }
 
-function checkWords(words: Uint32Array): void {
-  const rule = checkHead(words, 0, CHUNK_BYTES_MAX);
+function checkWords(words: Uint32Array, isChecked: boolean): void {
+  const rule = checkHead(words, 0, CHUNK_BYTES_MAX, isChecked);
   if (rule !== RULE_NONE) {
     assert.equal(typeof FRAME_RULES[rule], 'string', `rule ${rule}`);
     return;
   }
   assert.ok(words[frame.WORD_PAYLOAD_BYTES]! <= CHUNK_BYTES_MAX);
   assert.ok(readLong(words, frame.WORD_OFFSET_LOW) <= Number.MAX_SAFE_INTEGER);
-  const entries = words[frame.WORD_TABLE_ENTRIES]!;
+  const entries = words[frame.WORD_KIND]! >>> frame.TABLE_ENTRIES_SHIFT;
   assert.ok(entries <= frame.TABLE_ENTRIES_MAX);
   if (entries === 0 || entries > 4) return;
-  const operationBytes = words[frame.WORD_OPERATION_BYTES]!;
+  const isSum = isChecked && (words[0]! & 255) !== frame.FRAME_READ_REQUEST;
+  const operationBytes = words[isSum ? frame.WORD_PAYLOAD_BYTES : frame.WORD_OPERATION_BYTES]!;
   const tableRule = checkTable(words, TABLE_WORD, entries, operationBytes);
   if (tableRule !== RULE_NONE) {
     assert.equal(typeof FRAME_RULES[tableRule], 'string', `rule ${tableRule}`);
@@ -45,8 +46,14 @@ function checkWords(words: Uint32Array): void {
 
 const signals = [
   encodeControlLost({ controlEpoch: 7 }),
-  encodeFence({ channel: 1, epoch: 2, landed: 3, refusals: [] }),
-  encodeFence({ channel: 0, epoch: 0, landed: 9, refusals: [{ sequence: 8, reason: 2 }] }),
+  encodeFence({ channel: 1, epoch: 2, landed: 3, isDamaged: false, refusals: [] }),
+  encodeFence({
+    channel: 0,
+    epoch: 0,
+    landed: 9,
+    isDamaged: true,
+    refusals: [{ sequence: 8, reason: 2 }],
+  }),
 ];
 
 export const FUZZ_TARGETS = [
@@ -69,6 +76,8 @@ export const FUZZ_TARGETS = [
     'data frame: a rule with a text, or within every limit',
     { runs: 5000 },
     mutatedBytes(DATA_VECTORS.map((vector) => bytesOfHex(vector.hex))),
-    (bytes) => checkWords(padded(bytes)),
+    (bytes) => {
+      for (const isChecked of [false, true]) checkWords(padded(bytes), isChecked);
+    },
   ),
 ];

@@ -2,7 +2,6 @@
 
 import { isRefusal } from '../base/failure.js';
 import {
-  FLAG_CHECKSUM,
   FLAG_HELD,
   FRAME_ACK,
   FRAME_KIND_MAX,
@@ -14,12 +13,13 @@ import {
   FRAME_WRITE,
   NOTIFICATION_BYTES_MAX,
   TABLE_ENTRIES_MAX,
+  TABLE_ENTRIES_SHIFT,
   TABLE_ENTRY_BYTES,
+  WORD_HEAD_CHECK,
   WORD_KIND,
   WORD_OFFSET_HIGH,
   WORD_OPERATION_BYTES,
   WORD_PAYLOAD_BYTES,
-  WORD_TABLE_ENTRIES,
   WORD_TRANSFER_HIGH,
   WORD_TRANSFER_LOW,
 } from './data-frame.js';
@@ -39,20 +39,27 @@ export const RULE_OFFSET = 6;
 export const RULE_TABLE_SUM = 7;
 export const RULE_REFUSAL = 12;
 
-/** RULE_NONE, or the first rule that the head at `word` breaks. */
-export function checkHead(words: Uint32Array, word: number, chunkBytesMax: number): number {
-  const isChecked = (words[word + WORD_KIND]! & FLAG_CHECKSUM) !== 0;
-  const kind = words[word + WORD_KIND]! & ~(FLAG_CHECKSUM | FLAG_HELD);
-  if (kind > 255 || kind < 0) return RULE_RESERVED;
+/**
+ * RULE_NONE, or the first rule that the head at `word` breaks. In a checked session its own check
+ * has been found right before.
+ */
+export function checkHead(
+  words: Uint32Array,
+  word: number,
+  chunkBytesMax: number,
+  isChecked: boolean,
+): number {
+  const first = words[word + WORD_KIND]!;
+  const kind = first & 255;
+  const flags = first & 0xff00;
   if (kind === 0 || kind > FRAME_KIND_MAX) return RULE_KIND;
-  if (isChecked && kind > FRAME_READ_DATA) return RULE_RESERVED;
-  const isHeld = (words[word + WORD_KIND]! & FLAG_HELD) !== 0;
-  if (isHeld && kind !== FRAME_READ_DATA) return RULE_RESERVED;
+  if (flags !== 0 && (flags !== FLAG_HELD || kind !== FRAME_READ_DATA)) return RULE_RESERVED;
+  if (!isChecked && words[word + WORD_HEAD_CHECK]! !== 0) return RULE_RESERVED;
   const payloadBytes = words[word + WORD_PAYLOAD_BYTES]!;
   // With a checksum in its place the length is the payload's.
   const isSum = isChecked && kind !== FRAME_READ_REQUEST;
   const operationBytes = isSum ? payloadBytes : words[word + WORD_OPERATION_BYTES]!;
-  const entries = words[word + WORD_TABLE_ENTRIES]!;
+  const entries = first >>> TABLE_ENTRIES_SHIFT;
   if (entries > TABLE_ENTRIES_MAX) return RULE_TABLE_ENTRIES;
   if (words[word + WORD_OFFSET_HIGH]! >= HIGH_WORD_LIMIT) return RULE_OFFSET;
   switch (kind) {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { crc32 } from 'node:zlib';
 import fc from 'fast-check';
 import {
   checkHead,
@@ -18,6 +19,7 @@ import {
 } from './data-frame.hot.js';
 import * as frame from './data-frame.js';
 import { FRAME_RULES, frameName } from './data-frame-rules.js';
+import { headCheck } from './head-check.hot.js';
 import { bytesOfHex, DATA_VECTORS, type DataVector } from './vectors/data-vectors.js';
 
 const CHUNK_BYTES_MAX = 524288;
@@ -68,14 +70,29 @@ for (const vector of DATA_VECTORS) {
   test(`data frame: ${vector.name} is its golden bytes, and breaks no rule`, () => {
     assert.equal(Buffer.from(build(vector)).toString('hex'), vector.hex.replaceAll(' ', ''));
     const words = wordsOf(vector.hex);
-    assert.equal(checkHead(words, 0, CHUNK_BYTES_MAX), RULE_NONE);
-    const entries = words[frame.WORD_TABLE_ENTRIES]!;
-    const operationBytes = words[frame.WORD_OPERATION_BYTES]!;
+    const isChecked = vector.isChecked === true;
+    assert.equal(checkHead(words, 0, CHUNK_BYTES_MAX, isChecked), RULE_NONE);
+    const entries = words[frame.WORD_KIND]! >>> frame.TABLE_ENTRIES_SHIFT;
+    const operationBytes =
+      words[isChecked ? frame.WORD_PAYLOAD_BYTES : frame.WORD_OPERATION_BYTES]!;
     if (entries > 0) {
       assert.equal(
         checkTable(words, frame.DATA_HEAD_BYTES / 4, entries, operationBytes),
         RULE_NONE,
       );
+    }
+    if (!isChecked) return;
+    const bytes = bytesOfHex(vector.hex);
+    const tableEnd = frame.DATA_HEAD_BYTES + entries * frame.TABLE_ENTRY_BYTES;
+    const head = bytes.slice(0, frame.DATA_HEAD_BYTES).fill(0, 24, 28);
+    assert.equal(words[frame.WORD_HEAD_CHECK], crc32(head));
+    assert.equal(headCheck(words, 0), crc32(head));
+    if (bytes.length > tableEnd) {
+      assert.equal(words[frame.WORD_OPERATION_BYTES], crc32(bytes.slice(tableEnd)));
+    }
+    if (entries > 0) {
+      const table = bytes.slice(frame.DATA_HEAD_BYTES, tableEnd);
+      assert.equal(words[frame.WORD_OFFSET_LOW], crc32(table));
     }
   });
 }
@@ -87,7 +104,7 @@ test('data frame: word indexes are those of the field table', () => {
     acknowledged: frame.WORD_ACK,
     sequence: frame.WORD_SEQUENCE,
     transfer: frame.WORD_TRANSFER_LOW,
-    tableEntries: frame.WORD_TABLE_ENTRIES,
+    headCheck: frame.WORD_HEAD_CHECK,
     regionSlot: frame.WORD_REGION_SLOT,
     regionGeneration: frame.WORD_REGION_GENERATION,
     regionKey: frame.WORD_KEY,
@@ -95,7 +112,7 @@ test('data frame: word indexes are those of the field table', () => {
     offset: frame.WORD_OFFSET_LOW,
   };
   for (const field of frame.DATA_HEAD_FIELDS) {
-    if (!['reserved', 'flags'].includes(field.name))
+    if (!['flags', 'tableEntries'].includes(field.name))
       assert.equal(words[field.name]! * 4, field.offset, field.name);
   }
   assert.equal(frame.WORD_TRANSFER_HIGH, frame.WORD_TRANSFER_LOW + 1);
@@ -109,28 +126,28 @@ const BROKEN: readonly (readonly [string, DataVector | undefined, Change, number
   ['kind 0', write, { 0: 0 }, RULE_KIND],
   ['kind 8', write, { 0: 8 }, RULE_KIND],
   ['kind 255', write, { 0: 255 }, RULE_KIND],
-  ['a reserved byte', write, { 0: 0x010001 }, RULE_RESERVED],
-  ['an unknown flag', write, { 0: 0x0401 }, RULE_RESERVED],
-  ['a write that is to be confirmed as an answer', write, { 0: 0x0201 }, RULE_RESERVED],
-  ['a checksum of an ACK', ack, { 0: 0x0105 }, RULE_RESERVED],
-  ['the last reserved byte', ack, { 0: 0x80000005 }, RULE_RESERVED],
+  ['an unknown flag', write, { 0: 0x0201 }, RULE_RESERVED],
+  ['the last unknown flag', readData, { 0: 0x8003 }, RULE_RESERVED],
+  ['a write that is to be confirmed as an answer', write, { 0: 0x0101 }, RULE_RESERVED],
+  ['an ACK that is to be confirmed', ack, { 0: 0x0105 }, RULE_RESERVED],
+  ['a check where none was agreed', write, { 6: 1 }, RULE_RESERVED],
   ['a write of nothing', write, { 1: 0, 13: 0 }, RULE_CHUNK_BYTES],
   ['a write above the chunk size', write, { 1: 524289, 13: 524289 }, RULE_CHUNK_BYTES],
   ['a write of 4 GiB', write, { 1: 0xffffffff, 13: 0xffffffff }, RULE_CHUNK_BYTES],
   ['a write whose payload differs', write, { 1: 5 }, RULE_PAYLOAD_BYTES],
-  ['a write with 1,001 entries', write, { 6: 1001 }, RULE_TABLE_ENTRIES],
+  ['a write with 1,001 entries', write, { 0: (1001 << 16) | 1 }, RULE_TABLE_ENTRIES],
   ['a write at 2^53', write, { 15: 0x200000 }, RULE_OFFSET],
   ['a write at 2^64 − 1', write, { 14: 0xffffffff, 15: 0xffffffff }, RULE_OFFSET],
   ['a read request with payload', readRequest, { 1: 1 }, RULE_PAYLOAD_BYTES],
   ['a read request of nothing', readRequest, { 13: 0 }, RULE_CHUNK_BYTES],
   ['a read request above the chunk size', readRequest, { 13: 524289 }, RULE_CHUNK_BYTES],
-  ['a read answer with a table', readData, { 6: 1 }, RULE_TABLE_ENTRIES],
+  ['a read answer with a table', readData, { 0: 0x10003 }, RULE_TABLE_ENTRIES],
   ['a read answer of nothing', readData, { 1: 0, 13: 0 }, RULE_CHUNK_BYTES],
   ['a read answer whose payload differs', readData, { 1: 3 }, RULE_PAYLOAD_BYTES],
-  ['a notification with a table', notify, { 6: 1 }, RULE_TABLE_ENTRIES],
+  ['a notification with a table', notify, { 0: 0x10004 }, RULE_TABLE_ENTRIES],
   ['a notification of 65,537 bytes', notify, { 1: 65537 }, RULE_PAYLOAD_BYTES],
   ['an ACK with payload', ack, { 1: 1 }, RULE_PAYLOAD_BYTES],
-  ['an ACK with a table', ack, { 6: 2 }, RULE_TABLE_ENTRIES],
+  ['an ACK with a table', ack, { 0: 0x20005 }, RULE_TABLE_ENTRIES],
   ['a refusal with payload', refuse, { 1: 8 }, RULE_PAYLOAD_BYTES],
   ['a refusal without a reason', refuse, { 4: 0 }, RULE_REFUSAL],
   ['a refusal with reason 7', refuse, { 4: 7 }, RULE_REFUSAL],
@@ -141,7 +158,7 @@ for (const [name, vector, change, rule] of BROKEN) {
   test(`data frame: ${name} breaks rule ${rule} (${FRAME_RULES[rule]})`, () => {
     const words = wordsOf(vector!.hex);
     for (const [word, value] of Object.entries(change)) words[Number(word)] = value;
-    assert.equal(checkHead(words, 0, CHUNK_BYTES_MAX), rule);
+    assert.equal(checkHead(words, 0, CHUNK_BYTES_MAX, false), rule);
   });
 }
 
@@ -149,8 +166,27 @@ test('data frame: a notification of 0 and of 65,536 bytes is fine', () => {
   const words = wordsOf(notify!.hex);
   for (const bytes of [0, 65536]) {
     words[frame.WORD_PAYLOAD_BYTES] = bytes;
-    assert.equal(checkHead(words, 0, CHUNK_BYTES_MAX), RULE_NONE);
+    assert.equal(checkHead(words, 0, CHUNK_BYTES_MAX, false), RULE_NONE);
   }
+});
+
+test('head check: every single flipped bit shows, and what zlib says is said here', () => {
+  fc.assert(
+    fc.property(fc.uint8Array({ minLength: 64, maxLength: 64 }), (bytes) => {
+      const words = new Uint32Array(bytes.slice().buffer);
+      const sum = headCheck(words, 0);
+      assert.equal(sum, crc32(bytes.slice().fill(0, 24, 28)));
+      for (let bit = 0; bit < 512; bit++) {
+        const word = bit >> 5;
+        if (word === frame.WORD_HEAD_CHECK) continue;
+        const whole = words[word]!;
+        words[word] = whole ^ (1 << (bit & 31));
+        assert.notEqual(headCheck(words, 0), sum);
+        words[word] = whole;
+      }
+    }),
+    { numRuns: 20 },
+  );
 });
 
 test('table: empty entries, wrong sums, reserved words and far offsets are told apart', () => {
@@ -172,16 +208,20 @@ test('data frame: any sixteen words give a rule with a text, or pass every limit
     fc.nat({ max: 0xffffffff }),
   );
   fc.assert(
-    fc.property(fc.array(anyWord, { minLength: 16, maxLength: 16 }), (values) => {
-      const rule = checkHead(Uint32Array.from(values), 0, CHUNK_BYTES_MAX);
-      if (rule !== RULE_NONE) {
-        assert.equal(typeof FRAME_RULES[rule], 'string');
-        return;
-      }
-      assert.ok(values[0]! >= 1 && values[0]! <= frame.FRAME_KIND_MAX);
-      assert.ok(values[frame.WORD_PAYLOAD_BYTES]! <= CHUNK_BYTES_MAX);
-      assert.ok(values[frame.WORD_TABLE_ENTRIES]! <= frame.TABLE_ENTRIES_MAX);
-    }),
+    fc.property(
+      fc.array(anyWord, { minLength: 16, maxLength: 16 }),
+      fc.boolean(),
+      (values, isChecked) => {
+        const rule = checkHead(Uint32Array.from(values), 0, CHUNK_BYTES_MAX, isChecked);
+        if (rule !== RULE_NONE) {
+          assert.equal(typeof FRAME_RULES[rule], 'string');
+          return;
+        }
+        assert.ok((values[0]! & 255) >= 1 && (values[0]! & 255) <= frame.FRAME_KIND_MAX);
+        assert.ok(values[frame.WORD_PAYLOAD_BYTES]! <= CHUNK_BYTES_MAX);
+        assert.ok(values[0]! >>> frame.TABLE_ENTRIES_SHIFT <= frame.TABLE_ENTRIES_MAX);
+      },
+    ),
     { numRuns: 2000 },
   );
 });

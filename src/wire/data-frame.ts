@@ -26,11 +26,11 @@ export const FRAME_REFUSE = 6;
 export const FRAME_SIGNAL = 7;
 export const FRAME_KIND_MAX = 7;
 
-/** In the second byte of the kind: the payload is checked (WRITE, READ_DATA), or shall be. */
-export const FLAG_CHECKSUM = 0x100;
+/** In the second byte, of a READ_DATA: the sender holds its memory until that is confirmed. */
+export const FLAG_HELD = 0x100;
 
-/** Beside it, in a READ_DATA: the sender holds its memory until the answer is confirmed. */
-export const FLAG_HELD = 0x200;
+/** In the first word: where the number of table entries begins. */
+export const TABLE_ENTRIES_SHIFT = 16;
 
 export const FRAME_NAMES = [
   '',
@@ -50,7 +50,7 @@ export const WORD_ACK = 2;
 export const WORD_SEQUENCE = 3;
 export const WORD_TRANSFER_LOW = 4;
 export const WORD_TRANSFER_HIGH = 5;
-export const WORD_TABLE_ENTRIES = 6;
+export const WORD_HEAD_CHECK = 6;
 export const WORD_REGION_SLOT = 7;
 export const WORD_REGION_GENERATION = 8;
 export const WORD_KEY = 9;
@@ -69,12 +69,14 @@ export const DATA_HEAD_FIELDS: readonly FrameField[] = declareFrame(DATA_HEAD_BY
     name: 'flags',
     offset: 1,
     bytes: 1,
-    meaning:
-      'bit 0: checksum. WRITE and READ_DATA then carry a CRC-32 of the payload in ' +
-      'operationBytes; READ_REQUEST asks for it. bit 1, READ_DATA alone: the answer shall be ' +
-      'confirmed',
+    meaning: 'bit 0, READ_DATA alone: the answer shall be confirmed; all others zero',
   },
-  { name: 'reserved', offset: 2, bytes: 2, meaning: 'zero' },
+  {
+    name: 'tableEntries',
+    offset: 2,
+    bytes: 2,
+    meaning: 'descriptors in the table; 0: the one descriptor is in this head',
+  },
   { name: 'payloadBytes', offset: 4, bytes: 4, meaning: 'bytes that follow head and table' },
   {
     name: 'acknowledged',
@@ -100,10 +102,10 @@ export const DATA_HEAD_FIELDS: readonly FrameField[] = declareFrame(DATA_HEAD_BY
       'transfer id of the initiator; REFUSE: reason in the low word, refused kind in the high word',
   },
   {
-    name: 'tableEntries',
+    name: 'headCheck',
     offset: 24,
     bytes: 4,
-    meaning: 'descriptors in the table; 0: the one descriptor is in this head',
+    meaning: 'checked session: CRC-32 of this head, these four bytes taken as zero; else zero',
   },
   { name: 'regionSlot', offset: 28, bytes: 4, meaning: 'region at the target' },
   { name: 'regionGeneration', offset: 32, bytes: 4, meaning: 'which registration of that slot' },
@@ -117,9 +119,18 @@ export const DATA_HEAD_FIELDS: readonly FrameField[] = declareFrame(DATA_HEAD_BY
     name: 'operationBytes',
     offset: 52,
     bytes: 4,
-    meaning: 'bytes that the operation moves, or the checksum; ACK: credit in chunks, 0 none given',
+    meaning:
+      'bytes that the operation moves; checked session, every kind with a payload: CRC-32 of the ' +
+      'payload; ACK: credit in chunks, 0 none given',
   },
-  { name: 'offset', offset: 56, bytes: 8, meaning: 'place in the region, when tableEntries is 0' },
+  {
+    name: 'offset',
+    offset: 56,
+    bytes: 8,
+    meaning:
+      'place in the region, when tableEntries is 0; checked session, with a table: CRC-32 of the ' +
+      'table in the first four bytes',
+  },
 ]);
 
 export const TABLE_ENTRY_FIELDS: readonly FrameField[] = declareFrame(TABLE_ENTRY_BYTES, [

@@ -8,8 +8,9 @@ import { declareFrame, type FrameField } from './frame-fields.js';
 
 const SIGNAL_FENCE = 1;
 const SIGNAL_CONTROL_LOST = 2;
-const FENCE_BYTES = 20;
+const FENCE_BYTES = 24;
 const CONTROL_LOST_BYTES = 8;
+const CAUSE_DAMAGED = 1;
 const REFUSAL_BYTES = 8;
 /** The largest window: older refusals were acknowledged behind their REFUSE frame. */
 export const FENCE_REFUSALS_MAX = 256;
@@ -24,6 +25,8 @@ export interface Fence {
   readonly epoch: number;
   /** Frames of the receiver of this signal that have landed here, modulo 2^32. */
   readonly landed: number;
+  /** It was closed because what came was not what was sent. */
+  readonly isDamaged: boolean;
   readonly refusals: readonly Refusal[];
 }
 
@@ -50,8 +53,14 @@ export const FENCE_FIELDS: readonly FrameField[] = declareFrame(FENCE_BYTES, [
     meaning: 'how many WRITE, NOTIFY and SIGNAL frames have landed on it, modulo 2^32',
   },
   {
-    name: 'refusals',
+    name: 'cause',
     offset: 16,
+    bytes: 4,
+    meaning: '1 a frame came damaged; 0 any other',
+  },
+  {
+    name: 'refusals',
+    offset: 20,
     bytes: 4,
     meaning: 'how many pairs follow: sequence (4) and reason (4) of a refused WRITE, at most 256',
   },
@@ -63,6 +72,7 @@ export function encodeFence(fence: Fence): Uint8Array {
     .uint32(fence.channel)
     .uint32(fence.epoch)
     .uint32(fence.landed >>> 0)
+    .uint32(fence.isDamaged ? CAUSE_DAMAGED : 0)
     .uint32(fence.refusals.length);
   for (const { sequence, reason } of fence.refusals) writer.uint32(sequence >>> 0).uint32(reason);
   return writer.finish();
@@ -90,6 +100,8 @@ export function decodeSignal(bytes: Uint8Array): Signal {
 
 function readFence(reader: ByteReader): Fence {
   const fence = { channel: reader.uint32(), epoch: reader.uint32(), landed: reader.uint32() | 0 };
+  const cause = reader.uint32();
+  if (cause > CAUSE_DAMAGED) throw new TcpxError('ERR_WIRE_FRAME', `a fence for cause ${cause}`);
   const count = reader.uint32();
   if (count > FENCE_REFUSALS_MAX) {
     throw new TcpxError('ERR_WIRE_LIMIT', `a fence with ${count} refusals`);
@@ -99,7 +111,7 @@ function readFence(reader: ByteReader): Fence {
     reason: readReason(reader),
   }));
   reader.finish();
-  return { ...fence, refusals };
+  return { ...fence, isDamaged: cause === CAUSE_DAMAGED, refusals };
 }
 
 // It becomes the failure of a transfer: 0 would be none.

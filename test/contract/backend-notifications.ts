@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { XferOp } from '../../src/nixl/memory-type.js';
-import type { Notification } from '../../src/nixl/notif-codec.js';
+import type { NixlNotification } from '../../src/nixl/notif-codec.js';
 import { NixlStatus } from '../../src/nixl/status.js';
 import {
   assertStatus,
@@ -70,8 +70,8 @@ function boundContract(contractTest: ContractTest): void {
   contractTest('notification: none without asking, none left from an earlier post', async (w) => {
     const { a, b, source, target } = await pair(w, 64);
     const handle = prepare(a, XferOp.WRITE, 'b', [[source, 0, 64]], [[target, 0, 64]]);
-    const seen: Notification[] = [];
-    const keep = (_peer: ContractPeer, notification: Notification) => seen.push(notification);
+    const seen: NixlNotification[] = [];
+    const keep = (_peer: ContractPeer, notification: NixlNotification) => seen.push(notification);
     const once = post(a, handle, Buffer.from('one'));
     assertStatus(await untilDone(a, handle, once, keep, [b]), 0);
     seen.push(...(await notifications(b, 1 - seen.length, [a])));
@@ -83,8 +83,8 @@ function boundContract(contractTest: ContractTest): void {
   contractTest('notification: READ tells the owner that its memory was read', async (w) => {
     const { a, b, source, target } = await pair(w, 64);
     const handle = prepare(a, XferOp.READ, 'b', [[source, 0, 64]], [[target, 0, 64]]);
-    const seen: Notification[] = [];
-    const keep = (_peer: ContractPeer, notification: Notification) => seen.push(notification);
+    const seen: NixlNotification[] = [];
+    const keep = (_peer: ContractPeer, notification: NixlNotification) => seen.push(notification);
     const posted = post(a, handle, Buffer.from('read it'));
     assertStatus(await untilDone(a, handle, posted, keep, [b]), NixlStatus.SUCCESS);
     seen.push(...(await notifications(b, 1 - seen.length, [a])));
@@ -97,8 +97,8 @@ function longContract(contractTest: ContractTest): void {
   contractTest('notification: a long one comes after its data too, once', async (w) => {
     const { a, b, source, owned, target } = await pair(w, 4096);
     const handle = prepare(a, XferOp.WRITE, 'b', [[source, 0, 4096]], [[target, 0, 4096]]);
-    const seen: Notification[] = [];
-    const keep = (_peer: ContractPeer, notification: Notification) => {
+    const seen: NixlNotification[] = [];
+    const keep = (_peer: ContractPeer, notification: NixlNotification) => {
       assert.deepEqual(owned.memory.read(0, 4096), source.memory.read(0, 4096));
       seen.push(notification);
     };

@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Backend, MetaDlist, RegionMd, TargetMd, XferHandle } from '../../src/nixl/backend.js';
 import type { MemType, XferOp } from '../../src/nixl/memory-type.js';
-import type { Notification } from '../../src/nixl/notif-codec.js';
+import type { NixlNotification } from '../../src/nixl/notif-codec.js';
 import { isNixlStatus, NixlStatus, nixlStatusName } from '../../src/nixl/status.js';
 
 export interface ContractMemory {
@@ -136,7 +136,7 @@ export async function untilDone(
   initiator: ContractPeer,
   handle: XferHandle,
   posted: NixlStatus,
-  onNotif: (peer: ContractPeer, notification: Notification) => void = () => undefined,
+  onNotif: (peer: ContractPeer, notification: NixlNotification) => void = () => undefined,
   others: readonly ContractPeer[] = [],
 ): Promise<NixlStatus> {
   let status = posted;
@@ -154,9 +154,9 @@ export async function notifications(
   peer: ContractPeer,
   count: number,
   others: readonly ContractPeer[] = [],
-): Promise<Notification[]> {
-  const seen: Notification[] = [];
-  const collect = (from: ContractPeer, notification: Notification) => {
+): Promise<NixlNotification[]> {
+  const seen: NixlNotification[] = [];
+  const collect = (from: ContractPeer, notification: NixlNotification) => {
     if (from === peer) seen.push(notification);
   };
   for (const stop = Date.now() + WAIT_MS; seen.length < count; ) {
@@ -174,7 +174,7 @@ export async function notifications(
 
 export function drain(
   peers: readonly ContractPeer[],
-  onNotif: (peer: ContractPeer, notification: Notification) => void,
+  onNotif: (peer: ContractPeer, notification: NixlNotification) => void,
 ): void {
   for (const peer of peers) {
     for (const notification of peer.backend.getNotifs?.() ?? []) onNotif(peer, notification);

@@ -7,6 +7,7 @@ import { test, type TestContext } from 'node:test';
 import { silentLog } from '../../src/base/log.js';
 import type { SettingValues } from '../../src/base/settings.js';
 import type { RegionSource } from '../../src/memory/region.js';
+import { liveSession } from '../../src/engine/live-session.js';
 import { Agent } from '../../src/nixl/agent.js';
 import type { BackendHandle } from '../../src/nixl/backend-set.js';
 import { MemType, XferOp } from '../../src/nixl/memory-type.js';
@@ -32,7 +33,7 @@ async function openAgent(t: TestContext, name: string) {
 /** Messages that the plugin of this end has sent for its sessions. */
 function sentByPlugin({ backend }: BackendHandle): number {
   assert.ok(backend instanceof TcpxBackend);
-  const sets = backend.engine.sessions.flatMap(({ matched }) => matched?.epochs.set ?? []);
+  const sets = backend.engine.sessions.flatMap((one) => liveSession(one).matched?.epochs.set ?? []);
   return sets.flatMap((set) => set.counters(0)).reduce((sum, { posted }) => sum + posted, 0);
 }
 

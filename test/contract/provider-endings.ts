@@ -1,4 +1,4 @@
-// Contract of providers, part three: cancel, abort and deadline are fences.
+// Contract of providers, part three: cancel and abort are fences; after a deadline `released` is.
 
 import assert from 'node:assert/strict';
 import type { ErrorCode } from '../../src/base/errors.js';
@@ -18,7 +18,7 @@ import {
 const QUIET_MS = 60;
 const NEXT_BYTES = 5000;
 
-/** Ends a long transfer early; once `done` has settled its memory is left alone. */
+/** Ends a long transfer early; once it is released its memory is left alone. */
 async function endEarly(
   harness: ProviderHarness,
   pair: ProviderPair,
@@ -40,6 +40,10 @@ async function endEarly(
       assert.equal(error.code, code, error.message);
       assert.equal(transfer.status, 'failed');
       assert.equal(transfer.error, error);
+      if (code === 'ERR_XFER_CANCELLED') assert.ok(transfer.isReleased, 'a cancel is a fence');
+      await pair.drive(transfer.released);
+      assert.ok(transfer.isReleased);
+      assert.equal(transfer.error, error, 'whatever came after');
       to.fill(77);
       await pair.pause(QUIET_MS);
       assert.equal(to.mismatches(77), 0, 'no byte lands afterwards');
@@ -53,6 +57,11 @@ async function endEarly(
 }
 
 export function endingRows(row: Row): void {
+  cancelRows(row);
+  deadlineRows(row);
+}
+
+function cancelRows(row: Row): void {
   row('cancel before anything has moved: ERR_XFER_CANCELLED, then silence', async (h, open) => {
     const pair = await open('slow');
     await endEarly(h, pair, 'ERR_XFER_CANCELLED', {}, (transfer) => transfer.cancel());
@@ -90,11 +99,6 @@ export function endingRows(row: Row): void {
     }
   });
 
-  row('a deadline that passes: ERR_XFER_DEADLINE, then silence', async (h, open) => {
-    const pair = await open('slow');
-    await endEarly(h, pair, 'ERR_XFER_DEADLINE', { deadlineMs: 1 }, () => undefined);
-  });
-
   row('cancel after the end changes nothing', async (_, open) => {
     const pair = await open('usual');
     await withPlaces(pair, 5000, async ({ local, remote }) => {
@@ -106,6 +110,31 @@ export function endingRows(row: Row): void {
       controller.abort();
       assert.equal(transfer.status, 'done');
       assert.equal((await transfer.done).bytesConfirmed, 5000);
+    });
+  });
+}
+
+function deadlineRows(row: Row): void {
+  row('a deadline that passes: ERR_XFER_DEADLINE, then silence', async (h, open) => {
+    const pair = await open('slow');
+    await endEarly(h, pair, 'ERR_XFER_DEADLINE', { deadlineMs: 1 }, () => undefined);
+  });
+
+  row('a prepared request can be released after a deadline, and posted before', async (h, open) => {
+    const pair = await open('slow');
+    await withPlaces(pair, h.slowBytes, async ({ local, remote }) => {
+      const request = pair.session.prepare('write', blocksOf(local, remote));
+      const late = request.post({ deadlineMs: 1 });
+      assert.equal((await failure(pair.drive(late.done))).code, 'ERR_XFER_DEADLINE');
+      const next = request.post();
+      assert.throws(() => request.release(), /1 transfers are in flight/);
+      await pair.drive(next.done).catch((error: unknown) => {
+        // What shares its channels with one that is given up may go with it.
+        assert.equal(h.capability, 'matched', String(error));
+      });
+      request.release();
+      await pair.drive(late.released);
+      await pair.drive(next.released);
     });
   });
 }

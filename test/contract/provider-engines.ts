@@ -7,7 +7,9 @@ import { sleepMs } from '../../src/base/clock.js';
 import { loadConfig } from '../../src/base/config.js';
 import { silentLog } from '../../src/base/log.js';
 import type { SettingValues } from '../../src/base/settings.js';
-import { Engine, type EngineOptions } from '../../src/engine/engine.js';
+import { Engine, tcpxOf } from '../../src/engine/engine.js';
+import type { EngineOptions } from '../../src/engine/engine-options.js';
+import { liveSession } from '../../src/engine/live-session.js';
 import type { Session } from '../../src/engine/session.js';
 import { breakSocket } from '../../src/ffi/libc/socket-accident.js';
 import { fillPattern, verifyPattern } from '../../src/base/pattern.js';
@@ -129,7 +131,7 @@ class EnginePair implements ProviderPair {
     const dial = async (): Promise<Link> => {
       const session = await target.drive(initiator.connect('127.0.0.1', port));
       for (;;) {
-        const targetSession = arrived.find(({ facts }) => facts.id === session.facts.id);
+        const targetSession = arrived.find((one) => idOf(one) === idOf(session));
         if (targetSession !== undefined) return { session, targetSession };
         await target.drive(initiator.drive(sleepMs(1)));
       }
@@ -138,7 +140,7 @@ class EnginePair implements ProviderPair {
   }
 
   #countPlans(): void {
-    const epochs = this.session.matched?.epochs;
+    const epochs = liveSession(this.session).matched?.epochs;
     if (epochs === undefined) return;
     const send = epochs.send.bind(epochs);
     epochs.send = (frame) => {
@@ -176,14 +178,15 @@ class EnginePair implements ProviderPair {
   }
 
   breakChannel(): void {
-    const [pid] = this.target.tcpx?.rails.pids() ?? [];
-    if (this.session.matched !== undefined) {
+    const [pid] = tcpxOf(this.target)?.rails.pids() ?? [];
+    const { matched, sockets } = liveSession(this.session);
+    if (matched !== undefined) {
       if (pid === undefined || pid <= 1) throw new Error('the target has no plugin process');
       process.kill(pid, 'SIGKILL');
       return;
     }
     // Shared memory has no connection that could be lost; the control connection has.
-    const socket = this.session.sockets.find((one) => one !== undefined);
+    const socket = sockets.find((one) => one !== undefined);
     breakSocket(socket === undefined ? controlFd(this.session) : socket.fd);
   }
 
@@ -234,4 +237,8 @@ async function openFar(
     peer.kill();
     throw error;
   }
+}
+
+function idOf(session: Session): number {
+  return liveSession(session).facts.id;
 }

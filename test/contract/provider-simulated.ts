@@ -47,7 +47,13 @@ const CALM: Partial<SimPlan> = {
   flipChance: 0,
   plugin: undefined,
   receiveBytes: 262_144,
-  limits: { stallMs: 600, reconnectMs: 5000, controlTimeoutMs: 3000 },
+  limits: {
+    stallMs: 200,
+    reconnectMs: 5000,
+    controlTimeoutMs: 3000,
+    progressMs: 5000,
+    minRate: 64 * 1024,
+  },
 };
 const SLOW: Partial<SimPlan> = { chunkBytes: 2048, windowChunks: 1, delayUs: 500 };
 

@@ -124,7 +124,17 @@ function closeRows(row: Row): void {
         assert.ok(isTcpxError(error.cause, 'ERR_PEER_GOODBYE'), String(error.cause));
       }
       await pair.drive(session.closed);
-      assert.throws(() => session.write(blocksOf(local, remote)), isState);
+      const late = [
+        session.write(blocksOf(local, remote)),
+        session.read(blocksOf(local, remote), { deadlineMs: 1000 }),
+        session.notify('x'),
+      ];
+      for (const { status, isReleased, done } of late) {
+        assert.deepEqual([status, isReleased], ['failed', true]);
+        const error = await failure(done);
+        assert.equal(error.code, 'ERR_XFER_FAILED', error.message);
+        assert.equal(error.cause, session.error, 'the loss that ended the session');
+      }
       local.fill(1);
       await pair.pause(20);
       assert.equal(local.mismatches(1), 0, 'no byte lands afterwards');

@@ -6,7 +6,11 @@ import { engineHarness } from './provider-engines.js';
 
 const MIB = 1024 * 1024;
 /** One small chunk at a time: a few megabytes take their time. */
-const SLOW: Partial<SettingValues> = { 'flow.chunkBytes': 4096, 'flow.windowChunks': 1 };
+const SLOW: Partial<SettingValues> = {
+  'flow.chunkBytes': 4096,
+  'flow.windowChunks': 1,
+  'session.minRateBytes': 4096,
+};
 
 const WORLDS: Readonly<Record<string, Partial<SettingValues>>> = {
   'tcp lanes': {},

@@ -65,6 +65,9 @@ async function pollFor(agent: Agent, request: ReturnType<Agent['createXferReq']>
   return status;
 }
 
+/** A peer whose connections have all ended is lost within this time. */
+const IDLE_LOSS_MS = 1500;
+
 const OPERATIONS = [
   ['WRITE', XferOp.WRITE],
   ['READ', XferOp.READ],
@@ -89,6 +92,19 @@ for (const way of WAYS) {
       assert.equal(agent.releaseXferReq(request), S.SUCCESS);
     });
   }
+
+  test(`agent killed, ${way.name}: a post after the loss ends as one in flight`, async (t) => {
+    const { peer, agent, make, evicted } = await open(t, way);
+    const request = make(XferOp.WRITE);
+    peer.kill();
+    // Nothing is in flight: the end of the connections is all that tells.
+    await new Promise((resolve) => setTimeout(resolve, IDLE_LOSS_MS));
+    agent.postXferReq(request);
+    const status = await pollFor(agent, request, LIMIT_MS);
+    assert.equal(nixlStatusName(status), 'NIXL_ERR_REMOTE_DISCONNECT');
+    assert.match(request.error?.message ?? '', /target/);
+    assert.deepEqual(evicted, ['target']);
+  });
 
   test(`agent killed, ${way.name}: a waiter gets the typed error in 5 s`, async (t) => {
     const { peer, agent, make, evicted } = await open(t, way);

@@ -1,32 +1,59 @@
-// One request, posted ten thousand times: nothing grows.
+// One request, posted ten thousand times, over either provider: nothing grows.
 
 import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import { test, type TestContext } from 'node:test';
 import { runInNewContext } from 'node:vm';
+import {
+  readEmulatedStatistics,
+  STATE_FOLDER_VARIABLE,
+} from '../../src/host/read/emulated-nics.js';
 import { Agent } from '../../src/nixl/agent.js';
 import { describeMemory } from '../../src/nixl/host-memory.js';
 import { MemType, XferOp } from '../../src/nixl/memory-type.js';
 import { NixlStatus } from '../../src/nixl/status.js';
+import { emulatorVariables, requireNative } from '../native/plugin-environment.js';
+import { pluginParams } from '../native/plugin-params.js';
 
 const POSTS = 10_000;
+const BYTES = 4096;
 
-async function open(t: TestContext, name: string, progress: string, memory: Uint8Array) {
+const WAYS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  lanes: { 'lane.progress': 'lanes' },
+  caller: { 'lane.progress': 'caller' },
+  tcpx: pluginParams({ 'tcpx.socketBudget': 'off' }),
+};
+
+async function open(t: TestContext, name: string, way: string) {
   const agent = await Agent.create(name);
   t.after(() => agent.close());
-  const handle = await agent.createBackend('TCPX', { 'lane.progress': progress });
+  await agent.createBackend('TCPX', WAYS[way]);
+  const memory = new Uint8Array(agent.allocateMem(BYTES).buffer);
   const desc = describeMemory(memory);
   await agent.registerMem({ memType: MemType.DRAM, descs: [desc] });
-  return { agent, handle, list: { memType: MemType.DRAM, descs: [desc] } };
+  return { agent, memory, list: { memType: MemType.DRAM, descs: [desc] } };
 }
 
-for (const progress of ['lanes', 'caller']) {
-  test(`repost, ${progress}: ${POSTS} posts with a notification each, nothing grows`, async (t) => {
+/** The folder of the emulator's counters. */
+function usePlugin(t: TestContext): string {
+  requireNative();
+  const folder = mkdtempSync(join(tmpdir(), 'tcpx-repost-'));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  Object.assign(process.env, emulatorVariables, { [STATE_FOLDER_VARIABLE]: folder });
+  return folder;
+}
+
+for (const way of Object.keys(WAYS)) {
+  test(`repost, ${way}: ${POSTS} posts with a notification each, nothing grows`, async (t) => {
     setFlagsFromString('--expose-gc');
     const collect = runInNewContext('gc') as () => void;
-    const [source, target] = [new Uint8Array(4096), new Uint8Array(4096)];
-    const a = await open(t, 'a', progress, source);
-    const b = await open(t, 'b', progress, target);
+    const state = way === 'tcpx' ? usePlugin(t) : undefined;
+    const a = await open(t, 'a', way);
+    const b = await open(t, 'b', way);
+    const [source, target] = [a.memory, b.memory];
     a.agent.loadRemoteMD(b.agent.getLocalMD());
     const connected = a.agent.makeConnection('b');
     const driving = setInterval(() => b.agent.getNotifs(), 1);
@@ -39,7 +66,7 @@ for (const progress of ['lanes', 'caller']) {
       for (let index = 0; index < count; index++) {
         source.fill(index);
         let status = a.agent.postXferReq(request);
-        if (progress === 'lanes' && status === NixlStatus.IN_PROG) {
+        if (way !== 'caller' && status === NixlStatus.IN_PROG) {
           // Asleep, so that the lanes have the cores.
           await a.agent.waitXferReq(request);
         }
@@ -68,5 +95,8 @@ for (const progress of ['lanes', 'caller']) {
     assert.equal(seen, POSTS + 1000, 'one notification per post');
     assert.ok(grownBytes < 1_000_000, `the heap grew by ${grownBytes} bytes`);
     assert.equal(a.agent.releaseXferReq(request), NixlStatus.SUCCESS);
+    if (state === undefined) return;
+    const { rx_devmem_pkts: packets = 0 } = readEmulatedStatistics(state, 'eth1');
+    assert.ok(packets >= POSTS, `${packets} packets came through the plugin`);
   });
 }

@@ -6,6 +6,7 @@ import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { before, describe, type TestContext, test } from 'node:test';
 import type { Receipt } from '../../src/provider/receipt.js';
 import type { BenchResult } from '../../src/bench/bench-result.js';
+import type { ErrorDocument } from '../../src/cli/error-document.js';
 import { until } from '../support/until.js';
 import { runChild, runTcpx } from './child.js';
 import { hasEnded, RunningTcpx } from './running-tcpx.js';
@@ -159,13 +160,13 @@ describe('bench loopback: results', () => {
     assertPositive(result.latencyUs, ['p50', 'p90', 'p99', 'max']);
   });
 
-  test('bench: text for people goes to stderr and names machine and verification', async () => {
+  test('bench: text for people goes to stdout and names machine and verification', async () => {
     const words = ['bench', 'loopback', '--size', '1MiB', ...FEW];
     const { exitCode, stdout, stderr } = await runTcpx(words);
     assert.equal(exitCode, 0, stderr);
-    assert.equal(stdout, '');
-    assert.match(stderr, /verified\s+every byte of 4 iterations: all correct/);
-    assert.match(stderr, /measured on\s+\S/);
+    assert.match(stderr, /^moving 1 MiB per iteration/, 'progress is no result');
+    assert.match(stdout, /verified\s+every byte of 4 iterations: all correct/);
+    assert.match(stdout, /measured on\s+\S/);
   });
 });
 
@@ -317,7 +318,9 @@ describe('bench loopback: one end is killed', () => {
       const peer = /ERR_PEER_LOST: bench-target \(127\.0\.0\.1:\d+\)/;
       assertOneLine(bench.stderr, peer);
       assert.match(bench.stderr, /^ERR_(PEER_LOST|XFER_FAILED): /);
-      assert.equal(bench.stdout, '');
+      const { schema, error } = JSON.parse(bench.stdout) as ErrorDocument;
+      assert.equal(schema, 'tcpx.error/1');
+      assert.match(error.code, /^ERR_(PEER_LOST|XFER_FAILED)$/);
     });
   }
 

@@ -56,11 +56,36 @@ describe('tcpx: help and version', () => {
   });
 
   test('tcpx config: --help shows flags with range, default and environment name', async () => {
-    const { exitCode, stdout } = await runTcpx(['config', '--help']);
+    const { exitCode, stdout } = await runTcpx(['config', '--help', '--all']);
     assert.equal(exitCode, 0);
-    assert.match(stdout, /--chunk BYTES/);
+    assert.match(stdout, /--chunk SIZE/);
     assert.match(stdout.replace(/\s+/g, ' '), /default 512 KiB; NIXL_TCPX_FLOW_CHUNK_BYTES/);
     assert.match(stdout, /--json/);
+  });
+
+  test('tcpx: help X is X --help; a family alone shows its members; both as JSON', async () => {
+    const both = [
+      ['help', 'bench', 'client'],
+      ['bench', 'client', '--help'],
+    ] as const;
+    const [one, other] = await Promise.all(both.map((words) => runTcpx(words)));
+    assert.equal(one?.stdout, other?.stdout);
+    const family = await runTcpx(['bench']);
+    assert.equal(family.exitCode, 0);
+    assert.match(family.stdout, /^ {2}bench loopback .*\n {2}bench server/m);
+    assert.doesNotMatch(family.stdout, /^ {2}topo/m);
+    const { stdout } = await runTcpx(['help', '--json']);
+    const { schema, commands } = JSON.parse(stdout) as { schema: string; commands: unknown[] };
+    assert.equal(schema, 'tcpx.help/1');
+    assert.ok(commands.length > 20);
+  });
+
+  test('tcpx: advanced flags are shown by --all alone', async () => {
+    const brief = await runTcpx(['bench', 'loopback', '--help']);
+    const all = await runTcpx(['bench', 'loopback', '--help', '--all']);
+    assert.doesNotMatch(brief.stdout, /--spin/);
+    assert.match(brief.stdout, /\d+ more, with ranges and variables: .*--help --all/);
+    assert.match(all.stdout, /--spin US/);
   });
 
   test('tcpx: --version prints the version of the package', async () => {
@@ -74,6 +99,37 @@ describe('tcpx: help and version', () => {
     const { exitCode, stderr } = await runTcpx(['config', '--size', '0', '--stack']);
     assert.equal(exitCode, 2);
     assert.match(stderr, /\n\s+at /);
+  });
+});
+
+describe('tcpx: words that people type', () => {
+  test('tcpx: did you mean', async () => {
+    const cases = [
+      [['bech'], /did you mean bench\?/],
+      [['bench', 'lopback'], /did you mean bench loopback\?/],
+      [['config', '--szie', '4'], /did you mean --size\?/],
+      [['completion', 'bsh'], /did you mean bash\?/],
+    ] as const;
+    for (const [words, expected] of cases) {
+      const { exitCode, stderr } = await runTcpx(words);
+      assert.equal(exitCode, 2);
+      assert.match(stderr, expected);
+    }
+    const { exitCode, stderr } = await runTcpx(['config'], { NIXL_TCPX_FLOW_CHANELS: '2' });
+    assert.equal(exitCode, 2);
+    assert.match(stderr, /^ERR_CONFIG_UNKNOWN: .*did you mean NIXL_TCPX_FLOW_CHANNELS\?/);
+  });
+
+  test('tcpx bench: the letters of iperf3', async () => {
+    const quick = ['--size', '64K', '--warmup', '0'];
+    const run = await runTcpx(['bench', 'loopback', '-t', '1', '-P', '2', '-R', '-J', ...quick]);
+    assert.equal(run.exitCode, 0, run.stderr);
+    const result = JSON.parse(run.stdout) as { op: string; channels: number };
+    assert.equal(result.op, 'read');
+    assert.equal(result.channels, 2);
+    const clash = await runTcpx(['bench', 'loopback', '-R', '--op', 'write']);
+    assert.equal(clash.exitCode, 2);
+    assert.match(clash.stderr, /--reverse and --op write contradict each other/);
   });
 });
 

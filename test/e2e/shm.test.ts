@@ -239,5 +239,5 @@ test('bench: --local shm is named in the document and in the text', async () => 
   assert.equal((result.receipt as { path?: string }).path, 'shm');
   assert.equal(result.verified.mismatches, 0);
   const text = await runTcpx(flags);
-  assert.match(text.stderr, /shared memory, no network/);
+  assert.match(text.stdout, /shared memory, no network/);
 });

@@ -26,7 +26,7 @@ export interface Scenario {
 export const LINKS = 4;
 export const LINK_BYTES_PER_MS = 125_000;
 /** What is still the full rate, as a share of it. */
-const FULL_SHARE = 0.9;
+export const FULL_SHARE = 0.9;
 /** Share of the transfer that is over when the fault comes. */
 const BEFORE = 0.3;
 

@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { parseInvocation } from '../../src/cli/command.js';
+import { parseInvocation } from '../../src/cli/invocation.js';
 import { COMMANDS } from '../../src/cli/commands.js';
 import { buildHostTree } from '../support/host-tree.js';
 import { SMALL_HOST_NICS, smallHostSpec } from '../support/small-host.js';
@@ -109,8 +109,7 @@ test('holes: watch shows no other total, and no rate of a counter that was not r
   }
   // The moment of a reading is this run's, not the host's.
   const timeless = (document: unknown) => {
-    const { time, intervalMs, ...rest } = (document ?? {}) as Partial<WatchRates>;
-    return rest;
+    return { ...(document as object | undefined), time: undefined, intervalMs: undefined };
   };
   const compare = (full: unknown, holed: unknown) => wrongClaims(timeless(full), timeless(holed));
   assert.deepEqual(await holesOf(shown, compare), []);

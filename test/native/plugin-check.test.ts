@@ -75,6 +75,6 @@ describe('tcpx plugin check', () => {
     const run = await runTcpx(['plugin', 'check', '/nowhere.so'], {});
     assert.equal(run.exitCode, 3);
     assert.match(run.stderr, /ERR_CAP_NET_PLUGIN/);
-    assert.match(run.stderr, /^fail +load /m);
+    assert.match(run.stdout, /^fail +load /m);
   });
 });

@@ -64,6 +64,18 @@ describe('rail end: the application is killed', () => {
     assert.equal(readFileSync(join(folder, 'eth1.sockets'), 'utf8'), '', 'all given back');
   });
 
+  test('rail end: processes that were still starting see that nobody is there', async () => {
+    const application = spawn(process.execPath, [ORPHAN_MAIN, '{}', 'early'], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    await once(application.stdout, 'data');
+    const { pid = 0 } = application;
+    const pids = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').match(/\d+/g) ?? [];
+    assert.equal(pids.length, 2);
+    application.kill('SIGKILL');
+    await endedWithinMs(pids.map(Number), 12_000);
+  });
+
   test('rail end: a close that never returns does not keep the process', async () => {
     const pids = await killApplication({ TCPX_EMU_FAULT: 'close-stuck' });
     const tookMs = await endedWithinMs(pids, 12_000);

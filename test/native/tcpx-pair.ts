@@ -7,7 +7,9 @@ import { join } from 'node:path';
 import { loadConfig } from '../../src/base/config.js';
 import { createLog } from '../../src/base/log.js';
 import type { SettingValues } from '../../src/base/settings.js';
-import { Engine, type EngineOptions } from '../../src/engine/engine.js';
+import { Engine, tcpxOf } from '../../src/engine/engine.js';
+import type { EngineOptions } from '../../src/engine/engine-options.js';
+import { liveSession } from '../../src/engine/live-session.js';
 import type { Session } from '../../src/engine/session.js';
 import type { Region } from '../../src/memory/region.js';
 import type { Epochs } from '../../src/provider/tcpx/epochs.js';
@@ -116,14 +118,16 @@ export async function openPair(
 
 /** The plugin's processes of an engine. */
 export function railsOf(engine: Engine): RailSet {
-  if (engine.tcpx === undefined) throw new Error('the plugin is not open');
-  return engine.tcpx.rails;
+  const tcpx = tcpxOf(engine);
+  if (tcpx === undefined) throw new Error('the plugin is not open');
+  return tcpx.rails;
 }
 
 /** The plugin's channels of a session. */
 export function epochsOf(session: Session): Epochs {
-  if (session.matched === undefined) throw new Error('the session is not of the tcpx provider');
-  return session.matched.epochs;
+  const { matched } = liveSession(session);
+  if (matched === undefined) throw new Error('the session is not of the tcpx provider');
+  return matched.epochs;
 }
 
 export interface Memory {

@@ -86,7 +86,7 @@ describe('tcpx: the plugin’s helper threads', () => {
     const { threads } = JSON.parse(good.stdout) as BenchResult;
     assert.deepEqual(threads, { initiator: 'bound', target: 'bound' });
     const bad = await runTcpx(['bench', 'loopback', ...words, ...amount], { ...env, ...BAD });
-    assert.match(bad.stderr, /plugin threads {2}differs: thread \d+ may run on .*\(initiator\)/);
+    assert.match(bad.stdout, /plugin threads {2}differs: thread \d+ may run on .*\(initiator\)/);
   });
 
   test('tcpx: bindings without a range, the plugin’s division by zero, are refused', async () => {

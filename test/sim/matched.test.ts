@@ -3,6 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { TcpxError } from '../../src/base/errors.js';
 import type { Transfer } from '../../src/engine/transfer.js';
 import { CELL_BYTES } from '../support/sim/sim-memory.js';
 import type { Machine } from '../support/sim/sim-job.js';
@@ -20,9 +21,9 @@ interface Pair {
   readonly world: SimWorld;
   readonly own: Machine;
   readonly peer: Machine;
-  write(): Transfer;
-  ended(transfer: Transfer): Promise<void>;
-  pass(ms: number): Promise<void>;
+  readonly write: () => Transfer;
+  readonly ended: (transfer: Transfer) => Promise<void>;
+  readonly pass: (ms: number) => Promise<void>;
 }
 
 async function openPair(): Promise<Pair> {
@@ -72,7 +73,7 @@ function killComms({ node }: Machine): void {
   for (const { comms } of node.plugin?.channels ?? []) for (const comm of comms) comm.die();
 }
 
-test('matched: a cancel is told to the owner of the transfer, not to others of its epoch', async () => {
+test('matched: a cancel is told to its owner, not to others of the epoch', async () => {
   const { world, own, write, ended } = await openPair();
   const [cancelled, other] = [write(), write()];
   killComms(own);
@@ -109,7 +110,7 @@ test('matched: a cancel while the epoch is taken down waits for its fence', asyn
   await world.destroy();
 });
 
-test('matched: an epoch that the peer takes down fails its transfers behind the peer’s fence', async () => {
+test('matched: when the peer takes an epoch down, its fence is waited for', async () => {
   const { world, peer, write, ended, pass } = await openPair();
   const transfer = write();
   await pass(0.1);
@@ -124,7 +125,7 @@ test('matched: an epoch that the peer takes down fails its transfers behind the 
   await world.destroy();
 });
 
-test('matched: a transfer that waits for channels is told that they were lost, not the peer', async () => {
+test('matched: who waits for channels is told that they were lost, not the peer', async () => {
   const { world, own, write, ended } = await openPair();
   const first = write();
   killComms(own);
@@ -139,5 +140,22 @@ test('matched: a transfer that waits for channels is told that they were lost, n
   for (const { port } of own.node.matchSockets) port.connection.endBoth();
   await ended(second);
   assert.equal(second.error?.code, 'ERR_XFER_FAILED');
+  await world.destroy();
+});
+
+test('matched: a post whose epoch goes down before its start fails with it', async () => {
+  const { world, own, write, ended } = await openPair();
+  const { matched } = own.node.sessions.list()[0] ?? {};
+  assert.ok(matched !== undefined);
+  const error = new TcpxError('ERR_PEER_LOST', 'channels are lost');
+  matched.epochs.takeDown(error);
+  // Told before the transfer is, as whoever posted earlier.
+  matched.ready().then(
+    () => matched.epochs.takeDown(error),
+    () => undefined,
+  );
+  const transfer = write();
+  await ended(transfer);
+  assert.equal(transfer.error?.code, 'ERR_XFER_FAILED', transfer.error?.message);
   await world.destroy();
 });

@@ -1,17 +1,20 @@
 // Accidents of the connections of a session between two engines of this process.
 
 import { ControlChannel } from '../../src/engine/control-channel.js';
+import { liveSession } from '../../src/engine/live-session.js';
 import type { Session } from '../../src/engine/session.js';
 import { breakSocket, deafenSocket, undeafenSocket } from '../../src/ffi/libc/socket-accident.js';
 
 export function controlFd(session: Session): number {
-  const { control } = session;
+  const { control } = liveSession(session);
   if (control instanceof ControlChannel) return control.socket.fd;
   throw new Error('not a socket');
 }
 
 function channelFds(session: Session): number[] {
-  return session.sockets.flatMap((socket) => (socket === undefined ? [] : [socket.fd]));
+  return liveSession(session).sockets.flatMap((socket) =>
+    socket === undefined ? [] : [socket.fd],
+  );
 }
 
 /** Nothing gets through on the control connection any more, and nobody is told. */

@@ -1,5 +1,5 @@
 // A relay between client and server that can break each connection on one side only: so that one
-// end knows and the other does not, as when a kernel gives up alone.
+// end knows and the other does not, as when a kernel gives up alone. It can also change a bit.
 
 import { connect, createServer, type Server, type Socket } from 'node:net';
 
@@ -15,14 +15,17 @@ export class CuttingProxy {
   port = 0;
   /** Where new connections go. */
   serverPort: number;
+  /** Bit to invert in what comes next over the last connection, by direction; −1 for none. */
+  readonly flips = { toServer: -1, toClient: -1 };
 
   private constructor(serverPort: number) {
     this.serverPort = serverPort;
     this.#server = createServer((toClient) => {
       const toServer = connect(this.serverPort, '127.0.0.1');
       this.#relays.push({ toClient, toServer });
-      pass(toClient, toServer);
-      pass(toServer, toClient);
+      const isLast = (): boolean => this.#relays.at(-1)?.toClient === toClient;
+      pass(toClient, toServer, (bytes) => isLast() && this.#flip('toServer', bytes));
+      pass(toServer, toClient, (bytes) => isLast() && this.#flip('toClient', bytes));
     });
   }
 
@@ -32,6 +35,14 @@ export class CuttingProxy {
     const address = proxy.#server.address();
     proxy.port = typeof address === 'object' && address !== null ? address.port : 0;
     return proxy;
+  }
+
+  #flip(direction: keyof CuttingProxy['flips'], bytes: Buffer): void {
+    const bit = this.flips[direction];
+    const at = bit >> 3;
+    if (bit < 0 || at >= bytes.length) return;
+    bytes[at] = bytes.readUInt8(at) ^ (1 << (bit & 7));
+    this.flips[direction] = -1;
   }
 
   get count(): number {
@@ -61,9 +72,12 @@ export class CuttingProxy {
   }
 }
 
-function pass(from: Socket, to: Socket): void {
+function pass(from: Socket, to: Socket, change: (bytes: Buffer) => void): void {
   from.setNoDelay(true);
-  from.on('data', (bytes) => to.write(bytes));
+  from.on('data', (bytes: Buffer) => {
+    change(bytes);
+    to.write(bytes);
+  });
   from.on('close', (hadError) => (hadError ? to.resetAndDestroy() : to.end()));
   from.on('error', () => undefined);
 }

@@ -3,9 +3,10 @@
 import { loadConfig } from '../../src/base/config.js';
 import { createLog, type Log } from '../../src/base/log.js';
 import type { SettingValues } from '../../src/base/settings.js';
-import { Engine, type EngineOptions } from '../../src/engine/engine.js';
-import type { Notification } from '../../src/engine/notification.js';
-import type { Session } from '../../src/engine/session.js';
+import { Engine } from '../../src/engine/engine.js';
+import type { EngineOptions } from '../../src/engine/engine-options.js';
+import type { PeerNotification } from '../../src/engine/notification.js';
+import { type LiveSession, liveSession } from '../../src/engine/live-session.js';
 
 export type Settings = Partial<SettingValues>;
 
@@ -15,6 +16,8 @@ const SMALL: Settings = {
   'memory.arenaBytes': 4 * 1024 * 1024,
   'session.handshakeTimeoutMs': 2000,
   'session.connectTimeoutMs': 2000,
+  // Tiny windows on a machine with other things to do are slow, and nobody's fault.
+  'session.minRateBytes': 4096,
 };
 
 /** Log lines of an engine, kept instead of printed. */
@@ -53,10 +56,10 @@ export interface EnginePair {
   readonly server: Engine;
   readonly client: Engine;
   /** The client's session, and the server's end of it. */
-  readonly session: Session;
-  readonly serverSession: Session;
+  readonly session: LiveSession;
+  readonly serverSession: LiveSession;
   /** What the server was told. */
-  readonly notifications: Notification[];
+  readonly notifications: PeerNotification[];
   readonly serverLog: KeptLog;
   /** Awaits with both engines moving, whatever mode they are in. */
   drive<T>(promise: Promise<T>): Promise<T>;
@@ -70,14 +73,14 @@ export async function openPair(
   /** Both engines have simulated GPUs, or none. */
   gpus: Pick<EngineOptions, 'gpuModule'> = {},
 ): Promise<EnginePair> {
-  const notifications: Notification[] = [];
+  const notifications: PeerNotification[] = [];
   const serverLog = new KeptLog();
-  let arrived: (session: Session) => void = () => undefined;
-  const serverSide = new Promise<Session>((resolve) => (arrived = resolve));
+  let arrived: (session: LiveSession) => void = () => undefined;
+  const serverSide = new Promise<LiveSession>((resolve) => (arrived = resolve));
   const server = await openEngine(serverSettings, {
     name: 'server',
     log: serverLog.log,
-    onSession: (session) => arrived(session),
+    onSession: (session) => arrived(liveSession(session)),
     onNotification: (notification) => notifications.push(notification),
     ...gpus,
   });
@@ -86,7 +89,7 @@ export async function openPair(
   try {
     const listen = where.listen ?? '127.0.0.1';
     const port = server.listen({ host: listen, port: 0 });
-    const session = await drive(client.connect(where.connect ?? listen, port));
+    const session = liveSession(await drive(client.connect(where.connect ?? listen, port)));
     const serverSession = await drive(serverSide);
     const close = async (): Promise<void> => {
       await drive(Promise.all([client.close(), server.close()]));

@@ -8,7 +8,7 @@ import { GpuKernels } from '../../src/gpu/gpu-kernels.js';
 import { KernelQueue } from '../../src/gpu/kernel-queue.js';
 
 /** Random cases per property; a memory checker makes each case slow, so it asks for few. */
-export const GPU_ROUNDS = Number(process.env['NIXL_TCPX_GPU_ROUNDS'] ?? '60');
+export const GPU_ROUNDS = Number(process.env['TCPX_TEST_GPU_ROUNDS'] ?? '60');
 
 export interface TestGpu {
   readonly context: GpuContext;

@@ -4,6 +4,7 @@ import { crc32 } from 'node:zlib';
 import fc from 'fast-check';
 import type { Region } from '../../src/memory/region.js';
 import * as frame from '../../src/wire/data-frame.js';
+import { headCheck } from '../../src/wire/head-check.hot.js';
 
 /** A frame before it is known which regions and sequence numbers the victim has. */
 export interface FrameIdea {
@@ -22,8 +23,8 @@ export interface FrameIdea {
   /** Offset and length of each entry; none leaves the descriptor in the head. */
   readonly table: readonly (readonly [number, number])[];
   readonly payload: 'whole' | 'short' | 'none';
-  /** Whether a checksum stands in place of the length, right or wrong. */
-  readonly checksum: 'none' | 'right' | 'wrong';
+  /** Which check of a checked session is wrong. */
+  readonly checks: 'right' | 'payload wrong' | 'table wrong' | 'head wrong';
   /** [word, value] overwritten at the end. */
   readonly edits: readonly (readonly [number, number])[];
 }
@@ -59,7 +60,10 @@ export const frameIdea: fc.Arbitrary<FrameIdea> = fc.record({
     fc.array(fc.tuple(offset, bytes), { maxLength: 5 }),
   ),
   payload: mostly<FrameIdea['payload']>('whole', fc.constantFrom('short', 'none')),
-  checksum: mostly<FrameIdea['checksum']>('none', fc.constantFrom('right', 'wrong')),
+  checks: mostly<FrameIdea['checks']>(
+    'right',
+    fc.constantFrom('payload wrong', 'table wrong', 'head wrong'),
+  ),
   edits: mostly<readonly (readonly [number, number])[]>(
     [],
     fc.array(fc.tuple(fc.nat({ max: 19 }), word), { maxLength: 3 }),
@@ -69,6 +73,8 @@ export const frameIdea: fc.Arbitrary<FrameIdea> = fc.record({
 /** What the frame has to fit to. */
 export interface Victim {
   readonly regions: readonly Region[];
+  /** Whether frames carry checks; else they are left out. */
+  readonly isChecked: boolean;
   sequenceOf(kind: number): number;
   acknowledged(): number;
   framed(): number;
@@ -78,14 +84,13 @@ export function buildFrame(idea: FrameIdea, victim: Victim): Uint8Array {
   const words = new Uint32Array(frame.DATA_HEAD_BYTES / 4 + idea.table.length * 4);
   const total = idea.table.length === 0 ? idea.bytes : sumOf(idea.table);
   const carries = PAYLOAD_KINDS.includes(idea.kind);
-  words[frame.WORD_KIND] = idea.kind;
+  words[frame.WORD_KIND] = idea.kind | (idea.table.length << frame.TABLE_ENTRIES_SHIFT);
   words[frame.WORD_PAYLOAD_BYTES] = carries ? total : 0;
   words[frame.WORD_ACK] =
     idea.acknowledgedOff === 'all' ? victim.framed() : victim.acknowledged() + idea.acknowledgedOff;
   words[frame.WORD_SEQUENCE] = victim.sequenceOf(idea.kind) + idea.sequenceOff;
   words[frame.WORD_TRANSFER_HIGH] = idea.kind === frame.FRAME_REFUSE ? frame.FRAME_WRITE : 1;
   words[frame.WORD_TRANSFER_LOW] = 1 + (idea.offset % 5);
-  words[frame.WORD_TABLE_ENTRIES] = idea.table.length;
   words[frame.WORD_OPERATION_BYTES] = total;
   writeOffset(words, frame.WORD_OFFSET_LOW, idea.offset);
   writeRegion(words, idea, victim.regions[idea.region]);
@@ -97,12 +102,23 @@ export function buildFrame(idea: FrameIdea, victim: Victim): Uint8Array {
   const payloadBytes = carries && idea.payload !== 'none' ? Math.min(total, 70_000) : 0;
   const payload = new Uint8Array(idea.payload === 'short' ? payloadBytes >> 1 : payloadBytes);
   payload.fill(0xee);
-  if (idea.checksum !== 'none') {
-    words[frame.WORD_KIND] = idea.kind | frame.FLAG_CHECKSUM;
-    words[frame.WORD_OPERATION_BYTES] = crc32(payload) + (idea.checksum === 'wrong' ? 1 : 0);
-  }
+  if (victim.isChecked && carries) words[frame.WORD_OPERATION_BYTES] = crc32(payload);
+  if (idea.checks === 'payload wrong') words[frame.WORD_OPERATION_BYTES] ^= 1;
   for (const [at, value] of idea.edits) words[at] = value;
+  if (victim.isChecked) seal(words, idea);
   return Buffer.concat([Buffer.from(words.buffer), payload]);
+}
+
+// A hostile peer counts right, or it would get no further than that.
+function seal(words: Uint32Array, idea: FrameIdea): void {
+  const table = words.subarray(frame.DATA_HEAD_BYTES / 4);
+  if (table.length > 0) {
+    const sum = crc32(new Uint8Array(words.buffer, table.byteOffset, table.byteLength));
+    words[frame.WORD_OFFSET_LOW] = idea.checks === 'table wrong' ? ~sum : sum;
+    words[frame.WORD_OFFSET_HIGH] = 0;
+  }
+  const sum = headCheck(words, 0);
+  words[frame.WORD_HEAD_CHECK] = idea.checks === 'head wrong' ? ~sum : sum;
 }
 
 const PAYLOAD_KINDS: readonly number[] = [

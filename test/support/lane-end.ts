@@ -94,7 +94,6 @@ export class LaneEnd implements LaneHooks {
       sendBy: 'copy',
       ...(gpuSeed === undefined ? {} : { staging: simulatedStaging(gpuSeed) }),
       stallUs: STALL_US,
-      isChecked: agreement.isChecked ?? false,
       receiveBytes: agreement.receiveBytes ?? Number.POSITIVE_INFINITY,
     });
     // The main thread's own cursors over the same rings.
@@ -107,8 +106,9 @@ export class LaneEnd implements LaneHooks {
 
   addChannel(port: StreamPort): void {
     const index = this.#ports.push(port) - 1;
-    const { windowChunks, chunkBytes, channels } = this.#agreement;
-    const words = [index, 0, index, 0, windowChunks, chunkBytes, channels, 0, 0, 0];
+    const { windowChunks, chunkBytes, channels, isChecked } = this.#agreement;
+    const words = [index, 0, index, 0, windowChunks, chunkBytes, channels];
+    words.push(isChecked === true ? 1 : 0, 0, 0, 0);
     this.command(messages.COMMAND_ADD_CHANNEL, words);
   }
 

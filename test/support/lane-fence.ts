@@ -7,6 +7,7 @@ import {
   DOWN_EVENT_WORDS,
   EVENT_CHANNEL_DOWN,
   EVENT_RETRY,
+  LOSS_DAMAGED,
 } from '../../src/provider/tcp/lane/messages.js';
 import type { LaneEnd, LaneEvent } from './lane-end.js';
 import type { LanePair } from './lane-pair.js';
@@ -24,8 +25,9 @@ export function exchangeFences(pair: LanePair): void {
     [pair.b, pair.a],
   ] as const) {
     const words = down(from).words;
-    const [session = 0, channel = 0, epoch = 0] = words;
-    const fence = [session, channel, epoch, words[6] ?? 0, words[7] ?? 0];
+    const [session = 0, channel = 0, epoch = 0, loss = 0] = words;
+    const isDamaged = loss === LOSS_DAMAGED ? 1 : 0;
+    const fence = [session, channel, epoch, words[6] ?? 0, isDamaged, words[7] ?? 0];
     to.command(COMMAND_SETTLE_CHANNEL, [...fence, ...words.slice(DOWN_EVENT_WORDS)]);
   }
 }

@@ -49,10 +49,12 @@ export class LaneVictim implements Victim {
   readonly #landing: Region;
   readonly #remote: Region;
   readonly regions: Region[];
+  readonly isChecked: boolean;
 
-  constructor(callBytesMax: number) {
+  constructor(callBytesMax: number, isChecked: boolean) {
+    this.isChecked = isChecked;
     const link = { pipeBytes: PIPE_BYTES, callBytesMax };
-    this.#pair = new LanePair({ windowChunks: 4, chunkBytes: PART_BYTES, link });
+    this.#pair = new LanePair({ windowChunks: 4, chunkBytes: PART_BYTES, isChecked, link });
     this.#memory = createFixedMemory(PARTS * PART_BYTES);
     this.#memory.uint8.forEach((_, index, all) => (all[index] = index % 251));
     const closed = this.#addPart(7, true, true);
@@ -156,7 +158,7 @@ export class LaneVictim implements Victim {
     const landed =
       claim.landedOff === 'all' ? this.#framedAtEnd : this.#ackedAtEnd + claim.landedOff;
     const refusals = claim.refusals.flatMap(([off, reason]) => [this.#ackedAtEnd + off, reason]);
-    const words = [0, 0, 0, landed, claim.refusals.length, ...refusals];
+    const words = [0, 0, 0, landed, 0, claim.refusals.length, ...refusals];
     this.#end.command(COMMAND_SETTLE_CHANNEL, words);
     this.step(3);
     this.#checkCompletions();

@@ -18,7 +18,7 @@ import {
 } from '../../src/nixl/backend.js';
 import type { BlobDesc } from '../../src/nixl/descriptors.js';
 import { MemType, XferOp } from '../../src/nixl/memory-type.js';
-import type { Notification } from '../../src/nixl/notif-codec.js';
+import type { NixlNotification } from '../../src/nixl/notif-codec.js';
 import { NixlStatus } from '../../src/nixl/status.js';
 import type { MockNetwork } from './mock-network.js';
 
@@ -67,7 +67,7 @@ export class MockBackend implements Backend {
   readonly #epoch = randomBytes(8).toString('hex');
   readonly #regions = new Map<string, MockRegion>();
   readonly #peers = new Map<string, string>();
-  #inbox: Notification[] = [];
+  #inbox: NixlNotification[] = [];
   #wake: () => void = () => undefined;
   #isWaking = false;
 
@@ -217,7 +217,7 @@ export class MockBackend implements Backend {
     return { durationUs: 1 + bytes / 1000, errorMarginUs: 1, method: 'analytical' };
   }
 
-  getNotifs(): Notification[] {
+  getNotifs(): NixlNotification[] {
     this.#note('getNotifs');
     const arrived = this.#inbox;
     this.#inbox = [];
@@ -245,7 +245,7 @@ export class MockBackend implements Backend {
     });
   }
 
-  #receive(notification: Notification): void {
+  #receive(notification: NixlNotification): void {
     this.#inbox.push(notification);
     this.#wake();
   }

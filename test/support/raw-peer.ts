@@ -85,7 +85,7 @@ export class RawPeer {
 /** A listening socket that hands every connection to the test. */
 export async function listenRaw(onPeer: (peer: RawPeer) => void): Promise<{
   readonly port: number;
-  close(): void;
+  readonly close: () => void;
 }> {
   const sockets: Socket[] = [];
   const server: Server = createServer((socket) => {

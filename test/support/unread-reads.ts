@@ -59,9 +59,9 @@ function readRequests(options: UnreadOptions): Uint8Array {
   const { region, windowChunks, chunkBytes, entries } = options;
   const tableWords = entries === 1 ? 0 : entries * (frame.TABLE_ENTRY_BYTES / 4);
   const words = new Uint32Array(frame.DATA_HEAD_BYTES / 4 + tableWords);
-  words[frame.WORD_KIND] = FRAME_READ_REQUEST;
+  const tableEntries = entries === 1 ? 0 : entries;
+  words[frame.WORD_KIND] = FRAME_READ_REQUEST | (tableEntries << frame.TABLE_ENTRIES_SHIFT);
   words[frame.WORD_OPERATION_BYTES] = chunkBytes;
-  words[frame.WORD_TABLE_ENTRIES] = entries === 1 ? 0 : entries;
   words[frame.WORD_REGION_SLOT] = region.slot;
   words[frame.WORD_REGION_GENERATION] = region.generation;
   words[frame.WORD_TRANSFER_LOW] = 1;

@@ -121,6 +121,12 @@ class VirtualPipe {
     return position + bytes <= end;
   }
 
+  /** Inverts a bit of what is in flight, counted from the byte that arrives next. */
+  flipBit(bit: number): void {
+    const at = (this.receivedBytes + (bit >> 3)) % this.#bytes;
+    this.#memory.uint8[at] = (this.#memory.uint8[at] ?? 0) ^ (1 << (bit & 7));
+  }
+
   /** A copy of what is in flight. */
   peek(): Uint8Array {
     const out = new Uint8Array(this.sentBytes - this.receivedBytes);

@@ -1,10 +1,18 @@
 // `tcpx bench client HOST`: the initiator of a two-node benchmark.
 
 import { type Command, usageError } from '../command.js';
-import { announce, BENCH_SETTINGS, reportBench, showBenchProgress } from './bench-loopback.js';
+import {
+  announce,
+  BENCH_SETTINGS,
+  BENCH_SHORT_FLAGS,
+  REVERSE_FLAG,
+  reportBench,
+  showBenchProgress,
+} from './bench-loopback.js';
 
 export const benchClientCommand: Command = {
   name: 'bench client',
+  group: 'measure',
   summary: 'The initiator of a two-node benchmark: connects to HOST and measures.',
   positionals: 'HOST [GPU]',
   positionalsMax: 2,
@@ -18,6 +26,18 @@ export const benchClientCommand: Command = {
     'trust.mode',
     'trust.secretFile',
     'socket.userTimeoutMs',
+  ],
+  flags: [REVERSE_FLAG],
+  shortFlags: BENCH_SHORT_FLAGS,
+  examples: [
+    [
+      'bench client 10.0.0.2 --secret-file tcpx.secret',
+      'Writes 64 MiB at a time to the server there.',
+    ],
+    [
+      'bench client 10.0.0.2 -R -t 10 --nics eth1,eth2',
+      'Reads from it for ten seconds, over two NICs.',
+    ],
   ],
   async run(invocation) {
     const [host = ''] = invocation.positionals;

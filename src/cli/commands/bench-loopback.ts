@@ -5,9 +5,9 @@ import type { SettingName, SettingValues } from '../../base/settings.js';
 import { formatBytes, formatGBps, plural } from '../../base/units.js';
 import type { BenchResult } from '../../bench/bench-result.js';
 import { formatBenchResult } from '../bench-report.js';
-import type { Command, Invocation } from '../command.js';
+import type { Command, Invocation, OwnFlag } from '../command.js';
 import { ExitCode } from '../exit-code.js';
-import { clearProgress, printJson, printText, showProgress } from '../print.js';
+import { clearProgress, printJson, printNote, printText, showProgress } from '../print.js';
 
 /** Of the tcpx provider, at both ends. */
 export const TCPX_BENCH_SETTINGS: readonly SettingName[] = [
@@ -53,6 +53,8 @@ export const BENCH_SETTINGS: readonly SettingName[] = [
   'flow.sendBytes',
   'session.stallMs',
   'session.reconnectMs',
+  'session.progressMs',
+  'session.minRateBytes',
   'lane.count',
   'lane.progress',
   'lane.spinUs',
@@ -66,10 +68,35 @@ export const BENCH_SETTINGS: readonly SettingName[] = [
   ...TCPX_BENCH_SETTINGS,
 ];
 
+/** Letters that users of iperf3 know, at both ends. */
+export const BENCH_SHORT_FLAGS = { t: 'seconds', P: 'channels', R: 'reverse', J: 'json' } as const;
+
+/** iperf3's -R: the server's bytes come here. */
+export const REVERSE_FLAG: OwnFlag = {
+  name: 'reverse',
+  kind: 'boolean',
+  summary: 'Move bytes from the target to the initiator: --op read.',
+  sets: { name: 'bench.op', value: 'read' },
+};
+
 export const benchLoopbackCommand: Command = {
   name: 'bench loopback',
+  group: 'measure',
   summary: 'Both ends on this machine, two processes: the first thing to run.',
   settings: BENCH_SETTINGS,
+  flags: [REVERSE_FLAG],
+  shortFlags: BENCH_SHORT_FLAGS,
+  examples: [
+    ['bench loopback', '64 MiB at a time, every byte checked: what this machine can do.'],
+    [
+      'bench loopback --op pingpong --size 4K --progress caller',
+      'Half round trips of small messages.',
+    ],
+    [
+      'bench loopback -t 10 -P 4 -J',
+      'Ten seconds on four channels, as JSON; letters as iperf3 has them.',
+    ],
+  ],
   async run(invocation) {
     const { config, log } = invocation;
     announce(invocation);
@@ -87,7 +114,7 @@ export function announce({ config, isJson }: Invocation): void {
     values['bench.seconds'] > 0
       ? `${values['bench.seconds']} s`
       : plural(values['bench.iterations'], 'iteration');
-  printText(
+  printNote(
     `moving ${formatBytes(values['bench.sizeBytes'])} per iteration (${values['bench.op']}), ` +
       `${limit}, after a warm-up of ${warmUpText(values)}`,
   );

@@ -7,10 +7,11 @@ import { environmentName } from '../../base/settings.js';
 import type { Command, Invocation } from '../command.js';
 import { TCPX_BENCH_SETTINGS } from './bench-loopback.js';
 import { ExitCode } from '../exit-code.js';
-import { printJson, printText } from '../print.js';
+import { formatShellLine, printCode, printJson, printText } from '../print.js';
 
 export const benchServerCommand: Command = {
   name: 'bench server',
+  group: 'measure',
   summary: 'The target of a two-node benchmark; prints the command line for the client.',
   positionals: '[GPU]',
   positionalsMax: 1,
@@ -35,6 +36,8 @@ export const benchServerCommand: Command = {
     'flow.sendBytes',
     'session.stallMs',
     'session.reconnectMs',
+    'session.progressMs',
+    'session.minRateBytes',
     'lane.count',
     'lane.progress',
     'lane.spinUs',
@@ -46,14 +49,23 @@ export const benchServerCommand: Command = {
     'engine.provider',
     ...TCPX_BENCH_SETTINGS,
   ],
+  shortFlags: { P: 'channels', J: 'json' },
   flags: [{ name: 'once', kind: 'boolean', summary: 'End after one client has finished.' }],
+  examples: [
+    ['bench server', 'Listens, and prints the command line for the other node, secret included.'],
+    [
+      'bench server --once --secret-file tcpx.secret',
+      'Serves one client that knows the secret in this file.',
+    ],
+  ],
   async run(invocation) {
     const { config, secret } = withSecret(invocation.config);
     const { openBenchService } = await import('../../bench/bench-service.js');
     const service = await openBenchService({ config, log: invocation.log });
+    // Before the announcement: whoever has read it may interrupt at once.
+    const isEnded = invocation.has('once') ? service.finished : untilSignal();
     announceServer(invocation, service.port, secret);
-    if (invocation.has('once')) await service.finished;
-    else await untilSignal();
+    await isEnded;
     await service.close();
     return ExitCode.Good;
   },
@@ -77,7 +89,10 @@ function announceServer(invocation: Invocation, port: number, secret: string | u
   const program = isUnderNpx() ? 'npx tcpx' : 'tcpx';
   const client = `${prefix}${program} bench client ${hostname()} --port ${port}${local}`;
   if (invocation.isJson) printJson({ schema: 'tcpx.bench-server/1', port, client, secret });
-  else printText(`listening on port ${port}; on the other node run\n\n  ${client}\n`);
+  else {
+    printText(`listening on port ${port}; on the other node run\n`);
+    printCode(`${formatShellLine(`  ${client}`)}\n\n`);
+  }
 }
 
 // In a clone there is no tcpx on the search path: whoever came by npx here does so there.

@@ -1,22 +1,28 @@
-// `tcpx config`: every effective setting and where it came from.
+// `tcpx config`: every effective setting and where it came from, and the provider that follows
+// from them on this host.
 
+import { processEnvironment } from '../../base/config.js';
 import { SETTING_NAMES } from '../../base/settings.js';
+import type { ProviderOutlook } from '../../engine/provider-outlook.js';
 import type { Command } from '../command.js';
 import { ExitCode } from '../exit-code.js';
 import { formatTable, printJson, printText } from '../print.js';
 
-const HIDDEN = 'trust.secret';
-
 export const configCommand: Command = {
   name: 'config',
-  summary: 'Every effective setting and where it came from.',
+  group: 'settings',
+  summary: 'Every effective setting and where it came from; which provider would be used, and why.',
   settings: SETTING_NAMES.filter((name) => !name.startsWith('log.')),
-  run(invocation) {
-    const settings = invocation.config.effective.map((setting) =>
-      setting.name === HIDDEN && setting.value !== '' ? { ...setting, value: '(set)' } : setting,
-    );
+  examples: [
+    ['config', 'Every setting, its value and its origin.'],
+    ['config --chunk 1MiB --json', 'As it would be with this flag.'],
+  ],
+  async run(invocation) {
+    const settings = invocation.config.effective;
+    const { outlookOf } = await import('../../engine/provider-outlook.js');
+    const provider = outlookOf(invocation.config.values, processEnvironment());
     if (invocation.isJson) {
-      printJson({ schema: 'tcpx.config/1', settings });
+      printJson({ schema: 'tcpx.config/1', settings, provider });
     } else {
       const rows = settings.map((setting) => [
         setting.name,
@@ -24,7 +30,19 @@ export const configCommand: Command = {
         setting.origin,
       ]);
       printText(formatTable([['setting', 'value', 'origin'], ...rows]));
+      printText(`\n${formatTable(providerRows(provider))}`);
     }
-    return Promise.resolve(ExitCode.Good);
+    return ExitCode.Good;
   },
 };
+
+function providerRows(outlook: ProviderOutlook): string[][] {
+  const { provider, reason, plugin, gpu, nics } = outlook;
+  return [
+    ['provider', 'here', 'reason'],
+    [`engine.provider ${outlook.setting}`, provider, reason],
+    ['needs plugin', plugin.state, plugin.text],
+    ['needs GPU', gpu.state, gpu.text],
+    ['needs NICs', nics.state, nics.text],
+  ];
+}

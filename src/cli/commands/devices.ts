@@ -20,8 +20,13 @@ const LEVEL_WARN = 2;
 
 export const devicesCommand: Command = {
   name: 'devices',
+  group: 'plugin',
   summary: 'The plugin’s NICs, their properties and their differences.',
   settings: ['plugin.path', 'session.nics'],
+  examples: [
+    ['devices', 'Asks the plugin that is installed.'],
+    ['devices --plugin /opt/libnccl-net.so --json', 'Asks this one, as JSON.'],
+  ],
   async run(invocation) {
     const facts = await askPlugin(invocation);
     const missing = missingNics(invocation.config.values['session.nics'], facts.devices);

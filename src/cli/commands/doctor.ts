@@ -24,19 +24,44 @@ const SOCKET_BUDGET = 8;
 
 export const doctorCommand: Command = {
   name: 'doctor',
+  group: 'host',
   summary: 'Check everything a run needs; exit 1 when something fails.',
   settings: ['session.nics', 'engine.provider', 'socket.congestion'],
   flags: [
     ROOT_FLAG,
     STATE_FLAG,
-    { name: 'reference', kind: 'text', summary: 'Bundle of an NCCL run on this host.' },
-    { name: 'peer', kind: 'text', summary: 'Hosts that the run talks to, comma between.' },
-    { name: 'env', kind: 'text', summary: 'Judge the variables in this file, not this shell’s.' },
-    { name: 'pid', kind: 'text', summary: 'Judge the variables of this process.' },
+    {
+      name: 'reference',
+      kind: 'text',
+      value: 'DIR',
+      summary: 'Bundle of an NCCL run on this host.',
+      isAdvanced: true,
+    },
+    {
+      name: 'peer',
+      kind: 'text',
+      value: 'HOST,...',
+      summary: 'Hosts that the run talks to, comma between.',
+    },
+    {
+      name: 'env',
+      kind: 'text',
+      value: 'FILE',
+      summary: 'Judge the variables in this file, not this shell’s.',
+    },
+    {
+      name: 'pid',
+      kind: 'text',
+      value: 'PID',
+      summary: 'Judge the variables of this process.',
+      isAdvanced: true,
+    },
     {
       name: 'socket-budget',
       kind: 'text',
+      value: 'N|off',
       summary: `Data sockets per NIC over all processes (${SOCKET_BUDGET}); off for no limit.`,
+      isAdvanced: true,
     },
     {
       name: 'measure',
@@ -45,6 +70,13 @@ export const doctorCommand: Command = {
         'Time this machine as well: cores, copies, wake-ups, loopback by congestion control.',
     },
     { name: 'all', kind: 'boolean', summary: 'Explain also what passed or was not asked.' },
+  ],
+  examples: [
+    ['doctor', 'What would keep a run from working or slow it down.'],
+    [
+      'doctor --provider tcpx --peer node2',
+      'As the tcpx provider needs it, and the way to a peer.',
+    ],
   ],
   async run(invocation) {
     const source = openHost(rootOf(invocation));

@@ -11,11 +11,16 @@ import { printJson, printText } from '../print.js';
 
 export const envDiffCommand: Command = {
   name: 'env diff',
+  group: 'settings',
   summary: 'Compare two environments: files, pid:N, or self.',
   positionals: 'A B',
   positionalsMax: 2,
   settings: [],
   flags: [ROOT_FLAG],
+  examples: [
+    ['env diff good.env pid:4711', 'A file against a running process.'],
+    ['env diff self good.env --json', 'This shell against a file, as JSON.'],
+  ],
   run(invocation) {
     const [left, right] = invocation.positionals;
     if (left === undefined || right === undefined) {

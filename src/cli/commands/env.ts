@@ -8,27 +8,32 @@ import { dataNicWish } from '../data-nics.js';
 import { ExitCode } from '../exit-code.js';
 import { openIrqHost, PLAN_FLAGS, ROOT_FLAG, STATE_FLAG } from '../irq-host.js';
 import { formatUnknowns } from '../irq-plan-text.js';
-import { printData, printJson, printText } from '../print.js';
+import { printCode, printJson, printNote } from '../print.js';
 import { processPlan } from '../process-plan.js';
 
 export const envCommand: Command = {
   name: 'env',
+  group: 'settings',
   summary: 'The environment for a policy: eval "$(tcpx env --policy nccl)".',
   settings: ['session.nics', 'session.ctrlInterface', 'flow.channels'],
   flags: [
     ROOT_FLAG,
     STATE_FLAG,
     ...PLAN_FLAGS,
-    { name: 'preset', kind: 'text', summary: `Settings to start from: ${PRESETS.join(', ')}.` },
+    { name: 'preset', kind: 'text', choices: PRESETS, summary: 'Settings to start from.' },
     { name: 'explain', kind: 'boolean', summary: 'A comment with the meaning above each line.' },
+  ],
+  examples: [
+    ['env --policy nccl', 'Export lines; eval "$(tcpx env --policy nccl)" sets them.'],
+    ['env --explain', 'With the meaning of each variable above it.'],
   ],
   run(invocation) {
     const host = openIrqHost(invocation);
     const { model } = host;
     const plan = processPlan(invocation, host);
-    if (plan.choice !== undefined) printText(`policy ${plan.policy}: ${plan.choice}`);
-    if (plan.unknowns.length > 0) printText(formatUnknowns(plan));
-    if (invocation.text('gpu') !== undefined) printText(plan.notes[0] ?? '');
+    if (plan.choice !== undefined) printNote(`policy ${plan.policy}: ${plan.choice}`);
+    if (plan.unknowns.length > 0) printNote(formatUnknowns(plan));
+    if (invocation.text('gpu') !== undefined) printNote(plan.notes[0] ?? '');
     const dataNics = plan.allocations.map(({ nic }) => nic);
     const values = environmentFor({
       preset: presetOf(invocation),
@@ -46,8 +51,8 @@ export const envCommand: Command = {
         ([name, value]) =>
           `# ${VARIABLES[name]?.meaning ?? 'no note'}\n${formatExports({ [name]: value })}`,
       );
-      printData(lines.join(''));
-    } else printData(formatExports(values));
+      printCode(lines.join(''));
+    } else printCode(formatExports(values));
     return Promise.resolve(ExitCode.Good);
   },
 };

@@ -18,10 +18,11 @@ import {
 } from '../irq-host.js';
 import { formatApplyLog, formatProblems } from '../irq-text.js';
 import { BIND_FLAGS, bindByPlan } from '../irq-transaction.js';
-import { printJson, printText } from '../print.js';
+import { printJson, printNote, printText } from '../print.js';
 
 export const irqApplyCommand: Command = {
   name: 'irq apply',
+  group: 'interrupts',
   summary: 'Bind interrupts as planned, all or none; needs root.',
   settings: ['session.nics', 'flow.channels'],
   flags: [
@@ -30,6 +31,13 @@ export const irqApplyCommand: Command = {
     ...PLAN_FLAGS,
     ...BIND_FLAGS,
     { name: 'skip-refused', kind: 'boolean', summary: 'Leave out interrupts that cannot move.' },
+  ],
+  examples: [
+    ['irq apply --policy nccl', 'Binds, all or none, and says how to undo it.'],
+    [
+      'irq apply --plan plan.json --no-baseline',
+      'A saved plan, without a measurement from before.',
+    ],
   ],
   run(invocation) {
     const host = openIrqHost(invocation);
@@ -59,7 +67,7 @@ function writeLog(path: string, text: string): void {
   try {
     writeFileSync(path, text);
   } catch (error) {
-    printText(`log ${path} could not be written: ${String(error)}`);
+    printNote(`log ${path} could not be written: ${String(error)}`);
   }
 }
 
@@ -72,15 +80,14 @@ function printReport(report: ApplyReport, logPath: string): void {
     );
     if (refusals.length > 0) printText(`left out:\n${formatProblems(refusals)}`);
   } else if (outcome === 'refused') {
-    printText(
-      `refused, nothing was changed:\n${formatProblems(refusals)}` +
-        'pass --skip-refused to leave out those that cannot move',
-    );
+    printText(`refused, nothing was changed:\n${formatProblems(refusals)}`);
+    if (refusals.length > 0) printText('pass --skip-refused to leave out those that cannot move');
   } else {
     printText(`failed:\n${formatProblems(failure === undefined ? [] : [failure])}`);
     const lost = formatProblems(unrestored);
     printText(lost === '' ? 'every line was put back' : `could not be put back:\n${lost}`);
   }
   for (const problem of xpsProblems) printText(`XPS ${problem}`);
+  if (xpsProblems.length > 0) printText('pass --no-xps to leave the send queues as they are');
   printText(`before and after: ${logPath}`);
 }

@@ -14,17 +14,22 @@ import { openHost } from '../../host/read/open-host.js';
 import { type Command, usageError } from '../command.js';
 import { ExitCode } from '../exit-code.js';
 import { ROOT_FLAG, rootOf, STATE_FLAG, stateFolderOf } from '../irq-host.js';
-import { printJson, printText } from '../print.js';
+import { printJson, printNote, printText } from '../print.js';
 
 const FILES_MAX = 100;
 
 export const irqBaselineCommand: Command = {
   name: 'irq baseline',
+  group: 'interrupts',
   summary: 'Record benchmark results (--json) as this host’s state before any change.',
   positionals: 'FILE...',
   positionalsMax: FILES_MAX,
   settings: [],
   flags: [ROOT_FLAG, STATE_FLAG],
+  examples: [
+    ['irq baseline a.json b.json c.json', 'Records three results of tcpx bench --json.'],
+    ['irq baseline run.json --json', 'Prints what was recorded.'],
+  ],
   run(invocation) {
     const files = invocation.positionals;
     if (files.length === 0) throw usageError(irqBaselineCommand, 'needs at least one result file');
@@ -41,7 +46,7 @@ export const irqBaselineCommand: Command = {
       throw toTcpxError(error, 'ERR_CAP_PERMISSION', `write ${baselinePath(folder)}`);
     }
     if (files.length < BASELINE_RUNS_WANTED) {
-      printText(`only ${files.length} run(s): ${BASELINE_RUNS_WANTED} tell noise from change`);
+      printNote(`only ${files.length} run(s): ${BASELINE_RUNS_WANTED} tell noise from change`);
     }
     if (invocation.isJson) printJson(baseline);
     else printText(`recorded ${files.length} run(s) in ${baselinePath(folder)}`);

@@ -15,6 +15,7 @@ import { printJson, printText } from '../print.js';
 
 export const irqMaskCommand: Command = {
   name: 'irq mask',
+  group: 'interrupts',
   summary: 'CPU list to kernel mask, or a mask back to its list.',
   positionals: 'CPUS|MASK',
   positionalsMax: 1,
@@ -23,9 +24,14 @@ export const irqMaskCommand: Command = {
     {
       name: 'cpus',
       kind: 'text',
+      value: 'N',
       summary: 'Possible CPUs of the host: the width of the mask; default: as many as are named.',
     },
     { name: 'mask', kind: 'boolean', summary: 'The argument is a mask; 0x… always is.' },
+  ],
+  examples: [
+    ['irq mask 8-21,112-125 --cpus 208', 'The mask as a host of 208 CPUs prints it.'],
+    ['irq mask 0x30000', 'The CPUs of a mask.'],
   ],
   run(invocation) {
     const [text] = invocation.positionals;

@@ -10,18 +10,28 @@ import { ExitCode } from '../exit-code.js';
 import { openIrqHost, PLAN_FLAGS, planFor, ROOT_FLAG } from '../irq-host.js';
 import { formatPlan } from '../irq-plan-text.js';
 import { formatStrategies } from '../irq-text.js';
-import { printJson, printText } from '../print.js';
+import { printJson, printNote, printText } from '../print.js';
 
 export const irqPlanCommand: Command = {
   name: 'irq plan',
+  group: 'interrupts',
   summary: 'Where each interrupt should go, and why; prints what would be written.',
   settings: ['session.nics', 'flow.channels'],
   flags: [
     ROOT_FLAG,
     ...PLAN_FLAGS,
     { name: 'vectors', kind: 'boolean', summary: 'One line per interrupt, as it is written.' },
-    { name: 'output', kind: 'text', summary: 'Save the plan as JSON, for irq apply --plan.' },
+    {
+      name: 'output',
+      kind: 'text',
+      value: 'FILE',
+      summary: 'Save the plan as JSON, for irq apply --plan.',
+    },
     { name: 'explain', kind: 'boolean', summary: 'Explain policies and the options A, B, C.' },
+  ],
+  examples: [
+    ['irq plan --policy nccl', 'What would be written, and why.'],
+    ['irq plan --policy split --output plan.json', 'Saves the plan for irq apply --plan.'],
   ],
   run(invocation) {
     if (invocation.has('explain')) {
@@ -41,11 +51,11 @@ export const irqPlanCommand: Command = {
     const driverOf = (nic: string) => model.nics.find(({ name }) => name === nic)?.driver;
     const writers = judgeWriters(plan.lines, model.writers, driverOf);
     if (writers.endangered.length > 0) {
-      printText(`irqbalance would undo this:\n${writers.remedies.map((r) => `  ${r}\n`).join('')}`);
+      printNote(`irqbalance would undo this:\n${writers.remedies.map((r) => `  ${r}\n`).join('')}`);
     }
-    for (const note of writers.notes) printText(`note: ${note}`);
+    for (const note of writers.notes) printNote(`note: ${note}`);
     if (output !== undefined)
-      printText(`saved ${output}; apply it: tcpx irq apply --plan ${output}`);
+      printNote(`saved ${output}; apply it: tcpx irq apply --plan ${output}`);
     return Promise.resolve(ExitCode.Good);
   },
 };

@@ -12,6 +12,7 @@ import { formatTable, printJson, printText } from '../print.js';
 
 export const irqRollbackCommand: Command = {
   name: 'irq rollback',
+  group: 'interrupts',
   summary: 'Put interrupts back as they were before the last apply; needs root.',
   settings: [],
   flags: [
@@ -19,14 +20,18 @@ export const irqRollbackCommand: Command = {
     STATE_FLAG,
     { name: 'all', kind: 'boolean', summary: 'Undo every apply, back to the first state.' },
   ],
+  examples: [
+    ['irq rollback', 'Undoes the last apply and proves it.'],
+    ['irq rollback --all', 'Back to the state before the first.'],
+  ],
   run(invocation) {
     const host = openIrqHost(invocation);
     checkRoot(host.root);
     const open = openJournals(host.stateFolder, host.bootId);
     const [newest] = open;
     if (newest === undefined) {
-      printText(`nothing to undo: no open journal in ${host.stateFolder}`);
       if (invocation.isJson) printJson({ schema: 'tcpx.irq-rollback/1', journals: [] });
+      else printText(`nothing to undo: no open journal in ${host.stateFolder}`);
       return Promise.resolve(ExitCode.AnswerIsNo);
     }
     const journals = invocation.has('all') ? open : [newest];

@@ -28,11 +28,12 @@ import {
 import { formatUnknowns } from '../irq-plan-text.js';
 import { formatMapping, formatProblems } from '../irq-text.js';
 import { BIND_FLAGS, bindByPlan, undoJournal } from '../irq-transaction.js';
-import { printJson, printText } from '../print.js';
+import { printJson, printNote, printText } from '../print.js';
 import { processPlan } from '../process-plan.js';
 
 export const irqRunCommand: Command = {
   name: 'irq run',
+  group: 'interrupts',
   summary:
     'Run a command with a policy’s variables and exit with its status; SETUP_IRQ_AFFINITY=1 ' +
     'binds interrupts too.',
@@ -50,24 +51,31 @@ export const irqRunCommand: Command = {
       summary: 'Print variables, cores, interrupts, threads (also VERBOSE=1, UCCL_TCPX_VERBOSE=1).',
     },
   ],
+  examples: [
+    ['irq run --policy nccl -- ./train.sh', 'Runs it with the variables of the policy.'],
+    [
+      'irq run --setup --no-baseline -- ./train.sh',
+      'Binds interrupts too, and puts them back after.',
+    ],
+  ],
   async run(invocation) {
     if (invocation.rest.length === 0) throw usageError(irqRunCommand, 'needs -- COMMAND');
     const host = openIrqHost(invocation);
     const isBound = invocation.has('setup') || isSet('SETUP_IRQ_AFFINITY');
     const plan = isBound ? planFor(invocation, host.model) : processPlan(invocation, host);
     const environment = childEnvironment(plan, invocation);
-    if (plan.choice !== undefined) printText(`policy ${plan.policy}: ${plan.choice}`);
-    if (plan.unknowns.length > 0) printText(formatUnknowns(plan));
+    if (plan.choice !== undefined) printNote(`policy ${plan.policy}: ${plan.choice}`);
+    if (plan.unknowns.length > 0) printNote(formatUnknowns(plan));
     const isVerbose = invocation.has('verbose') || isSet('VERBOSE') || isSet('UCCL_TCPX_VERBOSE');
     const journalId = isBound ? bind(invocation, host, plan) : undefined;
     try {
       if (isVerbose) {
         const channels = invocation.config.values['flow.channels'];
         const { model } = openIrqHost(invocation);
-        printText(formatRunDump({ model, plan, environment, channels }));
+        printNote(formatRunDump({ model, plan, environment, channels }));
       }
       const end = await runCounted(invocation, host, environment, isVerbose);
-      if (end.status !== 0) printText(`${invocation.rest[0] ?? ''}: ${endText(end)}`);
+      if (end.status !== 0) printNote(`${invocation.rest[0] ?? ''}: ${endText(end)}`);
       return end.status;
     } finally {
       if (journalId !== undefined) unbind(host, journalId);
@@ -93,7 +101,7 @@ function childEnvironment(plan: IrqPlan, invocation: Invocation): EnvironmentVal
 function bind(invocation: Invocation, host: IrqHost, plan: IrqPlan): string {
   const { id, report } = bindByPlan(invocation, host, plan, false);
   if (report.outcome === 'applied') {
-    printText(`bound ${report.entries.length} interrupts for this run`);
+    printNote(`bound ${report.entries.length} interrupts for this run`);
     return id;
   }
   const problems = [...report.refusals, ...(report.failure === undefined ? [] : [report.failure])];
@@ -110,7 +118,7 @@ function unbind(host: IrqHost, id: string): void {
   if (journal === undefined) return;
   const { state, lines } = undoJournal(journal, host);
   const isDone = state === 'rolled-back';
-  printText(isDone ? `put back ${lines.length} interrupts` : 'some interrupts are NOT as before');
+  printNote(isDone ? `put back ${lines.length} interrupts` : 'some interrupts are NOT as before');
 }
 
 async function runCounted(
@@ -122,7 +130,7 @@ async function runCounted(
   const { files } = openHost(host.root);
   const before = files.read('/proc/interrupts');
   const startMs = performance.now();
-  const end = await runChild(invocation.rest, environment, isVerbose);
+  const end = await runChild(invocation, environment, isVerbose);
   const seconds = (performance.now() - startMs) / 1000;
   const { interrupts } = interruptDelta(before, files.read('/proc/interrupts'));
   const run: ObservedRun = { seconds, interrupts, busyPercent: new Map() };
@@ -157,12 +165,14 @@ const THREADS_AFTER_MS = 1000;
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 async function runChild(
-  words: readonly string[],
+  { rest: words, isJson }: Invocation,
   environment: EnvironmentValues,
   isVerbose: boolean,
 ): Promise<ChildEnd> {
   const [program = '', ...rest] = words;
-  const child = spawn(program, rest, { stdio: ['inherit', 2, 'inherit'], env: environment });
+  // With --json stdout is for our document alone.
+  const stdio = ['inherit', isJson ? 2 : 'inherit', 'inherit'] as const;
+  const child = spawn(program, rest, { stdio: [...stdio], env: environment });
   // An interrupted run must still put the interrupts back: the child ends, then this process does.
   const forward = (signal: NodeJS.Signals) => child.kill(signal);
   for (const signal of SIGNALS) process.on(signal, forward);
@@ -173,7 +183,7 @@ async function runChild(
   if (isVerbose) {
     await Promise.race([sleepMs(THREADS_AFTER_MS), ended.catch(() => undefined)]);
     const threads = child.pid === undefined ? [] : readThreads(openHost().files, child.pid);
-    if (threads.length > 0) printText(formatThreads(threads));
+    if (threads.length > 0) printNote(formatThreads(threads));
   }
   try {
     return await ended;

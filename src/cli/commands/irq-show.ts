@@ -25,18 +25,34 @@ import {
 } from '../irq-host.js';
 import { formatMapping } from '../irq-text.js';
 import { formatOverlap } from '../overlap-text.js';
-import { formatTable, printJson, printText } from '../print.js';
+import { formatTable, printJson, printNote, printText } from '../print.js';
 
 export const irqShowCommand: Command = {
   name: 'irq show',
+  group: 'interrupts',
   summary: 'NIC, node, interrupts, affinity, observed CPUs, thread cores.',
   settings: ['session.nics'],
   flags: [
     ROOT_FLAG,
     { name: 'vectors', kind: 'boolean', summary: 'One line per interrupt as well.' },
-    { name: 'from', kind: 'text', summary: 'Diagnostics bundle with observed interrupts.' },
+    {
+      name: 'from',
+      kind: 'text',
+      value: 'DIR',
+      summary: 'Diagnostics bundle with observed interrupts.',
+      isAdvanced: true,
+    },
     ...BINDING_FLAGS,
-    { name: 'save', kind: 'text', summary: 'Folder for snapshots named with host and time.' },
+    {
+      name: 'save',
+      kind: 'text',
+      value: 'PATH',
+      summary: 'Folder for snapshots named with host and time.',
+    },
+  ],
+  examples: [
+    ['irq show', 'A line per NIC, and where interrupts and threads share cores.'],
+    ['irq show --nics eth1 --vectors', 'One NIC, a line per interrupt.'],
   ],
   run(invocation) {
     const { model, environment } = openIrqHost(invocation);
@@ -76,7 +92,7 @@ export const irqShowCommand: Command = {
       printText(`counters of IRQ ${irqs} were reset during the run: what they did is unknown`);
     }
     if (invocation.has('vectors')) printText(formatVectors(nics, model, observation));
-    for (const path of saved) printText(`saved ${path}`);
+    for (const path of saved) printNote(`saved ${path}`);
     return Promise.resolve(ExitCode.Good);
   },
 };

@@ -12,11 +12,16 @@ import { formatTable, printJson, printText } from '../print.js';
 
 export const irqThreadsCommand: Command = {
   name: 'irq threads',
+  group: 'interrupts',
   summary: 'Thread, last CPU, node and allowed CPUs of a process.',
   positionals: 'PID',
   positionalsMax: 1,
   settings: [],
   flags: [ROOT_FLAG],
+  examples: [
+    ['irq threads 4711', 'Every thread of this process.'],
+    ['irq threads 4711 --json', 'The same for a program.'],
+  ],
   run(invocation) {
     const [text = ''] = invocation.positionals;
     if (!/^\d+$/.test(text)) throw usageError(irqThreadsCommand, 'needs a process id');

@@ -33,28 +33,67 @@ import { hasSnapshots, verifySnapshots } from '../irq-snapshots.js';
 import { formatVerdicts } from '../irq-text.js';
 import { OUTCOMES, outcomeOf } from '../verify-outcome.js';
 import { watchPlan } from '../irq-watch.js';
-import { formatTable, printJson, printText } from '../print.js';
+import { formatTable, printJson, printNote, printText } from '../print.js';
 
 export const irqVerifyCommand: Command = {
   name: 'irq verify',
+  group: 'interrupts',
   summary: 'Check masks, counters, variables and inherited affinity against the plan.',
   settings: [],
   flags: [
     ROOT_FLAG,
     STATE_FLAG,
-    { name: 'plan', kind: 'text', summary: 'The plan; default: the one applied last.' },
-    { name: 'seconds', kind: 'text', summary: 'How long to count interrupts (2), or to watch.' },
-    { name: 'pid', kind: 'text', summary: 'Check the variables and affinity of this process.' },
-    { name: 'env', kind: 'text', summary: 'Check the variables in this file instead.' },
+    {
+      name: 'plan',
+      kind: 'text',
+      value: 'FILE',
+      summary: 'The plan; default: the one applied last.',
+    },
+    {
+      name: 'seconds',
+      kind: 'text',
+      value: 'SECONDS',
+      summary: 'How long to count interrupts (2), or to watch.',
+    },
+    {
+      name: 'pid',
+      kind: 'text',
+      value: 'PID',
+      summary: 'Check the variables and affinity of this process.',
+      isAdvanced: true,
+    },
+    {
+      name: 'env',
+      kind: 'text',
+      value: 'FILE',
+      summary: 'Check the variables in this file instead.',
+    },
     { name: 'irqs-only', kind: 'boolean', summary: 'Leave variables and affinity out.' },
     { name: 'watch', kind: 'boolean', summary: 'Stay, and tell when bindings are lost.' },
     {
       name: 'before',
       kind: 'text',
+      value: 'PATH',
       summary: 'Judge from two snapshots: this one (capture, tree or bundle) and --after.',
+      isAdvanced: true,
     },
-    { name: 'after', kind: 'text', summary: 'The later one; the same bundle twice: its two ends.' },
-    { name: 'interval', kind: 'text', summary: 'Seconds between readings with --watch (10).' },
+    {
+      name: 'after',
+      kind: 'text',
+      value: 'PATH',
+      summary: 'The later one; the same bundle twice: its two ends.',
+      isAdvanced: true,
+    },
+    {
+      name: 'interval',
+      kind: 'text',
+      value: 'SECONDS',
+      summary: 'Seconds between readings with --watch (10).',
+    },
+  ],
+  examples: [
+    ['irq verify', 'Counts for two seconds and judges the plan applied last.'],
+    ['irq verify --watch --interval 10', 'Stays, and tells when a binding is lost.'],
   ],
   async run(invocation) {
     if (hasSnapshots(invocation)) return verifySnapshots(irqVerifyCommand, invocation);
@@ -83,7 +122,7 @@ function verifiedPlan(invocation: Invocation): IrqPlan {
   const { model } = host;
   const plan = loadPlan(invocation.text('plan') ?? appliedPlan(host));
   const rebased = rebasePlan(plan, model.nics, model.hostname, 'keep');
-  for (const text of rebased.moved) printText(`note: ${text}`);
+  for (const text of rebased.moved) printNote(`note: ${text}`);
   return rebased.plan;
 }
 

@@ -10,11 +10,16 @@ import { printJson, printText } from '../print.js';
 
 export const nicDiffCommand: Command = {
   name: 'nic diff',
+  group: 'host',
   summary: 'What moved between two snapshots: bytes, packets, drops, interrupts by queue and core.',
   positionals: 'BEFORE AFTER',
   positionalsMax: 2,
   settings: ['session.nics'],
   flags: [{ name: 'all', kind: 'boolean', summary: 'Also queues and vectors that did not move.' }],
+  examples: [
+    ['nic diff before.tgz after.tgz', 'What moved between two snapshots of tcpx nic --save.'],
+    ['nic diff before.tgz after.tgz --nics eth1 --all', 'One NIC, idle queues too.'],
+  ],
   run(invocation) {
     const [before, after] = invocation.positionals;
     if (before === undefined || after === undefined) {

@@ -20,19 +20,30 @@ const SECONDS = 1;
 
 export const nicCommand: Command = {
   name: 'nic',
+  group: 'host',
   summary: 'NICs: link, PCIe, rings, offloads, steering, RSS, counters; one in full by name.',
   positionals: '[NAME]',
   positionalsMax: 1,
   settings: [],
   flags: [
     ROOT_FLAG,
-    { name: 'seconds', kind: 'text', summary: `How long to count for rates (${SECONDS}); 0: not.` },
+    {
+      name: 'seconds',
+      kind: 'text',
+      value: 'SECONDS',
+      summary: `How long to count for rates (${SECONDS}); 0: not.`,
+    },
     { name: 'all', kind: 'boolean', summary: 'Also idle queues, all counters, all offloads.' },
     {
       name: 'save',
       kind: 'text',
+      value: 'PATH',
       summary: 'Write a snapshot to this .tgz file, or into this folder under host and time.',
     },
+  ],
+  examples: [
+    ['nic', 'Every NIC in a line, with rates over a second.'],
+    ['nic eth1 --all', 'One NIC in full.'],
   ],
   async run(invocation) {
     const [name] = invocation.positionals;

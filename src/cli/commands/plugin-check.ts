@@ -19,6 +19,7 @@ const TIMEOUT_MS = 60_000;
 
 export const pluginCheckCommand: Command = {
   name: 'plugin check',
+  group: 'plugin',
   summary: 'Try the rules that we rely on against a plugin: one NIC, one socket, some seconds.',
   positionals: '[PATH]',
   positionalsMax: 1,
@@ -31,6 +32,10 @@ export const pluginCheckCommand: Command = {
     'tcpx.steeringWaitUs',
     'tcpx.socketBudget',
     'tcpx.stateDir',
+  ],
+  examples: [
+    ['plugin check', 'Tries the plugin that is installed.'],
+    ['plugin check /opt/libnccl-net.so --nics eth1', 'Tries this one on one NIC.'],
   ],
   async run(invocation) {
     const outcome = await check(invocation);

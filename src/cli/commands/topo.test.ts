@@ -16,17 +16,17 @@ writeFileSync(a3Capture, packCapture(a3HighTree(), new Date(0)));
 test('topo: the matrix of a capture shows distances, IRQ cores and choices', () => {
   const run = runTcpx(['topo', '--root', a3Capture]);
   assert.equal(run.status, 0, run.stderr);
-  assert.equal(run.stdout, '');
-  assert.match(run.stderr, /^GPU0 +X +PIX +PHB/m);
-  assert.match(run.stderr, /^eth3 .*52-67$/m);
-  assert.match(run.stderr, /^GPU7 +eth4 +PIX through/m);
+  assert.equal(run.stderr, '');
+  assert.match(run.stdout, /^GPU0 +X +PIX +PHB/m);
+  assert.match(run.stdout, /^eth3 .*52-67$/m);
+  assert.match(run.stdout, /^GPU7 +eth4 +PIX through/m);
 });
 
 test('topo: the tree shows each device below its bridges', () => {
   const run = runTcpx(['topo', '--root', a3Capture, '--tree']);
-  assert.match(run.stderr, /node 1 {2}CPUs 52-103,156-207 \(52 cores\)/);
-  assert.match(run.stderr, /0000:8c:00\.0 {2}eth4 {2}gve {2}200 Gbit\/s.*33 vectors/);
-  assert.match(run.stderr, /GPU6 .*→ eth4 \(PIX\)/);
+  assert.match(run.stdout, /node 1 {2}CPUs 52-103,156-207 \(52 cores\)/);
+  assert.match(run.stdout, /0000:8c:00\.0 {2}eth4 {2}gve {2}200 Gbit\/s.*33 vectors/);
+  assert.match(run.stdout, /GPU6 .*→ eth4 \(PIX\)/);
 });
 
 test('topo: JSON on stdout, with lane cores from the plugin’s variable', () => {

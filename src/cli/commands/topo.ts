@@ -14,22 +14,33 @@ import { type Command, type Invocation, usageError } from '../command.js';
 import { dataNicWish } from '../data-nics.js';
 import { ExitCode } from '../exit-code.js';
 import { requireDataNics } from '../../host/topo/data-nics.js';
-import { printJson, printText } from '../print.js';
+import { printJson, printNote, printText } from '../print.js';
 import { formatTopoMatrix, formatTopoTree } from '../topo-text.js';
 
 export const topoCommand: Command = {
   name: 'topo',
+  group: 'host',
   summary: 'GPUs, NICs, NUMA nodes, cores and interrupts: matrix, tree, drawing.',
   settings: ['lane.bindings', 'session.nics'],
   flags: [
-    { name: 'root', kind: 'text', summary: 'Read a captured tree, a capture file or a bundle.' },
+    {
+      name: 'root',
+      kind: 'text',
+      value: 'PATH',
+      summary: 'Read a captured tree, a capture file or a bundle.',
+    },
     { name: 'tree', kind: 'boolean', summary: 'Print the PCI tree instead of the matrix.' },
-    { name: 'svg', kind: 'text', summary: 'Write a drawing to this file.' },
+    { name: 'svg', kind: 'text', value: 'FILE', summary: 'Write a drawing to this file.' },
     {
       name: 'capture',
       kind: 'text',
+      value: 'PATH',
       summary: 'Write what was read to this .tgz file, or into this folder under host and time.',
     },
+  ],
+  examples: [
+    ['topo', 'The matrix of distances, and the NIC of each GPU.'],
+    ['topo --capture host.tgz', 'Writes all that was read to a file, for topo --root elsewhere.'],
   ],
   run(invocation) {
     const source = openHost(invocation.text('root') ?? '/');
@@ -42,7 +53,7 @@ export const topoCommand: Command = {
     }
     if (svgPath !== undefined) {
       writeOutput(svgPath, drawTopology(topology));
-      printText(`drawing written to ${svgPath}`);
+      printNote(`drawing written to ${svgPath}`);
     }
     printTopology(invocation, topology);
     return Promise.resolve(ExitCode.Good);
@@ -62,7 +73,7 @@ function readAndCapture(source: HostSource, target: string | undefined): HostMod
   const isFolder = statSync(target, { throwIfNoEntry: false })?.isDirectory() === true;
   const path = isFolder ? join(target, captureFileName(model.hostname, capturedAt)) : target;
   writeOutput(path, packCapture(tree, capturedAt));
-  printText(`capture of ${tree.size} files written to ${path}`);
+  printNote(`capture of ${tree.size} files written to ${path}`);
   return model;
 }
 

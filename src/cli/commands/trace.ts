@@ -16,10 +16,15 @@ import { formatTable, printJson, printText } from '../print.js';
 
 export const traceDiffCommand: Command = {
   name: 'trace diff',
+  group: 'plugin',
   summary: 'The first divergence between two plugin call traces.',
   positionals: 'A B',
   positionalsMax: 2,
   settings: [],
+  examples: [
+    ['trace diff good.trace bad.trace', 'Where two runs part.'],
+    ['trace diff good.trace bad.trace --json', 'The same for a program.'],
+  ],
   run(invocation) {
     const [pathA, pathB] = invocation.positionals;
     if (pathA === undefined || pathB === undefined)
@@ -34,10 +39,15 @@ export const traceDiffCommand: Command = {
 
 export const traceSummaryCommand: Command = {
   name: 'trace summary',
+  group: 'plugin',
   summary: 'Counts, windows, times and order faults of a plugin call trace.',
   positionals: 'TRACE',
   positionalsMax: 1,
   settings: [],
+  examples: [
+    ['trace summary rail0.trace', 'Calls, windows and times of one run.'],
+    ['trace summary rail0.trace --json', 'The same for a program.'],
+  ],
   run(invocation) {
     const [path] = invocation.positionals;
     if (path === undefined) throw usageError(traceSummaryCommand, 'name a trace');

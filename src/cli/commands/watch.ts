@@ -19,7 +19,7 @@ import { type Command, type Invocation, usageError } from '../command.js';
 import { ExitCode } from '../exit-code.js';
 import { namedNics } from '../../host/topo/named-nic.js';
 import { outputLost } from '../output-loss.js';
-import { printJsonLine, printText, replaceRows } from '../print.js';
+import { formatFitted, printJsonLine, printText, replaceRows } from '../print.js';
 import { formatAverages, formatWatch, screenRows } from '../watch-text.js';
 
 const INTERVAL_MS = 500;
@@ -28,31 +28,62 @@ const DEVMEM_COUNTERS = ['rx_devmem_pkts', 'rx_devmem_dropped', 'rx_hsplit_pkt',
 
 export const watchCommand: Command = {
   name: 'watch',
+  group: 'host',
   summary: 'NIC, queue, interrupt, CPU and TCP counters live, as rates.',
   settings: ['session.nics'],
   flags: [
     {
       name: 'interval-ms',
       kind: 'text',
+      value: 'MS',
       summary: `Time between readings; default ${INTERVAL_MS}.`,
     },
-    { name: 'count', kind: 'text', summary: 'Stop after so many intervals; default: run on.' },
+    {
+      name: 'count',
+      kind: 'text',
+      value: 'N',
+      summary: 'Stop after so many intervals; default: run on.',
+    },
     {
       name: 'counters',
       kind: 'text',
+      value: 'NAME,...',
       summary: 'Driver statistics to show, as rx_devmem*,tx_stop.',
     },
     { name: 'queues', kind: 'boolean', summary: 'Also bytes per queue.' },
     { name: 'irqs', kind: 'boolean', summary: 'Also interrupts of the NICs per core.' },
     { name: 'cpu', kind: 'boolean', summary: 'Also the busiest CPUs, with softirq time.' },
-    { name: 'record', kind: 'text', summary: 'Also keep every reading in this file.' },
-    { name: 'replay', kind: 'text', summary: 'Show the readings kept in this file instead.' },
-    { name: 'root', kind: 'text', summary: 'Watch the files below this folder instead.' },
+    {
+      name: 'record',
+      kind: 'text',
+      value: 'FILE',
+      summary: 'Also keep every reading in this file.',
+      isAdvanced: true,
+    },
+    {
+      name: 'replay',
+      kind: 'text',
+      value: 'FILE',
+      summary: 'Show the readings kept in this file instead.',
+      isAdvanced: true,
+    },
+    {
+      name: 'root',
+      kind: 'text',
+      value: 'PATH',
+      summary: 'Watch the files below this folder instead.',
+    },
     {
       name: 'emulated',
       kind: 'text',
+      value: 'DIR',
       summary: `NICs of the plugin emulator, in this folder; default $${STATE_FOLDER_VARIABLE}.`,
+      isAdvanced: true,
     },
+  ],
+  examples: [
+    ['watch --nics eth1,eth2 --queues', 'Rates of two NICs twice a second, by queue.'],
+    ['watch --count 10 --interval-ms 1000 --json', 'Ten lines of JSON, one a second.'],
   ],
   async run(invocation) {
     const replay = invocation.text('replay');
@@ -153,13 +184,19 @@ async function* readings(
     keep?.(timed);
     yield timed;
     if (done === count) return;
-    // Against a fixed grid, so that reading time does not stretch the interval; a reading that took
-    // longer than that starts the grid anew.
-    dueMs += intervalMs;
-    if (dueMs - performance.now() < intervalMs / 2) dueMs = performance.now() + intervalMs;
+    dueMs = nextReadingMs(dueMs, performance.now(), intervalMs);
     await sleepMs(dueMs - performance.now(), signal);
     if (signal.aborted) return;
   }
+}
+
+/**
+ * Against a fixed grid, so that reading time does not stretch the interval; a reading that took
+ * longer starts the grid anew, since rates over a sliver of an interval say nothing.
+ */
+export function nextReadingMs(dueMs: number, nowMs: number, intervalMs: number): number {
+  const next = dueMs + intervalMs;
+  return next - nowMs < intervalMs / 2 ? nowMs + intervalMs : next;
 }
 
 async function* recorded(samples: readonly TimedSample[]): AsyncGenerator<TimedSample> {
@@ -182,15 +219,11 @@ async function showAll(source: AsyncGenerator<TimedSample>, isJson: boolean): Pr
 
 /** JSON lines on stdout; on a terminal each table replaces the one before. */
 function reporter(isJson: boolean): (rates: WatchRates) => void {
-  if (isJson) {
-    return (rates) => {
-      printJsonLine(rates);
-    };
-  }
+  if (isJson) return printJsonLine;
   let rows = 0;
   return (rates) => {
-    const text = formatWatch(rates);
-    const { columns } = process.stderr;
+    const text = formatFitted(formatWatch(rates));
+    const { columns } = process.stdout;
     replaceRows(rows);
     printText(text);
     rows = screenRows(text, columns);

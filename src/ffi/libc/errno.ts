@@ -2,6 +2,7 @@
 
 export const EPERM = 1;
 export const ENOENT = 2;
+export const ESRCH = 3;
 export const EINTR = 4;
 export const EIO = 5;
 export const EBADF = 9;

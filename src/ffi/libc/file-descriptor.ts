@@ -29,11 +29,17 @@ const flockC = bindFunction<(fd: number, operation: number) => number>(
   'int flock(int fd, int operation)',
 );
 const LOCK_EXCLUSIVE = 2;
+const LOCK_NONBLOCK = 4;
 const PIPE_CLEAR_BYTES = 64;
 
 /** Waits for the lock of a file; it goes with the descriptor. 0 or −errno. */
 export function lockFile(fd: number): number {
   return resultOrErrno(flockC(fd, LOCK_EXCLUSIVE));
+}
+
+/** Takes the lock of a file, or −errno (−EAGAIN: somebody else has it). */
+export function tryLockFile(fd: number): number {
+  return resultOrErrno(flockC(fd, LOCK_EXCLUSIVE | LOCK_NONBLOCK));
 }
 
 /** Closes; 0 or −errno. Close is never retried: the descriptor is gone even after EINTR. */

@@ -1,6 +1,7 @@
 // Mapped memory. A mapping lives until it is unmapped; views of it must be gone by then, because
 // a view over unmapped memory is a crash, not an exception.
 
+import type { Address, ByteCount } from '../../base/quantity.js';
 import { assert } from '../../base/assert.js';
 import {
   bindFunction,
@@ -149,6 +150,6 @@ export function viewMapping(mapping: Mapping): ArrayBuffer {
 }
 
 /** Copies between two addresses; the ranges must not overlap. */
-export function copyMemory(targetAddr: number, sourceAddr: number, bytes: number): void {
+export function copyMemory(targetAddr: Address, sourceAddr: Address, bytes: ByteCount): void {
   memcpyC(targetAddr, sourceAddr, bytes);
 }

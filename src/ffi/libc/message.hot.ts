@@ -1,5 +1,6 @@
 // sendmsg and recvmsg over a prepared IovTable: no object and no BigInt per call.
 
+import type { Address, ByteCount } from '../../base/quantity.js';
 import { bindFunction, lastErrno } from './library.js';
 import { HEADER_BYTES, IOV_BYTES, type IovTable } from './message.js';
 
@@ -23,11 +24,11 @@ const recvmsgC = bindFunction<(fd: number, header: number, flags: number) => num
   'int64_t recvmsg(int fd, uintptr_t header, int flags)',
 );
 
-const recvC = bindFunction<(fd: number, addr: number, bytes: number, flags: number) => number>(
+const recvC = bindFunction<(fd: number, addr: Address, bytes: ByteCount, flags: number) => number>(
   'int64_t recv(int fd, uintptr_t addr, size_t bytes, int flags)',
 );
 
-export function setIov(table: IovTable, index: number, addr: number, bytes: number): void {
+export function setIov(table: IovTable, index: number, addr: Address, bytes: ByteCount): void {
   const words = table.words;
   const word = IOV_WORD + index * WORDS_PER_IOV;
   words[word] = addr; // stored modulo 2^32
@@ -87,7 +88,7 @@ export function sendVector(
 }
 
 /** Bytes received into one range, 0 at the end of the stream, or −errno. */
-export function receiveInto(fd: number, addr: number, bytes: number): number {
+export function receiveInto(fd: number, addr: Address, bytes: ByteCount): number {
   const result = recvC(fd, addr, bytes, MSG_DONTWAIT);
   return result < 0 ? -lastErrno() : result;
 }

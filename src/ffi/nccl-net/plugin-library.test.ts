@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { DEFAULT_PLUGIN_PATH, loadPluginLibrary, pluginCandidates } from './plugin-library.js';
+import { DEFAULT_PLUGIN_PATH } from '../../base/plugin-settings.js';
+import { loadPluginLibrary, pluginCandidates } from './plugin-library.js';
 
 test('plugin library: a given path is the only candidate', () => {
   assert.deepEqual(

@@ -4,6 +4,7 @@
 import { existsSync } from 'node:fs';
 import koffi from 'koffi';
 import { TcpxError } from '../../base/errors.js';
+import { DEFAULT_PLUGIN_PATH } from '../../base/plugin-settings.js';
 import { viewMemory } from '../libc/library.js';
 import {
   FOREIGN_VERSIONS,
@@ -13,7 +14,6 @@ import {
   tableSymbol,
 } from './table-layout.js';
 
-export const DEFAULT_PLUGIN_PATH = '/usr/local/tcpx/lib64/libnccl-net-tcpx.so';
 /** Exported by our emulator alone; what is obtained with it is `emulated`. */
 const EMULATOR_SYMBOL = 'tcpx_emu_version';
 // The plugin takes these from the global namespace; which of them it needs depends on its build.

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseAffinityText } from './affinity-text.js';
 import { flatKindOf, flatMomentOf } from './flat-parts.js';
+import { inferSockets } from './lscpu-sockets.js';
 import { inferSiblings, parseLscpu } from './lscpu-text.js';
 import { parseNicInfo } from './nic-info-text.js';
 import { parseTime, splitInterruptSeries, splitNicSeries } from './sample-series.js';
@@ -110,4 +111,35 @@ test('series: samples with their times, in the forms that collectors print', () 
   assert.equal(series.length, 2);
   assert.equal((series[1]?.timeMs ?? 0) - (series[0]?.timeMs ?? 0), 1000);
   assert.equal(parseTime(' 24: 1759838410 0 PCI-MSI'), undefined, 'a row of counters is no time');
+});
+
+test('flat: sockets and sizes of caches, as far as the summary of lscpu leaves one answer', () => {
+  const summary = (sockets: number, node1: string) =>
+    [
+      'On-line CPU(s) list:   0-7',
+      'Thread(s) per core:    2',
+      `Core(s) per socket:    ${4 / sockets}`,
+      `Socket(s):             ${sockets}`,
+      'L1d cache:             4.9 MiB (104 instances)',
+      'L2 cache:              8 MiB (4 instances)',
+      `L3 cache:              210 MiB (${sockets} ${sockets === 1 ? 'instance' : 'instances'})`,
+      'NUMA node0 CPU(s):     0-1,4-5',
+      `NUMA node1 CPU(s):     ${node1}`,
+    ].join('\n');
+  const two = parseLscpu(summary(2, '2-3,6-7'));
+  assert.deepEqual(inferSockets(two), [
+    [0, 1, 4, 5],
+    [2, 3, 6, 7],
+  ]);
+  assert.deepEqual(
+    two.caches.map(({ level, sizeKib }) => [level, sizeKib]),
+    [
+      [2, 2048],
+      [3, 107_520],
+    ],
+    'a sum with a decimal was rounded',
+  );
+  assert.deepEqual(inferSockets(parseLscpu(summary(1, '2-3,6-7'))), [[0, 1, 2, 3, 4, 5, 6, 7]]);
+  assert.equal(inferSockets(parseLscpu(summary(2, '2-3'))), undefined);
+  assert.equal(inferSockets(parseLscpu(summary(4, '2-3,6-7'))), undefined);
 });

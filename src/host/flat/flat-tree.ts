@@ -9,6 +9,7 @@ import { type InterruptTable, parseInterrupts } from '../read/interrupts.js';
 import { UNPLACED_FOLDER } from '../read/pci.js';
 import { CAPTURE_PATHS } from '../read/probes.js';
 import type { ReadGap } from '../read/read-gap.js';
+import { inferSockets } from './lscpu-sockets.js';
 import { inferSiblings, type LscpuFacts } from './lscpu-text.js';
 import type { NicInfo } from './nic-info-text.js';
 
@@ -86,6 +87,7 @@ function addCpus(
   for (const { id, cpus: own } of cpus.nodes) {
     file(`${NODE_FOLDER}/node${id}/cpulist`, formatCpuList(own));
   }
+  addSockets(cpus, file, gaps);
   const inferred = inferSiblings(cpus);
   const path = 'hardware threads of a core';
   if (inferred === undefined) {
@@ -95,6 +97,31 @@ function addCpus(
   if (cpus.threadsPerCore !== 1) gaps.push({ path, reason: inferred.reason });
   for (const [cpu, siblings] of inferred.siblingsOf) {
     file(`${CPU_FOLDER}/cpu${cpu}/topology/thread_siblings_list`, formatCpuList(siblings));
+  }
+}
+
+/** Sockets, and the caches of the first CPU of each, which is where readers look for them. */
+function addSockets(cpus: LscpuFacts, file: AddFile, gaps: ReadGap[]): void {
+  const sockets = inferSockets(cpus);
+  const path = 'sockets of CPUs';
+  if (sockets === undefined) {
+    gaps.push({ path, reason: 'not in the bundle' });
+    return;
+  }
+  if (sockets.length > 1) {
+    const reason = 'lscpu tells how many: as many as nodes, each as large, so each node is one';
+    gaps.push({ path, reason });
+  }
+  for (const [id, own] of sockets.entries()) {
+    for (const cpu of own) file(`${CPU_FOLDER}/cpu${cpu}/topology/physical_package_id`, id);
+    for (const [index, cache] of cpus.caches.entries()) {
+      const folder = `${CPU_FOLDER}/cpu${own[0] ?? 0}/cache/index${index}`;
+      file(`${folder}/level`, cache.level);
+      file(`${folder}/type`, cache.type);
+      file(`${folder}/size`, `${cache.sizeKib}K`);
+      const isOfSocket = cache.instances === sockets.length;
+      if (isOfSocket) file(`${folder}/shared_cpu_list`, formatCpuList(own));
+    }
   }
 }
 

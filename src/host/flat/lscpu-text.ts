@@ -3,6 +3,7 @@
 
 import { at } from '../../base/assert.js';
 import { parseCpuList } from '../../base/cpu-set.js';
+import { type LscpuCache, parseLscpuCaches } from './lscpu-sockets.js';
 
 export interface LscpuFacts {
   readonly modelName: string | undefined;
@@ -11,6 +12,8 @@ export interface LscpuFacts {
   readonly threadsPerCore: number | undefined;
   readonly coresPerSocket: number | undefined;
   readonly sockets: number | undefined;
+  /** Those of which the size of one is told. */
+  readonly caches: readonly LscpuCache[];
   readonly nodes: readonly { readonly id: number; readonly cpus: readonly number[] }[];
 }
 
@@ -40,6 +43,7 @@ export function parseLscpu(text: string): LscpuFacts {
     threadsPerCore: number('Thread(s) per core'),
     coresPerSocket: number('Core(s) per socket'),
     sockets: number('Socket(s)'),
+    caches: parseLscpuCaches(text),
     nodes: nodes.sort((a, b) => a.id - b.id),
   };
 }

@@ -22,6 +22,9 @@ export type WarningCode = keyof typeof WARNING_CODES;
 export interface PlanWarning {
   readonly code: WarningCode;
   readonly text: string;
+  /** The CPUs that the text names, and what it says of them: lines that differ in CPUs fold. */
+  readonly cpus?: CpuSet;
+  readonly what?: string;
 }
 
 export interface WarningContext {
@@ -39,7 +42,7 @@ export function warningsFor(
   if (line.cpus.length === 0) return [{ code: 'empty', text: 'no CPU is left for this vector' }];
   const found: PlanWarning[] = [];
   const add = (code: WarningCode, cpus: CpuSet, what: string) => {
-    if (cpus.length > 0) found.push({ code, text: `${formatCpuList(cpus)} ${what}` });
+    if (cpus.length > 0) found.push({ code, text: `${formatCpuList(cpus)} ${what}`, cpus, what });
   };
   const { cores, application } = context;
   add('offline', differenceOf(line.cpus, cores.online), 'offline');
@@ -105,7 +108,7 @@ function siblingWarnings(cpus: CpuSet, context: WarningContext): PlanWarning[] {
     const clash = intersectionOf(others, set);
     if (clash.length > 0) {
       const text = `sibling ${formatCpuList(clash)} belongs to ${owner}`;
-      found.push({ code: 'sibling', text });
+      found.push({ code: 'sibling', text, cpus: clash, what: `belong to ${owner}` });
     }
   };
   check(context.application, 'the application');

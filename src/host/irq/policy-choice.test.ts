@@ -87,7 +87,7 @@ for (const { name, plans, policy, says } of CASES) {
   });
 }
 
-/** As the machine has them after a few runs: all lines of a NIC count, its CPUs are those of boot. */
+/** Counts as after a few runs; lines are on the CPUs that they have from boot. */
 function countedSpec(ofLine: (nic: string, irq: IrqSpec) => number): HostSpec {
   const spec = a3HighSpec();
   return {

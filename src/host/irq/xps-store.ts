@@ -4,7 +4,7 @@
 import { closeSync, constants, openSync, readFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseCpuMask } from '../../base/cpu-set.js';
-import { errnoOf, explainErrno } from './affinity-store.js';
+import { errnoOf } from './affinity-store.js';
 import { isSameSet } from './cpu-choice.js';
 import { type XpsLine, xpsPath } from './xps-plan.js';
 
@@ -91,7 +91,14 @@ function tryWrite({ nic, queue }: XpsEntry, mask: string, store: XpsStore): stri
   }
 }
 
+const MEANINGS: Readonly<Record<string, string>> = {
+  EACCES: 'writing needs root',
+  EPERM: 'writing needs the right to administer the network (CAP_NET_ADMIN)',
+  EROFS: '/sys is mounted read-only, as in most containers',
+  ENOENT: 'the queue is gone, or the kernel has no XPS for it',
+};
+
 function problemText(nic: string, queue: number, error: unknown): string {
   const errno = errnoOf(error);
-  return `${nic} TX queue ${queue}: ${errno}, ${explainErrno(errno)}`;
+  return `${nic} TX queue ${queue}: ${errno}, ${MEANINGS[errno] ?? 'the kernel refused'}`;
 }

@@ -2,7 +2,7 @@
 // what was seen: another host, another boot, the wrong order.
 
 import { TcpxError } from '../../base/errors.js';
-import { readBootId } from '../irq/boot-id.js';
+import { readBootId } from '../../base/boot-id.js';
 import type { HostFiles } from '../read/host-files.js';
 import type { HostModel } from '../read/model.js';
 import { openHost } from '../read/open-host.js';

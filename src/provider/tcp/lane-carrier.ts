@@ -1,12 +1,13 @@
 // The addressed carrier: requests in the arena, entries in shared memory, records on the rings of
 // lanes. One for all sessions of an engine.
 
+import type { ChunkIndex, Generation, TransferSlot } from '../../base/quantity.js';
 import { assert, at } from '../../base/assert.js';
 import type { TcpxError } from '../../base/errors.js';
 import type { Arena } from '../../memory/arena.js';
 import type { CheckedBlocks } from '../block-columns.js';
 import type { Carrier, DataOperation, Outcome, PostExtra, Posted, Prepared } from '../contract.js';
-import type { DataPath, TransferPath } from '../receipt.js';
+import { type DataPath, isStagedPath, stagedPath, type TransferPath } from '../receipt.js';
 import { OPERATION_READ, OPERATION_SIGNAL, OPERATION_WRITE } from './lane/layout.js';
 import { COMMAND_CANCEL } from './lane/messages.js';
 import {
@@ -40,9 +41,9 @@ export interface LaneSession {
 }
 
 export interface StrandedChunk {
-  readonly slot: number;
-  readonly generation: number;
-  readonly chunk: number;
+  readonly slot: TransferSlot;
+  readonly generation: Generation;
+  readonly chunk: ChunkIndex;
 }
 
 export interface LaneRequest extends Prepared {
@@ -76,12 +77,13 @@ export class LaneCarrier implements Carrier<LaneSession, LaneRequest> {
   readonly #options: LaneCarrierOptions;
   readonly #posted: (Posted<LaneSession> | undefined)[] = [];
   readonly #notices: (Notice | undefined)[] = [];
-  readonly #moves: TransferMoves;
+  /** Chunks whose channel is gone, and what becomes of them. */
+  readonly moves: TransferMoves;
   #nextLane = 0;
 
   constructor(options: LaneCarrierOptions) {
     this.#options = options;
-    this.#moves = new TransferMoves(options.lanes, options.table, this.#posted);
+    this.moves = new TransferMoves(options.lanes, options.table, this.#posted);
   }
 
   prepare(session: LaneSession, _: DataOperation, blocks: CheckedBlocks): LaneRequest {
@@ -176,7 +178,7 @@ export class LaneCarrier implements Carrier<LaneSession, LaneRequest> {
     if (lane === undefined) return;
     table.addHolder(slot);
     lanes.command(lane, COMMAND_CANCEL, [slot, generation]);
-    this.#moves.onCancelled(session, slot);
+    this.moves.onCancelled(session, slot);
   }
 
   outcome(posted: Posted<LaneSession>, failure: number): Outcome {
@@ -194,19 +196,6 @@ export class LaneCarrier implements Carrier<LaneSession, LaneRequest> {
     if (notice.notifyAt >= 0) this.#options.arena.free(notice.notifyAt, notice.notifyBytes);
   }
 
-  /** A chunk (−1: the notification) whose channel is gone: another one takes it. */
-  onRetry(slot: number, generation: number, chunk: number): void {
-    this.#moves.onRetry(slot, generation, chunk);
-  }
-
-  onChannelsChanged(session: LaneSession): void {
-    this.#moves.onChannelsChanged(session);
-  }
-
-  giveUpStranded(session: LaneSession): void {
-    this.#moves.giveUpStranded(session);
-  }
-
   #place(message: Uint8Array | undefined): Notice {
     if (message === undefined) return NO_NOTICE;
     const { arena, lanes } = this.#options;
@@ -221,9 +210,5 @@ function pathOf(session: LaneSession, plan: RequestPlan): TransferPath {
   const { path } = session.facts;
   const isOnGpu = (place: { readonly device?: number }): boolean => place.device !== undefined;
   if (!plan.locals.some(isOnGpu) && !plan.remotes.some(isOnGpu)) return path;
-  return path === 'shm' ? 'shm staged' : 'tcp staged';
-}
-
-function isStagedPath(path: TransferPath): boolean {
-  return path === 'tcp staged' || path === 'shm staged';
+  return stagedPath(path);
 }

@@ -16,7 +16,6 @@ test('lane set: regions of inline lanes expire by the clock of the lanes', async
     sendBy: 'copy',
     staging: { stagingBytes: 0, gpuModule: '', openProvider: () => undefined },
     stallUs: 1e6,
-    isChecked: false,
     receiveBytes: 4096,
     inline: { clock },
     onEvent: () => undefined,

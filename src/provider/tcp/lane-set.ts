@@ -50,7 +50,6 @@ export interface LaneSetOptions {
   readonly sendBy: SendBy;
   readonly staging: StagingChoice;
   readonly stallUs: number;
-  readonly isChecked: boolean;
   readonly receiveBytes: number;
   /** No limit without: a simulation has no kernel. */
   readonly sendBytes?: number;
@@ -124,7 +123,7 @@ export class LaneSet {
 
   #inlineLane(laneIndex: number): InlineLane {
     const { shape, sessionCount, sendBy, stallUs, inline, memory } = this.#options;
-    const { isChecked, receiveBytes, sendBytes, staging } = this.#options;
+    const { receiveBytes, sendBytes, staging } = this.#options;
     const core = new LaneCore({
       shared: this.shared,
       shape,
@@ -134,7 +133,6 @@ export class LaneSet {
       sendBy,
       staging: { provider: staging.openProvider(), stagingBytes: staging.stagingBytes },
       stallUs,
-      isChecked,
       receiveBytes,
       sendBytes,
       clock: inline?.clock,
@@ -161,7 +159,7 @@ export class LaneSet {
 
   #startWorker(lane: LaneHandle, laneIndex: number): Promise<void> {
     const { shape, sessionCount, spinUs, cpus, controlFd, sendBy } = this.#options;
-    const { stallUs, isChecked, receiveBytes, sendBytes } = this.#options;
+    const { stallUs, receiveBytes, sendBytes } = this.#options;
     const { stagingBytes, gpuModule } = this.#options.staging;
     const workerData: LaneWorkerData = {
       sharedAddr: this.shared.addr,
@@ -178,7 +176,6 @@ export class LaneSet {
       stagingBytes,
       gpuModule,
       stallUs,
-      isChecked,
       receiveBytes,
       sendBytes,
     };

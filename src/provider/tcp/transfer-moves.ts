@@ -1,6 +1,7 @@
 // What becomes of transfers when channels come and go: chunks whose channel is gone go to another,
 // whole transfers to lanes that can move them. The path of a fault, not of a transfer.
 
+import type { ChunkIndex, Generation, TransferSlot } from '../../base/quantity.js';
 import { COMMAND_GIVE_UP, COMMAND_RETRY } from './lane/messages.js';
 import type { Posted } from '../contract.js';
 import type { LaneSession } from './lane-carrier.js';
@@ -24,7 +25,7 @@ export class TransferMoves {
   }
 
   /** A chunk (−1: the notification) whose channel is gone: another one takes it. */
-  onRetry(slot: number, generation: number, chunk: number): void {
+  onRetry(slot: TransferSlot, generation: Generation, chunk: ChunkIndex): void {
     const entry = this.#posted[slot];
     if (entry?.generation !== generation) {
       this.#giveUp(0, slot, generation);
@@ -85,7 +86,7 @@ export class TransferMoves {
     }
   }
 
-  #giveUp(lane: number, slot: number, generation: number): void {
+  #giveUp(lane: number, slot: TransferSlot, generation: Generation): void {
     if (this.#lanes.isAlive(lane)) {
       this.#lanes.command(lane, COMMAND_GIVE_UP, [slot, generation]);
     }

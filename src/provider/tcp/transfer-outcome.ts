@@ -2,7 +2,7 @@
 
 import { FAIL_CANCELLED, FAIL_CHANNEL } from '../../base/failure.js';
 import type { Outcome, Posted } from '../contract.js';
-import type { ChannelReceipt } from '../receipt.js';
+import { type ChannelReceipt, isStagedPath } from '../receipt.js';
 import type { LaneSession } from './lane-carrier.js';
 import type { TransferTable } from './transfer-table.js';
 
@@ -24,11 +24,10 @@ export function outcomeOf(
   }
   const damaged = table.damaged(slot);
   const isLate = failure === FAIL_CANCELLED && isWhole(table, posted, hasNotice, channels);
-  const isStaged = path === 'tcp staged' || path === 'shm staged';
   return {
     failure: isLate ? 0 : failure,
     channels,
-    stages: isStaged ? table.stageTimes(slot) : undefined,
+    stages: isStagedPath(path) ? table.stageTimes(slot) : undefined,
     retries: table.retries(slot),
     damaged: damaged.count,
     damagedWhere: damaged.count === 0 ? '' : placeOf(damaged.channel, nics),

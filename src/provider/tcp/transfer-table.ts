@@ -1,5 +1,6 @@
 // Entries of transfers in shared memory: handed out, filled, reused when no lane looks any more.
 
+import type { Generation, TransferSlot } from '../../base/quantity.js';
 import { CHANNELS_MAX } from '../../base/shared-layout.js';
 import { assert } from '../../base/assert.js';
 import { TcpxError } from '../../base/errors.js';
@@ -84,7 +85,7 @@ export class TransferTable {
   }
 
   /** A filled entry, active, not yet told to any lane. */
-  allocate(entry: TransferEntry): number {
+  allocate(entry: TransferEntry): TransferSlot {
     const slot = this.#takeFree();
     const { int32, float64 } = this.#memory;
     const word = this.#word(slot, 0);
@@ -181,7 +182,7 @@ export class TransferTable {
     return Atomics.load(this.#memory.int32, this.#word(slot, TRANSFER_RETRIES));
   }
 
-  generation(slot: number): number {
+  generation(slot: TransferSlot): Generation {
     return this.#memory.int32[this.#word(slot, TRANSFER_GENERATION)] ?? 0;
   }
 
@@ -191,7 +192,7 @@ export class TransferTable {
   }
 
   /** Why it failed; one that is done stays so, whatever came after. */
-  failure(slot: number): number {
+  failure(slot: TransferSlot): number {
     const state = Atomics.load(this.#memory.int32, this.#word(slot, TRANSFER_STATE));
     if (state === TransferState.Done) return 0;
     return Atomics.load(this.#memory.int32, this.#word(slot, TRANSFER_FAILURE));
@@ -205,6 +206,21 @@ export class TransferTable {
   channelBytes(slot: number, channel: number): number {
     const first = transferFloat(this.#transfersAt, slot, TRANSFER_CHANNEL_BYTES);
     return this.#memory.float64[first + channel] ?? 0;
+  }
+
+  /** Over all channels, so far. */
+  confirmedBytes(slot: number): number {
+    let bytes = 0;
+    for (let channel = 0; channel < CHANNELS_MAX; channel++) {
+      bytes += this.channelBytes(slot, channel);
+    }
+    return bytes;
+  }
+
+  /** `isHeldHere`: its source is not ready, and nobody but this machine can change that. */
+  progress(slot: number): { readonly confirmedBytes: number; readonly isHeldHere: boolean } {
+    const source = Atomics.load(this.#memory.int32, this.#word(slot, TRANSFER_SOURCE_DEVICE));
+    return { confirmedBytes: this.confirmedBytes(slot), isHeldHere: source !== 0 };
   }
 
   channelChunks(slot: number, channel: number): number {
@@ -223,7 +239,7 @@ export class TransferTable {
   }
 
   /** The owner has read what it wanted from a finished entry. */
-  free(slot: number): void {
+  free(slot: TransferSlot): void {
     Atomics.store(this.#memory.int32, this.#word(slot, TRANSFER_STATE), TransferState.Free);
     if (Atomics.load(this.#memory.int32, this.#word(slot, TRANSFER_HOLDERS)) === 0) {
       this.#free[this.#freeCount++] = slot;

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { withCode } from '../../../test/support/expect-error.js';
 import { PLAN_SLOTS_MAX } from '../../wire/match-frame.js';
-import { encodeMatchPlan } from '../../wire/match-plan.js';
+import { decodeMatchPlan, encodeMatchPlan } from '../../wire/match-plan.js';
 import { DescribedPlans, derivePlan, KEPT_PLAN_BYTES_MAX, KeptPlans } from './described-plan.js';
 
 const SHAPE = { chunkBytes: 1000, gatherBytes: 0, weights: [1, 1] };
@@ -63,4 +63,15 @@ test('kept plans: a peer cannot make us keep more than the limit', () => {
   plans.keep(0, large, digest, 1000);
   const attempt = () => plans.keep(fitting, large, digest, 1000);
   assert.throws(attempt, withCode('ERR_WIRE_LIMIT'));
+});
+
+test("kept plans: weights or sizes that no plan can have are the peer's fault", () => {
+  const refused = withCode('ERR_WIRE_FRAME');
+  const bad = [{ weights: [0] }, { weights: [1001] }, { gatherBytes: 1001 }];
+  for (const change of bad) {
+    const blocks = decodeMatchPlan(body(2));
+    const attempt = () =>
+      new KeptPlans().keep(0, encodeMatchPlan({ ...blocks, ...change }), 0, 1000);
+    assert.throws(attempt, refused);
+  }
 });

@@ -1,7 +1,7 @@
 // A plan as both ends know it: the initiator describes the blocks once, both derive the chunks, and
 // later posts name it by its slot. What an end keeps for the other is bounded.
 
-import { TcpxError } from '../../base/errors.js';
+import { isTcpxError, TcpxError } from '../../base/errors.js';
 import { type MatchedPlan, planDigest, planMatched } from '../../flow/matched-plan.js';
 import { PLAN_SLOTS_MAX } from '../../wire/match-frame.js';
 import { decodeMatchPlan, type PlannedBlocks } from '../../wire/match-plan.js';
@@ -51,7 +51,7 @@ export class KeptPlans {
     if (blocks.chunkBytes !== chunkBytes) {
       throw new TcpxError('ERR_WIRE_STATE', `PLAN: chunks of ${blocks.chunkBytes} bytes`);
     }
-    const derived = derivePlan(blocks.lengths, blocks);
+    const derived = derivePeersPlan(blocks);
     if (derived.digest !== digest) {
       throw new TcpxError('ERR_WIRE_STATE', `PLAN: digest ${digest}, derived ${derived.digest}`);
     }
@@ -63,6 +63,16 @@ export class KeptPlans {
     const plan = this.#slots[slot];
     if (plan !== undefined) return plan;
     throw new TcpxError('ERR_WIRE_STATE', `plan ${slot} was not described`);
+  }
+}
+
+// What would be a wrong argument of ours is a broken rule of the peer's.
+function derivePeersPlan(blocks: PlannedBlocks): DerivedPlan {
+  try {
+    return derivePlan(blocks.lengths, blocks);
+  } catch (error) {
+    if (!isTcpxError(error, 'ERR_USAGE_ARGUMENT')) throw error;
+    throw new TcpxError('ERR_WIRE_FRAME', `PLAN: ${error.message}`, { cause: error });
   }
 }
 

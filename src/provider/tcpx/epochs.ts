@@ -66,6 +66,24 @@ export class Epochs {
     return this.#state;
   }
 
+  /**
+   * Throws where nothing can end while the event loop stands still: channels are set up and taken
+   * down by it, and whoever blocks its thread keeps it from running.
+   */
+  assertSettling(): void {
+    const isOpen = this.#stream?.isOpen === true;
+    if (this.#state === 'ready' && isOpen) return;
+    const obstacle =
+      this.#state === 'ready'
+        ? 'the match connection is lost'
+        : `the plugin’s channels are ${this.#state}`;
+    throw new TcpxError(
+      'ERR_USAGE_STATE',
+      `wait: ${this.#parts.peer}: ${obstacle}, and the event loop has to run for that: ` +
+        'await done instead',
+    );
+  }
+
   /** Counts set-ups. */
   get epoch(): number {
     return this.#epoch;
@@ -158,9 +176,16 @@ export class Epochs {
       if (stream !== undefined) this.#fences.say(stream, withNews(known, deaths));
       return describeDown(error, deaths, await fence);
     });
+    // Whoever had a deadline has been told by then, and not what the peer knows.
+    if (by === 'this end') void fenced.then((told) => this.#logDown(told));
     if (stream !== undefined) this.#parts.after(LAST_WORDS_MS, () => stream.close());
     this.#settleReady(error);
     this.#parts.onDown(fenced);
+  }
+
+  #logDown({ code, message }: TcpxError): void {
+    const { peer, log } = this.#parts;
+    log.warn('channels were taken down', { peer, code, reason: message });
   }
 
   /** For good; what is in flight fails with the reason. */

@@ -8,6 +8,12 @@ import { FrameAssembly } from './frame-assembly.js';
 import type { MatchConnection, MatchHandler } from './match-connection.js';
 import type { MatchSocket, OpenMatchSocket } from './match-socket.js';
 
+/** Sockets that another thread looks at; it has the owner served when one is readable. */
+export interface StreamWatch {
+  add(fd: number, handler: { onReady(): void }): void;
+  remove(fd: number): void;
+}
+
 /** A peer that takes nothing must not fill our memory. */
 export const WAITING_BYTES_MAX = 4 * MATCH_BODY_BYTES_MAX;
 /** While something waits to be sent, and nobody polls. */
@@ -23,11 +29,19 @@ export class MatchStream implements MatchConnection {
   #sentOfFirst = 0;
   #cancelFlush: () => void = () => undefined;
   #isOpen = true;
+  readonly #watcher: StreamWatch | undefined;
+  #isWatched = false;
 
-  constructor(open: OpenMatchSocket, handler: MatchHandler) {
+  /** `watcher`: for a thread that polls and does not come back to Node. */
+  constructor(open: OpenMatchSocket, handler: MatchHandler, watcher?: StreamWatch) {
     this.#handler = handler;
+    this.#watcher = watcher;
     this.#socket = open({
-      onBytes: (bytes) => this.#take(bytes),
+      onBytes: (bytes) => {
+        // The event loop runs, and needs no thread more for every frame.
+        this.#unwatch();
+        this.#take(bytes);
+      },
       onEnd: (reason) => this.#end(lost(reason)),
     });
   }
@@ -38,6 +52,24 @@ export class MatchStream implements MatchConnection {
 
   get isOpen(): boolean {
     return this.#isOpen;
+  }
+
+  /** Whether whoever polls has to look by itself: nobody would tell, or something is to be sent. */
+  get needsLooks(): boolean {
+    return !this.#isWatched || this.#waiting.length > 0;
+  }
+
+  /** From now on another thread looks at the socket too, until Node has read from it again. */
+  watch(): void {
+    if (this.#isWatched || this.#watcher === undefined || !this.#isOpen) return;
+    this.#isWatched = true;
+    this.#watcher.add(this.fd, { onReady: () => this.poll() });
+  }
+
+  #unwatch(): void {
+    if (!this.#isWatched) return;
+    this.#isWatched = false;
+    this.#watcher?.remove(this.fd);
   }
 
   send(frame: Uint8Array): void {
@@ -70,6 +102,7 @@ export class MatchStream implements MatchConnection {
   close(): void {
     if (!this.#isOpen) return;
     this.#isOpen = false;
+    this.#unwatch();
     this.#cancelFlush();
     this.#socket.close();
   }

@@ -5,6 +5,7 @@
 // host.
 
 import { assert } from '../../base/assert.js';
+import { FAIL_CANCELLED } from '../../base/failure.js';
 import { type ErrorCode, ERROR_CODES, TcpxError, toTcpxError } from '../../base/errors.js';
 import {
   decodeReason,
@@ -23,10 +24,9 @@ import { toldOf } from './epoch-end.js';
 import { Epochs } from './epochs.js';
 import type { Flight } from './flight.js';
 import { FlightDeck } from './flight-deck.js';
-import { RECEIVE, SEND } from './host-layout.js';
 import type { MatchedCarrierParts } from './matched-host.js';
 import { MatchedRequest, type WeighedPlan } from './matched-request.js';
-import { failed, OwnPost, succeeded } from './own-post.js';
+import { failed, givenUpError, lostError, OwnPost, succeeded } from './own-post.js';
 import { PeerFlights } from './peer-flights.js';
 
 /** A cancelled transfer may land by itself within this time; then its epoch is taken down. */
@@ -176,6 +176,7 @@ export class MatchedCarrier<S> implements Carrier<S, MatchedRequest> {
     const plan = this.#describe(weighed);
     if (operation === 'read') {
       own.derived = weighed;
+      own.intake = this.#parts.intake?.mark();
       this.epochs.send(encodeMatch({ kind: MatchKind.Read, transfer, plan }));
       return;
     }
@@ -210,8 +211,10 @@ export class MatchedCarrier<S> implements Carrier<S, MatchedRequest> {
     this.#parts.host.after(CANCEL_GRACE_MS, () => this.#endFor(own));
   }
 
-  outcome(posted: Posted<S>): Outcome {
-    return this.#ownAt(posted).outcome ?? failed(lostError(this.#parts.peer), false);
+  outcome(posted: Posted<S>, failure: number): Outcome {
+    const own = this.#ownAt(posted);
+    const why = () => (failure === FAIL_CANCELLED ? this.#waits(own) : lostError(this.#parts.peer));
+    return own.outcome ?? failed(why(), false);
   }
 
   close(posted: Posted<S>): void {
@@ -320,7 +323,7 @@ export class MatchedCarrier<S> implements Carrier<S, MatchedRequest> {
 
   #finish(own: OwnPost | undefined, flight: Flight): void {
     if (own === undefined || own.isOver) return;
-    own.outcome = succeeded(flight, this.#parts, this.epochs);
+    own.outcome = succeeded(own, flight, this.#parts, this.epochs);
     const { notify } = own.extra;
     if (own.operation === 'write' || notify === undefined) {
       this.#settle(own);
@@ -336,18 +339,14 @@ export class MatchedCarrier<S> implements Carrier<S, MatchedRequest> {
   // Chunks that are posted cannot be taken back one by one: the epoch ends for all of them.
   #endFor(own: OwnPost): void {
     if (own.isOver) return;
-    const code = 'ERR_XFER_CANCELLED';
-    const { peer } = this.#parts;
-    const { state } = this.epochs;
-    if (state !== 'ready') {
-      this.#fail(own, new TcpxError(code, `channels are ${state}`));
-      return;
-    }
-    const direction = own.operation === 'write' ? SEND : RECEIVE;
-    const open = this.#flightOf(own)?.openParts ?? new Set<number>();
-    const stall = this.epochs.set.describeStall(direction, open);
-    const waits = stall === '' ? 'waiting for the peer to confirm' : stall;
-    this.epochs.takeDown(new TcpxError(code, `${peer}: ${own.operation}: ${waits}`));
+    const error = this.#waits(own);
+    if (this.epochs.state === 'ready') this.epochs.takeDown(error);
+    else this.#fail(own, error);
+  }
+
+  // What a transfer waits for that is given up.
+  #waits(own: OwnPost): TcpxError {
+    return givenUpError(this.#parts.peer, own.operation, this.#flightOf(own), this.epochs);
   }
 
   #flightOf({ transfer, operation }: OwnPost): Flight | undefined {
@@ -392,8 +391,4 @@ export class MatchedCarrier<S> implements Carrier<S, MatchedRequest> {
     own.isOver = true;
     this.#parts.host.finish(own.place.slot, own.place.generation);
   }
-}
-
-function lostError(peer: string): TcpxError {
-  return new TcpxError('ERR_XFER_FAILED', `${peer}: the session is gone`);
 }

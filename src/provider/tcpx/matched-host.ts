@@ -1,5 +1,6 @@
 // What the matched carrier of a session needs from its engine, so that a simulation can be one.
 
+import type { Generation, TransferSlot } from '../../base/quantity.js';
 import type { TcpxError } from '../../base/errors.js';
 import type { Log } from '../../base/log.js';
 import type { SettingValues } from '../../base/settings.js';
@@ -10,6 +11,7 @@ import type { SourceEvent } from '../contract.js';
 import type { ChannelSet } from './channel-set.js';
 import type { BlockPlace } from './chunk-places.js';
 import type { RegionWay } from './host-region.js';
+import type { IntakeWatch } from './intake-watch.js';
 import type { OpenMatch } from './match-connection.js';
 
 export interface MatchedHost {
@@ -21,7 +23,7 @@ export interface MatchedHost {
   after(delayMs: number, act: () => void): () => void;
   /** An entry of the engine's table; throws where there is none. */
   openSlot(chunkCount: number): number;
-  finish(slot: number, generation: number): void;
+  finish(slot: TransferSlot, generation: Generation): void;
   /** To the program here: a notification whose data has landed. */
   deliver(bytes: Uint8Array): void;
   /** To the peer's program; resolves when it has landed there. */
@@ -59,6 +61,8 @@ export interface MatchedCarrierParts {
   readonly unpackedBy: () => string;
   readonly nics: () => readonly string[];
   readonly channelCount: () => number;
+  /** Absent where there are no NICs. */
+  readonly intake?: Pick<IntakeWatch, 'mark' | 'judge'>;
   openSet(epoch: number, listener: SetListener): Promise<ChannelSet>;
 }
 

@@ -1,11 +1,12 @@
 // A post of this end until it is settled, and what becomes of it.
 
-import type { TcpxError } from '../../base/errors.js';
+import { TcpxError } from '../../base/errors.js';
 import type { DataOperation, Outcome, PostExtra } from '../contract.js';
 import type { DerivedPlan } from './described-plan.js';
 import type { Epochs } from './epochs.js';
 import type { Flight } from './flight.js';
 import { RECEIVE, SEND } from './host-layout.js';
+import { type Intake, unjudged } from './intake-watch.js';
 import type { MatchedCarrierParts } from './matched-host.js';
 import type { MatchedRequest } from './matched-request.js';
 import { pluginStanding } from './plugin-receipt.js';
@@ -19,6 +20,8 @@ export class OwnPost {
   place = { slot: -1, generation: -1 };
   /** Of a READ that was asked for: what the owner will announce. */
   derived: DerivedPlan | undefined;
+  /** Of a READ: what the NICs had taken in before. */
+  intake: Intake | undefined;
   outcome: Outcome | undefined;
   isCancelled = false;
   /** Its epoch is being taken down. */
@@ -50,7 +53,12 @@ export function failed(error: TcpxError, isCancelled: boolean): Outcome {
   return { ...NOTHING, error, isCancelled, channels: [] };
 }
 
-export function succeeded(flight: Flight, parts: MatchedCarrierParts, epochs: Epochs): Outcome {
+export function succeeded(
+  own: OwnPost,
+  flight: Flight,
+  parts: MatchedCarrierParts,
+  epochs: Epochs,
+): Outcome {
   const { plan } = flight.derived;
   const { set } = epochs;
   const { values, host } = parts;
@@ -72,9 +80,36 @@ export function succeeded(flight: Flight, parts: MatchedCarrierParts, epochs: Ep
       unpack: values['tcpx.hostRecv'] ? 'none' : unpack,
       threads: set.placements(),
       counters: set.counters(flight.kind.role === 'send' ? SEND : RECEIVE),
+      devmem: devmemOf(own, parts, set.nics),
       own: plugin,
       peer: peerPlugin,
       standing: pluginStanding(plugin, peerPlugin),
     },
   };
+}
+
+function devmemOf(own: OwnPost, { intake }: MatchedCarrierParts, nics: readonly string[]) {
+  const here = [...new Set(nics)].map((nic) => ({ nic }));
+  if (own.operation === 'write') return unjudged(here, 'received by the peer’s NICs');
+  if (intake === undefined || own.intake === undefined) return unjudged(here, 'nobody counts here');
+  return intake.judge(own.intake);
+}
+
+export function lostError(peer: string): TcpxError {
+  return new TcpxError('ERR_XFER_FAILED', `${peer}: the session is gone`);
+}
+
+/** Names what a transfer waited for; without a flight, nothing of it was posted yet. */
+export function givenUpError(
+  peer: string,
+  operation: DataOperation,
+  flight: Flight | undefined,
+  epochs: Epochs,
+): TcpxError {
+  const { state } = epochs;
+  if (state !== 'ready') return new TcpxError('ERR_XFER_CANCELLED', `channels are ${state}`);
+  const direction = operation === 'write' ? SEND : RECEIVE;
+  const stall = epochs.set.describeStall(direction, flight?.openParts ?? new Set<number>());
+  const waits = `${operation}: ${stall || 'waiting for the peer to confirm'}`;
+  return new TcpxError('ERR_XFER_CANCELLED', `${peer}: ${waits}`);
 }

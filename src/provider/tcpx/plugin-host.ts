@@ -9,9 +9,11 @@ import { isTcpxError, TcpxError } from '../../base/errors.js';
 import type { Log } from '../../base/log.js';
 import { createSocketPair, sendDescriptor } from '../../ffi/libc/descriptor-passing.js';
 import { closeFd } from '../../ffi/libc/file-descriptor.js';
+import { coreWaitMs } from '../../os/core-wait.js';
 import { WakePipe } from '../../os/wake-pipe.js';
 import { CommandQueue } from './command-queue.js';
 import type { ThreadPlacement } from './helper-threads.js';
+import { HeartBeat } from './heart-beat.js';
 import { HostEvents, type HostListener } from './host-events.js';
 import { HostLog } from './host-log.js';
 import {
@@ -81,7 +83,8 @@ export class PluginHost {
   #watch: NodeJS.Timeout | undefined;
   #error: TcpxError | undefined;
   #isStopping = false;
-  #beat = { count: -1, sinceMs: 0 };
+  readonly #beat = new HeartBeat();
+  #isStarved = false;
   /** The counters as they were at its end; the shared memory is gone then. */
   #lastCounters: Float64Array | undefined;
 
@@ -93,7 +96,9 @@ export class PluginHost {
     this.commands = new CommandQueue(this.#link);
     const pair = createSocketPair();
     this.#descriptorFd = pair.ownFd;
-    this.#child = spawn(process.execPath, [MAIN_PATH, JSON.stringify(options.options)], {
+    // Its parent's number goes with it: one that asks later may be an orphan already.
+    const words = [MAIN_PATH, JSON.stringify(options.options), String(process.pid)];
+    this.#child = spawn(process.execPath, words, {
       env: { ...options.environment },
       stdio: [
         ...(['ignore', 'pipe', 'pipe', 'pipe'] as const),
@@ -105,7 +110,7 @@ export class PluginHost {
     this.#closed = once(this.#child, 'close');
     this.#child.on('exit', (code, signal) => void this.#onExit(code, signal));
     this.#child.on('error', (error) => this.#die(exitError(this.name, error.message, '')));
-    this.#watch = setInterval(() => this.#checkBeat(), WATCH_MS);
+    this.#watch = setInterval(() => this.checkBeat(), WATCH_MS);
     this.#watch.unref();
     this.#events.drain();
   }
@@ -304,21 +309,30 @@ export class PluginHost {
     this.#die(exitError(this.name, how, this.#lastWords()));
   }
 
-  #checkBeat(): void {
+  /** From the event loop, and by whoever keeps it from running. */
+  checkBeat(): void {
     // A byte that was missed would leave news lying.
     this.#events.drain();
     const { int32 } = this.#link.memory;
     const count = Atomics.load(int32, WORD_HEARTBEAT);
-    const nowMs = performance.now();
-    if (count !== this.#beat.count) {
-      this.#beat = { count, sinceMs: nowMs };
-      return;
-    }
     const call = PLUGIN_CALLS[Atomics.load(int32, WORD_CALL)] ?? '';
     const { hangMs, setupTimeoutMs } = this.#options;
     const allowedMs = SLOW_CALLS.includes(call) || count === 0 ? setupTimeoutMs : hangMs;
-    const silentMs = nowMs - this.#beat.sinceMs;
-    if (silentMs > allowedMs) this.#die(hungError(this.name, call, this.#channelIn(), silentMs));
+    const nowMs = performance.now();
+    const { pid } = this.#child;
+    const waitedMs = (): number | undefined => (pid === undefined ? undefined : coreWaitMs(pid));
+    const verdict = this.#beat.check(count, nowMs, allowedMs, waitedMs);
+    const silentMs = this.#beat.silentMs(nowMs);
+    if (verdict === 'hung') this.#die(hungError(this.name, call, this.#channelIn(), silentMs));
+    else if (verdict === 'starved') this.#warnOfStarving(silentMs);
+  }
+
+  #warnOfStarving(silentMs: number): void {
+    if (this.#isStarved) return;
+    this.#isStarved = true;
+    const reason = 'it waits for a core; other programs are busy on all that it may use';
+    const facts = { nic: this.name, silentMs: Math.round(silentMs), reason };
+    this.#options.log.warn('the plugin process stands still', facts);
   }
 
   #channelIn(): number {

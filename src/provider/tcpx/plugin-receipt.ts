@@ -3,10 +3,13 @@
 
 import type { PluginIdentity } from '../../wire/match-hello.js';
 import type { ChannelCounters } from './channel-counters.js';
+import type { DevmemVerdict } from './devmem-verdict.js';
 import type { ThreadPlacement } from './helper-threads.js';
 import type { RegionWay } from './host-region.js';
 
+/** What the tcpx provider adds to a receipt. */
 export interface PluginReceipt {
+  /** Whether the plugin is a real one or the emulator. */
   readonly evidence: 'measured' | 'emulated';
   /** How this end's memory reaches the plugin processes: each way once. */
   readonly memory: readonly RegionWay[];
@@ -16,7 +19,15 @@ export interface PluginReceipt {
   readonly threads: readonly ThreadPlacement[];
   /** Per channel, since it was opened, of this end's direction. */
   readonly counters: readonly ChannelCounters[];
+  /**
+   * Whether the NICs that received it did so in device memory. Those of this end for a READ, since
+   * an earlier look, with all that came in meanwhile; unknown for a WRITE, which the peer's NICs
+   * receive, and where this end has looked a moment ago.
+   */
+  readonly devmem: DevmemVerdict;
+  /** The plugin at this end. */
   readonly own: PluginIdentity;
+  /** The plugin at the other end. */
   readonly peer: PluginIdentity;
   /** `known` for the versions that this was written for; others are untested. */
   readonly standing: 'known' | 'untested';

@@ -107,6 +107,11 @@ export class RailSet {
     return count;
   }
 
+  /** Finds out about processes that have died or hang, for a thread that blocks. */
+  checkBeats(): void {
+    for (const { living } of this.#groups) if (living?.isAlive === true) living.checkBeat();
+  }
+
   /** Where living processes write when they have news. */
   wakeFds(): number[] {
     return this.#groups.flatMap(({ living }) => (living?.isAlive === true ? [living.wakeFd] : []));

@@ -2,8 +2,8 @@
 // device-memory queue of a NIC, over which the plugin ends its process ("rx no cmsg"). Found out
 // before it is asked: by the boot of the two hosts, or by the address that the peer listens on.
 
-import { readFileSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
+import { readBootId } from '../../base/boot-id.js';
 import { TcpxError } from '../../base/errors.js';
 
 export interface HostIdentity {
@@ -13,22 +13,13 @@ export interface HostIdentity {
   readonly addresses: readonly string[];
 }
 
-const BOOT_ID_PATH = '/proc/sys/kernel/random/boot_id';
 const FAMILY_IPV4 = 2;
 
 export function readHostIdentity(): HostIdentity {
   const addresses = Object.values(networkInterfaces()).flatMap((entries) =>
     (entries ?? []).map(({ address }) => address),
   );
-  return { bootId: readBootId(), addresses };
-}
-
-function readBootId(): string {
-  try {
-    return readFileSync(BOOT_ID_PATH, 'utf8').trim();
-  } catch {
-    return '';
-  }
+  return { bootId: readBootId() ?? '', addresses };
 }
 
 /** What says that both are one host; empty when nothing does. */

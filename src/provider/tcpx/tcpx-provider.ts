@@ -11,9 +11,10 @@ import type { PluginIdentity } from '../../wire/match-hello.js';
 import type { SourceEvent } from '../contract.js';
 import { ChannelSet } from './channel-set.js';
 import type { HostOptions } from './host-message.js';
+import { IntakeWatch } from './intake-watch.js';
 import type { MatchHandler } from './match-connection.js';
 import { type MatchSocketEvents, WatchedSocket } from './match-socket.js';
-import { MatchStream } from './match-stream.js';
+import { MatchStream, type StreamWatch } from './match-stream.js';
 import { MatchedCarrier } from './matched-carrier.js';
 import type { MatchedHost } from './matched-host.js';
 import type { MatchedProvider } from './matched-provider.js';
@@ -33,12 +34,19 @@ export interface TcpxProviderOptions {
   readonly rails?: Pick<RailSetOptions, 'gpu' | 'nicGpus'>;
   /** Added to the environment of the plugin processes. */
   readonly pluginEnvironment?: Readonly<Record<string, string>>;
+  /** Device-memory packets, by NIC, of those that count them. */
+  readonly devmemPackets: (
+    nics: readonly string[],
+    isEmulated: boolean,
+  ) => ReadonlyMap<string, number>;
   /** For tests: changes what the plugin processes are told. */
   readonly hostOverrides?: Partial<HostOptions>;
 }
 
 /** Looks at memory between two looks at sockets: those cost a system call. */
 const LOOKS_PER_CALL = 16;
+/** The same where another thread looks at the sockets: a net for a word that was lost. */
+const LOOKS_PER_NET = 65_536;
 /** Spinning ends after this time; then the thread sleeps until a process or a peer writes. */
 const SPIN_MS = 0.1;
 const SLEEP_MS = 10;
@@ -47,6 +55,8 @@ export class TcpxProvider implements MatchedProvider {
   readonly rails: RailSet;
   readonly regions: SharedRegions;
   readonly allocations = new SharedAllocations();
+  /** What the NICs of this end take in. */
+  readonly intake: IntakeWatch;
   readonly #options: TcpxProviderOptions;
   readonly #devices = new DeviceSharer();
   readonly #streams = new Set<MatchStream>();
@@ -63,6 +73,13 @@ export class TcpxProvider implements MatchedProvider {
       hostOverrides: options.hostOverrides ?? {},
       ...options.rails,
     });
+    const { devmemPackets, values } = options;
+    const source = {
+      receivedBytes: () => this.rails.receivedBytes(),
+      devmemPackets: (nics: readonly string[]) => devmemPackets(nics, this.rails.facts.isEmulated),
+      nowMs: () => performance.now(),
+    };
+    this.intake = new IntakeWatch(source, values['tcpx.hostRecv']);
     this.regions = new SharedRegions(this.rails, this.#devices, this.allocations);
   }
 
@@ -102,20 +119,27 @@ export class TcpxProvider implements MatchedProvider {
       unpackedBy: () => this.rails.facts.unpackedBy,
       nics: () => this.rails.nics,
       channelCount: () => nics.length,
+      intake: this.intake,
       openSet: (_, listener) => ChannelSet.open(this.rails, nics, listener),
     });
   }
 
   /** Takes a connected socket that has proved itself. */
-  openStream(fd: number, silentMs: number, handler: MatchHandler): MatchStream {
+  openStream(
+    fd: number,
+    silentMs: number,
+    handler: MatchHandler,
+    watcher?: StreamWatch,
+  ): MatchStream {
     const open = (events: MatchSocketEvents) => new WatchedSocket(fd, silentMs, events);
-    const stream: MatchStream = new MatchStream(open, {
+    const own: MatchHandler = {
       onFrame: (frame) => handler.onFrame(frame),
       onEnd: (error: TcpxError) => {
         this.#streams.delete(stream);
         handler.onEnd(error);
       },
-    });
+    };
+    const stream: MatchStream = new MatchStream(open, own, watcher);
     this.#streams.add(stream);
     return stream;
   }
@@ -124,13 +148,24 @@ export class TcpxProvider implements MatchedProvider {
     return this.#devices.hasHappened(event);
   }
 
-  /** Takes what the processes have said; looks at the sockets now and then. */
+  /**
+   * Takes what the processes have said. Sockets are looked at by whoever polls a few times, then by
+   * a lane, which tells: a thread that looks again and again makes no system call.
+   */
   poll(): void {
     this.rails.drain();
     this.#looks++;
-    if (this.#looks < LOOKS_PER_CALL) return;
-    this.#looks = 0;
-    this.#pollStreams();
+    if (this.#looks % LOOKS_PER_CALL !== 0) return;
+    const isNet = this.#looks >= LOOKS_PER_NET;
+    if (isNet) this.#looks = 0;
+    for (const stream of this.#streams) {
+      if (!stream.isOpen) this.#streams.delete(stream);
+      else if (isNet || stream.needsLooks) {
+        // First: what comes before the look is read by it, what comes after it is told.
+        stream.watch();
+        stream.poll();
+      }
+    }
   }
 
   #pollStreams(): void {
@@ -148,6 +183,7 @@ export class TcpxProvider implements MatchedProvider {
       yieldCpu();
     }
     this.#pollStreams();
+    this.rails.checkBeats();
     const wakeFds = this.rails.wakeFds();
     const streamFds = [...this.#streams].map(({ fd }) => fd);
     const isWoken = waitReadable([...wakeFds, ...streamFds], Math.min(timeoutMs, SLEEP_MS)) > 0;

@@ -33,8 +33,8 @@ const HELLO_BODY: readonly BodyField[] = [
     name: 'features',
     bytes: 4,
     meaning:
-      'bits; 1 shared memory, 2 tcp, 4 tcpx, 8 tcpx on one host, 16 has a secret; ' +
-      'unknown ones are ignored',
+      'bits; 1 shared memory, 2 tcp, 4 tcpx, 8 tcpx on one host, 16 has a secret, ' +
+      '32 wants checks; unknown ones are ignored',
   },
   { name: 'generation', bytes: 8, meaning: 'random, new whenever the engine opens' },
   { name: 'nonce', bytes: 32, meaning: 'random, fresh per connection' },
@@ -194,5 +194,37 @@ export const CONTROL_VECTORS: readonly ControlVector[] = [
     message: { kind: ControlKind.Taken, epoch: 3 },
     hex: '4e585450 0200 0a00 04000000 00000000 03000000',
     body: [{ name: 'epoch', bytes: 4, meaning: 'the epoch of its ATTACH' }],
+  },
+  {
+    name: 'LOOKUP',
+    direction: 'either, on the control connection',
+    message: { kind: ControlKind.Lookup, lookupId: 7, name: 'in' },
+    hex: '4e585450 0200 0b00 08000000 00000000 07000000 0200 696e',
+    body: [
+      { name: 'lookupId', bytes: 4, meaning: 'the asker’s choice; comes back in FOUND' },
+      { name: 'name', bytes: 4, meaning: `${TEXT}, at most 255` },
+    ],
+  },
+  {
+    name: 'FOUND',
+    direction: 'either, the answer to a LOOKUP',
+    message: {
+      kind: ControlKind.Found,
+      lookupId: 7,
+      bytes: 2 ** 32 + 2,
+      region: `tcpx-region/1 3 1 ${'00'.repeat(16)}`,
+    },
+    hex:
+      '4e585450 0200 0c00 40000000 00000000 07000000 02000000 01000000 ' +
+      `3200 746370782d726567696f6e2f312033203120 ${'30'.repeat(32)}`,
+    body: [
+      { name: 'lookupId', bytes: 4, meaning: 'as asked' },
+      { name: 'bytes', bytes: 8, meaning: 'length of the region; 0 where there is none' },
+      {
+        name: 'region',
+        bytes: 52,
+        meaning: `${TEXT}, at most 128: the region’s text; empty: no region has the name`,
+      },
+    ],
   },
 ];

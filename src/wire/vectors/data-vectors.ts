@@ -9,6 +9,8 @@ export interface TableEntry {
 export interface DataVector {
   readonly name: string;
   readonly about: string;
+  /** Of a session whose frames carry checks. */
+  readonly isChecked?: true;
   /** Numbers little-endian; the key as it lies in memory. */
   readonly values: Readonly<Record<string, number | string>>;
   readonly table: readonly TableEntry[];
@@ -60,7 +62,7 @@ export const DATA_VECTORS: readonly DataVector[] = [
     ],
     payload: '11223344',
     hex:
-      `01 000000 04000000 00000000 0a000000 0100000005000000 02000000 ${REGION_HEX} ` +
+      `01 000200 04000000 00000000 0a000000 0100000005000000 00000000 ${REGION_HEX} ` +
       '04000000 0000000000000000 0010000000000000 03000000 00000000 ' +
       '0000000002000000 01000000 00000000 11223344',
   },
@@ -125,21 +127,21 @@ export const DATA_VECTORS: readonly DataVector[] = [
   {
     name: 'SIGNAL',
     about: 'a FENCE: channel 2, epoch 0 is closed; 17 frames landed, none was refused',
-    values: { kind: 7, payloadBytes: 20, acknowledged: 9, sequence: 4, transfer: 0x200000003 },
+    values: { kind: 7, payloadBytes: 24, acknowledged: 9, sequence: 4, transfer: 0x200000003 },
     table: [],
-    payload: '01000000 02000000 00000000 11000000 00000000',
+    payload: '01000000 02000000 00000000 11000000 00000000 00000000',
     hex:
-      `07 000000 14000000 09000000 04000000 0300000002000000 00000000 ${NO_REGION_HEX} ` +
-      '00000000 0000000000000000 01000000 02000000 00000000 11000000 00000000',
+      `07 000000 18000000 09000000 04000000 0300000002000000 00000000 ${NO_REGION_HEX} ` +
+      '00000000 0000000000000000 01000000 02000000 00000000 11000000 00000000 00000000',
   },
   {
     name: 'READ_DATA to be confirmed',
-    about: 'bit 1 of the flags: answers request 6 and holds its memory',
-    values: { kind: 3, flags: 2, payloadBytes: 2, acknowledged: 4, sequence: 6, operationBytes: 2 },
+    about: 'bit 0 of the flags: answers request 6 and holds its memory',
+    values: { kind: 3, flags: 1, payloadBytes: 2, acknowledged: 4, sequence: 6, operationBytes: 2 },
     table: [],
     payload: 'cafe',
     hex:
-      `03 020000 02000000 04000000 06000000 0000000000000000 00000000 ${NO_REGION_HEX} ` +
+      `03 010000 02000000 04000000 06000000 0000000000000000 00000000 ${NO_REGION_HEX} ` +
       '02000000 0000000000000000 cafe',
   },
   {
@@ -151,6 +153,60 @@ export const DATA_VECTORS: readonly DataVector[] = [
     hex:
       `05 000000 00000000 0c000000 07000000 0000000000000000 00000000 ${NO_REGION_HEX} ` +
       '00000000 0000000000000000',
+  },
+  {
+    name: 'WRITE with a table, checked',
+    about: 'the same in a session whose frames carry checks: of payload, table and head',
+    isChecked: true,
+    values: {
+      kind: 1,
+      tableEntries: 2,
+      payloadBytes: 4,
+      sequence: 10,
+      transfer: 0x500000001,
+      headCheck: 0x62bc759e,
+      ...REGION,
+      operationBytes: 0x77f29dd1,
+      offset: 0x8ffbef94,
+    },
+    table: [
+      { offset: 4096, bytes: 3 },
+      { offset: 0x200000000, bytes: 1 },
+    ],
+    payload: '11223344',
+    hex:
+      `01 000200 04000000 00000000 0a000000 0100000005000000 9e75bc62 ${REGION_HEX} ` +
+      'd19df277 94effb8f00000000 0010000000000000 03000000 00000000 ' +
+      '0000000002000000 01000000 00000000 11223344',
+  },
+  {
+    name: 'NOTIFY, checked',
+    about: 'the message of three bytes in a session whose frames carry checks',
+    isChecked: true,
+    values: {
+      kind: 4,
+      payloadBytes: 3,
+      sequence: 11,
+      transfer: 0x500000001,
+      headCheck: 0xd46f312d,
+      operationBytes: 0x352441c2,
+    },
+    table: [],
+    payload: '616263',
+    hex:
+      `04 000000 03000000 00000000 0b000000 0100000005000000 2d316fd4 ${NO_REGION_HEX} ` +
+      'c2412435 0000000000000000 616263',
+  },
+  {
+    name: 'ACK, checked',
+    about: 'credit of 16 chunks, in a session whose frames carry checks',
+    isChecked: true,
+    values: { kind: 5, acknowledged: 12, headCheck: 0x3d1bce2c, operationBytes: 16 },
+    table: [],
+    payload: '',
+    hex:
+      `05 000000 00000000 0c000000 00000000 0000000000000000 2cce1b3d ${NO_REGION_HEX} ` +
+      '10000000 0000000000000000',
   },
 ];
 

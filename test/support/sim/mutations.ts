@@ -16,19 +16,14 @@ type Mutation = (machine: Machine) => void;
 
 /** Chunks of a lost channel go elsewhere at once: the peer is not told to close its end first. */
 const resendUnfenced: Mutation = ({ node }) => {
-  node.sessions.transfers = {
-    onChannelsChanged: (session) => node.transfers.onChannelsChanged(session),
-    postSignal: () => undefined,
-    giveUpStranded: (session) => node.transfers.giveUpStranded(session),
-    abandonSession: (session) => node.transfers.abandonSession(session),
-  };
+  node.transfers.postSignal = () => undefined;
   node.onLaneEvent = (kind, at) => {
     if (kind !== EVENT_CHANNEL_DOWN) return;
     const [session = 0, channel = 0, epoch = 0] = node.lanes.shared.int32.subarray(at >> 2);
     const lane = node.sessions.at(session)?.recovery.book.lane(channel) ?? 0;
     const parked = parkedChannel(node, lane, [session, channel, epoch]);
     if (parked === undefined) return;
-    const words = [session, channel, epoch, parked.writes.acked, 0];
+    const words = [session, channel, epoch, parked.writes.acked, 0, 0];
     node.lanes.command(lane, COMMAND_SETTLE_CHANNEL, words);
   };
 };
@@ -44,7 +39,7 @@ const resendLanded: Mutation = ({ node }) => {
 
 /** A refusal whose frame died with its channel is not heard of. */
 const loseRefusals: Mutation = ({ node }) => {
-  onSettle(node, (_, words) => [...words.slice(0, 4), 0]);
+  onSettle(node, (_, words) => [...words.slice(0, 5), 0]);
 };
 
 /** A server whose last connection is gone does not ask for another. */
@@ -79,6 +74,7 @@ const reuseNonces: Mutation = ({ node }) => {
 /** A server takes every ATTACH with a right proof, however old. */
 const forgetEpochs: Mutation = ({ node }) => {
   node.sessions.makeRoom = (session, channel) => session.recovery.clear(channel);
+  node.sessions.hasRoom = () => true;
 };
 
 /** A server goes on with other settings than it has told its client. */
@@ -89,6 +85,21 @@ const agreeOtherwise: Mutation = ({ node }) => {
     const windowChunks = made.agreement.windowChunks + 1;
     return create({ ...made, agreement: { ...made.agreement, windowChunks } });
   };
+};
+
+/** Whoever attaches is taken for somebody who confirms. */
+const attachRestarts: Mutation = ({ node }) => {
+  const add = node.sessions.addChannel.bind(node.sessions);
+  node.sessions.addChannel = (session, channel) => {
+    session.progress.rest();
+    return add(session, channel);
+  };
+};
+
+/** A deadline is passed on to the lanes, and its owner waits for them. */
+const softDeadlines: Mutation = ({ node }) => {
+  const after = node.transfers.after.bind(node.transfers);
+  node.transfers.after = (delayMs, act) => after(delayMs + 500, act);
 };
 
 /** What is received through a plugin is confirmed as soon as its receives are posted. */
@@ -148,6 +159,8 @@ export const MUTATIONS = {
   reuseNonces,
   forgetEpochs,
   agreeOtherwise,
+  attachRestarts,
+  softDeadlines,
   confirmEarly,
   fenceEarly,
   mixEpochs,

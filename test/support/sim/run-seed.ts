@@ -1,9 +1,11 @@
 // One run: machines connect, programs post, accidents happen, everything heals and ends. Throws
 // what was violated; the same seed does the same again.
 
+import { settleBoundMs } from '../../../src/engine/progress-watch.js';
 import { SimFaults } from './sim-faults.js';
 import { whatIsLeft } from './sim-invariants.js';
-import type { Machine } from './sim-job.js';
+import { isMatched, type Machine } from './sim-job.js';
+import { CELL_BYTES } from './sim-memory.js';
 import { planOf, type SimPlan } from './sim-plan.js';
 import { controlOf } from './sim-session.js';
 import { type SimLink, SimWorld } from './sim-world.js';
@@ -20,14 +22,18 @@ export interface RunFigures {
   readonly rounds: number;
   readonly transfers: number;
   readonly done: number;
+  /** Of them: through plugins. */
+  readonly matched: number;
   readonly failovers: number;
   readonly lostSessions: number;
   readonly virtualMs: number;
 }
 
 const SET_UP_MS = 10_000;
-/** What a transfer may take when every accident of a run hits it. */
-const TRANSFER_MS = 60_000;
+/** After the deadline that every matched transfer has: grace, the peer's word, processes. */
+const EPOCH_END_MS = 5000;
+/** For lanes to let go of a session that is lost, beyond the bound. */
+const ENDING_MS = 1000;
 const CLOSE_MS = 15_000;
 /** What an attempt to connect may take when nothing happens to it any more. */
 const ATTEMPT_MS = 30_000;
@@ -46,10 +52,12 @@ export async function runSeed(seed: number, options: RunOptions = {}): Promise<R
     await closeAll(world);
     world.work.checkEnd();
     for (const { memory } of world.machines) memory.checkFree();
+    const done = world.work.jobs.filter((job) => job.outcome === 'done');
     return {
       rounds: world.rounds,
       transfers: world.work.jobs.length,
-      done: world.work.jobs.filter((job) => job.outcome === 'done').length,
+      done: done.length,
+      matched: done.filter(isMatched).length,
       failovers,
       lostSessions,
       virtualMs: (world.time.nowUs - startUs) / 1000,
@@ -120,17 +128,24 @@ function isGone({ pair, client, server }: SimLink): boolean {
   return isClientGone && isServerGone;
 }
 
+// The bound of docs/reliability.md, and the time in which the machine itself did not run.
 function checkAges(world: SimWorld): void {
+  const { activeMax, work, limits, plugin } = world.plan;
   world.maker.checkAges();
+  const bytes = activeMax * (work.cellsMax * CELL_BYTES + work.notifyBytesMax);
+  const boundMs = settleBoundMs(limits, bytes) + ENDING_MS;
   for (const job of world.work.active) {
-    if (world.time.nowUs - job.postedUs < TRANSFER_MS * 1000) continue;
-    throw new Violation(`transfer ${job.id} has not ended within ${TRANSFER_MS} ms`);
+    const deadlineMs = isMatched(job) ? (plugin?.deadlineMs ?? 0) + EPOCH_END_MS : 0;
+    const limitMs = Math.max(boundMs, deadlineMs) + job.own.node.pausedMs - job.pausedMs;
+    if (world.time.nowUs - job.postedUs < limitMs * 1000) continue;
+    throw new Violation(`transfer ${job.id} has not ended within ${Math.round(limitMs)} ms`);
   }
 }
 
 /** No more accidents; paths carry, machines run. */
 async function heal(world: SimWorld): Promise<void> {
   for (const { path } of world.network.wires) path.frozenUs = 0;
+  world.network.rates.clear();
   if (world.fabric !== undefined) Object.assign(world.fabric.failing, { joins: 0, maps: 0 });
   for (const { node } of world.machines) {
     node.mainPausedUs = 0;

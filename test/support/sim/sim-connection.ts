@@ -50,7 +50,10 @@ export class SimPort implements StreamPort {
     if (bytes <= 0) return WOULD_BLOCK;
     this.#sends.each(first, bytes, (addr, part) => {
       this.out.push(addr, part);
-      if (this.#io.isDamaged(addr)) this.out.damage(this.#io.random.nextBetween(1, part));
+      if (this.#io.isDamaged(addr)) {
+        const { random } = this.#io;
+        this.out.damage(random.nextBetween(1, part), random.nextBetween(0, 7));
+      }
     });
     this.out.flush();
     this.connection.onSent(this);
@@ -117,11 +120,20 @@ export class SimConnection {
   readonly #time: SimTime;
   readonly #random: Random;
 
-  constructor(time: SimTime, rules: PipeRules, io: IoRules, firstFd: number) {
+  /** `rates`: what the machines at its ends let go of data, bytes per second. */
+  constructor(
+    time: SimTime,
+    rules: Omit<PipeRules, 'rate'>,
+    rates: { readonly a: () => number; readonly b: () => number },
+    io: IoRules,
+    firstFd: number,
+  ) {
     this.#time = time;
     this.#random = io.random;
-    const toB = new SimPipe(time, rules);
-    const toA = new SimPipe(time, rules);
+    const { a, b } = rates;
+    const rateOf = (rate: () => number) => () => (this.isData ? rate() : Number.POSITIVE_INFINITY);
+    const toB = new SimPipe(time, { ...rules, rate: rateOf(a) });
+    const toA = new SimPipe(time, { ...rules, rate: rateOf(b) });
     this.a = new SimPort(this, firstFd, [toB, toA], io);
     this.b = new SimPort(this, firstFd + 1, [toA, toB], io);
   }

@@ -5,6 +5,7 @@ import type { Random } from '../../../src/base/random.js';
 import { END_OF_STREAM } from '../../../src/os/control-socket.js';
 import type { Machine } from './sim-job.js';
 import type { Wire } from './sim-network.js';
+import { MEAN } from './sim-mean-peers.js';
 import { pick } from './sim-plan.js';
 import { PLUGIN_FAULTS } from './sim-plugin-faults.js';
 import { controlOf } from './sim-session.js';
@@ -52,7 +53,8 @@ export class SimFaults {
   }
 
   #choices(): readonly Fault[] {
-    const { isCalm, plugin } = this.world.plan;
+    const { isCalm, isMean, plugin } = this.world.plan;
+    if (isMean) return MEAN;
     if (isCalm) return CALM;
     return plugin === undefined ? WILD : [...WILD, ...PLUGIN_FAULTS];
   }
@@ -109,7 +111,7 @@ const freezePath: Fault = (faults) => {
   const wire = faults.anyWire();
   if (wire === undefined) return false;
   const { world } = faults;
-  const durationMs = world.plan.isCalm ? faults.random.nextBetween(1, 250) : faults.durationMs();
+  const durationMs = world.plan.isCalm ? faults.random.nextBetween(1, 180) : faults.durationMs();
   world.note(`path ${wire.a} ${wire.b} stands still for ${durationMs} ms`);
   wire.path.frozenUs = Math.max(wire.path.frozenUs, world.time.nowUs + durationMs * 1000);
   faults.mark(faults.linksOfWire(wire), durationMs);
@@ -252,6 +254,7 @@ const pauseMachine: Fault = (faults) => {
   const untilUs = faults.world.time.nowUs + durationMs * 1000;
   machine.node.mainPausedUs = untilUs;
   machine.node.lanePausedUs.fill(untilUs);
+  machine.node.pausedMs += durationMs;
   faults.mark(faults.linksOf(machine), durationMs);
   return true;
 };
@@ -261,6 +264,7 @@ const pauseMain: Fault = (faults) => {
   const durationMs = faults.durationMs();
   faults.world.note(`main thread of ${machine.name} is busy for ${durationMs} ms`);
   machine.node.mainPausedUs = faults.world.time.nowUs + durationMs * 1000;
+  machine.node.pausedMs += durationMs;
   faults.mark(faults.linksOf(machine), durationMs);
   return true;
 };
@@ -271,6 +275,7 @@ const pauseLane: Fault = (faults) => {
   const lane = faults.random.nextBetween(0, machine.node.lanes.count - 1);
   faults.world.note(`lane ${lane} of ${machine.name} does not run for ${durationMs} ms`);
   machine.node.lanePausedUs[lane] = faults.world.time.nowUs + durationMs * 1000;
+  machine.node.pausedMs += durationMs;
   faults.mark(faults.linksOf(machine), durationMs);
   return true;
 };
@@ -366,4 +371,5 @@ const WILD: readonly Fault[] = [
   callAgain,
   callAgain,
   cutHandshake,
+  ...MEAN,
 ];

@@ -1,6 +1,7 @@
 // One transfer of a simulated program, and what must be true of it when it ends.
 
-import type { Request, Session } from '../../../src/engine/session.js';
+import type { LiveSession as Session } from '../../../src/engine/live-session.js';
+import type { TransferRequest } from '../../../src/engine/session.js';
 import type { Transfer } from '../../../src/engine/transfer.js';
 import type { Region } from '../../../src/memory/region.js';
 import type { SimMemory } from './sim-memory.js';
@@ -31,7 +32,7 @@ export interface Job {
   readonly pair: SessionPair;
   readonly session: Session;
   readonly transfer: Transfer;
-  readonly request: Request | undefined;
+  readonly request: TransferRequest | undefined;
   /** Of its cells, as they were registered when it was posted. */
   readonly regions: readonly Region[];
   readonly blocks: readonly JobBlock[];
@@ -43,7 +44,10 @@ export interface Job {
   readonly hasNotification: boolean;
   notified: number;
   isCancelled: boolean;
-  hasDeadline: boolean;
+  /** By the clock of its machine; Infinity without one. */
+  readonly deadlineUs: number;
+  /** How long its machine had not run when it was posted. */
+  readonly pausedMs: number;
   /** A region that it names was deregistered meanwhile. */
   mayBeStale: boolean;
   /** A matched transfer may also fail alone, with its epoch. */
@@ -133,13 +137,33 @@ export function judgeOutcome(job: Job): Job['outcome'] {
   }
   const { code } = error;
   if (code === 'ERR_XFER_FAILED' && isEnding) return 'lost';
-  if (code === 'ERR_XFER_CANCELLED' && job.isCancelled) return isEnding ? 'lost' : 'given up';
-  if (code === 'ERR_XFER_DEADLINE' && job.hasDeadline) return isEnding ? 'lost' : 'given up';
-  if (job.refusals.includes(code)) return isEnding ? 'lost' : 'refused';
-  if (job.mayBeStale && code === 'ERR_PEER_STALE_REGION') return isEnding ? 'lost' : 'refused';
-  const isPlugin = isMatched(job) && job.pair.isExcused && PLUGIN_CODES.includes(code);
-  if (isPlugin) return isEnding ? 'lost' : 'failed';
+  const outcome = failureOf(job, code);
+  if (outcome !== undefined) return isEnding ? 'lost' : outcome;
   throw new Violation(`${nameOf(job)}: failed with ${code}: ${error.message}`);
+}
+
+/** What a failure with this code is; undefined where it may not be. */
+function failureOf(job: Job, code: string): Job['outcome'] | undefined {
+  const hasDeadline = job.deadlineUs < Number.POSITIVE_INFINITY;
+  if (code === 'ERR_XFER_CANCELLED' && job.isCancelled) return 'given up';
+  if (code === 'ERR_XFER_DEADLINE' && hasDeadline) return 'given up';
+  if (job.refusals.includes(code)) return 'refused';
+  if (job.mayBeStale && code === 'ERR_PEER_STALE_REGION') return 'refused';
+  const isPlugin = isMatched(job) && job.pair.isExcused && PLUGIN_CODES.includes(code);
+  return isPlugin ? 'failed' : undefined;
+}
+
+/** A deadline is hard: whatever the peer does, its owner knows. */
+export function checkDeadline(job: Job): void {
+  const lateUs = job.own.node.clock.nowUs() - job.deadlineUs;
+  if (lateUs <= 0 || job.transfer.status !== 'active') return;
+  throw new Violation(`${nameOf(job)}: active ${lateUs} µs after its deadline`);
+}
+
+/** Its owner waited no longer, but every byte was on its way, and the notification behind them. */
+export function isLate({ deadlineUs, transfer }: Job): boolean {
+  const { bytes, bytesConfirmed } = transfer.receipt();
+  return deadlineUs < Number.POSITIVE_INFINITY && bytes === bytesConfirmed;
 }
 
 /** It goes, or went, through the plugin. */
@@ -149,7 +173,9 @@ export function isMatched(job: Job): boolean {
 
 /** Failed, and both ends say that nothing of it lands any more. */
 export function isFenced(job: Job): boolean {
-  return job.transfer.error?.facts['isFenced'] !== false;
+  const { error } = job.transfer;
+  // Its owner was told before anybody knew.
+  return error?.code !== 'ERR_XFER_DEADLINE' && error?.facts['isFenced'] !== false;
 }
 
 /** A message of it has come to the peer's program. */

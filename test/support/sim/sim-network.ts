@@ -37,6 +37,8 @@ export interface Wire {
 export class SimNetwork {
   readonly rules: NetworkRules;
   readonly wires: Wire[] = [];
+  /** Machines that let go of data slowly, or of none: bytes per second, by name. */
+  readonly rates = new Map<string, number>();
   readonly #time: SimTime;
   readonly #random: Random;
   readonly #paths = new Map<string, SimPath>();
@@ -112,12 +114,17 @@ export class SimNetwork {
       delayUs: () => this.delayUs(),
       openUs: () => path.frozenUs,
     };
-    const connection = new SimConnection(this.#time, pipe, io, this.#nextFd);
+    const rates = { a: () => this.#rate(a), b: () => this.#rate(b) };
+    const connection = new SimConnection(this.#time, pipe, rates, io, this.#nextFd);
     this.#nextFd += 2;
     this.#ports.set(connection.a.fd, connection.a);
     this.#ports.set(connection.b.fd, connection.b);
     this.wires.push({ connection, path, a, b });
     return connection.a;
+  }
+
+  #rate(machine: string): number {
+    return this.rates.get(machine) ?? Number.POSITIVE_INFINITY;
   }
 
   /** A machine stops at once: its ends are gone, and the others may or may not be told. */

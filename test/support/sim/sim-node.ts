@@ -7,11 +7,11 @@ import type { Random } from '../../../src/base/random.js';
 import { Timers } from '../../../src/base/timers.js';
 import { EngineCore } from '../../../src/engine/engine-core.js';
 import { laneChoice } from '../../../src/engine/lane-choice.js';
-import type { Notification } from '../../../src/engine/notification.js';
+import type { PeerNotification } from '../../../src/engine/notification.js';
 import type { Identity } from '../../../src/engine/identity.js';
 import { connectPeer } from '../../../src/engine/peer-client.js';
 import { PeerServer } from '../../../src/engine/peer-server.js';
-import type { Session } from '../../../src/engine/session.js';
+import type { LiveSession as Session } from '../../../src/engine/live-session.js';
 import { MatchStream } from '../../../src/provider/tcpx/match-stream.js';
 import type { MatchHandler } from '../../../src/provider/tcpx/match-connection.js';
 import type { ControlRules, SimControl } from './sim-control.js';
@@ -31,8 +31,6 @@ export interface NodeOptions {
   readonly network: SimNetwork;
   readonly log: Log;
   readonly random: Random;
-  /** Whether chunks go with a checksum. */
-  readonly isChecked: boolean;
   /** What a lane takes at a time from all its peers. */
   readonly receiveBytes: number;
   readonly limits: SimPlan['limits'];
@@ -42,7 +40,7 @@ export interface NodeOptions {
   /** Where machines have a plugin. */
   readonly fabric: SimFabric | undefined;
   readonly plugin: SimPlan['plugin'];
-  onNotification(notification: Notification): void;
+  onNotification(notification: PeerNotification): void;
   /** A session was made at this end. */
   readonly onSession: (session: Session) => void;
   /** Something that was awaited has come. */
@@ -70,14 +68,15 @@ const PLUGIN_LIMITS = { 'tcpx.hangMs': 500, 'tcpx.setupTimeoutMs': 3000 } as con
 
 // Smaller than the settings allow: a run has little memory.
 function configOf(options: NodeOptions): Config {
-  const { lanes, limits, isChecked, receiveBytes, plugin, chunkBytes } = options;
+  const { lanes, limits, receiveBytes, plugin, chunkBytes } = options;
   const values = {
     ...DEFAULTS.values,
     'lane.count': lanes,
     'session.stallMs': limits.stallMs,
     'session.reconnectMs': limits.reconnectMs,
     'session.controlTimeoutMs': limits.controlTimeoutMs,
-    'flow.checksum': isChecked,
+    'session.progressMs': limits.progressMs,
+    'session.minRateBytes': limits.minRate,
     'flow.receiveBytes': receiveBytes,
     ...(plugin === undefined
       ? {}
@@ -111,6 +110,8 @@ export class SimNode {
   readonly #options: NodeOptions;
   readonly #config: Config;
   isAlive = true;
+  /** How long parts of it did not run, all in all. */
+  pausedMs = 0;
   /** Nothing of it runs before these times. */
   mainPausedUs = 0;
   readonly lanePausedUs: number[];

@@ -13,6 +13,8 @@ export interface PipeRules {
   delayUs(): number;
   /** From when on the path between the two machines carries anything. */
   openUs(): number;
+  /** Bytes per second that the sender lets go, or nothing but what it has to. */
+  rate(): number;
 }
 
 export class SimPipe {
@@ -22,6 +24,10 @@ export class SimPipe {
   readonly #segments: { readonly end: number; readonly atUs: number }[] = [];
   #lastUs = 0;
   #arrived = 0;
+  /** Where the stream would be at full rate, and since when it is held back from there. */
+  #due = 0;
+  #heldUs = 0;
+  #heldAt = 0;
   sent = 0;
   received = 0;
   /** Nothing arrives before this time. */
@@ -64,10 +70,10 @@ export class SimPipe {
     this.sent += bytes;
   }
 
-  /** Inverts a bit, so many bytes before the end of what was pushed. */
-  damage(back: number): void {
+  /** Inverts this bit of the byte so many before the end of what was pushed. */
+  damage(back: number, bit: number): void {
     const at = (this.sent - back) % PIPE_BYTES_MAX;
-    this.#memory.uint8[at] = (this.#memory.uint8[at] ?? 0) ^ 0x10;
+    this.#memory.uint8[at] = (this.#memory.uint8[at] ?? 0) ^ (1 << bit);
   }
 
   /** What was pushed leaves together. */
@@ -96,12 +102,27 @@ export class SimPipe {
   /** Stream position up to which the reader's kernel has bytes. */
   get arrived(): number {
     if (this.isFrozen) return this.#arrived;
+    const { nowUs } = this.#time;
     for (let head = this.#segments[0]; head !== undefined; head = this.#segments[0]) {
-      if (head.atUs > this.#time.nowUs) break;
-      this.#arrived = head.end;
+      if (head.atUs > nowUs) break;
+      // Nothing was held back: a slow sender begins to count now.
+      if (this.#arrived === this.#due) this.#hold();
+      this.#due = head.end;
       this.#segments.shift();
     }
+    const rate = this.#rules.rate();
+    if (rate === Number.POSITIVE_INFINITY) {
+      this.#arrived = this.#due;
+    } else {
+      const passed = Math.floor(((nowUs - this.#heldUs) * rate) / 1e6);
+      this.#arrived = Math.max(this.#arrived, Math.min(this.#due, this.#heldAt + passed));
+    }
     return this.#arrived;
+  }
+
+  #hold(): void {
+    this.#heldUs = this.#time.nowUs;
+    this.#heldAt = this.#arrived;
   }
 
   get hasEnded(): boolean {
@@ -110,7 +131,10 @@ export class SimPipe {
 
   /** When the next bytes arrive. */
   get nextUs(): number {
-    if (this.#segments.length === 0 || this.arrived === this.sent) return Number.POSITIVE_INFINITY;
+    const { arrived } = this;
+    if (arrived === this.sent) return Number.POSITIVE_INFINITY;
+    // Held back: looked at again whenever time passes.
+    if (arrived < this.#due) return Number.POSITIVE_INFINITY;
     const head = this.#segments[0];
     return head === undefined ? Number.POSITIVE_INFINITY : Math.max(head.atUs, this.openUs);
   }
@@ -118,7 +142,7 @@ export class SimPipe {
   /** The writer aborts: of what is on its way only the first `keep` packets are. */
   dropTail(keep: number): void {
     this.#segments.splice(keep);
-    this.sent = Math.max(this.#segments.at(-1)?.end ?? 0, this.#arrived, this.received);
+    this.sent = Math.max(this.#segments.at(-1)?.end ?? 0, this.#due, this.received);
   }
 
   get packets(): number {

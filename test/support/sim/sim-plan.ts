@@ -24,12 +24,16 @@ export interface SimPlan {
   /** No accident that a session may notice: nothing may fail, no channel may be given up. */
   readonly isCalm: boolean;
   readonly faults: number;
+  /** No other accidents than peers that let go of data slowly, or of none. */
+  readonly isMean: boolean;
   /** A fault comes in one of so many rounds. */
   readonly faultRounds: number;
   readonly limits: {
     readonly stallMs: number;
     readonly reconnectMs: number;
     readonly controlTimeoutMs: number;
+    readonly progressMs: number;
+    readonly minRate: number;
   };
   readonly duplicateChance: number;
   readonly isChecked: boolean;
@@ -80,8 +84,15 @@ export function planOf(seed: number): SimPlan {
     work: { ...workOf(random, isCalm, isFlood), hasDamage: flipChance > 0 },
     isCalm,
     faults: isCalm ? random.nextBetween(0, 3) : random.nextBetween(1, 9),
+    isMean: !isCalm && random.nextChance(0.05),
     faultRounds: pick(random, [4, 15, 60, 150]),
-    limits: { stallMs: 600, reconnectMs: pick(random, [2000, 5000]), controlTimeoutMs: 3000 },
+    limits: {
+      stallMs: 200,
+      reconnectMs: pick(random, [2000, 5000]),
+      controlTimeoutMs: 3000,
+      progressMs: 3000,
+      minRate: 64 * 1024,
+    },
     duplicateChance: 0.3,
     isChecked,
     receiveBytes: pick(random, [1024, 8192, 1e9]),
@@ -124,6 +135,7 @@ function workOf(random: Random, isCalm: boolean, isFlood: boolean): Omit<WorkRul
     badChance: random.nextChance(0.5) ? 0.15 : 0,
     cancelChance: random.nextChance(0.4) ? 0.01 : 0,
     deadlineChance: !isCalm && random.nextChance(0.3) ? 0.3 : 0,
+    againChance: 0.3,
   };
 }
 

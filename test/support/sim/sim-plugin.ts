@@ -34,12 +34,12 @@ export interface SimPluginParts {
   readonly fabric: SimFabric;
   readonly values: SettingValues;
   readonly log: Log;
-  nowUs(): number;
-  after(delayMs: number, act: () => void): () => void;
+  readonly nowUs: () => number;
+  readonly after: (delayMs: number, act: () => void) => () => void;
   /** For the main thread, when it runs. */
-  post(act: () => void): void;
+  readonly post: (act: () => void) => void;
   /** Something that was awaited has come. */
-  onWake(): void;
+  readonly onWake: () => void;
 }
 
 interface Shared {
@@ -91,8 +91,8 @@ export class SimPlugin implements MatchedProvider, ChannelSource, RegionMaps {
       channelCount: () => channels.length,
       openSet: (_, listener) => ChannelSet.open(this, channels, listener),
     });
-    this.carriers.push(carrier as MatchedCarrier<unknown>);
-    this.onCarrier(carrier as MatchedCarrier<unknown>);
+    this.carriers.push(carrier);
+    this.onCarrier(carrier);
     return carrier;
   }
 

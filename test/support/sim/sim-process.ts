@@ -150,21 +150,22 @@ export class SimProcess implements ChannelHost {
 
   /** What it has said is taken; one that stands still for too long is ended. */
   drain(): number {
-    if (!this.isAlive) return 0;
     const { fabric, hangMs } = this.#parts;
     let count = 0;
-    // Whoever was told may have ended it.
-    while (this.isAlive) {
-      const tell = this.#news.shift();
-      if (tell === undefined) break;
+    // Whoever was told may have ended it: then nobody listens any more.
+    for (let tell = this.#next(); tell !== undefined; tell = this.#next()) {
       tell();
       count++;
     }
     const isHung = this.#pausedUs > fabric.time.nowUs;
-    if (isHung && this.#parts.nowUs() - this.#hungSinceUs > hangMs * 1000) {
+    if (this.isAlive && isHung && this.#parts.nowUs() - this.#hungSinceUs > hangMs * 1000) {
       this.fail(new TcpxError('ERR_NCCLNET_HUNG', `plugin process of ${this.nic}: no heart-beat`));
     }
     return count;
+  }
+
+  #next(): (() => void) | undefined {
+    return this.isAlive ? this.#news.shift() : undefined;
   }
 
   // ── its own side ──
@@ -221,7 +222,9 @@ export class SimProcess implements ChannelHost {
         this.#regions.delete(body.region);
         answer();
         return;
-      default:
+      case 'map':
+      case 'pages':
+      case 'stop':
         throw new Error(`a simulated process does not know ${body.op}`);
     }
   }

@@ -2,7 +2,7 @@
 // whether every attempt comes to an end. The handshake itself is the product's.
 
 import { isTcpxError } from '../../../src/base/errors.js';
-import type { Session } from '../../../src/engine/session.js';
+import type { LiveSession as Session } from '../../../src/engine/live-session.js';
 import { SimControl } from './sim-control.js';
 import type { Machine } from './sim-job.js';
 import type { SimNetwork } from './sim-network.js';
@@ -114,7 +114,7 @@ export class SessionMaker {
     const one = atClient.facts;
     const other = atServer.facts;
     const claims: [string, boolean][] = [
-      ['keys', Buffer.compare(one.key, other.key) === 0],
+      ['keys', Buffer.compare(one.key.reveal(), other.key.reveal()) === 0],
       ['settings', JSON.stringify(one.agreement) === JSON.stringify(other.agreement)],
       ['providers', one.provider === other.provider],
       ['reasons', one.providerReason === other.providerReason],

@@ -3,16 +3,20 @@
 
 import { isTcpxError } from '../../../src/base/errors.js';
 import type { Random } from '../../../src/base/random.js';
-import type { Notification } from '../../../src/engine/notification.js';
+import type { PeerNotification } from '../../../src/engine/notification.js';
 import type { Block } from '../../../src/provider/block-columns.js';
-import type { PostOptions, Request, Session } from '../../../src/engine/session.js';
+import type { LiveSession as Session } from '../../../src/engine/live-session.js';
+import type { PostOptions, TransferRequest } from '../../../src/engine/session.js';
 import type { Transfer } from '../../../src/engine/transfer.js';
-import type { Region, RegionDescriptor } from '../../../src/memory/region.js';
+import type { Region } from '../../../src/memory/region.js';
+import { badRemote, type BadRemote } from './bad-remote.js';
 import { CELL_BYTES } from './sim-memory.js';
 import {
+  checkDeadline,
   checkLanded,
   checkPartial,
   isFenced,
+  isLate,
   isMatched,
   type Job,
   type JobBlock,
@@ -30,6 +34,8 @@ export interface WorkRules {
   readonly badChance: number;
   readonly cancelChance: number;
   readonly deadlineChance: number;
+  /** How often a request that is done is posted again. */
+  readonly againChance: number;
   /** Bytes are damaged on their way: what failed may have left some of them. */
   readonly hasDamage: boolean;
 }
@@ -42,9 +48,6 @@ export interface Place {
 }
 
 type JobCells = Pick<Job, 'own' | 'peer' | 'locals' | 'remotes'>;
-
-/** How often a request that is done is posted again. */
-const AGAIN_CHANCE = 0.3;
 
 /** Cells that a lost peer may still write into, until its end of the session is closed. */
 interface Quarantine {
@@ -87,7 +90,7 @@ export class SimWork {
     const operation = this.#random.nextChance(0.6) ? 'write' : 'read';
     const blocks = locals.map((cell, index) => this.#block(cell, remotes[index] ?? 0));
     const bad = this.#random.nextChance(this.#rules.badChance)
-      ? this.#badRemote(place.peer)
+      ? badRemote(this.#random, place.peer)
       : undefined;
     const badIndex = this.#random.nextBetween(0, count - 1);
     const wire = blocks.map((block, index) =>
@@ -107,7 +110,7 @@ export class SimWork {
     session: Session,
     operation: 'write' | 'read',
     blocks: readonly Block[],
-  ): Request | undefined {
+  ): TransferRequest | undefined {
     try {
       return session.prepare(operation, blocks);
     } catch (error) {
@@ -127,32 +130,6 @@ export class SimWork {
     return { localCell, remoteCell, localAt, remoteAt, bytes };
   }
 
-  #badRemote(peer: Machine): BadRemote {
-    const { memory } = peer;
-    const [region] = memory.regions;
-    if (region === undefined) throw new Error('no region');
-    const { descriptor } = region;
-    const stale = memory.stale.at(-1);
-    switch (this.#random.nextBetween(0, stale === undefined ? 2 : 3)) {
-      case 0: {
-        const key = `${descriptor.key.startsWith('0') ? '1' : '0'}${descriptor.key.slice(1)}`;
-        return { remote: { ...descriptor, key }, codes: ['ERR_PEER_KEY'] };
-      }
-      case 1: {
-        const bytes = descriptor.bytes + CELL_BYTES;
-        const remote = { ...descriptor, bytes };
-        return { remote, codes: ['ERR_PEER_BOUNDS'], offset: descriptor.bytes };
-      }
-      case 2:
-        return { remote: memory.closed.descriptor, codes: ['ERR_PEER_RIGHTS'] };
-      default:
-        return {
-          remote: stale ?? descriptor,
-          codes: ['ERR_PEER_STALE_REGION', 'ERR_PEER_KEY'],
-        };
-    }
-  }
-
   #start(
     place: Place,
     operation: Job['operation'],
@@ -164,10 +141,13 @@ export class SimWork {
     const hasDeadline =
       operation !== 'notify' && this.#random.nextChance(this.#rules.deadlineChance);
     const message = this.#message(id);
+    const deadlineMs = hasDeadline ? this.#random.nextBetween(0, 1500) : undefined;
     const options = {
       ...(hasNotification ? { notify: message } : {}),
-      ...(hasDeadline ? { deadlineMs: this.#random.nextBetween(0, 1500) } : {}),
+      ...(deadlineMs === undefined ? {} : { deadlineMs }),
     };
+    const { clock, pausedMs } = place.own.node;
+    const deadlineUs = clock.nowUs() + (deadlineMs ?? Number.POSITIVE_INFINITY) * 1000;
     let transfer: Transfer;
     try {
       transfer = post(options, message);
@@ -185,7 +165,8 @@ export class SimWork {
       operation,
       transfer,
       hasNotification,
-      hasDeadline,
+      deadlineUs,
+      pausedMs,
       regions: regionsOf({ ...place, ...parts }).filter((region) => region !== undefined),
       postedUs: this.#nowUs(),
       notified: 0,
@@ -207,7 +188,7 @@ export class SimWork {
   }
 
   /** A notification has come to the program on this machine. */
-  onNotification(at: Machine, { bytes, session }: Notification): void {
+  onNotification(at: Machine, { bytes, session }: PeerNotification): void {
     const id = new DataView(bytes.buffer, bytes.byteOffset).getUint32(0, true);
     const job = this.jobs[id];
     if (job?.peer !== at) throw new Violation(`${at.name}: a notification of nobody (${id})`);
@@ -228,7 +209,10 @@ export class SimWork {
   settle(at: Machine): number {
     let count = 0;
     for (const job of this.active) {
-      if (job.own !== at || job.transfer.status === 'active') continue;
+      if (job.own !== at) continue;
+      checkDeadline(job);
+      // Its owner may know already that it has failed: its memory is free only now.
+      if (!job.transfer.isReleased) continue;
       this.active.delete(job);
       this.#onEnded(job);
       count++;
@@ -241,13 +225,18 @@ export class SimWork {
     if (job.outcome === 'done' && this.#postAgain(job)) return;
     job.request?.release();
     if (job.notified > 0 && job.outcome === 'refused') onNotified(job);
-    if (job.outcome === 'done') {
-      checkLanded(job, 'when it was done');
-      const isLate = job.hasNotification && job.notified === 0 && job.peer.node.isAlive;
-      if (isLate && this.#random.nextChance(0.5)) this.#held.add(job);
-      else this.#giveBack(job);
-      return;
-    }
+    if (job.outcome === 'done') this.#onDone(job);
+    else this.#onFailed(job);
+  }
+
+  #onDone(job: Job): void {
+    checkLanded(job, 'when it was done');
+    const isLate = job.hasNotification && job.notified === 0 && job.peer.node.isAlive;
+    if (isLate && this.#random.nextChance(0.5)) this.#held.add(job);
+    else this.#giveBack(job);
+  }
+
+  #onFailed(job: Job): void {
     if (job.outcome === 'lost' && job.operation === 'write') {
       this.#quarantine(job);
       return;
@@ -263,7 +252,9 @@ export class SimWork {
   // As programs do that prepare once and post often: the same cells, with other contents.
   #postAgain(job: Job): boolean {
     const { request, own, peer, session, refusals, locals, remotes } = job;
-    if (request === undefined || !this.#random.nextChance(AGAIN_CHANCE)) return false;
+    const { againChance } = this.#rules;
+    if (request === undefined || againChance === 0) return false;
+    if (!this.#random.nextChance(againChance)) return false;
     checkLanded(job, 'when it was done');
     const isSettled = !job.hasNotification || job.notified > 0;
     const isOpen = session.isReady && peer.node.isAlive;
@@ -346,7 +337,7 @@ export class SimWork {
       if (isDue && job.notified === 0) {
         throw new Violation(`transfer ${job.id}: its notification never came`);
       }
-      if (job.outcome === 'given up' && job.notified > 0 && !isMatched(job)) {
+      if (job.outcome === 'given up' && job.notified > 0 && !isMatched(job) && !isLate(job)) {
         throw new Violation(`transfer ${job.id}: given up, but its notification came`);
       }
     }
@@ -363,12 +354,6 @@ function regionsOf({ own, peer, locals, remotes }: JobCells): (Region | undefine
 
 function isClosed({ session, channels }: Quarantine): boolean {
   return channels?.every(({ isFree }) => isFree) ?? session.state === 'closed';
-}
-
-interface BadRemote {
-  readonly remote: RegionDescriptor;
-  readonly codes: readonly string[];
-  readonly offset?: number;
 }
 
 function wireBlock(place: Place, block: JobBlock, bad: BadRemote | undefined): Block {

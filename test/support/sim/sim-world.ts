@@ -1,6 +1,7 @@
 // Machines, network, programs and time together, moved round by round in an order that the seed
 // decides. Time passes in small steps while something moves, and jumps to what comes next when not.
 
+import { SecretBytes } from '../../../src/base/secret-bytes.js';
 import type { Log, LogFields } from '../../../src/base/log.js';
 import { type Random, seededRandom } from '../../../src/base/random.js';
 import type { Identity } from '../../../src/engine/identity.js';
@@ -25,6 +26,8 @@ const MICROTASKS = 24;
 /** Rounds that follow one in which something that was awaited has come. */
 const AWAKE_ROUNDS = 3;
 const HANDSHAKE_MS = 2000;
+/** How much rarer damage hits a head than a payload: each time a channel ends. */
+const HEAD_SHARE = 0.05;
 
 /** A session and what has happened to it. */
 export interface SimLink {
@@ -73,8 +76,10 @@ export class SimWorld {
     this.#trace = trace;
     this.random = seededRandom(plan.seed);
     const { random } = this;
+    // A damaged payload goes again; a damaged head, table or message costs the connection.
     const isDamaged = (addr: number): boolean =>
-      plan.flipChance > 0 && random.nextChance(plan.flipChance) && this.#isPayload(addr);
+      plan.flipChance > 0 &&
+      random.nextChance(this.#isPayload(addr) ? plan.flipChance : plan.flipChance * HEAD_SHARE);
     const io = { ...plan, random, isDamaged };
     this.network = new SimNetwork(this.time, random, { ...plan, io });
     this.maker = new SessionMaker({
@@ -113,7 +118,6 @@ export class SimWorld {
       network,
       random,
       limits: plan.limits,
-      isChecked: plan.isChecked,
       receiveBytes: plan.receiveBytes,
       log: this.#logOf(name),
       onNotification: (notification) => this.work.onNotification(machine, notification),
@@ -152,9 +156,15 @@ export class SimWorld {
     return {
       name,
       generation: Uint8Array.from({ length: 8 }, () => random.nextBetween(0, 255)),
-      trust: { secret, acceptsNetwork: true, name: plan.hasSecret ? 'secret' : 'network' },
+      trust: {
+        secret: new SecretBytes(secret),
+        acceptsNetwork: true,
+        name: plan.hasSecret ? 'secret' : 'network',
+      },
       wish: { ...wish, explicit: random.nextBetween(0, 7) },
       isSharedMemory: false,
+      // What one end wants the other does too.
+      isChecked: plan.isChecked,
       offer: {
         hasTcp: plan.plugin?.isFirm !== true,
         hasTcpx: random.nextChance(0.7) || plan.plugin !== undefined,
@@ -215,7 +225,7 @@ export class SimWorld {
       pair,
       client,
       server,
-      isDisturbed: isAmidFaults,
+      isDisturbed: isAmidFaults || this.plan.flipChance > 0,
       mayBeLost: isAmidFaults,
       disturbedUs: Number.NEGATIVE_INFINITY,
     });

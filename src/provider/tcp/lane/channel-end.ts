@@ -21,6 +21,7 @@ import {
 import {
   DOWN_EVENT_WORDS,
   EVENT_CHANNEL_DOWN,
+  LOSS_DAMAGED,
   LOSS_DROPPED,
   LOSS_END_OF_STREAM,
   LOSS_PROTOCOL,
@@ -31,7 +32,7 @@ import { dropOut, takeUnframed } from './out-copies.hot.js';
 import { disownWrite } from './own-writes.hot.js';
 import { dropServed } from './served-reads.hot.js';
 import { pushNotify, returnChunk, takeNotify } from './transfer-progress.hot.js';
-import { TURN_DROPPED, TURN_RULE, TURN_SYSTEM } from './turn.js';
+import { TURN_DAMAGED, TURN_DROPPED, TURN_RULE, TURN_SYSTEM } from './turn.js';
 import { shareUnsent } from './unsent-share.js';
 
 /** A turn ended below zero, or main gave the channel up: close it, tell main, keep its flight. */
@@ -45,6 +46,7 @@ export function endChannel(
   const { intake } = channel;
   const frameKind = intake.stagingEnd >= 4 ? at(intake.staging.uint8, intake.stagingStart) : 0;
   closeChannel(core, hooks, channel, true);
+  if (lossOf(outcome)[0] === LOSS_DAMAGED) channel.health.onDamage();
   uncountFlight(core, channel);
   reportDown(core, channel, outcome, frameKind);
   returnSignals(core, channel);
@@ -117,6 +119,7 @@ function lossOf(outcome: number): [number, number] {
   if (outcome === TURN_SYSTEM - EPROTO) return [LOSS_PROTOCOL, RULE_RING];
   if (outcome <= TURN_SYSTEM) return [LOSS_SYSTEM, TURN_SYSTEM - outcome];
   if (outcome <= TURN_RULE) return [LOSS_PROTOCOL, TURN_RULE - outcome];
+  if (outcome <= TURN_DAMAGED) return [LOSS_DAMAGED, TURN_DAMAGED - outcome];
   return [outcome === TURN_DROPPED ? LOSS_DROPPED : LOSS_END_OF_STREAM, 0];
 }
 

@@ -1,20 +1,24 @@
 // Whether channels stand still. A cut link gives no error by itself: what shows it is that nothing
 // moves although something is in flight. Looked at now and then, never per chunk.
 
-import { assert } from '../../../base/assert.js';
+import { assert, at } from '../../../base/assert.js';
 import { FLOAT_ZERO } from '../../../base/float-zero.js';
 import type { Channel } from './channel.js';
 import type { LaneCore } from './lane-core.js';
 import { popExhausted } from './transfer-progress.hot.js';
-import { EVENT_STALLED } from './messages.js';
+import { FLIGHT_MASK } from './flight.js';
+import { EVENT_STALLED, STALLED_HOLDS, STALLED_NO, STALLED_YES } from './messages.js';
+import { REGION_GENERATION, regionWord } from '../../../memory/region-table.js';
 import { publishRecords, reserveRecord } from '../../../os/record-ring.hot.js';
 
 /** How often a lane looks. */
-export const HEALTH_US = 50_000;
+export const HEALTH_US = 25_000;
 /** A longer pause means that this thread did not run: the channels could not move. */
-const PAUSE_US = 4 * HEALTH_US;
+const PAUSE_US = 200_000;
 /** How much longer a peer may take whose kernel answers. */
-const SLOW_FACTOR = 3;
+const SLOW_FACTOR = 9;
+/** How many times session.stallMs a peer may stay in a region that is being deregistered. */
+const HOLDS_FACTOR = 15;
 
 /** When something was last seen to move, and what stood there then. Written in this file alone. */
 export class ChannelHealth {
@@ -24,6 +28,14 @@ export class ChannelHealth {
   isStalled = false;
   /** Bytes received when it was found to stand still. */
   stalledAtBytes = FLOAT_ZERO;
+  /** Since when the peer is in the middle of a region that is being deregistered; 0 for not. */
+  holdsUs = FLOAT_ZERO;
+  /** The channel has ended because what came was not what was sent. */
+  isDamaged = false;
+
+  onDamage(): void {
+    this.isDamaged = true;
+  }
 }
 
 export function checkHealth(core: LaneCore, nowUs: number): void {
@@ -37,6 +49,7 @@ export function checkHealth(core: LaneCore, nowUs: number): void {
     } else if (!health.isStalled && isStuck(channel, nowUs - health.progressUs, core.stallUs)) {
       report(core, channel, true);
     }
+    checkHolds(core, channel, nowUs, hasSlept);
   }
   for (const session of core.sessions) {
     // A channel that is blocked claims nothing, and would hold what others have finished.
@@ -82,15 +95,46 @@ function isStuck(channel: Channel, stillUs: number, stallUs: number): boolean {
   return stillUs >= SLOW_FACTOR * stallUs || channel.port.isPathSilent();
 }
 
+// New accesses are refused from the mark on. A peer that neither finishes those that it has, nor
+// says that it has finished, would keep the owner waiting for ever.
+function checkHolds(core: LaneCore, channel: Channel, nowUs: number, hasSlept: boolean): void {
+  const { health } = channel;
+  if (!holdsClosing(core, channel)) {
+    health.holdsUs = 0;
+  } else if (health.holdsUs === 0 || hasSlept) {
+    health.holdsUs = nowUs;
+  } else if (nowUs - health.holdsUs >= HOLDS_FACTOR * core.stallUs) {
+    health.holdsUs = nowUs;
+    tell(core, channel, STALLED_HOLDS);
+  }
+}
+
+function holdsClosing(core: LaneCore, { intake, served }: Channel): boolean {
+  if (isClosing(core, intake.frameRegion)) return true;
+  for (let place = served.done; place !== served.tail; place = (place + 1) | 0) {
+    if (isClosing(core, at(served.region, place & FLIGHT_MASK))) return true;
+  }
+  return false;
+}
+
+function isClosing(core: LaneCore, region: number): boolean {
+  if (region < 0) return false;
+  return Atomics.load(core.regions.int32, regionWord(region, REGION_GENERATION)) < 0;
+}
+
 function report(core: LaneCore, channel: Channel, isStalled: boolean): void {
   const { health } = channel;
   assert(health.isStalled !== isStalled, 'a channel is reported when it changes');
   health.isStalled = isStalled;
   health.stalledAtBytes = channel.intake.receivedBytes;
-  const at = reserveRecord(core.events, EVENT_STALLED, 16) >> 2;
-  assert(at >= 0, 'the event ring has room for the health of a channel');
+  tell(core, channel, isStalled ? STALLED_YES : STALLED_NO);
+}
+
+function tell(core: LaneCore, channel: Channel, what: number): void {
+  const first = reserveRecord(core.events, EVENT_STALLED, 16) >> 2;
+  assert(first >= 0, 'the event ring has room for the health of a channel');
   const { sessionIndex, channelIndex, epoch } = channel;
-  core.int32.set([sessionIndex, channelIndex, epoch, isStalled ? 1 : 0], at);
+  core.int32.set([sessionIndex, channelIndex, epoch, what], first);
   publishRecords(core.events);
   core.hasNews = true;
 }

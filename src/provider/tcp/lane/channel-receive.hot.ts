@@ -11,13 +11,16 @@ import {
   FRAME_NOTIFY,
   FRAME_SIGNAL,
   FRAME_WRITE,
+  TABLE_ENTRIES_SHIFT,
   TABLE_ENTRY_BYTES,
   WORD_ACK,
+  WORD_HEAD_CHECK,
   WORD_KIND,
+  WORD_OFFSET_LOW,
   WORD_OPERATION_BYTES,
   WORD_PAYLOAD_BYTES,
-  WORD_TABLE_ENTRIES,
 } from '../../../wire/data-frame.js';
+import { headCheck } from '../../../wire/head-check.hot.js';
 import type { Channel } from './channel.js';
 import { dispatchFrame, onAck } from './frame-handlers.hot.js';
 import {
@@ -29,9 +32,11 @@ import {
 } from './intake.js';
 import { onArrived } from './landing.hot.js';
 import type { LaneCore } from './lane-core.js';
+import { PART_HEAD, PART_MESSAGE, PART_TABLE } from './messages.js';
 import {
   FRAME_TAKEN,
   FRAME_WAITS,
+  TURN_DAMAGED,
   TURN_ENDED,
   TURN_IDLE,
   TURN_MOVED,
@@ -157,28 +162,29 @@ function parseFrame(core: LaneCore, channel: Channel): number {
   const available = intake.stagingEnd - intake.stagingStart;
   if (available < DATA_HEAD_BYTES) return FRAME_WAITS;
   const words = intake.staging.uint32;
-  let word = alignStaged(intake, DATA_HEAD_BYTES);
-  const rule = checkHead(words, word, channel.chunkBytesMax);
+  const word = alignStaged(intake, DATA_HEAD_BYTES);
+  const { isChecked } = channel;
+  // Nothing that a head says is believed before this: not even how long it is.
+  if (isChecked && headCheck(words, word) !== words[word + WORD_HEAD_CHECK]!) {
+    return TURN_DAMAGED - PART_HEAD;
+  }
+  const rule = checkHead(words, word, channel.chunkBytesMax, isChecked);
   if (rule !== 0) return TURN_RULE - rule;
   const kind = words[word + WORD_KIND]! & 255;
-  const entries = words[word + WORD_TABLE_ENTRIES]!;
+  const entries = words[word + WORD_KIND]! >>> TABLE_ENTRIES_SHIFT;
   const headBytes = DATA_HEAD_BYTES + entries * TABLE_ENTRY_BYTES;
-  const wholeBytes =
-    kind === FRAME_NOTIFY || kind === FRAME_SIGNAL
-      ? headBytes + words[word + WORD_PAYLOAD_BYTES]!
-      : headBytes;
+  const isMessage = kind === FRAME_NOTIFY || kind === FRAME_SIGNAL;
+  const messageBytes = isMessage ? words[word + WORD_PAYLOAD_BYTES]! : 0;
+  const wholeBytes = headBytes + messageBytes;
   if (available < wholeBytes) return FRAME_WAITS;
+  if (isChecked && isMessage && isMessageDamaged(intake, word, messageBytes)) {
+    return TURN_DAMAGED - PART_MESSAGE;
+  }
   if (entries > 0) {
-    word = alignStaged(intake, headBytes);
-    const tableRule = checkTable(
-      words,
-      word + DATA_HEAD_BYTES / 4,
-      entries,
-      kind === FRAME_WRITE
-        ? words[word + WORD_PAYLOAD_BYTES]!
-        : words[word + WORD_OPERATION_BYTES]!,
-    );
-    if (tableRule !== 0) return TURN_RULE - tableRule;
+    // To the same place as before, now with its table.
+    alignStaged(intake, headBytes);
+    const broken = checkStagedTable(channel, word, kind, entries);
+    if (broken !== 0) return broken;
   }
   const acked = onAck(core, channel, words[word + WORD_ACK]!);
   if (acked < 0) return acked;
@@ -188,6 +194,28 @@ function parseFrame(core: LaneCore, channel: Channel): number {
   intake.stagingStart += wholeBytes;
   if (intake.payloadLeft > 0) placeStaged(core, channel);
   return FRAME_TAKEN;
+}
+
+// 0, or what the frame ends the channel with.
+function checkStagedTable(channel: Channel, word: number, kind: number, entries: number): number {
+  const { intake } = channel;
+  if (channel.isChecked && isTableDamaged(intake, word, entries)) return TURN_DAMAGED - PART_TABLE;
+  const words = intake.staging.uint32;
+  const bytesWord = kind === FRAME_WRITE ? WORD_PAYLOAD_BYTES : WORD_OPERATION_BYTES;
+  const bytes = words[word + bytesWord]!;
+  const rule = checkTable(words, word + DATA_HEAD_BYTES / 4, entries, bytes);
+  return rule === 0 ? 0 : TURN_RULE - rule;
+}
+
+function isMessageDamaged(intake: Intake, word: number, bytes: number): boolean {
+  const addr = intake.staging.addr + intake.stagingStart + DATA_HEAD_BYTES;
+  return crc32At(0, addr, bytes) !== intake.staging.uint32[word + WORD_OPERATION_BYTES]!;
+}
+
+function isTableDamaged(intake: Intake, word: number, entries: number): boolean {
+  const addr = intake.staging.addr + word * 4 + DATA_HEAD_BYTES;
+  const sum = crc32At(0, addr, entries * TABLE_ENTRY_BYTES);
+  return sum !== intake.staging.uint32[word + WORD_OFFSET_LOW]!;
 }
 
 // Word index of the bytes at stagingStart, moved to an aligned place when they are not on one.

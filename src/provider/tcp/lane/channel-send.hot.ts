@@ -10,7 +10,7 @@ import type { LaneCore } from './lane-core.js';
 import { isSourceReady, stageChunk, startChunks, takeCopied } from './out-copies.hot.js';
 import { isConfirmDue } from './own-reads.hot.js';
 import { dropFramed } from './refusals.hot.js';
-import { frameAck, frameRefusal, hasRoom, onSent } from './send-vector.hot.js';
+import { frameAck, frameRefusal, hasRoom, onSent, sealHeads } from './send-vector.hot.js';
 import { isServeReady, startServes } from './served-copies.hot.js';
 import { frameReadData, freeServed } from './served-reads.hot.js';
 import { claimChunk, takeNotify } from './transfer-progress.hot.js';
@@ -57,6 +57,7 @@ function fillVector(core: LaneCore, channel: Channel): boolean {
   fillOwn(core, channel);
   // Every head carries the acknowledgement; a frame of its own is needed only without one.
   if (isAckDue(core, channel)) frameAck(channel);
+  if (channel.isChecked) sealHeads(vector);
   return vector.count > 0;
 }
 

@@ -8,6 +8,7 @@ import { FRAME_SIGNAL } from '../../../wire/data-frame.js';
 import type { Channel } from './channel.js';
 import { addCount, reportDown } from './channel-end.js';
 import { onChunkConfirmed } from './chunk-confirmed.hot.js';
+import { blameOldest } from './damaged-chunk.hot.js';
 import { FLIGHT_AGAIN, FLIGHT_HELD, FLIGHT_MASK, FLIGHT_NOTIFY, NO_TRANSFER } from './flight.js';
 import { refuseFlight } from './refused-flight.hot.js';
 import type { LaneCore } from './lane-core.js';
@@ -40,7 +41,7 @@ export function settleChannel(core: LaneCore, word: number): void {
   if (channel === undefined) return;
   for (let pair = SETTLE_COMMAND_WORDS; pair < words.length; pair += 2) {
     const [sequence, reason] = [at(words, pair), at(words, pair + 1)];
-    if (reason === FAIL_CHECKSUM && !core.isChecked) {
+    if (reason === FAIL_CHECKSUM && !channel.isChecked) {
       reportDown(core, channel, TURN_RULE - RULE_UNASKED, FRAME_SIGNAL);
       return;
     }
@@ -51,6 +52,7 @@ export function settleChannel(core: LaneCore, word: number): void {
     reportDown(core, channel, TURN_RULE - RULE_UNASKED, FRAME_SIGNAL);
     return;
   }
+  if (channel.health.isDamaged || at(words, 4) === 1) blameOldest(core, channel);
   holdNotifications(core, channel);
   forgetServed(core, channel);
   core.parked.splice(core.parked.indexOf(channel), 1);

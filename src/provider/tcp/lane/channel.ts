@@ -27,6 +27,8 @@ export interface ChannelOptions {
   readonly epoch: number;
   readonly windowChunks: number;
   readonly chunkBytesMax: number;
+  /** Whether frames carry checks, in both directions. */
+  readonly isChecked: boolean;
   /** Whether other channels pull from the same transfers. */
   readonly isStriped: boolean;
   readonly memory?: MemorySource;
@@ -39,6 +41,7 @@ export class Channel {
   readonly epoch: number;
   readonly windowChunks: number;
   readonly chunkBytesMax: number;
+  readonly isChecked: boolean;
   readonly #memory: MemorySource;
 
   /** Whether reading and writing are worth trying. */
@@ -72,6 +75,7 @@ export class Channel {
     this.epoch = options.epoch;
     this.windowChunks = options.windowChunks;
     this.chunkBytesMax = options.chunkBytesMax;
+    this.isChecked = options.isChecked;
     this.#memory = options.memory ?? mappedMemory;
     this.credit = new ChannelCredit(options);
     this.vector = new SendVector(this.#memory);

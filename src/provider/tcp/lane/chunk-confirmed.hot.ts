@@ -1,5 +1,6 @@
 // A chunk has landed: the receipt counts it, and the channel learns how fast it delivers.
 
+import type { ChunkIndex, TransferSlot } from '../../../base/quantity.js';
 import { CHUNK_BYTES, ENTRY_WORDS } from '../../../flow/request-layout.js';
 import type { Channel } from './channel.js';
 import type { LaneCore } from './lane-core.js';
@@ -16,7 +17,7 @@ import {
 } from './layout.js';
 
 /** Word index of a chunk of a transfer in the arena. */
-export function chunkWordOf(core: LaneCore, slot: number, chunk: number): number {
+export function chunkWordOf(core: LaneCore, slot: TransferSlot, chunk: ChunkIndex): number {
   const chunksAt = core.float64[transferFloat(core.transfersAt, slot, TRANSFER_CHUNKS_AT)]!;
   return (core.arenaAt + chunksAt) / 4 + chunk * ENTRY_WORDS;
 }
@@ -25,8 +26,8 @@ export function chunkWordOf(core: LaneCore, slot: number, chunk: number): number
 export function onChunkConfirmed(
   core: LaneCore,
   channel: Channel,
-  slot: number,
-  chunk: number,
+  slot: TransferSlot,
+  chunk: ChunkIndex,
   sentUs: number,
   deliveredAt: number,
 ): void {
@@ -49,7 +50,12 @@ function timeChunk(core: LaneCore, slot: number, us: number): void {
 }
 
 /** A chunk that will not be confirmed: its bytes are in flight no more. */
-export function giveBackFlight(core: LaneCore, channel: Channel, slot: number, chunk: number) {
+export function giveBackFlight(
+  core: LaneCore,
+  channel: Channel,
+  slot: TransferSlot,
+  chunk: ChunkIndex,
+) {
   if (chunk < 0) return;
   channel.credit.dropFlight(core.uint32[chunkWordOf(core, slot, chunk) + CHUNK_BYTES]!);
 }

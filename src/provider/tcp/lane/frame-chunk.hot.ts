@@ -1,6 +1,7 @@
 // Own chunks and notifications as frames: head, table and payload go into the vector, and the frame
 // into the flight.
 
+import type { ChunkIndex, Generation, TransferSlot } from '../../../base/quantity.js';
 import {
   CHUNK_BYTES,
   CHUNK_FIRST_PAIR,
@@ -20,10 +21,11 @@ import {
   FRAME_READ_REQUEST,
   FRAME_SIGNAL,
   FRAME_WRITE,
+  TABLE_ENTRIES_SHIFT,
   TABLE_ENTRY_BYTES,
+  WORD_KIND,
   WORD_OFFSET_LOW,
   WORD_OPERATION_BYTES,
-  WORD_TABLE_ENTRIES,
   WORD_TRANSFER_HIGH,
   WORD_TRANSFER_LOW,
 } from '../../../wire/data-frame.js';
@@ -75,7 +77,9 @@ export function frameNotify(core: LaneCore, channel: Channel, slot: number): voi
   writeTransferId(channel.vector, word, slot, int32[entry + TRANSFER_GENERATION]!);
   if (bytes > 0) {
     const at = core.float64[transferFloat(core.transfersAt, slot, TRANSFER_NOTIFY_AT)]!;
-    pushCopied(channel, core.sharedAddr + core.arenaAt + at, bytes);
+    const addr = core.sharedAddr + core.arenaAt + at;
+    pushCopied(channel, addr, bytes);
+    if (channel.isChecked) writeChecksum(channel.vector, word, crc32At(0, addr, bytes));
   }
   int32[entry + TRANSFER_NOTIFY_FRAMED] = 1;
   addWrite(core, channel, slot, FLIGHT_NOTIFY);
@@ -89,7 +93,12 @@ function pushCopied(channel: Channel, addr: number, bytes: number): void {
   }
 }
 
-function writeTransferId(vector: SendVector, word: number, slot: number, generation: number): void {
+function writeTransferId(
+  vector: SendVector,
+  word: number,
+  slot: TransferSlot,
+  generation: Generation,
+): void {
   const words = vector.heads.uint32;
   words[word + WORD_TRANSFER_LOW] = slot;
   words[word + WORD_TRANSFER_HIGH] = generation;
@@ -99,8 +108,8 @@ function writeTransferId(vector: SendVector, word: number, slot: number, generat
 export function frameChunk(
   core: LaneCore,
   channel: Channel,
-  slot: number,
-  chunk: number,
+  slot: TransferSlot,
+  chunk: ChunkIndex,
   stagedAddr: number,
 ): void {
   const int32 = core.int32;
@@ -122,9 +131,9 @@ export function frameChunk(
   let sum = framePairs(core, channel, word, slot, chunkWord, isWrite && stagedAddr === 0);
   if (stagedAddr !== 0) {
     pushVector(channel, stagedAddr, bytes);
-    if (core.isChecked) sum = crc32At(0, stagedAddr, bytes);
+    if (channel.isChecked) sum = crc32At(0, stagedAddr, bytes);
   }
-  if (core.isChecked) writeChecksum(channel.vector, word, isWrite ? sum : bytes);
+  if (channel.isChecked && isWrite) writeChecksum(channel.vector, word, sum);
   const count = entry + TRANSFER_CHANNEL_CHUNKS + channel.channelIndex;
   const framed = int32[count]! + 1;
   int32[count] = framed;
@@ -144,7 +153,7 @@ function followUp(core: LaneCore, channel: Channel, slot: number): void {
   const entry = transferWord(core.transfersAt, slot, 0);
   if (
     int32[entry + TRANSFER_NOTIFY_FRAMED] === 0 &&
-    !core.isChecked &&
+    !channel.isChecked &&
     int32[entry + TRANSFER_NOTIFY_BYTES]! >= 0 &&
     hasWriteWindow(channel) &&
     hasRoom(channel.vector)
@@ -163,7 +172,7 @@ function framePairs(
   chunkWord: number,
   isInPlace: boolean,
 ): number {
-  const isSummed = isInPlace && core.isChecked;
+  const isSummed = isInPlace && channel.isChecked;
   let sum = 0;
   const floats = core.float64;
   const words = channel.vector.heads.uint32;
@@ -179,7 +188,7 @@ function framePairs(
     if (isInPlace) pushVector(channel, addr, left);
     return isSummed ? crc32At(0, addr, left) : 0;
   }
-  words[word + WORD_TABLE_ENTRIES] = pairCount;
+  words[word + WORD_KIND] = words[word + WORD_KIND]! | (pairCount << TABLE_ENTRIES_SHIFT);
   let entry = pushTable(channel, pairCount);
   for (let index = 0; index < pairCount; index++) {
     const available = floats[pair + PAIR_BYTES]! - skip;

@@ -136,7 +136,7 @@ function onRefuse(core: LaneCore, channel: Channel, word: number): number {
   const kind = words[word + WORD_TRANSFER_HIGH]!;
   const sequence = words[word + WORD_SEQUENCE]! | 0;
   // A checksum that was not sent, or not asked for, cannot be wrong.
-  if (reason === FAIL_CHECKSUM && (!core.isChecked || kind === FRAME_READ_REQUEST)) {
+  if (reason === FAIL_CHECKSUM && (!channel.isChecked || kind === FRAME_READ_REQUEST)) {
     return TURN_RULE - RULE_UNASKED;
   }
   if (kind === FRAME_READ_REQUEST) {

@@ -1,5 +1,6 @@
 // Where the payload of the frame that is being received goes, and what it shall be.
 
+import type { Address, ByteCount } from '../../../base/quantity.js';
 import { assert } from '../../../base/assert.js';
 import { type Intake, NO_CHECKSUM, NO_REGION, PHASE_HEAD } from './intake.js';
 import { SINK_BYTES } from './lane-core.js';
@@ -18,7 +19,7 @@ export function noteSequence(intake: Intake, sequence: number): void {
   intake.frameSequence = sequence;
 }
 
-export function setSegment(intake: Intake, index: number, addr: number, bytes: number): void {
+export function setSegment(intake: Intake, index: number, addr: Address, bytes: ByteCount): void {
   intake.segmentAddr[index] = addr;
   intake.segmentBytes[index] = bytes;
 }

@@ -131,7 +131,7 @@ function addChannel(core: LaneCore, hooks: LaneHooks, words: Int32Array): void {
   assert(windowChunks >= 1 && windowChunks < FLIGHT_SLOTS, 'a window fits into the flight');
   assert(chunkBytesMax >= 1, 'an agreed chunk has bytes');
   const windowBytes = windowChunks * chunkBytesMax;
-  const link = ShmLink.fromWords(words.subarray(7));
+  const link = ShmLink.fromWords(words.subarray(8));
   const channel = new Channel({
     port: hooks.openPort({ fd, channelIndex, windowBytes, link }),
     sessionIndex,
@@ -140,6 +140,7 @@ function addChannel(core: LaneCore, hooks: LaneHooks, words: Int32Array): void {
     windowChunks,
     chunkBytesMax,
     isStriped: at(words, 6) > 1,
+    isChecked: at(words, 7) === 1,
     memory: core.memory,
   });
   core.channels.push(channel);

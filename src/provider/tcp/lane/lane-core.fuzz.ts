@@ -77,10 +77,11 @@ export const FUZZ_TARGETS = [
       actions: fc.array(action, { maxLength: 30 }),
       callBytesMax: fc.constantFrom(7, 64, 1000, 1_000_000),
       isReset: fc.boolean(),
+      isChecked: fc.boolean(),
       claim: fc.option(fenceClaim, { nil: undefined }),
     }),
-    ({ actions, callBytesMax, isReset, claim }) => {
-      const victim = new LaneVictim(callBytesMax);
+    ({ actions, callBytesMax, isReset, isChecked, claim }) => {
+      const victim = new LaneVictim(callBytesMax, isChecked);
       try {
         play(victim, actions);
         victim.finish(isReset, claim);

@@ -1,6 +1,7 @@
 // The state of one lane: its channels, what is posted on each session, its rings. The same core
 // runs in a worker thread or, without threads, inside the caller.
 
+import type { TransferSlot } from '../../../base/quantity.js';
 import { ZERO_COPY_COUNTERS } from '../../../base/shared-layout.js';
 import { assert } from '../../../base/assert.js';
 import type { Clock } from '../../../base/clock.js';
@@ -36,8 +37,6 @@ export interface LaneCoreOptions {
   readonly staging?: LaneStagingOptions;
   /** How long a channel with something in flight may stand still. */
   readonly stallUs: number;
-  /** Whether chunks of this end go with a checksum. */
-  readonly isChecked: boolean;
   /** What all channels of this lane together may receive at a time. */
   readonly receiveBytes: number;
   /** What all channels of this lane together may leave unsent in the kernel; no limit without. */
@@ -83,7 +82,7 @@ export class LaneCore {
   /** Settled, with chunks that have to be handed back as the event ring takes them. */
   readonly leaving: Channel[] = [];
   /** Transfer of the chunk that was claimed last. */
-  claimedSlot = -1;
+  claimedSlot: TransferSlot = -1;
   readonly nextActive: Int32Array;
   readonly nextNotify: Int32Array;
   readonly sink: FixedMemory;
@@ -92,7 +91,6 @@ export class LaneCore {
   readonly ackDelayTurns: number;
   readonly sendBy: SendBy;
   readonly stallUs: number;
-  readonly isChecked: boolean;
   readonly receiveBytes: number;
   readonly sendBytes: number;
   /** What each channel may leave unsent; 0 is no limit. */
@@ -132,7 +130,6 @@ export class LaneCore {
     this.ackDelayTurns = options.ackDelayTurns;
     this.sendBy = options.sendBy;
     this.stallUs = options.stallUs;
-    this.isChecked = options.isChecked;
     this.receiveBytes = options.receiveBytes;
     this.sendBytes = options.sendBytes ?? Number.POSITIVE_INFINITY;
   }

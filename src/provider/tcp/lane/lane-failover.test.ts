@@ -97,7 +97,7 @@ test('failover: a fence that claims more than was sent breaks a rule', () => {
   const pair = new LanePair({ channels: 2 });
   pair.a.command(COMMAND_DROP_CHANNEL, [0, 0, 0]);
   pair.a.step();
-  pair.a.command(COMMAND_SETTLE_CHANNEL, [0, 0, 0, 5, 0]);
+  pair.a.command(COMMAND_SETTLE_CHANNEL, [0, 0, 0, 5, 0, 0]);
   pair.a.step();
   const events = pair.a.eventsOf(EVENT_CHANNEL_DOWN);
   assert.equal(events.length, 2);

@@ -105,7 +105,8 @@ class BusyLane {
   add(port: StreamPort): Channel {
     const { windowChunks, chunkBytes: chunkBytesMax } = AGREEMENT;
     const place = { sessionIndex: 0, channelIndex: 0, epoch: 0, isStriped: false };
-    const channel = new Channel({ port, ...place, windowChunks, chunkBytesMax });
+    const agreed = { windowChunks, chunkBytesMax, isChecked: false };
+    const channel = new Channel({ port, ...place, ...agreed });
     this.end.core.channels.push(channel);
     return channel;
   }

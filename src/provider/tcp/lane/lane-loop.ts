@@ -37,7 +37,8 @@ import {
 } from '../../../os/record-ring.hot.js';
 import { isAnswerExpected, nextSpinUs } from './spin.js';
 
-const SLEEP_MS = 100;
+/** Not longer: what stands still is looked at meanwhile. */
+const SLEEP_MS = 50;
 /** A lane that always finds something to move looks for others if it has not for so long. */
 const LOOK_US = 100;
 /** No descriptor tells that a GPU copy is done: the lane looks again for this long, then naps. */

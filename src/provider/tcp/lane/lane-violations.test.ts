@@ -64,7 +64,7 @@ const KIND = frame.WORD_KIND;
 const PAYLOAD = frame.WORD_PAYLOAD_BYTES;
 const ACK = frame.WORD_ACK;
 const SEQUENCE = frame.WORD_SEQUENCE;
-const ENTRIES = frame.WORD_TABLE_ENTRIES;
+const ENTRIES = 1 << frame.TABLE_ENTRIES_SHIFT;
 const BYTES = frame.WORD_OPERATION_BYTES;
 const WRITE_100: Words = { [KIND]: frame.FRAME_WRITE, [PAYLOAD]: 100, [BYTES]: 100 };
 const READ_100: Words = { [KIND]: frame.FRAME_READ_REQUEST, [BYTES]: 100 };
@@ -73,14 +73,24 @@ const ACK_0: Words = { [KIND]: frame.FRAME_ACK };
 
 const CASES: readonly (readonly [number, string, (region: Region) => readonly HandMade[]])[] = [
   [1, 'kind 9', () => [{ words: { [KIND]: 9 } }]],
-  [2, 'a reserved byte in the head', () => [{ words: { ...ACK_0, [KIND]: 0x0105 } }]],
-  [2, 'the flag of a read answer elsewhere', () => [{ words: { ...ACK_0, [KIND]: 0x0205 } }]],
+  [2, 'a check where none was agreed', () => [{ words: { ...ACK_0, [frame.WORD_HEAD_CHECK]: 9 } }]],
+  [2, 'the flag of a read answer elsewhere', () => [{ words: { ...ACK_0, [KIND]: 0x0105 } }]],
   [
     2,
     'a reserved word in the table',
-    (region) => [{ words: { ...WRITE_100, [ENTRIES]: 1 }, region, table: [[0, 0, 100, 1]] }],
+    (region) => [
+      {
+        words: { ...WRITE_100, [KIND]: frame.FRAME_WRITE + ENTRIES },
+        region,
+        table: [[0, 0, 100, 1]],
+      },
+    ],
   ],
-  [3, '1,001 table entries', (region) => [{ words: { ...WRITE_100, [ENTRIES]: 1001 }, region }]],
+  [
+    3,
+    '1,001 table entries',
+    (region) => [{ words: { ...WRITE_100, [KIND]: frame.FRAME_WRITE + 1001 * ENTRIES }, region }],
+  ],
   [
     4,
     'a chunk above the agreed size',
@@ -97,7 +107,7 @@ const CASES: readonly (readonly [number, string, (region: Region) => readonly Ha
     'a table that does not add up',
     (region) => [
       {
-        words: { ...WRITE_100, [ENTRIES]: 2 },
+        words: { ...WRITE_100, [KIND]: frame.FRAME_WRITE + 2 * ENTRIES },
         region,
         table: [
           [0, 0, 60, 0],
@@ -275,7 +285,12 @@ test('frames: hand-made ones are taken when they keep the rules, one byte at a t
           words: { ...NOTIFY_0, [SEQUENCE]: 1, [PAYLOAD]: 3 },
           payload: payload.slice(0, 3),
         }),
-        bytesOf({ words: { ...WRITE_100, [SEQUENCE]: 2, [ENTRIES]: 2 }, region, table, payload }),
+        bytesOf({
+          words: { ...WRITE_100, [KIND]: frame.FRAME_WRITE + 2 * ENTRIES, [SEQUENCE]: 2 },
+          region,
+          table,
+          payload,
+        }),
         bytesOf({ words: ACK_0 }),
       ]),
     );
@@ -296,7 +311,15 @@ test('frames: a table entry out of bounds refuses the whole frame', () => {
     [0, 0, 50, 0],
     [951, 0, 50, 0],
   ];
-  inject(pair, bytesOf({ words: { ...WRITE_100, [ENTRIES]: 2 }, region, table, payload }));
+  inject(
+    pair,
+    bytesOf({
+      words: { ...WRITE_100, [KIND]: frame.FRAME_WRITE + 2 * ENTRIES },
+      region,
+      table,
+      payload,
+    }),
+  );
   for (let step = 0; step < 20; step++) pair.b.step();
   assert.equal(pair.b.eventsOf(EVENT_CHANNEL_DOWN).length, 0);
   assert.ok(

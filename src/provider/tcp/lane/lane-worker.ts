@@ -26,7 +26,6 @@ export interface LaneWorkerData {
   /** Address of a module that stands in for CUDA; empty: CUDA. */
   readonly gpuModule: string;
   readonly stallUs: number;
-  readonly isChecked: boolean;
   readonly receiveBytes: number;
   readonly sendBytes: number | undefined;
 }
@@ -46,7 +45,6 @@ const core = new LaneCore({
   sendBy: data.sendBy,
   staging: { provider, stagingBytes: data.stagingBytes },
   stallUs: data.stallUs,
-  isChecked: data.isChecked,
   receiveBytes: data.receiveBytes,
   sendBytes: data.sendBytes,
 });

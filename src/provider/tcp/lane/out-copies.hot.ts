@@ -3,6 +3,7 @@
 // by reference, confirmed (held-slots). The same slots carry the answers to a peer's reads
 // (served-copies).
 
+import type { ChunkIndex, TransferSlot } from '../../../base/quantity.js';
 import { FAIL_DEVICE } from '../../../base/failure.js';
 import {
   CHUNK_BYTES,
@@ -72,7 +73,12 @@ export function isSourceReady(core: LaneCore, channel: Channel, session: Session
 }
 
 /** Takes a claimed chunk whose local half lies on a GPU; false: it is sent from where it lies. */
-export function stageChunk(core: LaneCore, channel: Channel, slot: number, chunk: number): boolean {
+export function stageChunk(
+  core: LaneCore,
+  channel: Channel,
+  slot: TransferSlot,
+  chunk: ChunkIndex,
+): boolean {
   const transfersAt = core.transfersAt;
   const operation = core.int32[transferWord(transfersAt, slot, TRANSFER_OPERATION)];
   if (operation !== OPERATION_WRITE) return false;
@@ -97,7 +103,7 @@ export function chunkDevice(core: LaneCore, slot: number, chunkWord: number): nu
   return core.uint32[remote + REMOTE_LOCAL_DEVICE]!;
 }
 
-function chunkBytes(core: LaneCore, slot: number, chunk: number): number {
+function chunkBytes(core: LaneCore, slot: TransferSlot, chunk: ChunkIndex): number {
   return core.uint32[chunkWordOf(core, slot, chunk) + CHUNK_BYTES]!;
 }
 

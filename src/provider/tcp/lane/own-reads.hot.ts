@@ -1,5 +1,6 @@
 // The flight of own READ_REQUEST frames: framed, answered, landed in order.
 
+import type { ChunkIndex, TransferSlot } from '../../../base/quantity.js';
 import { assert } from '../../../base/assert.js';
 import type { Channel } from './channel.js';
 import { FLIGHT_DRAINED, FLIGHT_MASK, FLIGHT_SLOTS } from './flight.js';
@@ -7,7 +8,12 @@ import type { LaneCore } from './lane-core.js';
 import type { OwnReads } from './own-reads.js';
 
 /** The request that was just put into the vector takes the next place. */
-export function addRead(core: LaneCore, channel: Channel, slot: number, chunk: number): void {
+export function addRead(
+  core: LaneCore,
+  channel: Channel,
+  slot: TransferSlot,
+  chunk: ChunkIndex,
+): void {
   const { reads } = channel;
   assert(((reads.next - reads.done) | 0) < FLIGHT_SLOTS, 'the flight has a place');
   const flight = reads.next & FLIGHT_MASK;

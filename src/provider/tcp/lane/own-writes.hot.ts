@@ -1,5 +1,6 @@
 // The flight of own WRITE, NOTIFY and SIGNAL frames: framed, refused, confirmed in order.
 
+import type { ChunkIndex, TransferSlot } from '../../../base/quantity.js';
 import { assert } from '../../../base/assert.js';
 import type { Channel } from './channel.js';
 import { FLIGHT_MASK, NO_TRANSFER } from './flight.js';
@@ -7,7 +8,12 @@ import type { LaneCore } from './lane-core.js';
 import type { OwnWrites } from './own-writes.js';
 
 /** The frame that was just put into the vector takes the next place. */
-export function addWrite(core: LaneCore, channel: Channel, slot: number, chunk: number): void {
+export function addWrite(
+  core: LaneCore,
+  channel: Channel,
+  slot: TransferSlot,
+  chunk: ChunkIndex,
+): void {
   const { writes, vector } = channel;
   const flight = writes.next & FLIGHT_MASK;
   writes.transfer[flight] = slot;

@@ -16,7 +16,6 @@ import { RIGHT_READ, RIGHT_WRITE, regionAddr, regionDevice } from '../../../memo
 import { readLong } from '../../../wire/data-frame.hot.js';
 import {
   DATA_HEAD_BYTES,
-  FLAG_CHECKSUM,
   FLAG_HELD,
   FRAME_READ_DATA,
   FRAME_WRITE,
@@ -101,7 +100,7 @@ export function onWrite(core: LaneCore, channel: Channel, word: number, entries:
     const low = words[word + WORD_TRANSFER_LOW]!;
     aimAtSlot(channel, device, low, words[word + WORD_TRANSFER_HIGH]!);
   }
-  if (isChecked(channel, word)) expectChecksum(intake, words[word + WORD_OPERATION_BYTES]!);
+  if (channel.isChecked) expectChecksum(intake, words[word + WORD_OPERATION_BYTES]!);
   return FRAME_TAKEN;
 }
 
@@ -129,7 +128,7 @@ export function onReadData(core: LaneCore, channel: Channel, word: number): numb
   }
   aimAtPairs(core, channel, slot, chunkWord);
   if (device !== 0) aimAtSlot(channel, device, 0, 0);
-  if (isChecked(channel, word)) expectChecksum(intake, words[word + WORD_OPERATION_BYTES]!);
+  if (channel.isChecked) expectChecksum(intake, words[word + WORD_OPERATION_BYTES]!);
   return FRAME_TAKEN;
 }
 
@@ -152,14 +151,9 @@ export function onReadRequest(
     addServedRefusal(served, refusal);
     return FRAME_TAKEN;
   }
-  const checked = words[word + WORD_KIND]! & FLAG_CHECKSUM;
   const bytes = words[word + WORD_OPERATION_BYTES]!;
-  addServed(channel, words[word + WORD_REGION_SLOT]!, bytes, checked);
+  addServed(channel, words[word + WORD_REGION_SLOT]!, bytes);
   return FRAME_TAKEN;
-}
-
-function isChecked(channel: Channel, word: number): boolean {
-  return (channel.intake.staging.uint32[word + WORD_KIND]! & FLAG_CHECKSUM) !== 0;
 }
 
 // Opens the region that a frame names and lists the places in it; 0, or why it is refused.

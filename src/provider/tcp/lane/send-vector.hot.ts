@@ -1,23 +1,28 @@
 // Frames into a channel's vector: heads in its own memory, payload where it lies.
 
+import type { Address, ByteCount } from '../../../base/quantity.js';
 import { assert } from '../../../base/assert.js';
+import { crc32At } from '../../../os/fixed-memory.js';
 import { VECTOR_ENTRIES_MAX } from '../port/stream-port.js';
 import {
   DATA_HEAD_BYTES,
-  FLAG_CHECKSUM,
   FRAME_ACK,
   FRAME_REFUSE,
   HEAD_AND_TABLE_BYTES_MAX,
   TABLE_ENTRIES_MAX,
+  TABLE_ENTRIES_SHIFT,
   TABLE_ENTRY_BYTES,
   WORD_ACK,
+  WORD_HEAD_CHECK,
   WORD_KIND,
+  WORD_OFFSET_LOW,
   WORD_OPERATION_BYTES,
   WORD_PAYLOAD_BYTES,
   WORD_SEQUENCE,
   WORD_TRANSFER_HIGH,
   WORD_TRANSFER_LOW,
 } from '../../../wire/data-frame.js';
+import { headCheck } from '../../../wire/head-check.hot.js';
 import type { Channel } from './channel.js';
 import { onConfirmed } from './own-reads.hot.js';
 import { HEAD_MEMORY_BYTES, type SendVector } from './send-vector.js';
@@ -66,7 +71,7 @@ export function pushTable(channel: Channel, entries: number): number {
 }
 
 /** Whoever begins a frame has asked hasRoom. */
-export function pushVector(channel: Channel, addr: number, bytes: number): void {
+export function pushVector(channel: Channel, addr: Address, bytes: ByteCount): void {
   const { vector } = channel;
   channel.port.setSend(vector.count, addr, bytes);
   vector.count++;
@@ -108,10 +113,27 @@ export function frameRefusal(
   return word;
 }
 
+/** The payload of the frame at `word`, on a checked channel. */
 export function writeChecksum(vector: SendVector, word: number, sum: number): void {
-  const words = vector.heads.uint32;
-  words[word + WORD_KIND] = words[word + WORD_KIND]! | FLAG_CHECKSUM;
-  words[word + WORD_OPERATION_BYTES] = sum;
+  vector.heads.uint32[word + WORD_OPERATION_BYTES] = sum;
+}
+
+/** Nothing in heads and tables changes any more: each is given its check. */
+export function sealHeads(vector: SendVector): void {
+  const { uint32, addr } = vector.heads;
+  const end = vector.headBytes >> 2;
+  let word = 0;
+  while (word < end) {
+    const tableWords =
+      ((uint32[word + WORD_KIND]! >>> TABLE_ENTRIES_SHIFT) * TABLE_ENTRY_BYTES) / 4;
+    const table = word + DATA_HEAD_BYTES / 4;
+    if (tableWords > 0) {
+      uint32[word + WORD_OFFSET_LOW] = crc32At(0, addr + table * 4, tableWords * 4);
+    }
+    uint32[word + WORD_HEAD_CHECK] = headCheck(uint32, word);
+    word = table + tableWords;
+  }
+  assert(word === end, 'heads and tables fill their memory without a gap');
 }
 
 export function frameAck(channel: Channel): void {

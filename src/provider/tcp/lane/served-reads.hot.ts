@@ -33,14 +33,13 @@ import { nextPlace, type ServedReads } from './served-reads.js';
 const HELD_BYTES_MIN = 128 * 1024;
 
 /** A read of `bytes` from the region that is open, at the places in the intake's segments. */
-export function addServed(channel: Channel, region: number, bytes: number, checked: number): void {
+export function addServed(channel: Channel, region: number, bytes: number): void {
   const { served, intake } = channel;
   const slot = nextServed(served);
   keepPlaces(served, slot, intake);
   served.region[slot] = region;
   served.bytes[slot] = bytes;
   served.segments[slot] = intake.segmentCount;
-  served.checked[slot] = checked;
   served.tail = (served.tail + 1) | 0;
 }
 
@@ -102,20 +101,20 @@ function frameAnswer(channel: Channel, slot: number): void {
   const word = beginFrame(channel, FRAME_READ_DATA, bytes, served.framed);
   vector.heads.uint32[word + WORD_OPERATION_BYTES] = bytes;
   const stagedAddr = servedAddr(channel, slot);
-  const isChecked = served.checked[slot] !== 0;
+  const { isChecked } = channel;
   let sum = 0;
   if (stagedAddr !== 0) {
     pushVector(channel, stagedAddr, bytes);
     if (isChecked) sum = crc32At(0, stagedAddr, bytes);
   } else {
-    sum = pushSegments(channel, slot, word, isChecked);
+    sum = pushSegments(channel, slot, word);
   }
   if (isChecked) writeChecksum(vector, word, sum);
 }
 
 // Returns the checksum, where one is wanted.
-function pushSegments(channel: Channel, slot: number, word: number, isChecked: boolean): number {
-  const { served } = channel;
+function pushSegments(channel: Channel, slot: number, word: number): number {
+  const { served, isChecked } = channel;
   const floats = served.memory.float64;
   const count = served.segments[slot]!;
   let place = served.placeAt[slot]!;
@@ -137,7 +136,7 @@ function hold(channel: Channel, slot: number, word: number): void {
   const { served, vector } = channel;
   const isShort = served.bytes[slot]! < HELD_BYTES_MIN;
   // The checksum is of the bytes as they are now: its owner may change them while they are read.
-  if (isShort || !channel.port.isByReference || served.checked[slot] !== 0) {
+  if (isShort || !channel.port.isByReference || channel.isChecked) {
     copyVector(vector);
     return;
   }

@@ -100,7 +100,7 @@ test('reads: a channel that ends holds what the peer may still read, until that 
     pair.b.step();
     assert.equal(pair.b.core.channels.length, 0);
     assert.ok(pair.b.regions.users(remote.region) > 0, 'held');
-    if (end === 'fence') pair.b.command(COMMAND_SETTLE_CHANNEL, [0, 0, 0, 0, 0]);
+    if (end === 'fence') pair.b.command(COMMAND_SETTLE_CHANNEL, [0, 0, 0, 0, 0, 0]);
     else pair.b.command(COMMAND_CLOSE_SESSION, [0]);
     pair.b.step();
     assert.equal(pair.b.regions.users(remote.region), 0, end);

@@ -18,8 +18,6 @@ export class ServedReads {
   readonly region = new Int32Array(FLIGHT_SLOTS);
   readonly bytes = new Int32Array(FLIGHT_SLOTS);
   readonly segments = new Int32Array(FLIGHT_SLOTS);
-  /** Not 0 where the answer shall carry a checksum. */
-  readonly checked = new Int32Array(FLIGHT_SLOTS);
   /** 1 where the answer may go by reference: its region is held until it is confirmed. */
   readonly held = new Int32Array(FLIGHT_SLOTS);
   /** Where the answer ends in the stream. */

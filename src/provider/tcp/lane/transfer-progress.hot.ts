@@ -1,6 +1,7 @@
 // A transfer from the lane's side: chunks are claimed, confirmed, failed; the last confirmation
 // finishes it. Several lanes work on one transfer, so shared words change atomically.
 
+import type { ChunkIndex, TransferSlot } from '../../../base/quantity.js';
 import { FAIL_CHANNEL } from '../../../base/failure.js';
 import { assert } from '../../../base/assert.js';
 import {
@@ -55,7 +56,7 @@ export function submitTransfer(core: LaneCore, slot: number): void {
  * The next chunk, or −1: one that has to be sent again, or of the session's oldest transfer.
  * The transfer is core.claimedSlot.
  */
-export function claimChunk(core: LaneCore, session: SessionLane): number {
+export function claimChunk(core: LaneCore, session: SessionLane): ChunkIndex {
   if (session.retries.length > 0) {
     core.claimedSlot = session.retries.shift()!;
     return session.retries.shift()!;
@@ -172,7 +173,7 @@ function finishTransfer(core: LaneCore, slot: number): void {
 }
 
 /** Nobody here can send this chunk (−1: the notification): the main thread finds who can. */
-export function returnChunk(core: LaneCore, slot: number, chunk: number): void {
+export function returnChunk(core: LaneCore, slot: TransferSlot, chunk: ChunkIndex): void {
   const at = reserveRecord(core.events, EVENT_RETRY, 12) >> 2;
   assert(at >= 0, 'the event ring has room for a chunk that comes back');
   core.int32[at] = slot;

@@ -7,6 +7,8 @@ export const TURN_MOVED = 1;
 export const TURN_ENDED = -1;
 /** The main thread gave the channel up. */
 export const TURN_DROPPED = -2;
+/** TURN_DAMAGED − part: what came is not what was sent, and the stream cannot be followed. */
+export const TURN_DAMAGED = -10;
 /** Below this: TURN_RULE − rule (the peer broke it), or −errno offset by TURN_SYSTEM. */
 export const TURN_RULE = -100;
 export const TURN_SYSTEM = -1000;

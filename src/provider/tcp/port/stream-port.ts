@@ -1,6 +1,8 @@
 // What a lane needs from an addressed transport: an ordered byte stream with vectored calls.
 // The TCP provider implements it over a socket, the simulator over a virtual network.
 
+import type { Address, ByteCount } from '../../../base/quantity.js';
+
 /** Nothing to read, or no room to write, at the moment: −EAGAIN. */
 export const WOULD_BLOCK = -11;
 /** Entries of a vector. */
@@ -30,7 +32,7 @@ export interface StreamPort {
   readonly fd: number;
   /** Whether held ranges may leave by reference, and so must be kept until they are confirmed. */
   readonly isByReference: boolean;
-  setSend(index: number, addr: number, bytes: number): void;
+  setSend(index: number, addr: Address, bytes: ByteCount): void;
   /**
    * Sends entries `first` … `count` − 1: bytes taken, or −errno. `isHeld`: ranges of at least
    * ZERO_COPY_BYTES_MIN stay as they are until the peer has confirmed them, so that the kernel
@@ -39,7 +41,7 @@ export interface StreamPort {
   send(first: number, count: number, isHeld: boolean): number;
   /** Forgets `bytes` that were sent, from entry `first`; returns the first with bytes left. */
   advanceSend(first: number, bytes: number): number;
-  setReceive(index: number, addr: number, bytes: number): void;
+  setReceive(index: number, addr: Address, bytes: ByteCount): void;
   /** Fills entries 0 … `count` − 1: bytes received, 0 at the end of the stream, or −errno. */
   receive(count: number): number;
   /**

@@ -1,5 +1,6 @@
 // The TCP provider's port: one connected, non-blocking socket and its two vectors.
 
+import type { Address, ByteCount } from '../../../base/quantity.js';
 import { floatAt } from '../../../base/assert.js';
 import { FLOAT_ZERO } from '../../../base/float-zero.js';
 import { closeFd } from '../../../ffi/libc/file-descriptor.js';
@@ -66,7 +67,7 @@ export class TcpPort implements StreamPort {
     return this.#zeroCopy !== undefined || this.#splice?.isRefused === false;
   }
 
-  setSend(index: number, addr: number, bytes: number): void {
+  setSend(index: number, addr: Address, bytes: ByteCount): void {
     setIov(this.#sendTable, index, addr, bytes);
   }
 
@@ -84,7 +85,7 @@ export class TcpPort implements StreamPort {
     return shortenIov(this.#sendTable, first, bytes);
   }
 
-  setReceive(index: number, addr: number, bytes: number): void {
+  setReceive(index: number, addr: Address, bytes: ByteCount): void {
     if (index === 0) {
       this.#firstAddr = addr;
       this.#firstBytes = bytes;

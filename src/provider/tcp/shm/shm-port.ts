@@ -2,6 +2,7 @@
 // and sign of life. Nothing is sent on the socket but a byte for a peer that has said it sleeps;
 // its end is the end of the peer.
 
+import type { Address, ByteCount } from '../../../base/quantity.js';
 import { closeFd } from '../../../ffi/libc/file-descriptor.js';
 import { EAGAIN } from '../../../ffi/libc/errno.js';
 import { receiveInto, sendVector, setIov } from '../../../ffi/libc/message.hot.js';
@@ -53,7 +54,7 @@ export class ShmPort implements PolledPort, Bell {
     setIov(this.#bellTable, 0, this.#drain.addr, 1);
   }
 
-  setSend(index: number, addr: number, bytes: number): void {
+  setSend(index: number, addr: Address, bytes: ByteCount): void {
     this.#sending.addr[index] = addr;
     this.#sending.bytes[index] = bytes;
   }
@@ -67,7 +68,7 @@ export class ShmPort implements PolledPort, Bell {
     return advanceVector(this.#sending, first, bytes);
   }
 
-  setReceive(index: number, addr: number, bytes: number): void {
+  setReceive(index: number, addr: Address, bytes: ByteCount): void {
     this.#receiving.addr[index] = addr;
     this.#receiving.bytes[index] = bytes;
   }

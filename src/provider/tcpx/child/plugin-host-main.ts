@@ -56,7 +56,7 @@ function runHost(options: HostOptions, link: SharedLink): void {
   requireDeviceMemory(options, emulator !== undefined, absence);
   const gpu = context && new GpuSide(context, options.unpack, options.chunkBytes);
   const mapper = new RegionMapper(gpu, absence, DESCRIPTOR_FD);
-  const parentPid = process.ppid;
+  const parentPid = Number(process.argv[3]);
   const loop = new PluginHostLoop({
     link,
     wakeFd: WAKE_FD,

@@ -1,14 +1,9 @@
-// Device-memory packets of each NIC before and after a run, and the rule about them: they are the
-// only proof that data came through device memory. The emulator keeps them in files, a NIC's driver
-// in its statistics. Judged NIC by NIC: in a sum one that stands still hides behind another.
+// Whether data came through device memory: packets that each NIC has counted before and after, and
+// the rule about them. They are the only proof. Judged NIC by NIC: in a sum one that stands still
+// hides behind another. Pure.
 
-import { processEnvironment } from '../base/config.js';
-import { readEmulatedStatistics, STATE_FOLDER_VARIABLE } from '../host/read/emulated-nics.js';
-import { openStatistics } from '../host/read/nic-statistics.js';
-import { openHost } from '../host/read/open-host.js';
-import type { DevmemVerdict, NicDevmem } from './bench-result.js';
-
-const COUNTER = 'rx_devmem_pkts';
+/** Of a NIC's statistics. */
+export const DEVMEM_COUNTER = 'rx_devmem_pkts';
 
 /** What a NIC of the receiving end had taken in at some moment. */
 export interface NicIntake {
@@ -19,29 +14,30 @@ export interface NicIntake {
   readonly packets: number;
 }
 
-/** `received` has the bytes of each NIC (RailSet.receivedBytes). */
-export function readIntake(
-  received: ReadonlyMap<string, number>,
-  isEmulated: boolean,
-): NicIntake[] {
-  const nics = [...received.keys()];
-  const packets = isEmulated ? emulatedCounts(nics) : driverCounts(nics);
-  return [...received].map(([nic, bytes]) => ({ nic, bytes, packets: packets.get(nic) ?? -1 }));
+/** Whether data came through the device memory of the NICs that received it. */
+export interface DevmemVerdict {
+  /** The worst of the NICs: `failed` where one failed, else `unknown` where one is not counted. */
+  readonly verdict: 'good' | 'failed' | 'unknown';
+  /** Packets of all NICs in the time that is judged; −1 where one does not count them. */
+  readonly packets: number;
+  /** Of each NIC that has one. */
+  readonly reason: string;
+  /** Of the receiving end. */
+  readonly nics: readonly NicDevmem[];
 }
 
-function emulatedCounts(nics: readonly string[]): Map<string, number> {
-  const folder = processEnvironment()[STATE_FOLDER_VARIABLE] ?? '';
-  if (folder === '') return new Map();
-  return new Map(nics.map((nic) => [nic, readEmulatedStatistics(folder, nic)[COUNTER] ?? -1]));
-}
-
-function driverCounts(nics: readonly string[]): Map<string, number> {
-  const statistics = openStatistics(openHost());
-  try {
-    return new Map(nics.map((nic) => [nic, statistics.read(nic)[COUNTER] ?? -1]));
-  } finally {
-    statistics.close();
-  }
+/** The same of one NIC. */
+export interface NicDevmem {
+  /** Its interface. */
+  readonly nic: string;
+  /** What it received in the time that is judged; −1 where nobody has looked. */
+  readonly bytes: number;
+  /** Device-memory packets in that time; −1 where it does not count them. */
+  readonly packets: number;
+  /** `failed`: data arrived without device-memory packets, or host receives had some. */
+  readonly verdict: 'good' | 'failed' | 'unknown' | 'idle';
+  /** Of a verdict that is not good; else empty. */
+  readonly reason: string;
 }
 
 /** Data that arrived without a device-memory packet did not come that way, whatever was said. */
@@ -71,7 +67,7 @@ function judgeNic(before: NicIntake, after: NicIntake, isHostRecv: boolean): Nic
   const packets = isCounted ? after.packets - before.packets : -1;
   const facts = { nic: after.nic, bytes, packets };
   if (bytes === 0) return { ...facts, verdict: 'idle', reason: '' };
-  if (!isCounted) return { ...facts, verdict: 'unknown', reason: `no ${COUNTER}` };
+  if (!isCounted) return { ...facts, verdict: 'unknown', reason: `no ${DEVMEM_COUNTER}` };
   if (isHostRecv && packets > 0) {
     return { ...facts, verdict: 'failed', reason: 'host receives went through device memory' };
   }

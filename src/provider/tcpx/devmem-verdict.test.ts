@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { judgeDevmem, type NicIntake } from './devmem-counters.js';
+import { judgeDevmem, type NicIntake } from './devmem-verdict.js';
 
 const intake = (nic: string, bytes: number, packets: number): NicIntake => ({
   nic,

@@ -1,0 +1,91 @@
+// Many posts of one request, timed: `repeat REQUEST COUNT` says median, 99th part and total in µs.
+// `flood COUNT` posts every request that is prepared, again whenever it has finished.
+// `crowd FOLDER COUNT` opens so many sessions at once and says how many were attached.
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "check.h"
+
+static double now_us(void) {
+  struct timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return (double)time.tv_sec * 1e6 + (double)time.tv_nsec / 1e3;
+}
+
+static int compare(const void *left, const void *right) {
+  double difference = *(const double *)left - *(const double *)right;
+  return (difference > 0) - (difference < 0);
+}
+
+static void repeat(tcpx_request *request, size_t count) {
+  double *times = calloc(count, sizeof *times), begin = now_us();
+  tcpx_status status = TCPX_OK;
+  for (size_t i = 0; i < count && status == TCPX_OK; i++) {
+    double posted = now_us();
+    status = tcpx_post(request, NULL);
+    if (status == TCPX_OK) status = tcpx_wait(request, 60000);
+    times[i] = now_us() - posted;
+  }
+  double total = now_us() - begin;
+  qsort(times, count, sizeof *times, compare);
+  reply(status, "%.2f %.2f %.1f", times[count / 2], times[count - 1 - count / 100], total);
+  free(times);
+}
+
+static void flood(size_t count) {
+  tcpx_status status = TCPX_OK;
+  size_t posted = 0, finished = 0;
+  double begin = now_us();
+  while (finished < count && status >= 0) {
+    bool has_moved = false;
+    for (tcpx_request *one = session->requests; one != NULL && status >= 0; one = one->next) {
+      status = one->posts == 0 ? TCPX_OK : tcpx_test(one);
+      if (status != TCPX_OK) continue;
+      has_moved = true;
+      finished += one->posts != 0;
+      if (posted < count) status = tcpx_post(one, NULL), posted += status == TCPX_OK;
+    }
+    if (!has_moved && status >= 0) status = tcpx_wait_event(session, 20000);
+    if (posted == count) {
+      // What is left in flight is waited for, each once.
+      for (tcpx_request *one = session->requests; one != NULL; one = one->next) {
+        if (status >= 0) status = tcpx_wait(one, 20000);
+      }
+      break;
+    }
+  }
+  reply(status > 0 ? TCPX_OK : status, "%zu %.1f", posted, now_us() - begin);
+}
+
+static void crowd(const char *folder, size_t count) {
+  tcpx_session **sessions = calloc(count, sizeof *sessions);
+  size_t attached = 0, refused = 0;
+  for (size_t i = 0; i < count; i++) {
+    char name[32];
+    snprintf(name, sizeof name, "crowd-%zu", i);
+    tcpx_status status = tcpx_open(folder, name, NULL, &sessions[i]);
+    attached += status == TCPX_OK;
+    refused += status == TCPX_ERR_LIMIT;
+  }
+  for (size_t i = 0; i < count; i++) tcpx_close(sessions[i]);
+  free(sessions);
+  reply(TCPX_OK, "%zu %zu", attached, refused);
+}
+
+bool measure(int count, char **words) {
+  if (strcmp(words[0], "crowd") == 0 && count > 2) {
+    return crowd(words[1], strtoul(words[2], NULL, 10)), true;
+  }
+  if (strcmp(words[0], "flood") == 0 && count > 1) {
+    return flood(strtoul(words[1], NULL, 10)), true;
+  }
+  if (strcmp(words[0], "repeat") != 0 || count < 3) return false;
+  uint32_t index = (uint32_t)strtoul(words[1], NULL, 10);
+  for (tcpx_request *one = session->requests; one != NULL; one = one->next) {
+    if (one->index == index) return repeat(one, strtoul(words[2], NULL, 10)), true;
+  }
+  return false;
+}

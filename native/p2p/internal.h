@@ -1,0 +1,111 @@
+// What the files of the library share. Every word of the mapping has one writer (layout.h); the
+// library reads and writes them with the compiler's atomics.
+#ifndef TCPX_P2P_INTERNAL_H
+#define TCPX_P2P_INTERNAL_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "../../include/tcpx_p2p.h"
+#include "layout.h"
+
+struct memory {
+  uint32_t id;
+  char *key;
+  const char *way;
+};
+
+struct allocation {
+  void *addr;
+  size_t bytes;
+  int fd;
+  struct allocation *next;
+};
+
+struct tcpx_session {
+  int fd;
+  // A byte into it wakes a service that sleeps.
+  int bell;
+  pid_t owner;
+  // One page that is empty in a forked child, where the kernel can do that; else NULL.
+  volatile uint32_t *fork_mark;
+  // A question and its answer; a message on the socket; a record in the ring; the lists below.
+  pthread_mutex_t call_lock, send_lock, ring_lock, list_lock;
+  int32_t sequence;
+  // 0, or the status that everything answers with since the service is gone.
+  int gone;
+  int64_t checked_ms;
+  uint8_t *mapping;
+  size_t mapping_bytes;
+  struct attached_message facts;
+  uint32_t command_tail, event_head;
+  char *info;
+  struct memory *memories;  // by id, ascending
+  size_t memory_count, memory_room;
+  struct allocation *allocations;
+  struct tcpx_request *requests;
+};
+
+struct tcpx_request {
+  tcpx_session *session;
+  uint32_t index;
+  int32_t posts;
+  struct tcpx_request *next;
+};
+
+// status.c: keeps a line for tcpx_last_error and hands the status on.
+tcpx_status fail(tcpx_status status, const char *format, ...) __attribute__((format(printf, 2, 3)));
+tcpx_status fail_errno(const char *call);
+
+// session.c
+int64_t now_ms(void);
+// TCPX_OK, or why the session cannot be used: forked, or the service is gone.
+tcpx_status check_session(tcpx_session *session);
+// Asks the kernel whether the service still lives, if that was not asked within the last 100 ms.
+tcpx_status check_service(tcpx_session *session);
+tcpx_status mark_gone(tcpx_session *session);
+static inline struct client_block *client_block(const tcpx_session *session) {
+  return (struct client_block *)session->mapping;
+}
+static inline int32_t load(const int32_t *word) { return __atomic_load_n(word, __ATOMIC_SEQ_CST); }
+// Until `is_ready` or the time is over (TCPX_ERR_TIMEOUT; below 0: none), or the service is gone.
+tcpx_status wait_until(tcpx_session *session, bool (*is_ready)(void *), void *what, int timeout_ms);
+
+// connect.c: a connected socket of the service, or below 0 after fail().
+tcpx_status connect_service(const char *folder, int *fd);
+
+// call.c: a question over the socket and its answer.
+struct part {
+  const void *data;
+  size_t bytes;
+};
+enum { ANSWER_FDS_MAX = 2 };
+struct answer {
+  uint8_t *payload;  // to be freed
+  size_t bytes;
+  int fds[ANSWER_FDS_MAX];  // −1, or to be closed
+};
+// Sends the parts as one message, with a descriptor where `fd` is not −1, and waits for the answer.
+tcpx_status call(tcpx_session *session, int kind, const struct part *parts, size_t count, int fd,
+                 struct answer *answer);
+// The same where the answer is at most one number.
+tcpx_status call_number(tcpx_session *session, int kind, const struct part *parts, size_t count,
+                        uint32_t *number);
+tcpx_status call_text(tcpx_session *session, int kind, const struct part *parts, size_t count,
+                      char *text, size_t size);
+void drop_answer(struct answer *answer);
+
+// ring.c
+void wake_service(const tcpx_session *session);
+tcpx_status put_command(tcpx_session *session, int kind, const struct part *parts, size_t count);
+
+// cuda.c: what REGISTER needs to know about a device address.
+tcpx_status describe_device(void *addr, size_t bytes, struct register_message *message);
+
+// transfer.c
+void free_requests(tcpx_session *session);
+
+#endif

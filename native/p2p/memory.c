@@ -1,0 +1,199 @@
+// Memory of this process: registered, described, allocated so that the service can share it.
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "internal.h"
+
+#ifndef F_ADD_SEALS
+#define F_ADD_SEALS 1033
+#endif
+enum { SEAL_SHRINK = 2, SEAL_GROW = 4 };
+
+static tcpx_status keep(tcpx_session *session, const struct answer *answer, const char *way,
+                        uint32_t *id) {
+  struct memory memory = {.way = way};
+  if (answer->bytes < sizeof memory.id) return fail(TCPX_ERR_VERSION, "register: a short answer");
+  memcpy(&memory.id, answer->payload, sizeof memory.id);
+  memory.key = strdup((const char *)answer->payload + sizeof memory.id);
+  pthread_mutex_lock(&session->list_lock);
+  if (session->memory_count == session->memory_room) {
+    size_t room = session->memory_room == 0 ? 16 : 2 * session->memory_room;
+    struct memory *grown = realloc(session->memories, room * sizeof *grown);
+    if (grown != NULL) {
+      session->memories = grown;
+      session->memory_room = room;
+    }
+  }
+  bool has_room = memory.key != NULL && session->memory_count < session->memory_room;
+  if (has_room) {
+    // Numbers rise, but two threads may keep theirs in either order.
+    size_t at = session->memory_count++;
+    for (; at > 0 && session->memories[at - 1].id > memory.id; at--) {
+      session->memories[at] = session->memories[at - 1];
+    }
+    session->memories[at] = memory;
+  }
+  pthread_mutex_unlock(&session->list_lock);
+  if (!has_room) return free(memory.key), fail_errno("register");
+  *id = memory.id;
+  return TCPX_OK;
+}
+
+static tcpx_status send_register(tcpx_session *session, const struct register_message *message,
+                                 int fd, const char *way, uint32_t *id) {
+  const struct part parts[] = {{message, sizeof *message}};
+  struct answer answer;
+  tcpx_status status = call(session, MESSAGE_REGISTER, parts, 1, fd, &answer);
+  if (status != TCPX_OK) return status;
+  status = keep(session, &answer, way, id);
+  drop_answer(&answer);
+  return status;
+}
+
+// Of tcpx_alloc, where the whole range lies in one.
+static struct allocation *find_allocation(tcpx_session *session, const void *addr, size_t bytes) {
+  uintptr_t begin = (uintptr_t)addr;
+  for (struct allocation *one = session->allocations; one != NULL; one = one->next) {
+    uintptr_t base = (uintptr_t)one->addr;
+    if (begin >= base && begin - base <= one->bytes && bytes <= one->bytes - (begin - base)) {
+      return one;
+    }
+  }
+  return NULL;
+}
+
+static tcpx_status check_register(tcpx_session *session, const void *addr, size_t bytes,
+                                  unsigned rights, const uint32_t *memory) {
+  if (addr == NULL || bytes == 0 || memory == NULL || rights > (TCPX_READ | TCPX_WRITE)) {
+    return fail(TCPX_ERR_ARGUMENT, "register %zu bytes at %p with rights %u", bytes, addr, rights);
+  }
+  return check_session(session);
+}
+
+tcpx_status tcpx_register(tcpx_session *session, void *addr, size_t bytes, tcpx_memory_kind kind,
+                          unsigned rights, uint32_t *memory) {
+  tcpx_status status = check_register(session, addr, bytes, rights, memory);
+  if (status != TCPX_OK) return status;
+  struct register_message message = {.way = WAY_COPIED, .rights = (int32_t)rights,
+                                     .addr = (uint64_t)(uintptr_t)addr, .bytes = bytes};
+  if (kind == TCPX_MEMORY_CUDA) {
+    status = describe_device(addr, bytes, &message);
+    return status != TCPX_OK ? status : send_register(session, &message, -1, "ipc", memory);
+  }
+  if (kind != TCPX_MEMORY_HOST) return fail(TCPX_ERR_ARGUMENT, "register: kind %d", (int)kind);
+  pthread_mutex_lock(&session->list_lock);
+  const struct allocation *allocation = find_allocation(session, addr, bytes);
+  int fd = allocation == NULL ? -1 : allocation->fd;
+  size_t offset = allocation == NULL ? 0 : (size_t)((char *)addr - (char *)allocation->addr);
+  pthread_mutex_unlock(&session->list_lock);
+  if (fd >= 0) return tcpx_register_fd(session, addr, bytes, fd, offset, rights, memory);
+  return send_register(session, &message, -1, "copied", memory);
+}
+
+tcpx_status tcpx_register_fd(tcpx_session *session, void *addr, size_t bytes, int fd,
+                             uint64_t offset, unsigned rights, uint32_t *memory) {
+  tcpx_status status = check_register(session, addr, bytes, rights, memory);
+  if (status != TCPX_OK) return status;
+  if (fd < 0) return fail(TCPX_ERR_ARGUMENT, "register: descriptor %d", fd);
+  struct register_message message = {.way = WAY_SHARED, .rights = (int32_t)rights,
+                                     .addr = (uint64_t)(uintptr_t)addr, .bytes = bytes,
+                                     .offset = offset};
+  return send_register(session, &message, fd, "shared", memory);
+}
+
+static struct memory *find_memory(tcpx_session *session, uint32_t id) {
+  size_t low = 0, high = session->memory_count;
+  while (low < high) {
+    size_t middle = low + (high - low) / 2;
+    if (session->memories[middle].id == id) return &session->memories[middle];
+    if (session->memories[middle].id < id) low = middle + 1;
+    else high = middle;
+  }
+  return NULL;
+}
+
+tcpx_status tcpx_deregister(tcpx_session *session, uint32_t id) {
+  const struct part parts[] = {{&id, sizeof id}};
+  tcpx_status status = call_number(session, MESSAGE_DEREGISTER, parts, 1, NULL);
+  if (status != TCPX_OK) return status;
+  pthread_mutex_lock(&session->list_lock);
+  struct memory *memory = find_memory(session, id);
+  if (memory != NULL) {
+    free(memory->key);
+    size_t behind = session->memory_count - 1 - (size_t)(memory - session->memories);
+    memmove(memory, memory + 1, behind * sizeof *memory);
+    session->memory_count--;
+  }
+  pthread_mutex_unlock(&session->list_lock);
+  return TCPX_OK;
+}
+
+const char *tcpx_describe(tcpx_session *session, uint32_t id) {
+  if (session == NULL) return NULL;
+  pthread_mutex_lock(&session->list_lock);
+  const struct memory *memory = find_memory(session, id);
+  const char *key = memory == NULL ? NULL : memory->key;
+  pthread_mutex_unlock(&session->list_lock);
+  return key;
+}
+
+const char *tcpx_memory_way(tcpx_session *session, uint32_t id) {
+  if (session == NULL) return NULL;
+  pthread_mutex_lock(&session->list_lock);
+  const struct memory *memory = find_memory(session, id);
+  const char *way = memory == NULL ? NULL : memory->way;
+  pthread_mutex_unlock(&session->list_lock);
+  return way;
+}
+
+tcpx_status tcpx_alloc(tcpx_session *session, size_t bytes, void **addr) {
+  tcpx_status status = check_session(session);
+  if (status != TCPX_OK) return status;
+  if (bytes == 0 || bytes > SIZE_MAX / 2 || addr == NULL) {
+    return fail(TCPX_ERR_ARGUMENT, "alloc: %zu bytes", bytes);
+  }
+  size_t page = (size_t)sysconf(_SC_PAGESIZE);
+  size_t rounded = (bytes + page - 1) / page * page;
+  struct allocation *allocation = calloc(1, sizeof *allocation);
+  if (allocation == NULL) return fail_errno("calloc");
+  int fd = memfd_create("tcpx-alloc", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  void *mapping = MAP_FAILED;
+  if (fd >= 0 && ftruncate(fd, (off_t)rounded) == 0 &&
+      fcntl(fd, F_ADD_SEALS, SEAL_SHRINK | SEAL_GROW) == 0) {
+    mapping = mmap(NULL, rounded, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  }
+  if (mapping == MAP_FAILED) {
+    status = fail_errno("alloc: a file in memory");
+    if (fd >= 0) close(fd);
+    free(allocation);
+    return status;
+  }
+  *allocation = (struct allocation){.addr = mapping, .bytes = rounded, .fd = fd};
+  pthread_mutex_lock(&session->list_lock);
+  allocation->next = session->allocations;
+  session->allocations = allocation;
+  pthread_mutex_unlock(&session->list_lock);
+  *addr = mapping;
+  return TCPX_OK;
+}
+
+tcpx_status tcpx_free(tcpx_session *session, void *addr) {
+  tcpx_status status = check_session(session);
+  if (status == TCPX_ERR_FORKED || status == TCPX_ERR_ARGUMENT) return status;
+  pthread_mutex_lock(&session->list_lock);
+  struct allocation **place = &session->allocations;
+  while (*place != NULL && (*place)->addr != addr) place = &(*place)->next;
+  struct allocation *found = *place;
+  if (found != NULL) *place = found->next;
+  pthread_mutex_unlock(&session->list_lock);
+  if (found == NULL) return fail(TCPX_ERR_NOT_FOUND, "free: %p is not of tcpx_alloc", addr);
+  munmap(found->addr, found->bytes);
+  close(found->fd);
+  free(found);
+  return TCPX_OK;
+}

@@ -1,0 +1,58 @@
+// Which public names and members have no comment in the types that the package ships. Read from the
+// compiled declarations, which is what an editor shows.
+
+import { join } from 'node:path';
+import ts from 'typescript';
+import { repositoryRoot } from '../repository.js';
+
+const DOOR = join(repositoryRoot, 'dist/src/index.d.ts');
+const OWN = join(repositoryRoot, 'dist/src/');
+
+/** `Engine`, `Engine.open`, …: sorted, once each. */
+export function uncommentedNames(door = DOOR): string[] {
+  const program = ts.createProgram([door], {
+    module: ts.ModuleKind.NodeNext,
+    moduleResolution: ts.ModuleResolutionKind.NodeNext,
+    target: ts.ScriptTarget.ES2023,
+    types: ['node'],
+    skipLibCheck: true,
+  });
+  const checker = program.getTypeChecker();
+  const source = program.getSourceFile(door);
+  const module = source === undefined ? undefined : checker.getSymbolAtLocation(source);
+  if (module === undefined) throw new Error(`${door} is not there: npm run build`);
+  const missing = checker.getExportsOfModule(module).flatMap((exported) => {
+    const isAlias = (exported.flags & ts.SymbolFlags.Alias) !== 0;
+    const symbol = isAlias ? checker.getAliasedSymbol(exported) : exported;
+    const members = membersOf(symbol, checker).filter((member) => !isCommented(member, checker));
+    const names = members.map((member) => `${exported.name}.${member.name}`);
+    return isCommented(symbol, checker) ? names : [exported.name, ...names];
+  });
+  return [...new Set(missing)].sort();
+}
+
+function isCommented(symbol: ts.Symbol, checker: ts.TypeChecker): boolean {
+  return symbol.getDocumentationComment(checker).length > 0;
+}
+
+/** What our own declarations list, inherited names of Error and the like apart. */
+function membersOf(symbol: ts.Symbol, checker: ts.TypeChecker): ts.Symbol[] {
+  const isClass = (symbol.flags & ts.SymbolFlags.Class) !== 0;
+  const isShape = (symbol.flags & (ts.SymbolFlags.Interface | ts.SymbolFlags.TypeAlias)) !== 0;
+  if (!isClass && !isShape) return [];
+  const type = checker.getDeclaredTypeOfSymbol(symbol);
+  // A union or an alias of something else has no members of its own.
+  const instance = type.isUnion() ? [] : checker.getPropertiesOfType(type);
+  const fixed = isClass ? checker.getPropertiesOfType(checker.getTypeOfSymbol(symbol)) : [];
+  return [...instance, ...fixed].filter((member) => isOwnPublic(member));
+}
+
+function isOwnPublic(member: ts.Symbol): boolean {
+  const declaration = member.declarations?.[0];
+  if (declaration === undefined || member.name === 'prototype') return false;
+  if (!declaration.getSourceFile().fileName.startsWith(OWN)) return false;
+  // How declarations say that a class has private fields.
+  if (member.name.startsWith('#') || member.name.startsWith('__#')) return false;
+  const modifiers = ts.getCombinedModifierFlags(declaration);
+  return (modifiers & (ts.ModifierFlags.Private | ts.ModifierFlags.Protected)) === 0;
+}

@@ -1,0 +1,45 @@
+// AbortSignal where somebody waits: the wait ends at once with an AbortError whose cause is the
+// signal's reason; what was begun ends by itself, behind it.
+
+import { type ErrorCode, type ErrorFacts, TcpxError } from './errors.js';
+
+/** As the platform names it; the code says what kind of failure it is for a program. */
+export class AbortError extends TcpxError {
+  override readonly name = 'AbortError';
+
+  constructor(
+    message: string,
+    signal: AbortSignal,
+    code: ErrorCode = 'ERR_USAGE_ABORTED',
+    facts: ErrorFacts = {},
+  ) {
+    super(code, message, { cause: signal.reason, facts });
+  }
+}
+
+export function throwIfAborted(signal: AbortSignal | undefined, what: string): void {
+  if (signal?.aborted === true) throw new AbortError(`${what}: aborted by its signal`, signal);
+}
+
+/** The outcome of `promise`, or an AbortError as soon as the signal says so. */
+export async function withSignal<T>(
+  promise: Promise<T>,
+  signal: AbortSignal | undefined,
+  what: string,
+): Promise<T> {
+  if (signal === undefined) return await promise;
+  throwIfAborted(signal, what);
+  let release: () => void = () => undefined;
+  const aborted = new Promise<never>((_, reject) => {
+    const abort = (): void => reject(new AbortError(`${what}: aborted by its signal`, signal));
+    signal.addEventListener('abort', abort, { once: true });
+    release = () => signal.removeEventListener('abort', abort);
+  });
+  try {
+    return await Promise.race([promise, aborted]);
+  } finally {
+    release();
+    // Nobody may be waiting any more for what failed meanwhile.
+    promise.catch(() => undefined);
+  }
+}

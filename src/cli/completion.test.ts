@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { test } from 'node:test';
+import { COMMANDS } from './commands.js';
+import { completionScript } from './completion.js';
+import { flagsOf } from './flag-help.js';
+import { manPage } from './man-page.js';
+
+function completeInBash(words: readonly string[]): string[] {
+  const list = words.map((word) => `'${word}'`).join(' ');
+  const script =
+    `${completionScript('bash', COMMANDS)}\n` +
+    `COMP_WORDS=(${list}); COMP_CWORD=${words.length - 1}\n` +
+    `_tcpx; printf '%s\\n' "\${COMPREPLY[@]}"`;
+  const { status, stdout, stderr } = spawnSync('bash', ['-c', script], { encoding: 'utf8' });
+  assert.equal(status, 0, stderr);
+  return stdout.trim().split('\n');
+}
+
+test('completion: bash completes commands, flags, values and shells', () => {
+  assert.deepEqual(completeInBash(['tcpx', 'be']), ['bench']);
+  assert.deepEqual(completeInBash(['tcpx', 'bench', '']), ['loopback', 'server', 'client']);
+  assert.deepEqual(completeInBash(['tcpx', 'bench', 'loopback', '--si']), ['--size']);
+  const ops = ['write', 'read', 'pingpong'];
+  assert.deepEqual(completeInBash(['tcpx', 'bench', 'loopback', '--op', '']), ops);
+  assert.deepEqual(completeInBash(['tcpx', 'help', 'top']), ['topo']);
+  assert.deepEqual(completeInBash(['tcpx', 'completion', 'f']), ['fish']);
+});
+
+test('completion: every shell knows every command and flag', () => {
+  for (const shell of ['bash', 'zsh', 'fish'] as const) {
+    const script = completionScript(shell, COMMANDS);
+    for (const command of COMMANDS) {
+      for (const word of command.name.split(' ')) assert.match(script, new RegExp(`\\b${word}\\b`));
+      for (const { name } of flagsOf(command)) {
+        assert.ok(
+          script.includes(shell === 'fish' ? `-l ${name} ` : `--${name}`),
+          `${shell} ${name}`,
+        );
+      }
+    }
+  }
+});
+
+test('man page: every command with its examples, and nothing else that roff would obey', () => {
+  const page = manPage(COMMANDS);
+  for (const command of COMMANDS) {
+    assert.ok(page.includes(`.SS "tcpx ${command.name.replaceAll('-', '\\-')}`), command.name);
+    for (const [line] of command.examples) {
+      assert.ok(page.includes(`    tcpx ${line.replaceAll('-', '\\-')}`), line);
+    }
+  }
+  const requests = new Set([...page.matchAll(/^[.'](\S*)/gm)].map(([, name]) => name));
+  const known = ['\\"', 'TH', 'SH', 'SS', 'B', 'I', 'TP', 'PP', 'nf', 'fi', 'RS', 'RE'];
+  assert.deepEqual(
+    [...requests].filter((name) => !known.includes(name ?? '')),
+    [],
+  );
+  assert.doesNotMatch(page, /[^\u0000-\u007e]/, 'plain ASCII');
+});

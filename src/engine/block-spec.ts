@@ -1,0 +1,89 @@
+// Blocks as programs write them: whole regions, slices of them, or places and lengths. Pure.
+
+import { TcpxError } from '../base/errors.js';
+import type { Region, RegionDescriptor, RegionSlice } from '../memory/region.js';
+import type { Block } from '../provider/block-columns.js';
+
+/**
+ * One block of a transfer. What is left out is the whole: offsets are 0, and `bytes` goes to the
+ * end of the local memory.
+ */
+export interface BlockSpec {
+  /** Memory of this end: a region, or a slice of one. */
+  readonly local: Region | RegionSlice<Region>;
+  /** Memory of the peer: what `lookup` found, or a slice of it. */
+  readonly remote: RegionDescriptor | RegionSlice<RegionDescriptor>;
+  readonly localOffset?: number;
+  readonly remoteOffset?: number;
+  readonly bytes?: number;
+}
+
+interface Place<R> {
+  readonly region: R;
+  readonly offset: number;
+  /** To the end of the region or slice. */
+  readonly room: number;
+}
+
+export function blockOf(spec: BlockSpec, index: number): Block {
+  if (!isRecord(spec)) throw wrong(index, 'is an object with local and remote', spec);
+  const local = placeOf(spec.local, spec.localOffset, isRegion, index, 'local', 'a region');
+  const isRemote = isDescriptor;
+  const remote = placeOf(spec.remote, spec.remoteOffset, isRemote, index, 'remote', 'a descriptor');
+  const bytes = spec.bytes ?? local.room;
+  if (!Number.isSafeInteger(bytes) || bytes <= 0 || bytes > local.room || bytes > remote.room) {
+    throw new TcpxError(
+      'ERR_USAGE_ARGUMENT',
+      `block ${index}: ${String(bytes)} bytes do not fit between ${local.room} bytes here and ` +
+        `${remote.room} at the peer`,
+    );
+  }
+  return {
+    local: local.region,
+    localOffset: local.offset,
+    remote: remote.region,
+    remoteOffset: remote.offset,
+    bytes,
+  };
+}
+
+function placeOf<R extends { readonly bytes: number }>(
+  memory: R | RegionSlice<R>,
+  offset: number | undefined,
+  isWhole: (memory: unknown) => memory is R,
+  index: number,
+  side: 'local' | 'remote',
+  what: string,
+): Place<R> {
+  const slice = sliceOf(memory);
+  const region = slice === undefined ? memory : slice.region;
+  if (!isWhole(region)) throw wrong(index, `${side} is ${what} or a slice of one`, region);
+  const start = slice?.offset ?? 0;
+  const length = slice?.bytes ?? region.bytes;
+  const at = offset ?? 0;
+  if (!Number.isSafeInteger(at) || at < 0 || at >= length) {
+    throw wrong(index, `${side}Offset lies within its ${length} bytes`, at);
+  }
+  return { region, offset: start + at, room: length - at };
+}
+
+function sliceOf<R>(memory: R | RegionSlice<R>): RegionSlice<R> | undefined {
+  return isRecord(memory) && 'region' in memory ? (memory as unknown as RegionSlice<R>) : undefined;
+}
+
+function isRegion(memory: unknown): memory is Region {
+  return isRecord(memory) && 'descriptor' in memory && 'rights' in memory;
+}
+
+function isDescriptor(memory: unknown): memory is RegionDescriptor {
+  return isRecord(memory) && typeof memory['key'] === 'string' && 'slot' in memory;
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null;
+}
+
+function wrong(index: number, rule: string, given: unknown): TcpxError {
+  const shown = isRecord(given) ? (given.constructor as { name?: string }).name : String(given);
+  return new TcpxError('ERR_USAGE_ARGUMENT', `block ${index}: ${rule}, not ${shown ?? 'object'}`);
+}

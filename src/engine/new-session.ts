@@ -1,0 +1,52 @@
+// What a handshake hands over: a session that both ends agree on, and connections that belong to
+// it.
+
+import type { ConnectWait, Session } from './session.js';
+import type { SocketIdentity } from '../os/connection-counters.js';
+import type { DataPath } from '../provider/receipt.js';
+import type { ShmLink } from '../provider/tcp/shm/shm-file.js';
+import type { OpenMatch } from '../provider/tcpx/match-connection.js';
+import type { Agreement } from '../wire/control-frame.js';
+import type { SessionControl } from './control-keeper.js';
+import type { LiveSession } from './live-session.js';
+import type { ProviderChoice } from './provider-choice.js';
+import type { RedialOutcome } from './recovery-host.js';
+
+export interface NewSession {
+  /** Number that the server chose, known to both ends. */
+  readonly id: number;
+  /** Which end this is: the one that was called, or the one that calls. */
+  readonly role: 'server' | 'client';
+  readonly peerName: string;
+  readonly peerGeneration: Uint8Array;
+  readonly agreement: Agreement;
+  readonly key: Uint8Array;
+  readonly control: SessionControl;
+  readonly path: DataPath;
+  readonly choice: ProviderChoice;
+  /** Whether frames of its channels carry checks. */
+  readonly isChecked: boolean;
+  /** The client's way to a match connection. */
+  readonly connectMatch?: (session: LiveSession, epoch: number) => Promise<OpenMatch>;
+  /** The client's way to the same peer, once the session has ended. */
+  readonly reconnect?: (wait: ConnectWait) => Promise<Session>;
+  /** The client's way to attach a channel anew. */
+  readonly redial?: (
+    session: LiveSession,
+    channel: number,
+    epoch: number,
+  ) => Promise<RedialOutcome>;
+  /** The client's way to a control connection that follows a lost one. */
+  readonly attachControl?: (session: LiveSession, epoch: number) => Promise<RedialOutcome>;
+}
+
+/** A data connection that has proved itself. */
+export interface NewChannel {
+  readonly channel: number;
+  readonly epoch: number;
+  readonly fd: number;
+  readonly nic: string;
+  /** Where its bytes go instead of through the socket. */
+  readonly link?: ShmLink | undefined;
+  readonly socket?: SocketIdentity;
+}

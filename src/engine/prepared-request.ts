@@ -1,0 +1,54 @@
+// A request that was prepared, how it goes, and what is in flight of it.
+
+import { TcpxError } from '../base/errors.js';
+import type { Region } from '../memory/region.js';
+import type { CheckedBlocks } from '../provider/block-columns.js';
+import type { Carrier, DataOperation, Posted, Prepared } from '../provider/contract.js';
+import type { LiveSession } from './live-session.js';
+import type { Transfer } from './transfer.js';
+
+export type AnyCarrier = Carrier<LiveSession, Prepared>;
+
+/** How a request goes, decided once. */
+export interface Route {
+  readonly carrier: AnyCarrier;
+  readonly provider: 'tcp' | 'tcpx';
+  readonly reason: string;
+}
+
+/** A request that was prepared, and what is in flight of it. */
+export interface PreparedRequest extends Route {
+  readonly session: LiveSession;
+  readonly operation: DataOperation;
+  readonly blocks: CheckedBlocks;
+  readonly prepared: Prepared;
+  /** Posts whose memory is in use, and those of them that their owner waits for. */
+  inFlight: number;
+  awaited: number;
+  isReleased: boolean;
+}
+
+/** A transfer that is posted, and what has to be undone when it finishes. */
+export interface InFlight extends Posted<LiveSession> {
+  readonly transfer: Transfer;
+  readonly carrier: AnyCarrier;
+  readonly locals: readonly Region[];
+  /** Undefined for a message. */
+  readonly request: PreparedRequest | undefined;
+  /** Counts posts. */
+  readonly serial: number;
+  /** Steady time at which it was cancelled, or its deadline passed. */
+  givenUpUs: number;
+  isAwaited: boolean;
+}
+
+/** Nothing of it is posted any more. */
+export function releaseRequest(request: PreparedRequest): void {
+  if (request.isReleased) return;
+  if (request.awaited > 0) {
+    throw new TcpxError('ERR_USAGE_STATE', `release: ${request.awaited} transfers are in flight`);
+  }
+  request.isReleased = true;
+  // Lanes may still look at it after a deadline: whoever settles the last post frees it.
+  if (request.inFlight === 0) request.carrier.release(request.prepared);
+}

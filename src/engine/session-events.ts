@@ -1,0 +1,64 @@
+// What a program may hear of a session while it lives: its end, and channels that come and go.
+
+import { EventEmitter } from 'node:events';
+import type { TcpxError } from '../base/errors.js';
+
+/** A channel of a session has changed. */
+export interface ChannelChange {
+  /** Number of the channel within its session, from 0. */
+  readonly channel: number;
+  /** Interface that it uses; empty where routing decides. */
+  readonly nic: string;
+  /** `up`: data moves over it again. */
+  readonly state: 'up' | 'down';
+}
+
+/** What was on its way over a channel goes over others. */
+export interface Failover {
+  /** Number of the channel that was lost. */
+  readonly channel: number;
+  /** Interface that it used; empty where routing decides. */
+  readonly nic: string;
+  /** Why, for people. */
+  readonly reason: string;
+}
+
+/** Events of a session and what their listeners are given. */
+export interface SessionEventMap {
+  /** The session has ended: without an error where either end closed it in order. */
+  close: [error?: TcpxError];
+  failover: [failover: Failover];
+  channel: [change: ChannelChange];
+}
+
+type Listener<E extends keyof SessionEventMap> = (...given: SessionEventMap[E]) => void;
+
+/** Ends that nobody need be told of as a failure. */
+const ORDERLY: readonly string[] = ['ERR_PEER_GOODBYE', 'ERR_USAGE_STATE'];
+
+export class SessionEvents {
+  readonly #emitter = new EventEmitter();
+
+  on<E extends keyof SessionEventMap>(event: E, listener: Listener<E>): void {
+    this.#emitter.on(event, listener);
+  }
+
+  once<E extends keyof SessionEventMap>(event: E, listener: Listener<E>): void {
+    this.#emitter.once(event, listener);
+  }
+
+  off<E extends keyof SessionEventMap>(event: E, listener: Listener<E>): void {
+    this.#emitter.off(event, listener);
+  }
+
+  tell<E extends keyof SessionEventMap>(event: E, ...given: SessionEventMap[E]): void {
+    if (this.#emitter.listenerCount(event) === 0) return;
+    // Later: a listener may post, close or throw, and the engine is in the middle of something.
+    queueMicrotask(() => this.#emitter.emit(event, ...given));
+  }
+
+  tellClose(error: TcpxError | undefined): void {
+    if (error === undefined || ORDERLY.includes(error.code)) this.tell('close');
+    else this.tell('close', error);
+  }
+}

@@ -1,0 +1,193 @@
+// The engine behind one client: everything that this service asks of the engine and of the agent's
+// backend goes through this file. A client is an agent to its peers, with a name, a port and
+// notifications like those of an agent in TypeScript, so either can talk to the other.
+
+import { type Config, loadConfig } from '../base/config.js';
+import { TcpxError } from '../base/errors.js';
+import type { Log } from '../base/log.js';
+import { SETTING_NAMES, type SettingName } from '../base/settings.js';
+import { formatConnInfo, parseConnInfo } from '../engine/conn-info.js';
+import { Engine } from '../engine/engine.js';
+import type { BlockColumns } from '../engine/internal.js';
+import { formatRegion, parseRegion } from '../engine/region-text.js';
+import type { Session } from '../engine/session.js';
+import type { Region, RegionDescriptor, RegionRights, RegionSource } from '../memory/region.js';
+import { checkAgentName } from '../nixl/names.js';
+import type { NixlNotification } from '../nixl/notif-codec.js';
+import { TcpxInbox } from '../nixl/tcpx-inbox.js';
+import { TcpxPeer } from '../nixl/tcpx-peer.js';
+import { TcpxXfer } from '../nixl/tcpx-xfer.js';
+import { HOST_DEVICE, memoryModuleOf } from './host-device.js';
+import type { OtherProcess } from './process-copies.js';
+
+/** How long deregister waits for a peer that is just writing. */
+const DEREGISTER_WAIT_MS = 500;
+/** What a client may choose for its own engine; the rest is the service's, trust above all. */
+const CLIENT_SETTINGS = /^(flow|lane|socket|gpu|plugin|engine|tcpx)\.|^session\.nics$/;
+
+export interface ClientEngineOptions {
+  readonly name: string;
+  /** Lines of name=value. */
+  readonly settings: string;
+  /** The service's own, which those settings come on top of. */
+  readonly config: Config;
+  readonly process: OtherProcess;
+  /** Number of the client among those attached: its place in a range of ports. */
+  readonly index: number;
+  readonly log: Log;
+  onActivity(): void;
+}
+
+export type ServicePeer = TcpxPeer;
+export type ServiceTransfer = TcpxXfer;
+
+export class ClientEngine {
+  readonly info: string;
+  readonly #engine: Engine;
+  readonly #inbox: TcpxInbox;
+  readonly #inbound: Map<string, Session>;
+  readonly #peers = new Set<TcpxPeer>();
+  /** Notifications have come since they were drained last. */
+  hasNotifications = false;
+
+  private constructor(engine: Engine, inbox: TcpxInbox, inbound: Map<string, Session>) {
+    this.#engine = engine;
+    this.#inbox = inbox;
+    this.#inbound = inbound;
+    this.info = formatConnInfo(engine.connInfo());
+  }
+
+  static async open(options: ClientEngineOptions): Promise<ClientEngine> {
+    const { name, log } = options;
+    checkAgentName(name, 'attach');
+    const config = configOf(options.settings, options.config);
+    const bytesMax = config.values['service.inboxBytes'];
+    const inbox = new TcpxInbox(log, {
+      bytesMax,
+      peerBytesMax: Math.min(bytesMax, config.values['nixl.inboxPeerBytesMax']),
+    });
+    const inbound = new Map<string, Session>();
+    let opened: ClientEngine | undefined;
+    const engine = await Engine.open({
+      name,
+      config,
+      log,
+      gpuModule: memoryModuleOf(options.process),
+      onSession: (session) => {
+        inbox.admit(session);
+        inbound.set(session.facts.peerName, session);
+        session.closed.then(() => {
+          if (inbound.get(session.facts.peerName) === session) {
+            inbound.delete(session.facts.peerName);
+          }
+        }, ignore);
+        options.onActivity();
+      },
+      onNotification: (notification) => {
+        inbox.receive(notification);
+        if (opened !== undefined) opened.hasNotifications = true;
+      },
+      onActivity: () => options.onActivity(),
+    });
+    try {
+      engine.listen({ port: portOf(options.config, options.index) });
+      opened = new ClientEngine(engine, inbox, inbound);
+      return opened;
+    } catch (error) {
+      await engine.close();
+      throw error;
+    }
+  }
+
+  poll(): void {
+    this.#engine.poll();
+    for (const peer of this.#peers) if (!peer.isIdle) peer.proceed();
+  }
+
+  /** Host memory of the client, by its own address. */
+  registerCopied(addr: number, bytes: number, rights: RegionRights): Region {
+    return this.#engine.register({ device: HOST_DEVICE, addr, bytes }, rights);
+  }
+
+  /** Memory that this process has mapped. */
+  registerMapped(source: RegionSource, rights: RegionRights): Region {
+    return this.#engine.register(source, rights);
+  }
+
+  deregister(region: Region): Promise<void> {
+    return this.#engine.deregister(region, DEREGISTER_WAIT_MS);
+  }
+
+  hasPeerConnected(name: string): boolean {
+    return this.#inbound.get(name)?.isReady === true;
+  }
+
+  loadPeer(name: string, info: string): ServicePeer {
+    checkAgentName(name, 'load a peer');
+    const peer = new TcpxPeer(this.#engine, name, parseConnInfo(info));
+    this.#peers.add(peer);
+    return peer;
+  }
+
+  async dropPeer(peer: ServicePeer): Promise<void> {
+    this.#peers.delete(peer);
+    await peer.disconnect();
+  }
+
+  prepare(
+    peer: ServicePeer,
+    operation: 'write' | 'read',
+    columns: BlockColumns,
+    totalBytes: number,
+  ): ServiceTransfer {
+    return new TcpxXfer(this.#engine, peer, operation, columns, totalBytes);
+  }
+
+  drainNotifications(): NixlNotification[] {
+    this.hasNotifications = false;
+    return this.#inbox.drain();
+  }
+
+  close(): Promise<void> {
+    return this.#engine.close();
+  }
+}
+
+/** What peers are given; that host memory is copied, and by what device number, is ours alone. */
+export function keyOf(region: Region): string {
+  const { descriptor } = region;
+  if (descriptor.device !== HOST_DEVICE) return formatRegion(descriptor);
+  const { slot, generation, bytes, key } = descriptor;
+  return formatRegion({ slot, generation, bytes, key });
+}
+
+export function parseKey(key: string, bytes: number): RegionDescriptor {
+  return parseRegion(key, bytes);
+}
+
+function configOf(settings: string, base: Config): Config {
+  const names: readonly string[] = SETTING_NAMES;
+  const flags: Partial<Record<SettingName, string>> = {};
+  for (const line of settings.split('\n').filter((one) => one.trim() !== '')) {
+    const at = line.indexOf('=');
+    const name = line.slice(0, Math.max(at, 0)).trim();
+    if (!names.includes(name) || !CLIENT_SETTINGS.test(name)) {
+      throw new TcpxError(
+        'ERR_CONFIG_VALUE',
+        `attach: ${JSON.stringify(line)} is no setting that a client may choose`,
+      );
+    }
+    flags[name as SettingName] = line.slice(at + 1).trim();
+  }
+  return loadConfig({ flags, options: base.values });
+}
+
+// Connection info tells the port, so by default the kernel may choose it.
+function portOf(config: Config, index: number): number {
+  const port = config.effective.find((setting) => setting.name === 'session.port');
+  return port?.origin === 'default' ? 0 : config.values['session.port'] + index;
+}
+
+function ignore(): void {
+  return;
+}

@@ -1,0 +1,142 @@
+// Host memory of a client as a device of the lanes: chunks are copied between its address space and
+// staging memory of ours, by the kernel, at once. What the lanes promise of GPU memory then holds
+// for it too: what is acknowledged has landed in the client.
+
+import { type TcpxError, toTcpxError } from '../base/errors.js';
+import { ESRCH } from '../ffi/libc/errno.js';
+import { type Mapping, mapMemory, renewPages, unmapMemory } from '../ffi/libc/mapping.js';
+import { waitReadable } from '../ffi/libc/poll.js';
+import { ProcessMoves } from '../ffi/libc/process-memory.js';
+import {
+  COPY_DONE,
+  COPY_FAILED,
+  COPY_PENDING,
+  type CopyQueue,
+  type StagingDevice,
+  type StagingShape,
+} from '../gpu/staging-device.js';
+
+/** The process, and a descriptor that tells its end from a successor's beginning. */
+export interface OtherProcess {
+  readonly pid: number;
+  readonly pidfd: number;
+}
+
+/** Of a batch whose process has ended: its session follows, and tells the peer what happened. */
+const COPY_ORPHANED = 2;
+
+/** More than batches whose outcome nobody has asked for yet: those have a slot each. */
+const OUTCOMES = 256;
+
+class ProcessQueue implements CopyQueue {
+  readonly isRenewable = true;
+  /** A copy that fails costs its own chunks alone: the next may be of other memory. */
+  isFailed = false;
+  error: TcpxError | undefined;
+  readonly #process: OtherProcess;
+  readonly #direction: 'read' | 'write';
+  readonly #staging: Mapping;
+  readonly #slotBytes: number;
+  readonly #moves = new ProcessMoves();
+  readonly #outcomes = new Int8Array(OUTCOMES);
+  /** What the open batch has come to so far. */
+  #outcome = COPY_DONE;
+  #isOpen = false;
+  #issued = 0;
+
+  constructor(process: OtherProcess, direction: 'read' | 'write', shape: StagingShape) {
+    this.#process = process;
+    this.#direction = direction;
+    this.#slotBytes = shape.slotBytes;
+    this.#staging = mapMemory(shape.slotBytes * shape.slotCount);
+  }
+
+  get stagingAddr(): number {
+    return this.#staging.addr;
+  }
+
+  begin(): number {
+    return (this.#issued + 1) | 0;
+  }
+
+  add(deviceAddr: number, stagingOffset: number, bytes: number): void {
+    if (this.#moves.isFull) this.#move();
+    this.#moves.add(this.#staging.addr + stagingOffset, deviceAddr, bytes);
+    this.#isOpen = true;
+  }
+
+  start(): boolean {
+    if (!this.#isOpen) return false;
+    this.#move();
+    this.#issued = (this.#issued + 1) | 0;
+    this.#outcomes[this.#issued & (OUTCOMES - 1)] = this.#outcome;
+    this.#isOpen = false;
+    this.#outcome = COPY_DONE;
+    return true;
+  }
+
+  poll(batch: number): number {
+    if (((batch - this.#issued) | 0) > 0) return COPY_PENDING;
+    const outcome = this.#outcomes[batch & (OUTCOMES - 1)] ?? COPY_FAILED;
+    return outcome === COPY_ORPHANED ? COPY_PENDING : outcome;
+  }
+
+  isIdle(): boolean {
+    return true;
+  }
+
+  finish(): void {
+    this.start();
+    const { length } = this.#outcomes;
+    for (let at = 0; at < length; at++) {
+      if (this.#outcomes[at] === COPY_ORPHANED) this.#outcomes[at] = COPY_FAILED;
+    }
+  }
+
+  renew(stagingOffset: number): boolean {
+    try {
+      renewPages({ addr: this.#staging.addr + stagingOffset, bytes: this.#slotBytes });
+      return true;
+    } catch (error) {
+      this.isFailed = true;
+      this.error = toTcpxError(error, 'ERR_SYS_CALL', 'staging of a client’s memory');
+      return false;
+    }
+  }
+
+  close(): void {
+    this.finish();
+    this.#moves.close();
+    unmapMemory(this.#staging);
+  }
+
+  // A number of a process may be given to another one once it has ended: so first a look at that.
+  #move(): void {
+    const { pid, pidfd } = this.#process;
+    const isThere = waitReadable([pidfd], 0) === 0;
+    const missing = isThere ? this.#moves.move(pid, this.#direction) : -ESRCH;
+    this.#moves.drop();
+    if (missing === 0) return;
+    this.#outcome = missing === -ESRCH ? COPY_ORPHANED : COPY_FAILED;
+  }
+}
+
+export class ProcessStaging implements StagingDevice {
+  readonly out: ProcessQueue;
+  readonly into: ProcessQueue;
+
+  constructor(process: OtherProcess, shape: StagingShape) {
+    this.out = new ProcessQueue(process, 'read', shape);
+    this.into = new ProcessQueue(process, 'write', shape);
+  }
+
+  /** Host memory has no events. */
+  pollEvent(): number {
+    return COPY_FAILED;
+  }
+
+  close(): void {
+    this.out.close();
+    this.into.close();
+  }
+}

@@ -1,0 +1,52 @@
+// GPU memory of a program, shared with the service by CUDA IPC; on a stand-in for the driver, whose
+// device memory the processor cannot touch.
+
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { CUDA_LIBRARY } from '../../src/ffi/cuda/driver.js';
+import { fakeCudaPath } from '../native/plugin-environment.js';
+import { serviceStatus } from '../../src/base/service-status.js';
+import { addMemory, load, ServiceWorld } from './service-world.js';
+
+const BYTES = 2 * 1024 * 1024 + 5;
+const world = new ServiceWorld();
+const folder = mkdtempSync(join(tmpdir(), 'tcpx-cuda-'));
+symlinkSync(fakeCudaPath, join(folder, CUDA_LIBRARY));
+const env = { LD_LIBRARY_PATH: folder };
+after(async () => {
+  await world.close();
+  rmSync(folder, { recursive: true });
+});
+
+test('service: GPU memory of two programs, to each other, to host memory and back', async () => {
+  const service = await world.service({ env });
+  const a = await world.end(service, 'alice', { env });
+  const b = await world.end(service, 'bob', { env });
+  const here = await addMemory(a, BYTES, 'cuda');
+  assert.equal(here.way, 'ipc');
+  for (const kind of ['cuda', 'malloc']) {
+    const there = await addMemory(b, BYTES, kind);
+    const { peer, region } = await load(a, b, there);
+    await a.program.do(`fill ${here.id} 5`);
+    const request = await a.program.do(`write ${peer} ${here.id} ${region} ${BYTES}`);
+    assert.equal(await b.program.do(`check ${there.id} 5`), `same ${BYTES}`);
+    const receipt = JSON.parse(await a.program.do(`receipt ${request}`)) as { path: string };
+    assert.equal(receipt.path, 'tcp staged');
+    await b.program.do(`fill ${there.id} 6`);
+    await a.program.do(`read ${peer} ${here.id} ${region} ${BYTES}`);
+    assert.equal(await a.program.do(`check ${here.id} 6`), `same ${BYTES}`);
+  }
+  await a.program.kill();
+  const c = await world.end(service, 'carol', { env });
+  await addMemory(c, BYTES, 'cuda');
+});
+
+test('service: a program without a driver is told so', async () => {
+  const service = await world.service();
+  const a = await world.end(service, 'alice', { env });
+  const reply = await a.program.ask(`memory ${BYTES} cuda`);
+  assert.equal(reply.status, serviceStatus('ERR_DEVICE'), reply.text);
+});

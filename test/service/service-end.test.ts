@@ -1,0 +1,160 @@
+// Ends: of the service, of clients, of both at bad moments; starts: stale sockets, a second
+// service, one on demand; forks.
+
+import assert from 'node:assert/strict';
+import { chmodSync, existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, test } from 'node:test';
+import { serviceStatus } from '../../src/base/service-status.js';
+import { packageRoot } from '../e2e/child.js';
+import { hasEnded } from '../e2e/running-tcpx.js';
+import { until } from '../support/until.js';
+import { addMemory, load, ServiceWorld } from './service-world.js';
+
+/** From the end of the service to the error in a client; more where everything is slow. */
+const NOTICED_MS_MAX = 1000;
+const BIG = 64 * 1024 * 1024;
+let world = new ServiceWorld();
+
+afterEach(async () => {
+  await world.close();
+  world = new ServiceWorld();
+});
+
+test('service: killed under waiting clients, they see it within a second', async () => {
+  const service = await world.service();
+  const a = await world.end(service, 'alice');
+  const b = await world.end(service, 'bob');
+  const here = await addMemory(a, BIG, 'malloc');
+  const there = await addMemory(b, BIG, 'malloc');
+  const { peer, region } = await load(a, b, there);
+  await a.program.do(`connect ${peer} 20000`);
+  const request = await a.program.do(`prepare ${peer} ${here.id} ${region} ${BIG}`);
+  const repeating = a.program.ask(`repeat ${request} 100000`);
+  const waiting = b.program.ask('accept nobody 60000');
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  const killedMs = performance.now();
+  await service.end('SIGKILL');
+  for (const reply of await Promise.all([repeating, waiting])) {
+    assert.equal(reply.status, serviceStatus('ERR_SERVICE_GONE'), reply.text);
+  }
+  const noticedMs = performance.now() - killedMs;
+  assert.ok(noticedMs < NOTICED_MS_MAX, `${noticedMs} ms`);
+  for (const line of [`test ${request}`, 'alive', 'memory 10 malloc', `post ${request}`]) {
+    const { status } = await a.program.ask(line);
+    assert.equal(status, serviceStatus('ERR_SERVICE_GONE'), line);
+  }
+  const again = await world.service({ folder: service.folder });
+  await a.program.do('close');
+  await a.program.do(`open ${again.folder} alice`);
+  assert.equal(await a.program.do('alive'), 'alive');
+});
+
+test('service: one per folder; a socket that was left over is taken away', async () => {
+  const service = await world.service();
+  const socket = join(service.folder, 'service.sock');
+  assert.equal(statSync(socket).mode & 0o777, 0o600);
+  await assert.rejects(
+    world.service({ folder: service.folder }),
+    new RegExp(`ERR_SYS_ADDRESS_IN_USE.*process ${service.pid}`),
+  );
+  await service.end('SIGKILL');
+  assert.ok(existsSync(socket), 'the kill has left it');
+  const lost = await world.program().ask(`open ${service.folder} alice`);
+  assert.equal(lost.status, serviceStatus('ERR_NO_SERVICE'), lost.text);
+  const next = await world.service({ folder: service.folder });
+  await world.end(next, 'alice');
+  assert.equal(await next.end('SIGTERM'), 0);
+  assert.ok(!existsSync(socket), 'an orderly end leaves none');
+});
+
+test('service: a client that is killed in mid-transfer is noticed by its peer alone', async () => {
+  const service = await world.service();
+  const a = await world.end(service, 'alice');
+  const b = await world.end(service, 'bob');
+  const [c, d] = [await world.end(service, 'carol'), await world.end(service, 'dave')];
+  const pairs = [];
+  for (const [from, to] of [
+    [a, b],
+    [c, d],
+  ] as const) {
+    const here = await addMemory(from, BIG, 'malloc');
+    const there = await addMemory(to, BIG, 'malloc');
+    const { peer, region } = await load(from, to, there);
+    await from.program.do(`connect ${peer} 20000`);
+    const request = await from.program.do(`prepare ${peer} ${here.id} ${region} ${BIG}`);
+    pairs.push({ from, to, here, there, request });
+  }
+  const [hit, spared] = pairs;
+  assert.ok(hit !== undefined && spared !== undefined);
+  await c.program.do(`fill ${spared.here.id} 2`);
+  const failing = a.program.ask(`repeat ${hit.request} 10000`);
+  const going = c.program.ask(`repeat ${spared.request} 30`);
+  await new Promise((resolve) => setTimeout(resolve, 200));
+  await b.program.kill();
+  const { status, text } = await failing;
+  assert.equal(status, serviceStatus('ERR_PEER_LOST'), text);
+  assert.equal((await going).status, 0);
+  assert.equal(await d.program.do(`check ${spared.there.id} 2`), `same ${BIG}`);
+  assert.equal(await a.program.do('alive'), 'alive');
+  const before = descriptorsOf(service.pid);
+  await a.program.kill();
+  await until('its engine is closed', 10_000, () => descriptorsOf(service.pid) < before);
+});
+
+function descriptorsOf(pid: number): number {
+  return readdirSync(`/proc/${pid}/fd`).length;
+}
+
+test('service: a fork gets an error, and its parent goes on', async () => {
+  const service = await world.service();
+  const a = await world.end(service, 'alice');
+  assert.equal(await a.program.do('fork'), String(serviceStatus('ERR_FORKED')));
+  assert.equal(await a.program.do('alive'), 'alive');
+  const here = await addMemory(a, 4096, 'malloc');
+  const { peer, region } = await load(a, a, here);
+  await a.program.do(`write ${peer} ${here.id} ${region} 64`);
+});
+
+test('service: a client that ends while its child holds the socket is let go', async () => {
+  const service = await world.service();
+  const a = await world.end(service, 'alice');
+  const before = descriptorsOf(service.pid);
+  const child = Number(await a.program.do('orphan'));
+  await a.program.kill();
+  await until('its engine is closed', 10_000, () => descriptorsOf(service.pid) < before);
+  assert.ok(!hasEnded(child), 'the child lives on');
+  process.kill(child, 'SIGKILL');
+});
+
+test('service: another version and a missing service are typed errors', async () => {
+  const service = await world.service();
+  const a = await world.end(service, 'alice');
+  const other = await a.program.ask(`break version ${service.folder}`);
+  assert.equal(other.status, serviceStatus('ERR_VERSION'), other.text);
+  const none = await a.program.ask('open /nonexistent/folder alice');
+  assert.equal(none.status, serviceStatus('ERR_NO_SERVICE'), none.text);
+  const long = await a.program.ask(`open /${'x'.repeat(200)} alice`);
+  assert.equal(long.status, serviceStatus('ERR_ARGUMENT'), long.text);
+});
+
+test('service: started on demand by the first of many clients, ends by itself', async () => {
+  const folder = join(world.newFolder(), 'service');
+  const env = {
+    NIXL_TCPX_SERVICE_AUTOSTART: '1',
+    NIXL_TCPX_SERVICE_COMMAND: `${process.execPath} ${join(packageRoot, 'bin/tcpx.js')} serve`,
+    NIXL_TCPX_SERVICE_IDLE_MS: '300',
+  };
+  const programs = [1, 2, 3].map(() => world.program({ env }));
+  await Promise.all(programs.map((one, index) => one.do(`open ${folder} client-${index}`)));
+  const pid = Number(readFileSync(join(folder, 'service.lock'), 'utf8'));
+  assert.ok(!hasEnded(pid));
+  for (const one of programs) await one.do('close');
+  await until('the service has ended', 10_000, () => hasEnded(pid));
+});
+
+test('service: a folder of somebody else, or open to others, is refused', async () => {
+  const folder = world.newFolder();
+  chmodSync(folder, 0o777);
+  await assert.rejects(world.service({ folder }), /ERR_CAP_PERMISSION.*777/);
+});
