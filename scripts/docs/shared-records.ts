@@ -55,6 +55,19 @@ const LOSSES: readonly Row[] = [
   ['LOSS_SYSTEM', 'errno', 'a system call failed'],
   ['LOSS_PROTOCOL', 'rule', 'the peer broke a rule of the protocol'],
   ['LOSS_DROPPED', 'none', 'the main thread gave it up'],
+  ['LOSS_DAMAGED', 'part', 'a head, table or message came damaged; the part that did'],
+];
+
+const PARTS: readonly Row[] = [
+  ['PART_HEAD', '64 bytes', 'the head of a frame'],
+  ['PART_TABLE', 'its entries', 'the table behind a head'],
+  ['PART_MESSAGE', 'its bytes', 'a notification or a signal'],
+];
+
+const STANDSTILLS: readonly Row[] = [
+  ['STALLED_NO', 'none', 'something moves again'],
+  ['STALLED_YES', 'none', 'nothing moves on the channel'],
+  ['STALLED_HOLDS', 'none', 'its peer stays in a region that is being deregistered'],
 ];
 
 export function renderRecords(headerBytes: number): string {
@@ -75,6 +88,12 @@ export function renderRecords(headerBytes: number): string {
     'How a channel was lost (`loss` of `EVENT_CHANNEL_DOWN`):',
     '',
     table('detail', LOSSES),
+    'How a channel stands still (`EVENT_STALLED`):',
+    '',
+    table('detail', STANDSTILLS),
+    'What came damaged (detail of `LOSS_DAMAGED`):',
+    '',
+    table('covers', PARTS),
   ].join('\n');
 }
 

@@ -9,7 +9,7 @@ import { ExitCode, exitCodeOf } from './exit-code.js';
 import { formatAllCommands, formatCommandHelp, formatFamily, helpDocument } from './help.js';
 import { parseInvocation, splitRest } from './invocation.js';
 import { watchOutput } from './output-loss.js';
-import { helpWish, printCode, printError, printJson } from './print.js';
+import { helpWish, printError, printJson, printOwn } from './print.js';
 
 watchOutput();
 const exitCode = await main(process.argv.slice(2));
@@ -37,7 +37,7 @@ function isJsonWanted(own: readonly string[]): boolean {
 
 async function runWords(words: readonly string[]): Promise<number> {
   if (words[0] === '--version' || words[0] === '-V') {
-    printCode(`${packageVersion()}\n`);
+    process.stdout.write(`${packageVersion()}\n`);
     return ExitCode.Good;
   }
   if (words[0] === 'help') return runWords([...words.slice(1), '--help']);
@@ -56,7 +56,7 @@ function showHelp<T>(
   commands: readonly Command[],
 ): ExitCode {
   if (own.includes('--json')) printJson(helpDocument(commands));
-  else printCode(format(what, helpWish(own.includes('--all'))));
+  else printOwn(format(what, helpWish(own.includes('--all'))));
   return ExitCode.Good;
 }
 

@@ -28,6 +28,11 @@ export function printText(text: string): void {
   writeFitted(process.stdout, text);
 }
 
+/** Words that are ours alone, painted already. */
+export function printOwn(text: string): void {
+  process.stdout.write(text);
+}
+
 /** Lines that a shell shall read: as they are, whatever the width. */
 export function printCode(text: string): void {
   process.stdout.write(plainLines(text));
@@ -88,13 +93,7 @@ export function formatTable(rows: readonly (readonly string[])[]): string {
 /** A progress line on a terminal, nothing in a pipe. */
 export function showProgress(text: string): void {
   if (!process.stderr.isTTY) return;
-  const plain = plainText(text).slice(0, columnsOf(process.stderr) - 1);
-  process.stderr.write(`\r\u001b[K${plain}`);
-}
-
-/** On a terminal: what is printed next takes the place of the last rows of results. */
-export function replaceRows(rows: number): void {
-  if (process.stdout.isTTY && rows > 0) process.stdout.write(`\u001b[${rows}A\u001b[J`);
+  process.stderr.write(`\r\u001b[K${plainText(text).slice(0, columnsOf(process.stderr) - 1)}`);
 }
 
 export function clearProgress(): void {

@@ -13,8 +13,11 @@ export interface BlockSpec {
   readonly local: Region | RegionSlice<Region>;
   /** Memory of the peer: what `lookup` found, or a slice of it. */
   readonly remote: RegionDescriptor | RegionSlice<RegionDescriptor>;
+  /** Where the block begins in `local`, in bytes; 0 where it is not given. */
   readonly localOffset?: number;
+  /** Where it begins in `remote`, in bytes; 0 where it is not given. */
   readonly remoteOffset?: number;
+  /** Its length; to the end of `local` where it is not given. */
   readonly bytes?: number;
 }
 

@@ -3,6 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
+import { liveSession } from './live-session.js';
 import { closeEngines, KeptLog, openEngine } from '../../test/support/engine-pair.js';
 import { openRawChannel, openRawSession } from '../../test/support/raw-handshake.js';
 import { until } from '../../test/support/until.js';
@@ -46,7 +47,9 @@ test('broken rule: a goodbye right after it does not hide it', async () => {
     for (let round = 0; round < 5; round++) {
       const session = await server.drive(openRawSession(port));
       const data = await server.drive(openRawChannel(port, session));
-      const held = server.sessions.find(({ isReady }) => isReady)!;
+      const held = server.sessions
+        .map(liveSession)
+        .find(({ facts }) => facts.id === session.accept.sessionId)!;
       data.sendBytes(untrueAck());
       session.control.sendBytes(encodeControl({ kind: ControlKind.Goodbye, reason: 'bye' }));
       await server.drive(held.closed);

@@ -21,7 +21,8 @@ import { matchedHost } from './matched-host.js';
 import type { PeerNotification } from './notification.js';
 import { listNics } from './socket-network.js';
 import type { LiveSession } from './live-session.js';
-import { type ConnectMatch, SessionTable } from './session-table.js';
+import type { ConnectMatch } from './session-surroundings.js';
+import { SessionTable } from './session-table.js';
 import { Transfers } from './transfers.js';
 
 /** What an engine reaches the system by; a simulation has its own. */

@@ -9,7 +9,8 @@ import { MATCH_INDEX } from '../wire/control-frame.js';
 import type { PeerNotification } from './notification.js';
 import { enterRegions, leaveRegions } from './region-entry.js';
 import type { LiveSession } from './live-session.js';
-import type { ConnectMatch, SessionTable } from './session-table.js';
+import type { ConnectMatch } from './session-surroundings.js';
+import type { SessionTable } from './session-table.js';
 import type { Transfers } from './transfers.js';
 
 export interface MatchedHostParts {

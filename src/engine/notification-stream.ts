@@ -55,6 +55,7 @@ export class NotificationStream implements AsyncIterableIterator<PeerNotificatio
     this.#onEnd = onEnd;
   }
 
+  /** Called by the engine. */
   push(notification: PeerNotification): void {
     if (this.#isOver) return;
     const waiter = this.#waiters.shift();
@@ -83,6 +84,7 @@ export class NotificationStream implements AsyncIterableIterator<PeerNotificatio
     }
   }
 
+  /** The next one, now or when it comes. */
   next(): Promise<Result> {
     const notification = this.#waiting.shift();
     if (notification !== undefined) {
@@ -101,6 +103,7 @@ export class NotificationStream implements AsyncIterableIterator<PeerNotificatio
     return Promise.resolve(END);
   }
 
+  /** The stream itself. */
   [Symbol.asyncIterator](): this {
     return this;
   }

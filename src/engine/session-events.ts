@@ -27,7 +27,9 @@ export interface Failover {
 export interface SessionEventMap {
   /** The session has ended: without an error where either end closed it in order. */
   close: [error?: TcpxError];
+  /** A channel was lost, and what it carried goes over others. */
   failover: [failover: Failover];
+  /** A channel was lost, or is back. */
   channel: [change: ChannelChange];
 }
 

@@ -3,79 +3,34 @@
 import { assert } from '../base/assert.js';
 import { type Clock, systemClock } from '../base/clock.js';
 import { TcpxError, toTcpxError } from '../base/errors.js';
-import type { Log } from '../base/log.js';
+import { LimitedLog } from '../base/limited-log.js';
 import { SecretBytes } from '../base/secret-bytes.js';
-import type { Timers } from '../base/timers.js';
-import {
-  COMMAND_ADD_CHANNEL,
-  COMMAND_CLOSE_SESSION,
-  COMMAND_LOOK,
-} from '../provider/tcp/lane/messages.js';
+import { COMMAND_ADD_CHANNEL, COMMAND_CLOSE_SESSION } from '../provider/tcp/lane/messages.js';
 import { abortSocket } from '../os/connection-counters.js';
 import { closeSocket } from '../os/dial.js';
 import { loadCrc32 } from '../os/fixed-memory.js';
-import type { ControlMessage, Lookup } from '../wire/control-frame.js';
 import { ControlKind, MATCH_INDEX } from '../wire/control-frame.js';
-import { ControlKeeper, type ControlLimits, type SessionControl } from './control-keeper.js';
-import type { OpenMatch } from '../provider/tcpx/match-connection.js';
-import type { MatchedCarrier } from '../provider/tcpx/matched-carrier.js';
+import { ControlKeeper, type SessionControl } from './control-keeper.js';
 import { laneOfChannel } from '../provider/tcp/lane-placement.js';
-import type { LaneSet } from '../provider/tcp/lane-set.js';
-import type { TransferMoves } from '../provider/tcp/transfer-moves.js';
 import type { NewChannel, NewSession } from './new-session.js';
 import { checkReadsBudget } from './reads-budget.js';
-import { Recovery, type RecoveryLimits } from './recovery.js';
+import { Recovery } from './recovery.js';
 import type { RecoveryHost } from './recovery-host.js';
 import { SessionEndLog, tellRuleBroken } from './session-end.js';
 import { tellerOf } from './session-teller.js';
 import { LiveSession, type SessionHost } from './live-session.js';
-
-/** What becomes of requests of a session, and of its transfers when channels come and go. */
-export interface SessionTransfers extends Pick<SessionHost, 'prepare' | 'postNotification'> {
-  readonly moves: Pick<TransferMoves, 'onChannelsChanged' | 'giveUpStranded'>;
-  postSignal(session: LiveSession, bytes: Uint8Array): void;
-  hasInFlight(session: LiveSession): boolean;
-  /** Every lane has let go of the session: what is left fails. */
-  abandonSession(session: LiveSession): void;
-}
-
-/** The client's way to a match connection of an epoch. */
-export type ConnectMatch = (epoch: number) => Promise<OpenMatch>;
-
-/** Makes the carrier of a session that both ends want tcpx for. */
-export type OpenMatched = (
-  session: LiveSession,
-  connect: ConnectMatch | undefined,
-  sessions: SessionTable,
-) => MatchedCarrier<LiveSession>;
-
-/** What the table needs from the engine. */
-export interface SessionTableOptions {
-  readonly lanes: LaneSet;
-  readonly transfers: SessionTransfers;
-  /** Where the tcpx provider is open. */
-  readonly openMatched?: OpenMatched | undefined;
-  /** Where callers drive: keeps data moving until the promise settles. */
-  drive<T>(promise: Promise<T>): Promise<T>;
-  readonly sessionsMax: number;
-  /** Of the reads of all peers. */
-  readonly readsBytesMax?: number;
-  readonly nicCount: number;
-  readonly log: Log;
-  readonly timers: Timers;
-  /** What the peer of a session is told of a region that it asks for by name. */
-  answerLookup(lookup: Lookup): ControlMessage;
-  readonly limits: RecoveryLimits & ControlLimits;
-  /** The system's, and sockets, unless a simulation has its own. */
-  readonly clock?: Clock;
-  readonly closeConnection?: (fd: number) => void;
-}
+import {
+  type SessionTableOptions,
+  type SessionTransfers,
+  tellerOf,
+  toldOf,
+} from './session-surroundings.js';
 
 export class SessionTable {
   readonly #options: SessionTableOptions;
   readonly #clock: Clock;
   readonly #closeConnection: (fd: number) => void;
-  readonly #ends: SessionEndLog;
+  readonly #broken: LimitedLog;
   readonly #byIndex: (LiveSession | undefined)[] = [];
   readonly #transfers: SessionTransfers;
   readonly #host: SessionHost;
@@ -120,10 +75,19 @@ export class SessionTable {
     const index = this.#freeIndex();
     // The peer may be the one that wants it.
     if (options.isChecked) loadCrc32();
-    const { lanes, nicCount, readsBytesMax } = this.#options;
-    checkReadsBudget(options.agreement, this.list(), readsBytesMax);
-    const { redial, attachControl, connectMatch, reconnect, ...made } = options;
-    const { control, peerGeneration, choice, ...given } = made;
+    const { lanes, nicCount, readsBytesMax = Number.POSITIVE_INFINITY } = this.#options;
+    const others = this.list().map(({ facts }) => facts.agreement);
+    checkReadsBudget(options.agreement, others, readsBytesMax);
+    const {
+      control,
+      peerGeneration,
+      redial,
+      attachControl,
+      connectMatch,
+      choice,
+      reconnect,
+      ...given
+    } = options;
     const channelLanes = Array.from({ length: given.agreement.channels }, (_, channel) =>
       laneOfChannel(index, channel, lanes.count, nicCount),
     );
@@ -320,12 +284,21 @@ export class SessionTable {
     this.close(session, error);
     if (session.error?.code !== 'ERR_PEER_GOODBYE') return;
     session.setRuleBroken(error);
-    this.#ends.closing(session, error);
+    this.#logClosing(session, error);
+  }
+
+  // A peer that breaks a rule is somebody's fault, and one that may do so again and again.
+  #logClosing(session: LiveSession, error: TcpxError): void {
+    const { peer } = session;
+    const fields = { peer, code: error.code, reason: error.message };
+    if (error.code.startsWith('ERR_WIRE_')) this.#broken.warn('session closing', fields);
+    else this.#options.log.info('session closing', fields);
   }
 
   /** Begins the end: lanes give up what is in flight and answer. */
   close(session: LiveSession, error: TcpxError): void {
-    tellRuleBroken(session, error);
+    // Otherwise the peer would see its connections end, and not know what it did.
+    if (error.code.startsWith('ERR_WIRE_')) session.sayGoodbye(toldOf(session, error));
     if (!session.setClosing(error)) return;
     this.#ends.closing(session, error);
     session.recovery.stop();

@@ -67,16 +67,21 @@ export interface TransferRequest {
 
 /** What is fixed when the session is made. */
 export interface SessionFacts {
+  /** Which end this is: the one that was called, or the one that calls. */
   readonly role: 'server' | 'client';
+  /** How the peer calls itself. */
   readonly peerName: string;
   /** 16 hexadecimal digits that the peer chose when it started: tells it from a successor. */
   readonly peerInstance: string;
   /** Address of the control connection. */
   readonly where: string;
+  /** Channels, window and chunk that both ends agreed on. */
   readonly agreement: Agreement;
+  /** How bytes go over lanes. */
   readonly path: DataPath;
   /** Interface per channel; empty where routing decides, `shm` where none is used. */
   readonly nics: readonly string[];
+  /** What carries memory that it can reach. */
   readonly provider: ProviderName;
   /** Why data goes over tcp, or over tcpx. */
   readonly providerReason: string;

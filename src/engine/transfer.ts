@@ -226,6 +226,8 @@ export class Transfer implements PromiseLike<Receipt> {
     // Where callers drive, somebody has to.
     void this.released;
     this.#end({ ...seen, failure, isCancelled: false, sessionError: undefined });
+    // Behind the end: a carrier that has sent nothing yet settles at once, as cancelled.
+    this.#host.requestCancel(slot, generation);
   }
 
   /** What is known so far; after the end, what became of it. */

@@ -343,7 +343,6 @@ export class Transfers implements TransferHost {
     const outcome = entry.carrier.outcome(entry, FAIL_CANCELLED);
     entry.isAwaited = false;
     if (entry.request !== undefined) entry.request.awaited--;
-    this.requestCancel(slot, generation);
     return outcome;
   }
 

@@ -65,8 +65,11 @@ export interface RegionDescriptor {
 
 /** A part of a region, here or at a peer: bytes `offset` to `offset + bytes`. */
 export interface RegionSlice<R> {
+  /** What it is a part of. */
   readonly region: R;
+  /** Where it begins there, in bytes. */
   readonly offset: number;
+  /** Its length. */
   readonly bytes: number;
 }
 

@@ -15,6 +15,7 @@ import { decodeMetadata } from './metadata.js';
 import { MetadataEndpoint } from './metadata-endpoint.js';
 
 const FRAME_BYTES_MAX = 4096;
+const LIMITS = { frameBytesMax: FRAME_BYTES_MAX, bytesMax: 64 * FRAME_BYTES_MAX };
 const LIMIT_MS = 8000;
 const { blob } = METADATA_EXAMPLES;
 
@@ -31,8 +32,7 @@ function openEndpoint(): MetadataEndpoint {
     onLoad: (bytes: Uint8Array) => void decodeMetadata(bytes),
     onInvalidate: () => undefined,
   };
-  const limits = { frameBytesMax: FRAME_BYTES_MAX, bytesMax: 64 * FRAME_BYTES_MAX };
-  return new MetadataEndpoint({ handlers, ...limits, log: silentLog });
+  return new MetadataEndpoint({ handlers, ...LIMITS, log: silentLog });
 }
 
 /** One listener for all runs of a batch, and an honest agent that asks it. */

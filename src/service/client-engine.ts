@@ -62,10 +62,7 @@ export class ClientEngine {
     checkAgentName(name, 'attach');
     const config = configOf(options.settings, options.config);
     const bytesMax = config.values['service.inboxBytes'];
-    const inbox = new TcpxInbox(log, {
-      bytesMax,
-      peerBytesMax: Math.min(bytesMax, config.values['nixl.inboxPeerBytesMax']),
-    });
+    const inbox = new TcpxInbox(log, { bytesMax, peerBytesMax: bytesMax });
     const inbound = new Map<string, Session>();
     let opened: ClientEngine | undefined;
     const engine = await Engine.open({

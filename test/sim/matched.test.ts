@@ -32,6 +32,8 @@ async function openPair(): Promise<Pair> {
   const delays = { command: 50, post: 50, wire: 50, unpack: 50, start: 100 };
   const plan: SimPlan = {
     ...{ ...rest, machines: 2, isCalm: true, faults: 0, delayUs: 50, jitterUs: 0 },
+    // Programs that wait for the ends here do so by the event loop, which the ends need.
+    blockChance: 0,
     plugin: { ...plugin, isFirm: true, isPaced: false, stagedChance: 0, delays },
   };
   const world = new SimWorld(plan, undefined, undefined);

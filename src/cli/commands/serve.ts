@@ -34,8 +34,10 @@ export const serveCommand: Command = {
     const { NodeService } = await import('../../service/service.js');
     const { config, log } = invocation;
     const service = new NodeService({ config, log });
+    // Before anybody knows of it: an interrupt right after the announcement counts as well.
+    const interrupted = untilSignal();
     announce(invocation, service.socketPath);
-    await Promise.race([untilSignal(), service.idle]);
+    await Promise.race([interrupted, service.idle]);
     await service.close();
     return ExitCode.Good;
   },

@@ -1,5 +1,6 @@
 // epoll: which descriptors are ready. One event table per Epoll, in fixed memory.
 
+import { EBADF, ENOENT } from './errno.js';
 import { closeFd } from './file-descriptor.js';
 import { bindFunction, checkCall, resultOrErrno } from './library.js';
 import { mapMemory, unmapMemory, viewMapping } from './mapping.js';
@@ -67,8 +68,11 @@ export function changeInEpoll(epoll: Epoll, fd: number, events: number, tag: num
   checkCall('epoll_ctl mod', `fd ${fd}`, control(epoll, EPOLL_CTL_MOD, fd, events, tag));
 }
 
+/** One that is closed has left by itself. */
 export function removeFromEpoll(epoll: Epoll, fd: number): void {
-  checkCall('epoll_ctl del', `fd ${fd}`, control(epoll, EPOLL_CTL_DEL, fd, 0, 0));
+  const result = control(epoll, EPOLL_CTL_DEL, fd, 0, 0);
+  if (result === -EBADF || result === -ENOENT) return;
+  checkCall('epoll_ctl del', `fd ${fd}`, result);
 }
 
 /** Number of events (0 after the time), or −errno. `timeoutMs` is cut to FFI_WAIT_MS_MAX. */

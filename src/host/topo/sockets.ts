@@ -47,7 +47,10 @@ export function cacheTexts({ caches }: CpuModel): readonly string[] {
     const text = `${cache.name} ${formatBytes(cache.sizeBytes)}`;
     sharers.set(text, sharers.get(text) ?? cache.cpuCount);
   }
-  return [...sharers].map(([text, count]) => `${text} ${sharedText(count)}`);
+  // By name: a cache that one CPU does not tell of keeps its place.
+  return [...sharers]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([text, count]) => `${text} ${sharedText(count)}`);
 }
 
 export function sharedText(cpuCount: number | undefined): string {

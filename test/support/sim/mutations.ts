@@ -87,11 +87,11 @@ const agreeOtherwise: Mutation = ({ node }) => {
   };
 };
 
-/** Whoever attaches is taken for somebody who confirms. */
-const attachRestarts: Mutation = ({ node }) => {
+/** Signs of life are taken for progress: nobody looks at what a peer has confirmed. */
+const believeLife: Mutation = ({ node }) => {
   const add = node.sessions.addChannel.bind(node.sessions);
   node.sessions.addChannel = (session, channel) => {
-    session.progress.rest();
+    session.progress.look = () => undefined;
     return add(session, channel);
   };
 };
@@ -159,7 +159,7 @@ export const MUTATIONS = {
   reuseNonces,
   forgetEpochs,
   agreeOtherwise,
-  attachRestarts,
+  believeLife,
   softDeadlines,
   confirmEarly,
   fenceEarly,

@@ -108,7 +108,7 @@ export class SimControl implements PeerConnection {
       const bytes = Math.min(PIECE_BYTES, this.#output.length);
       piece.uint8.set(this.#output.subarray(0, bytes));
       this.port.setSend(0, piece.addr, bytes);
-      const sent = this.port.send(0, 1);
+      const sent = this.port.send(0, 1, false);
       if (sent < 0 && sent !== WOULD_BLOCK) {
         this.#lost('ECONNRESET');
         return moved + 1;

@@ -45,7 +45,7 @@ export class SimMatchSocket implements MatchSocket {
     const part = bytes.subarray(0, PIECE_BYTES);
     piece.uint8.set(part);
     this.port.setSend(0, piece.addr, part.length);
-    return this.port.send(0, 1);
+    return this.port.send(0, 1, false);
   }
 
   receive(): Uint8Array | number {
