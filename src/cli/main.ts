@@ -37,7 +37,7 @@ function isJsonWanted(own: readonly string[]): boolean {
 
 async function runWords(words: readonly string[]): Promise<number> {
   if (words[0] === '--version' || words[0] === '-V') {
-    process.stdout.write(`${packageVersion()}\n`);
+    printOwn(`${packageVersion()}\n`);
     return ExitCode.Good;
   }
   if (words[0] === 'help') return runWords([...words.slice(1), '--help']);

@@ -96,6 +96,11 @@ export function showProgress(text: string): void {
   process.stderr.write(`\r\u001b[K${plainText(text).slice(0, columnsOf(process.stderr) - 1)}`);
 }
 
+/** On a terminal: what is printed next takes the place of the last rows of results. */
+export function replaceRows(rows: number): void {
+  if (process.stdout.isTTY && rows > 0) process.stdout.write(`\u001b[${rows}A\u001b[J`);
+}
+
 export function clearProgress(): void {
   if (process.stderr.isTTY) process.stderr.write('\r\u001b[K');
 }

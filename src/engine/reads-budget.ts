@@ -8,11 +8,10 @@ import type { Agreement } from '../wire/control-frame.js';
 /** Refuses a session whose reads, with those of the others, could take more than `bytesMax`. */
 export function checkReadsBudget(
   wanted: Agreement,
-  others: readonly { readonly facts: { readonly agreement: Agreement } }[],
-  bytesMax = Number.POSITIVE_INFINITY,
+  others: readonly Agreement[],
+  bytesMax: number,
 ): void {
-  const held = others.reduce((sum, { facts }) => sum + readsBytes(facts.agreement), 0);
-  const bytes = held + readsBytes(wanted);
+  const bytes = [wanted, ...others].reduce((sum, one) => sum + readsBytes(one), 0);
   if (bytes <= bytesMax) return;
   const what = `${wanted.channels} channels with a window of ${wanted.windowChunks}`;
   throw new TcpxError(

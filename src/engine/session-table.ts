@@ -5,7 +5,11 @@ import { type Clock, systemClock } from '../base/clock.js';
 import { TcpxError, toTcpxError } from '../base/errors.js';
 import { LimitedLog } from '../base/limited-log.js';
 import { SecretBytes } from '../base/secret-bytes.js';
-import { COMMAND_ADD_CHANNEL, COMMAND_CLOSE_SESSION } from '../provider/tcp/lane/messages.js';
+import {
+  COMMAND_ADD_CHANNEL,
+  COMMAND_CLOSE_SESSION,
+  COMMAND_LOOK,
+} from '../provider/tcp/lane/messages.js';
 import { abortSocket } from '../os/connection-counters.js';
 import { closeSocket } from '../os/dial.js';
 import { loadCrc32 } from '../os/fixed-memory.js';
@@ -16,8 +20,6 @@ import type { NewChannel, NewSession } from './new-session.js';
 import { checkReadsBudget } from './reads-budget.js';
 import { Recovery } from './recovery.js';
 import type { RecoveryHost } from './recovery-host.js';
-import { SessionEndLog, tellRuleBroken } from './session-end.js';
-import { tellerOf } from './session-teller.js';
 import { LiveSession, type SessionHost } from './live-session.js';
 import {
   type SessionTableOptions,
@@ -38,7 +40,7 @@ export class SessionTable {
   constructor(options: SessionTableOptions) {
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
-    this.#ends = new SessionEndLog(options.log, this.#clock);
+    this.#broken = new LimitedLog(options.log, this.#clock);
     this.#closeConnection = options.closeConnection ?? closeSocket;
     const { transfers } = options;
     this.#transfers = transfers;
@@ -274,8 +276,11 @@ export class SessionTable {
 
   #setReady(session: LiveSession): void {
     session.setReady();
-    const { channels, chunkBytes } = session.facts.agreement;
-    this.#options.log.info('session ready', { peer: session.peer, channels, chunkBytes });
+    this.#options.log.info('session ready', {
+      peer: session.peer,
+      channels: session.facts.agreement.channels,
+      chunkBytes: session.facts.agreement.chunkBytes,
+    });
     session.keeper.watch();
   }
 
@@ -300,21 +305,20 @@ export class SessionTable {
     // Otherwise the peer would see its connections end, and not know what it did.
     if (error.code.startsWith('ERR_WIRE_')) session.sayGoodbye(toldOf(session, error));
     if (!session.setClosing(error)) return;
-    this.#ends.closing(session, error);
+    this.#logClosing(session, error);
     session.recovery.stop();
     session.keeper.stop();
     this.#transfers.moves.giveUpStranded(session);
-    const { lanes } = this.#options;
-    const { index } = session.facts;
-    void session.matched?.end(error).then(() => this.onLaneClosed(index));
+    void session.matched?.end(error).then(() => this.onLaneClosed(session.facts.index));
     for (const lane of session.facts.lanes) {
-      if (!lanes.isAlive(lane)) {
-        this.onLaneClosed(index);
-        continue;
+      if (this.#options.lanes.isAlive(lane)) {
+        // A goodbye does not hide what was done before it.
+        const isGoodbye = error.code === 'ERR_PEER_GOODBYE';
+        if (isGoodbye) this.#options.lanes.command(lane, COMMAND_LOOK, [session.facts.index]);
+        this.#options.lanes.command(lane, COMMAND_CLOSE_SESSION, [session.facts.index]);
+      } else {
+        this.onLaneClosed(session.facts.index);
       }
-      // A goodbye does not hide what was done before it.
-      if (error.code === 'ERR_PEER_GOODBYE') lanes.command(lane, COMMAND_LOOK, [index]);
-      lanes.command(lane, COMMAND_CLOSE_SESSION, [index]);
     }
   }
 

@@ -137,12 +137,11 @@ class Soak {
 
   // A refusal is the answer that is wanted of the target; that it lives and serves is watched
   // apart.
-  async #attack(attack: Attack, at: SoakAddress, random: Random): Promise<void> {
-    const { name } = attack;
+  async #attack({ name, round }: Attack, at: SoakAddress, random: Random): Promise<void> {
     this.#rounds[name] = 0;
     while (!this.#isOver) {
       try {
-        await attack.round(at, random);
+        await round(at, random);
       } catch {
         this.#refused++;
       }

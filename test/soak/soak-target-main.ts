@@ -2,7 +2,6 @@
 // metadata, collects its notifications now and then, and answers each line of its input with what
 // it holds, as one line of JSON.
 
-import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import type { SettingValues } from '../../src/base/settings.js';
 import { Agent } from '../../src/nixl/agent.js';
@@ -32,10 +31,8 @@ const blob = Buffer.from(agent.getLocalMD()).toString('base64');
 print({ port: engine.connInfo().port, listenPort: agent.listenPort, region, scratch, blob });
 const collecting = setInterval(() => agent.getNotifs(), COLLECT_MS);
 
-const questions = createInterface({ input: process.stdin });
-questions.on('line', () => {
+for await (const _ of createInterface({ input: process.stdin })) {
   print({ descriptors: openDescriptors(), sessions: engine.sessions.length });
-});
-await once(questions, 'close');
+}
 clearInterval(collecting);
 await agent.close();

@@ -1,4 +1,4 @@
-// What a process holds, seen from outside.
+// What the kernel holds for sockets, of the whole machine: pages of TCP, and all that is not free.
 
 import { readFileSync } from 'node:fs';
 

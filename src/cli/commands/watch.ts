@@ -19,7 +19,7 @@ import { type Command, type Invocation, usageError } from '../command.js';
 import { ExitCode } from '../exit-code.js';
 import { namedNics } from '../../host/topo/named-nic.js';
 import { outputLost } from '../output-loss.js';
-import { formatFitted, printJsonLine, printText } from '../print.js';
+import { formatFitted, printJsonLine, printText, replaceRows } from '../print.js';
 import { formatAverages, formatWatch, screenRows } from '../watch-text.js';
 
 const INTERVAL_MS = 500;
@@ -223,8 +223,8 @@ function reporter(isJson: boolean): (rates: WatchRates) => void {
   let rows = 0;
   return (rates) => {
     const text = formatFitted(formatWatch(rates));
-    const { isTTY, columns } = process.stdout;
-    if (isTTY && rows > 0) process.stdout.write(`\u001b[${rows}A\u001b[J`);
+    const { columns } = process.stdout;
+    replaceRows(rows);
     printText(text);
     rows = screenRows(text, columns);
   };
