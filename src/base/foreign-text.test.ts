@@ -50,7 +50,7 @@ test('foreign text: a log line is one line, in both formats', () => {
 function written(print: () => void): string {
   let text = '';
   const streams = [process.stdout, process.stderr] as const;
-  const writes = streams.map((stream) => stream.write);
+  const writes = streams.map((stream) => stream.write.bind(stream));
   for (const stream of streams) {
     stream.write = (chunk: unknown) => {
       text += String(chunk);
