@@ -13,6 +13,7 @@ const COMMANDS: readonly Row[] = [
       'address (2) and side of shared memory',
     'the socket is the lane’s from here on',
   ],
+  ['COMMAND_LOOK', 'session', 'look once more at what has come: it may break a rule'],
   ['COMMAND_CLOSE_SESSION', 'session', 'give up what is in flight, then answer'],
   ['COMMAND_CANCEL', 'slot, generation', 'give up what is not sent'],
   ['COMMAND_DROP_CHANNEL', 'session, channel, epoch', 'close this end of the channel and say so'],

@@ -5,7 +5,11 @@ import { type Clock, systemClock } from '../base/clock.js';
 import { TcpxError, toTcpxError } from '../base/errors.js';
 import { LimitedLog } from '../base/limited-log.js';
 import { SecretBytes } from '../base/secret-bytes.js';
-import { COMMAND_ADD_CHANNEL, COMMAND_CLOSE_SESSION } from '../provider/tcp/lane/messages.js';
+import {
+  COMMAND_ADD_CHANNEL,
+  COMMAND_CLOSE_SESSION,
+  COMMAND_LOOK,
+} from '../provider/tcp/lane/messages.js';
 import { abortSocket } from '../os/connection-counters.js';
 import { closeSocket } from '../os/dial.js';
 import { loadCrc32 } from '../os/fixed-memory.js';
@@ -308,6 +312,9 @@ export class SessionTable {
     void session.matched?.end(error).then(() => this.onLaneClosed(session.facts.index));
     for (const lane of session.facts.lanes) {
       if (this.#options.lanes.isAlive(lane)) {
+        // A goodbye does not hide what was done before it.
+        const isGoodbye = error.code === 'ERR_PEER_GOODBYE';
+        if (isGoodbye) this.#options.lanes.command(lane, COMMAND_LOOK, [session.facts.index]);
         this.#options.lanes.command(lane, COMMAND_CLOSE_SESSION, [session.facts.index]);
       } else {
         this.onLaneClosed(session.facts.index);

@@ -8,6 +8,7 @@ import type { StreamPort } from '../port/stream-port.js';
 import { Channel } from './channel.js';
 import { closeChannel, endChannel } from './channel-end.js';
 import { giveUpParked, settleChannel } from './channel-settle.js';
+import { receiveTurn } from './channel-receive.hot.js';
 import { sendTurn } from './channel-send.hot.js';
 import { finishLanding } from './landing.hot.js';
 import { grantCredit } from './credit.js';
@@ -27,6 +28,7 @@ import {
   COMMAND_CLOSE_SESSION,
   COMMAND_DROP_CHANNEL,
   COMMAND_GIVE_UP,
+  COMMAND_LOOK,
   COMMAND_OPEN_DEVICE,
   COMMAND_RETRY,
   COMMAND_SETTLE_CHANNEL,
@@ -51,7 +53,7 @@ import {
   returnChunk,
   submitTransfer,
 } from './transfer-progress.hot.js';
-import { TURN_DROPPED } from './turn.js';
+import { TURN_DROPPED, TURN_RULE, TURN_SYSTEM } from './turn.js';
 import { shareUnsent } from './unsent-share.js';
 
 /** Bytes of an error's text that the owner's log is given. */
@@ -91,6 +93,9 @@ export function takeCommands(core: LaneCore, hooks: LaneHooks): number {
         break;
       case COMMAND_CLOSE_SESSION:
         closeSession(core, hooks, first);
+        break;
+      case COMMAND_LOOK:
+        lookOnce(core, hooks, first);
         break;
       case COMMAND_OPEN_DEVICE:
         tell(core, EVENT_DEVICE_FAILED, core.staging.open(first, core.channels));
@@ -192,6 +197,16 @@ function retryChunk(core: LaneCore, words: Int32Array): void {
   else if (session.openChannels === 0) returnChunk(core, slot, chunk);
   else if (chunk < 0) pushNotify(core, session, slot);
   else session.retries.push(slot, chunk);
+}
+
+// The peer has said goodbye on another connection: what it sent before may lie here, unread.
+function lookOnce(core: LaneCore, hooks: LaneHooks, sessionIndex: number): void {
+  for (const channel of core.channels.filter((one) => one.sessionIndex === sessionIndex)) {
+    channel.ready.onReadable();
+    const outcome = receiveTurn(core, channel);
+    const isRule = outcome <= TURN_RULE && outcome > TURN_SYSTEM;
+    if (isRule) endChannel(core, hooks, channel, outcome);
+  }
 }
 
 function closeSession(core: LaneCore, hooks: LaneHooks, sessionIndex: number): void {

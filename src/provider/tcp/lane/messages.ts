@@ -18,6 +18,8 @@ export const COMMAND_SETTLE_CHANNEL = 6;
 export const COMMAND_RETRY = 7;
 /** [slot, generation] One chunk, or the notification, has nowhere to go. */
 export const COMMAND_GIVE_UP = 8;
+/** [session] Look once more at what has come: it may break a rule. */
+export const COMMAND_LOOK = 9;
 /** [GPU] Memory of it will be named from now on. */
 export const COMMAND_OPEN_DEVICE = 16;
 
