@@ -23,11 +23,14 @@ export class NotificationStreams {
 
   open(signal: AbortSignal | undefined): NotificationStream {
     throwIfAborted(signal, 'notifications');
-    const stream = new NotificationStream((ended) => this.#open.delete(ended));
-    this.#open.add(stream);
     const abort = (): void => {
       if (signal !== undefined) stream.end(new AbortError('notifications: aborted', signal));
     };
+    const stream = new NotificationStream((ended) => {
+      this.#open.delete(ended);
+      signal?.removeEventListener('abort', abort);
+    });
+    this.#open.add(stream);
     signal?.addEventListener('abort', abort, { once: true });
     return stream;
   }

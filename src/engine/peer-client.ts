@@ -42,9 +42,11 @@ export interface ConnectOptions {
 }
 
 /** An aborted attempt is told at once; what was begun ends behind it. */
-export function connectPeer(options: ConnectOptions): Promise<LiveSession> {
+export async function connectPeer(options: ConnectOptions): Promise<LiveSession> {
   const { signal, host, port } = options;
-  return withSignal(attempt(options), signal, `connect to ${formatEndpoint(host, port)}`);
+  const what = `connect to ${formatEndpoint(host, port)}`;
+  throwIfAborted(signal, what);
+  return await withSignal(attempt(options), signal, what);
 }
 
 async function attempt(options: ConnectOptions): Promise<LiveSession> {

@@ -2,6 +2,7 @@
 // for any name, and gets what a descriptor gives.
 
 import { TcpxError } from '../base/errors.js';
+import { hasUnseen } from '../base/foreign-text.js';
 import type { Region } from '../memory/region.js';
 import { ControlKind, type Found, type Lookup, NAME_BYTES_MAX } from '../wire/control-frame.js';
 import { formatRegion } from './region-text.js';
@@ -14,10 +15,10 @@ export class RegionNames {
   /** Before the region is made: a name that cannot be given leaves nothing behind. */
   assertFree(name: string): void {
     const bytes = Buffer.byteLength(name);
-    if (bytes === 0 || bytes > NAME_BYTES_MAX || /[\p{Cc}\u2028\u2029]/u.test(name)) {
+    if (bytes === 0 || bytes > NAME_BYTES_MAX || hasUnseen(name)) {
       throw new TcpxError(
         'ERR_USAGE_ARGUMENT',
-        `register: a name has 1 to ${NAME_BYTES_MAX} bytes and no control characters`,
+        `register: a name has 1 to ${NAME_BYTES_MAX} bytes and no characters that do not show`,
       );
     }
     if (this.#byName.has(name)) {

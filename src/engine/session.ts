@@ -59,7 +59,10 @@ export interface TransferRequest {
   readonly chunkCount: number;
   /** How its bytes will go, as the receipts name it. */
   readonly path: TransferPath;
-  /** Starts it. Throws `ERR_USAGE_STATE` where the session is not ready. */
+  /**
+   * Starts it. On a session whose peer is lost the transfer fails; on one that this end has closed
+   * it throws `ERR_USAGE_STATE`.
+   */
   post(options?: PostOptions): Transfer;
   /** Frees its memory, after a deadline as soon as it can; not while `done` is awaited. */
   release(): void;

@@ -3,7 +3,6 @@
 
 import { randomFillSync, randomInt } from 'node:crypto';
 import { inspect } from 'node:util';
-import { checkRecord } from '../base/argument.js';
 import { assert } from '../base/assert.js';
 import { TcpxError } from '../base/errors.js';
 import { addressOf } from '../ffi/libc/library.js';
@@ -278,7 +277,6 @@ export function isDeviceRange(source: RegionSource): source is DeviceRange {
 
 /** Where it lies; refuses what may move. */
 export function memoryRange(source: RegionSource): { addr: number; bytes: number } {
-  checkRecord('register: the memory', source);
   const isRaw = 'addr' in source;
   const bytes = isRaw ? source.bytes : source.byteLength;
   if (!Number.isSafeInteger(bytes) || bytes <= 0) {

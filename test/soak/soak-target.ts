@@ -7,7 +7,7 @@ import { createInterface, type Interface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import type { SettingValues } from '../../src/base/settings.js';
 import type { RegionDescriptor } from '../../src/memory/region.js';
-import { residentBytes } from '../support/kernel-memory.js';
+import { residentBytes } from '../support/process-resources.js';
 import type { SoakSample } from './soak-bounds.js';
 
 const MAIN = fileURLToPath(new URL('./soak-target-main.js', import.meta.url));

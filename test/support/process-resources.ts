@@ -32,3 +32,11 @@ export function mappedBytes(): number {
   const own = mappedRanges().filter(({ isOwn }) => isOwn);
   return own.reduce((sum, { start, end }) => sum + end - start, 0);
 }
+
+/** Resident bytes of a process. */
+export function residentBytes(pid: number): number {
+  const text = readFileSync(`/proc/${pid}/status`, 'utf8');
+  const kib = /^VmRSS:\s+(\d+) kB$/m.exec(text)?.[1];
+  if (kib === undefined) throw new Error(`/proc/${pid}/status does not tell what is resident`);
+  return Number(kib) * 1024;
+}
