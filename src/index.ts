@@ -2,29 +2,18 @@
 
 import './base/checked-installation.js';
 
-export { ERROR_CODES, type ErrorCode, isTcpxError, TcpxError } from './base/errors.js';
+export { AbortError } from './base/abort.js';
 export type { Config } from './base/config.js';
+export { ERROR_CODES, type ErrorCode, isTcpxError, TcpxError } from './base/errors.js';
 export type { Log } from './base/log.js';
 export type { SettingName, SettingValues } from './base/settings.js';
-export { AbortError } from './base/abort.js';
+export type { BlockSpec } from './engine/block-spec.js';
+export { type ConnInfo, formatConnInfo, parseConnInfo } from './engine/conn-info.js';
 export { Engine } from './engine/engine.js';
 export type { ConnectOptions, EngineOptions } from './engine/engine-options.js';
 export type { PeerNotification } from './engine/notification.js';
 export type { NotificationStream } from './engine/notification-stream.js';
 export type { RegisterOptions } from './engine/register-options.js';
-export type { BlockSpec } from './engine/block-spec.js';
-export type { ChannelChange, Failover, SessionEventMap } from './engine/session-events.js';
-export type {
-  ChannelReceipt,
-  ProviderName,
-  Receipt,
-  StageTimes,
-  TransferPath,
-} from './provider/receipt.js';
-export type { DevmemVerdict, NicDevmem } from './provider/tcpx/devmem-verdict.js';
-export type { PluginReceipt } from './provider/tcpx/plugin-receipt.js';
-export { type ConnInfo, formatConnInfo, parseConnInfo } from './engine/conn-info.js';
-export type { Block, BlockColumns, CheckedBlocks } from './provider/block-columns.js';
 export type {
   Blocks,
   ChannelCounters,
@@ -35,8 +24,8 @@ export type {
   SessionFacts,
   TransferRequest,
 } from './engine/session.js';
+export type { ChannelChange, Failover, SessionEventMap } from './engine/session-events.js';
 export type { Transfer, TransferProgress, TransferStatus } from './engine/transfer.js';
-export type { SourceEvent } from './provider/contract.js';
 export type {
   DeviceRange,
   Region,
@@ -47,11 +36,6 @@ export type {
   RegionTerms,
 } from './memory/region.js';
 export { sliceRegion } from './memory/region.js';
-export {
-  allocateRegionMemory as allocateMemory,
-  type PageKind,
-  type RegionMemory,
-} from './os/region-memory.js';
 export { Agent, type BackendChoice, type BackendDescription } from './nixl/agent.js';
 export type { AgentOptions, OwnMetadataOptions } from './nixl/agent-parts.js';
 export {
@@ -87,6 +71,11 @@ export { XferDlist, type XferDlistInput } from './nixl/xfer-dlist.js';
 export type { XferOptions } from './nixl/xfer-factory.js';
 export type { XferRequest } from './nixl/xfer-request.js';
 export type { PostOptions as XferPostOptions, XferControl } from './nixl/xfer-runner.js';
+export {
+  allocateRegionMemory as allocateMemory,
+  type PageKind,
+  type RegionMemory,
+} from './os/region-memory.js';
 export type { MemoryHandle, MemoryUse } from './p2p/memory-table.js';
 export type { OperationFacts, OperationState, Receive, Send } from './p2p/operation.js';
 export { type Role, TcpxSession, type TcpxSessionOptions } from './p2p/tcpx-session.js';
@@ -96,3 +85,14 @@ export type {
   ReceiveCounts,
   TcpxTransfer,
 } from './p2p/tcpx-transfer.js';
+export type { Block, BlockColumns, CheckedBlocks } from './provider/block-columns.js';
+export type { SourceEvent } from './provider/contract.js';
+export type {
+  ChannelReceipt,
+  ProviderName,
+  Receipt,
+  StageTimes,
+  TransferPath,
+} from './provider/receipt.js';
+export type { DevmemVerdict, NicDevmem } from './provider/tcpx/devmem-verdict.js';
+export type { PluginReceipt } from './provider/tcpx/plugin-receipt.js';

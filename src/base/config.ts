@@ -4,7 +4,6 @@
 
 import { TcpxError } from './errors.js';
 import { describeRange, type Setting, type SettingValue } from './setting.js';
-import { didYouMean } from './suggestion.js';
 import {
   ENVIRONMENT_PREFIX,
   environmentName,
@@ -13,6 +12,7 @@ import {
   type SettingValues,
   settingOf,
 } from './settings.js';
+import { didYouMean } from './suggestion.js';
 import { parseBytes } from './units.js';
 
 export type Environment = Readonly<Record<string, string | undefined>>;

@@ -66,11 +66,11 @@ const TABLE = {
   PEER_DEVICE: {
     number: 16,
     code: 'ERR_PEER_DEVICE',
-    text: 'a GPU copy failed at the peer',
+    text: 'a copy of staged memory failed at the peer',
     refused: 'GPU copy failed',
     meaning: "the region is GPU memory, and copying between it and the owner's staging failed",
   },
-  DEVICE: { number: 17, code: 'ERR_XFER_DEVICE', text: 'a GPU copy failed here' },
+  DEVICE: { number: 17, code: 'ERR_XFER_DEVICE', text: 'a copy of staged memory failed here' },
   CHANNEL: { number: 32, code: 'ERR_XFER_FAILED', text: 'the session is gone' },
   CANCELLED: { number: 33, code: 'ERR_XFER_CANCELLED', text: 'cancelled' },
   // Lanes know it as a cancel: who cancelled is known to the engine alone.

@@ -23,6 +23,12 @@ export const SERVICE_SETTINGS = {
       'itself after service.idleMs without clients.',
     cost: 'The first client of a node waits for the start, about a second.',
   },
+  'service.command': {
+    kind: 'text',
+    fallback: 'tcpx serve',
+    summary: 'What the library runs to start a service, in a shell; see service.autostart.',
+    cost: 'Words of the environment become a command: leave it alone where others can set them.',
+  },
   'service.idleMs': {
     kind: 'ms',
     fallback: 60_000,

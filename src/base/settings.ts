@@ -6,8 +6,8 @@ import { ENGINE_SETTINGS } from './engine-settings.js';
 import { NIXL_SETTINGS } from './nixl-settings.js';
 import { PLUGIN_SETTINGS } from './plugin-settings.js';
 import { SERVICE_SETTINGS } from './service-settings.js';
-import { TCPX_SETTINGS } from './tcpx-settings.js';
 import type { BooleanSetting, NumberSetting, Setting } from './setting.js';
+import { TCPX_SETTINGS } from './tcpx-settings.js';
 
 export const SETTINGS = {
   ...ENGINE_SETTINGS,

@@ -9,15 +9,15 @@ import type {
   NicIntake,
   Receipt,
   Region,
-  TransferRequest,
   Session,
   Transfer,
+  TransferRequest,
 } from '../engine/internal.js';
-import type { HostFacts } from './bench-result.js';
-import { type BenchDialogue } from './bench-message.js';
-import { usageOf } from './end-usage.js';
-import { type BenchBlock, layOutBlocks } from './block-layout.js';
 import { allocateBenchMemory, type BenchMemory } from './bench-memory.js';
+import { type BenchDialogue } from './bench-message.js';
+import type { HostFacts } from './bench-result.js';
+import { type BenchBlock, layOutBlocks } from './block-layout.js';
+import { usageOf } from './end-usage.js';
 import { createPingPongEnd, type MarkCounter, PING_SEED, playPingPong } from './ping-pong.js';
 import type { Turns } from './turns.js';
 import { isChecked, SAMPLE_EVERY } from './verify-choice.js';

@@ -2,6 +2,7 @@
 // that checking costs no copy. Both ends of a run have the same kind.
 
 import { isTcpxError, TcpxError } from '../base/errors.js';
+import { fillPattern, findMismatch } from '../base/pattern.js';
 import {
   type DeviceRange,
   type Engine,
@@ -9,7 +10,6 @@ import {
   type RegionSource,
   tcpxOf,
 } from '../engine/internal.js';
-import { fillPattern, findMismatch } from '../base/pattern.js';
 
 export type MemoryKind = 'dram' | 'vram';
 

@@ -1,11 +1,11 @@
 // What the two ends of a benchmark tell each other, as notifications of the engine itself.
 // JSON, checked on receipt: the peer is trusted to be ours, not to be right.
 
-import { plainText } from '../base/foreign-text.js';
 import { TcpxError } from '../base/errors.js';
-import type { HostFacts } from './bench-result.js';
+import { plainText } from '../base/foreign-text.js';
 import type { ChannelCounters, RegionDescriptor } from '../engine/internal.js';
 import type { MemoryKind } from './bench-memory.js';
+import type { HostFacts } from './bench-result.js';
 import type { EndUsage } from './end-usage.js';
 
 export type BenchMessage =

@@ -5,14 +5,14 @@ import type { Config } from '../base/config.js';
 import { TcpxError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
 import { Engine, judgeDevmem, type Session } from '../engine/internal.js';
-import type { BenchResult } from './bench-result.js';
-import { percentilesOf, rateSpreadOf } from './statistics.js';
 import { BenchInitiator, type BenchRun } from './bench-initiator.js';
 import { BenchDialogue, decodeBenchMessage, encodeBenchMessage } from './bench-message.js';
+import type { BenchResult } from './bench-result.js';
 import { gpuOf } from './bench-service.js';
 import { readHostFacts } from './host-facts.js';
 import { channelDelta, kernelDelta, readKernelCounters } from './kernel-delta.js';
 import { MarkCounter } from './ping-pong.js';
+import { percentilesOf, rateSpreadOf } from './statistics.js';
 import type { Turns } from './turns.js';
 
 const COUNT_TIMEOUT_MS = 10_000;

@@ -4,10 +4,10 @@ import { isTcpxError, TcpxError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
 import { SETTINGS } from '../base/settings.js';
 import type { Engine, Region, Session } from '../engine/internal.js';
-import type { HostFacts } from './bench-result.js';
-import { type BenchMessage, decodeBenchMessage, encodeBenchMessage } from './bench-message.js';
-import { type BenchBlock, layOutBlocks } from './block-layout.js';
 import { allocateBenchMemory, type BenchMemory } from './bench-memory.js';
+import { type BenchMessage, decodeBenchMessage, encodeBenchMessage } from './bench-message.js';
+import type { HostFacts } from './bench-result.js';
+import { type BenchBlock, layOutBlocks } from './block-layout.js';
 import { usageOf } from './end-usage.js';
 import { createPingPongEnd, MarkCounter, playPingPong } from './ping-pong.js';
 

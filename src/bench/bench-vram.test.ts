@@ -3,14 +3,14 @@
 
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
+import { closeEngines, openEngine } from '../../test/support/engine-pair.js';
+import { registerSimulated } from '../../test/support/gpu-memory.js';
+import { SIMULATED_GPU_MODULE, SimulatedGpus } from '../../test/support/simulated-gpu.js';
 import { loadConfig } from '../base/config.js';
 import { silentLog } from '../base/log.js';
 import type { SettingValues } from '../base/settings.js';
 import type { Engine, RegionSource } from '../engine/internal.js';
 import { gpuAbsence } from '../ffi/cuda/driver.js';
-import { closeEngines, openEngine } from '../../test/support/engine-pair.js';
-import { registerSimulated } from '../../test/support/gpu-memory.js';
-import { SIMULATED_GPU_MODULE, SimulatedGpus } from '../../test/support/simulated-gpu.js';
 import type { BenchMemory } from './bench-memory.js';
 import { runLoopback } from './loopback.js';
 import { createPingPongEnd, MarkCounter, playPingPong } from './ping-pong.js';

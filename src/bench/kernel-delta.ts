@@ -1,9 +1,9 @@
 // What the kernel counted while a benchmark ran: TCP's troubles and each interface, of the whole
 // host, and the connection of each channel.
 
-import { parseNetDev, readTcpCounters } from '../host/read/kernel-counters.js';
-import { openFolderFiles } from '../host/read/host-files.js';
 import type { ChannelCounters } from '../engine/internal.js';
+import { openFolderFiles } from '../host/read/host-files.js';
+import { parseNetDev, readTcpCounters } from '../host/read/kernel-counters.js';
 import type { ChannelKernel, KernelDelta } from './bench-result.js';
 
 /** Counters that grow when something goes wrong on the way. */

@@ -16,10 +16,10 @@ import {
 import { ERROR_CODES, type ErrorCode, TcpxError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
 import { environmentName, SETTING_NAMES } from '../base/settings.js';
+import { STATE_FOLDER_VARIABLE } from '../host/read/emulated-nics.js';
 import type { BenchResult } from './bench-result.js';
 import { runBench } from './bench-session.js';
 import type { Turns } from './turns.js';
-import { STATE_FOLDER_VARIABLE } from '../host/read/emulated-nics.js';
 
 export interface LoopbackOptions {
   readonly config: Config;

@@ -4,8 +4,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { silentLog } from '../base/log.js';
 import type { Engine, Session } from '../engine/internal.js';
-import type { HostFacts } from './bench-result.js';
 import { encodeBenchMessage } from './bench-message.js';
+import type { HostFacts } from './bench-result.js';
 import { BenchTarget } from './bench-target.js';
 import { type PingPongEnd, playPingPong } from './ping-pong.js';
 

@@ -4,17 +4,17 @@
 // which is delivered after the data has landed. No event loop: the thread polls, or sleeps where
 // processes of the plugin need its core.
 
+import { fillPattern } from '../base/pattern.js';
 import {
   type Engine,
   type Receipt,
   type RegionDescriptor,
-  type TransferRequest,
   type Session,
-  tcpxOf,
   type Transfer,
+  type TransferRequest,
+  tcpxOf,
 } from '../engine/internal.js';
 import type { BenchMemory } from './bench-memory.js';
-import { fillPattern } from '../base/pattern.js';
 
 export interface PingPongEnd {
   send(turn: number): void;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { test } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Turns } from './turns.js';
 
 async function contend(turns: Turns, name: string, rounds: number, seen: string[]) {

@@ -2,9 +2,8 @@
 
 import { formatCpuList } from '../base/cpu-set.js';
 import { formatBytes, formatUs, plural } from '../base/units.js';
-import type { Receipt } from '../engine/internal.js';
 import type { BenchResult } from '../bench/bench-result.js';
-import type { NicDevmem } from '../engine/internal.js';
+import type { NicDevmem, Receipt } from '../engine/internal.js';
 import { formatTable } from './print.js';
 
 export function formatBenchResult(result: BenchResult): string {

@@ -23,8 +23,8 @@ import { nicCommand } from './commands/nic.js';
 import { nicDiffCommand } from './commands/nic-diff.js';
 import { pluginCheckCommand } from './commands/plugin-check.js';
 import { serveCommand } from './commands/serve.js';
-import { traceDiffCommand, traceSummaryCommand } from './commands/trace.js';
 import { topoCommand } from './commands/topo.js';
+import { traceDiffCommand, traceSummaryCommand } from './commands/trace.js';
 import { watchCommand } from './commands/watch.js';
 
 export const COMMANDS: readonly Command[] = [

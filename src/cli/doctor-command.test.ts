@@ -4,13 +4,13 @@ import assert from 'node:assert/strict';
 import { chmodSync, mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, test } from 'node:test';
-import type { Diagnosis } from '../diag/doctor.js';
-import { RULES } from '../diag/rules.js';
 import { a3HighTree } from '../../test/support/a3-high-host.js';
 import { runTcpx } from '../../test/support/run-tcpx.js';
 import { removeTreeFolder, writeTreeFolder } from '../../test/support/tree-folder.js';
-import { parseInvocation } from './invocation.js';
+import type { Diagnosis } from '../diag/doctor.js';
+import { RULES } from '../diag/rules.js';
 import { COMMANDS } from './commands.js';
+import { parseInvocation } from './invocation.js';
 
 let root = '';
 beforeEach(() => {

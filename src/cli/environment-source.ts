@@ -5,9 +5,9 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { processEnvironment } from '../base/config.js';
 import { TcpxError } from '../base/errors.js';
+import { type EnvironmentValues, parseEnvironmentText } from '../host/environment/preset.js';
 import { FLAT_ENVIRONMENT_PATH, isFlatHost } from '../host/flat/flat-tree.js';
 import type { HostFiles } from '../host/read/host-files.js';
-import { type EnvironmentValues, parseEnvironmentText } from '../host/environment/preset.js';
 
 export function ownEnvironment(): EnvironmentValues {
   const own = Object.entries(processEnvironment()).filter(([, value]) => value !== undefined);

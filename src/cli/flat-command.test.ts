@@ -5,10 +5,10 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, test } from 'node:test';
-import type { Diagnosis } from '../diag/doctor.js';
-import type { IrqPlan } from '../host/irq/plan.js';
 import { flatBundle } from '../../test/support/flat-bundle.js';
 import { runTcpx } from '../../test/support/run-tcpx.js';
+import type { Diagnosis } from '../diag/doctor.js';
+import type { IrqPlan } from '../host/irq/plan.js';
 
 let folder = '';
 beforeEach(() => {

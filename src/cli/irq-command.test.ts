@@ -14,11 +14,11 @@ import {
 import { join } from 'node:path';
 import { afterEach, beforeEach, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import type { IrqPlan } from '../host/irq/plan.js';
-import { A3_HIGH_RX_BINDINGS, A3_HIGH_TX_BINDINGS } from '../host/irq/policy.js';
 import { a3HighSpec } from '../../test/support/a3-high-host.js';
 import { buildHostTree } from '../../test/support/host-tree.js';
 import { removeTreeFolder, writeTreeFolder } from '../../test/support/tree-folder.js';
+import type { IrqPlan } from '../host/irq/plan.js';
+import { A3_HIGH_RX_BINDINGS, A3_HIGH_TX_BINDINGS } from '../host/irq/policy.js';
 
 const TCPX = fileURLToPath(new URL('../../../bin/tcpx.js', import.meta.url));
 const NICS = 'eth1,eth2,eth3,eth4';

@@ -4,11 +4,11 @@
 import { formatCpuList } from '../base/cpu-set.js';
 import { isRelevant } from '../host/environment/difference.js';
 import type { EnvironmentValues } from '../host/environment/preset.js';
-import { chooseNics } from '../host/topo/gpu-nic-choice.js';
 import type { IrqPlan } from '../host/irq/plan.js';
 import type { ThreadPlace } from '../host/irq/threads.js';
 import { formatAllowed } from '../host/irq/threads.js';
 import type { HostModel } from '../host/read/model.js';
+import { chooseNics } from '../host/topo/gpu-nic-choice.js';
 import { formatTable } from './print.js';
 
 export interface DumpSource {

@@ -1,35 +1,35 @@
 // What the irq commands share: flags, the host below --root, and the request that a policy gets.
 
 import { join } from 'node:path';
-import { TcpxError } from '../base/errors.js';
+import { readBootId } from '../base/boot-id.js';
 import { type NicBinding, parseBindings } from '../base/core-bindings.js';
+import { TcpxError } from '../base/errors.js';
 import type { EnvironmentValues } from '../host/environment/preset.js';
+import { matchBundle } from '../host/irq/bundle-match.js';
 import { coreMapOf } from '../host/irq/core-map.js';
 import { requireCpuList } from '../host/irq/cpu-choice.js';
-import { matchBundle } from '../host/irq/bundle-match.js';
 import type { ObservedLoad } from '../host/irq/load-placement.js';
 import { type Observation, readBundle } from '../host/irq/observation.js';
 import { buildPlan, type IrqPlan, planOfNic } from '../host/irq/plan.js';
 import {
-  parsePolicyName,
   POLICIES,
   type PolicyName,
   type PolicyRequest,
+  parsePolicyName,
 } from '../host/irq/policy.js';
 import { defaultPlan } from '../host/irq/policy-choice.js';
-import { loadSinceBoot } from '../host/irq/since-boot.js';
 import { loadPlan, rebasePlan } from '../host/irq/saved-plan.js';
+import { loadSinceBoot } from '../host/irq/since-boot.js';
 import type { HostModel, Nic } from '../host/read/model.js';
-import { readBootId } from '../base/boot-id.js';
 import { openHost } from '../host/read/open-host.js';
 import { readHost } from '../host/read/read-host.js';
 import { gpuOfOrdinal } from '../host/topo/cuda-ordinal.js';
+import { requireDataNics } from '../host/topo/data-nics.js';
 import { chooseNics as chooseGpuNics } from '../host/topo/gpu-nic-choice.js';
+import { namedNics } from '../host/topo/named-nic.js';
 import type { Invocation, OwnFlag } from './command.js';
 import { dataNicWish } from './data-nics.js';
 import { environmentOfHost, ownEnvironment } from './environment-source.js';
-import { requireDataNics } from '../host/topo/data-nics.js';
-import { namedNics } from '../host/topo/named-nic.js';
 
 export const ROOT_FLAG: OwnFlag = {
   name: 'root',

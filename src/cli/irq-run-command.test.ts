@@ -6,12 +6,12 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { join } from 'node:path';
 import { afterEach, beforeEach, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { intersectionOf } from '../host/irq/cpu-choice.js';
-import type { IrqPlan } from '../host/irq/plan.js';
-import { A3_HIGH_RX_BINDINGS, A3_HIGH_TX_BINDINGS } from '../host/irq/policy.js';
 import { a3HighTree } from '../../test/support/a3-high-host.js';
 import { runTcpx } from '../../test/support/run-tcpx.js';
 import { removeTreeFolder, writeTreeFolder } from '../../test/support/tree-folder.js';
+import { intersectionOf } from '../host/irq/cpu-choice.js';
+import type { IrqPlan } from '../host/irq/plan.js';
+import { A3_HIGH_RX_BINDINGS, A3_HIGH_TX_BINDINGS } from '../host/irq/policy.js';
 
 const TCPX = fileURLToPath(new URL('../../../bin/tcpx.js', import.meta.url));
 

@@ -3,8 +3,8 @@
 
 import { formatCpuList } from '../base/cpu-set.js';
 import { readFlatParts } from '../host/flat/open-flat.js';
-import { interruptSamples, type SeriesVerdict, verifySeries } from '../host/irq/series-verdict.js';
 import { loadPlan, rebasePlan } from '../host/irq/saved-plan.js';
+import { interruptSamples, type SeriesVerdict, verifySeries } from '../host/irq/series-verdict.js';
 import { type LineVerdict, verifyLines } from '../host/irq/verify.js';
 import { checkXps } from '../host/irq/xps-plan.js';
 import { openSnapshotPair, type SnapshotPair } from '../host/nic/snapshot-pair.js';

@@ -3,9 +3,9 @@
 import { formatCpuList } from '../base/cpu-set.js';
 import type { ApplyReport, LineProblem } from '../host/irq/apply.js';
 import {
+  type MappingRow,
   mappingCells,
   mappingColumns,
-  type MappingRow,
   type ObservedRun,
 } from '../host/irq/mapping-table.js';
 import type { IrqPlan } from '../host/irq/plan.js';

@@ -2,13 +2,13 @@
 // written all or none, recorded in a journal below the state folder.
 
 import { toTcpxError } from '../base/errors.js';
+import { makeFolder } from '../host/capture/make-folder.js';
 import { affinityFolder } from '../host/irq/affinity-store.js';
 import { type ApplyReport, applyPlan } from '../host/irq/apply.js';
 import { type IrqJournal, saveJournal, timeStamp } from '../host/irq/journal.js';
 import type { IrqPlan } from '../host/irq/plan.js';
 import { type RollbackLine, rollBack } from '../host/irq/rollback.js';
-import { restoreXps, xpsFolder, type XpsOutcome } from '../host/irq/xps-store.js';
-import { makeFolder } from '../host/capture/make-folder.js';
+import { restoreXps, type XpsOutcome, xpsFolder } from '../host/irq/xps-store.js';
 import type { Invocation, OwnFlag } from './command.js';
 import { checkBeforeApply } from './irq-checks.js';
 import type { IrqHost } from './irq-host.js';

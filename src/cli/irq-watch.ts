@@ -2,10 +2,10 @@
 // and says which bindings were lost, when, and what changed on the host at the same time.
 
 import { sleepMs } from '../base/clock.js';
-import { isSameSet } from '../host/irq/cpu-choice.js';
 import { formatCpuList } from '../base/cpu-set.js';
-import type { HostFiles } from '../host/read/host-files.js';
+import { isSameSet } from '../host/irq/cpu-choice.js';
 import type { IrqPlan } from '../host/irq/plan.js';
+import type { HostFiles } from '../host/read/host-files.js';
 import { readAffinity } from '../host/read/irqs.js';
 import { openHost } from '../host/read/open-host.js';
 import type { HostProbes } from '../host/read/probes.js';

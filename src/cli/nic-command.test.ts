@@ -5,12 +5,12 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, test } from 'node:test';
-import type { NicDiff } from '../host/nic/nic-diff.js';
-import type { NicReport } from '../host/nic/nic-report.js';
 import { a3HighTree } from '../../test/support/a3-high-host.js';
 import { flatBundle } from '../../test/support/flat-bundle.js';
 import { runTcpx } from '../../test/support/run-tcpx.js';
 import { removeTreeFolder, writeTreeFolder } from '../../test/support/tree-folder.js';
+import type { NicDiff } from '../host/nic/nic-diff.js';
+import type { NicReport } from '../host/nic/nic-report.js';
 
 let folder = '';
 beforeEach(() => {

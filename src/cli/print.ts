@@ -5,8 +5,8 @@ import { isTcpxError } from '../base/errors.js';
 import { plainJson, plainLines, plainText } from '../base/foreign-text.js';
 import { errorDocument } from './error-document.js';
 import { fitShellWords, fitText } from './fit-text.js';
-import { layTable } from './table.js';
 import type { HelpWish } from './help.js';
+import { layTable } from './table.js';
 import { columnsOf, isColoured, paint, paintVerdicts } from './terminal.js';
 
 /** What has gone to stdout as JSON: nothing, a document, or lines of one each. */

@@ -5,7 +5,7 @@ import { currentPlanPath } from '../host/irq/journal.js';
 import { type IrqPlan, planOfNic } from '../host/irq/plan.js';
 import { loadPlan, rebasePlan } from '../host/irq/saved-plan.js';
 import type { Invocation } from './command.js';
-import { gpuNic, type IrqHost, PLAN_FLAGS, plannedNics, planFor } from './irq-host.js';
+import { gpuNic, type IrqHost, PLAN_FLAGS, planFor, plannedNics } from './irq-host.js';
 
 export function processPlan(invocation: Invocation, host: IrqHost): IrqPlan {
   return appliedPlan(invocation, host) ?? planFor(invocation, host.model);

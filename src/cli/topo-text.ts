@@ -1,5 +1,6 @@
 // The topology as text: a matrix in the manner of `nvidia-smi topo -m`, and a tree.
 
+import { formatBytes } from '../base/units.js';
 import {
   cpuCountText,
   irqCoresText,
@@ -10,7 +11,6 @@ import {
   type TopologyGpu,
   type TopologyNic,
 } from '../host/topo/topology.js';
-import { formatBytes } from '../base/units.js';
 import { formatTable } from './print.js';
 
 const LEGEND = [

@@ -2,17 +2,17 @@
 
 import { execFileSync } from 'node:child_process';
 import { lookup } from 'node:dns/promises';
-import type { EnvironmentValues } from '../host/environment/preset.js';
-import { type DataNicWish, requireDataNics } from '../host/topo/data-nics.js';
-import type { HostFiles } from '../host/read/host-files.js';
 import { readBootId } from '../base/boot-id.js';
+import type { EnvironmentValues } from '../host/environment/preset.js';
 import { currentPlanPath } from '../host/irq/journal.js';
 import { readBundle } from '../host/irq/observation.js';
 import { loadPlan, rebasePlan } from '../host/irq/saved-plan.js';
 import { verifyLines } from '../host/irq/verify.js';
+import type { HostFiles } from '../host/read/host-files.js';
 import type { HostModel, Nic } from '../host/read/model.js';
 import { CAPTURE_PATHS } from '../host/read/probes.js';
 import { type HostSource, readHost } from '../host/read/read-host.js';
+import { type DataNicWish, requireDataNics } from '../host/topo/data-nics.js';
 import type {
   AppliedPlan,
   DoctorFacts,

@@ -2,12 +2,12 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { a3HighTree } from '../../test/support/a3-high-host.js';
+import { readFixtureHost } from '../../test/support/fixture-host.js';
 import type { Observation } from '../host/irq/observation.js';
 import { A3_HIGH_RX_BINDINGS, A3_HIGH_TX_BINDINGS } from '../host/irq/policy.js';
 import type { LineVerdict } from '../host/irq/verify.js';
 import type { CpuModel, CpuPower, IdleState, Nic } from '../host/read/model.js';
-import { a3HighTree } from '../../test/support/a3-high-host.js';
-import { readFixtureHost } from '../../test/support/fixture-host.js';
 import { diagnose } from './doctor.js';
 import type { DoctorFacts } from './facts.js';
 import { netTables } from './plugin-file.js';

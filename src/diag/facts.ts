@@ -4,8 +4,8 @@
 import type { EnvironmentValues } from '../host/environment/preset.js';
 import type { Observation } from '../host/irq/observation.js';
 import type { LineVerdict } from '../host/irq/verify.js';
-import type { MachineLimits } from '../measure/machine-limits.js';
 import type { HostModel, Nic } from '../host/read/model.js';
+import type { MachineLimits } from '../measure/machine-limits.js';
 
 export type Provider = 'auto' | 'tcp' | 'tcpx';
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { loadConfig } from '../base/config.js';
 import { withCode } from '../../test/support/expect-error.js';
+import { loadConfig } from '../base/config.js';
 import type { Agreement } from '../wire/control-frame.js';
 import { agree, checkAgreement, type Wish, wishOf } from './agreement.js';
 

@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { sleepMs } from '../base/clock.js';
 import { closeEngines, openEngine } from '../../test/support/engine-pair.js';
+import { sleepMs } from '../base/clock.js';
 import type { PeerNotification } from './notification.js';
 
 after(closeEngines);

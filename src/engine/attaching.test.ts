@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { withCode } from '../../test/support/expect-error.js';
 import { AssertionFailure } from '../base/assert.js';
 import { isTcpxError, TcpxError } from '../base/errors.js';
-import { withCode } from '../../test/support/expect-error.js';
 import {
   CONTROL_INDEX,
   ControlKind,

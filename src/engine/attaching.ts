@@ -11,8 +11,8 @@ import { assert } from '../base/assert.js';
 import { isTcpxError, TcpxError } from '../base/errors.js';
 import { ControlKind, type ControlMessage, type MessageOf } from '../wire/control-frame.js';
 import { Exchange, type Outcome } from './exchange.js';
-import { attachProof, isSameProof } from './trust.js';
 import type { RedialOutcome } from './recovery-host.js';
+import { attachProof, isSameProof } from './trust.js';
 
 type Attach = MessageOf<typeof ControlKind.Attach>;
 type Attached = MessageOf<typeof ControlKind.Attached>;

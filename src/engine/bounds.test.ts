@@ -3,8 +3,6 @@
 
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { sleepMs } from '../base/clock.js';
-import { isTcpxError, type TcpxError } from '../base/errors.js';
 import {
   closeEngines,
   openEngine,
@@ -15,6 +13,8 @@ import { buildFrame, type FrameIdea } from '../../test/support/hostile-frames.js
 import { HostileServer } from '../../test/support/hostile-server.js';
 import { openRawChannel, openRawSession } from '../../test/support/raw-handshake.js';
 import { until } from '../../test/support/until.js';
+import { sleepMs } from '../base/clock.js';
+import { isTcpxError, type TcpxError } from '../base/errors.js';
 import { FRAME_READ_REQUEST, FRAME_WRITE } from '../wire/data-frame.js';
 import { settleBoundMs } from './progress-watch.js';
 

@@ -3,12 +3,12 @@
 
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { liveSession } from './live-session.js';
 import { closeEngines, KeptLog, openEngine } from '../../test/support/engine-pair.js';
 import { openRawChannel, openRawSession } from '../../test/support/raw-handshake.js';
 import { until } from '../../test/support/until.js';
 import { ControlKind, encodeControl } from '../wire/control-frame.js';
 import { DATA_HEAD_BYTES, FRAME_ACK, WORD_ACK, WORD_KIND } from '../wire/data-frame.js';
+import { liveSession } from './live-session.js';
 
 after(closeEngines);
 

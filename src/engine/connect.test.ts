@@ -2,10 +2,10 @@
 
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { sleepMs } from '../base/clock.js';
 import { closeEngines, openEngine } from '../../test/support/engine-pair.js';
 import { withCode } from '../../test/support/expect-error.js';
 import { listenRaw } from '../../test/support/raw-peer.js';
+import { sleepMs } from '../base/clock.js';
 
 after(closeEngines);
 

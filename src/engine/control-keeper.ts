@@ -8,8 +8,8 @@ import type { Timers } from '../base/timers.js';
 import { END_OF_STREAM } from '../os/control-socket.js';
 import {
   ControlKind,
-  controlKindName,
   type ControlMessage,
+  controlKindName,
   type Found,
   type Lookup,
 } from '../wire/control-frame.js';

@@ -3,18 +3,18 @@
 
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { sleepMs } from '../base/clock.js';
-import { TcpxError } from '../base/errors.js';
-import { silentLog } from '../base/log.js';
-import { Timers } from '../base/timers.js';
 import { closeEngines, openEngine } from '../../test/support/engine-pair.js';
 import {
   openRawChannel,
   openRawSession,
-  rawAttach,
   type RawSession,
+  rawAttach,
 } from '../../test/support/raw-handshake.js';
 import { RawPeer } from '../../test/support/raw-peer.js';
+import { sleepMs } from '../base/clock.js';
+import { TcpxError } from '../base/errors.js';
+import { silentLog } from '../base/log.js';
+import { Timers } from '../base/timers.js';
 import { CONTROL_INDEX, ControlKind } from '../wire/control-frame.js';
 import { ControlKeeper, type SessionControl } from './control-keeper.js';
 

@@ -14,15 +14,15 @@ import { LaneSet, type LaneSetOptions } from '../provider/tcp/lane-set.js';
 import { SIGNAL_ENTRIES, TransferTable } from '../provider/tcp/transfer-table.js';
 import type { MatchedCarrier } from '../provider/tcpx/matched-carrier.js';
 import type { MatchedProvider } from '../provider/tcpx/matched-provider.js';
-import { RegionNames } from './region-names.js';
 import { laneChoice } from './lane-choice.js';
 import { LaneEvents } from './lane-events.js';
+import type { LiveSession } from './live-session.js';
 import { matchedHost } from './matched-host.js';
 import type { PeerNotification } from './notification.js';
-import { listNics } from './socket-network.js';
-import type { LiveSession } from './live-session.js';
+import { RegionNames } from './region-names.js';
 import type { ConnectMatch } from './session-surroundings.js';
 import { SessionTable } from './session-table.js';
+import { listNics } from './socket-network.js';
 import { Transfers } from './transfers.js';
 
 /** What an engine reaches the system by; a simulation has its own. */

@@ -2,9 +2,6 @@
 
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { sleepMs } from '../base/clock.js';
-import { isTcpxError } from '../base/errors.js';
-import type { Region } from '../memory/region.js';
 import {
   closeEngines,
   type EnginePair,
@@ -12,7 +9,10 @@ import {
   type Settings,
 } from '../../test/support/engine-pair.js';
 import { withCode } from '../../test/support/expect-error.js';
+import { sleepMs } from '../base/clock.js';
+import { isTcpxError } from '../base/errors.js';
 import { fillPattern, findMismatch } from '../base/pattern.js';
+import type { Region } from '../memory/region.js';
 
 after(closeEngines);
 

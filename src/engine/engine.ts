@@ -31,13 +31,13 @@ import {
   type EngineOptions,
   listenAddress,
 } from './engine-options.js';
-import { gpuSource, GpuUse } from './gpu-use.js';
+import { GpuUse, gpuSource } from './gpu-use.js';
 import type { Identity } from './identity.js';
-import { connectPeer } from './peer-client.js';
 import { type NotificationStream, NotificationStreams } from './notification-stream.js';
+import { connectPeer } from './peer-client.js';
 import { PeerServer } from './peer-server.js';
-import { matchOpener, type OpenedProvider, openProvider } from './provider-open.js';
 import { settleBoundMs } from './progress-watch.js';
+import { matchOpener, type OpenedProvider, openProvider } from './provider-open.js';
 import { type RegisterOptions, registerOptionsOf } from './register-options.js';
 import type { Session } from './session.js';
 import { SocketNetwork } from './socket-network.js';

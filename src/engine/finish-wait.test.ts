@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { ENGINE_WAITERS } from '../provider/tcp/lane/layout.js';
 import { createFixedMemory, destroyFixedMemory } from '../os/fixed-memory.js';
+import { ENGINE_WAITERS } from '../provider/tcp/lane/layout.js';
 import { FinishWait } from './finish-wait.js';
 
 const NEVER = Number.POSITIVE_INFINITY;

@@ -3,11 +3,11 @@
 // a wake-up takes longer than a small transfer.
 
 import type { Clock } from '../base/clock.js';
+import type { FixedMemory } from '../os/fixed-memory.js';
+import { yieldCpu } from '../os/thread.js';
+import { waitForChange } from '../os/thread-wait.js';
 import { ENGINE_FINISHED, ENGINE_WAITERS } from '../provider/tcp/lane/layout.js';
 import { nextSpinUs } from '../provider/tcp/lane/spin.js';
-import type { FixedMemory } from '../os/fixed-memory.js';
-import { waitForChange } from '../os/thread-wait.js';
-import { yieldCpu } from '../os/thread.js';
 
 /** Other events than a finished transfer do not change that word, and the caller has timers. */
 const SLICE_MS = 10;

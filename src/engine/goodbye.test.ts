@@ -2,9 +2,9 @@
 
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
+import { closeEngines, type EnginePair, openPair } from '../../test/support/engine-pair.js';
 import { isTcpxError } from '../base/errors.js';
 import { deafenSocket } from '../ffi/libc/socket-accident.js';
-import { closeEngines, type EnginePair, openPair } from '../../test/support/engine-pair.js';
 
 after(closeEngines);
 

@@ -8,11 +8,11 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { GpuLoopback, type Hardware } from '../../test/support/gpu-loopback.js';
+import { openPatternMemory } from '../../test/support/pattern-memory.js';
 import { sleepMs } from '../base/clock.js';
 import { gpuAbsence } from '../ffi/cuda/driver.js';
 import { breakSocket } from '../ffi/libc/socket-accident.js';
-import { GpuLoopback, type Hardware } from '../../test/support/gpu-loopback.js';
-import { openPatternMemory } from '../../test/support/pattern-memory.js';
 import type { Engine } from './engine.js';
 import { liveSession } from './live-session.js';
 

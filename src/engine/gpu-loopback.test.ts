@@ -3,12 +3,12 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { gpuAbsence } from '../ffi/cuda/driver.js';
-import { GpuBuffer } from '../gpu/gpu-buffer.js';
+import { openEngine } from '../../test/support/engine-pair.js';
+import { withCode } from '../../test/support/expect-error.js';
 import { GPU_ROUNDS } from '../../test/support/gpu.js';
 import { GpuLoopback, type Hardware } from '../../test/support/gpu-loopback.js';
-import { withCode } from '../../test/support/expect-error.js';
-import { openEngine } from '../../test/support/engine-pair.js';
+import { gpuAbsence } from '../ffi/cuda/driver.js';
+import { GpuBuffer } from '../gpu/gpu-buffer.js';
 
 const MIB = 1024 * 1024;
 const KINDS = ['dram', 'vram'] as const;

@@ -2,9 +2,6 @@
 
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { sleepMs } from '../base/clock.js';
-import { gpuAbsence } from '../ffi/cuda/driver.js';
-import { memoryRange } from '../memory/region.js';
 import {
   closeEngines,
   openEngine,
@@ -13,8 +10,11 @@ import {
 } from '../../test/support/engine-pair.js';
 import { withCode } from '../../test/support/expect-error.js';
 import { registerHost, registerSimulated, simulatedRange } from '../../test/support/gpu-memory.js';
-import { fillPattern, findMismatch } from '../base/pattern.js';
 import { SIMULATED_GPU_MODULE, SimulatedGpus } from '../../test/support/simulated-gpu.js';
+import { sleepMs } from '../base/clock.js';
+import { fillPattern, findMismatch } from '../base/pattern.js';
+import { gpuAbsence } from '../ffi/cuda/driver.js';
+import { memoryRange } from '../memory/region.js';
 import type { Engine } from './engine.js';
 
 after(closeEngines);

@@ -3,8 +3,8 @@
 
 import { TcpxError } from '../base/errors.js';
 import { openGpuProvider } from '../gpu/gpu-staging.js';
+import { GPUS_MAX, type GpuModule, type GpuProvider } from '../gpu/staging-device.js';
 import type { DeviceRange } from '../memory/region.js';
-import { type GpuModule, type GpuProvider, GPUS_MAX } from '../gpu/staging-device.js';
 
 export class GpuUse {
   /** A provider belongs to one thread; a lane without a thread has its own all the same. */

@@ -3,10 +3,10 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { SecretBytes } from '../base/secret-bytes.js';
+import { withCode } from '../../test/support/expect-error.js';
 import { AssertionFailure } from '../base/assert.js';
 import { isTcpxError, TcpxError } from '../base/errors.js';
-import { withCode } from '../../test/support/expect-error.js';
+import { SecretBytes } from '../base/secret-bytes.js';
 import { ControlKind, type ControlMessage, encodeControl } from '../wire/control-frame.js';
 import { ControlReader } from '../wire/control-reader.js';
 import type { Move } from './exchange.js';

@@ -5,8 +5,6 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
-import { sleepMs, withinMs } from '../base/clock.js';
-import { ERROR_CODES, isTcpxError } from '../base/errors.js';
 import { openEngine } from '../../test/support/engine-pair.js';
 import { fuzzTarget } from '../../test/support/fuzz-target.js';
 import {
@@ -27,6 +25,8 @@ import {
   transcriptOf,
 } from '../../test/support/raw-handshake.js';
 import { listenRaw, RawPeer } from '../../test/support/raw-peer.js';
+import { sleepMs, withinMs } from '../base/clock.js';
+import { ERROR_CODES, isTcpxError } from '../base/errors.js';
 import { ControlKind, type ControlMessage, Feature } from '../wire/control-frame.js';
 import type { Engine } from './engine.js';
 import { Transcript } from './transcript.js';

@@ -3,7 +3,6 @@
 
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { sleepMs } from '../base/clock.js';
 import {
   closeEngines,
   KeptLog,
@@ -13,6 +12,7 @@ import {
 } from '../../test/support/engine-pair.js';
 import { withCode } from '../../test/support/expect-error.js';
 import { listenRaw, RawPeer } from '../../test/support/raw-peer.js';
+import { sleepMs } from '../base/clock.js';
 import { ControlKind, encodeControl, Feature, type MessageOf } from '../wire/control-frame.js';
 import { Transcript } from './transcript.js';
 import { attachProof } from './trust.js';

@@ -4,8 +4,8 @@
 import { isTcpxError, type TcpxError, toTcpxError } from '../base/errors.js';
 import { ControlKind, type ControlMessage, type MessageOf } from '../wire/control-frame.js';
 import { type AttachName, ClientAttach, toldError } from './attaching.js';
-import type { Exchange, Move } from './exchange.js';
 import type { DialPlan } from './dial-plan.js';
+import type { Exchange, Move } from './exchange.js';
 import type { Heard, PeerConnection, PeerNetwork } from './peer-network.js';
 
 /** Runs one end of a conversation until it has a result. The connection stays open either way. */

@@ -5,20 +5,20 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
-import { sleepMs, withinMs } from '../base/clock.js';
-import { isTcpxError } from '../base/errors.js';
-import type { Region } from '../memory/region.js';
 import { openEngine } from '../../test/support/engine-pair.js';
 import { fuzzTarget } from '../../test/support/fuzz-target.js';
 import {
   buildFrame,
-  frameIdea,
   type FrameIdea,
+  frameIdea,
   type Victim,
 } from '../../test/support/hostile-frames.js';
 import { openDescriptors } from '../../test/support/process-resources.js';
 import { RAW_GENERATION, RAW_HOST_ID } from '../../test/support/raw-handshake.js';
 import { listenRaw, type RawPeer } from '../../test/support/raw-peer.js';
+import { sleepMs, withinMs } from '../base/clock.js';
+import { isTcpxError } from '../base/errors.js';
+import type { Region } from '../memory/region.js';
 import { ControlKind, Feature, type MessageOf } from '../wire/control-frame.js';
 import * as frame from '../wire/data-frame.js';
 import type { Engine } from './engine.js';

@@ -1,18 +1,17 @@
 // What tools of this project use of the engine beyond the public names.
 
-export { Engine, tcpxOf } from './engine.js';
-export type { Receipt } from '../provider/receipt.js';
-export type { BlockColumns } from '../provider/block-columns.js';
-export type { ChannelCounters, TransferRequest, Session } from './session.js';
-export type { Transfer } from './transfer.js';
 export { GpuBuffer } from '../gpu/gpu-buffer.js';
-export type { DeviceRange } from '../memory/region.js';
-export type { Region, RegionDescriptor, RegionSource } from '../memory/region.js';
-export { describeThreads } from '../provider/tcpx/plugin-receipt.js';
+export type { DeviceRange, Region, RegionDescriptor, RegionSource } from '../memory/region.js';
+export type { BlockColumns } from '../provider/block-columns.js';
+export type { Receipt } from '../provider/receipt.js';
+export { nextSpinUs } from '../provider/tcp/lane/spin.js';
 export {
   type DevmemVerdict,
   judgeDevmem,
   type NicDevmem,
   type NicIntake,
 } from '../provider/tcpx/devmem-verdict.js';
-export { nextSpinUs } from '../provider/tcp/lane/spin.js';
+export { describeThreads } from '../provider/tcpx/plugin-receipt.js';
+export { Engine, tcpxOf } from './engine.js';
+export type { ChannelCounters, Session, TransferRequest } from './session.js';
+export type { Transfer } from './transfer.js';

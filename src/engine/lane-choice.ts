@@ -5,8 +5,8 @@ import type { Config } from '../base/config.js';
 import { parseLaneBindings } from '../base/lane-bindings.js';
 import { cpusOfLanes } from '../provider/tcp/lane-placement.js';
 import type { LaneSetOptions } from '../provider/tcp/lane-set.js';
-import { listNics } from './socket-network.js';
 import { SIGNAL_ENTRIES } from '../provider/tcp/transfer-table.js';
+import { listNics } from './socket-network.js';
 
 type Chosen =
   | 'shape'

@@ -3,13 +3,13 @@
 
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
+import { DEADLY_GPU_MODULE, DEADLY_TEXT } from '../../test/support/deadly-gpu.js';
+import { closeEngines, openPair } from '../../test/support/engine-pair.js';
+import { withCode } from '../../test/support/expect-error.js';
+import { registerHost, registerSimulated } from '../../test/support/gpu-memory.js';
 import { sleepMs } from '../base/clock.js';
 import { isTcpxError } from '../base/errors.js';
-import { DEADLY_GPU_MODULE, DEADLY_TEXT } from '../../test/support/deadly-gpu.js';
 import { readConnection } from '../os/connection-counters.js';
-import { closeEngines, openPair } from '../../test/support/engine-pair.js';
-import { registerHost, registerSimulated } from '../../test/support/gpu-memory.js';
-import { withCode } from '../../test/support/expect-error.js';
 import type { Transfer } from './transfer.js';
 
 after(closeEngines);

@@ -2,8 +2,10 @@
 
 import { TcpxError } from '../base/errors.js';
 import { failureOf } from '../base/failure.js';
-import type { Log } from '../base/log.js';
 import { LimitedLog } from '../base/limited-log.js';
+import type { Log } from '../base/log.js';
+import { systemErrorName } from '../os/error-name.js';
+import { NOTIFICATION_EVENT_BYTES } from '../os/record-ring.js';
 import {
   DOWN_EVENT_WORDS,
   EVENT_CHANNEL_DOWN,
@@ -26,12 +28,10 @@ import {
   STALLED_HOLDS,
   STALLED_YES,
 } from '../provider/tcp/lane/messages.js';
-import { NOTIFICATION_EVENT_BYTES } from '../os/record-ring.js';
-import { systemErrorName } from '../os/error-name.js';
-import { FRAME_RULES, frameName } from '../wire/data-frame-rules.js';
 import type { LaneSet } from '../provider/tcp/lane-set.js';
-import type { PeerNotification } from './notification.js';
+import { FRAME_RULES, frameName } from '../wire/data-frame-rules.js';
 import type { LiveSession } from './live-session.js';
+import type { PeerNotification } from './notification.js';
 import type { SessionTable } from './session-table.js';
 import type { Transfers } from './transfers.js';
 

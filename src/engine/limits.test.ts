@@ -2,11 +2,11 @@
 
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { sleepMs } from '../base/clock.js';
 import { closeEngines, KeptLog, openEngine, openPair } from '../../test/support/engine-pair.js';
 import { withCode } from '../../test/support/expect-error.js';
 import { openRawSession, RAW_WISH, rawAttach } from '../../test/support/raw-handshake.js';
 import { RawPeer } from '../../test/support/raw-peer.js';
+import { sleepMs } from '../base/clock.js';
 import { ControlKind } from '../wire/control-frame.js';
 import { HANDSHAKES_MAX } from './peer-server.js';
 import { FENCES_UNANSWERED_MAX } from './recovery.js';

@@ -2,36 +2,36 @@
 // it as a Session.
 
 import { inspect } from 'node:util';
+import { withSignal } from '../base/abort.js';
 import { checkText } from '../base/argument.js';
 import { assert } from '../base/assert.js';
 import { TcpxError } from '../base/errors.js';
 import type { SecretBytes } from '../base/secret-bytes.js';
+import type { RegionDescriptor } from '../memory/region.js';
 import { readConnection, type SocketIdentity } from '../os/connection-counters.js';
+import type { Block, BlockColumns } from '../provider/block-columns.js';
+import type { StrandedChunk } from '../provider/tcp/lane-carrier.js';
+import type { ThreadPlacement } from '../provider/tcpx/helper-threads.js';
+import type { MatchedCarrier } from '../provider/tcpx/matched-carrier.js';
 import { ControlKind } from '../wire/control-frame.js';
+import { type BlockSpec, blockOf } from './block-spec.js';
 import type { ControlKeeper, SessionControl } from './control-keeper.js';
+import { type LookupHost, Lookups } from './lookups.js';
 import { ProgressWatch } from './progress-watch.js';
 import type { Recovery } from './recovery.js';
-import type { Block, BlockColumns } from '../provider/block-columns.js';
 import type {
   Blocks,
   ChannelCounters,
   ConnectWait,
   LookupOptions,
   PostOptions,
-  TransferRequest,
   Session,
   SessionFacts,
+  TransferRequest,
 } from './session.js';
-import { SessionState, nextSessionState } from './session-state.js';
-import type { Transfer } from './transfer.js';
-import type { RegionDescriptor } from '../memory/region.js';
-import { withSignal } from '../base/abort.js';
-import { type BlockSpec, blockOf } from './block-spec.js';
-import { type LookupHost, Lookups } from './lookups.js';
 import { type SessionEventMap, SessionEvents } from './session-events.js';
-import type { ThreadPlacement } from '../provider/tcpx/helper-threads.js';
-import type { MatchedCarrier } from '../provider/tcpx/matched-carrier.js';
-import type { StrandedChunk } from '../provider/tcp/lane-carrier.js';
+import { nextSessionState, SessionState } from './session-state.js';
+import type { Transfer } from './transfer.js';
 
 /** What a session needs from the engine. */
 export interface SessionHost {

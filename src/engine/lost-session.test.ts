@@ -2,10 +2,10 @@
 
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import type { TcpxError } from '../base/errors.js';
-import type { Region } from '../memory/region.js';
 import { closeEngines, openPair } from '../../test/support/engine-pair.js';
 import { withCode } from '../../test/support/expect-error.js';
+import type { TcpxError } from '../base/errors.js';
+import type { Region } from '../memory/region.js';
 
 after(closeEngines);
 

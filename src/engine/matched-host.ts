@@ -2,13 +2,13 @@
 
 import type { TcpxError } from '../base/errors.js';
 import type { RegionTable } from '../memory/region-table.js';
+import type { TransferTable } from '../provider/tcp/transfer-table.js';
 import type { MatchedHost } from '../provider/tcpx/matched-host.js';
 import type { MatchedProvider } from '../provider/tcpx/matched-provider.js';
-import type { TransferTable } from '../provider/tcp/transfer-table.js';
 import { MATCH_INDEX } from '../wire/control-frame.js';
+import type { LiveSession } from './live-session.js';
 import type { PeerNotification } from './notification.js';
 import { enterRegions, leaveRegions } from './region-entry.js';
-import type { LiveSession } from './live-session.js';
 import type { ConnectMatch } from './session-surroundings.js';
 import type { SessionTable } from './session-table.js';
 import type { Transfers } from './transfers.js';

@@ -1,7 +1,6 @@
 // What a handshake hands over: a session that both ends agree on, and connections that belong to
 // it.
 
-import type { ConnectWait, Session } from './session.js';
 import type { SocketIdentity } from '../os/connection-counters.js';
 import type { DataPath } from '../provider/receipt.js';
 import type { ShmLink } from '../provider/tcp/shm/shm-file.js';
@@ -11,6 +10,7 @@ import type { SessionControl } from './control-keeper.js';
 import type { LiveSession } from './live-session.js';
 import type { ProviderChoice } from './provider-choice.js';
 import type { RedialOutcome } from './recovery-host.js';
+import type { ConnectWait, Session } from './session.js';
 
 export interface NewSession {
   /** Number that the server chose, known to both ends. */

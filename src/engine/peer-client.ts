@@ -18,10 +18,10 @@ import { controlWays, DialPlan } from './dial-plan.js';
 import { ClientGreeting, type ClientResult } from './greeting.js';
 import { attachChannel, converse, dialBy, refusePeer } from './handshake.js';
 import { checkTrusted, type Identity, pathOf } from './identity.js';
+import type { LiveSession } from './live-session.js';
 import { type ChannelRoute, routeChannels, usableAddresses } from './nic-map.js';
 import type { PeerConnection, PeerNetwork } from './peer-network.js';
 import type { RedialOutcome } from './recovery-host.js';
-import type { LiveSession } from './live-session.js';
 import type { SessionTable } from './session-table.js';
 
 export interface ConnectOptions {

@@ -11,8 +11,8 @@ import type { MatchConnection, MatchHandler } from '../provider/tcpx/match-conne
 import {
   CONTROL_INDEX,
   ControlKind,
-  controlKindName,
   type ControlMessage,
+  controlKindName,
   MATCH_INDEX,
   type MessageOf,
   NONCE_BYTES,
@@ -21,9 +21,9 @@ import { ServerAttach } from './attaching.js';
 import { ServerGreeting } from './greeting.js';
 import { converse, refusePeer } from './handshake.js';
 import { checkTrusted, type Identity, pathOf } from './identity.js';
+import type { LiveSession } from './live-session.js';
 import { Opening } from './opening.js';
 import type { PeerConnection, PeerListener, PeerNetwork } from './peer-network.js';
-import type { LiveSession } from './live-session.js';
 import { SessionState } from './session-state.js';
 import type { SessionTable } from './session-table.js';
 

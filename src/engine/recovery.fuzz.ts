@@ -3,6 +3,8 @@
 
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
+import { fuzzTarget } from '../../test/support/fuzz-target.js';
+import { mutatedBytes } from '../../test/support/mutated-bytes.js';
 import { TcpxError } from '../base/errors.js';
 import { silentLog } from '../base/log.js';
 import { Timers } from '../base/timers.js';
@@ -11,8 +13,6 @@ import {
   COMMAND_SETTLE_CHANNEL,
   LOSS_SYSTEM,
 } from '../provider/tcp/lane/messages.js';
-import { fuzzTarget } from '../../test/support/fuzz-target.js';
-import { mutatedBytes } from '../../test/support/mutated-bytes.js';
 import { encodeControlLost, encodeFence } from '../wire/fence-signal.js';
 import { FENCES_UNANSWERED_MAX, Recovery } from './recovery.js';
 import type { RedialOutcome } from './recovery-host.js';

@@ -17,7 +17,7 @@ import {
 } from '../wire/fence-signal.js';
 import { ChannelBook } from './channel-book.js';
 import { FenceClock } from './fence-clock.js';
-import { patienceMs, type ProgressLimits } from './progress-watch.js';
+import { type ProgressLimits, patienceMs } from './progress-watch.js';
 import { goneError, silenceError } from './recovery-error.js';
 import type { ChannelLoss, RecoveryHost } from './recovery-host.js';
 import { RedialAsk } from './redial-ask.js';

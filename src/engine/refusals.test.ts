@@ -3,11 +3,11 @@
 
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
+import { closeEngines, type EnginePair, openPair } from '../../test/support/engine-pair.js';
+import { withCode } from '../../test/support/expect-error.js';
 import { sleepMs } from '../base/clock.js';
 import { type ErrorCode, isTcpxError } from '../base/errors.js';
 import type { RegionDescriptor } from '../memory/region.js';
-import { closeEngines, type EnginePair, openPair } from '../../test/support/engine-pair.js';
-import { withCode } from '../../test/support/expect-error.js';
 
 after(closeEngines);
 

@@ -5,7 +5,7 @@ import { at } from '../base/assert.js';
 import { TcpxError } from '../base/errors.js';
 import { FAIL_BOUNDS, FAIL_NONE, FAIL_RIGHTS, failureOf } from '../base/failure.js';
 import { closeAccess, isInBounds, openAccess } from '../memory/region-access.hot.js';
-import { RIGHT_READ, RIGHT_WRITE, type RegionTable } from '../memory/region-table.js';
+import { type RegionTable, RIGHT_READ, RIGHT_WRITE } from '../memory/region-table.js';
 import type { PlannedRegion } from '../wire/match-plan.js';
 
 /** Slots that count one user more until `leaveRegions`. Throws the first refusal. */

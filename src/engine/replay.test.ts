@@ -5,7 +5,6 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { networkInterfaces } from 'node:os';
 import { after, test } from 'node:test';
-import { sleepMs } from '../base/clock.js';
 import { closeEngines, KeptLog, openEngine } from '../../test/support/engine-pair.js';
 import { withCode } from '../../test/support/expect-error.js';
 import {
@@ -18,6 +17,7 @@ import {
   transcriptOf,
 } from '../../test/support/raw-handshake.js';
 import { listenRaw, RawPeer } from '../../test/support/raw-peer.js';
+import { sleepMs } from '../base/clock.js';
 import { ControlKind, encodeControl } from '../wire/control-frame.js';
 import { Transcript } from './transcript.js';
 

@@ -4,6 +4,11 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { after, test } from 'node:test';
 import { promisify } from 'node:util';
+import { closeEngines, openEngine, openPair } from '../../test/support/engine-pair.js';
+import { withCode } from '../../test/support/expect-error.js';
+import { mappedBytes, openDescriptors } from '../../test/support/process-resources.js';
+import { answerRaw } from '../../test/support/raw-handshake.js';
+import { listenRaw } from '../../test/support/raw-peer.js';
 import { sleepMs } from '../base/clock.js';
 import { closeFd } from '../ffi/libc/file-descriptor.js';
 import {
@@ -14,11 +19,6 @@ import {
   setSocketText,
   shutdownSocket,
 } from '../ffi/libc/socket.js';
-import { closeEngines, openEngine, openPair } from '../../test/support/engine-pair.js';
-import { withCode } from '../../test/support/expect-error.js';
-import { mappedBytes, openDescriptors } from '../../test/support/process-resources.js';
-import { answerRaw } from '../../test/support/raw-handshake.js';
-import { listenRaw } from '../../test/support/raw-peer.js';
 import { ControlChannel } from './control-channel.js';
 
 after(closeEngines);

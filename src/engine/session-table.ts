@@ -5,22 +5,22 @@ import { type Clock, systemClock } from '../base/clock.js';
 import { TcpxError, toTcpxError } from '../base/errors.js';
 import { LimitedLog } from '../base/limited-log.js';
 import { SecretBytes } from '../base/secret-bytes.js';
+import { abortSocket } from '../os/connection-counters.js';
+import { closeSocket } from '../os/dial.js';
+import { loadCrc32 } from '../os/fixed-memory.js';
 import {
   COMMAND_ADD_CHANNEL,
   COMMAND_CLOSE_SESSION,
   COMMAND_LOOK,
 } from '../provider/tcp/lane/messages.js';
-import { abortSocket } from '../os/connection-counters.js';
-import { closeSocket } from '../os/dial.js';
-import { loadCrc32 } from '../os/fixed-memory.js';
+import { laneOfChannel } from '../provider/tcp/lane-placement.js';
 import { ControlKind, MATCH_INDEX } from '../wire/control-frame.js';
 import { ControlKeeper, type SessionControl } from './control-keeper.js';
-import { laneOfChannel } from '../provider/tcp/lane-placement.js';
+import { LiveSession, type SessionHost } from './live-session.js';
 import type { NewChannel, NewSession } from './new-session.js';
 import { checkReadsBudget } from './reads-budget.js';
 import { Recovery } from './recovery.js';
 import type { RecoveryHost } from './recovery-host.js';
-import { LiveSession, type SessionHost } from './live-session.js';
 import {
   type SessionTableOptions,
   type SessionTransfers,

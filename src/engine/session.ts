@@ -1,15 +1,15 @@
 // An agent and one peer, as programs see them: what may be posted, and how it ends.
 
 import type { TcpxError } from '../base/errors.js';
-import type { ConnectionCounters } from '../os/connection-counters.js';
 import type { RegionDescriptor } from '../memory/region.js';
+import type { ConnectionCounters } from '../os/connection-counters.js';
 import type { BlockColumns, CheckedBlocks } from '../provider/block-columns.js';
-import type { BlockSpec } from './block-spec.js';
-import type { SessionEventMap } from './session-events.js';
 import type { SourceEvent } from '../provider/contract.js';
 import type { DataPath, ProviderName, TransferPath } from '../provider/receipt.js';
 import type { ThreadPlacement } from '../provider/tcpx/helper-threads.js';
 import type { Agreement } from '../wire/control-frame.js';
+import type { BlockSpec } from './block-spec.js';
+import type { SessionEventMap } from './session-events.js';
 import type { SessionState } from './session-state.js';
 import type { Transfer } from './transfer.js';
 

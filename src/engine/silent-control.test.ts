@@ -2,10 +2,10 @@
 
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { sleepMs } from '../base/clock.js';
 import { breakAlone, silenceControl } from '../../test/support/connection-accident.js';
 import { closeEngines, KeptLog, openEngine } from '../../test/support/engine-pair.js';
 import { until } from '../../test/support/until.js';
+import { sleepMs } from '../base/clock.js';
 import { type LiveSession, liveSession } from './live-session.js';
 
 after(closeEngines);

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { connect, createServer, type Socket } from 'node:net';
-import { after, test, type TestContext } from 'node:test';
+import { after, type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { closeEngines, openEngine } from '../../test/support/engine-pair.js';
 import { fillPattern, findMismatch } from '../base/pattern.js';

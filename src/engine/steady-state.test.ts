@@ -4,8 +4,8 @@
 import assert from 'node:assert/strict';
 import { PerformanceObserver } from 'node:perf_hooks';
 import { after, test } from 'node:test';
-import { sleepMs } from '../base/clock.js';
 import { closeEngines, openPair } from '../../test/support/engine-pair.js';
+import { sleepMs } from '../base/clock.js';
 
 after(closeEngines);
 

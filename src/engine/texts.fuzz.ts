@@ -3,13 +3,13 @@
 import assert from 'node:assert/strict';
 import { isIP } from 'node:net';
 import fc from 'fast-check';
-import { parseCpuList, parseCpuMask } from '../base/cpu-set.js';
-import { loadConfig } from '../base/config.js';
-import { environmentName, SETTING_NAMES, settingOf } from '../base/settings.js';
-import { parseLaneBindings } from '../base/lane-bindings.js';
-import { parseBytes } from '../base/units.js';
 import { decodesOrRefuses, fuzzTarget } from '../../test/support/fuzz-target.js';
 import { mutatedText } from '../../test/support/mutated-bytes.js';
+import { loadConfig } from '../base/config.js';
+import { parseCpuList, parseCpuMask } from '../base/cpu-set.js';
+import { parseLaneBindings } from '../base/lane-bindings.js';
+import { environmentName, SETTING_NAMES, settingOf } from '../base/settings.js';
+import { parseBytes } from '../base/units.js';
 import { formatConnInfo, parseConnInfo } from './conn-info.js';
 import { formatRegion, parseRegion } from './region-text.js';
 

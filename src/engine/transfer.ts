@@ -2,10 +2,10 @@
 
 import { inspect } from 'node:util';
 import { AbortError } from '../base/abort.js';
-import type { Generation, TransferSlot } from '../base/quantity.js';
 import { type ErrorCode, TcpxError } from '../base/errors.js';
-import { formatBytes } from '../base/units.js';
 import { FAIL_CANCELLED, FAIL_DEADLINE, failureOf } from '../base/failure.js';
+import type { Generation, TransferSlot } from '../base/quantity.js';
+import { formatBytes } from '../base/units.js';
 import type { Outcome } from '../provider/contract.js';
 import type { ProviderName, Receipt, TransferPath } from '../provider/receipt.js';
 

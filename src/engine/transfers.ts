@@ -1,11 +1,11 @@
 // Requests and transfers: prepared and posted through the carrier that can take their memory,
 // settled when it reports them finished.
 
-import type { Generation, TransferSlot } from '../base/quantity.js';
 import { assert } from '../base/assert.js';
-import { FAIL_CANCELLED, FAIL_CHANNEL } from '../base/failure.js';
 import { type Clock, systemClock } from '../base/clock.js';
 import { TcpxError } from '../base/errors.js';
+import { FAIL_CANCELLED, FAIL_CHANNEL } from '../base/failure.js';
+import type { Generation, TransferSlot } from '../base/quantity.js';
 import type { Timers } from '../base/timers.js';
 import type { Region, RegionRegistry } from '../memory/region.js';
 import {
@@ -27,8 +27,8 @@ import {
   type AnyCarrier,
   type InFlight,
   type PreparedRequest,
-  releaseRequest,
   type Route,
+  releaseRequest,
 } from './prepared-request.js';
 import type { ProgressLimits } from './progress-watch.js';
 import type { PostOptions, TransferRequest } from './session.js';

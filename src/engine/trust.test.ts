@@ -4,9 +4,9 @@ import { chmodSync, chownSync, mkdtempSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
+import { withCode } from '../../test/support/expect-error.js';
 import { loadConfig } from '../base/config.js';
 import type { SettingValues } from '../base/settings.js';
-import { withCode } from '../../test/support/expect-error.js';
 import { attachProof, isSameProof, loadTrust } from './trust.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'tcpx-trust-'));

@@ -4,7 +4,6 @@
 import assert from 'node:assert/strict';
 import { createServer } from 'node:net';
 import { after, test } from 'node:test';
-import { sleepMs } from '../base/clock.js';
 import {
   closeEngines,
   KeptLog,
@@ -15,6 +14,7 @@ import { withCode } from '../../test/support/expect-error.js';
 import { answerRaw, openRawSession, rawAttach } from '../../test/support/raw-handshake.js';
 import { listenRaw, RawPeer } from '../../test/support/raw-peer.js';
 import { until } from '../../test/support/until.js';
+import { sleepMs } from '../base/clock.js';
 import { ControlKind, encodeControl } from '../wire/control-frame.js';
 import { Transcript } from './transcript.js';
 

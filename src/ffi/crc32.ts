@@ -1,9 +1,9 @@
 // CRC-32 over memory by address. The code is zlib's, which Node carries inside and exports, or
 // which the system has as a library: a JavaScript call per chunk would need an object per chunk.
 
-import type { Address, ByteCount } from '../base/quantity.js';
 import koffi from 'koffi';
 import { TcpxError } from '../base/errors.js';
+import type { Address, ByteCount } from '../base/quantity.js';
 import { mapMemory, unmapMemory, viewMapping } from './libc/mapping.js';
 
 type Crc32 = (seed: number, addr: Address, bytes: ByteCount) => number;

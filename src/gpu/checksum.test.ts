@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { seededRandom } from '../base/random.js';
 import { randomBytes } from '../../test/support/scatter-lists.js';
+import { seededRandom } from '../base/random.js';
 import { checksumHost } from './checksum.js';
 
 test('checksum: a flipped bit, two exchanged words, a missing or an added zero byte show', () => {

@@ -25,8 +25,8 @@ import {
   WARPS_PER_BLOCK,
 } from './gpu-params.js';
 import { canWriteWords, PART_BYTES } from './kernel-queue.js';
-import { COPY_DONE, COPY_FAILED, COPY_PENDING, type CopyQueue } from './staging-device.js';
 import type { StagingShape } from './staging-device.js';
+import { COPY_DONE, COPY_FAILED, COPY_PENDING, type CopyQueue } from './staging-device.js';
 
 /** Enough warps to fill PCIe; the rest of the GPU stays with whoever computes there. */
 const GRID_BLOCKS_MAX = 64;

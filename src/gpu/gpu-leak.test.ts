@@ -2,11 +2,11 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { GPU_ROUNDS, type TestGpu, withGpu } from '../../test/support/gpu.js';
 import { DeviceMemory } from '../ffi/cuda/device-memory.js';
 import { GpuModule } from '../ffi/cuda/module.js';
 import { PinnedMemory } from '../ffi/cuda/pinned-memory.js';
 import { GpuEvent } from '../ffi/cuda/stream.js';
-import { GPU_ROUNDS, type TestGpu, withGpu } from '../../test/support/gpu.js';
 import { readPtx } from './gpu-kernels.js';
 import { KernelQueue } from './kernel-queue.js';
 

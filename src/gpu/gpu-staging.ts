@@ -4,7 +4,7 @@
 import { TcpxError } from '../base/errors.js';
 import { GpuContext } from '../ffi/cuda/context.js';
 import { deviceByOrdinal } from '../ffi/cuda/device.js';
-import { gpuAbsence, CudaResult, openCudaDriver } from '../ffi/cuda/driver.js';
+import { CudaResult, gpuAbsence, openCudaDriver } from '../ffi/cuda/driver.js';
 import { pointerOwner } from '../ffi/cuda/pointer-owner.js';
 import { GpuCopyQueue } from './gpu-copy-queue.js';
 import { GpuKernels } from './gpu-kernels.js';

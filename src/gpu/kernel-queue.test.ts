@@ -5,9 +5,6 @@ import assert from 'node:assert/strict';
 import { PerformanceObserver } from 'node:perf_hooks';
 import { test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
-import { type Random, seededRandom } from '../base/random.js';
-import { DeviceMemory } from '../ffi/cuda/device-memory.js';
-import { PinnedMemory } from '../ffi/cuda/pinned-memory.js';
 import { GPU_ROUNDS, type TestGpu, withGpu } from '../../test/support/gpu.js';
 import {
   type ListShape,
@@ -15,10 +12,13 @@ import {
   randomList,
   randomTable,
 } from '../../test/support/scatter-lists.js';
+import { fillPattern, verifyPattern } from '../base/pattern.js';
+import { type Random, seededRandom } from '../base/random.js';
+import { DeviceMemory } from '../ffi/cuda/device-memory.js';
+import { PinnedMemory } from '../ffi/cuda/pinned-memory.js';
 import { validateBlockTable } from './block-table.js';
 import { checksumHost } from './checksum.js';
 import { gatherHost, scatterHost, unpackHost } from './host-copy.js';
-import { fillPattern, verifyPattern } from '../base/pattern.js';
 import { CHUNKS_MAX, ENTRY_PARTS, FRAGMENTS_MAX, PACKED_FRAGMENTS_MAX } from './scatter-entry.js';
 import { checkFragments, isPackable } from './scatter-list.hot.js';
 import { validateScatterList } from './scatter-list.js';

@@ -3,6 +3,7 @@
 
 import { assert } from '../base/assert.js';
 import { TcpxError } from '../base/errors.js';
+import type { Mismatch } from '../base/pattern.js';
 import { DeviceMemory } from '../ffi/cuda/device-memory.js';
 import { CudaResult, cudaError } from '../ffi/cuda/driver.js';
 import { KernelGraph } from '../ffi/cuda/kernel-graph.js';
@@ -21,7 +22,6 @@ import {
   WARPS_PER_BLOCK,
 } from './gpu-params.js';
 import { UnpackBatch } from './gpu-unpack.hot.js';
-import type { Mismatch } from '../base/pattern.js';
 
 /** What one warp copies in one go; a longer run is shared by several warps. */
 export const PART_BYTES = 4096;

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { randomBytes, randomList, randomTable } from '../../test/support/scatter-lists.js';
 import { isTcpxError } from '../base/errors.js';
 import { seededRandom } from '../base/random.js';
-import { randomBytes, randomList, randomTable } from '../../test/support/scatter-lists.js';
 import { validateBlockTable } from './block-table.js';
 import { gatherHost, scatterHost, unpackHost } from './host-copy.js';
 import {

@@ -30,7 +30,10 @@ export interface CopyQueue {
   poll(batch: number): number;
   /** Whether all that was started is done, or will never be. */
   isIdle(): boolean;
-  /** Blocks until it is idle; a device that does not answer counts as failed. */
+  /**
+   * Blocks until it is idle; a device that does not answer counts as failed. A batch that is
+   * pending even then will never be done: whoever owns its memory is gone.
+   */
   finish(): void;
   /**
    * Gives a slot other memory at its place: whoever refers to what it had keeps that as it is. No

@@ -5,16 +5,16 @@
 import assert from 'node:assert/strict';
 import { readFileSync, readSync } from 'node:fs';
 import { test } from 'node:test';
+import { withGpu } from '../../test/support/gpu.js';
+import { openStubGpu } from '../../test/support/stub-gpu.js';
+import { verifyPattern } from '../base/pattern.js';
 import { openStagingMemory, StagingMemory } from '../ffi/cuda/staging-memory.js';
 import { closeFd, createPipe, growPipe } from '../ffi/libc/file-descriptor.js';
 import { setIov } from '../ffi/libc/message.hot.js';
 import { createIovTable, destroyIovTable } from '../ffi/libc/message.js';
 import { fillPipe } from '../ffi/libc/splice.hot.js';
-import { withGpu } from '../../test/support/gpu.js';
-import { openStubGpu } from '../../test/support/stub-gpu.js';
 import { GpuCopyQueue } from './gpu-copy-queue.js';
 import type { Span } from './kernel-queue.js';
-import { verifyPattern } from '../base/pattern.js';
 
 const SLOT_BYTES = 512 * 1024;
 const SLOTS = 8;

@@ -4,8 +4,8 @@
 import { EAGAIN, EINPROGRESS } from '../ffi/libc/errno.js';
 import { closeFd } from '../ffi/libc/file-descriptor.js';
 import { checkCall } from '../ffi/libc/library.js';
-import { createIovTable, destroyIovTable } from '../ffi/libc/message.js';
 import { receiveInto, sendVector, setIov } from '../ffi/libc/message.hot.js';
+import { createIovTable, destroyIovTable } from '../ffi/libc/message.js';
 import { waitReadable, waitWritable } from '../ffi/libc/poll.js';
 import {
   acceptSocket,

@@ -1,9 +1,9 @@
 // A peer's access to a region, checked by the owner: registration, key, expiry, rights,
 // bounds.
 
-import type { ByteCount, ByteOffset, Generation, RegionSlot } from '../base/quantity.js';
 import { assert } from '../base/assert.js';
 import { FAIL_EXPIRED, FAIL_KEY, FAIL_NONE, FAIL_RIGHTS, FAIL_STALE } from '../base/failure.js';
+import type { ByteCount, ByteOffset, Generation, RegionSlot } from '../base/quantity.js';
 import {
   REGION_GENERATION,
   REGION_KEY,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { FAIL_EXPIRED, FAIL_KEY, FAIL_NONE, FAIL_RIGHTS, FAIL_STALE } from '../base/failure.js';
 import { withCode } from '../../test/support/expect-error.js';
+import { FAIL_EXPIRED, FAIL_KEY, FAIL_NONE, FAIL_RIGHTS, FAIL_STALE } from '../base/failure.js';
 import { createFixedMemory } from '../os/fixed-memory.js';
 import { type Region, RegionRegistry, type RegionRights } from './region.js';
 import { closeAccess, isInBounds, openAccess } from './region-access.hot.js';

@@ -4,9 +4,9 @@
 // remote access against it. `users` counts accesses in progress, by lanes and by transfers that
 // were posted here: memory is let go only when it is 0.
 
-import type { Address, ByteCount, RegionSlot } from '../base/quantity.js';
 import { floatAt, wordAt } from '../base/assert.js';
 import { type Clock, systemClock } from '../base/clock.js';
+import type { Address, ByteCount, RegionSlot } from '../base/quantity.js';
 import { fieldIndex } from '../base/shared-block.js';
 import { REGION_BLOCK } from '../base/shared-layout.js';
 

@@ -2,9 +2,9 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type ErrorCode, isTcpxError, TcpxError } from '../base/errors.js';
 import { openMockAgent, openMockPair, piecesOf, regionOf } from '../../test/support/mock-agents.js';
 import { MockNetwork } from '../../test/support/mock-network.js';
+import { type ErrorCode, isTcpxError, TcpxError } from '../base/errors.js';
 import { Agent } from './agent.js';
 import { MemType, XferOp } from './memory-type.js';
 import { decodeMetadata, encodeMetadata } from './metadata.js';

@@ -3,7 +3,6 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { isTcpxError, TcpxError } from '../base/errors.js';
 import {
   fill,
   openMockAgent,
@@ -13,6 +12,7 @@ import {
 } from '../../test/support/mock-agents.js';
 import { mockPlugin } from '../../test/support/mock-backend.js';
 import { MockNetwork } from '../../test/support/mock-network.js';
+import { isTcpxError, TcpxError } from '../base/errors.js';
 import { Agent } from './agent.js';
 import { XferOp } from './memory-type.js';
 import { PluginManager } from './plugin-manager.js';

@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { isTcpxError } from '../base/errors.js';
 import { fill, openMockPair, piecesOf } from '../../test/support/mock-agents.js';
+import { isTcpxError } from '../base/errors.js';
 import { XferOp } from './memory-type.js';
 import { NixlStatus } from './status.js';
 import type { XferOptions } from './xfer-factory.js';

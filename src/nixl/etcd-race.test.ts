@@ -6,11 +6,11 @@ import { once } from 'node:events';
 import { createServer, request, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
-import { sleepMs } from '../base/clock.js';
 import { EtcdServer, etcdSkipReason } from '../../test/support/etcd-server.js';
 import { openMockAgent } from '../../test/support/mock-agents.js';
 import { MockNetwork } from '../../test/support/mock-network.js';
 import { until } from '../../test/support/until.js';
+import { sleepMs } from '../base/clock.js';
 import { NixlStatus } from './status.js';
 
 const skip = etcdSkipReason() ?? false;

@@ -2,13 +2,13 @@
 
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { sleepMs } from '../base/clock.js';
-import { type ErrorCode, isTcpxError } from '../base/errors.js';
-import { silentLog } from '../base/log.js';
 import { EtcdServer, etcdSkipReason } from '../../test/support/etcd-server.js';
 import { openMockAgent, piecesOf, regionOf } from '../../test/support/mock-agents.js';
 import { MockNetwork } from '../../test/support/mock-network.js';
 import { until } from '../../test/support/until.js';
+import { sleepMs } from '../base/clock.js';
+import { type ErrorCode, isTcpxError } from '../base/errors.js';
+import { silentLog } from '../base/log.js';
 import { EtcdClient, prefixEnd } from './etcd-client.js';
 import { EtcdWatch } from './etcd-watch.js';
 import { NixlStatus } from './status.js';

@@ -5,6 +5,7 @@ import type { Socket } from 'node:net';
 import { TcpxError, toTcpxError } from '../base/errors.js';
 import type { LimitedLog } from '../base/limited-log.js';
 import type { Log } from '../base/log.js';
+import type { BudgetHolder, ListenerBudget } from './listener-budget.js';
 import {
   decodeFrameHead,
   decodeListenerBody,
@@ -12,7 +13,6 @@ import {
   FRAME_HEAD_BYTES,
   type ListenerMessage,
 } from './listener-message.js';
-import type { BudgetHolder, ListenerBudget } from './listener-budget.js';
 import { SocketReader, writeAll } from './socket-reader.js';
 
 /** NIXL's own limit for the body once its length has come. */

@@ -4,9 +4,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { isTcpxError, TcpxError } from '../base/errors.js';
 import { decodesOrRefuses } from '../../test/support/fuzz-target.js';
 import { METADATA_EXAMPLES } from '../../test/support/metadata-examples.js';
+import { isTcpxError, TcpxError } from '../base/errors.js';
 import { decodeRegDlist, decodeXferDlist, encodeRegDlist } from './descriptor-codec.js';
 import { decodeFrameHead, decodeListenerBody, encodeListenerFrame } from './listener-message.js';
 import { MemType } from './memory-type.js';

@@ -3,13 +3,13 @@
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import { test } from 'node:test';
-import { sleepMs } from '../base/clock.js';
-import { silentLog } from '../base/log.js';
 import { KeptLog } from '../../test/support/engine-pair.js';
 import { withCode } from '../../test/support/expect-error.js';
+import { METADATA_EXAMPLES } from '../../test/support/metadata-examples.js';
 import { RawPeer } from '../../test/support/raw-peer.js';
 import { until } from '../../test/support/until.js';
-import { METADATA_EXAMPLES } from '../../test/support/metadata-examples.js';
+import { sleepMs } from '../base/clock.js';
+import { silentLog } from '../base/log.js';
 import { EtcdClient } from './etcd-client.js';
 import { encodeListenerFrame } from './listener-message.js';
 import { MetadataEndpoint } from './metadata-endpoint.js';

@@ -4,12 +4,12 @@
 import assert from 'node:assert/strict';
 import { connect, createServer } from 'node:net';
 import fc from 'fast-check';
-import { withinMs } from '../base/clock.js';
-import { isTcpxError } from '../base/errors.js';
-import { silentLog } from '../base/log.js';
 import { fuzzTarget } from '../../test/support/fuzz-target.js';
 import { METADATA_EXAMPLES } from '../../test/support/metadata-examples.js';
 import { mutatedBytes } from '../../test/support/mutated-bytes.js';
+import { withinMs } from '../base/clock.js';
+import { isTcpxError } from '../base/errors.js';
+import { silentLog } from '../base/log.js';
 import { encodeListenerFrame } from './listener-message.js';
 import { decodeMetadata } from './metadata.js';
 import { MetadataEndpoint } from './metadata-endpoint.js';

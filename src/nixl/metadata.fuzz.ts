@@ -2,10 +2,10 @@
 
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { isTcpxError } from '../base/errors.js';
 import { decodesOrRefuses, fuzzTarget } from '../../test/support/fuzz-target.js';
 import { METADATA_EXAMPLES } from '../../test/support/metadata-examples.js';
 import { mutatedBytes } from '../../test/support/mutated-bytes.js';
+import { isTcpxError } from '../base/errors.js';
 import {
   decodeRegDlist,
   decodeXferDlist,

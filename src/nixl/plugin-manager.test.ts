@@ -3,9 +3,9 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { type ErrorCode, isTcpxError } from '../base/errors.js';
 import { mockPlugin } from '../../test/support/mock-backend.js';
 import { MockNetwork } from '../../test/support/mock-network.js';
+import { type ErrorCode, isTcpxError } from '../base/errors.js';
 import { Agent } from './agent.js';
 import { PluginManager } from './plugin-manager.js';
 

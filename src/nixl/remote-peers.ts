@@ -13,7 +13,7 @@ import {
   decodeMetadata,
   type SectionEntry,
 } from './metadata.js';
-import { type PushLimits, PushedPeers } from './pushed-peers.js';
+import { PushedPeers, type PushLimits } from './pushed-peers.js';
 import { RangeIndex } from './range-index.js';
 import {
   changed,

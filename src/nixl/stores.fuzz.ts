@@ -4,8 +4,8 @@ import assert from 'node:assert/strict';
 import { createServer as createHttpServer, type Server as HttpServer } from 'node:http';
 import { createServer, type Server, type Socket } from 'node:net';
 import fc from 'fast-check';
-import { isTcpxError } from '../base/errors.js';
 import { decodesOrRefuses, fuzzTarget } from '../../test/support/fuzz-target.js';
+import { isTcpxError } from '../base/errors.js';
 import { EtcdClient, parseEtcdAnswer } from './etcd-client.js';
 import { TcpStoreClient } from './tcp-store-client.js';
 

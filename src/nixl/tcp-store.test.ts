@@ -3,13 +3,13 @@
 import assert from 'node:assert/strict';
 import { createServer } from 'node:net';
 import { test } from 'node:test';
-import { sleepMs } from '../base/clock.js';
-import { type ErrorCode, isTcpxError } from '../base/errors.js';
 import { freePort } from '../../test/support/etcd-server.js';
 import { openMockAgent, piecesOf, regionOf } from '../../test/support/mock-agents.js';
 import { MockNetwork } from '../../test/support/mock-network.js';
 import { TcpStoreServer } from '../../test/support/tcp-store-server.js';
 import { startTorchStore, torchSkipReason } from '../../test/support/torch-store.js';
+import { sleepMs } from '../base/clock.js';
+import { type ErrorCode, isTcpxError } from '../base/errors.js';
 import { NixlStatus } from './status.js';
 import { TcpStoreClient } from './tcp-store-client.js';
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { test, type TestContext } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { type ErrorCode, isTcpxError } from '../base/errors.js';
 import { type Region, sliceRegion } from '../memory/region.js';
 import { checkBlocks } from '../provider/block-columns.js';

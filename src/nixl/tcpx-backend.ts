@@ -10,6 +10,8 @@ import { type ConnInfo, formatConnInfo, parseConnInfo } from '../engine/conn-inf
 import { Engine } from '../engine/engine.js';
 import type { EngineOptions } from '../engine/engine-options.js';
 import { formatRegion, parseRegion } from '../engine/region-text.js';
+import type { RegionSource } from '../memory/region.js';
+import type { PageKind, RegionMemory } from '../os/region-memory.js';
 import {
   BACKEND_API_VERSION,
   type Backend,
@@ -22,8 +24,6 @@ import {
   type XferHandle,
   type XferPreparation,
 } from './backend.js';
-import type { RegionSource } from '../memory/region.js';
-import type { PageKind, RegionMemory } from '../os/region-memory.js';
 import type { BlobDesc } from './descriptors.js';
 import { MemType, memTypeName, XferOp } from './memory-type.js';
 import type { NixlNotification } from './notif-codec.js';

@@ -3,8 +3,8 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Session } from '../engine/session.js';
 import { KeptLog } from '../../test/support/engine-pair.js';
+import type { Session } from '../engine/session.js';
 import { sealParts, sealWhole } from './notif-envelope.js';
 import { TcpxInbox } from './tcpx-inbox.js';
 

@@ -3,8 +3,8 @@
 
 import { isTcpxError, type TcpxError, toTcpxError } from '../base/errors.js';
 import type { Engine } from '../engine/engine.js';
-import type { TransferRequest, Session } from '../engine/session.js';
 import type { BlockColumns, Receipt } from '../engine/internal.js';
+import type { Session, TransferRequest } from '../engine/session.js';
 import type { Transfer } from '../engine/transfer.js';
 import { fitsOne, sealParts, sealWhole } from './notif-envelope.js';
 import { NixlStatus, nixlStatusOf } from './status.js';

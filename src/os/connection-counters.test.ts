@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { closeLoopbackPair, openLoopbackPair } from '../../test/support/loopback-pair.js';
 import { closeFd } from '../ffi/libc/file-descriptor.js';
 import { sendVector, setIov } from '../ffi/libc/message.hot.js';
 import { createIovTable } from '../ffi/libc/message.js';
-import { closeLoopbackPair, openLoopbackPair } from '../../test/support/loopback-pair.js';
 import { identifySocket, readConnection } from './connection-counters.js';
 
 test('connection counters: what was sent is counted, and a round trip was seen', () => {

@@ -7,6 +7,7 @@ import {
   changeInEpoll,
   closeEpoll,
   createEpoll,
+  dropFromEpoll,
   EPOLLIN,
   EPOLLOUT,
   type Epoll,
@@ -49,6 +50,13 @@ export class ControlSet {
 
   remove(fd: number): void {
     if (this.#handlers.delete(fd)) removeFromEpoll(this.#epoll, fd);
+  }
+
+  /** As `remove`, of a socket that others close: its number may be another handler's by now. */
+  drop(fd: number, handler: ControlHandler): void {
+    if (this.#handlers.get(fd) !== handler) return;
+    this.#handlers.delete(fd);
+    dropFromEpoll(this.#epoll, fd);
   }
 
   /** Serves every socket that has something; returns how many were served. */

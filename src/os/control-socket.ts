@@ -6,8 +6,8 @@ import { receiveVector, sendVector, setIov } from '../ffi/libc/message.hot.js';
 import { createIovTable, destroyIovTable, type IovTable } from '../ffi/libc/message.js';
 import { abortOnClose, localAddress, peerAddress, takeSocketError } from '../ffi/libc/socket.js';
 import { isLoopbackHost } from '../ffi/libc/socket-address.js';
-import { createFixedMemory, destroyFixedMemory, type FixedMemory } from './fixed-memory.js';
 import type { ControlHandler, ControlSet } from './control-set.js';
+import { createFixedMemory, destroyFixedMemory, type FixedMemory } from './fixed-memory.js';
 import { keepAlive } from './keep-alive.js';
 
 const BUFFER_BYTES = 8 * 1024;

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { withCode } from '../../test/support/expect-error.js';
 import { closeFd } from '../ffi/libc/file-descriptor.js';
 import {
   getSocketNumber,
@@ -14,9 +15,8 @@ import {
   TCP_NODELAY,
   TCP_USER_TIMEOUT,
 } from '../ffi/libc/socket.js';
-import { withCode } from '../../test/support/expect-error.js';
 import { ControlSet } from './control-set.js';
-import { dial, type DialOptions, nicAddress, tuneSocket } from './dial.js';
+import { type DialOptions, dial, nicAddress, tuneSocket } from './dial.js';
 
 const TUNING = { bufferBytes: 0, userTimeoutMs: 0, isZeroCopy: false };
 

@@ -19,9 +19,9 @@ import {
   SOL_SOCKET,
   setSocketNumber,
   setSocketText,
-  takeSocketError,
   TCP_NODELAY,
   TCP_USER_TIMEOUT,
+  takeSocketError,
 } from '../ffi/libc/socket.js';
 import type { SocketAddress } from '../ffi/libc/socket-address.js';
 import { setCongestion } from './congestion.js';

@@ -2,6 +2,8 @@
 // same bytes by address; the memory stays mapped until every thread has let go.
 
 import type { Address, ByteCount } from '../base/quantity.js';
+import { crc32At, loadCrc32 } from '../ffi/crc32.js';
+import { viewMemory } from '../ffi/libc/library.js';
 import {
   copyMemory,
   type MapOptions,
@@ -9,8 +11,6 @@ import {
   unmapMemory,
   viewMapping,
 } from '../ffi/libc/mapping.js';
-import { crc32At, loadCrc32 } from '../ffi/crc32.js';
-import { viewMemory } from '../ffi/libc/library.js';
 
 export { copyMemory, crc32At, loadCrc32 };
 

@@ -3,9 +3,9 @@ import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { test } from 'node:test';
+import { until } from '../../test/support/until.js';
 import { closeFd } from '../ffi/libc/file-descriptor.js';
 import { getSocketText, IPPROTO_TCP, TCP_CONGESTION } from '../ffi/libc/socket.js';
-import { until } from '../../test/support/until.js';
 import { ControlSet } from './control-set.js';
 import { Listener } from './listener.js';
 

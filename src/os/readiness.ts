@@ -1,7 +1,6 @@
 // Which sockets of a lane are ready, edge-triggered, with a doorbell for other threads and a place
 // for one nested set (the control sockets) whose events belong to somebody else.
 
-import { clearEventFd, createEventFd, ringEventFd, closeFd } from '../ffi/libc/file-descriptor.js';
 import {
   addToEpoll,
   closeEpoll,
@@ -17,6 +16,7 @@ import {
   epollEventTag,
   waitEpoll,
 } from '../ffi/libc/epoll.js';
+import { clearEventFd, closeFd, createEventFd, ringEventFd } from '../ffi/libc/file-descriptor.js';
 
 const TAG_DOORBELL = 0xffffffff;
 const TAG_NESTED = 0xfffffffe;

@@ -2,7 +2,6 @@
 
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
-import { createFixedMemory, destroyFixedMemory } from './fixed-memory.js';
 import type { MicroCase, OpenMicroCase } from '../../test/support/micro-bench.js';
 import {
   PARTNER_ECHO,
@@ -10,8 +9,9 @@ import {
   PARTNER_STOP,
   PARTNER_WRITE,
 } from '../../test/support/ring-partner-worker.js';
-import { RecordRing, RING_HEADER_BYTES } from './record-ring.js';
+import { createFixedMemory, destroyFixedMemory } from './fixed-memory.js';
 import { peekRecord, publishRecords, releaseRecord, reserveRecord } from './record-ring.hot.js';
+import { RecordRing, RING_HEADER_BYTES } from './record-ring.js';
 
 const CAPACITY = 64 * 1024;
 const RING_BYTES = RING_HEADER_BYTES + CAPACITY;

@@ -4,7 +4,6 @@ import { test } from 'node:test';
 import { Worker } from 'node:worker_threads';
 import fc from 'fast-check';
 import { createFixedMemory } from './fixed-memory.js';
-import { RecordRing, RING_HEADER_BYTES } from './record-ring.js';
 import {
   peekRecord,
   publishRecords,
@@ -13,6 +12,7 @@ import {
   reserveRecord,
   ringFreeBytes,
 } from './record-ring.hot.js';
+import { RecordRing, RING_HEADER_BYTES } from './record-ring.js';
 
 const CAPACITY = 1024;
 

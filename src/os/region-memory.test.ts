@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { isTcpxError } from '../base/errors.js';
 import { withCode } from '../../test/support/expect-error.js';
+import { isTcpxError } from '../base/errors.js';
 import { addressOf } from '../ffi/libc/library.js';
 import { allocateRegionMemory } from './region-memory.js';
 

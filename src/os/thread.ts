@@ -1,8 +1,8 @@
 // What a lane thread asks of the system for itself.
 
 import { currentCpu, setThreadAffinity, yieldCpu } from '../ffi/libc/cpu-affinity.js';
-import { releaseScratch } from '../ffi/libc/scratch.js';
 import { writeByte } from '../ffi/libc/file-descriptor.js';
+import { releaseScratch } from '../ffi/libc/scratch.js';
 
 /** Pins the calling thread to `cpus` (none: leaves it) and returns the CPU it runs on. */
 export function pinThread(cpus: readonly number[]): number {

@@ -5,8 +5,8 @@
 //   receive:  posted  ──landed─► done ──consume──► consumed │ failed
 
 import { TcpxError } from '../base/errors.js';
-import type { Region } from '../memory/region.js';
 import type { Receipt } from '../engine/internal.js';
+import type { Region } from '../memory/region.js';
 
 /** `waiting` for its counterpart, `moving`, then `done` or `failed`; `consumed` after that. */
 export type OperationState = 'waiting' | 'moving' | 'done' | 'failed' | 'consumed';

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
-import { test, type TestContext } from 'node:test';
+import { type TestContext, test } from 'node:test';
+import { simulatedRange } from '../../test/support/gpu-memory.js';
+import { SIMULATED_GPU_MODULE } from '../../test/support/simulated-gpu.js';
 import { type ErrorCode, isTcpxError } from '../base/errors.js';
 import { silentLog } from '../base/log.js';
 import type { SettingValues } from '../base/settings.js';
-import { simulatedRange } from '../../test/support/gpu-memory.js';
-import { SIMULATED_GPU_MODULE } from '../../test/support/simulated-gpu.js';
 import type { Receive } from './operation.js';
 import { TcpxSession } from './tcpx-session.js';
 import type { TcpxTransfer } from './tcpx-transfer.js';

@@ -8,8 +8,8 @@
 //   matched    the receiver posts in the order in which the sender sends; both derive it from
 //              the same plan; no failover of chunks: what is in flight fails with a typed error
 
-import type { Generation, TransferSlot } from '../base/quantity.js';
 import type { TcpxError } from '../base/errors.js';
+import type { Generation, TransferSlot } from '../base/quantity.js';
 import type { CheckedBlocks } from './block-columns.js';
 import type { ChannelReceipt, StageTimes, TransferPath } from './receipt.js';
 import type { PluginReceipt } from './tcpx/plugin-receipt.js';

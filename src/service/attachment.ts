@@ -6,7 +6,6 @@ import type { Config } from '../base/config.js';
 import { TcpxError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
 import { MESSAGE_KINDS, SERVICE_VERSION } from '../base/service-layout.js';
-import { serviceStatusOf } from '../base/service-status.js';
 import { errnoName } from '../ffi/libc/errno.js';
 import { closeFd } from '../ffi/libc/file-descriptor.js';
 import { readProcess } from '../ffi/libc/process-memory.js';
@@ -172,6 +171,7 @@ export class Attachment implements ConnectionHost, Pumped {
     this.#isEnded = true;
     clearTimeout(this.#silence);
     if (this.#pidfd >= 0) this.#host.set.remove(this.#pidfd);
+    this.#client?.tellEnd(error);
     this.#closed = this.#release(error);
     this.#host.onEnded(this);
   }
@@ -184,7 +184,7 @@ export class Attachment implements ConnectionHost, Pumped {
       const facts = { client: client.name, pid: client.pid };
       if (error === undefined) log.info('client gone', facts);
       else log.warn('client let go', { ...facts, code: error.code, reason: error.message });
-      await client.close(error === undefined ? undefined : serviceStatusOf(error));
+      await client.close();
     }
     this.#bell.close();
     if (this.#pidfd >= 0) closeFd(this.#pidfd);

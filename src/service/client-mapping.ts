@@ -4,8 +4,8 @@
 import {
   CLIENT_BLOCK,
   type ClientShape,
-  clientLayout,
   COMMAND_RING_DATA_BYTES,
+  clientLayout,
   EVENT_NOTIFICATION,
   EVENT_RING_DATA_BYTES,
   NOTIFICATION_RECORD,
@@ -16,8 +16,8 @@ import { fieldIndex } from '../base/shared-block.js';
 import { closeFd } from '../ffi/libc/file-descriptor.js';
 import { createSealedFile } from '../ffi/libc/memory-file.js';
 import { createFixedMemory, destroyFixedMemory, type FixedMemory } from '../os/fixed-memory.js';
-import { RecordRing } from '../os/record-ring.js';
 import { publishRecords, reserveRecord } from '../os/record-ring.hot.js';
+import { RecordRing } from '../os/record-ring.js';
 import { wakeWaiters } from '../os/thread-wait.js';
 import { CommandRing } from './command-ring.js';
 

@@ -1,10 +1,10 @@
 // A client that is attached: its engine, its memory, its peers and its requests. Whatever it does
 // wrong costs it alone; when it goes, everything that it held goes with it.
 
-import { toTcpxError, TcpxError } from '../base/errors.js';
+import { TcpxError, toTcpxError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
 import { MESSAGE_KINDS, SERVICE_NOTIFICATION_BYTES_MAX } from '../base/service-layout.js';
-import { serviceStatus } from '../base/service-status.js';
+import { serviceStatus, serviceStatusOf } from '../base/service-status.js';
 import type { SettingValues } from '../base/settings.js';
 import type { NixlNotification } from '../nixl/notif-codec.js';
 import type { ClientEngine } from './client-engine.js';
@@ -195,8 +195,13 @@ export class Client {
   }
 
   /** Lets go of everything; `status` is what its calls answer from now on. */
-  async close(status: number = serviceStatus('ERR_SERVICE_GONE')): Promise<void> {
-    this.mapping.end(status);
+  /** At once: the reason stands in the memory that the client shares before its socket closes. */
+  tellEnd(error: TcpxError | undefined): void {
+    const isRule = error !== undefined;
+    this.mapping.end(isRule ? serviceStatusOf(error) : serviceStatus('ERR_SERVICE_GONE'));
+  }
+
+  async close(): Promise<void> {
     await this.#engine.close();
     this.#memory.releaseAll();
     this.mapping.close();

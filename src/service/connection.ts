@@ -141,8 +141,9 @@ export class Connection implements ControlHandler {
     if (!this.#isOpen) return;
     this.#isOpen = false;
     this.#set.remove(this.#fd);
+    // First: a client that sees its socket closed looks for the reason in the memory it shares.
+    this.#host.onEnded(error);
     closeFd(this.#fd);
     for (const fd of this.#descriptors.splice(0)) closeFd(fd);
-    this.#host.onEnded(error);
   }
 }

@@ -7,9 +7,9 @@ import {
   ATTACHED_MESSAGE,
   BLOCK_ROW,
   MEMORY_WAYS,
-  type MemoryWay,
   MESSAGE_HEAD,
   MESSAGE_TEXT_BYTES_MAX,
+  type MemoryWay,
   PREPARE_HEAD_BYTES,
   REGISTER_MESSAGE,
 } from '../base/service-layout.js';

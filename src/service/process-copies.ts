@@ -25,6 +25,9 @@ export interface OtherProcess {
 /** Of a batch whose process has ended: its session follows, and tells the peer what happened. */
 const COPY_ORPHANED = 2;
 
+/** From the first page that cannot be copied to the end of the process; its own lane waits. */
+const ENDING_MS_MAX = 200;
+
 /** More than batches whose outcome nobody has asked for yet: those have a slot each. */
 const OUTCOMES = 256;
 
@@ -87,10 +90,6 @@ class ProcessQueue implements CopyQueue {
 
   finish(): void {
     this.start();
-    const { length } = this.#outcomes;
-    for (let at = 0; at < length; at++) {
-      if (this.#outcomes[at] === COPY_ORPHANED) this.#outcomes[at] = COPY_FAILED;
-    }
   }
 
   renew(stagingOffset: number): boolean {
@@ -117,7 +116,9 @@ class ProcessQueue implements CopyQueue {
     const missing = isThere ? this.#moves.move(pid, this.#direction) : -ESRCH;
     this.#moves.drop();
     if (missing === 0) return;
-    this.#outcome = missing === -ESRCH ? COPY_ORPHANED : COPY_FAILED;
+    // A process that is being killed loses its memory before its end is told.
+    const isOrphan = missing === -ESRCH || waitReadable([pidfd], ENDING_MS_MAX) !== 0;
+    this.#outcome = isOrphan ? COPY_ORPHANED : COPY_FAILED;
   }
 }
 

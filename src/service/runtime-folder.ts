@@ -3,13 +3,13 @@
 
 import {
   closeSync,
+  ftruncateSync,
   mkdirSync,
   openSync,
   readFileSync,
   rmSync,
   statSync,
   writeSync,
-  ftruncateSync,
 } from 'node:fs';
 import { join } from 'node:path';
 import type { Environment } from '../base/config.js';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { isTcpxError } from '../base/errors.js';
 import { withCode } from '../../test/support/expect-error.js';
+import { isTcpxError } from '../base/errors.js';
 import {
   CONTROL_BODY_BYTES_MAX,
   CONTROL_HEAD_BYTES,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { AssertionFailure } from '../base/assert.js';
 import { withCode } from '../../test/support/expect-error.js';
+import { AssertionFailure } from '../base/assert.js';
 import { CONTROL_HEAD_BYTES, type ControlMessage, encodeControl } from './control-frame.js';
 import { ControlReader } from './control-reader.js';
 import { CONTROL_VECTORS } from './vectors/control-vectors.js';

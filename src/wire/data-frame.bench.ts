@@ -1,6 +1,7 @@
 // Checks on received heads and descriptor tables, and 64-bit fields.
 
 import type { MicroCase, OpenMicroCase } from '../../test/support/micro-bench.js';
+import { checkHead, checkTable, RULE_NONE, readLong, writeLong } from './data-frame.hot.js';
 import {
   DATA_HEAD_BYTES,
   FRAME_WRITE,
@@ -11,7 +12,6 @@ import {
   WORD_OPERATION_BYTES,
   WORD_PAYLOAD_BYTES,
 } from './data-frame.js';
-import { checkHead, checkTable, readLong, RULE_NONE, writeLong } from './data-frame.hot.js';
 import { headCheck } from './head-check.hot.js';
 
 const CHUNK_BYTES = 512 * 1024;

@@ -1,10 +1,10 @@
 // Heads and tables of data frames: any words break a rule that has a text, or stay within limits.
 
 import assert from 'node:assert/strict';
-import { isRefusal } from '../base/failure.js';
 import { decodesOrRefuses, fuzzTarget } from '../../test/support/fuzz-target.js';
 import { mutatedBytes } from '../../test/support/mutated-bytes.js';
-import { checkHead, checkTable, readLong, RULE_NONE } from './data-frame.hot.js';
+import { isRefusal } from '../base/failure.js';
+import { checkHead, checkTable, RULE_NONE, readLong } from './data-frame.hot.js';
 import * as frame from './data-frame.js';
 import { FRAME_RULES } from './data-frame-rules.js';
 import { decodeSignal, encodeControlLost, encodeFence, isFence } from './fence-signal.js';

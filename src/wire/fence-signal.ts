@@ -2,8 +2,8 @@
 // control connection is lost. They travel as the payload of a SIGNAL frame on any living channel.
 
 import { TcpxError } from '../base/errors.js';
-import { ByteReader, ByteWriter } from './byte-cursor.js';
 import { isRefusal } from '../base/failure.js';
+import { ByteReader, ByteWriter } from './byte-cursor.js';
 import { declareFrame, type FrameField } from './frame-fields.js';
 
 const SIGNAL_FENCE = 1;

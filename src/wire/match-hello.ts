@@ -1,7 +1,7 @@
 // Body of a match HELLO: what the two ends of an epoch compare before they connect their channels.
 
-import { ByteReader, ByteWriter } from './byte-cursor.js';
 import { TcpxError } from '../base/errors.js';
+import { ByteReader, ByteWriter } from './byte-cursor.js';
 
 export const HANDLE_BYTES = 128;
 const CHANNELS_MAX = 16;

@@ -2,7 +2,7 @@
 // one test per promise.
 
 import assert from 'node:assert/strict';
-import { XferOp } from '../../src/nixl/memory-type.js';
+import { MemType, XferOp } from '../../src/nixl/memory-type.js';
 import {
   type AgentTest,
   driving,
@@ -18,7 +18,6 @@ import {
   textsFrom,
   thrown,
 } from './agent-world.js';
-import { MemType } from '../../src/nixl/memory-type.js';
 
 const MIB = 1 << 20;
 

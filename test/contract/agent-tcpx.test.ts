@@ -1,10 +1,10 @@
 // The agents' suite over TCPX on loopback, with lanes and driven by the caller. Agents live in one
 // process, so one that is "killed" closes; agents killed in mid-transfer are in test/e2e.
 
-import { allocateRegionMemory } from '../../src/os/region-memory.js';
 import { Agent } from '../../src/nixl/agent.js';
 import { PluginManager } from '../../src/nixl/plugin-manager.js';
 import { tcpxPlugin } from '../../src/nixl/tcpx-backend.js';
+import { allocateRegionMemory } from '../../src/os/region-memory.js';
 import { agentSuite } from './agent.js';
 import { type AgentEnd, type AgentMemory, region } from './agent-world.js';
 

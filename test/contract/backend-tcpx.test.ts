@@ -3,9 +3,9 @@
 // simulated; real ones are in test/gpu.
 
 import { silentLog } from '../../src/base/log.js';
-import { allocateRegionMemory } from '../../src/os/region-memory.js';
 import { MemType } from '../../src/nixl/memory-type.js';
 import { TcpxBackend } from '../../src/nixl/tcpx-backend.js';
+import { allocateRegionMemory } from '../../src/os/region-memory.js';
 import { SIMULATED_GPU_MODULE, toDeviceAddr } from '../support/simulated-gpu.js';
 import { backendContract } from './backend.js';
 import type { ContractMemory, ContractPeer, ContractWorld } from './backend-world.js';

@@ -3,11 +3,11 @@
 // its place.
 
 import assert from 'node:assert/strict';
-import { test, type TestContext } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { silentLog } from '../../src/base/log.js';
 import type { SettingValues } from '../../src/base/settings.js';
-import type { RegionSource } from '../../src/memory/region.js';
 import { liveSession } from '../../src/engine/live-session.js';
+import type { RegionSource } from '../../src/memory/region.js';
 import { Agent } from '../../src/nixl/agent.js';
 import type { BackendHandle } from '../../src/nixl/backend-set.js';
 import { MemType, XferOp } from '../../src/nixl/memory-type.js';

@@ -6,7 +6,7 @@ import { TcpxError } from '../../src/base/errors.js';
 import { fillPattern, verifyPattern } from '../../src/base/pattern.js';
 import type { Region, RegionRights, RegionSource, RegionTerms } from '../../src/memory/region.js';
 import type { Machine } from '../support/sim/sim-job.js';
-import { type SimPlan, planOf } from '../support/sim/sim-plan.js';
+import { planOf, type SimPlan } from '../support/sim/sim-plan.js';
 import { SimWorld } from '../support/sim/sim-world.js';
 import type {
   ContractEnd,

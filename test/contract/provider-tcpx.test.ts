@@ -1,9 +1,9 @@
 // The providers' suite over the tcpx provider with the emulated plugin, host memory.
 
 import { emulatorVariables } from '../native/plugin-environment.js';
+import { PLUGIN_SETTINGS } from '../native/plugin-params.js';
 import { providerContract } from './provider.js';
 import { engineHarness } from './provider-engines.js';
-import { PLUGIN_SETTINGS } from '../native/plugin-params.js';
 
 const MIB = 1024 * 1024;
 

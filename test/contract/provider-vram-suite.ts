@@ -3,10 +3,10 @@
 
 import { after } from 'node:test';
 import { emulatorVariables } from '../native/plugin-environment.js';
+import { PLUGIN_SETTINGS } from '../native/plugin-params.js';
 import { VramWorld } from '../native/vram-world.js';
 import { providerContract } from './provider.js';
 import { engineHarness } from './provider-engines.js';
-import { PLUGIN_SETTINGS } from '../native/plugin-params.js';
 
 const MIB = 1024 * 1024;
 const RELEASE_WAIT_MS = 5000;

@@ -3,6 +3,7 @@
 // takes, how time passes and how a channel is lost.
 
 import assert from 'node:assert/strict';
+import { isTcpxError, type TcpxError } from '../../src/base/errors.js';
 import type { Session } from '../../src/engine/session.js';
 import type {
   Region,
@@ -13,7 +14,6 @@ import type {
 } from '../../src/memory/region.js';
 import type { Capability } from '../../src/provider/contract.js';
 import type { ProviderName, Receipt, TransferPath } from '../../src/provider/receipt.js';
-import { isTcpxError, type TcpxError } from '../../src/base/errors.js';
 
 /** An engine, or what stands for one. */
 export interface ContractEnd {

@@ -3,11 +3,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { checksumHost } from '../../src/gpu/checksum.js';
-import { allocateRegionMemory } from '../../src/os/region-memory.js';
 import { Agent } from '../../src/nixl/agent.js';
 import { describeMemory } from '../../src/nixl/host-memory.js';
 import { MemType, XferOp } from '../../src/nixl/memory-type.js';
 import { decodeMetadata } from '../../src/nixl/metadata.js';
+import { allocateRegionMemory } from '../../src/os/region-memory.js';
 import { startPeer } from './agent-peer.js';
 
 const BYTES = 2 ** 30;

@@ -2,7 +2,7 @@
 // by polling and by waiting. The peer is frozen first, so that the transfer cannot have finished.
 
 import assert from 'node:assert/strict';
-import { test, type TestContext } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { isTcpxError } from '../../src/base/errors.js';
 import { Agent } from '../../src/nixl/agent.js';
 import { describeMemory } from '../../src/nixl/host-memory.js';

@@ -4,8 +4,8 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
 import { setFlagsFromString } from 'node:v8';
-import { test, type TestContext } from 'node:test';
 import { runInNewContext } from 'node:vm';
 import {
   readEmulatedStatistics,

@@ -1,7 +1,7 @@
 // Agents over TCPX as users run them: the peer is another process, and may be killed.
 
 import assert from 'node:assert/strict';
-import { test, type TestContext } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { checksumHost } from '../../src/gpu/checksum.js';
 import { Agent } from '../../src/nixl/agent.js';
 import type { AgentOptions } from '../../src/nixl/agent-parts.js';

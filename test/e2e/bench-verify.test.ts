@@ -6,12 +6,12 @@ import { randomBytes } from 'node:crypto';
 import { type TestContext, test } from 'node:test';
 import { loadConfig } from '../../src/base/config.js';
 import { createLog } from '../../src/base/log.js';
+import { fillPattern } from '../../src/base/pattern.js';
 import { decodeBenchMessage } from '../../src/bench/bench-message.js';
+import type { BenchResult } from '../../src/bench/bench-result.js';
 import { BenchTarget } from '../../src/bench/bench-target.js';
 import { readHostFacts } from '../../src/bench/host-facts.js';
-import { fillPattern } from '../../src/base/pattern.js';
 import { Engine } from '../../src/engine/internal.js';
-import type { BenchResult } from '../../src/bench/bench-result.js';
 import { runTcpx } from './child.js';
 
 const SIZE_BYTES = 2 * 1024 * 1024;

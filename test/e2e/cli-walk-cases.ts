@@ -3,12 +3,12 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { emulatorPath, emulatorVariables, requireNative } from '../native/plugin-environment.js';
 import { a3HighTree } from '../support/a3-high-host.js';
 import { flatBundle } from '../support/flat-bundle.js';
 import { removeTreeFolder, writeTreeFolder } from '../support/tree-folder.js';
-import { emulatorPath, emulatorVariables, requireNative } from '../native/plugin-environment.js';
-import { RunningTcpx } from './running-tcpx.js';
 import { until } from '../support/until.js';
+import { RunningTcpx } from './running-tcpx.js';
 
 export interface WalkCase {
   readonly words: readonly string[];

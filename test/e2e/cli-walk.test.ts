@@ -6,8 +6,8 @@ import { spawn } from 'node:child_process';
 import { after, before, describe, test } from 'node:test';
 import { COMMANDS } from '../../src/cli/commands.js';
 import type { ErrorDocument } from '../../src/cli/error-document.js';
-import { type WalkCase, WalkWorld } from './cli-walk-cases.js';
 import { type ChildResult, packageRoot, runChild, runTcpx } from './child.js';
+import { type WalkCase, WalkWorld } from './cli-walk-cases.js';
 
 const COLUMNS = 60;
 /** What a server says when it is ready, for people and for programs. */

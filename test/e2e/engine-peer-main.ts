@@ -9,10 +9,10 @@
 import { loadConfig } from '../../src/base/config.js';
 import { isTcpxError } from '../../src/base/errors.js';
 import { silentLog } from '../../src/base/log.js';
+import { findMismatch } from '../../src/base/pattern.js';
 import type { SettingValues } from '../../src/base/settings.js';
 import { Engine } from '../../src/engine/engine.js';
 import type { RegionDescriptor } from '../../src/memory/region.js';
-import { findMismatch } from '../../src/base/pattern.js';
 
 interface Options {
   readonly settings?: Partial<SettingValues>;

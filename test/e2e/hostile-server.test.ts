@@ -4,20 +4,20 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
-import { loadConfig } from '../../src/base/config.js';
 import { sleepMs } from '../../src/base/clock.js';
+import { loadConfig } from '../../src/base/config.js';
 import { silentLog } from '../../src/base/log.js';
+import { fillPattern } from '../../src/base/pattern.js';
 import { Engine } from '../../src/engine/engine.js';
 import type { RegionDescriptor } from '../../src/memory/region.js';
+import { ControlKind } from '../../src/wire/control-frame.js';
 import {
   breakSessions,
   floodConnections,
   floodFrames,
-  sendMalformed,
   SlowLoris,
+  sendMalformed,
 } from '../support/attacks.js';
-import { fillPattern } from '../../src/base/pattern.js';
-import { ControlKind } from '../../src/wire/control-frame.js';
 import { RawPeer } from '../support/raw-peer.js';
 import { until } from '../support/until.js';
 import { HostileTarget, type Resources } from './hostile-target.js';

@@ -6,9 +6,9 @@
 import { createInterface } from 'node:readline';
 import { loadConfig } from '../../src/base/config.js';
 import { createLog } from '../../src/base/log.js';
+import { findMismatch } from '../../src/base/pattern.js';
 import { Engine } from '../../src/engine/engine.js';
 import { mappedBytes, openDescriptors } from '../support/process-resources.js';
-import { findMismatch } from '../../src/base/pattern.js';
 
 const GUARD_BYTES = 4096;
 const GUARD = 0xa5;

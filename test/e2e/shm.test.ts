@@ -10,11 +10,11 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { after, type TestContext, test } from 'node:test';
 import { sleepMs } from '../../src/base/clock.js';
 import type { SettingValues } from '../../src/base/settings.js';
-import { openFixedMemory } from '../../src/os/fixed-memory.js';
 import type { BenchResult } from '../../src/bench/bench-result.js';
+import { openFixedMemory } from '../../src/os/fixed-memory.js';
+import { directionOf, HEAD, HEADER_BYTES, TAIL } from '../../src/provider/tcp/shm/shm-layout.js';
 import { closeEngines, openEngine, openPair } from '../support/engine-pair.js';
 import { withCode } from '../support/expect-error.js';
-import { directionOf, HEAD, HEADER_BYTES, TAIL } from '../../src/provider/tcp/shm/shm-layout.js';
 import { runTcpx } from './child.js';
 import { EnginePeer } from './engine-peer.js';
 

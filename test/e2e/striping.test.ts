@@ -5,8 +5,8 @@ import assert from 'node:assert/strict';
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { type TestContext, test } from 'node:test';
-import type { ChannelReceipt, Receipt } from '../../src/provider/receipt.js';
 import type { BenchResult } from '../../src/bench/bench-result.js';
+import type { ChannelReceipt, Receipt } from '../../src/provider/receipt.js';
 import { type NetLab, netLabObstacle, openNetLab } from '../support/net-lab.js';
 import { packageRoot, runChild } from './child.js';
 

@@ -3,10 +3,10 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { sleepMs } from '../../src/base/clock.js';
+import { fillPattern, findMismatch } from '../../src/base/pattern.js';
 import type { SettingValues } from '../../src/base/settings.js';
 import { closeEngines, openEngine } from '../support/engine-pair.js';
 import { withCode } from '../support/expect-error.js';
-import { fillPattern, findMismatch } from '../../src/base/pattern.js';
 import { EnginePeer } from './engine-peer.js';
 
 const children: EnginePeer[] = [];

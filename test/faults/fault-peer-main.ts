@@ -12,10 +12,10 @@ import { sleepMs } from '../../src/base/clock.js';
 import { loadConfig } from '../../src/base/config.js';
 import { isTcpxError } from '../../src/base/errors.js';
 import { createLog } from '../../src/base/log.js';
+import { fillPattern, findMismatch } from '../../src/base/pattern.js';
 import type { SettingValues } from '../../src/base/settings.js';
 import { Engine } from '../../src/engine/engine.js';
 import type { RegionDescriptor } from '../../src/memory/region.js';
-import { fillPattern, findMismatch } from '../../src/base/pattern.js';
 
 export interface FaultPeerOptions {
   readonly settings: Partial<SettingValues>;

@@ -4,8 +4,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import type { SettingValues } from '../../src/base/settings.js';
-import type { Receipt } from '../../src/provider/receipt.js';
 import type { RegionDescriptor } from '../../src/memory/region.js';
+import type { Receipt } from '../../src/provider/receipt.js';
 import type { NetLab } from '../support/net-lab.js';
 import type { FaultPeerOptions } from './fault-peer-main.js';
 

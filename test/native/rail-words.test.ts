@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { RECEIVE } from '../../src/provider/tcpx/host-layout.js';
 import { describeStall } from '../../src/provider/tcpx/channel-counters.js';
+import { RECEIVE } from '../../src/provider/tcpx/host-layout.js';
 import {
   closeRails,
   failureOf,

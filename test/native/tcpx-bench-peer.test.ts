@@ -5,8 +5,8 @@ import { after, describe, test } from 'node:test';
 import { loadConfig, setDefaultVariables } from '../../src/base/config.js';
 import { isTcpxError } from '../../src/base/errors.js';
 import { createLog } from '../../src/base/log.js';
-import { runBench } from '../../src/bench/bench-session.js';
 import { openBenchService } from '../../src/bench/bench-service.js';
+import { runBench } from '../../src/bench/bench-session.js';
 import { emulatorPath, emulatorVariables, requireNative } from './plugin-environment.js';
 import { closeProviders, openProvider, temporaryFolder } from './tcpx-pair.js';
 

@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { gpuAbsence } from '../../src/ffi/cuda/driver.js';
 import type { BenchResult } from '../../src/bench/bench-result.js';
+import { gpuAbsence } from '../../src/ffi/cuda/driver.js';
 import { runTcpx } from '../e2e/child.js';
 import { emulatorPath, emulatorVariables, requireNative } from './plugin-environment.js';
 

@@ -6,19 +6,19 @@ import { after, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type ErrorCode, isTcpxError, TcpxError } from '../../src/base/errors.js';
 import { fillPattern, verifyPattern } from '../../src/base/pattern.js';
+import type { Variables } from './plugin-environment.js';
 import {
   closeProviders,
+  epochsOf,
   logLines,
   makeMemory,
   openPair,
   openProvider,
+  railsOf,
   type SideOptions,
   type TcpxPair,
   wholeBlock,
-  epochsOf,
-  railsOf,
 } from './tcpx-pair.js';
-import type { Variables } from './plugin-environment.js';
 
 after(closeProviders);
 

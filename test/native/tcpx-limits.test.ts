@@ -4,17 +4,17 @@ import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
 import { isTcpxError } from '../../src/base/errors.js';
 import { fillPattern, verifyPattern } from '../../src/base/pattern.js';
-import { RECEIVE, SEND } from '../../src/provider/tcpx/host-layout.js';
 import type { Engine } from '../../src/engine/engine.js';
+import { RECEIVE, SEND } from '../../src/provider/tcpx/host-layout.js';
 import {
   closeProviders,
-  logLines,
-  makeMemory,
-  type Memory,
-  openPair,
-  wholeBlock,
   epochsOf,
+  logLines,
+  type Memory,
+  makeMemory,
+  openPair,
   railsOf,
+  wholeBlock,
 } from './tcpx-pair.js';
 
 after(closeProviders);

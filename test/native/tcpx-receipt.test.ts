@@ -7,8 +7,8 @@ import {
   closeProviders,
   makeMemory,
   openPair,
-  temporaryFolder,
   type TcpxPair,
+  temporaryFolder,
   wholeBlock,
 } from './tcpx-pair.js';
 

@@ -3,17 +3,17 @@
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
 import { parseCpuList } from '../../src/base/cpu-set.js';
-import { getThreadAffinity } from '../../src/ffi/libc/cpu-affinity.js';
 import type { BenchResult } from '../../src/bench/bench-result.js';
+import { getThreadAffinity } from '../../src/ffi/libc/cpu-affinity.js';
 import { runTcpx } from '../e2e/child.js';
 import { emulatorPath, emulatorVariables, type Variables } from './plugin-environment.js';
 import {
   closeProviders,
+  epochsOf,
   makeMemory,
   openPair,
   temporaryFolder,
   wholeBlock,
-  epochsOf,
 } from './tcpx-pair.js';
 
 after(closeProviders);

@@ -5,22 +5,22 @@ import assert from 'node:assert/strict';
 import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
-import { until } from '../support/until.js';
 import {
   diffTraces,
   parseTrace,
   type TraceLine,
 } from '../../src/provider/tcpx/trace/trace-file.js';
 import { summarizeTrace } from '../../src/provider/tcpx/trace/trace-summary.js';
+import { until } from '../support/until.js';
 import {
   closeProviders,
+  epochsOf,
   makeMemory,
   openPair,
+  railsOf,
   type Settings,
   temporaryFolder,
   wholeBlock,
-  railsOf,
-  epochsOf,
 } from './tcpx-pair.js';
 
 after(closeProviders);

@@ -7,12 +7,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fillPattern, verifyPattern } from '../../src/base/pattern.js';
 import {
   closeProviders,
+  epochsOf,
   makeMemory,
   openPair,
   type Settings,
   type TcpxPair,
   wholeBlock,
-  epochsOf,
 } from './tcpx-pair.js';
 
 after(closeProviders);

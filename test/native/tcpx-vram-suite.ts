@@ -9,10 +9,10 @@ import type { Receipt } from '../../src/provider/receipt.js';
 import {
   closeProviders,
   openPair,
+  railsOf,
   type Settings,
   type SideOptions,
   type TcpxPair,
-  railsOf,
 } from './tcpx-pair.js';
 import { type Kind, makePlace, wholeBlocks } from './vram-place.js';
 import { VramWorld } from './vram-world.js';

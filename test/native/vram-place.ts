@@ -1,7 +1,7 @@
 // Registered memory of any kind for tests of GPU memory: filled and checked where it lies.
 
-import type { Engine } from '../../src/engine/engine.js';
 import { fillPattern, verifyPattern } from '../../src/base/pattern.js';
+import type { Engine } from '../../src/engine/engine.js';
 import type { Region } from '../../src/memory/region.js';
 import type { VramWay, VramWorld } from './vram-world.js';
 

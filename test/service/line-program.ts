@@ -3,8 +3,8 @@
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { createInterface } from 'node:readline';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { packageRoot } from '../e2e/child.js';
 import { cleanEnvironment, requireNative } from '../native/plugin-environment.js';
 

@@ -6,9 +6,9 @@ import { mkdtempSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
+import { serviceStatus } from '../../src/base/service-status.js';
 import { CUDA_LIBRARY } from '../../src/ffi/cuda/driver.js';
 import { fakeCudaPath } from '../native/plugin-environment.js';
-import { serviceStatus } from '../../src/base/service-status.js';
 import { addMemory, load, ServiceWorld } from './service-world.js';
 
 const BYTES = 2 * 1024 * 1024 + 5;

@@ -42,6 +42,14 @@ export class RunningService {
     const said = once(stdout, 'data', { signal: AbortSignal.timeout(START_MS_MAX) });
     const first = await Promise.race([said, ended]);
     if (first === 'ended') throw new Error(`the service has ended: ${this.stderr}`);
+    const text = String(first[0]);
+    const report = JSON.parse(text) as {
+      schema: string;
+      error?: { code: string; message: string };
+    };
+    if (report.schema !== 'tcpx.serve/1') {
+      throw new Error(`${report.error?.code}: ${report.error?.message}`);
+    }
     return this;
   }
 

@@ -6,8 +6,8 @@ import { test } from 'node:test';
 import { attachChannel } from '../../src/engine/handshake.js';
 import type { LiveSession } from '../../src/engine/live-session.js';
 import { NONCE_BYTES } from '../../src/wire/control-frame.js';
-import { planOf } from '../support/sim/sim-plan.js';
 import { hostOf } from '../support/sim/sim-peer-network.js';
+import { planOf } from '../support/sim/sim-plan.js';
 import { SimWorld } from '../support/sim/sim-world.js';
 
 const SEED = 5;

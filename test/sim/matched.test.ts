@@ -5,8 +5,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { TcpxError } from '../../src/base/errors.js';
 import type { Transfer } from '../../src/engine/transfer.js';
-import { CELL_BYTES } from '../support/sim/sim-memory.js';
 import type { Machine } from '../support/sim/sim-job.js';
+import { CELL_BYTES } from '../support/sim/sim-memory.js';
 import { planOf, type SimPlan, withPlugin } from '../support/sim/sim-plan.js';
 import { SimWorld } from '../support/sim/sim-world.js';
 

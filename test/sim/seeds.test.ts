@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { RunFigures } from '../support/sim/run-seed.js';
 import { runChild } from '../e2e/child.js';
+import type { RunFigures } from '../support/sim/run-seed.js';
 
 const SEEDS = 400;
 

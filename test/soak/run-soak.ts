@@ -14,9 +14,9 @@ import { ATTACKS, type Attack } from './soak-attacks.js';
 import {
   brokenBound,
   growth,
-  soakBounds,
   type SoakBounds,
   type SoakSample,
+  soakBounds,
 } from './soak-bounds.js';
 import { type SoakAddress, SoakTarget } from './soak-target.js';
 

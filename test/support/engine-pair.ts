@@ -5,8 +5,8 @@ import { createLog, type Log } from '../../src/base/log.js';
 import type { SettingValues } from '../../src/base/settings.js';
 import { Engine } from '../../src/engine/engine.js';
 import type { EngineOptions } from '../../src/engine/engine-options.js';
-import type { PeerNotification } from '../../src/engine/notification.js';
 import { type LiveSession, liveSession } from '../../src/engine/live-session.js';
+import type { PeerNotification } from '../../src/engine/notification.js';
 
 export type Settings = Partial<SettingValues>;
 

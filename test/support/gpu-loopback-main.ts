@@ -5,7 +5,7 @@ import { createLog } from '../../src/base/log.js';
 import type { SettingValues } from '../../src/base/settings.js';
 import { Engine } from '../../src/engine/engine.js';
 import type { Region } from '../../src/memory/region.js';
-import { layOut, type LoopbackAnswer, type LoopbackQuestion } from './gpu-loopback.js';
+import { type LoopbackAnswer, type LoopbackQuestion, layOut } from './gpu-loopback.js';
 import { openPatternMemory, type PatternMemory } from './pattern-memory.js';
 import { SIMULATED_GPU_MODULE } from './simulated-gpu.js';
 

@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { attachProof } from '../../src/engine/trust.js';
 import { ControlKind, type ControlMessage, encodeControl } from '../../src/wire/control-frame.js';
 import type { Challenge } from './raw-handshake.js';
-import { rawHello, rawPropose, RAW_WISH, transcriptOf } from './raw-handshake.js';
+import { RAW_WISH, rawHello, rawPropose, transcriptOf } from './raw-handshake.js';
 
 export const HOSTILE_SECRET = 'a secret that fuzzers know';
 const secret = new TextEncoder().encode(HOSTILE_SECRET);

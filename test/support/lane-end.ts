@@ -1,10 +1,24 @@
 // One end of a session for tests of the data plane: a lane core over virtual ports, with its
 // regions, transfers and rings, stepped by the test. No thread, no socket, no clock.
 
+import { Arena } from '../../src/memory/arena.js';
+import { RegionRegistry } from '../../src/memory/region.js';
+import { regionTableOver } from '../../src/memory/region-table.js';
+import {
+  createFixedMemory,
+  destroyFixedMemory,
+  type FixedMemory,
+} from '../../src/os/fixed-memory.js';
+import {
+  peekRecord,
+  publishRecords,
+  recordKind,
+  releaseRecord,
+  reserveRecord,
+} from '../../src/os/record-ring.hot.js';
+import { NOTIFICATION_EVENT_BYTES } from '../../src/os/record-ring.js';
 import { type Block, checkBlocks } from '../../src/provider/block-columns.js';
 import type { SourceEvent } from '../../src/provider/contract.js';
-import { planBytes, planRequest, writeRequest } from '../../src/provider/tcp/lane-request.js';
-import { SIGNAL_ENTRIES, TransferTable } from '../../src/provider/tcp/transfer-table.js';
 import type { LaneHooks, PortOrder } from '../../src/provider/tcp/lane/lane-commands.js';
 import { destroyLaneCore, LaneCore, laneRings } from '../../src/provider/tcp/lane/lane-core.js';
 import { stepLane } from '../../src/provider/tcp/lane/lane-step.hot.js';
@@ -14,23 +28,9 @@ import {
   sharedOffsets,
 } from '../../src/provider/tcp/lane/layout.js';
 import * as messages from '../../src/provider/tcp/lane/messages.js';
-import { NOTIFICATION_EVENT_BYTES } from '../../src/os/record-ring.js';
-import {
-  peekRecord,
-  publishRecords,
-  recordKind,
-  releaseRecord,
-  reserveRecord,
-} from '../../src/os/record-ring.hot.js';
-import { Arena } from '../../src/memory/arena.js';
-import {
-  createFixedMemory,
-  destroyFixedMemory,
-  type FixedMemory,
-} from '../../src/os/fixed-memory.js';
-import { RegionRegistry } from '../../src/memory/region.js';
-import { regionTableOver } from '../../src/memory/region-table.js';
+import { planBytes, planRequest, writeRequest } from '../../src/provider/tcp/lane-request.js';
 import type { StreamPort } from '../../src/provider/tcp/port/stream-port.js';
+import { SIGNAL_ENTRIES, TransferTable } from '../../src/provider/tcp/transfer-table.js';
 import { openGpuProvider } from './simulated-gpu.js';
 
 /** Steps count 10 µs each. */

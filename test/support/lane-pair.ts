@@ -1,10 +1,10 @@
 // Two lane ends and the links between them; `run` steps both in a seeded order.
 
-import type { Block } from '../../src/provider/block-columns.js';
 import { type Random, seededRandom } from '../../src/base/random.js';
+import { memoryRange, type Region } from '../../src/memory/region.js';
+import type { Block } from '../../src/provider/block-columns.js';
 import type { Channel } from '../../src/provider/tcp/lane/channel.js';
 import { COMMAND_OPEN_DEVICE } from '../../src/provider/tcp/lane/messages.js';
-import { memoryRange, type Region } from '../../src/memory/region.js';
 import { LaneEnd } from './lane-end.js';
 import { SimulatedGpus, toDeviceAddr } from './simulated-gpu.js';
 import {

@@ -2,6 +2,12 @@
 // bytes between them, so that any byte that lands where it must not is seen.
 
 import assert from 'node:assert/strict';
+import type { Region } from '../../src/memory/region.js';
+import {
+  createFixedMemory,
+  destroyFixedMemory,
+  type FixedMemory,
+} from '../../src/os/fixed-memory.js';
 import {
   COMMAND_CLOSE_SESSION,
   COMMAND_GIVE_UP,
@@ -10,12 +16,6 @@ import {
   EVENT_RETRY,
   LOSS_PROTOCOL,
 } from '../../src/provider/tcp/lane/messages.js';
-import {
-  createFixedMemory,
-  destroyFixedMemory,
-  type FixedMemory,
-} from '../../src/os/fixed-memory.js';
-import type { Region } from '../../src/memory/region.js';
 import * as frame from '../../src/wire/data-frame.js';
 import { FRAME_RULES } from '../../src/wire/data-frame-rules.js';
 import type { Victim } from './hostile-frames.js';

@@ -2,8 +2,13 @@
 
 import { EAGAIN } from '../../src/ffi/libc/errno.js';
 import { closeFd } from '../../src/ffi/libc/file-descriptor.js';
-import { acceptSocket, connectSocket, listenOn, localAddress } from '../../src/ffi/libc/socket.js';
-import { openStreamSocket } from '../../src/ffi/libc/socket.js';
+import {
+  acceptSocket,
+  connectSocket,
+  listenOn,
+  localAddress,
+  openStreamSocket,
+} from '../../src/ffi/libc/socket.js';
 
 export interface LoopbackPair {
   readonly clientFd: number;

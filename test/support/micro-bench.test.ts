@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { countCollections, measureCase, type MicroCase } from './micro-bench.js';
+import { countCollections, type MicroCase, measureCase } from './micro-bench.js';
 
 function spin(us: number): void {
   const endMs = performance.now() + us / 1000;

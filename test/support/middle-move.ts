@@ -2,9 +2,9 @@
 // lands, what lies before and behind it, and that the source stays as it was.
 
 import assert from 'node:assert/strict';
+import { fillPattern, findMismatch } from '../../src/base/pattern.js';
 import type { Region } from '../../src/memory/region.js';
 import { block, type LanePair } from './lane-pair.js';
-import { fillPattern, findMismatch } from '../../src/base/pattern.js';
 
 /** Bytes before the payload in both regions; behind it there must be some, too. */
 const MARGIN_BYTES = 3;

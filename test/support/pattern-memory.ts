@@ -1,8 +1,8 @@
 // Memory that is filled with and verified against one pattern, wherever it lies: host memory, a
 // real GPU (kernels), a simulated one. What one kind was filled with another one verifies.
 
-import { GpuBuffer } from '../../src/gpu/gpu-buffer.js';
 import { fillPattern, verifyPattern } from '../../src/base/pattern.js';
+import { GpuBuffer } from '../../src/gpu/gpu-buffer.js';
 import type { RegionSource } from '../../src/memory/region.js';
 import { simulatedRange } from './gpu-memory.js';
 

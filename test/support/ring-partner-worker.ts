@@ -2,7 +2,7 @@
 // records, or answer each record with one; it spins while it waits, as a busy lane does.
 
 import { workerData } from 'node:worker_threads';
-import { RecordRing, RING_HEADER_BYTES } from '../../src/os/record-ring.js';
+import { openFixedMemory } from '../../src/os/fixed-memory.js';
 import {
   peekRecord,
   publishRecords,
@@ -10,7 +10,7 @@ import {
   releaseRecord,
   reserveRecord,
 } from '../../src/os/record-ring.hot.js';
-import { openFixedMemory } from '../../src/os/fixed-memory.js';
+import { RecordRing, RING_HEADER_BYTES } from '../../src/os/record-ring.js';
 
 export interface RingPartnerData {
   readonly addr: number;

@@ -2,9 +2,9 @@
 // Record n: [words, n, … , n ^ 0x5a5a5a5a], the last word at index words + 1.
 
 import { workerData } from 'node:worker_threads';
-import { RecordRing } from '../../src/os/record-ring.js';
-import { publishRecords, reserveRecord } from '../../src/os/record-ring.hot.js';
 import { openFixedMemory } from '../../src/os/fixed-memory.js';
+import { publishRecords, reserveRecord } from '../../src/os/record-ring.hot.js';
+import { RecordRing } from '../../src/os/record-ring.js';
 
 interface WriterData {
   readonly addr: number;

@@ -2,7 +2,7 @@
 // the CPU contract, the tests of the kernels and the GPU benchmark.
 
 import type { Random } from '../../src/base/random.js';
-import { type Block, BLOCK_ENTRY_PARTS, writeBlock } from '../../src/gpu/block-table.js';
+import { BLOCK_ENTRY_PARTS, type Block, writeBlock } from '../../src/gpu/block-table.js';
 import { ENTRY_PARTS } from '../../src/gpu/scatter-entry.js';
 import { type Fragment, writeFragment } from '../../src/gpu/scatter-list.js';
 

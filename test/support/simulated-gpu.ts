@@ -12,8 +12,6 @@
 import { TcpxError } from '../../src/base/errors.js';
 import { type Random, seededRandom } from '../../src/base/random.js';
 import { renewPages } from '../../src/ffi/libc/mapping.js';
-import { copyMemory, createFixedMemory, openFixedMemory } from '../../src/os/fixed-memory.js';
-import { destroyFixedMemory, type FixedMemory } from '../../src/os/fixed-memory.js';
 import {
   COPY_DONE,
   COPY_FAILED,
@@ -23,6 +21,13 @@ import {
   type StagingDevice,
   type StagingShape,
 } from '../../src/gpu/staging-device.js';
+import {
+  copyMemory,
+  createFixedMemory,
+  destroyFixedMemory,
+  type FixedMemory,
+  openFixedMemory,
+} from '../../src/os/fixed-memory.js';
 import { keepReferredPages } from './virtual-link.js';
 
 export const SimulatedGpus = {

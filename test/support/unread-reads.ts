@@ -3,9 +3,9 @@
 
 import { connect, type Socket } from 'node:net';
 import type { RegionDescriptor } from '../../src/memory/region.js';
-import { FRAME_READ_REQUEST } from '../../src/wire/data-frame.js';
 import * as frame from '../../src/wire/data-frame.js';
-import { openRawSession, RAW_WISH, rawAttach, type RawSession } from './raw-handshake.js';
+import { FRAME_READ_REQUEST } from '../../src/wire/data-frame.js';
+import { openRawSession, RAW_WISH, type RawSession, rawAttach } from './raw-handshake.js';
 
 export interface UnreadOptions {
   readonly port: number;

@@ -4,8 +4,12 @@
 //   port a ── send ──▶ [ pipe: bytes in flight ] ── receive ──▶ port b      and the same back
 
 import type { Random } from '../../src/base/random.js';
-import { copyMemory, createFixedMemory, type FixedMemory } from '../../src/os/fixed-memory.js';
-import { destroyFixedMemory } from '../../src/os/fixed-memory.js';
+import {
+  copyMemory,
+  createFixedMemory,
+  destroyFixedMemory,
+  type FixedMemory,
+} from '../../src/os/fixed-memory.js';
 import {
   type StreamPort,
   WOULD_BLOCK,

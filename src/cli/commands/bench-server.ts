@@ -5,9 +5,9 @@ import { hostname } from 'node:os';
 import { type Config, loadConfig, processEnvironment } from '../../base/config.js';
 import { environmentName } from '../../base/settings.js';
 import type { Command, Invocation } from '../command.js';
-import { TCPX_BENCH_SETTINGS } from './bench-loopback.js';
 import { ExitCode } from '../exit-code.js';
 import { formatShellLine, printCode, printJson, printText } from '../print.js';
+import { TCPX_BENCH_SETTINGS } from './bench-loopback.js';
 
 export const benchServerCommand: Command = {
   name: 'bench server',

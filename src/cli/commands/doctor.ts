@@ -6,16 +6,16 @@ import type { EnvironmentValues } from '../../host/environment/preset.js';
 import type { HostFiles } from '../../host/read/host-files.js';
 import { openHost } from '../../host/read/open-host.js';
 import type { Command, Invocation } from '../command.js';
+import { dataNicWish } from '../data-nics.js';
+import { formatLimits, measureHost } from '../doctor-measure.js';
+import { formatDiagnosis } from '../doctor-text.js';
 import {
   environmentOfFile,
   environmentOfHost,
   environmentOfProcess,
   isEnvironmentKnown,
 } from '../environment-source.js';
-import { formatDiagnosis } from '../doctor-text.js';
-import { dataNicWish } from '../data-nics.js';
 import { ExitCode } from '../exit-code.js';
-import { formatLimits, measureHost } from '../doctor-measure.js';
 import { countFlag, ROOT_FLAG, rootOf, STATE_FLAG, stateFolderOf } from '../irq-host.js';
 import { printJson, printText } from '../print.js';
 

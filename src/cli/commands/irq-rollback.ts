@@ -1,7 +1,7 @@
 // `tcpx irq rollback`: undoes the newest apply (or all), and proves it by reading back.
 
-import { affinityFolder, errnoOf } from '../../host/irq/affinity-store.js';
 import { TcpxError } from '../../base/errors.js';
+import { affinityFolder, errnoOf } from '../../host/irq/affinity-store.js';
 import { type IrqJournal, openJournals } from '../../host/irq/journal.js';
 import type { Command } from '../command.js';
 import { ExitCode } from '../exit-code.js';

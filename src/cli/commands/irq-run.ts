@@ -3,8 +3,8 @@
 
 import { spawn } from 'node:child_process';
 import { constants } from 'node:os';
-import { processEnvironment } from '../../base/config.js';
 import { sleepMs } from '../../base/clock.js';
+import { processEnvironment } from '../../base/config.js';
 import { TcpxError } from '../../base/errors.js';
 import type { EnvironmentValues } from '../../host/environment/preset.js';
 import { openJournals } from '../../host/irq/journal.js';

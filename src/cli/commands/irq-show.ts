@@ -2,26 +2,26 @@
 
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { toTcpxError } from '../../base/errors.js';
 import { formatCpuList } from '../../base/cpu-set.js';
+import { toTcpxError } from '../../base/errors.js';
+import { makeFolder } from '../../host/capture/make-folder.js';
 import { coreMapOf } from '../../host/irq/core-map.js';
 import { timeStamp } from '../../host/irq/journal.js';
 import { countedWhen, mappingTable, type ObservedRun } from '../../host/irq/mapping-table.js';
 import { analyseOverlap } from '../../host/irq/overlap.js';
 import { describeVector } from '../../host/irq/policy.js';
-import { makeFolder } from '../../host/capture/make-folder.js';
 import type { HostModel, Irq, Nic } from '../../host/read/model.js';
 import { openHost } from '../../host/read/open-host.js';
 import type { Command, Invocation } from '../command.js';
 import { ExitCode } from '../exit-code.js';
 import {
   BINDING_FLAGS,
-  shownNics,
   observationOf,
   openIrqHost,
   ROOT_FLAG,
   rootOf,
   shownBindings,
+  shownNics,
 } from '../irq-host.js';
 import { formatMapping } from '../irq-text.js';
 import { formatOverlap } from '../overlap-text.js';

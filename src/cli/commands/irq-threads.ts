@@ -1,9 +1,9 @@
 // `tcpx irq threads PID`: where each thread of a process ran last and where it may run.
 
 import { TcpxError } from '../../base/errors.js';
-import { readCpus, readNodes } from '../../host/read/cpus.js';
 import { coreMapOf } from '../../host/irq/core-map.js';
 import { formatAllowed, readThreads } from '../../host/irq/threads.js';
+import { readCpus, readNodes } from '../../host/read/cpus.js';
 import { openHost } from '../../host/read/open-host.js';
 import { type Command, usageError } from '../command.js';
 import { ExitCode } from '../exit-code.js';

@@ -22,18 +22,18 @@ import {
   readTextFile,
 } from '../environment-source.js';
 import {
+  type IrqHost,
   openIrqHost,
   ROOT_FLAG,
   rootOf,
-  secondsFlag,
   STATE_FLAG,
-  type IrqHost,
+  secondsFlag,
 } from '../irq-host.js';
 import { hasSnapshots, verifySnapshots } from '../irq-snapshots.js';
 import { formatVerdicts } from '../irq-text.js';
-import { OUTCOMES, outcomeOf } from '../verify-outcome.js';
 import { watchPlan } from '../irq-watch.js';
 import { formatTable, printJson, printNote, printText } from '../print.js';
+import { OUTCOMES, outcomeOf } from '../verify-outcome.js';
 
 export const irqVerifyCommand: Command = {
   name: 'irq verify',

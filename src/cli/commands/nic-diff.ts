@@ -2,9 +2,9 @@
 
 import { diffNics } from '../../host/nic/nic-diff.js';
 import { openSnapshotPair, type SnapshotPair } from '../../host/nic/snapshot-pair.js';
+import { namedNic } from '../../host/topo/named-nic.js';
 import { type Command, type Invocation, usageError } from '../command.js';
 import { ExitCode } from '../exit-code.js';
-import { namedNic } from '../../host/topo/named-nic.js';
 import { formatNicDiff } from '../nic-diff-text.js';
 import { printJson, printText } from '../print.js';
 

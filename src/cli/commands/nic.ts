@@ -9,10 +9,10 @@ import { captureFileName, captureHost, packCapture } from '../../host/capture/ca
 import { type EarlierReading, reportNic } from '../../host/nic/nic-report.js';
 import { openHost } from '../../host/read/open-host.js';
 import { type HostSource, readHost } from '../../host/read/read-host.js';
+import { namedNic } from '../../host/topo/named-nic.js';
 import { type Command, type Invocation, usageError } from '../command.js';
 import { ExitCode } from '../exit-code.js';
 import { ROOT_FLAG, rootOf, secondsFlag } from '../irq-host.js';
-import { namedNic } from '../../host/topo/named-nic.js';
 import { formatNic, formatNicList } from '../nic-text.js';
 import { printJson, printText } from '../print.js';
 

@@ -3,10 +3,10 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { packCapture } from '../../host/capture/capture.js';
-import type { Topology } from '../../host/topo/topology.js';
 import { a3HighTree } from '../../../test/support/a3-high-host.js';
 import { runTcpx } from '../../../test/support/run-tcpx.js';
+import { packCapture } from '../../host/capture/capture.js';
+import type { Topology } from '../../host/topo/topology.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'tcpx-topo-'));
 after(() => rmSync(folder, { recursive: true, force: true }));

@@ -8,12 +8,12 @@ import { captureFileName, captureHost, packCapture } from '../../host/capture/ca
 import type { HostModel } from '../../host/read/model.js';
 import { openHost } from '../../host/read/open-host.js';
 import { type HostSource, readHost } from '../../host/read/read-host.js';
+import { requireDataNics } from '../../host/topo/data-nics.js';
 import { drawTopology } from '../../host/topo/topo-svg.js';
 import { describeTopology, type Topology } from '../../host/topo/topology.js';
 import { type Command, type Invocation, usageError } from '../command.js';
 import { dataNicWish } from '../data-nics.js';
 import { ExitCode } from '../exit-code.js';
-import { requireDataNics } from '../../host/topo/data-nics.js';
 import { printJson, printNote, printText } from '../print.js';
 import { formatTopoMatrix, formatTopoTree } from '../topo-text.js';
 

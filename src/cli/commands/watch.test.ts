@@ -6,11 +6,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import type { WatchRates } from '../../host/watch/watch-rates.js';
 import { a3HighTree } from '../../../test/support/a3-high-host.js';
 import { runTcpx } from '../../../test/support/run-tcpx.js';
-import { until } from '../../../test/support/until.js';
 import { removeTreeFolder, writeTreeFolder } from '../../../test/support/tree-folder.js';
+import { until } from '../../../test/support/until.js';
+import type { WatchRates } from '../../host/watch/watch-rates.js';
 import { formatWatch, screenRows } from '../watch-text.js';
 import { nextReadingMs } from './watch.js';
 

@@ -2,9 +2,9 @@
 
 import { bindingCpus, parseBindings } from '../../base/core-bindings.js';
 import { formatCpuList } from '../../base/cpu-set.js';
+import { judgeWriters } from '../../host/irq/competing-writer.js';
 import { coreMapOf, withSiblings } from '../../host/irq/core-map.js';
 import { type CpuSet, differenceOf, intersectionOf, unionOf } from '../../host/irq/cpu-choice.js';
-import { judgeWriters } from '../../host/irq/competing-writer.js';
 import { queueVectors } from '../../host/irq/plan.js';
 import { isFailure, isUnknown, type LineVerdict } from '../../host/irq/verify.js';
 import type { HostModel, Nic } from '../../host/read/model.js';

@@ -2,8 +2,8 @@
 // current per thread: every thread that calls the driver opens its own, and closes it at its end.
 
 import { TcpxError } from '../../base/errors.js';
-import { type CudaDriver, CudaResult, checkCuda } from './driver.js';
 import type { GpuDevice } from './device.js';
+import { type CudaDriver, CudaResult, checkCuda } from './driver.js';
 
 export interface MemoryInfo {
   readonly freeBytes: number;

@@ -3,15 +3,15 @@
 // the same address, and what was sent from it stays what it was. The driver's own memory
 // (cuMemHostAlloc) cannot be given other pages.
 
+import { TcpxError, toTcpxError } from '../../base/errors.js';
 import {
   adviseHugePages,
   keepFromChildren,
-  mapMemory,
   type Mapping,
+  mapMemory,
   renewPages,
   unmapMemory,
 } from '../libc/mapping.js';
-import { TcpxError, toTcpxError } from '../../base/errors.js';
 import type { GpuContext } from './context.js';
 import { PinnedMemory, RegisteredMemory } from './pinned-memory.js';
 

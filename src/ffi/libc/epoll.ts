@@ -68,8 +68,12 @@ export function changeInEpoll(epoll: Epoll, fd: number, events: number, tag: num
   checkCall('epoll_ctl mod', `fd ${fd}`, control(epoll, EPOLL_CTL_MOD, fd, events, tag));
 }
 
-/** One that is closed has left by itself. */
 export function removeFromEpoll(epoll: Epoll, fd: number): void {
+  checkCall('epoll_ctl del', `fd ${fd}`, control(epoll, EPOLL_CTL_DEL, fd, 0, 0));
+}
+
+/** As `removeFromEpoll`, for a descriptor that may be closed: it has left by itself then. */
+export function dropFromEpoll(epoll: Epoll, fd: number): void {
   const result = control(epoll, EPOLL_CTL_DEL, fd, 0, 0);
   if (result === -EBADF || result === -ENOENT) return;
   checkCall('epoll_ctl del', `fd ${fd}`, result);

@@ -1,8 +1,8 @@
 // Sleeping on a word of mapped memory: Atomics.wait does not accept memory from outside V8.
 
+import { FFI_WAIT_MS_MAX } from './epoll.js';
 import { bindFunction, checkCall, resultOrErrno } from './library.js';
 import { scratchAddr, scratchView } from './scratch.js';
-import { FFI_WAIT_MS_MAX } from './epoll.js';
 
 const SYS_FUTEX = process.arch === 'x64' ? 202 : 98;
 const FUTEX_WAIT = 0;

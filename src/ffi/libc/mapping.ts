@@ -1,8 +1,8 @@
 // Mapped memory. A mapping lives until it is unmapped; views of it must be gone by then, because
 // a view over unmapped memory is a crash, not an exception.
 
-import type { Address, ByteCount } from '../../base/quantity.js';
 import { assert } from '../../base/assert.js';
+import type { Address, ByteCount } from '../../base/quantity.js';
 import {
   bindFunction,
   checkCall,

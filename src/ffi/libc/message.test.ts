@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type Random, seededRandom } from '../../base/random.js';
 import { closeLoopbackPair, openLoopbackPair } from '../../../test/support/loopback-pair.js';
 import { fillPattern, findMismatch } from '../../base/pattern.js';
+import { type Random, seededRandom } from '../../base/random.js';
 import { EAGAIN, EBADF, errnoName } from './errno.js';
 import { mapMemory, viewMapping } from './mapping.js';
 import { receiveVector, sendVector, setIov, shortenIov } from './message.hot.js';

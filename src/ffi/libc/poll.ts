@@ -1,8 +1,8 @@
 // Waiting for descriptors, with a time limit finer than a millisecond.
 
 import { assert } from '../../base/assert.js';
-import { bindFunction, resultOrErrno } from './library.js';
 import { FFI_WAIT_MS_MAX } from './epoll.js';
+import { bindFunction, resultOrErrno } from './library.js';
 import { scratchAddr, scratchView } from './scratch.js';
 
 const POLLIN = 1;

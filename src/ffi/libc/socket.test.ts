@@ -28,10 +28,10 @@ import {
   setSocketNumber,
   setSocketText,
   shutdownSocket,
-  takeSocketError,
   TCP_CONGESTION,
   TCP_NODELAY,
   TCP_USER_TIMEOUT,
+  takeSocketError,
   trySetSocketNumber,
 } from './socket.js';
 import { decodeTcpInfo, readTcpInfo } from './tcp-info.js';

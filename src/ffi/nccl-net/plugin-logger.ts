@@ -4,8 +4,8 @@
 // while the event loop waits for that thread in a call, is a deadlock.
 
 import koffi from 'koffi';
-import { checkCall } from '../libc/library.js';
 import { closeFd, createPipe, readFd } from '../libc/file-descriptor.js';
+import { checkCall } from '../libc/library.js';
 import { type Mapping, mapMemory, viewMapping } from '../libc/mapping.js';
 import { type LoggerLine, splitLoggerLines } from './logger-line.js';
 import { findLoggerShim, type LoggerShim } from './logger-shim.js';

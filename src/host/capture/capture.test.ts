@@ -2,15 +2,15 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { isTcpxError } from '../../base/errors.js';
 import { a3HighSpec } from '../../../test/support/a3-high-host.js';
 import { openFixture, openFixtureTree } from '../../../test/support/open-fixture.js';
 import { removeTreeFolder, writeTreeFolder } from '../../../test/support/tree-folder.js';
-import { captureFileName, captureHost, packCapture, unpackCapture } from './capture.js';
+import { isTcpxError } from '../../base/errors.js';
 import type { FileTree } from '../read/file-tree.js';
 import type { HostModel } from '../read/model.js';
 import { openHost } from '../read/open-host.js';
 import { readHost } from '../read/read-host.js';
+import { captureFileName, captureHost, packCapture, unpackCapture } from './capture.js';
 
 const NOON = new Date('2025-01-31T12:00:05Z');
 

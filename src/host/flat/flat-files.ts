@@ -3,8 +3,8 @@
 
 import { type Dirent, existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join, relative } from 'node:path';
-import { decodeTar } from '../capture/tar.js';
 import { gunzipSync } from 'node:zlib';
+import { decodeTar } from '../capture/tar.js';
 
 export interface FlatFile {
   /** Below the bundle, with slashes. */

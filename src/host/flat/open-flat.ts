@@ -9,11 +9,11 @@ import { openTreeFiles } from '../read/tree-files.js';
 import { parseAffinityText } from './affinity-text.js';
 import { type FlatFile, listFlatFolder, readFlatArchive, readFlatFile } from './flat-files.js';
 import {
-  filesFor,
   type FlatKind,
-  flatKindOf,
   type FlatMomentWanted,
   type FlatPart,
+  filesFor,
+  flatKindOf,
   partsOf,
   seriesFiles,
 } from './flat-parts.js';

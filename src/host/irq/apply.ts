@@ -2,9 +2,9 @@
 // failure puts all lines back in reverse order. Knows files only through the store and the journal
 // only through `save`, so that tests can break either at any point.
 
-import { isSameSet } from './cpu-choice.js';
 import { parseCpuList } from '../../base/cpu-set.js';
 import { type AffinityStore, errnoOf, explainErrno } from './affinity-store.js';
+import { isSameSet } from './cpu-choice.js';
 import {
   IRQ_JOURNAL_SCHEMA,
   type IrqJournal,

@@ -9,8 +9,8 @@ import {
   readFlatArchive,
   readFlatFile,
 } from '../flat/flat-files.js';
-import { growthOf } from '../nic/counter-growth.js';
 import { type Sample, splitInterruptSeries } from '../flat/sample-series.js';
+import { growthOf } from '../nic/counter-growth.js';
 
 // Names as the collector writes them, and the plain copies of other tools: flat, or one folder per
 // phase.

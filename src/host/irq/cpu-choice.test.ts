@@ -3,10 +3,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { isTcpxError } from '../../base/errors.js';
-import { requireFormattedMask, formatHexNumber, requireCpuMask } from './cpu-mask.js';
 import { formatCpuList } from '../../base/cpu-set.js';
+import { isTcpxError } from '../../base/errors.js';
 import { cpuSet, differenceOf, isSubset, requireCpuList, unionOf } from './cpu-choice.js';
+import { formatHexNumber, requireCpuMask, requireFormattedMask } from './cpu-mask.js';
 
 const CPUS_208 = [
   ['8-21,112-125', '0000,00000000,00000000,3fff0000,00000000,00000000,003fff00', 28],

@@ -1,8 +1,8 @@
 // CPU lists as people choose them (`8-21,112-125`, `0-N`, `all`), refused with the reason that the
 // kernel would not give, and the set operations that plans need. Pure.
 
-import { TcpxError } from '../../base/errors.js';
 import { sortCpus } from '../../base/cpu-set.js';
+import { TcpxError } from '../../base/errors.js';
 
 /** Ascending, without repeats. */
 export type CpuSet = readonly number[];

@@ -2,8 +2,8 @@
 // calculators have it. The kernel itself takes neither a 0x prefix (EINVAL) nor more than eight
 // digits between commas (EOVERFLOW).
 
-import { TcpxError } from '../../base/errors.js';
 import { formatCpuMask, parseCpuMask } from '../../base/cpu-set.js';
+import { TcpxError } from '../../base/errors.js';
 import type { CpuSet } from './cpu-choice.js';
 
 const GROUP_DIGITS = 8;

@@ -13,8 +13,8 @@ import {
 import { join } from 'node:path';
 import { TcpxError, toTcpxError } from '../../base/errors.js';
 import { makeFolder } from '../capture/make-folder.js';
-import type { XpsEntry } from './xps-store.js';
 import type { KnownVector } from './known-vector.js';
+import type { XpsEntry } from './xps-store.js';
 
 export const IRQ_JOURNAL_SCHEMA = 'tcpx.irq-journal/1';
 

@@ -3,7 +3,7 @@
 
 import { formatCpuList } from '../../base/cpu-set.js';
 import type { Irq, Nic } from '../read/model.js';
-import { nicIrqCpus, type NicIrqCpus } from '../read/nics.js';
+import { type NicIrqCpus, nicIrqCpus } from '../read/nics.js';
 import { type CoreMap, nodesOf, physicalCores } from './core-map.js';
 import { type CpuSet, intersectionOf, unionOf } from './cpu-choice.js';
 import type { MappingRow } from './mapping-table.js';

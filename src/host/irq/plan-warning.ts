@@ -1,9 +1,9 @@
 // What is doubtful about one line of a plan: each warning has a code, so that a reader can count
 // them, and a text that names the CPUs. Pure.
 
+import { formatCpuList } from '../../base/cpu-set.js';
 import type { NicAllocation } from './allocation.js';
 import { type CoreMap, withSiblings } from './core-map.js';
-import { formatCpuList } from '../../base/cpu-set.js';
 import { type CpuSet, differenceOf, intersectionOf } from './cpu-choice.js';
 import { busierThanNow, type PlanLoad } from './load-placement.js';
 

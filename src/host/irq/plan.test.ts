@@ -2,11 +2,11 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { isTcpxError } from '../../base/errors.js';
 import { a3HighSpec, a3HighTree } from '../../../test/support/a3-high-host.js';
 import { readFixtureHost } from '../../../test/support/fixture-host.js';
 import { buildHostTree } from '../../../test/support/host-tree.js';
 import { formatCpuList } from '../../base/cpu-set.js';
+import { isTcpxError } from '../../base/errors.js';
 import type { HostModel } from '../read/model.js';
 import { coreMapOf, physicalCores } from './core-map.js';
 import { intersectionOf, requireCpuList } from './cpu-choice.js';

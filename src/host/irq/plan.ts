@@ -4,11 +4,11 @@
 
 import { assert, at } from '../../base/assert.js';
 import { bindingOf, formatBindings } from '../../base/core-bindings.js';
+import { formatCpuList } from '../../base/cpu-set.js';
 import type { Irq, Nic, NicVector } from '../read/model.js';
 import type { NicAllocation } from './allocation.js';
-import { requireFormattedMask } from './cpu-mask.js';
-import { formatCpuList } from '../../base/cpu-set.js';
 import { type CpuSet, cpuSet, intersectionOf, unionOf } from './cpu-choice.js';
+import { requireFormattedMask } from './cpu-mask.js';
 import type { KnownVector } from './known-vector.js';
 import {
   busyCpus,
@@ -27,10 +27,10 @@ import {
 import {
   describeVector,
   type Placement,
-  placeName,
   POLICIES,
   type PolicyName,
   type PolicyRequest,
+  placeName,
 } from './policy.js';
 
 import { planXps, type XpsLine } from './xps-plan.js';

@@ -1,8 +1,9 @@
 // The policies of `tcpx irq plan` and `tcpx env`: one entry each, data and function together.
 // A policy first gives cores to NICs (allocate), then a CPU set to each queue interrupt (place).
 
-import { TcpxError } from '../../base/errors.js';
 import { parseBindings } from '../../base/core-bindings.js';
+import { formatCpuList } from '../../base/cpu-set.js';
+import { TcpxError } from '../../base/errors.js';
 import type { NicVector } from '../read/model.js';
 import {
   type Allocation,
@@ -14,7 +15,6 @@ import {
   type NicAllocation,
 } from './allocation.js';
 import { cutEvenly, physicalCores } from './core-map.js';
-import { formatCpuList } from '../../base/cpu-set.js';
 import { type CpuSet, cpuSet, requireCpuList } from './cpu-choice.js';
 import type { ObservedLoad } from './load-placement.js';
 

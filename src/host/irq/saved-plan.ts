@@ -2,8 +2,8 @@
 // index, since interrupt numbers may differ after a boot or a reset.
 
 import { readFileSync } from 'node:fs';
-import { TcpxError } from '../../base/errors.js';
 import { formatCpuList, parseCpuMask } from '../../base/cpu-set.js';
+import { TcpxError } from '../../base/errors.js';
 import type { Nic } from '../read/model.js';
 import { isSameSet } from './cpu-choice.js';
 import { currentIrq } from './known-vector.js';

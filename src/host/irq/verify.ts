@@ -2,8 +2,8 @@
 // interrupt remapping the kernel moves the line at its next interrupt, so the *effective* CPU may
 // still be the old one (*pending*). Proof of movement is where interrupts were counted. Pure.
 
-import type { Irq } from '../read/model.js';
 import { formatCpuList } from '../../base/cpu-set.js';
+import type { Irq } from '../read/model.js';
 import {
   type CpuSet,
   cpuSet,

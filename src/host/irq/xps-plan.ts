@@ -2,12 +2,12 @@
 // a choice that was made for another placement sends through queues whose interrupts the plan has
 // put elsewhere. So a plan deals its sending cores to the queues as well. Pure.
 
+import { formatCpuList } from '../../base/cpu-set.js';
 import type { Nic } from '../read/model.js';
 import type { NicAllocation } from './allocation.js';
 import { type CoreMap, physicalCores, withSiblings } from './core-map.js';
 import { type CpuSet, cpuSet, intersectionOf, isSameSet } from './cpu-choice.js';
 import { requireFormattedMask } from './cpu-mask.js';
-import { formatCpuList } from '../../base/cpu-set.js';
 import type { PreflightCheck } from './preflight.js';
 
 export interface XpsLine {

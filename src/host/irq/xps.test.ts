@@ -16,7 +16,7 @@ import type { IrqJournal } from './journal.js';
 import { buildPlan, type IrqPlan } from './plan.js';
 import { loadPlan } from './saved-plan.js';
 import { checkXps } from './xps-plan.js';
-import { restoreXps, xpsFolder, type XpsStore } from './xps-store.js';
+import { restoreXps, type XpsStore, xpsFolder } from './xps-store.js';
 
 const HOST = readFixtureHost(a3HighTree());
 

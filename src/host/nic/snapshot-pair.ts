@@ -1,8 +1,8 @@
 // Two snapshots of one host, an earlier and a later one. What cannot be compared is refused with
 // what was seen: another host, another boot, the wrong order.
 
-import { TcpxError } from '../../base/errors.js';
 import { readBootId } from '../../base/boot-id.js';
+import { TcpxError } from '../../base/errors.js';
 import type { HostFiles } from '../read/host-files.js';
 import type { HostModel } from '../read/model.js';
 import { openHost } from '../read/open-host.js';

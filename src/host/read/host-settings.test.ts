@@ -1,9 +1,9 @@
 // Limits, IOMMU, GPUs and writers of affinity, each from the text that the kernel or tool prints.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { readIrqWriters } from '../irq/irq-writers.js';
 import type { TreeEntry } from './file-tree.js';
 import { isGpuDevice, parseDriverVersion, parseGpuInformation, parseNvidiaSmi } from './gpus.js';
-import { readIrqWriters } from '../irq/irq-writers.js';
 import { parseResourceLimits, readIommu } from './limits.js';
 import type { PciDevice } from './model.js';
 import { openTreeFiles } from './tree-files.js';

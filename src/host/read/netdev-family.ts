@@ -1,6 +1,7 @@
 // The `netdev` and `ethtool` netlink families: queues, NAPI instances, header split. Numbers are
 // the kernel's interface and never change; every attribute may be missing.
 
+import type { NetlinkSocket } from '../../ffi/netlink.js';
 import {
   type Attribute,
   attributeNumber,
@@ -13,7 +14,6 @@ import {
   type Reply,
   stringAttribute,
 } from '../../ffi/netlink-message.js';
-import type { NetlinkSocket } from '../../ffi/netlink.js';
 import type { NetdevNapi, NetdevQueue, NetdevQueues, QueueBytes } from './probes.js';
 
 const CONTROL_GET_FAMILY = 3;

@@ -1,8 +1,8 @@
 // Network interfaces: link, queues, steering, statistics, and their vectors by PCI device.
 
 import { sortCpus } from '../../base/cpu-set.js';
-import type { HostFiles } from './host-files.js';
 import { readCpuMask, readLine, readLinkName, readNumber } from './field-text.js';
+import type { HostFiles } from './host-files.js';
 import type { Irq, Nic, NicVector, PciDevice, RxQueueSteering, TxQueueSteering } from './model.js';
 import { nameVectors } from './nic-vectors.js';
 import { pciPath } from './pci.js';

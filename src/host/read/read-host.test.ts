@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { A3_HIGH_NICS, a3HighSpec } from '../../../test/support/a3-high-host.js';
-import { openFixture } from '../../../test/support/open-fixture.js';
 import {
   containerHost,
   noNumaHost,
@@ -9,6 +8,7 @@ import {
   oldKernelHost,
   virtioHost,
 } from '../../../test/support/odd-hosts.js';
+import { openFixture } from '../../../test/support/open-fixture.js';
 import { formatCpuList, parseCpuList } from '../../base/cpu-set.js';
 import { physicalCores } from './cpus.js';
 import type { HostModel, Nic } from './model.js';

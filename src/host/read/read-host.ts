@@ -1,11 +1,11 @@
 // The whole host in one model: every reader, in the order in which they need each other.
 
+import { readIrqWriters, unseenWriters } from '../irq/irq-writers.js';
 import { readCpus, readNodes } from './cpus.js';
 import { readLine } from './field-text.js';
 import { readGpus } from './gpus.js';
 import type { HostFiles } from './host-files.js';
 import { readIrqDefaultAffinity, readIrqs } from './irqs.js';
-import { readIrqWriters, unseenWriters } from '../irq/irq-writers.js';
 import { parseSoftirqs, parseSoftnetStat, readTcpCounters } from './kernel-counters.js';
 import { readIommu, readLimits, readRfsEntries } from './limits.js';
 import type { HostModel } from './model.js';

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { a3HighSpec } from '../../../test/support/a3-high-host.js';
+import type { HostSpec } from '../../../test/support/host-spec.js';
 import { offlineCpuHost, virtioHost } from '../../../test/support/odd-hosts.js';
 import { openFixture } from '../../../test/support/open-fixture.js';
-import type { HostSpec } from '../../../test/support/host-spec.js';
 import { readHost } from '../read/read-host.js';
-import { dataNics, type DataNicWish, gpusBehindNics } from './data-nics.js';
+import { type DataNicWish, dataNics, gpusBehindNics } from './data-nics.js';
 
 const NOTHING: DataNicWish = { named: '', listed: '', control: '' };
 const a3High = readHost(openFixture(a3HighSpec()));

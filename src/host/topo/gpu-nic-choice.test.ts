@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { a3HighSpec } from '../../../test/support/a3-high-host.js';
-import { openFixture } from '../../../test/support/open-fixture.js';
 import type { HostSpec } from '../../../test/support/host-spec.js';
 import { virtioHost } from '../../../test/support/odd-hosts.js';
-import { chooseNics } from './gpu-nic-choice.js';
+import { openFixture } from '../../../test/support/open-fixture.js';
 import { readHost } from '../read/read-host.js';
+import { chooseNics } from './gpu-nic-choice.js';
 
 const choicesOf = (spec: HostSpec) => chooseNics(readHost(openFixture(spec)));
 

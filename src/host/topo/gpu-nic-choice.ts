@@ -4,7 +4,7 @@
 import { compareNames } from '../read/host-files.js';
 import type { Gpu, HostModel, Nic, PciDistance } from '../read/model.js';
 import { PCI_DISTANCES } from '../read/model.js';
-import { commonBridge, pciDistance, type PciPlace } from '../read/pci.js';
+import { commonBridge, type PciPlace, pciDistance } from '../read/pci.js';
 
 export interface GpuNicChoice {
   readonly gpu: number;

@@ -1,11 +1,10 @@
 // The topology as a drawing: NUMA nodes as columns, in each its cores (coloured where a NIC's
 // interrupts arrive) and its PCIe switches with GPUs and NICs, a line from each GPU to its NIC.
 
-import { formatBytes } from '../../base/units.js';
 import { parseCpuList } from '../../base/cpu-set.js';
+import { formatBytes } from '../../base/units.js';
 import { type Box, svgPolyline, svgRect, svgText } from './svg-shapes.js';
 import { type CoreCell, type CpuMark, drawCores } from './topo-svg-cores.js';
-import { drawSocket } from './topo-svg-sockets.js';
 import {
   type Drawing,
   drawGroup,
@@ -16,6 +15,7 @@ import {
   rowsOfTwo,
 } from './topo-svg-devices.js';
 import { routeLink } from './topo-svg-links.js';
+import { drawSocket } from './topo-svg-sockets.js';
 import { cpuCountText, nodeCountText, shownNode, type Topology } from './topology.js';
 
 const MARGIN = 24;

@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { parseLaneBindings } from '../../base/lane-bindings.js';
 import { a3HighSpec } from '../../../test/support/a3-high-host.js';
-import { openFixture } from '../../../test/support/open-fixture.js';
 import type { HostSpec } from '../../../test/support/host-spec.js';
 import {
   containerHost,
@@ -10,6 +8,8 @@ import {
   offlineCpuHost,
   virtioHost,
 } from '../../../test/support/odd-hosts.js';
+import { openFixture } from '../../../test/support/open-fixture.js';
+import { parseLaneBindings } from '../../base/lane-bindings.js';
 import { readHost } from '../read/read-host.js';
 import { escapeXml } from './svg-shapes.js';
 import { drawTopology } from './topo-svg.js';

@@ -4,11 +4,11 @@
 import { formatCpuList } from '../../base/cpu-set.js';
 import type { LaneBindings } from '../../base/lane-bindings.js';
 import { physicalCores } from '../read/cpus.js';
-import { chooseNics, type GpuNicChoice, placeOf } from './gpu-nic-choice.js';
 import type { HostModel, Nic, PciDistance } from '../read/model.js';
-import { nicIrqCpus, type NicIrqCpus } from '../read/nics.js';
+import { type NicIrqCpus, nicIrqCpus } from '../read/nics.js';
 import { pciDistance } from '../read/pci.js';
 import type { ReadGap } from '../read/read-gap.js';
+import { chooseNics, type GpuNicChoice, placeOf } from './gpu-nic-choice.js';
 import { cacheTexts, socketsOf, type TopologySocket } from './sockets.js';
 
 export interface Topology {

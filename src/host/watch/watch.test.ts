@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { a3HighSpec } from '../../../test/support/a3-high-host.js';
-import { openFixtureTree } from '../../../test/support/open-fixture.js';
 import { buildHostTree } from '../../../test/support/host-tree.js';
+import { openFixtureTree } from '../../../test/support/open-fixture.js';
 import type { TreeEntry } from '../read/file-tree.js';
 import type { HostFiles } from '../read/host-files.js';
 import { openStatistics } from '../read/nic-statistics.js';

@@ -1,9 +1,9 @@
 // The addressed carrier: requests in the arena, entries in shared memory, records on the rings of
 // lanes. One for all sessions of an engine.
 
-import type { ChunkIndex, Generation, TransferSlot } from '../../base/quantity.js';
 import { assert, at } from '../../base/assert.js';
 import type { TcpxError } from '../../base/errors.js';
+import type { ChunkIndex, Generation, TransferSlot } from '../../base/quantity.js';
 import type { Arena } from '../../memory/arena.js';
 import type { CheckedBlocks } from '../block-columns.js';
 import type { Carrier, DataOperation, Outcome, PostExtra, Posted, Prepared } from '../contract.js';

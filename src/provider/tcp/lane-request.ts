@@ -3,11 +3,11 @@
 import { at } from '../../base/assert.js';
 import { TcpxError } from '../../base/errors.js';
 import {
+  type Chunk,
   emptyColumns,
   mergePairs,
   type PairColumns,
   planChunks,
-  type Chunk,
 } from '../../flow/chunk-plan.js';
 import {
   CHUNK_BYTES,
@@ -28,11 +28,11 @@ import {
   REQUEST_ENTRY_BYTES,
   requestBytes,
 } from '../../flow/request-layout.js';
-import type { CheckedBlocks } from '../block-columns.js';
-import type { FixedMemory } from '../../os/fixed-memory.js';
-import type { Region, RegionDescriptor } from '../../memory/region.js';
 import { GPUS_MAX } from '../../gpu/staging-device.js';
+import type { Region, RegionDescriptor } from '../../memory/region.js';
+import type { FixedMemory } from '../../os/fixed-memory.js';
 import { TABLE_ENTRIES_MAX } from '../../wire/data-frame.js';
+import type { CheckedBlocks } from '../block-columns.js';
 
 export interface RequestPlan {
   readonly pairs: PairColumns;

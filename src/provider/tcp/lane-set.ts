@@ -4,6 +4,20 @@
 import { Worker } from 'node:worker_threads';
 import { assert } from '../../base/assert.js';
 import { TcpxError } from '../../base/errors.js';
+import type { GpuProvider } from '../../gpu/staging-device.js';
+import { type FixedMemory, type MemorySource, mappedMemory } from '../../os/fixed-memory.js';
+import { closeDoorbell, createDoorbell, ringDoorbell } from '../../os/readiness.js';
+import {
+  peekRecord,
+  publishRecords,
+  recordKind,
+  releaseRecord,
+  reserveRecord,
+} from '../../os/record-ring.hot.js';
+import type { RecordRing } from '../../os/record-ring.js';
+import { yieldCpu } from '../../os/thread.js';
+import { WakePipe } from '../../os/wake-pipe.js';
+import { InlineLane, type InlineLaneOptions } from './lane/inline-lane.js';
 import { LaneCore, laneRings } from './lane/lane-core.js';
 import type { LaneWorkerData } from './lane/lane-worker.js';
 import {
@@ -18,23 +32,9 @@ import {
   type SharedShape,
   sharedOffsets,
 } from './lane/layout.js';
-import { InlineLane, type InlineLaneOptions } from './lane/inline-lane.js';
 import { COMMAND_SUBMIT } from './lane/messages.js';
-import type { RecordRing } from '../../os/record-ring.js';
-import {
-  peekRecord,
-  publishRecords,
-  recordKind,
-  releaseRecord,
-  reserveRecord,
-} from '../../os/record-ring.hot.js';
-import { type FixedMemory, type MemorySource, mappedMemory } from '../../os/fixed-memory.js';
-import type { GpuProvider } from '../../gpu/staging-device.js';
-import { closeDoorbell, createDoorbell, ringDoorbell } from '../../os/readiness.js';
 import type { SendBy } from './port/stream-port.js';
-import { yieldCpu } from '../../os/thread.js';
 import { readZeroCopy, type ZeroCopyStats } from './zero-copy-stats.js';
-import { WakePipe } from '../../os/wake-pipe.js';
 
 /** A few looks take less than the yield; a thread that polls now and then does not reach it. */
 const LOOKS_BEFORE_YIELD = 16;

@@ -2,8 +2,8 @@
 // whole transfers to lanes that can move them. The path of a fault, not of a transfer.
 
 import type { ChunkIndex, Generation, TransferSlot } from '../../base/quantity.js';
-import { COMMAND_GIVE_UP, COMMAND_RETRY } from './lane/messages.js';
 import type { Posted } from '../contract.js';
+import { COMMAND_GIVE_UP, COMMAND_RETRY } from './lane/messages.js';
 import type { LaneSession } from './lane-carrier.js';
 import type { LaneSet } from './lane-set.js';
 import type { TransferTable } from './transfer-table.js';

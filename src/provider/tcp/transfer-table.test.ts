@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { TRANSFER_HOLDERS, TRANSFER_STATE, TransferState, transferWord } from './lane/layout.js';
+import { withCode } from '../../../test/support/expect-error.js';
 import { TRANSFER_BLOCK } from '../../base/shared-layout.js';
 import { createFixedMemory } from '../../os/fixed-memory.js';
-import { withCode } from '../../../test/support/expect-error.js';
+import { TRANSFER_HOLDERS, TRANSFER_STATE, TransferState, transferWord } from './lane/layout.js';
 import { SIGNAL_ENTRIES, TransferTable } from './transfer-table.js';
 
 const ENTRY = {

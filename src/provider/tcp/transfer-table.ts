@@ -1,9 +1,12 @@
 // Entries of transfers in shared memory: handed out, filled, reused when no lane looks any more.
 
-import type { Generation, TransferSlot } from '../../base/quantity.js';
-import { CHANNELS_MAX } from '../../base/shared-layout.js';
 import { assert } from '../../base/assert.js';
 import { TcpxError } from '../../base/errors.js';
+import type { Generation, TransferSlot } from '../../base/quantity.js';
+import { CHANNELS_MAX } from '../../base/shared-layout.js';
+import type { FixedMemory } from '../../os/fixed-memory.js';
+import type { SourceEvent } from '../contract.js';
+import type { StageTimes } from '../receipt.js';
 import {
   OPERATION_WRITE,
   TRANSFER_CHANNEL_BYTES,
@@ -18,9 +21,9 @@ import {
   TRANSFER_FAILURE,
   TRANSFER_GENERATION,
   TRANSFER_HOLDERS,
+  TRANSFER_NOTIFIED,
   TRANSFER_NOTIFY_AT,
   TRANSFER_NOTIFY_BYTES,
-  TRANSFER_NOTIFIED,
   TRANSFER_NOTIFY_FRAMED,
   TRANSFER_OPERATION,
   TRANSFER_PAIRS_AT,
@@ -38,9 +41,6 @@ import {
   transferFloat,
   transferWord,
 } from './lane/layout.js';
-import type { FixedMemory } from '../../os/fixed-memory.js';
-import type { SourceEvent } from '../contract.js';
-import type { StageTimes } from '../receipt.js';
 
 export interface TransferEntry {
   readonly operation: number;

@@ -4,11 +4,11 @@ import type { TcpxError } from '../../base/errors.js';
 import { chunkTag } from '../../flow/chunk-tag.js';
 import type { MatchedPlan } from '../../flow/matched-plan.js';
 import { type ChannelCounters, describeStall } from './channel-counters.js';
-import type { ThreadPlacement } from './helper-threads.js';
-import { type Direction, RECEIVE, SEND } from './host-layout.js';
-import type { FinishedPart } from './host-events.js';
-import type { RailChannel } from './rail-channel.js';
 import { type BlockPlace, chunkPlace } from './chunk-places.js';
+import type { ThreadPlacement } from './helper-threads.js';
+import type { FinishedPart } from './host-events.js';
+import { type Direction, RECEIVE, SEND } from './host-layout.js';
+import type { RailChannel } from './rail-channel.js';
 
 /** What is told of a channel. */
 export interface ChannelListener {

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { planMatched } from '../../flow/matched-plan.js';
-import { NO_REGION, PIECE_FIELDS } from './host-layout.js';
 import { chunkPlace, DISCARD } from './chunk-places.js';
+import { NO_REGION, PIECE_FIELDS } from './host-layout.js';
 
 test('chunk places: every byte of every block, in the order of the message', () => {
   const blocks = fc.array(

@@ -3,9 +3,9 @@
 
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { isTcpxError } from '../../base/errors.js';
 import { decodesOrRefuses, fuzzTarget } from '../../../test/support/fuzz-target.js';
 import { mutatedBytes } from '../../../test/support/mutated-bytes.js';
+import { isTcpxError } from '../../base/errors.js';
 import { encodeMatch, type MatchFrame, MatchKind } from '../../wire/match-frame.js';
 import { decodeMatchPlan, encodeMatchPlan, type PlannedBlocks } from '../../wire/match-plan.js';
 import { derivePlan, KeptPlans } from './described-plan.js';

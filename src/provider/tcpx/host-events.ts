@@ -1,6 +1,7 @@
 // Events from a plugin host, drained when its byte comes through the pipe.
 
 import { TcpxError } from '../../base/errors.js';
+import type { ThreadPlacement } from './helper-threads.js';
 import {
   PART_CHANNEL,
   PART_DIRECTION,
@@ -10,7 +11,6 @@ import {
   RECORD_TEXT,
   WORD_APP_SLEEPS,
 } from './host-layout.js';
-import type { ThreadPlacement } from './helper-threads.js';
 import type { HostEvent, HostFacts, HostFailure, PageCount } from './host-message.js';
 import { peekRecord, recordKind, releaseRecord, type SharedLink, textAt } from './shared-link.js';
 

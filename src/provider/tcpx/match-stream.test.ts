@@ -3,12 +3,12 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { openLoopbackPair } from '../../../test/support/loopback-pair.js';
+import { until } from '../../../test/support/until.js';
 import { sleepMs } from '../../base/clock.js';
 import { TcpxError } from '../../base/errors.js';
 import { closeFd } from '../../ffi/libc/file-descriptor.js';
 import { getSocketNumber, IPPROTO_TCP, TCP_NODELAY } from '../../ffi/libc/socket.js';
-import { openLoopbackPair } from '../../../test/support/loopback-pair.js';
-import { until } from '../../../test/support/until.js';
 import { encodeMatch, MatchKind } from '../../wire/match-frame.js';
 import { FrameAssembly } from './frame-assembly.js';
 import { WatchedSocket } from './match-socket.js';

@@ -11,7 +11,8 @@ import type { MatchSocket, OpenMatchSocket } from './match-socket.js';
 /** Sockets that another thread looks at; it has the owner served when one is readable. */
 export interface StreamWatch {
   add(fd: number, handler: { onReady(): void }): void;
-  remove(fd: number): void;
+  /** The socket may be closed by now; does nothing where the number has another handler. */
+  drop(fd: number, handler: { onReady(): void }): void;
 }
 
 /** A peer that takes nothing must not fill our memory. */
@@ -30,7 +31,8 @@ export class MatchStream implements MatchConnection {
   #cancelFlush: () => void = () => undefined;
   #isOpen = true;
   readonly #watcher: StreamWatch | undefined;
-  #isWatched = false;
+  readonly #watched = { onReady: () => this.poll() };
+  #watchedFd = -1;
 
   /** `watcher`: for a thread that polls and does not come back to Node. */
   constructor(open: OpenMatchSocket, handler: MatchHandler, watcher?: StreamWatch) {
@@ -56,20 +58,20 @@ export class MatchStream implements MatchConnection {
 
   /** Whether whoever polls has to look by itself: nobody would tell, or something is to be sent. */
   get needsLooks(): boolean {
-    return !this.#isWatched || this.#waiting.length > 0;
+    return this.#watchedFd < 0 || this.#waiting.length > 0;
   }
 
   /** From now on another thread looks at the socket too, until Node has read from it again. */
   watch(): void {
-    if (this.#isWatched || this.#watcher === undefined || !this.#isOpen) return;
-    this.#isWatched = true;
-    this.#watcher.add(this.fd, { onReady: () => this.poll() });
+    if (this.#watchedFd >= 0 || this.#watcher === undefined || !this.#isOpen) return;
+    this.#watchedFd = this.fd;
+    this.#watcher.add(this.#watchedFd, this.#watched);
   }
 
   #unwatch(): void {
-    if (!this.#isWatched) return;
-    this.#isWatched = false;
-    this.#watcher?.remove(this.fd);
+    if (this.#watchedFd < 0) return;
+    this.#watcher?.drop(this.#watchedFd, this.#watched);
+    this.#watchedFd = -1;
   }
 
   send(frame: Uint8Array): void {

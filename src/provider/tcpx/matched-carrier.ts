@@ -5,8 +5,8 @@
 // host.
 
 import { assert } from '../../base/assert.js';
+import { ERROR_CODES, type ErrorCode, TcpxError, toTcpxError } from '../../base/errors.js';
 import { FAIL_CANCELLED } from '../../base/failure.js';
-import { type ErrorCode, ERROR_CODES, TcpxError, toTcpxError } from '../../base/errors.js';
 import {
   decodeReason,
   encodeMatch,

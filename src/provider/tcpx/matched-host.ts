@@ -1,8 +1,8 @@
 // What the matched carrier of a session needs from its engine, so that a simulation can be one.
 
-import type { Generation, TransferSlot } from '../../base/quantity.js';
 import type { TcpxError } from '../../base/errors.js';
 import type { Log } from '../../base/log.js';
+import type { Generation, TransferSlot } from '../../base/quantity.js';
 import type { SettingValues } from '../../base/settings.js';
 import type { Region } from '../../memory/region.js';
 import type { PluginIdentity } from '../../wire/match-hello.js';

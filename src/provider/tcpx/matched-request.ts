@@ -2,9 +2,9 @@
 // merged, described to the peer once.
 
 import { at } from '../../base/assert.js';
+import { encodeMatchPlan, type PlannedRegion } from '../../wire/match-plan.js';
 import type { CheckedBlocks } from '../block-columns.js';
 import type { Prepared } from '../contract.js';
-import { encodeMatchPlan, type PlannedRegion } from '../../wire/match-plan.js';
 import type { BlockPlace } from './chunk-places.js';
 import { type DerivedPlan, derivePlan } from './described-plan.js';
 

@@ -12,17 +12,16 @@ import { closeFd } from '../../ffi/libc/file-descriptor.js';
 import { coreWaitMs } from '../../os/core-wait.js';
 import { WakePipe } from '../../os/wake-pipe.js';
 import { CommandQueue } from './command-queue.js';
-import type { ThreadPlacement } from './helper-threads.js';
 import { HeartBeat } from './heart-beat.js';
+import type { ThreadPlacement } from './helper-threads.js';
 import { HostEvents, type HostListener } from './host-events.js';
-import { HostLog } from './host-log.js';
 import {
   COMMANDS_AT,
-  counterFloat,
   COUNTER_CONSUMED,
   COUNTER_DONE,
   COUNTER_FLOATS,
   COUNTER_POSTED,
+  counterFloat,
   HOST_CHANNELS_MAX,
   PLUGIN_CALLS,
   RECEIVE,
@@ -32,9 +31,10 @@ import {
   WORD_CALL_CHANNEL,
   WORD_HEARTBEAT,
 } from './host-layout.js';
+import { HostLog } from './host-log.js';
 import type { HostCommand, HostFacts, HostOptions, PageCount } from './host-message.js';
-import type { RegionShare } from './region-share.js';
 import { hintFor } from './plugin-hints.js';
+import type { RegionShare } from './region-share.js';
 import { SharedLink } from './shared-link.js';
 
 export type CommandBody = HostCommand extends infer C

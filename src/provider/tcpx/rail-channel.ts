@@ -3,7 +3,7 @@
 import type { TcpxError } from '../../base/errors.js';
 import { type ChannelCounters, readCounters } from './channel-counters.js';
 import type { CommandQueue } from './command-queue.js';
-import { type Direction, RECEIVE, SEND } from './host-layout.js';
+import type { ThreadPlacement } from './helper-threads.js';
 import {
   CHUNK_BYTES,
   CHUNK_CHANNEL,
@@ -16,9 +16,11 @@ import {
   CHUNK_REGION,
   CHUNK_TAG,
   CHUNK_TRANSFER,
+  type Direction,
   PIECE_FIELDS,
+  RECEIVE,
+  SEND,
 } from './host-layout.js';
-import type { ThreadPlacement } from './helper-threads.js';
 import type { PluginHost } from './plugin-host.js';
 
 /** The plugin process of a channel, or a simulation's. */

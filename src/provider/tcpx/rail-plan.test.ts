@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { loadConfig } from '../../base/config.js';
 import { isTcpxError } from '../../base/errors.js';
 import { hostVariables, libraryPath } from './host-environment.js';
-import { loadConfig } from '../../base/config.js';
 import {
   channelNics,
   checkWindows,

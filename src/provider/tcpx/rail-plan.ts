@@ -1,7 +1,7 @@
 // Which NICs, GPUs and processes a provider uses: rails, and how they are grouped. Pure.
 
 import { type ErrorFacts, TcpxError } from '../../base/errors.js';
-import { type SettingName, settingOf, type SettingValues } from '../../base/settings.js';
+import { type SettingName, type SettingValues, settingOf } from '../../base/settings.js';
 import { REQUEST_POOL } from '../../flow/sliding-window.hot.js';
 import { FRAGMENTS_MAX } from '../../gpu/scatter-entry.js';
 

@@ -6,8 +6,8 @@ import { TcpxError } from '../../base/errors.js';
 import type { SettingValues } from '../../base/settings.js';
 import { parseSocketBudget } from '../../flow/socket-budget.js';
 import type { ChannelListener } from './channel-set.js';
-import { HOST_CHANNELS_MAX } from './host-layout.js';
 import { isSameHostSwitched } from './host-environment.js';
+import { HOST_CHANNELS_MAX } from './host-layout.js';
 import type { HostFacts } from './host-message.js';
 import { PluginHost } from './plugin-host.js';
 import { overriddenVariables } from './plugin-variables.js';
@@ -17,9 +17,9 @@ import {
   checkWindows,
   groupRails,
   namedNics,
+  planRails,
   type Rail,
   type RailGroup,
-  planRails,
 } from './rail-plan.js';
 import {
   hostEnvironment,

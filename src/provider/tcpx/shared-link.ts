@@ -10,7 +10,6 @@ import {
 import { createMemoryFile } from '../../ffi/libc/mapping.js';
 import { waitReadable } from '../../ffi/libc/poll.js';
 import { createFixedMemory, destroyFixedMemory, type FixedMemory } from '../../os/fixed-memory.js';
-import { RecordRing } from '../../os/record-ring.js';
 import {
   peekRecord,
   publishRecords,
@@ -18,6 +17,7 @@ import {
   releaseRecord,
   reserveRecord,
 } from '../../os/record-ring.hot.js';
+import { RecordRing } from '../../os/record-ring.js';
 import {
   COMMANDS_AT,
   COMMANDS_BYTES,

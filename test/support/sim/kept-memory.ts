@@ -1,6 +1,11 @@
 // Memory that is kept from run to run: mapping it anew, and collecting its views, would take more
 // time than a whole run.
 
+import {
+  createFixedMemory,
+  type FixedMemory,
+  type MemorySource,
+} from '../../../src/os/fixed-memory.js';
 import { RING_HEADER_BYTES } from '../../../src/os/record-ring.js';
 import {
   COMMAND_RING_BYTES,
@@ -8,11 +13,6 @@ import {
   type SharedShape,
   sharedOffsets,
 } from '../../../src/provider/tcp/lane/layout.js';
-import {
-  createFixedMemory,
-  type FixedMemory,
-  type MemorySource,
-} from '../../../src/os/fixed-memory.js';
 
 const PAGE_BYTES = 4096;
 /** By size; all runs of a process use the same few sizes. */

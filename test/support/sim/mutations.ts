@@ -7,8 +7,8 @@ import {
   COMMAND_SETTLE_CHANNEL,
   EVENT_CHANNEL_DOWN,
 } from '../../../src/provider/tcp/lane/messages.js';
-import { ControlKind, NONCE_BYTES } from '../../../src/wire/control-frame.js';
 import type { MatchHandler } from '../../../src/provider/tcpx/match-connection.js';
+import { ControlKind, NONCE_BYTES } from '../../../src/wire/control-frame.js';
 import { encodeMatch, MatchFlag, MatchKind } from '../../../src/wire/match-frame.js';
 import type { Machine } from './sim-job.js';
 

@@ -2,6 +2,7 @@
 // comm. When it is closed, or its process is gone, nothing of it moves any more.
 
 import { TcpxError } from '../../../src/base/errors.js';
+import type { ChannelListener } from '../../../src/provider/tcpx/channel-set.js';
 import {
   CHUNK_BYTES,
   CHUNK_DIRECTION,
@@ -21,7 +22,6 @@ import {
   PIECE_REGION,
   SEND,
 } from '../../../src/provider/tcpx/host-layout.js';
-import type { ChannelListener } from '../../../src/provider/tcpx/channel-set.js';
 import { SimComm } from './sim-comm.js';
 import type { SimFabric } from './sim-fabric.js';
 import type { SimProcess } from './sim-process.js';

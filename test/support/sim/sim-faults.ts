@@ -4,8 +4,8 @@
 import type { Random } from '../../../src/base/random.js';
 import { END_OF_STREAM } from '../../../src/os/control-socket.js';
 import type { Machine } from './sim-job.js';
-import type { Wire } from './sim-network.js';
 import { MEAN } from './sim-mean-peers.js';
+import type { Wire } from './sim-network.js';
 import { pick } from './sim-plan.js';
 import { PLUGIN_FAULTS } from './sim-plugin-faults.js';
 import { controlOf } from './sim-session.js';

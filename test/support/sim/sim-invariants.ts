@@ -1,7 +1,7 @@
 // What must hold after every step of a lane, and what must be left when everything has ended.
 
-import type { LaneCore } from '../../../src/provider/tcp/lane/lane-core.js';
 import type { RecordRing } from '../../../src/os/record-ring.js';
+import type { LaneCore } from '../../../src/provider/tcp/lane/lane-core.js';
 import type { Machine } from './sim-job.js';
 import type { SimNetwork } from './sim-network.js';
 import type { SimPlugin } from './sim-plugin.js';

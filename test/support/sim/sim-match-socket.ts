@@ -2,8 +2,8 @@
 // has come is told when the main thread runs.
 
 import { createFixedMemory } from '../../../src/os/fixed-memory.js';
-import type { MatchSocket, MatchSocketEvents } from '../../../src/provider/tcpx/match-socket.js';
 import { WOULD_BLOCK } from '../../../src/provider/tcp/port/stream-port.js';
+import type { MatchSocket, MatchSocketEvents } from '../../../src/provider/tcpx/match-socket.js';
 import type { SimPort } from './sim-connection.js';
 import { keepAsking } from './sim-keep-alive.js';
 import type { SimTime } from './sim-time.js';

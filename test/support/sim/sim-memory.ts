@@ -2,8 +2,8 @@
 // never change: each free cell has a shadow, compared before it is lent again and at the end.
 
 import type { Random } from '../../../src/base/random.js';
-import { createFixedMemory, type FixedMemory } from '../../../src/os/fixed-memory.js';
 import type { Region, RegionDescriptor, RegionRegistry } from '../../../src/memory/region.js';
+import { createFixedMemory, type FixedMemory } from '../../../src/os/fixed-memory.js';
 import type { SimPlugin } from './sim-plugin.js';
 import { Violation } from './violation.js';
 

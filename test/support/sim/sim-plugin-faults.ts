@@ -1,9 +1,9 @@
 // Accidents of plugins: their processes end, stand still or refuse, their connections break or die
 // without a word, messages are too short, match connections are cut.
 
-import type { Fault, SimFaults } from './sim-faults.js';
 import type { SimChannel } from './sim-channel.js';
 import type { SimComm } from './sim-comm.js';
+import type { Fault, SimFaults } from './sim-faults.js';
 import type { Machine } from './sim-job.js';
 import { pick } from './sim-plan.js';
 import type { SimProcess } from './sim-process.js';

@@ -13,10 +13,10 @@ import {
   decodeControlHead,
   encodeControl,
 } from '../../../src/wire/control-frame.js';
-import { SimControl, type ControlRules } from './sim-control.js';
+import { type ControlRules, SimControl } from './sim-control.js';
 import type { SimNetwork } from './sim-network.js';
-import { pick } from './sim-plan.js';
 import { hostOf, placeOf } from './sim-peer-network.js';
+import { pick } from './sim-plan.js';
 import { Violation } from './violation.js';
 
 /** A machine that is none of the run's. */

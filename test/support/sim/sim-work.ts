@@ -3,14 +3,14 @@
 
 import { isTcpxError } from '../../../src/base/errors.js';
 import type { Random } from '../../../src/base/random.js';
-import type { PeerNotification } from '../../../src/engine/notification.js';
-import type { Block } from '../../../src/provider/block-columns.js';
 import type { LiveSession as Session } from '../../../src/engine/live-session.js';
+import type { PeerNotification } from '../../../src/engine/notification.js';
 import type { PostOptions, TransferRequest } from '../../../src/engine/session.js';
 import type { Transfer } from '../../../src/engine/transfer.js';
 import type { Region } from '../../../src/memory/region.js';
-import { badRemote, type BadRemote } from './bad-remote.js';
-import { CELL_BYTES } from './sim-memory.js';
+import type { Block } from '../../../src/provider/block-columns.js';
+import { type BadRemote, badRemote } from './bad-remote.js';
+import type { SimChannel } from './sim-channel.js';
 import {
   checkDeadline,
   checkLanded,
@@ -24,7 +24,7 @@ import {
   type Machine,
   onNotified,
 } from './sim-job.js';
-import type { SimChannel } from './sim-channel.js';
+import { CELL_BYTES } from './sim-memory.js';
 import type { SessionPair } from './sim-session.js';
 import { Violation } from './violation.js';
 

@@ -1,14 +1,14 @@
 // Machines, network, programs and time together, moved round by round in an order that the seed
 // decides. Time passes in small steps while something moves, and jumps to what comes next when not.
 
-import { SecretBytes } from '../../../src/base/secret-bytes.js';
 import type { Log, LogFields } from '../../../src/base/log.js';
 import { type Random, seededRandom } from '../../../src/base/random.js';
+import { SecretBytes } from '../../../src/base/secret-bytes.js';
 import type { Identity } from '../../../src/engine/identity.js';
 import type { ControlRules } from './sim-control.js';
+import { SimFabric } from './sim-fabric.js';
 import { checkCredits, checkWindows } from './sim-invariants.js';
 import type { Machine } from './sim-job.js';
-import { SimFabric } from './sim-fabric.js';
 import { SimMemory } from './sim-memory.js';
 import { SimNetwork } from './sim-network.js';
 import { CHUNK_SCALE, SimNode } from './sim-node.js';

@@ -4,9 +4,9 @@
 // wake-up for every packet costs the sender, which has to make it, more than the packet: the lane
 // sleeps until there is something worth waking for.
 
-import type { LaneCore } from './lane-core.js';
 import type { Channel } from './channel.js';
 import { PHASE_PAYLOAD } from './intake.js';
+import type { LaneCore } from './lane-core.js';
 
 const BULK_BYTES = 64 * 1024;
 /** With more than this in flight an acknowledgement is not worth a core. */

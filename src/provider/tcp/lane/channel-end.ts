@@ -1,10 +1,11 @@
 // The end of a channel: what it holds is let go, main is told, and its flight is parked until the
 // peer's fence says what has landed (channel-settle).
 
-import { closeAccess } from '../../../memory/region-access.hot.js';
 import { assert, at } from '../../../base/assert.js';
-import { EPROTO } from '../shm/shm-ring.hot.js';
+import { closeAccess } from '../../../memory/region-access.hot.js';
+import { publishRecords, reserveRecord } from '../../../os/record-ring.hot.js';
 import { RULE_RING } from '../../../wire/data-frame-rules.js';
+import { EPROTO } from '../shm/shm-ring.hot.js';
 import type { Channel } from './channel.js';
 import { grantCredit } from './credit.js';
 import { FLIGHT_MASK, FLIGHT_NOTIFY, FLIGHT_SLOTS } from './flight.js';
@@ -27,7 +28,6 @@ import {
   LOSS_PROTOCOL,
   LOSS_SYSTEM,
 } from './messages.js';
-import { publishRecords, reserveRecord } from '../../../os/record-ring.hot.js';
 import { dropOut, takeUnframed } from './out-copies.hot.js';
 import { disownWrite } from './own-writes.hot.js';
 import { dropServed } from './served-reads.hot.js';

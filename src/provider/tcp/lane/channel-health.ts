@@ -3,13 +3,13 @@
 
 import { assert, at } from '../../../base/assert.js';
 import { FLOAT_ZERO } from '../../../base/float-zero.js';
-import type { Channel } from './channel.js';
-import type { LaneCore } from './lane-core.js';
-import { popExhausted } from './transfer-progress.hot.js';
-import { FLIGHT_MASK } from './flight.js';
-import { EVENT_STALLED, STALLED_HOLDS, STALLED_NO, STALLED_YES } from './messages.js';
 import { REGION_GENERATION, regionWord } from '../../../memory/region-table.js';
 import { publishRecords, reserveRecord } from '../../../os/record-ring.hot.js';
+import type { Channel } from './channel.js';
+import { FLIGHT_MASK } from './flight.js';
+import type { LaneCore } from './lane-core.js';
+import { EVENT_STALLED, STALLED_HOLDS, STALLED_NO, STALLED_YES } from './messages.js';
+import { popExhausted } from './transfer-progress.hot.js';
 
 /** How often a lane looks. */
 export const HEALTH_US = 25_000;

@@ -4,7 +4,6 @@
 
 import { assert } from '../../../base/assert.js';
 import { copyMemory, crc32At } from '../../../os/fixed-memory.js';
-import { WOULD_BLOCK } from '../port/stream-port.js';
 import { checkHead, checkTable } from '../../../wire/data-frame.hot.js';
 import {
   DATA_HEAD_BYTES,
@@ -21,6 +20,7 @@ import {
   WORD_PAYLOAD_BYTES,
 } from '../../../wire/data-frame.js';
 import { headCheck } from '../../../wire/head-check.hot.js';
+import { WOULD_BLOCK } from '../port/stream-port.js';
 import type { Channel } from './channel.js';
 import { dispatchFrame, onAck } from './frame-handlers.hot.js';
 import {

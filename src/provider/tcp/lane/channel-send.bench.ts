@@ -1,10 +1,10 @@
 // The whole send path of a chunk (claim, head, iovec, acknowledgement) over a port that swallows
 // everything, so that no system call is in the figure.
 
-import { setIov } from '../../../ffi/libc/message.hot.js';
-import { createIovTable, destroyIovTable } from '../../../ffi/libc/message.js';
 import { LaneEnd } from '../../../../test/support/lane-end.js';
 import type { MicroCase, OpenMicroCase } from '../../../../test/support/micro-bench.js';
+import { setIov } from '../../../ffi/libc/message.hot.js';
+import { createIovTable, destroyIovTable } from '../../../ffi/libc/message.js';
 import { type StreamPort, WOULD_BLOCK } from '../port/stream-port.js';
 import { sendTurn } from './channel-send.hot.js';
 import { onAck } from './frame-handlers.hot.js';

@@ -1,8 +1,8 @@
 // Sending: frames are gathered into one vector (heads in the channel's memory, payload in place)
 // and handed to the port in as few calls as possible.
 
-import { WOULD_BLOCK } from '../port/stream-port.js';
 import { FRAME_WRITE, WORD_ACK } from '../../../wire/data-frame.js';
+import { WOULD_BLOCK } from '../port/stream-port.js';
 import type { Channel } from './channel.js';
 import { frameChunk, frameNotify, hasWriteWindow } from './frame-chunk.hot.js';
 import { fitsVector, freeSentSlots, keepCopied } from './held-slots.hot.js';

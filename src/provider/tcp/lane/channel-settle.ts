@@ -1,16 +1,16 @@
 // After the end of a channel: the peer's fence says what has landed. Only then is the rest of the
 // flight handed back, to be sent on other channels, or given up with the session.
 
-import { FAIL_CHECKSUM } from '../../../base/failure.js';
 import { assert, at } from '../../../base/assert.js';
-import { RULE_UNASKED } from '../../../wire/data-frame-rules.js';
+import { FAIL_CHECKSUM } from '../../../base/failure.js';
+import { ringFreeBytes } from '../../../os/record-ring.hot.js';
 import { FRAME_SIGNAL } from '../../../wire/data-frame.js';
+import { RULE_UNASKED } from '../../../wire/data-frame-rules.js';
 import type { Channel } from './channel.js';
 import { addCount, reportDown } from './channel-end.js';
 import { onChunkConfirmed } from './chunk-confirmed.hot.js';
 import { blameOldest } from './damaged-chunk.hot.js';
 import { FLIGHT_AGAIN, FLIGHT_HELD, FLIGHT_MASK, FLIGHT_NOTIFY, NO_TRANSFER } from './flight.js';
-import { refuseFlight } from './refused-flight.hot.js';
 import type { LaneCore } from './lane-core.js';
 import {
   EVENT_RESERVE_BYTES,
@@ -21,9 +21,9 @@ import {
   transferWord,
 } from './layout.js';
 import { SETTLE_COMMAND_WORDS } from './messages.js';
-import { ringFreeBytes } from '../../../os/record-ring.hot.js';
 import { takeRead } from './own-reads.hot.js';
 import { hasSent, isWriteInFlight, markWrite, takeWrite } from './own-writes.hot.js';
+import { refuseFlight } from './refused-flight.hot.js';
 import { forgetServed } from './served-reads.hot.js';
 import { confirmChunks, confirmNotify, giveUp, returnChunk } from './transfer-progress.hot.js';
 import { TURN_RULE } from './turn.js';

@@ -2,8 +2,8 @@
 // again, a bounded number of times. Where a head was hit the channel has ended, and its oldest
 // chunk in flight counts as the damaged one.
 
-import type { ChunkIndex, TransferSlot } from '../../../base/quantity.js';
 import { FAIL_CHECKSUM } from '../../../base/failure.js';
+import type { ChunkIndex, TransferSlot } from '../../../base/quantity.js';
 import type { Channel } from './channel.js';
 import { FLIGHT_MASK, NO_TRANSFER } from './flight.js';
 import type { LaneCore } from './lane-core.js';

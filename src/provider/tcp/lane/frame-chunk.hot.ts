@@ -14,7 +14,6 @@ import {
   PAIR_REMOTE_OFFSET,
 } from '../../../flow/request-layout.js';
 import { crc32At } from '../../../os/fixed-memory.js';
-import { ZERO_COPY_BYTES_MIN } from '../port/stream-port.js';
 import { writeLong } from '../../../wire/data-frame.hot.js';
 import {
   FRAME_NOTIFY,
@@ -29,16 +28,11 @@ import {
   WORD_TRANSFER_HIGH,
   WORD_TRANSFER_LOW,
 } from '../../../wire/data-frame.js';
+import { ZERO_COPY_BYTES_MIN } from '../port/stream-port.js';
 import type { Channel } from './channel.js';
 import { chunkWordOf } from './chunk-confirmed.hot.js';
 import { FLIGHT_NOTIFY } from './flight.js';
 import type { LaneCore } from './lane-core.js';
-import { stagedCount } from './out-copies.hot.js';
-import { addRead } from './own-reads.hot.js';
-import { addWrite } from './own-writes.hot.js';
-import { writeRemote } from './remote-region.hot.js';
-import type { SendVector } from './send-vector.js';
-import { beginFrame, hasRoom, pushTable, pushVector, writeChecksum } from './send-vector.hot.js';
 import {
   OPERATION_SIGNAL,
   OPERATION_WRITE,
@@ -54,6 +48,12 @@ import {
   transferFloat,
   transferWord,
 } from './layout.js';
+import { stagedCount } from './out-copies.hot.js';
+import { addRead } from './own-reads.hot.js';
+import { addWrite } from './own-writes.hot.js';
+import { writeRemote } from './remote-region.hot.js';
+import { beginFrame, hasRoom, pushTable, pushVector, writeChecksum } from './send-vector.hot.js';
+import type { SendVector } from './send-vector.js';
 import { confirmChunks } from './transfer-progress.hot.js';
 
 const COPIED_PIECE_BYTES = ZERO_COPY_BYTES_MIN / 2;

@@ -3,6 +3,8 @@
 
 import { FAIL_CHECKSUM } from '../../../base/failure.js';
 import { copyMemory } from '../../../os/fixed-memory.js';
+import { publishRecords, reserveRecord, ringFreeBytes } from '../../../os/record-ring.hot.js';
+import { NOTIFICATION_EVENT_BYTES } from '../../../os/record-ring.js';
 import {
   DATA_HEAD_BYTES,
   FRAME_ACK,
@@ -27,13 +29,11 @@ import { onReadRefused } from './landing.hot.js';
 import type { LaneCore } from './lane-core.js';
 import { ENGINE_NOTIFICATIONS, EVENT_RESERVE_BYTES } from './layout.js';
 import { EVENT_NOTIFICATION, EVENT_SIGNAL } from './messages.js';
-import { NOTIFICATION_EVENT_BYTES } from '../../../os/record-ring.js';
-import { publishRecords, reserveRecord, ringFreeBytes } from '../../../os/record-ring.hot.js';
 import { isAnswerOwed } from './own-reads.hot.js';
 import { hasSent, isWriteInFlight, takeWrite } from './own-writes.hot.js';
 import { onReadData, onReadRequest, onWrite } from './payload-frames.hot.js';
-import { refuseFlight } from './refused-flight.hot.js';
 import { isTransferRefused } from './refusals.hot.js';
+import { refuseFlight } from './refused-flight.hot.js';
 import { confirmServed } from './served-reads.hot.js';
 import { confirmChunks, confirmNotify } from './transfer-progress.hot.js';
 import { FRAME_TAKEN, FRAME_WAITS, TURN_RULE } from './turn.js';

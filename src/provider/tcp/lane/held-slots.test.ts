@@ -3,17 +3,17 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { FAIL_DEVICE } from '../../../base/failure.js';
 import type { LaneEnd } from '../../../../test/support/lane-end.js';
+import { exchangeFences, resend } from '../../../../test/support/lane-fence.js';
 import {
   addGpuRegion,
   block,
   LanePair,
   type LanePairOptions,
 } from '../../../../test/support/lane-pair.js';
-import { exchangeFences, resend } from '../../../../test/support/lane-fence.js';
-import { fillPattern, findMismatch } from '../../../base/pattern.js';
 import { SimulatedGpus } from '../../../../test/support/simulated-gpu.js';
+import { FAIL_DEVICE } from '../../../base/failure.js';
+import { fillPattern, findMismatch } from '../../../base/pattern.js';
 import type { Channel } from './channel.js';
 import { FLIGHT_MASK } from './flight.js';
 import {

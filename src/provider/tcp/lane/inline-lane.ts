@@ -2,9 +2,9 @@
 // that finds nothing must cost as little as one call.
 
 import { type Clock, systemClock } from '../../../base/clock.js';
-import { ShmPort } from '../shm/shm-port.js';
 import type { StreamPort } from '../port/stream-port.js';
 import { TcpPort } from '../port/tcp-port.js';
+import { ShmPort } from '../shm/shm-port.js';
 import type { LaneHooks, PortOrder } from './lane-commands.js';
 import { destroyLaneCore, type LaneCore, zeroCopyCounters } from './lane-core.js';
 import { stepLane } from './lane-step.hot.js';

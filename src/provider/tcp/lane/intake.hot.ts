@@ -1,7 +1,7 @@
 // Where the payload of the frame that is being received goes, and what it shall be.
 
-import type { Address, ByteCount } from '../../../base/quantity.js';
 import { assert } from '../../../base/assert.js';
+import type { Address, ByteCount } from '../../../base/quantity.js';
 import { type Intake, NO_CHECKSUM, NO_REGION, PHASE_HEAD } from './intake.js';
 import { SINK_BYTES } from './lane-core.js';
 

@@ -1,10 +1,10 @@
 // What has arrived in full and lands: at once in host memory, after a device copy in GPU memory.
 // Acknowledgements are cumulative, so a frame behind one that is still being copied waits for it.
 
-import { FAIL_CHECKSUM, FAIL_DEVICE, FAIL_PEER_DEVICE } from '../../../base/failure.js';
 import { assert } from '../../../base/assert.js';
-import { closeAccess } from '../../../memory/region-access.hot.js';
+import { FAIL_CHECKSUM, FAIL_DEVICE, FAIL_PEER_DEVICE } from '../../../base/failure.js';
 import { COPY_DONE, COPY_PENDING } from '../../../gpu/staging-device.js';
+import { closeAccess } from '../../../memory/region-access.hot.js';
 import { FRAME_WRITE } from '../../../wire/data-frame.js';
 import type { Channel } from './channel.js';
 import { giveBackFlight, onChunkConfirmed } from './chunk-confirmed.hot.js';
@@ -231,5 +231,17 @@ export function finishLanding(core: LaneCore, channel: Channel): void {
 /** The channel ends: nothing is copied for it any more, and its slots are free. */
 export function dropIn(core: LaneCore, channel: Channel): void {
   finishLanding(core, channel);
+  dropOrphans(core, channel);
   dropFrameSlot(channel);
+}
+
+// Nobody hears of these frames: whose memory they were for is gone, and so is the session, soon.
+function dropOrphans(core: LaneCore, channel: Channel): void {
+  const { landing } = channel;
+  for (; landing.head !== landing.tail; landing.head = (landing.head + 1) | 0) {
+    const at = landing.head & FLIGHT_MASK;
+    const taken = landing.slot[at]!;
+    if (taken >= 0) channel.stagers[landing.device[at]!]!.into.give(taken);
+    if (landing.region[at]! >= 0) closeAccess(core.regions, landing.region[at]!);
+  }
 }

@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { FAIL_CHECKSUM } from '../../../base/failure.js';
 import { addRegion, block, LanePair } from '../../../../test/support/lane-pair.js';
+import { FAIL_CHECKSUM } from '../../../base/failure.js';
 import { DATA_HEAD_BYTES } from '../../../wire/data-frame.js';
 import { EVENT_NOTIFICATION } from './messages.js';
 

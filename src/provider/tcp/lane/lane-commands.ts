@@ -1,18 +1,25 @@
 // Commands from the main thread: channels and sessions come and go, transfers are handed over.
 
-import { FAIL_CANCELLED } from '../../../base/failure.js';
 import { assert, at } from '../../../base/assert.js';
 import type { TcpxError } from '../../../base/errors.js';
-import { ShmLink } from '../shm/shm-file.js';
+import { FAIL_CANCELLED } from '../../../base/failure.js';
+import {
+  peekRecord,
+  publishRecords,
+  recordKind,
+  releaseRecord,
+  reserveRecord,
+} from '../../../os/record-ring.hot.js';
 import type { StreamPort } from '../port/stream-port.js';
+import { ShmLink } from '../shm/shm-file.js';
 import { Channel } from './channel.js';
 import { closeChannel, endChannel } from './channel-end.js';
-import { giveUpParked, settleChannel } from './channel-settle.js';
 import { receiveTurn } from './channel-receive.hot.js';
 import { sendTurn } from './channel-send.hot.js';
-import { finishLanding } from './landing.hot.js';
+import { giveUpParked, settleChannel } from './channel-settle.js';
 import { grantCredit } from './credit.js';
 import { FLIGHT_SLOTS } from './flight.js';
+import { finishLanding } from './landing.hot.js';
 import { type LaneCore, sessionLane } from './lane-core.js';
 import {
   TRANSFER_GENERATION,
@@ -37,13 +44,6 @@ import {
   EVENT_DEVICE_FAILED,
   EVENT_SESSION_CLOSED,
 } from './messages.js';
-import {
-  peekRecord,
-  publishRecords,
-  recordKind,
-  releaseRecord,
-  reserveRecord,
-} from '../../../os/record-ring.hot.js';
 import {
   failSession,
   failTransfer,

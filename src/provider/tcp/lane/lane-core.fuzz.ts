@@ -4,7 +4,7 @@
 
 import fc from 'fast-check';
 import { fuzzTarget } from '../../../../test/support/fuzz-target.js';
-import { buildFrame, frameIdea, type FrameIdea } from '../../../../test/support/hostile-frames.js';
+import { buildFrame, type FrameIdea, frameIdea } from '../../../../test/support/hostile-frames.js';
 import { type FenceClaim, LaneVictim } from '../../../../test/support/lane-victim.js';
 
 type Action =

@@ -3,6 +3,8 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { addRegion, block, LanePair, startReadsAt } from '../../../../test/support/lane-pair.js';
+import { assertMovesMiddle, middleMoveBytes } from '../../../../test/support/middle-move.js';
 import {
   FAIL_BOUNDS,
   FAIL_CANCELLED,
@@ -10,10 +12,8 @@ import {
   FAIL_RIGHTS,
   FAIL_STALE,
 } from '../../../base/failure.js';
-import { seededRandom } from '../../../base/random.js';
-import { addRegion, block, LanePair, startReadsAt } from '../../../../test/support/lane-pair.js';
-import { assertMovesMiddle, middleMoveBytes } from '../../../../test/support/middle-move.js';
 import { fillPattern, findMismatch } from '../../../base/pattern.js';
+import { seededRandom } from '../../../base/random.js';
 import { LANE_DRAINED, TRANSFER_CLAIM, TRANSFER_REMAINING, transferWord } from './layout.js';
 import { EVENT_FINISHED, EVENT_NOTIFICATION, EVENT_REFUSED } from './messages.js';
 

@@ -1,13 +1,15 @@
 // The state of one lane: its channels, what is posted on each session, its rings. The same core
 // runs in a worker thread or, without threads, inside the caller.
 
-import type { TransferSlot } from '../../../base/quantity.js';
-import { ZERO_COPY_COUNTERS } from '../../../base/shared-layout.js';
 import { assert } from '../../../base/assert.js';
 import type { Clock } from '../../../base/clock.js';
 import { FLOAT_ZERO } from '../../../base/float-zero.js';
-import { type FixedMemory, type MemorySource, mappedMemory } from '../../../os/fixed-memory.js';
+import type { TransferSlot } from '../../../base/quantity.js';
+import { ZERO_COPY_COUNTERS } from '../../../base/shared-layout.js';
 import { type RegionTable, regionTableOver } from '../../../memory/region-table.js';
+import { type FixedMemory, type MemorySource, mappedMemory } from '../../../os/fixed-memory.js';
+import { RecordRing, RING_HEADER_BYTES } from '../../../os/record-ring.js';
+import { type SendBy } from '../port/stream-port.js';
 import type { Channel } from './channel.js';
 import {
   COMMAND_RING_BYTES,
@@ -17,8 +19,6 @@ import {
   type SharedShape,
   sharedOffsets,
 } from './layout.js';
-import { type SendBy } from '../port/stream-port.js';
-import { RecordRing, RING_HEADER_BYTES } from '../../../os/record-ring.js';
 import { LaneStaging, type LaneStagingOptions } from './stager.js';
 
 /** Bytes of a refused or cancelled payload go here. */

@@ -3,8 +3,8 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { exchangeFences, resend } from '../../../../test/support/lane-fence.js';
 import type { LaneEnd } from '../../../../test/support/lane-end.js';
+import { exchangeFences, resend } from '../../../../test/support/lane-fence.js';
 import { addRegion, block, LanePair } from '../../../../test/support/lane-pair.js';
 import { FAIL_CHECKSUM } from '../../../base/failure.js';
 import { createFixedMemory } from '../../../os/fixed-memory.js';

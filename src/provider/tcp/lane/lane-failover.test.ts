@@ -3,9 +3,9 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { FAIL_STALE } from '../../../base/failure.js';
-import { addGpuRegion, addRegion, block, LanePair } from '../../../../test/support/lane-pair.js';
 import { exchangeFences, resend } from '../../../../test/support/lane-fence.js';
+import { addGpuRegion, addRegion, block, LanePair } from '../../../../test/support/lane-pair.js';
+import { FAIL_STALE } from '../../../base/failure.js';
 import {
   COMMAND_DROP_CHANNEL,
   COMMAND_SETTLE_CHANNEL,

@@ -1,21 +1,21 @@
 // A lane that is never idle still hears of those who come.
 
 import assert from 'node:assert/strict';
-import { test, type TestContext } from 'node:test';
-import { ZERO_COPY_COUNTERS } from '../../../base/shared-layout.js';
-import { systemClock } from '../../../base/clock.js';
-import { openFixedMemory } from '../../../os/fixed-memory.js';
+import { type TestContext, test } from 'node:test';
 import { LaneEnd } from '../../../../test/support/lane-end.js';
 import { openLoopbackPair } from '../../../../test/support/loopback-pair.js';
-import { type StreamPort } from '../port/stream-port.js';
+import { systemClock } from '../../../base/clock.js';
+import { ZERO_COPY_COUNTERS } from '../../../base/shared-layout.js';
+import { openFixedMemory } from '../../../os/fixed-memory.js';
 import { closeDoorbell, createDoorbell, ringDoorbell } from '../../../os/readiness.js';
-import { TcpPort } from '../port/tcp-port.js';
 import {
   DATA_HEAD_BYTES,
   FRAME_ACK,
   WORD_KIND,
   WORD_OPERATION_BYTES,
 } from '../../../wire/data-frame.js';
+import { type StreamPort } from '../port/stream-port.js';
+import { TcpPort } from '../port/tcp-port.js';
 import { Channel } from './channel.js';
 import { LaneLoop } from './lane-loop.js';
 import { ENGINE_MAIN_SLEEPS, LANE_STOP } from './layout.js';

@@ -5,17 +5,23 @@
 import { floatAt } from '../../../base/assert.js';
 import { systemClock } from '../../../base/clock.js';
 import { FLOAT_ZERO } from '../../../base/float-zero.js';
-import { wakeWaiters } from '../../../os/thread-wait.js';
 import { Readiness } from '../../../os/readiness.js';
+import {
+  peekRecord,
+  publishRecords,
+  reserveRecord,
+  ringFreeBytes,
+} from '../../../os/record-ring.hot.js';
 import { currentCpu, yieldCpu } from '../../../os/thread.js';
-import { ShmPort } from '../shm/shm-port.js';
+import { wakeWaiters } from '../../../os/thread-wait.js';
 import type { StreamPort } from '../port/stream-port.js';
 import { TcpPort } from '../port/tcp-port.js';
-import type { Channel } from './channel.js';
-import { stepLane } from './lane-step.hot.js';
-import type { LaneHooks, PortOrder } from './lane-commands.js';
+import { ShmPort } from '../shm/shm-port.js';
 import { isAmidBulk, readUntold, setWakes } from './bulk-wait.hot.js';
+import type { Channel } from './channel.js';
+import type { LaneHooks, PortOrder } from './lane-commands.js';
 import { type LaneCore, zeroCopyCounters } from './lane-core.js';
+import { stepLane } from './lane-step.hot.js';
 import {
   ENGINE_FINISHED,
   ENGINE_MAIN_SLEEPS,
@@ -29,12 +35,6 @@ import {
 } from './layout.js';
 import { EVENT_CONTROL_READY } from './messages.js';
 import { PolledChannels } from './polled-channels.js';
-import {
-  peekRecord,
-  publishRecords,
-  reserveRecord,
-  ringFreeBytes,
-} from '../../../os/record-ring.hot.js';
 import { isAnswerExpected, nextSpinUs } from './spin.js';
 
 /** Not longer: what stands still is looked at meanwhile. */

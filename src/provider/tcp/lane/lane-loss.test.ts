@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { FAIL_CHANNEL } from '../../../base/failure.js';
 import { addRegion, block, LanePair } from '../../../../test/support/lane-pair.js';
+import { FAIL_CHANNEL } from '../../../base/failure.js';
 import { fillPattern } from '../../../base/pattern.js';
 import {
   COMMAND_CLOSE_SESSION,

@@ -1,16 +1,16 @@
 // One turn of a lane: commands, then every channel that may have something. The loop around it
 // (worker thread or caller) decides when to look again.
 
+import { endChannel } from './channel-end.js';
+import { checkHealth, HEALTH_US } from './channel-health.js';
 import { receiveTurn } from './channel-receive.hot.js';
 import { sendTurn } from './channel-send.hot.js';
+import { returnLeft } from './channel-settle.js';
 import { landFrames } from './landing.hot.js';
+import { type LaneHooks, takeCommands } from './lane-commands.js';
 import type { LaneCore } from './lane-core.js';
 import { beginStaging, startStaging } from './staging-turn.hot.js';
 import { TURN_SYSTEM } from './turn.js';
-import { checkHealth, HEALTH_US } from './channel-health.js';
-import { endChannel } from './channel-end.js';
-import { returnLeft } from './channel-settle.js';
-import { type LaneHooks, takeCommands } from './lane-commands.js';
 
 /**
  * Number of channels and commands on which something moved. `mayJudge`: channels on which nothing

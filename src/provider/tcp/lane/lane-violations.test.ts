@@ -3,14 +3,14 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { addRegion, block, LanePair } from '../../../../test/support/lane-pair.js';
 import { FAIL_BOUNDS, FAIL_CHECKSUM, FAIL_EXPIRED } from '../../../base/failure.js';
 import { seededRandom } from '../../../base/random.js';
-import { createFixedMemory } from '../../../os/fixed-memory.js';
 import type { Region } from '../../../memory/region.js';
-import { addRegion, block, LanePair } from '../../../../test/support/lane-pair.js';
+import { createFixedMemory } from '../../../os/fixed-memory.js';
 import * as frame from '../../../wire/data-frame.js';
-import { EPROTO } from '../shm/shm-ring.hot.js';
 import { FRAME_RULES, RULE_RING } from '../../../wire/data-frame-rules.js';
+import { EPROTO } from '../shm/shm-ring.hot.js';
 import {
   COMMAND_CLOSE_SESSION,
   EVENT_CHANNEL_DOWN,

@@ -1,11 +1,11 @@
 // Entry of a lane's worker thread: opens the shared memory, pins itself, runs the loop.
 
-import type { SendBy } from '../port/stream-port.js';
 import { parentPort, workerData } from 'node:worker_threads';
-import { openFixedMemory } from '../../../os/fixed-memory.js';
 import { openGpuProvider } from '../../../gpu/gpu-staging.js';
 import type { GpuModule } from '../../../gpu/staging-device.js';
+import { openFixedMemory } from '../../../os/fixed-memory.js';
 import { endThread, pinThread, wakeThread } from '../../../os/thread.js';
+import type { SendBy } from '../port/stream-port.js';
 import { destroyLaneCore, LaneCore } from './lane-core.js';
 import { LaneLoop } from './lane-loop.js';
 import { LANE_LAST_CPU, type SharedShape } from './layout.js';

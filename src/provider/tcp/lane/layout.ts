@@ -2,10 +2,10 @@
 // fields of base/shared-layout.ts, which says who writes each and what it means, and the places of
 // the blocks.
 
-import { RING_HEADER_BYTES } from '../../../os/record-ring.js';
-import { REGION_ENTRY_BYTES } from '../../../memory/region-table.js';
 import { fieldIndex } from '../../../base/shared-block.js';
 import { ENGINE_BLOCK, LANE_BLOCK, TRANSFER_BLOCK } from '../../../base/shared-layout.js';
+import { REGION_ENTRY_BYTES } from '../../../memory/region-table.js';
+import { RING_HEADER_BYTES } from '../../../os/record-ring.js';
 
 export const ENGINE_MAIN_SLEEPS = fieldIndex(ENGINE_BLOCK, 'mainSleeps');
 export const ENGINE_FINISHED = fieldIndex(ENGINE_BLOCK, 'finished');

@@ -3,8 +3,8 @@
 // by reference, confirmed (held-slots). The same slots carry the answers to a peer's reads
 // (served-copies).
 
-import type { ChunkIndex, TransferSlot } from '../../../base/quantity.js';
 import { FAIL_DEVICE } from '../../../base/failure.js';
+import type { ChunkIndex, TransferSlot } from '../../../base/quantity.js';
 import {
   CHUNK_BYTES,
   CHUNK_FIRST_PAIR,

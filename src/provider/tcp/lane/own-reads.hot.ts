@@ -1,7 +1,7 @@
 // The flight of own READ_REQUEST frames: framed, answered, landed in order.
 
-import type { ChunkIndex, TransferSlot } from '../../../base/quantity.js';
 import { assert } from '../../../base/assert.js';
+import type { ChunkIndex, TransferSlot } from '../../../base/quantity.js';
 import type { Channel } from './channel.js';
 import { FLIGHT_DRAINED, FLIGHT_MASK, FLIGHT_SLOTS } from './flight.js';
 import type { LaneCore } from './lane-core.js';

@@ -1,7 +1,7 @@
 // The flight of own WRITE, NOTIFY and SIGNAL frames: framed, refused, confirmed in order.
 
-import type { ChunkIndex, TransferSlot } from '../../../base/quantity.js';
 import { assert } from '../../../base/assert.js';
+import type { ChunkIndex, TransferSlot } from '../../../base/quantity.js';
 import type { Channel } from './channel.js';
 import { FLIGHT_MASK, NO_TRANSFER } from './flight.js';
 import type { LaneCore } from './lane-core.js';

@@ -13,6 +13,7 @@ import {
 } from '../../../flow/request-layout.js';
 import { closeAccess, isInBounds, openAccess } from '../../../memory/region-access.hot.js';
 import { RIGHT_READ, RIGHT_WRITE, regionAddr, regionDevice } from '../../../memory/region-table.js';
+import { publishRecords, reserveRecord, ringFreeBytes } from '../../../os/record-ring.hot.js';
 import { readLong } from '../../../wire/data-frame.hot.js';
 import {
   DATA_HEAD_BYTES,
@@ -60,7 +61,6 @@ import {
   transferWord,
 } from './layout.js';
 import { EVENT_REFUSED } from './messages.js';
-import { publishRecords, reserveRecord, ringFreeBytes } from '../../../os/record-ring.hot.js';
 import { chunkDevice } from './out-copies.hot.js';
 import { drainRead, isAnswerOwed, wantConfirm } from './own-reads.hot.js';
 import { addRefusal, noteTransfer } from './refusals.hot.js';

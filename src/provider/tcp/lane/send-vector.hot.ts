@@ -1,9 +1,8 @@
 // Frames into a channel's vector: heads in its own memory, payload where it lies.
 
-import type { Address, ByteCount } from '../../../base/quantity.js';
 import { assert } from '../../../base/assert.js';
+import type { Address, ByteCount } from '../../../base/quantity.js';
 import { crc32At } from '../../../os/fixed-memory.js';
-import { VECTOR_ENTRIES_MAX } from '../port/stream-port.js';
 import {
   DATA_HEAD_BYTES,
   FRAME_ACK,
@@ -23,6 +22,7 @@ import {
   WORD_TRANSFER_LOW,
 } from '../../../wire/data-frame.js';
 import { headCheck } from '../../../wire/head-check.hot.js';
+import { VECTOR_ENTRIES_MAX } from '../port/stream-port.js';
 import type { Channel } from './channel.js';
 import { onConfirmed } from './own-reads.hot.js';
 import { HEAD_MEMORY_BYTES, type SendVector } from './send-vector.js';

@@ -2,9 +2,9 @@
 // when their copy is done.
 
 import { FAIL_PEER_DEVICE } from '../../../base/failure.js';
+import { COPY_DONE, COPY_PENDING } from '../../../gpu/staging-device.js';
 import { closeAccess } from '../../../memory/region-access.hot.js';
 import { regionDevice } from '../../../memory/region-table.js';
-import { COPY_DONE, COPY_PENDING } from '../../../gpu/staging-device.js';
 import type { Channel } from './channel.js';
 import { FLIGHT_MASK } from './flight.js';
 import { dropSlot, giveOut, keepInVector, takeOut } from './held-slots.hot.js';

@@ -5,9 +5,8 @@
 // under way.
 
 import { assert } from '../../../base/assert.js';
-import { crc32At } from '../../../os/fixed-memory.js';
 import { closeAccess } from '../../../memory/region-access.hot.js';
-import { ZERO_COPY_BYTES_MIN } from '../port/stream-port.js';
+import { crc32At } from '../../../os/fixed-memory.js';
 import {
   FLAG_HELD,
   FRAME_READ_DATA,
@@ -15,8 +14,11 @@ import {
   WORD_KIND,
   WORD_OPERATION_BYTES,
 } from '../../../wire/data-frame.js';
+import { ZERO_COPY_BYTES_MIN } from '../port/stream-port.js';
 import type { Channel } from './channel.js';
 import { FLIGHT_MASK, FLIGHT_SLOTS } from './flight.js';
+import type { Intake } from './intake.js';
+import type { LaneCore } from './lane-core.js';
 import {
   beginFrame,
   copyVector,
@@ -24,8 +26,6 @@ import {
   pushVector,
   writeChecksum,
 } from './send-vector.hot.js';
-import type { Intake } from './intake.js';
-import type { LaneCore } from './lane-core.js';
 import { servedAddr } from './served-copies.hot.js';
 import { nextPlace, type ServedReads } from './served-reads.js';
 

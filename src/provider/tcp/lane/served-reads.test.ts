@@ -3,7 +3,6 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { seededRandom } from '../../../base/random.js';
 import {
   addRegion,
   block,
@@ -12,8 +11,9 @@ import {
   startReadsAt,
 } from '../../../../test/support/lane-pair.js';
 import { fillPattern, findMismatch } from '../../../base/pattern.js';
-import { VECTOR_ENTRIES_MAX } from '../port/stream-port.js';
+import { seededRandom } from '../../../base/random.js';
 import { DATA_HEAD_BYTES, TABLE_ENTRIES_MAX } from '../../../wire/data-frame.js';
+import { VECTOR_ENTRIES_MAX } from '../port/stream-port.js';
 import { COMMAND_CLOSE_SESSION, COMMAND_DROP_CHANNEL, COMMAND_SETTLE_CHANNEL } from './messages.js';
 
 const CHUNK_BYTES = 256 * 1024;

@@ -8,10 +8,10 @@ import { TcpxError, toTcpxError } from '../../../base/errors.js';
 import {
   COPY_FAILED,
   type CopyQueue,
+  GPUS_MAX,
   type GpuProvider,
   type StagingDevice,
 } from '../../../gpu/staging-device.js';
-import { GPUS_MAX } from '../../../gpu/staging-device.js';
 import { TABLE_ENTRIES_MAX } from '../../../wire/data-frame.js';
 import type { Channel } from './channel.js';
 

@@ -3,17 +3,17 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { LaneEnd } from '../../../../test/support/lane-end.js';
+import { addGpuRegion, addRegion, block, LanePair } from '../../../../test/support/lane-pair.js';
+import { SimulatedGpus } from '../../../../test/support/simulated-gpu.js';
 import {
   FAIL_CANCELLED,
   FAIL_CHANNEL,
   FAIL_DEVICE,
   FAIL_PEER_DEVICE,
 } from '../../../base/failure.js';
-import { memoryRange } from '../../../memory/region.js';
-import type { LaneEnd } from '../../../../test/support/lane-end.js';
-import { addGpuRegion, addRegion, block, LanePair } from '../../../../test/support/lane-pair.js';
 import { fillPattern, findMismatch } from '../../../base/pattern.js';
-import { SimulatedGpus } from '../../../../test/support/simulated-gpu.js';
+import { memoryRange } from '../../../memory/region.js';
 import { COMMAND_CLOSE_SESSION, EVENT_DEVICE_FAILED, EVENT_NOTIFICATION } from './messages.js';
 
 const BYTES = 200_000;

@@ -3,17 +3,17 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { seededRandom } from '../../../base/random.js';
-import type { Block } from '../../block-columns.js';
 import type { LaneEnd } from '../../../../test/support/lane-end.js';
 import { addGpuRegion, addRegion, block, LanePair } from '../../../../test/support/lane-pair.js';
 import {
   assertMovesMiddle,
-  middleMoveBytes,
   type MovePlace,
+  middleMoveBytes,
 } from '../../../../test/support/middle-move.js';
-import { fillPattern, findMismatch } from '../../../base/pattern.js';
 import { SimulatedGpus } from '../../../../test/support/simulated-gpu.js';
+import { fillPattern, findMismatch } from '../../../base/pattern.js';
+import { seededRandom } from '../../../base/random.js';
+import type { Block } from '../../block-columns.js';
 import { EVENT_NOTIFICATION } from './messages.js';
 
 const KINDS = { dram: addRegion, vram: addGpuRegion };

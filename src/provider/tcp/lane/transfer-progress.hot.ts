@@ -1,9 +1,11 @@
 // A transfer from the lane's side: chunks are claimed, confirmed, failed; the last confirmation
 // finishes it. Several lanes work on one transfer, so shared words change atomically.
 
-import type { ChunkIndex, TransferSlot } from '../../../base/quantity.js';
-import { FAIL_CHANNEL } from '../../../base/failure.js';
 import { assert } from '../../../base/assert.js';
+import { FAIL_CHANNEL } from '../../../base/failure.js';
+import type { ChunkIndex, TransferSlot } from '../../../base/quantity.js';
+import { publishRecords, reserveRecord } from '../../../os/record-ring.hot.js';
+import type { LaneCore, SessionLane } from './lane-core.js';
 import {
   ENGINE_FINISHED,
   TRANSFER_CHUNK_COUNT,
@@ -20,9 +22,7 @@ import {
   TransferState,
   transferWord,
 } from './layout.js';
-import type { LaneCore, SessionLane } from './lane-core.js';
 import { EVENT_FINISHED, EVENT_RETRY } from './messages.js';
-import { publishRecords, reserveRecord } from '../../../os/record-ring.hot.js';
 
 function word(core: LaneCore, slot: number, index: number): number {
   return transferWord(core.transfersAt, slot, index);

@@ -2,12 +2,12 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ZERO_COPY_COUNTERS } from '../../../base/shared-layout.js';
-import { sleepMs } from '../../../base/clock.js';
-import { deafenSocket } from '../../../ffi/libc/socket-accident.js';
-import { SO_RCVBUF, SO_SNDBUF, SOL_SOCKET, setSocketNumber } from '../../../ffi/libc/socket.js';
-import { createFixedMemory, destroyFixedMemory } from '../../../os/fixed-memory.js';
 import { openLoopbackPair } from '../../../../test/support/loopback-pair.js';
+import { sleepMs } from '../../../base/clock.js';
+import { ZERO_COPY_COUNTERS } from '../../../base/shared-layout.js';
+import { SO_RCVBUF, SO_SNDBUF, SOL_SOCKET, setSocketNumber } from '../../../ffi/libc/socket.js';
+import { deafenSocket } from '../../../ffi/libc/socket-accident.js';
+import { createFixedMemory, destroyFixedMemory } from '../../../os/fixed-memory.js';
 import { TcpPort } from './tcp-port.js';
 
 const BYTES = 1024 * 1024;

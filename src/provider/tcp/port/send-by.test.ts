@@ -3,6 +3,8 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { openLoopbackPair } from '../../../../test/support/loopback-pair.js';
+import { fillPattern, findMismatch } from '../../../base/pattern.js';
 import { ZERO_COPY_COUNTERS } from '../../../base/shared-layout.js';
 import { ECONNRESET } from '../../../ffi/libc/errno.js';
 import { closeFd } from '../../../ffi/libc/file-descriptor.js';
@@ -15,8 +17,6 @@ import {
   setSocketNumber,
 } from '../../../ffi/libc/socket.js';
 import { createFixedMemory, destroyFixedMemory } from '../../../os/fixed-memory.js';
-import { openLoopbackPair } from '../../../../test/support/loopback-pair.js';
-import { fillPattern, findMismatch } from '../../../base/pattern.js';
 import { type SendBy, WOULD_BLOCK } from './stream-port.js';
 import { TcpPort } from './tcp-port.js';
 

@@ -15,6 +15,7 @@ import {
 } from '../../../ffi/libc/errno.js';
 import { iovAddr, iovBytes, MSG_MORE, sendVector, setIov } from '../../../ffi/libc/message.hot.js';
 import { emptyPipe, fillPipe } from '../../../ffi/libc/splice.hot.js';
+import type { SpliceState } from './splice-state.js';
 import {
   WOULD_BLOCK,
   ZERO_COPY_BYTES_MIN,
@@ -22,7 +23,6 @@ import {
   ZERO_COPY_FALLBACKS,
   ZERO_COPY_SENDS,
 } from './stream-port.js';
-import type { SpliceState } from './splice-state.js';
 
 /** A shorter run is copied: that costs less than the two calls. */
 export const SPLICE_BYTES_MIN = 64 * 1024;

@@ -1,8 +1,8 @@
 // The TCP provider's port: one connected, non-blocking socket and its two vectors.
 
-import type { Address, ByteCount } from '../../../base/quantity.js';
 import { floatAt } from '../../../base/assert.js';
 import { FLOAT_ZERO } from '../../../base/float-zero.js';
+import type { Address, ByteCount } from '../../../base/quantity.js';
 import { closeFd } from '../../../ffi/libc/file-descriptor.js';
 import {
   receiveInto,
@@ -22,9 +22,9 @@ import {
   unconfirmedBytes,
 } from '../../../ffi/libc/socket.js';
 import { readTcpInfo } from '../../../ffi/libc/tcp-info.js';
-import { type SendBy, type StreamPort, ZERO_COPY_FALLBACKS } from './stream-port.js';
 import { sendSpliced } from './splice-send.hot.js';
 import { openSplice, type SpliceState } from './splice-state.js';
+import { type SendBy, type StreamPort, ZERO_COPY_FALLBACKS } from './stream-port.js';
 import { sendZeroCopy } from './zero-copy-send.hot.js';
 import { ZeroCopyState } from './zero-copy-state.js';
 

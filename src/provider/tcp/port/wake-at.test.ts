@@ -3,12 +3,12 @@
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { test, type TestContext } from 'node:test';
+import { type TestContext, test } from 'node:test';
+import { openLoopbackPair } from '../../../../test/support/loopback-pair.js';
 import { ZERO_COPY_COUNTERS } from '../../../base/shared-layout.js';
 import { closeFd, createEventFd } from '../../../ffi/libc/file-descriptor.js';
 import { getSocketNumber, SO_RCVBUF, SO_RCVLOWAT, SOL_SOCKET } from '../../../ffi/libc/socket.js';
 import { createFixedMemory, destroyFixedMemory } from '../../../os/fixed-memory.js';
-import { openLoopbackPair } from '../../../../test/support/loopback-pair.js';
 import { Readiness, type Ready } from '../../../os/readiness.js';
 import { TcpPort } from './tcp-port.js';
 

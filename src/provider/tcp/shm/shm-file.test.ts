@@ -14,8 +14,8 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { type TestContext, test } from 'node:test';
-import { openFixedMemory } from '../../../os/fixed-memory.js';
 import { withCode } from '../../../../test/support/expect-error.js';
+import { openFixedMemory } from '../../../os/fixed-memory.js';
 import { createShm, isAnswered, openShm, shmPath, unlinkShm } from './shm-file.js';
 import { NONCE_AT, SHM_BYTES } from './shm-layout.js';
 

@@ -3,7 +3,7 @@
 // nonce inside tells the server that it has the file that was meant, and the server's answer inside
 // tells the client that both map the same memory: that is the proof of being on one host.
 
-import { constants, closeSync, fstatSync, openSync, unlinkSync } from 'node:fs';
+import { closeSync, constants, fstatSync, openSync, unlinkSync } from 'node:fs';
 import { assert, at } from '../../../base/assert.js';
 import { TcpxError } from '../../../base/errors.js';
 import { mapMemory, reserveFile, unmapMemory } from '../../../ffi/libc/mapping.js';

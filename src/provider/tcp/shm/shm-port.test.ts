@@ -4,6 +4,8 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { type TestContext, test } from 'node:test';
+import { openLoopbackPair } from '../../../../test/support/loopback-pair.js';
+import { fillPattern, findMismatch } from '../../../base/pattern.js';
 import { seededRandom } from '../../../base/random.js';
 import { receiveInto } from '../../../ffi/libc/message.hot.js';
 import {
@@ -12,8 +14,6 @@ import {
   type FixedMemory,
   openFixedMemory,
 } from '../../../os/fixed-memory.js';
-import { openLoopbackPair } from '../../../../test/support/loopback-pair.js';
-import { fillPattern, findMismatch } from '../../../base/pattern.js';
 import { WOULD_BLOCK } from '../port/stream-port.js';
 import { createShm, isAnswered, openShm } from './shm-file.js';
 import { directionOf, HEAD, HEADER_BYTES, READER_SLEEPS, RING_BYTES, TAIL } from './shm-layout.js';

@@ -3,8 +3,8 @@
 // its end is the end of the peer.
 
 import type { Address, ByteCount } from '../../../base/quantity.js';
-import { closeFd } from '../../../ffi/libc/file-descriptor.js';
 import { EAGAIN } from '../../../ffi/libc/errno.js';
+import { closeFd } from '../../../ffi/libc/file-descriptor.js';
 import { receiveInto, sendVector, setIov } from '../../../ffi/libc/message.hot.js';
 import { createIovTable, destroyIovTable, type IovTable } from '../../../ffi/libc/message.js';
 import {
@@ -16,10 +16,10 @@ import {
 import { type PolledPort, WOULD_BLOCK } from '../port/stream-port.js';
 import type { ShmLink } from './shm-file.js';
 import { HEADER_BYTES, RING_BYTES } from './shm-layout.js';
-import { type Bell, RingEnd } from './shm-ring.js';
 import { knownBytes, lookAtPeer, sayAsleep, sayAwake } from './shm-ring.hot.js';
-import { ShmVector } from './shm-vector.js';
+import { type Bell, RingEnd } from './shm-ring.js';
 import { advanceVector, moveVector } from './shm-vector.hot.js';
+import { ShmVector } from './shm-vector.js';
 
 /** Looks that found nothing, after which the socket is asked whether the peer still lives. */
 const LOOKS_PER_CHECK = 256;

@@ -2,8 +2,8 @@
 // memory at both ends, calls that may be wrong on purpose.
 
 import { TcpxError } from '../../../base/errors.js';
-import { mapMemory, type Mapping, viewMapping } from '../../../ffi/libc/mapping.js';
 import { viewMemory } from '../../../ffi/libc/library.js';
+import { type Mapping, mapMemory, viewMapping } from '../../../ffi/libc/mapping.js';
 import { type BoundCalls, bindCalls } from '../../../ffi/nccl-net/bound-calls.js';
 import { type NetPlugin, POINTER_HOST } from '../../../ffi/nccl-net/net-plugin.js';
 

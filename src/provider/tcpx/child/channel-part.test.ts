@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type ChannelSurroundings, checkPlaces } from './channel-part.js';
 import {
   CHUNK_BYTES,
   CHUNK_FIELDS,
@@ -9,6 +8,7 @@ import {
   CHUNK_REGION,
   NO_REGION,
 } from '../host-layout.js';
+import { type ChannelSurroundings, checkPlaces } from './channel-part.js';
 
 // checked: no more of it is used
 const surroundings = {

@@ -3,11 +3,7 @@
 
 import { assert } from '../../../base/assert.js';
 import { TcpxError } from '../../../base/errors.js';
-import { netResultName, NET_SYSTEM_ERROR } from '../../../ffi/nccl-net/net-result.js';
-import type { CpuMover } from './chunk-mover.js';
-import type { ChunkQueue } from './chunk-queue.js';
-import type { GpuSide } from './gpu-side.js';
-import type { ChunkFacts, GuardedPlugin } from './guarded-plugin.js';
+import { NET_SYSTEM_ERROR, netResultName } from '../../../ffi/nccl-net/net-result.js';
 import {
   CHUNK_BYTES,
   CHUNK_FIELDS,
@@ -36,6 +32,10 @@ import {
 } from '../host-layout.js';
 import type { HostOptions } from '../host-message.js';
 import type { HostRegion } from '../host-region.js';
+import type { CpuMover } from './chunk-mover.js';
+import type { ChunkQueue } from './chunk-queue.js';
+import type { GpuSide } from './gpu-side.js';
+import type { ChunkFacts, GuardedPlugin } from './guarded-plugin.js';
 
 export interface ChannelSurroundings {
   readonly plugin: GuardedPlugin;

@@ -1,11 +1,11 @@
 // The processor's unpack, native and fragment by fragment, against a plain copy.
 
 import assert from 'node:assert/strict';
-import { test, type TestContext } from 'node:test';
+import { type TestContext, test } from 'node:test';
+import { randomList } from '../../../../test/support/scatter-lists.js';
 import { seededRandom } from '../../../base/random.js';
 import { type Mapping, mapMemory, unmapMemory, viewMapping } from '../../../ffi/libc/mapping.js';
 import { openUnpackLibrary, type UnpackCall } from '../../../ffi/unpack-library.js';
-import { randomList } from '../../../../test/support/scatter-lists.js';
 import { CpuMover, DONE_AT_ONCE } from './chunk-mover.js';
 
 const CHUNK_BYTES = 512 * 1024;

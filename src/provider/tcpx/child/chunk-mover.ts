@@ -4,9 +4,9 @@
 import { copyMemory, type Mapping, mapMemory, unmapMemory } from '../../../ffi/libc/mapping.js';
 import type { UnpackCall } from '../../../ffi/unpack-library.js';
 import { ENTRY_PARTS, NOT_PACKED } from '../../../gpu/scatter-entry.js';
-import type { ChunkFacts } from './guarded-plugin.js';
 import type { HostOptions } from '../host-message.js';
 import type { HostRegion } from '../host-region.js';
+import type { ChunkFacts } from './guarded-plugin.js';
 import type { UnpackSlot } from './unpack-queue.js';
 
 /** In place of a copy's number: there is nothing to wait for. Beyond every 32-bit number. */

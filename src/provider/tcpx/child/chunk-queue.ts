@@ -2,7 +2,6 @@
 // their arrival until the last step of each is over. Grows by doubling; nothing is made per chunk.
 
 import { assert } from '../../../base/assert.js';
-import type { ChunkFacts } from './guarded-plugin.js';
 import {
   CHUNK_BYTES,
   CHUNK_FIELDS,
@@ -11,6 +10,7 @@ import {
   CHUNK_PIECES,
   CHUNK_TAG,
 } from '../host-layout.js';
+import type { ChunkFacts } from './guarded-plugin.js';
 import { PieceQueue } from './piece-queue.js';
 
 /** In the row behind the fields of the record: position of its first piece. */

@@ -2,9 +2,9 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { openStubGpu } from '../../../../test/support/stub-gpu.js';
 import type { PreparedLaunch } from '../../../ffi/cuda/module.js';
 import { CHUNKS_MAX } from '../../../gpu/scatter-entry.js';
-import { openStubGpu } from '../../../../test/support/stub-gpu.js';
 import { GpuMover } from './gpu-mover.js';
 import type { UnpackSlot } from './unpack-queue.js';
 

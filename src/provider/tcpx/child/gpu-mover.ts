@@ -10,9 +10,9 @@ import type { GpuKernels } from '../../../gpu/gpu-kernels.js';
 import { KernelQueue } from '../../../gpu/kernel-queue.js';
 import { ENTRY_PARTS, NOT_PACKED } from '../../../gpu/scatter-entry.js';
 import { isPackable } from '../../../gpu/scatter-list.hot.js';
+import type { HostRegion } from '../host-region.js';
 import { type ChunkMover, DONE_AT_ONCE, type UnpackKind } from './chunk-mover.js';
 import type { ChunkFacts } from './guarded-plugin.js';
-import type { HostRegion } from '../host-region.js';
 import type { UnpackSlot } from './unpack-queue.js';
 
 /** Looks at the flag between two questions to the driver. */

@@ -2,12 +2,12 @@
 // while it lasts (so that a hang has a name), and written to the trace after.
 
 import type { NetPlugin } from '../../../ffi/nccl-net/net-plugin.js';
-import type { PluginLogger } from '../../../ffi/nccl-net/plugin-logger.js';
 import { TEST_PENDING } from '../../../ffi/nccl-net/plugin-calls.hot.js';
+import type { PluginLogger } from '../../../ffi/nccl-net/plugin-logger.js';
 import type { DeviceProperties } from '../../../ffi/nccl-net/properties.js';
-import { CallOrder } from './call-order.js';
-import type { CallTrace, TraceFields } from '../trace/call-trace.js';
 import { PLUGIN_CALLS, type PluginCallName, WORD_CALL, WORD_CALL_CHANNEL } from '../host-layout.js';
+import type { CallTrace, TraceFields } from '../trace/call-trace.js';
+import { CallOrder } from './call-order.js';
 
 const CALL_NUMBERS = Object.fromEntries(
   PLUGIN_CALLS.map((name, index) => [name, index]),

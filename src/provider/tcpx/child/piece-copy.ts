@@ -4,8 +4,8 @@
 
 import { assert } from '../../../base/assert.js';
 import { ENTRY_PARTS } from '../../../gpu/scatter-entry.js';
-import { type ChunkMover, DONE_AT_ONCE } from './chunk-mover.js';
 import type { HostRegion } from '../host-region.js';
+import { type ChunkMover, DONE_AT_ONCE } from './chunk-mover.js';
 import type { PieceQueue } from './piece-queue.js';
 
 /** Where a region lies, as the mover reaches it. */

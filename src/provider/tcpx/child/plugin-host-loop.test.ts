@@ -2,16 +2,16 @@
 
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { mapMemory, type Mapping, unmapMemory } from '../../../ffi/libc/mapping.js';
 import { viewMemory } from '../../../ffi/libc/library.js';
+import { type Mapping, mapMemory, unmapMemory } from '../../../ffi/libc/mapping.js';
 import { type NetPlugin, POINTER_HOST } from '../../../ffi/nccl-net/net-plugin.js';
 import type { PluginLogger } from '../../../ffi/nccl-net/plugin-logger.js';
-import { CpuMover } from './chunk-mover.js';
-import { GuardedPlugin } from './guarded-plugin.js';
 import { CHUNK_FIELDS, RECEIVE, RECORD_CHUNK, SEND } from '../host-layout.js';
 import type { HostOptions } from '../host-message.js';
-import { PluginHostLoop } from './plugin-host-loop.js';
 import { publishRecords, putText, reserveRecord, SharedLink } from '../shared-link.js';
+import { CpuMover } from './chunk-mover.js';
+import { GuardedPlugin } from './guarded-plugin.js';
+import { PluginHostLoop } from './plugin-host-loop.js';
 
 const CHANNELS = 3;
 const CHUNK_BYTES = 4096;

@@ -2,12 +2,10 @@
 // every channel after every post, tells what is finished. One thread makes every plugin call, so
 // that the GPU context that is current stays the same.
 
-import { isTcpxError, toTcpxError, TcpxError } from '../../../base/errors.js';
+import { isTcpxError, TcpxError, toTcpxError } from '../../../base/errors.js';
 import { yieldCpu } from '../../../ffi/libc/cpu-affinity.js';
 import { writeByte } from '../../../ffi/libc/file-descriptor.js';
-import type { ChannelSurroundings } from './channel-part.js';
-import { ChannelJoins } from './channel-joins.js';
-import { HostChannel } from './host-channel.js';
+import type { ThreadPlacement } from '../helper-threads.js';
 import {
   CHUNK_CHANNEL,
   CHUNK_DIRECTION,
@@ -26,7 +24,6 @@ import {
   WORD_APP_SLEEPS,
   WORD_HEARTBEAT,
 } from '../host-layout.js';
-import type { ThreadPlacement } from '../helper-threads.js';
 import type { HostCommand, HostEvent, HostFailure } from '../host-message.js';
 import type { HostRegion, SharedRegion } from '../host-region.js';
 import {
@@ -39,6 +36,9 @@ import {
   type SharedLink,
   textAt,
 } from '../shared-link.js';
+import { ChannelJoins } from './channel-joins.js';
+import type { ChannelSurroundings } from './channel-part.js';
+import { HostChannel } from './host-channel.js';
 
 /** Commands taken before channels get their turn. */
 const COMMANDS_PER_TURN = 32;

@@ -9,9 +9,6 @@ import { ReceiveWindow } from '../../../flow/sliding-window.hot.js';
 import { CHUNKS_MAX } from '../../../gpu/scatter-entry.js';
 import { checkFragments } from '../../../gpu/scatter-list.hot.js';
 import { scatterListError } from '../../../gpu/scatter-list.js';
-import { type ChannelId, type ChannelSurroundings, messageError } from './channel-part.js';
-import { DONE_AT_ONCE } from './chunk-mover.js';
-import type { ChunkRow } from './chunk-queue.js';
 import {
   CHUNK_PIECES,
   CHUNK_REGION,
@@ -23,6 +20,9 @@ import {
   NO_REGION,
   RECEIVE,
 } from '../host-layout.js';
+import { type ChannelId, type ChannelSurroundings, messageError } from './channel-part.js';
+import { DONE_AT_ONCE } from './chunk-mover.js';
+import type { ChunkRow } from './chunk-queue.js';
 import { PieceCopiers } from './piece-copy.js';
 import { RequestLine } from './request-line.js';
 import { hostRing, type RingMemory, roundToPage } from './ring-memory.js';

@@ -4,7 +4,7 @@ import { TcpxError } from '../../../base/errors.js';
 import { POINTER_CUDA, POINTER_HOST } from '../../../ffi/nccl-net/net-plugin.js';
 import type { HostRegion } from '../host-region.js';
 import type { GuardedPlugin } from './guarded-plugin.js';
-import { registeredRange, RegionHandles } from './region-handles.js';
+import { RegionHandles, registeredRange } from './region-handles.js';
 
 const region = { addr: 0x7000_1200, bytes: 5000 } as HostRegion;
 

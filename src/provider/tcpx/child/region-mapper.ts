@@ -9,8 +9,8 @@ import { RegisteredMemory } from '../../../ffi/cuda/pinned-memory.js';
 import { importSharedMemory } from '../../../ffi/cuda/shared-memory.js';
 import { receiveDescriptor } from '../../../ffi/libc/descriptor-passing.js';
 import { type Mapping, mapMemory, unmapMemory } from '../../../ffi/libc/mapping.js';
-import type { GpuSide } from './gpu-side.js';
 import type { HostRegion, SharedRegion } from '../host-region.js';
+import type { GpuSide } from './gpu-side.js';
 
 type FileShared = Extract<SharedRegion, { way: 'shared' }>;
 type DeviceShared = Exclude<SharedRegion, FileShared>;

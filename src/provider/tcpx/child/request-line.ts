@@ -4,6 +4,12 @@
 import type { TcpxError } from '../../../base/errors.js';
 import { TEST_PENDING } from '../../../ffi/nccl-net/plugin-calls.hot.js';
 import {
+  COUNTER_DONE,
+  COUNTER_HIGH_WATER,
+  COUNTER_POSTED,
+  type Direction,
+} from '../host-layout.js';
+import {
   type ChannelId,
   type ChannelSurroundings,
   checkPlaces,
@@ -12,12 +18,6 @@ import {
   PartCounters,
 } from './channel-part.js';
 import { ChunkQueue, type ChunkRow } from './chunk-queue.js';
-import {
-  COUNTER_DONE,
-  COUNTER_HIGH_WATER,
-  COUNTER_POSTED,
-  type Direction,
-} from '../host-layout.js';
 
 /** A SendWindow or a ReceiveWindow. */
 interface RequestWindow {

@@ -5,13 +5,13 @@
 import { assert } from '../../../base/assert.js';
 import { POINTER_CUDA, POINTER_HOST } from '../../../ffi/nccl-net/net-plugin.js';
 import { SendWindow } from '../../../flow/sliding-window.hot.js';
-import type { ChannelId, ChannelSurroundings } from './channel-part.js';
-import { DONE_AT_ONCE } from './chunk-mover.js';
 import { CHUNK_PIECES, CHUNK_REGION, COUNTER_RING_CHUNKS, SEND } from '../host-layout.js';
 import type { HostRegion } from '../host-region.js';
+import type { ChannelId, ChannelSurroundings } from './channel-part.js';
+import { DONE_AT_ONCE } from './chunk-mover.js';
 import { PieceCopiers } from './piece-copy.js';
-import { RequestLine } from './request-line.js';
 import { RegionHandles } from './region-handles.js';
+import { RequestLine } from './request-line.js';
 import { hostRing, PAGE_BYTES, type RingMemory, roundToPage } from './ring-memory.js';
 
 /** The interface takes a 32-bit length, and offsets of 31 bits. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { mapMemory, type Mapping, unmapMemory, viewMapping } from '../../../ffi/libc/mapping.js';
+import { type Mapping, mapMemory, unmapMemory, viewMapping } from '../../../ffi/libc/mapping.js';
 import { cpuReader, UnpackQueue } from './unpack-queue.js';
 
 const maps: Mapping[] = [];
