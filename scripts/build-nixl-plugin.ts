@@ -12,20 +12,22 @@ import { nativeTargets, P2P_ARCHIVE, pluginTarget } from './native/targets.js';
 import { repositoryRoot } from './repository.js';
 import { readWords, refuse } from './words.js';
 
-const USAGE = `npm run build:nixl-plugin -- --nixl PREFIX     builds build/nixl/libplugin_TCPX.so
-npm run build:nixl-plugin -- --tree CHECKOUT   puts the sources into a checkout of NIXL
-PREFIX is where NIXL is installed (PREFIX/include/backend/backend_plugin.h), or a checkout of it.`;
-const OUTPUT_FOLDER = 'build/nixl';
+const USAGE = `npm run build:nixl-plugin -- --nixl PREFIX [--output FOLDER]
+  builds libplugin_TCPX.so with NIXL's headers, into build/nixl or FOLDER; PREFIX is where NIXL is
+  installed (PREFIX/include/backend/backend_plugin.h), or a checkout of it
+npm run build:nixl-plugin -- --tree CHECKOUT
+  puts the sources into a checkout of NIXL, for its own build`;
 
 process.exitCode = main();
 
 function main(): number {
   const { values } = readWords(USAGE, {
-    options: { nixl: { type: 'string' }, tree: { type: 'string' } },
+    options: { nixl: { type: 'string' }, tree: { type: 'string' }, output: { type: 'string' } },
   });
+  const output = resolve(values.output ?? join(repositoryRoot, 'build/nixl'));
   try {
     if (values.tree !== undefined) return place(resolve(values.tree));
-    if (values.nixl !== undefined) return build(resolve(values.nixl));
+    if (values.nixl !== undefined) return build(resolve(values.nixl), output);
   } catch (error) {
     if (!isTcpxError(error)) throw error;
     process.stderr.write(`${error.code}: ${error.message}\n`);
@@ -34,7 +36,7 @@ function main(): number {
   return refuse(`NIXL's headers are needed: --nixl\n${USAGE}`);
 }
 
-function build(nixl: string): number {
+function build(nixl: string, output: string): number {
   const headers = findNixlHeaders(nixl);
   if (headers === undefined) {
     return refuse(
@@ -54,12 +56,11 @@ function build(nixl: string): number {
     return 3;
   }
   buildLibrary(paths);
-  buildTarget(target, OUTPUT_FOLDER);
+  buildTarget(target, output);
   const whose = headers.version === undefined ? 'that NIXL' : `NIXL ${headers.version}`;
-  const folder = join(repositoryRoot, OUTPUT_FOLDER);
   process.stdout.write(
-    `${join(folder, target.name)} is for ${whose}: copy it to the plugins folder of that NIXL, or ` +
-      `set NIXL_PLUGIN_DIR=${folder}\n`,
+    `${join(output, target.name)} is for ${whose}: copy it to the plugins folder of that ` +
+      `NIXL, or set NIXL_PLUGIN_DIR=${output}\n`,
   );
   return 0;
 }

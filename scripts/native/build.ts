@@ -12,7 +12,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { TcpxError } from '../../src/base/errors.js';
 import { repositoryRoot, walk } from '../repository.js';
 import { NATIVE_FOLDER, type NativeTarget } from './targets.js';
@@ -30,11 +30,12 @@ export function hasCompiler(compiler: string): boolean {
   return spawnSync(compiler, ['--version']).status === 0;
 }
 
-/** `folder` is relative to the root. */
+/** `folder` is relative to the root, or absolute. */
 export function buildTarget(target: NativeTarget, folder: string = NATIVE_FOLDER): void {
   const compiler = compilerOf(target);
-  mkdirSync(join(repositoryRoot, folder), { recursive: true });
-  const output = join(repositoryRoot, folder, target.name);
+  const place = resolve(repositoryRoot, folder);
+  mkdirSync(place, { recursive: true });
+  const output = join(place, target.name);
   const stampPath = `${output}.stamp`;
   const stamp = stampOf(target, compiler);
   if (existsSync(output) && existsSync(stampPath) && readFileSync(stampPath, 'utf8') === stamp) {
@@ -52,7 +53,7 @@ export function buildTarget(target: NativeTarget, folder: string = NATIVE_FOLDER
   renameSync(fresh, output);
   if (isArchive) rmSync(linked);
   if (target.alias !== undefined) {
-    const alias = join(repositoryRoot, folder, target.alias);
+    const alias = join(place, target.alias);
     rmSync(alias, { force: true });
     symlinkSync(target.name, alias);
   }
