@@ -1,6 +1,13 @@
 #include "tcpx_transfer.h"
 
+using std::chrono::milliseconds;
 using std::chrono::steady_clock;
+
+namespace {
+// How long a refusal is doubted, how often the peer is asked for, and for how long.
+constexpr milliseconds DOUBT(500), ASK_EVERY(20);
+constexpr int ASK_MS = 2;
+}  // namespace
 
 tcpx_status TcpxTransfer::prepare(tcpx_operation operation, const std::vector<tcpx_block> &blocks) {
   if (blocks.empty()) return TCPX_OK;
@@ -24,6 +31,7 @@ tcpx_status TcpxTransfer::start(const std::string *notif) {
 tcpx_status TcpxTransfer::post(const std::string *notif) {
   if (isWaiting) return TCPX_ERR_STATE;
   postedAt = steady_clock::now();
+  doubtedAt.reset();
   tcpx_status status = start(notif);
   if (status == TCPX_ERR_FULL) {
     isWaiting = true;
@@ -46,7 +54,18 @@ tcpx_status TcpxTransfer::check() {
   if (request == nullptr) return TCPX_OK;
   tcpx_status status = tcpx_peek(request);
   if (status == TCPX_OK) peer->cost.observe(bytes, steady_clock::now() - postedAt);
-  return status;
+  return status == TCPX_ERR_ACCESS ? doubt() : status;
+}
+
+// An agent that ends takes back its memory first and hangs up a moment later. What hits the time
+// between is refused by memory that is not there any more; but it is the peer that is not.
+tcpx_status TcpxTransfer::doubt() {
+  const auto now = steady_clock::now();
+  if (!doubtedAt) doubtedAt = now;
+  else if (now - askedAt < ASK_EVERY) return TCPX_IN_PROGRESS;
+  askedAt = now;
+  if (tcpx_connect(session, peer->number, ASK_MS) == TCPX_ERR_PEER_LOST) return TCPX_ERR_PEER_LOST;
+  return now - *doubtedAt < DOUBT ? TCPX_IN_PROGRESS : TCPX_ERR_ACCESS;
 }
 
 tcpx_status TcpxTransfer::release(int timeoutMs) {

@@ -25,8 +25,12 @@ class TcpxTransfer : public nixlBackendReqH {
   bool isWaiting = false;
   std::optional<std::string> waitingNotif;
   std::chrono::steady_clock::time_point postedAt;
+  // Of a refusal by the peer that may be the first sign of its end.
+  std::optional<std::chrono::steady_clock::time_point> doubtedAt;
+  std::chrono::steady_clock::time_point askedAt;
 
   tcpx_status start(const std::string *notif);
+  tcpx_status doubt();
 
  public:
   const size_t bytes;

@@ -7,6 +7,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, test } from 'node:test';
+import { sleepMs } from '../../src/base/clock.js';
 import { NixlStatus } from '../../src/nixl/status.js';
 import { until } from '../support/until.js';
 import {
@@ -97,6 +98,18 @@ test(
     assert.equal(near.child.exitCode, null);
   },
 );
+
+test('nixl plugin: refused by a peer that is ending is a peer that is gone', options, async () => {
+  const { a, b, here, there, target } = await openPair(BYTES);
+  const transfer = await move(a.program, `write bob ${here.id} ${target} ${BYTES}`);
+  // The order in which an agent ends: its memory, then its backend.
+  await b.program.do(`deregister ${there.id}`);
+  await posted(a.program, `post ${transfer}`);
+  const waiting = a.program.ask(`wait ${transfer} 20000`);
+  await sleepMs(50);
+  await b.program.do('destroy');
+  assert.equal((await waiting).status, S.ERR_REMOTE_DISCONNECT);
+});
 
 test('nixl plugin: disconnected and connected again, by the same info', options, async () => {
   const { a, b, here, there, target } = await openPair(BYTES);
