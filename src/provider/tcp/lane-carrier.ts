@@ -2,8 +2,10 @@
 // lanes. One for all sessions of an engine.
 
 import { assert, at } from '../../base/assert.js';
+import type { Clock } from '../../base/clock.js';
 import type { TcpxError } from '../../base/errors.js';
 import type { ChunkIndex, Generation, TransferSlot } from '../../base/quantity.js';
+import { LaneSpread } from '../../flow/lane-spread.js';
 import type { Arena } from '../../memory/arena.js';
 import type { CheckedBlocks } from '../block-columns.js';
 import type { Carrier, DataOperation, Outcome, PostExtra, Posted, Prepared } from '../contract.js';
@@ -58,6 +60,7 @@ export interface LaneCarrierOptions {
   readonly arena: Arena;
   readonly table: TransferTable;
   readonly isCallerDriven: boolean;
+  readonly clock: Clock;
   /** Makes the lanes know a GPU. */
   openDevice(device: number): void;
 }
@@ -69,6 +72,8 @@ interface Notice {
 }
 
 const NO_NOTICE: Notice = { notifyBytes: -1, notifyAt: -1 };
+/** One lane has nothing to learn: no clock is read for it. */
+const UNTIMED = -1;
 const NO_PLACES: RequestPlaces = { remotesAt: 0, pairsAt: 0, chunksAt: 0 };
 
 export class LaneCarrier implements Carrier<LaneSession, LaneRequest> {
@@ -77,6 +82,10 @@ export class LaneCarrier implements Carrier<LaneSession, LaneRequest> {
   readonly #options: LaneCarrierOptions;
   readonly #posted: (Posted<LaneSession> | undefined)[] = [];
   readonly #notices: (Notice | undefined)[] = [];
+  /** By slot: how many lanes were told of the transfer, and when. */
+  readonly #holders: number[] = [];
+  readonly #startedUs: number[] = [];
+  readonly #spreads = new WeakMap<LaneSession, LaneSpread>();
   /** Chunks whose channel is gone, and what becomes of them. */
   readonly moves: TransferMoves;
   #nextLane = 0;
@@ -114,7 +123,7 @@ export class LaneCarrier implements Carrier<LaneSession, LaneRequest> {
   ): number {
     if (source !== undefined) this.#options.openDevice(source.device);
     const notice = this.#place(notify);
-    const lanes = session.recovery.book.livingLanes;
+    const holders = this.#holdersOf(session, plan);
     const slot = this.#options.table.allocate({
       operation: operation === 'write' ? OPERATION_WRITE : OPERATION_READ,
       sessionIndex: session.facts.index,
@@ -124,18 +133,35 @@ export class LaneCarrier implements Carrier<LaneSession, LaneRequest> {
       chunksAt: places.chunksAt,
       notifyBytes: notice.notifyBytes,
       notifyAt: notice.notifyAt,
-      holders: Math.min(lanes.length, plan.chunks.length),
+      holders,
       isStaged: isStagedPath(path),
       source,
     });
     this.#notices[slot] = notice;
+    this.#holders[slot] = holders;
     return slot;
   }
 
   submit(posted: Posted<LaneSession>): void {
     const lanes = posted.session.recovery.book.livingLanes;
     this.#posted[posted.slot] = posted;
-    this.#submit(posted, lanes, Math.min(lanes.length, posted.chunks));
+    this.#startedUs[posted.slot] = lanes.length > 1 ? this.#options.clock.nowUs() : UNTIMED;
+    this.#submit(posted, lanes, at(this.#holders, posted.slot));
+  }
+
+  #holdersOf(session: LaneSession, plan: RequestPlan): number {
+    const lanes = session.recovery.book.livingLanes.length;
+    const chunks = plan.chunks.length;
+    if (lanes < 2) return Math.min(lanes, chunks);
+    return this.#spreadOf(session).lanesFor(plan.totalBytes, chunks, lanes);
+  }
+
+  #spreadOf(session: LaneSession): LaneSpread {
+    const known = this.#spreads.get(session);
+    if (known !== undefined) return known;
+    const spread = new LaneSpread();
+    this.#spreads.set(session, spread);
+    return spread;
   }
 
   /** An entry for a message without data: to the peer's program, or (a signal) to its engine. */
@@ -156,12 +182,13 @@ export class LaneCarrier implements Carrier<LaneSession, LaneRequest> {
   submitMessage(posted: Posted<LaneSession>): void {
     const { session, slot, generation } = posted;
     this.#posted[slot] = posted;
+    this.#startedUs[slot] = UNTIMED;
     const lanes = session.recovery.book.livingLanes;
     if (lanes.length > 0) this.#submit(posted, lanes, 1);
     else session.stranded.push({ slot, generation, chunk: -1 });
   }
 
-  // A transfer with fewer chunks than lanes goes to some of them, in turn.
+  // A transfer that fewer lanes than all are told of goes to some of them, in turn.
   #submit(posted: Posted<LaneSession>, lanes: readonly number[], holders: number): void {
     for (let index = 0; index < holders; index++) {
       const lane = at(lanes, (this.#nextLane + index) % lanes.length);
@@ -185,7 +212,15 @@ export class LaneCarrier implements Carrier<LaneSession, LaneRequest> {
     const notice = this.#notices[posted.slot];
     assert(notice !== undefined, 'the entry is open');
     const hasNotice = notice.notifyBytes >= 0;
+    if (failure === 0) this.#learn(posted);
     return outcomeOf(this.#options.table, posted, hasNotice, failure);
+  }
+
+  #learn({ session, slot, bytes, chunks }: Posted<LaneSession>): void {
+    const startedUs = at(this.#startedUs, slot);
+    if (chunks === 0 || startedUs === UNTIMED) return;
+    const durationUs = this.#options.clock.nowUs() - startedUs;
+    this.#spreadOf(session).onDone(bytes, durationUs, at(this.#holders, slot));
   }
 
   close({ slot }: Posted<LaneSession>): void {
