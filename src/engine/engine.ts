@@ -137,8 +137,7 @@ export class Engine {
 
   /** Starts an engine. Rejects with `ERR_CONFIG_…` or `ERR_CAP_…` where it cannot run. */
   static async open(options: EngineOptions = {}): Promise<Engine> {
-    const basis = basisOf(options);
-    const { name, config, log } = basis;
+    const { name, config, log } = basisOf(options);
     checkEngineName(name);
     const openGpus = await gpuSource(options.gpuModule);
     const { pluginEnvironment = {}, pluginOverrides = {} } = options;
