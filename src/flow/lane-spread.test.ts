@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { LaneSpread } from './lane-spread.js';
+import { LaneSpread, leastLoaded } from './lane-spread.js';
 
 const MIB = 1024 * 1024;
 
@@ -38,4 +38,13 @@ test('lane spread: the best rate counts, slower ones wear it down slowly', () =>
   assert.equal(spread.lanesFor(400_000, 32, 8), 8, 'a link that has become slow');
   spread.onDone(100, 0, 1);
   assert.equal(spread.lanesFor(400_000, 32, 8), 8, 'no time, no rate');
+});
+
+test('least loaded: the first of equals, none that is taken', () => {
+  const lanes = [2, 0, 3];
+  assert.equal(leastLoaded([0, 0, 0, 0], lanes, 0), 2, 'in the order of the session');
+  assert.equal(leastLoaded([0, 0, 1, 0], lanes, 0), 0);
+  assert.equal(leastLoaded([1, 0, 1, 0], lanes, 0), 3);
+  assert.equal(leastLoaded([5, 0, 1, 0], lanes, 1 << 3), 2, 'not lane 1: it is not the session’s');
+  assert.throws(() => leastLoaded([0, 0, 0, 0], lanes, 0b1101), /than there are/);
 });

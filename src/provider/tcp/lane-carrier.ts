@@ -5,7 +5,7 @@ import { assert, at } from '../../base/assert.js';
 import type { Clock } from '../../base/clock.js';
 import type { TcpxError } from '../../base/errors.js';
 import type { ChunkIndex, Generation, TransferSlot } from '../../base/quantity.js';
-import { LaneSpread } from '../../flow/lane-spread.js';
+import { LaneSpread, leastLoaded } from '../../flow/lane-spread.js';
 import type { Arena } from '../../memory/arena.js';
 import type { CheckedBlocks } from '../block-columns.js';
 import type { Carrier, DataOperation, Outcome, PostExtra, Posted, Prepared } from '../contract.js';
@@ -85,13 +85,17 @@ export class LaneCarrier implements Carrier<LaneSession, LaneRequest> {
   /** By slot: how many lanes were told of the transfer, and when. */
   readonly #holders: number[] = [];
   readonly #startedUs: number[] = [];
+  /** By slot: lanes that were told when it was posted, as bits; others may have joined since. */
+  readonly #told: number[] = [];
   readonly #spreads = new WeakMap<LaneSession, LaneSpread>();
   /** Chunks whose channel is gone, and what becomes of them. */
   readonly moves: TransferMoves;
-  #nextLane = 0;
+  /** By lane: transfers that it was told of and that are not over. */
+  readonly #loads: number[];
 
   constructor(options: LaneCarrierOptions) {
     this.#options = options;
+    this.#loads = new Array<number>(options.lanes.count).fill(0);
     this.moves = new TransferMoves(options.lanes, options.table, this.#posted);
   }
 
@@ -138,6 +142,7 @@ export class LaneCarrier implements Carrier<LaneSession, LaneRequest> {
       source,
     });
     this.#notices[slot] = notice;
+    this.#told[slot] = 0;
     this.#holders[slot] = holders;
     return slot;
   }
@@ -176,6 +181,7 @@ export class LaneCarrier implements Carrier<LaneSession, LaneRequest> {
       holders: Math.min(1, session.recovery.book.livingLanes.length),
     });
     this.#notices[slot] = notice;
+    this.#told[slot] = 0;
     return slot;
   }
 
@@ -188,14 +194,16 @@ export class LaneCarrier implements Carrier<LaneSession, LaneRequest> {
     else session.stranded.push({ slot, generation, chunk: -1 });
   }
 
-  // A transfer that fewer lanes than all are told of goes to some of them, in turn.
+  // A transfer that fewer lanes than all are told of goes to those with the least to do; of equals
+  // to the first, so that one small transfer after another finds the same lane awake.
   #submit(posted: Posted<LaneSession>, lanes: readonly number[], holders: number): void {
-    for (let index = 0; index < holders; index++) {
-      const lane = at(lanes, (this.#nextLane + index) % lanes.length);
+    for (let told = 0; told < holders; told++) {
+      const lane = leastLoaded(this.#loads, lanes, posted.laneBits);
       posted.laneBits |= 1 << lane;
+      this.#told[posted.slot] = posted.laneBits;
+      this.#loads[lane] = at(this.#loads, lane) + 1;
       this.#options.lanes.submit(lane, posted.slot);
     }
-    if (holders < lanes.length) this.#nextLane = (this.#nextLane + holders) % lanes.length;
     if (this.#options.isCallerDriven) this.#options.lanes.sendInline();
   }
 
@@ -224,6 +232,11 @@ export class LaneCarrier implements Carrier<LaneSession, LaneRequest> {
   }
 
   close({ slot }: Posted<LaneSession>): void {
+    const told = at(this.#told, slot);
+    for (let lane = 0; told >>> lane !== 0; lane++) {
+      if ((told & (1 << lane)) !== 0) this.#loads[lane] = at(this.#loads, lane) - 1;
+    }
+    this.#told[slot] = 0;
     const notice = this.#notices[slot];
     assert(notice !== undefined, 'the entry is open');
     this.#notices[slot] = undefined;
