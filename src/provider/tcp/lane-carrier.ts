@@ -5,7 +5,7 @@ import { assert, at } from '../../base/assert.js';
 import type { Clock } from '../../base/clock.js';
 import type { TcpxError } from '../../base/errors.js';
 import type { ChunkIndex, Generation, TransferSlot } from '../../base/quantity.js';
-import { LaneSpread, leastLoaded } from '../../flow/lane-spread.js';
+import { chooseLane, LaneSpread } from '../../flow/lane-spread.js';
 import type { Arena } from '../../memory/arena.js';
 import type { CheckedBlocks } from '../block-columns.js';
 import type { Carrier, DataOperation, Outcome, PostExtra, Posted, Prepared } from '../contract.js';
@@ -194,11 +194,9 @@ export class LaneCarrier implements Carrier<LaneSession, LaneRequest> {
     else session.stranded.push({ slot, generation, chunk: -1 });
   }
 
-  // A transfer that fewer lanes than all are told of goes to those with the least to do; of equals
-  // to the first, so that one small transfer after another finds the same lane awake.
   #submit(posted: Posted<LaneSession>, lanes: readonly number[], holders: number): void {
     for (let told = 0; told < holders; told++) {
-      const lane = leastLoaded(this.#loads, lanes, posted.laneBits);
+      const lane = chooseLane(this.#loads, lanes, posted.laneBits, posted.bytes);
       posted.laneBits |= 1 << lane;
       this.#told[posted.slot] = posted.laneBits;
       this.#loads[lane] = at(this.#loads, lane) + 1;
