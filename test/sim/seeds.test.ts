@@ -21,3 +21,14 @@ test(`simulation: seeds 1 to ${SEEDS} hold every promise`, async () => {
   assert.ok(matched > SEEDS, `${matched} transfers done through plugins`);
   assert.ok(failovers > SEEDS / 10, `${failovers} channels given up`);
 });
+
+/** A client that resets while it is being accepted: its session stayed for ever. */
+const ONCE_BROKEN = [434];
+
+for (const seed of ONCE_BROKEN) {
+  test(`simulation: seed ${seed}, which found a fault once, is good`, async () => {
+    const words = ['dist/scripts/sim.js', '--seed', String(seed)];
+    const { exitCode, stdout } = await runChild(process.execPath, words);
+    assert.equal(exitCode, 0, stdout.slice(-2000));
+  });
+}
