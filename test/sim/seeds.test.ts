@@ -22,8 +22,11 @@ test(`simulation: seeds 1 to ${SEEDS} hold every promise`, async () => {
   assert.ok(failovers > SEEDS / 10, `${failovers} channels given up`);
 });
 
-/** A client that resets while it is being accepted: its session stayed for ever. */
-const ONCE_BROKEN = [434];
+const ONCE_BROKEN = [
+  434, // A client that resets while it is being accepted: its session stayed for ever.
+  2175, // A refused write over a dead plugin connection: its regions were never let go.
+  7783, // A second cancel on an epoch that is going down: it ended before the fence.
+];
 
 for (const seed of ONCE_BROKEN) {
   test(`simulation: seed ${seed}, which found a fault once, is good`, async () => {
