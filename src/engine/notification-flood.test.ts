@@ -11,7 +11,7 @@ const COUNT = 200;
 const BYTES = 16 * 1024;
 
 for (const lanes of [1, 3]) {
-  test(`notifications: a main thread that is busy holds the sender back, ${lanes} lanes`, async () => {
+  test(`notifications: a busy main thread holds the sender back, ${lanes} lanes`, async () => {
     const pair = await openPair({
       'lane.progress': 'lanes',
       'lane.count': lanes,
