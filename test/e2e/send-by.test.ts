@@ -25,7 +25,10 @@ describe('bench --send-by', () => {
       assert.equal(result.zeroCopy.length, result.channels);
       for (const { sends, zeroCopied, copied, fallbacks } of result.zeroCopy) {
         assert.ok(sends > 0, `${sends} sends`);
-        assert.deepEqual([zeroCopied, copied, fallbacks], [0, sends, 0]);
+        assert.deepEqual([zeroCopied, fallbacks], [0, 0]);
+        // The kernel's last reports are read with the next send, which an idle lane does not have.
+        assert.ok(copied > 0 && copied <= sends, `${copied} of ${sends} reported`);
+        if (result.lanes === 1) assert.equal(copied, sends);
       }
     });
   }
