@@ -118,19 +118,31 @@ export function ownMetadata(
   list?: RegDlist,
   options: OwnMetadataOptions = {},
 ): Uint8Array {
-  const remote = parts.backends
-    .select(options.backends)
-    .filter((handle) => handle.backend.supportsRemote);
-  if (remote.length === 0) {
-    throw new TcpxError('ERR_USAGE_ARGUMENT', `${attempted}: no backend here reaches other agents`);
-  }
+  const selected = parts.backends.select(options.backends);
+  const remote = selected.filter((handle) => handle.backend.supportsRemote);
   const isConnOnly = list?.descs.length === 0;
+  if (remote.length === 0 && !isConnOnly) throw nobodyReached(selected, list, attempted);
   const hasConnInfo = list === undefined || isConnOnly || options.includeConnInfo === true;
   return encodeMetadata({
     agent: parts.name,
     connections: hasConnInfo ? remote.flatMap(connectionOf) : [],
     sections: isConnOnly ? [] : parts.sections.describe(remote, list),
   });
+}
+
+/** NIXL has a status for each: nothing to tell of, nobody for the ranges, nobody who tells them. */
+function nobodyReached(
+  selected: readonly BackendHandle[],
+  list: RegDlist | undefined,
+  attempted: string,
+): TcpxError {
+  const isTaken =
+    list !== undefined && selected.some((handle) => handle.memTypes.includes(list.memType));
+  const code = isTaken ? 'ERR_CAP_BACKEND' : 'ERR_USAGE_NOT_FOUND';
+  return new TcpxError(
+    list === undefined ? 'ERR_USAGE_ARGUMENT' : code,
+    `${attempted}: no backend here reaches other agents`,
+  );
 }
 
 function connectionOf({ type, connInfo }: BackendHandle) {

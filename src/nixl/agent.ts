@@ -16,7 +16,7 @@ import {
 import type { BackendParams, XferCost } from './backend.js';
 import type { BackendHandle } from './backend-set.js';
 import type { RegDlist } from './descriptors.js';
-import { checkMovable, type MemType, type XferOp } from './memory-type.js';
+import type { MemType, XferOp } from './memory-type.js';
 import { type ExchangeOptions, MetadataExchange } from './metadata-exchange.js';
 import { checkAgentName } from './names.js';
 import type { NotifMap } from './notifier.js';
@@ -127,14 +127,13 @@ export class Agent {
 
   /** Registers every range with the backends that can take it, or with those chosen. */
   async registerMem(list: RegDlist, choice: BackendChoice = {}): Promise<void> {
-    checkMovable(list.memType, 'registerMem');
-    await this.#parts.sections.register(list, this.#parts.backends.select(choice.backends));
+    const { backends, sections } = this.#parts;
+    await sections.register(list, backends.select(choice.backends), isNamed(choice));
     this.#parts.telemetry.onRegistered(bytesOf(list));
   }
 
   /** Takes ranges back, as they were registered. */
   async deregisterMem(list: RegDlist, choice: BackendChoice = {}): Promise<void> {
-    checkMovable(list.memType, 'deregisterMem');
     await this.#parts.sections.deregister(list, this.#parts.backends.select(choice.backends));
     this.#parts.telemetry.onDeregistered(bytesOf(list));
   }
@@ -163,10 +162,7 @@ export class Agent {
 
   /** SUCCESS if the agent is known and, where a list is given, covers it; else NOT_FOUND. */
   checkRemoteMD(agent: string, list?: XferDlistInput): NixlStatus {
-    const isKnown =
-      list === undefined
-        ? this.#parts.peers.find(agent) !== undefined
-        : this.#parts.factory.isCovered(agent, list);
+    const isKnown = this.#parts.factory.isCovered(agent, list);
     return isKnown ? NixlStatus.SUCCESS : NixlStatus.ERR_NOT_FOUND;
   }
 
@@ -201,12 +197,13 @@ export class Agent {
   /** Optional: transfers connect by themselves. */
   async makeConnection(agent: string, choice: BackendChoice = {}): Promise<void> {
     const { backends, peers } = this.#parts;
-    if (agent !== this.name && peers.find(agent) === undefined) {
-      throw new TcpxError('ERR_USAGE_NOT_FOUND', `makeConnection: agent ${agent} is unknown`);
+    if (peers.find(agent) === undefined) {
+      const why = agent === this.name ? 'an agent is not its own peer' : `${agent} is unknown`;
+      throw new TcpxError('ERR_USAGE_NOT_FOUND', `makeConnection: ${why}`);
     }
     const common = backends
       .select(choice.backends)
-      .filter((h) => (agent === this.name ? h.backend.supportsLocal : peers.isReachable(agent, h)));
+      .filter((handle) => peers.isReachable(agent, handle));
     if (common.length === 0) {
       throw new TcpxError('ERR_CAP_BACKEND', `makeConnection: no backend in common with ${agent}`);
     }
@@ -337,6 +334,10 @@ export class Agent {
     await this.#parts.peers.clear();
     await this.#parts.backends.closeAll();
   }
+}
+
+function isNamed({ backends }: BackendChoice): boolean {
+  return backends !== undefined && backends.length > 0;
 }
 
 function bytesOf(list: RegDlist): number {

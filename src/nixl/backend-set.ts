@@ -116,9 +116,18 @@ async function closeQuietly(backend: Backend, type: string, log: Log): Promise<v
   }
 }
 
-export function noBackendFor(memType: MemType, attempted: string): TcpxError {
+/** Not found among all, as NIXL says it; refused by those that the caller has chosen. */
+export function noBackendFor(
+  memType: MemType,
+  backends: readonly BackendHandle[],
+  isChosen: boolean,
+): TcpxError {
+  const taken = backends.map((handle) => {
+    return `${handle.type} takes ${handle.memTypes.map(memTypeName).join(' and ')}`;
+  });
+  const hint = taken.length === 0 ? 'createBackend comes first' : taken.join(', ');
   return new TcpxError(
-    'ERR_CAP_BACKEND',
-    `${attempted}: no backend of this agent takes ${memTypeName(memType)}`,
+    isChosen ? 'ERR_CAP_BACKEND' : 'ERR_USAGE_NOT_FOUND',
+    `registerMem: no backend for ${memTypeName(memType)}; ${hint}`,
   );
 }

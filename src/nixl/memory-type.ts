@@ -28,12 +28,15 @@ export function memTypeName(memType: number): string {
   return MEM_TYPE_NAMES[memType] ?? `memory type ${memType}`;
 }
 
-/** This product moves host and GPU memory; storage types are known by name and refused. */
+/**
+ * This product moves host and GPU memory. Storage types are known by name; as in an agent of NIXL
+ * without a backend for them, nothing of theirs is found.
+ */
 export function checkMovable(memType: number, attempted: string): asserts memType is MemType {
   if (memType === MemType.DRAM || memType === MemType.VRAM) return;
   throw new TcpxError(
-    isMemType(memType) ? 'ERR_USAGE_NOT_SUPPORTED' : 'ERR_USAGE_ARGUMENT',
-    `${attempted}: ${memTypeName(memType)} is not offered; DRAM_SEG and VRAM_SEG are`,
+    isMemType(memType) ? 'ERR_USAGE_NOT_FOUND' : 'ERR_USAGE_ARGUMENT',
+    `${attempted}: no backend takes ${memTypeName(memType)}; DRAM_SEG and VRAM_SEG are moved`,
     { facts: { memType } },
   );
 }

@@ -53,7 +53,7 @@ test('TCPX: VRAM that is none, and storage, are refused', async (t) => {
     // Without a driver, and with one that does not know the address.
     return isTcpxError(error, 'ERR_CAP_GPU') || isTcpxError(error, 'ERR_USAGE_ARGUMENT');
   });
-  const isRefused = has('ERR_USAGE_NOT_SUPPORTED');
+  const isRefused = has('ERR_USAGE_NOT_FOUND');
   await assert.rejects(agent.registerMem({ memType: MemType.FILE, descs }), isRefused);
 });
 

@@ -47,7 +47,7 @@ export class XferFactory {
     const list = XferDlist.from(input);
     checkMovable(list.memType, 'prepXferDlist');
     if (list.count === 0) {
-      throw new TcpxError('ERR_USAGE_ARGUMENT', 'prepXferDlist: the list is empty');
+      throw new TcpxError('ERR_USAGE_NOT_FOUND', 'prepXferDlist: the list is empty');
     }
     const peer = agent === '' ? this.#self : this.#peerOf(agent, 'prepXferDlist');
     const mds = new Map<BackendHandle, readonly unknown[]>();
@@ -79,7 +79,9 @@ export class XferFactory {
     const backend = this.#backends
       .select(options.backends)
       .find((handle) => local.covers(handle) && remote.covers(handle));
-    if (backend === undefined) throw notCovered('makeXferReq', remote.peer.name);
+    if (backend === undefined) {
+      throw new TcpxError('ERR_USAGE_ARGUMENT', 'makeXferReq: the lists share no backend');
+    }
     const isMerging = options.skipDescMerge !== true;
     const lists = pairLists(backend, local, localIndices, remote, remoteIndices, isMerging);
     const parts = { op, backend, peer: remote.peer, ...lists };
@@ -110,12 +112,16 @@ export class XferFactory {
     return new XferRequest(parts, notifBytes(options.notif), options.customParam);
   }
 
-  /** Whether the peer is known, and one backend that both share covers the list. */
-  isCovered(agent: string, input: XferDlistInput): boolean {
+  /**
+   * Whether the peer is known, and one backend that both share covers the list. As in NIXL an agent
+   * knows itself once it has memory for loopback, and answers no question about its own ranges.
+   */
+  isCovered(agent: string, input: XferDlistInput | undefined): boolean {
+    const list = input === undefined ? undefined : XferDlist.from(input);
+    const isEmpty = list === undefined || list.count === 0;
+    if (agent === this.#self.name) return isEmpty && this.#sections.hasLoopback;
     const peer = this.#peers.find(agent);
-    if (peer === undefined) return false;
-    const list = XferDlist.from(input);
-    if (list.count === 0) return true;
+    if (isEmpty || peer === undefined) return peer !== undefined;
     const resolves = (handle: BackendHandle) =>
       this.#resolveThere(handle, list, peer) !== undefined;
     return this.#backends.all().some(resolves);
@@ -132,14 +138,14 @@ export class XferFactory {
 
   #resolveHere(handle: BackendHandle, list: XferDlist): unknown[] | undefined {
     const index = this.#sections.index(handle, list.memType);
-    return resolveList(index, list, (region) => region.md);
+    return resolveList(index, list, ({ region }) => region.md);
   }
 
   #resolveThere(handle: BackendHandle, list: XferDlist, peer: PeerRef): unknown[] | undefined {
     if (peer === this.#self) {
       if (!handle.backend.supportsLocal) return undefined;
       const index = this.#sections.index(handle, list.memType);
-      return resolveList(index, list, (region) => region.target);
+      return resolveList(index, list, ({ region }) => region.target);
     }
     if (!this.#peers.isReachable(peer.name, handle)) return undefined;
     const index = this.#peers.index(peer.name, handle, list.memType);
