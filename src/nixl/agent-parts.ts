@@ -8,6 +8,7 @@ import { ActivityBell } from './activity-bell.js';
 import { type BackendHandle, BackendSet } from './backend-set.js';
 import type { RegDlist } from './descriptors.js';
 import { LocalSections } from './local-sections.js';
+import { MemViews } from './mem-views.js';
 import { encodeMetadata } from './metadata.js';
 import { MetadataEndpoint } from './metadata-endpoint.js';
 import { Notifier } from './notifier.js';
@@ -15,6 +16,7 @@ import { PluginManager } from './plugin-manager.js';
 import { nextGeneration, type PeerLimits, RemotePeers } from './remote-peers.js';
 import { tcpxPlugin } from './tcpx-backend.js';
 import { AgentTelemetry, isTelemetryOn } from './telemetry.js';
+import { UnreadNotifs } from './unread-notifs.js';
 import { XferFactory } from './xfer-factory.js';
 import { XferRunner } from './xfer-runner.js';
 
@@ -45,6 +47,8 @@ export interface AgentParts {
   readonly factory: XferFactory;
   readonly runner: XferRunner;
   readonly notifier: Notifier;
+  readonly unread: UnreadNotifs;
+  readonly views: MemViews;
   readonly bell: ActivityBell;
   readonly telemetry: AgentTelemetry;
   readonly endpoint: MetadataEndpoint;
@@ -87,8 +91,10 @@ export function assembleAgent(
     bytesMax: settings['nixl.listenerBytesMax'],
     log,
   });
+  const views = new MemViews(backends, factory, log);
+  const unread = new UnreadNotifs(settings['nixl.inboxBytesMax'], log);
   const parts = { name, plugins, backends, sections, peers, factory, runner, notifier };
-  return { ...parts, bell, telemetry, endpoint, log };
+  return { ...parts, unread, views, bell, telemetry, endpoint, log };
 }
 
 function peerLimits(settings: SettingValues): PeerLimits {

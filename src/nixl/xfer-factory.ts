@@ -2,9 +2,10 @@
 // backend (the first created that covers both sides, or the one named), and lets it prepare.
 
 import { TcpxError } from '../base/errors.js';
+import type { MetaDlist } from './backend.js';
 import type { BackendHandle, BackendSet } from './backend-set.js';
 import type { LocalSections } from './local-sections.js';
-import { checkMovable, type XferOp } from './memory-type.js';
+import { checkMovable, type XferOpInput, xferOpOf } from './memory-type.js';
 import { PreparedDlist, resolveList } from './prepared-dlist.js';
 import type { PeerRef } from './remote-peer.js';
 import type { RemotePeers } from './remote-peers.js';
@@ -61,13 +62,14 @@ export class XferFactory {
   }
 
   make(
-    op: XferOp,
+    op: XferOpInput,
     local: PreparedDlist,
     localIndices: ArrayLike<number>,
     remote: PreparedDlist,
     remoteIndices: ArrayLike<number>,
     options: XferOptions,
   ): XferRequest {
+    const operation = xferOpOf(op, 'makeXferReq');
     checkSides(local, remote);
     if (localIndices.length === 0 || localIndices.length !== remoteIndices.length) {
       throw new TcpxError(
@@ -84,17 +86,18 @@ export class XferFactory {
     }
     const isMerging = options.skipDescMerge !== true;
     const lists = pairLists(backend, local, localIndices, remote, remoteIndices, isMerging);
-    const parts = { op, backend, peer: remote.peer, ...lists };
+    const parts = { op: operation, backend, peer: remote.peer, ...lists };
     return new XferRequest(parts, notifBytes(options.notif), options.customParam);
   }
 
   create(
-    op: XferOp,
+    op: XferOpInput,
     localInput: XferDlistInput,
     remoteInput: XferDlistInput,
     agent: string,
     options: XferOptions,
   ): XferRequest {
+    const operation = xferOpOf(op, 'createXferReq');
     const localList = XferDlist.from(localInput);
     const remoteList = XferDlist.from(remoteInput);
     checkPairs(localList.lens, remoteList.lens, 'createXferReq');
@@ -108,7 +111,7 @@ export class XferFactory {
       .find((handle) => local.covers(handle) && remote.covers(handle));
     if (backend === undefined) throw notCovered('createXferReq', agent);
     const lists = { local: local.metaDlist(backend), remote: remote.metaDlist(backend) };
-    const parts = { op, backend, peer: remote.peer, ...lists };
+    const parts = { op: operation, backend, peer: remote.peer, ...lists };
     return new XferRequest(parts, notifBytes(options.notif), options.customParam);
   }
 
@@ -125,6 +128,16 @@ export class XferFactory {
     const resolves = (handle: BackendHandle) =>
       this.#resolveThere(handle, list, peer) !== undefined;
     return this.#backends.all().some(resolves);
+  }
+
+  /** The list as the backend sees it; undefined where it does not cover it. Agents as `prepare`. */
+  resolve(handle: BackendHandle, agent: string, list: XferDlist): MetaDlist | undefined {
+    const peer = agent === '' ? this.#self : this.#peerOf(agent, 'prepMemView');
+    const mds =
+      agent === '' ? this.#resolveHere(handle, list) : this.#resolveThere(handle, list, peer);
+    if (mds === undefined) return undefined;
+    const { memType, count, addrs, lens, devIds } = list;
+    return { memType, count, addrs, lens, devIds, mds };
   }
 
   #peerOf(agent: string, attempted: string): PeerRef {

@@ -1,6 +1,7 @@
 // Runs requests: post, status, wait, abort, release. Post, status and release return numbers and
 // never throw for what happens at run time; a status is a load and, while running, one check.
 
+import { AbortError, throwIfAborted, withSignal } from '../base/abort.js';
 import type { Clock } from '../base/clock.js';
 import { TcpxError } from '../base/errors.js';
 import { type ActivityBell, nextTurn } from './activity-bell.js';
@@ -115,8 +116,11 @@ export class XferRunner {
   }
 
   /** Releases, waiting for the backend where it cannot abort at once. */
-  async cancel(request: XferRequest): Promise<void> {
-    while (this.release(request) === NixlStatus.ERR_REPOST_ACTIVE) await this.#step(request);
+  async cancel(request: XferRequest, signal?: AbortSignal): Promise<void> {
+    throwIfAborted(signal, 'cancelXferReq');
+    while (this.release(request) === NixlStatus.ERR_REPOST_ACTIVE) {
+      await withSignal(this.#step(request), signal, 'cancelXferReq');
+    }
   }
 
   async cancelAll(): Promise<void> {
@@ -282,9 +286,8 @@ function failureOf(request: XferRequest, status: NixlStatus): TcpxError {
 }
 
 function abortError(request: XferRequest, signal: AbortSignal): TcpxError {
-  return new TcpxError('ERR_XFER_CANCELLED', `transfer with ${request.peer.name}: aborted`, {
-    cause: signal.reason,
-  });
+  const what = `transfer with ${request.peer.name}: aborted by its signal`;
+  return new AbortError(what, signal, 'ERR_XFER_CANCELLED');
 }
 
 function deadlineError(request: XferRequest): TcpxError {
