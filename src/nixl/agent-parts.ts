@@ -78,7 +78,7 @@ export function assembleAgent(
   const telemetry = new AgentTelemetry(isTelemetryOn(settings['nixl.telemetry'], isCapturing));
   const self = { name, generation: nextGeneration(), isLive: true };
   const factory = new XferFactory(self, backends, sections, peers);
-  const runner = new XferRunner(options.clock ?? systemClock, bell, peers, telemetry);
+  const runner = new XferRunner(options.clock ?? systemClock, bell, peers, telemetry, log);
   const notifier = new Notifier(name, backends, peers, bell, log);
   const handlers = {
     ownBlob: () => ownMetadata({ name, backends, sections }, 'answer a pull'),

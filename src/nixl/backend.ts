@@ -160,6 +160,11 @@ export interface Backend {
   cancelXfer?(handle: XferHandle): void;
   /** Why the last post failed, where the backend knows more than a number. */
   getXferError?(handle: XferHandle): TcpxError | undefined;
+  /**
+   * Why a running transfer cannot go on while the event loop stands still; undefined where it can.
+   * Asked when a program has polled for long without returning there. Not in NIXL.
+   */
+  eventLoopNeed?(handle: XferHandle): string | undefined;
   /** How long a prepared transfer will take. */
   estimateXferCost?(handle: XferHandle): XferCost;
 

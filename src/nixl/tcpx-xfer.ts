@@ -111,6 +111,21 @@ export class TcpxXfer implements PeerWaiter {
     if (this.#isWaiting) this.#start();
   }
 
+  /** Connections, and channels of a plugin, are made by the event loop. */
+  eventLoopNeed(): string | undefined {
+    if (this.#isWaiting) {
+      return this.peer.readySession() === undefined ? 'its connection is not made yet' : undefined;
+    }
+    try {
+      // Blocking is refused where nothing could end it.
+      this.#transfer?.wait(1);
+      return undefined;
+    } catch (error) {
+      if (!isTcpxError(error, 'ERR_USAGE_STATE')) throw error;
+      return 'the channels of its plugin are being set up or taken down';
+    }
+  }
+
   #start(): void {
     if (this.#isWaiting) this.peer.forget(this);
     this.#isWaiting = false;
