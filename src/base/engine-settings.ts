@@ -349,6 +349,7 @@ export const ENGINE_SETTINGS = {
     value: 'NAME',
     fallback: 'auto',
     flag: 'congestion',
+    canBeAuto: true,
     summary:
       'TCP congestion control of data sockets: a name, for example cubic; `kernel` for the ' +
       'host’s default; or `auto`: the default too, but where that is BBR, peers nearer than a ' +

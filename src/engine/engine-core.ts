@@ -31,6 +31,8 @@ export interface CoreEdges {
   /** Calls after this time; returns what takes it back. */
   after(delayMs: number, act: () => void): () => void;
   closeConnection(fd: number): void;
+  /** Small, so that small transfers meet on several lanes. */
+  readonly laneBytes: number;
   /** Lanes without threads that somebody else steps, and where their memory comes from. */
   readonly lanes: Required<Pick<LaneSetOptions, 'inline' | 'memory'>>;
 }
@@ -123,6 +125,7 @@ export class EngineCore {
         table: this.#table,
         isCallerDriven,
         clock: edges?.clock ?? systemClock,
+        laneBytes: edges?.laneBytes,
         openDevice: (device) => this.#options.openDevice(device),
       }),
       table: this.#table,
