@@ -1,4 +1,5 @@
-// Renders docs/diagnostics.md from the doctor's rules.
+// Renders the rules of docs/diagnostics.md: what the doctor asks of a host, and what is asked of
+// the bundle of a run.
 
 import type { Rule } from '../../src/diag/rule.js';
 import { RULES } from '../../src/diag/rules.js';
@@ -6,9 +7,7 @@ import { RULES } from '../../src/diag/rules.js';
 export function renderDiagnostics(): string {
   const rows = RULES.map((rule) => `| \`${rule.id}\` | ${rule.area} | ${rule.title} |`);
   return [
-    '# What tcpx doctor checks',
-    '',
-    'Generated from the rules in `src/diag/rules`. Each is pass, warn, fail, or not asked with the',
+    'Each is pass, warn, fail, or not asked with the',
     'reason; `tcpx doctor` exits 1 when one fails. Where a reference run on the host moved',
     'device-memory packets (`reference.devmem`), findings of area *system* rank last.',
     '',
@@ -30,7 +29,7 @@ export function renderDiagnostics(): string {
 
 function ruleSection(rule: Rule): string[] {
   return [
-    `## ${rule.id}`,
+    `### ${rule.id}`,
     '',
     `**${rule.title}.**`,
     '',

@@ -8,15 +8,15 @@ import type { Generator } from './generator.js';
 import { renderLayers } from './layers.js';
 import { renderLimits } from './limits.js';
 import { renderManPage } from './man-page.js';
+import { renderFrames } from './protocol.js';
 import { renderPublicNames } from './public-names.js';
+import { renderRefusals } from './refusals.js';
 import {
   renderServiceHeader,
   renderServiceStatuses,
   renderServiceTables,
 } from './service-layout.js';
 import { renderSharedLayout } from './shared-layout.js';
-import { renderFrames } from './protocol.js';
-import { renderRefusals } from './refusals.js';
 
 export const GENERATORS: readonly Generator[] = [
   { path: 'docs/configuration.md', render: renderConfiguration },
@@ -28,7 +28,7 @@ export const GENERATORS: readonly Generator[] = [
   { path: 'native/p2p/layout.h', render: renderServiceHeader },
   { path: 'docs/service.md', marker: 'layout', render: renderServiceTables },
   { path: 'docs/service.md', marker: 'statuses', render: renderServiceStatuses },
-  { path: 'docs/diagnostics.md', render: renderDiagnostics },
+  { path: 'docs/diagnostics.md', marker: 'rules', render: renderDiagnostics },
   { path: 'docs/api.md', marker: 'names', render: renderPublicNames },
   { path: 'README.md', marker: 'commands', render: renderCommands },
   { path: 'SECURITY.md', marker: 'limits', render: renderLimits },

@@ -7,6 +7,8 @@ import { benchServerCommand } from './commands/bench-server.js';
 import { completionCommand } from './commands/completion.js';
 import { configCommand } from './commands/config.js';
 import { devicesCommand } from './commands/devices.js';
+import { diagLatestCommand } from './commands/diag-latest.js';
+import { diagRunCommand } from './commands/diag-run.js';
 import { doctorCommand } from './commands/doctor.js';
 import { envCommand } from './commands/env.js';
 import { envDiffCommand } from './commands/env-diff.js';
@@ -49,6 +51,8 @@ export const COMMANDS: readonly Command[] = [
   envDiffCommand,
   doctorCommand,
   watchCommand,
+  diagRunCommand,
+  diagLatestCommand,
   serveCommand,
   traceDiffCommand,
   traceSummaryCommand,

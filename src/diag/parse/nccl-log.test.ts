@@ -11,13 +11,17 @@ const LOG = [
   'node-0:100:101 [0] NCCL INFO Using network GPUDirectTCPX_v7',
   'node-0:100:101 [0] NCCL INFO Using NCCL_NET_DEVICE_UNPACK net plugin version 7',
   '[1,0]<stdout>:node-0:100:101 [0] NCCL INFO Channel 00/08 :    0   1   2   3',
-  'node-0:100:101 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[0] [send] via NET/GPUDirectTCPX_v7/0/GDRDMA',
-  'node-0:100:102 [1] NCCL INFO Channel 01/0 : 1[1] -> 0[1] [receive] via NET/GPUDirectTCPX_v7/1(3)',
+  'node-0:100:101 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[0] [send] via ' +
+    'NET/GPUDirectTCPX_v7/0/GDRDMA',
+  'node-0:100:102 [1] NCCL INFO Channel 01/0 : 1[1] -> 0[1] [receive] via ' +
+    'NET/GPUDirectTCPX_v7/1(3)',
   'node-0:100:103 [0] NCCL INFO [Proxy Progress] Device 0 CPU core 12',
   'node-0:100:103 [0] NCCL INFO Comm 0x7f00 thread 0 running on (cpu) (22)',
   'node-0:100:103 [0] NCCL INFO dev eth1, cores 22-35',
-  'node-0:100:103 [0] NCCL INFO accepted  (0) [9a:10.0.1.1<4000><-10.0.1.2<5000> rx] through cuda, fd 55 cpu 24 napi_id 8210',
-  '[2025-10-07 12:00:00] node-0:100:104 [1] net.cc:1 NCCL WARN fatal, 10.0.2.1<4001><-10.0.2.2<5001> rx no cmsg',
+  'node-0:100:103 [0] NCCL INFO accepted  (0) [9a:10.0.1.1<4000><-10.0.1.2<5000> rx] ' +
+    'through cuda, fd 55 cpu 24 napi_id 8210',
+  '[2025-10-07 12:00:00] node-0:100:104 [1] net.cc:1 NCCL WARN fatal, ' +
+    '10.0.2.1<4001><-10.0.2.2<5001> rx no cmsg',
   'node-0:100:104 [1] net.cc:1 NCCL WARN fatal, 10.0.2.1<4002><-10.0.2.2<5002> rx no cmsg',
   'some other line',
 ].join('\n');

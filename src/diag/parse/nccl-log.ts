@@ -190,7 +190,10 @@ const LINES: readonly (readonly [RegExp, Take])[] = [
   [/\bdynamic chunk size: (\d+)/, (d, m) => (d.chunkBytes ??= Number(m[1]))],
   [/\bUsing ((?:\[\d+\]\S+ ?)+)/, takeDevices],
   [
-    /\bChannel (\d+)\/(\d+) : (\d+)\[\w+\] -> (\d+)\[\w+\](?: \[(send|receive)\])? via NET\/([^/\s]+)\/(\d+)(\S*)/,
+    new RegExp(
+      String.raw`\bChannel (\d+)/(\d+) : (\d+)\[\w+\] -> (\d+)\[\w+\](?: \[(send|receive)\])?` +
+        String.raw` via NET/([^/\s]+)/(\d+)(\S*)`,
+    ),
     takeChannel,
   ],
   [/\bChannel (\d+)\/\d+ :((?: +\d+)+)$/, takeRing],

@@ -39,8 +39,10 @@ export interface PerfLog {
 
 const ENTRIES_MAX = 100_000;
 const ERRORS_MAX = 100;
-const AVERAGE =
-  /\[(?:PERF|STEADY-STATE)\] Avg(?: time)?(?: \((\d+) iter\))?: ([\d.]+) ms, (?:BW|Bandwidth): ([\d.]+) GB\/s/;
+const AVERAGE = new RegExp(
+  String.raw`\[(?:PERF|STEADY-STATE)\] Avg(?: time)?(?: \((\d+) iter\))?: ([\d.]+) ms, ` +
+    String.raw`(?:BW|Bandwidth): ([\d.]+) GB/s`,
+);
 const CHUNK = /\[(?:DEBUG|PERF)\]\[(SERVER|CLIENT)\] (?:chunk|chunk_idx)=(\d+)(.*)/;
 
 interface Draft {

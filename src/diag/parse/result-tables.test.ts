@@ -8,12 +8,12 @@ import { parsePerfLog, rateUnit } from './perf-log.js';
 const ALL_REDUCE = `# nThread 1 nGpus 1 minBytes 1024 maxBytes 67108864 step: 2(factor)
 # Using devices
 #  Rank  0 Group  0 Pid   4242 on     node-0 device  0 [0x04] NVIDIA H100 80GB HBM3
-#       size         count      type   redop    root     time   algbw   busbw #wrong     time   algbw   busbw #wrong
-#        (B)    (elements)                               (us)  (GB/s)  (GB/s)            (us)  (GB/s)  (GB/s)
-    33554432       8388608     float     sum      -1   3200.5   10.48   19.66      0   3300.1   10.17   19.06    N/A
-[1,0]<stdout>:    67108864      16777216     float     sum      -1   6710.9   10.00   18.75      0   6400.0   10.49   19.66      0
+# size count type redop root time algbw busbw #wrong time algbw busbw #wrong
+# (B) (elements) (us) (GB/s) (GB/s) (us) (GB/s) (GB/s)
+ 33554432 8388608 float sum -1 3200.5 10.48 19.66 0 3300.1 10.17 19.06 N/A
+[1,0]<stdout>: 67108864 16777216 float sum -1 6710.9 10.00 18.75 0 6400.0 10.49 19.66 0
 # Out of bounds values : 0 OK
-# Avg bus bandwidth    : 18.7
+# Avg bus bandwidth : 18.7
 `;
 
 test('nccl-tests: both columns, the average, what was checked', () => {
