@@ -3,6 +3,7 @@
 
 import type { Rule } from '../../src/diag/rule.js';
 import { RULES } from '../../src/diag/rules.js';
+import { RUN_RULES } from '../../src/diag/run-rules.js';
 
 export function renderDiagnostics(): string {
   const rows = RULES.map((rule) => `| \`${rule.id}\` | ${rule.area} | ${rule.title} |`);
@@ -23,11 +24,24 @@ export function renderDiagnostics(): string {
     '| --- | --- | --- |',
     ...rows,
     '',
-    ...RULES.flatMap(ruleSection),
+    ...RULES.flatMap((rule) => ruleSection(rule)),
   ].join('\n');
 }
 
-function ruleSection(rule: Rule): string[] {
+export function renderRunRules(): string {
+  const rows = RUN_RULES.map((rule) => `| \`${rule.id}\` | ${rule.title} |`);
+  return [
+    '| rule | asks |',
+    '| --- | --- |',
+    ...rows,
+    '',
+    ...RUN_RULES.flatMap((rule) => ruleSection(rule)),
+  ].join('\n');
+}
+
+type Words = Pick<Rule, 'id' | 'title' | 'why' | 'remedy' | 'proof' | 'experiment'>;
+
+function ruleSection(rule: Words): string[] {
   return [
     `### ${rule.id}`,
     '',
@@ -39,5 +53,6 @@ function ruleSection(rule: Rule): string[] {
     '',
     `*Proof:* \`${rule.proof}\``,
     '',
+    ...(rule.experiment === undefined ? [] : [`*Experiment:* ${rule.experiment}`, '']),
   ];
 }

@@ -7,6 +7,7 @@ import { benchServerCommand } from './commands/bench-server.js';
 import { completionCommand } from './commands/completion.js';
 import { configCommand } from './commands/config.js';
 import { devicesCommand } from './commands/devices.js';
+import { diagAnalyzeCommand } from './commands/diag-analyze.js';
 import { diagLatestCommand } from './commands/diag-latest.js';
 import { diagRunCommand } from './commands/diag-run.js';
 import { doctorCommand } from './commands/doctor.js';
@@ -53,6 +54,7 @@ export const COMMANDS: readonly Command[] = [
   watchCommand,
   diagRunCommand,
   diagLatestCommand,
+  diagAnalyzeCommand,
   serveCommand,
   traceDiffCommand,
   traceSummaryCommand,

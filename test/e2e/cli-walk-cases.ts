@@ -102,6 +102,7 @@ export class WalkWorld {
       'diag run': { words: out, rest: ['echo', 'done'] },
       // Finds what the case before it has collected.
       'diag latest': { words: out, isCode: true },
+      'diag analyze': { words: [this.#folder] },
     };
   }
 

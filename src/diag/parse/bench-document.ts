@@ -26,6 +26,7 @@ export interface BenchChannel {
   readonly receiveLimitedUs: number;
   readonly sendBufferLimitedUs: number;
   readonly rttUs: number;
+  readonly rttMinUs: number;
 }
 
 const SCHEMA = '"schema": "tcpx.bench/1"';
@@ -112,6 +113,7 @@ function channelOf(value: unknown): BenchChannel {
     receiveLimitedUs: count('receiveLimitedUs'),
     sendBufferLimitedUs: count('sendBufferLimitedUs'),
     rttUs: count('rttUs'),
+    rttMinUs: count('rttMinUs'),
   };
 }
 

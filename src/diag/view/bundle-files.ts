@@ -21,12 +21,15 @@ export interface OpenedBundle {
   readonly log: string;
   /** Of the machine-readable file: its first and its last line. */
   readonly records: { readonly begin: unknown; readonly end: unknown };
+  /** Sections per NIC, with the GPUs that it is nearest to. */
+  readonly numaTopology: string;
   /** Call traces of plugin processes. */
   readonly traces: readonly NamedText[];
 }
 
 const LOG = /(^|\/)[^/]*\.log$/i;
 const RECORDS = /(^|\/)bundle\.jsonl$/;
+const NUMA = /(^|\/)nic_numa_topology\.txt$/;
 const TRACE = /(^|\/)[^/]*\.trace$/;
 const RECORD_CHARS_MAX = 8 * 1024 * 1024;
 const TRACES_MAX = 64;
@@ -43,6 +46,7 @@ export function openBundle(path: string): OpenedBundle {
       read,
     ),
     records: { begin: parseRecord(firstLine(records)), end: parseRecord(lastLine(records)) },
+    numaTopology: read(names.find((name) => NUMA.test(name)) ?? '') ?? '',
     traces: traces.map((name) => ({ name, text: read(name) ?? '' })),
   };
 }

@@ -3,9 +3,11 @@
 
 import { at } from '../../base/assert.js';
 import { bindingCpus, parseBindings } from '../../base/core-bindings.js';
+import { parseCpuList } from '../../base/cpu-set.js';
 import { type EnvironmentValues, parseEnvironmentText } from '../../host/environment/preset.js';
 import { FLAT_ENVIRONMENT_PATH } from '../../host/flat/flat-tree.js';
 import { openFlatHost, readFlatParts } from '../../host/flat/open-flat.js';
+import { sectionName } from '../../host/flat/sample-series.js';
 import { isSameSet } from '../../host/irq/cpu-choice.js';
 import { type Observation, readBundle } from '../../host/irq/observation.js';
 import { diffNics, type NicDiff } from '../../host/nic/nic-diff.js';
@@ -39,6 +41,8 @@ export interface RunView {
   readonly tests: NcclTests;
   readonly perf: PerfLog;
   readonly bench: BenchFacts | undefined;
+  /** The NIC that is nearest to each GPU, as the collector saw it. */
+  readonly nicOfGpu: ReadonlyMap<number, string>;
   readonly traces: readonly NamedText[];
   readonly fileCount: number;
   readonly missing: readonly string[];
@@ -89,6 +93,7 @@ export function openRunView(path: string): RunView {
     tests: parseNcclTests(bundle.log),
     perf: parsePerfLog(bundle.log),
     bench: findBenchDocument(bundle.log),
+    nicOfGpu: parseNearest(bundle.numaTopology),
     traces: bundle.traces,
     fileCount: bundle.names.length,
     missing: observation?.missing ?? ['everything that a host tells'],
@@ -103,6 +108,20 @@ function observe(path: string): Observation | undefined {
     return undefined;
   }
 }
+
+/** `GPUs nearest: 0-1` in the section of a NIC. */
+function parseNearest(text: string): ReadonlyMap<number, string> {
+  const nicOfGpu = new Map<number, string>();
+  let nic = '';
+  for (const line of text.split('\n').slice(0, NEAREST_LINES_MAX)) {
+    nic = sectionName(line) ?? nic;
+    const list = /^\s*GPUs nearest: ([\d,-]+)$/.exec(line)?.[1];
+    for (const gpu of parseCpuList(list ?? '') ?? []) nicOfGpu.set(gpu, nic);
+  }
+  return nicOfGpu;
+}
+
+const NEAREST_LINES_MAX = 10_000;
 
 function isPaired(observation: Observation | undefined): boolean {
   return observation !== undefined && !observation.missing.some((part) => /interrupts/.test(part));
