@@ -81,7 +81,7 @@ export class WalkWorld {
       doctor: { words: [...bundle, '--provider', 'tcpx'] },
       watch: { words: ['--nics', 'lo', '--count', '1', '--interval-ms', '50'], hasLines: true },
       ...this.#irqCases(bundle, tree, result),
-      ...this.#diagCases(),
+      ...this.#diagCases(trace),
       devices: { words: ['--plugin', emulatorPath], environment: emulatorVariables },
       'plugin check': {
         words: [emulatorPath, '--nics', 'eth1'],
@@ -96,13 +96,17 @@ export class WalkWorld {
     };
   }
 
-  #diagCases(): Record<string, WalkCase> {
+  #diagCases(trace: string): Record<string, WalkCase> {
     const out = ['--out', join(this.#folder, 'bundles')];
     return {
       'diag run': { words: out, rest: ['echo', 'done'] },
       // Finds what the case before it has collected.
       'diag latest': { words: out, isCode: true },
-      'diag analyze': { words: [this.#folder] },
+      'diag analyze': { words: [this.#folder], exitCode: 1 },
+      'diag diff': { words: [this.#folder, this.#folder] },
+      'diag stall': { words: [trace] },
+      'diag status': { words: out },
+      nccl: { words: ['2', '8', '0', '1', '--print'], isCode: true },
     };
   }
 

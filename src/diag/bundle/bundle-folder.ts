@@ -53,15 +53,19 @@ function tryMakeFolder(folder: string): boolean {
   }
 }
 
-/** The newest bundle by the time in its name; undefined where there is none. */
-export function latestBundle(parent: string): string | undefined {
+/** Bundles by the time in their names, newest first. */
+export function listBundles(parent: string): readonly string[] {
   const found = listFolder(parent).flatMap((name) => {
     const match = NAME.exec(name);
     if (match === null || !isFolder(join(parent, name))) return [];
     return [{ name, key: `${match[1] ?? ''} ${(match[2] ?? '1').padStart(4, '0')}` }];
   });
-  const newest = found.sort((a, b) => (a.key < b.key ? 1 : -1))[0];
-  return newest === undefined ? undefined : join(parent, newest.name);
+  return found.sort((a, b) => (a.key < b.key ? 1 : -1)).map(({ name }) => join(parent, name));
+}
+
+/** undefined where there is none. */
+export function latestBundle(parent: string): string | undefined {
+  return listBundles(parent)[0];
 }
 
 function isFolder(path: string): boolean {
