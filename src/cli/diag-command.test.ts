@@ -49,7 +49,8 @@ test('diag diff: bandwidth, channels and variables of two runs side by side', ()
 
 test('diag stall: the chunk of one trace that the other never posted', () => {
   const post = (call: string, tag: number) =>
-    `${tag} ${tag}.0 ${call} channel=0 chunk=${tag} tag=${tag} bytes=100 offset=${tag * 100} result=0`;
+    `${tag} ${tag}.0 ${call} channel=0 chunk=${tag} tag=${tag} bytes=100 ` +
+    `offset=${tag * 100} result=0`;
   const done = (tag: number, role: string) =>
     `${tag} ${tag}.0 test channel=0 chunk=${tag} tag=${tag} bytes=100 result=1 role=${role}`;
   const sender = join(folder, 'sender.trace');
@@ -66,7 +67,7 @@ test('diag stall: the chunk of one trace that the other never posted', () => {
   assert.equal(stalled[0]['verdict'], 'receiver never posted it');
 });
 
-test('nccl: prints where the tools are missing, runs where they are, in a bundle on request', () => {
+test('nccl: prints where tools are missing, runs where they are, in a bundle on request', () => {
   const bin = join(folder, 'bin');
   mkdirSync(bin);
   const path = `${bin}${delimiter}/usr/bin${delimiter}/bin`;

@@ -1,5 +1,5 @@
-// The verdict on a run: every rule asked, findings ordered by what putting them right is expected to
-// gain, which is the estimate times how sure it is. Pure over the facts.
+// The verdict on a run: every rule asked, findings ordered by what putting them right is expected
+// to gain, which is the estimate times how sure it is. Pure over the facts.
 
 import { examine } from './doctor.js';
 import type { Finding, RuleStatus } from './rule.js';
@@ -23,7 +23,7 @@ export interface Analysis {
   readonly findings: readonly Finding[];
 }
 
-/** A finding of the doctor's rules has no estimate: it is worth looking at, after those that have. */
+/** A finding of the doctor's rules has no estimate: it comes after those that have one. */
 const GAIN_UNKNOWN = 5;
 const CONFIDENCE_UNKNOWN = 0.5;
 

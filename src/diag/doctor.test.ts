@@ -380,29 +380,3 @@ test('tcp sockets: established ones with their local address', () => {
   const text = heading + row('0201000A:1F90', '01', 4711) + row('00000000:0016', '0A', 12);
   assert.deepEqual(parseTcpTable(text), [{ address: '10.0.1.2', inode: '4711' }]);
 });
-
-test('doctor: a NIC over which data came without device memory, while others counted it', () => {
-  const still = withNic((nic) => {
-    if (nic.name !== 'eth2' || nic.ethtool === undefined) return {};
-    const statistics = { ...nic.ethtool.statistics, rx_devmem_pkts: 0, rx_bytes: 2 ** 40 };
-    return { ethtool: { ...nic.ethtool, statistics } };
-  });
-  assert.equal(statusOf(still, 'devmem.counter'), 'warn');
-  assert.equal(statusOf({}, 'devmem.counter'), 'pass');
-});
-
-test('doctor: over the emulator hardware is not asked for, and all else is green', () => {
-  const emulated: Partial<DoctorFacts> = {
-    plugin: { ...HEALTHY.plugin, isEmulator: true },
-    rxdm: { ...HEALTHY.rxdm, processes: [], sockets: [] },
-    host: { ...HOST, gpus: [], isPciComplete: true },
-    ...withNic(() => ({ ethtool: undefined })),
-  };
-  const found = diagnose({ ...HEALTHY, ...emulated }).findings;
-  assert.deepEqual(
-    found.filter(({ status }) => status === 'fail' || status === 'warn').map(({ id }) => id),
-    [],
-  );
-  assert.equal(statusOf(emulated, 'devmem.rxdm'), 'skip');
-  assert.equal(statusOf(emulated, 'system.gpu'), 'skip');
-});

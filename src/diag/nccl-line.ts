@@ -85,7 +85,8 @@ export function parseNcclNumbers(words: readonly string[]): NcclNumbers {
     if (value >= low && value <= high) return value;
     throw new TcpxError(
       'ERR_USAGE_ARGUMENT',
-      `tcpx nccl: ${name} is ${JSON.stringify(text)}; a whole number from ${low} to ${high} is wanted`,
+      `tcpx nccl: ${name} is ${JSON.stringify(text)}; ` +
+        `a whole number from ${low} to ${high} is wanted`,
     );
   });
   const [nodes = 0, gpus = 0, test = 0, processes = 0, diag = 0] = numbers;

@@ -1,5 +1,5 @@
-// A bundle of a healthy run of two NICs, made by the collector's own writers from a made-up host, so
-// that a test plants one problem in it.
+// A bundle of a healthy run of two NICs, made by the collector's own writers from a made-up host,
+// so that a test plants one problem in it.
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -49,8 +49,8 @@ export const HEALTHY_LOG: readonly string[] = [
       `${channel + 2}[${channel}] [send] via NET/GPUDirectTCPX_v7/${channel}/GDRDMA`,
   ),
   'node-a:100:102 [0] NCCL INFO [Proxy Progress] Device 0 CPU core 0',
-  'node-a:100:103 [0] NCCL INFO accepted  (0) [1:10.0.0.2<4000><-10.0.0.3<5000> rx] through cuda, ' +
-    'fd 5 cpu 1 napi_id 8201',
+  'node-a:100:103 [0] NCCL INFO accepted  (0) [1:10.0.0.2<4000><-10.0.0.3<5000> rx] ' +
+    'through cuda, fd 5 cpu 1 napi_id 8201',
   '  67108864  16777216  float  sum  -1  6710.9  10.00  18.75  0  6400.0  10.49  19.66  0',
   '# Out of bounds values : 0 OK',
   '# Avg bus bandwidth    : 18.7',

@@ -25,7 +25,8 @@ export const oneNicRule: RunRule = {
     if (byNic.size > 1 || channels.length < 2) return pass(`${byNic.size} NICs are used`);
     const known = Math.max(facts.dataNics.length, facts.run.nccl.devices.length);
     if (known < 2) return pass('there is one NIC');
-    const text = `channels ${formatCpuList(channels)} all on ${only[0]}; the host has ${known} NICs`;
+    const list = formatCpuList(channels);
+    const text = `channels ${list} all on ${only[0]}; the host has ${known} NICs`;
     return { ...warn(text), gainPercent: (known - 1) * 100 };
   },
 };

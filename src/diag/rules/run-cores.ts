@@ -38,7 +38,7 @@ export const coresSharedRule: RunRule = {
   id: 'cores.shared',
   area: 'run',
   title: 'Interrupts, send threads and receive threads have cores of their own',
-  why: 'A spinning thread and the interrupt that feeds it take turns on one core, or on its sibling.',
+  why: 'A spinning thread and the interrupt that feeds it take turns on one core or its sibling.',
   remedy: 'tcpx irq plan --policy split, then tcpx irq apply; set both bindings from tcpx env.',
   proof: 'tcpx irq show --from BUNDLE',
   experiment: 'tcpx irq run --setup --policy split -- the same command.',
@@ -192,7 +192,7 @@ export const pausesRule: RunRule = {
     const total = pausesMs.reduce((sum, ms) => sum + ms, 0);
     const longest = pausesMs.reduce((a, b) => Math.max(a, b), 0);
     const share = run.seconds === undefined ? 0 : total / 1000 / run.seconds;
-    const text = `${pausesMs.length} pauses, ${total.toFixed(1)} ms together, longest ${longest} ms`;
+    const text = `${pausesMs.length} pauses, ${total.toFixed(1)} ms in all, longest ${longest} ms`;
     if (share <= PAUSE_SHARE_MAX && longest <= PAUSE_MS_MAX) return pass(text);
     return { ...warn(text), gainPercent: Math.max(1, share * 100) };
   },

@@ -102,7 +102,8 @@ function crowdedNic(facts: RunFacts): string | undefined {
   for (const [nic, channels] of channelsByNic(facts.run)) {
     const count = channels.length * sockets;
     if (count > facts.socketBudget) {
-      return `${nic}: ${channels.length} channels of ${sockets} sockets are ${count}; seen to work: ${facts.socketBudget}`;
+      const what = `${channels.length} channels of ${sockets} sockets are ${count}`;
+      return `${nic}: ${what}; seen to work: ${facts.socketBudget}`;
     }
   }
   return undefined;
@@ -179,8 +180,8 @@ export const NO_CMSG_RULES: readonly RunRule[] = [
       title: 'Data comes into device memory',
       why: 'The plugin ends the process when bytes come without naming device memory.',
       remedy:
-        'In order: a kernel without device memory, header split switched off, a NIC that was reset ' +
-        'and lost its rules, a receive manager that was restarted.',
+        'In order: a kernel without device memory, header split switched off, a NIC that was ' +
+        'reset and lost its rules, a receive manager that was restarted.',
       proof: 'tcpx doctor --provider tcpx',
       confidence: 0.5,
     },
