@@ -16,6 +16,7 @@ export function summaryText(view: RunView, files: readonly WrittenFile[]): strin
   const facts: readonly (readonly string[])[] = [
     ['run', begin.label ?? view.path],
     ['host', view.hostname ?? 'not named'],
+    ...(begin.isEmulated ? [['evidence', 'emulated: NICs of the plugin emulator']] : []),
     ['command', begin.command.join(' ')],
     ['started', begin.started ?? 'unknown'],
     ['took', view.seconds === undefined ? 'unknown' : `${view.seconds.toFixed(1)} s`],
