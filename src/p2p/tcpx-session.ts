@@ -74,7 +74,7 @@ export class TcpxSession {
     return this.#role;
   }
 
-  /** Data connections that this end wishes for; a peer that asks for none gets the smaller number. */
+  /** Data connections that this end wishes for; with a peer that wishes for fewer, those. */
   get numChannels(): number {
     return this.#engine.config.values['flow.channels'];
   }
