@@ -1,7 +1,6 @@
 // How memory is registered: who may do what, under which name, for how long.
 
-import { checkRecord } from '../base/argument.js';
-import { TcpxError } from '../base/errors.js';
+import { checkNames, checkRecord } from '../base/argument.js';
 import type { RegionRights } from '../memory/region.js';
 
 /** What `Engine.register` takes beside the memory. */
@@ -19,10 +18,6 @@ const KNOWN = ['name', 'rights', 'expiresMs'];
 export function registerOptionsOf(given: RegisterOptions | RegionRights): RegisterOptions {
   checkRecord('register: what comes after the memory', given);
   if ('read' in given) return { rights: given };
-  const unknown = Object.keys(given).find((name) => !KNOWN.includes(name));
-  if (unknown === undefined) return given;
-  throw new TcpxError(
-    'ERR_USAGE_ARGUMENT',
-    `register: there is no option ${JSON.stringify(unknown)}; there are: ${KNOWN.join(', ')}`,
-  );
+  checkNames('register', given, KNOWN);
+  return given;
 }

@@ -2,6 +2,7 @@
 
 import { EventEmitter } from 'node:events';
 import type { TcpxError } from '../base/errors.js';
+import type { Session } from './session.js';
 
 /** A channel of a session has changed. */
 export interface ChannelChange {
@@ -31,6 +32,10 @@ export interface SessionEventMap {
   failover: [failover: Failover];
   /** A channel was lost, or is back. */
   channel: [change: ChannelChange];
+  /** With `reconnect`: the session that follows this one, once it is lost. */
+  reopen: [next: Session];
+  /** With `reconnect`: it was given up, after the last attempt or one that no other can mend. */
+  reopenFailed: [error: TcpxError];
 }
 
 type Listener<E extends keyof SessionEventMap> = (...given: SessionEventMap[E]) => void;
@@ -51,6 +56,15 @@ export class SessionEvents {
 
   off<E extends keyof SessionEventMap>(event: E, listener: Listener<E>): void {
     this.#emitter.off(event, listener);
+  }
+
+  /** Whoever listens here listens there too. */
+  copyTo(next: SessionEvents): void {
+    for (const event of this.#emitter.eventNames()) {
+      for (const listener of this.#emitter.rawListeners(event)) {
+        next.#emitter.on(event, listener as (...given: unknown[]) => void);
+      }
+    }
   }
 
   tell<E extends keyof SessionEventMap>(event: E, ...given: SessionEventMap[E]): void {

@@ -2,7 +2,7 @@
 // its memory alive while it is registered.
 
 import { randomFillSync, randomInt } from 'node:crypto';
-import { inspect } from 'node:util';
+import { inspect, types } from 'node:util';
 import { assert } from '../base/assert.js';
 import { TcpxError } from '../base/errors.js';
 import { addressOf } from '../ffi/libc/library.js';
@@ -287,7 +287,7 @@ export function memoryRange(source: RegionSource): { addr: number; bytes: number
   }
   if (!isRaw) {
     const buffer = ArrayBuffer.isView(source) ? source.buffer : source;
-    if (buffer instanceof ArrayBuffer && buffer.resizable) {
+    if (types.isArrayBuffer(buffer) && buffer.resizable) {
       throw new TcpxError('ERR_USAGE_ARGUMENT', 'register: a resizable buffer may move');
     }
     return { addr: addressOf(source), bytes };

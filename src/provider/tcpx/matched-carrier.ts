@@ -26,7 +26,7 @@ import type { Flight } from './flight.js';
 import { FlightDeck } from './flight-deck.js';
 import type { MatchedCarrierParts } from './matched-host.js';
 import { MatchedRequest, type WeighedPlan } from './matched-request.js';
-import { failed, givenUpError, lostError, OwnPost, succeeded } from './own-post.js';
+import { confirmedSoFar, failed, givenUpError, lostError, OwnPost, succeeded } from './own-post.js';
 import { PeerFlights } from './peer-flights.js';
 
 /** A cancelled transfer may land by itself within this time; then its epoch is taken down. */
@@ -215,6 +215,11 @@ export class MatchedCarrier<S> implements Carrier<S, MatchedRequest> {
     const own = this.#ownAt(posted);
     const why = () => (failure === FAIL_CANCELLED ? this.#waits(own) : lostError(this.#parts.peer));
     return own.outcome ?? failed(why(), false);
+  }
+
+  confirmedBytes(posted: Posted<S>): number {
+    const own = this.#ownAt(posted);
+    return confirmedSoFar(own, this.#flightOf(own), this.epochs);
   }
 
   close(posted: Posted<S>): void {
