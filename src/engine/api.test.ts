@@ -176,8 +176,9 @@ test('api: await using closes; notifications come by for await', async () => {
     await session.notify('two');
   }
   const texts: string[] = [];
-  for await (const { bytes } of stream) {
-    texts.push(Buffer.from(bytes).toString());
+  for await (const { text, bytes } of stream) {
+    assert.equal(Buffer.from(bytes).toString(), text);
+    texts.push(text);
     if (texts.length === 2) break;
   }
   assert.deepEqual(texts, ['one', 'two']);
