@@ -1,5 +1,6 @@
 // Blocks as programs write them: whole regions, slices, plain memory, or places and lengths.
 
+import { checkNames } from '../base/argument.js';
 import { TcpxError } from '../base/errors.js';
 import type { Region, RegionDescriptor, RegionSlice } from '../memory/region.js';
 import type { Block } from '../provider/block-columns.js';
@@ -34,12 +35,15 @@ interface Place<R> {
   readonly room: number;
 }
 
+const FIELDS = ['local', 'remote', 'localOffset', 'remoteOffset', 'bytes'];
 const LOCAL = 'a region, a slice of one, or a Buffer or typed array';
 const REMOTE = 'a descriptor (what lookup found) or a slice of one';
 
 /** `lent` registers what is plain memory. */
 export function blockOf(spec: BlockSpec, index: number, lent: LentMemory): Block {
   if (!isRecord(spec)) throw wrong(index, 'is an object with local and remote', spec);
+  // The first alone: who writes a name wrong does so in all, and there may be very many.
+  if (index === 0) checkNames('block 0', spec, FIELDS);
   const own = isPlainMemory(spec.local)
     ? lent.lend(spec.local, `block ${index}: local`)
     : spec.local;

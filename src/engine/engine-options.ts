@@ -42,6 +42,16 @@ export interface EngineOptions {
   readonly onActivity?: () => void;
 }
 
+const OPEN_OPTIONS = [
+  ...['name', 'settings', 'config', 'log', 'onSession', 'onNotification', 'onActivity'],
+  ...['gpu', 'gpuModule', 'pluginEnvironment', 'pluginOverrides'],
+];
+
+export function checkEngineOptions(options: EngineOptions): void {
+  checkRecord('Engine.open: options', options);
+  checkNames('Engine.open', options, OPEN_OPTIONS);
+}
+
 /** How a peer is tried. */
 export interface ConnectOptions extends ConnectWait {
   /** Where the text names none; `session.port` where neither does. */
@@ -73,8 +83,8 @@ export function deregisterOptionsOf(given: number | DeregisterOptions): Deregist
   return options;
 }
 
-/** Where an engine listens: text as `host:port`, or apart. */
-export type ListenPlace = string | { readonly host?: string; readonly port?: number };
+/** Where an engine listens: text as `host:port`, a port alone, or both apart. */
+export type ListenPlace = string | number | { readonly host?: string; readonly port?: number };
 
 const KNOWN = ['timeoutMs', 'signal', 'port', 'isPatient', 'reconnect'];
 
@@ -84,13 +94,21 @@ export function listenAddress(
   values: SettingValues,
   acceptsNetwork: boolean,
 ): { readonly host: string; readonly port: number } {
-  const asked = typeof where === 'string' ? parseEndpoint(where) : where;
+  const asked = placeOf(where);
   const base = values['session.port'];
   const everybody = acceptsNetwork ? '::' : '127.0.0.1';
   return {
     host: asked.host ?? (values['session.bind'] || everybody),
     port: asked.port ?? (base === 0 ? 0 : base + values['session.portIndex']),
   };
+}
+
+function placeOf(where: ListenPlace): { readonly host?: string; readonly port?: number } {
+  if (typeof where === 'string') return parseEndpoint(where);
+  const place = typeof where === 'number' ? { port: where } : where;
+  checkRecord('listen: where', place);
+  checkNames('listen', place, ['host', 'port']);
+  return place;
 }
 
 /** Whom to connect to, and for how long to try. */

@@ -27,6 +27,7 @@ import { EngineMemory } from './engine-memory.js';
 import { checkEngineName } from './engine-name.js';
 import {
   type ConnectOptions,
+  checkEngineOptions,
   type DeregisterOptions,
   deregisterOptionsOf,
   type EngineOptions,
@@ -138,6 +139,7 @@ export class Engine {
 
   /** Starts an engine. Rejects with `ERR_CONFIG_…` or `ERR_CAP_…` where it cannot run. */
   static async open(options: EngineOptions = {}): Promise<Engine> {
+    checkEngineOptions(options);
     const basis = basisOf(options);
     const { name, config, log } = basis;
     checkEngineName(name);

@@ -3,7 +3,7 @@
 
 import { inspect } from 'node:util';
 import { withSignal } from '../base/abort.js';
-import { checkText } from '../base/argument.js';
+import { checkNames, checkRecord, checkSignal, checkText, checkTime } from '../base/argument.js';
 import { assert } from '../base/assert.js';
 import { TcpxError } from '../base/errors.js';
 import type { SecretBytes } from '../base/secret-bytes.js';
@@ -136,6 +136,10 @@ export class LiveSession implements Session {
   async lookup(name: string, options: LookupOptions = {}): Promise<RegionDescriptor> {
     checkText('lookup: the name', name);
     if (this.isLost('lookup')) throw this.#error ?? new TcpxError('ERR_PEER_LOST', this.peer);
+    checkRecord('lookup: options', options);
+    checkNames('lookup', options, ['waitMs', 'signal']);
+    checkTime('lookup: waitMs', options.waitMs);
+    checkSignal('lookup', options.signal);
     const { waitMs = 0, signal } = options;
     const found = this.lookups.ask(name, waitMs);
     return await this.#host.drive(withSignal(found, signal, `lookup of ${JSON.stringify(name)}`));
@@ -175,7 +179,8 @@ export class LiveSession implements Session {
   /** A line: with whom, and how it stands. */
   [inspect.custom](): string {
     const { role, provider, agreement } = this.facts;
-    const shape = `${agreement.channels} channels over ${provider}`;
+    const { channels } = agreement;
+    const shape = `${channels} ${channels === 1 ? 'channel' : 'channels'} over ${provider}`;
     return `Session { ${role} of ${this.peer}, ${this.#state}, ${shape} }`;
   }
 

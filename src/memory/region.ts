@@ -278,6 +278,12 @@ export function isDeviceRange(source: RegionSource): source is DeviceRange {
 /** Where it lies; refuses what may move. */
 export function memoryRange(source: RegionSource): { addr: number; bytes: number } {
   const isRaw = 'addr' in source;
+  if (!isRaw && !ArrayBuffer.isView(source) && !types.isAnyArrayBuffer(source)) {
+    throw new TcpxError(
+      'ERR_USAGE_ARGUMENT',
+      'register: memory is a Buffer, a typed array, an ArrayBuffer, or { addr, bytes }',
+    );
+  }
   const bytes = isRaw ? source.bytes : source.byteLength;
   if (!Number.isSafeInteger(bytes) || bytes <= 0) {
     throw new TcpxError(
