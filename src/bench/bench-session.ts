@@ -82,7 +82,7 @@ export async function runBench(options: BenchSessionOptions): Promise<BenchResul
     await session.notify(encodeBenchMessage({ kind: 'finish' })).done;
     const laneCpus = config.values['lane.progress'] === 'caller' ? [] : engine.laneStats();
     const zeroCopy = engine.zeroCopyStats();
-    return { ...toResult(config, session, run, laneCpus), zeroCopy, kernel };
+    return { ...toResult(engine.config, session, run, laneCpus), zeroCopy, kernel };
   } finally {
     await engine.close();
     initiator?.freeMemory();

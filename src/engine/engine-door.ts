@@ -35,10 +35,12 @@ export interface EngineDoorParts {
 
 export class EngineDoor {
   readonly #parts: EngineDoorParts;
+  readonly #network: SocketNetwork;
   #server: PeerServer | undefined;
 
   constructor(parts: EngineDoorParts) {
     this.#parts = parts;
+    this.#network = new SocketNetwork(parts.control, parts.config, parts.log);
   }
 
   /** 0 before listen. */
@@ -53,7 +55,7 @@ export class EngineDoor {
     const { config, log, identity, sessions } = this.#parts;
     const { trust } = identity;
     this.#server = new PeerServer({
-      network: this.#network(),
+      network: this.#network,
       address: listenAddress(where, config.values, trust.acceptsNetwork),
       identity,
       sessions,
@@ -85,7 +87,7 @@ export class EngineDoor {
     const { reconnect, ...options } = connectOptions(where, given, more, config.values);
     const session = await connectPeer({
       ...options,
-      ...{ network: this.#network(), openMatch: this.#openMatch() },
+      ...{ network: this.#network, openMatch: this.#openMatch() },
       ...{ identity, sessions, config, log },
     });
     if (reconnect !== undefined) {
@@ -98,11 +100,6 @@ export class EngineDoor {
   /** Nobody comes in any more. */
   close(): void {
     this.#server?.close();
-  }
-
-  #network(): SocketNetwork {
-    const { control, config, log } = this.#parts;
-    return new SocketNetwork(control, config, log);
   }
 
   #openMatch() {

@@ -41,6 +41,7 @@ import { type OpenedProvider, openProvider } from './provider-open.js';
 import { type RegisterOptions, registerOptionsOf } from './register-options.js';
 import type { Session } from './session.js';
 import { loadTrust, type Trust, warnOfTrust } from './trust.js';
+import { tunedHere } from './tuned-config.js';
 
 const FULL_RIGHTS: RegionRights = { read: true, write: true };
 /** Timers of sessions run with it; it is also a net for a wake-up that was missed. */
@@ -140,14 +141,13 @@ export class Engine {
   /** Starts an engine. Rejects with `ERR_CONFIG_…` or `ERR_CAP_…` where it cannot run. */
   static async open(options: EngineOptions = {}): Promise<Engine> {
     checkEngineOptions(options);
-    const basis = basisOf(options);
-    const { name, config, log } = basis;
+    const { name, config, log } = basisOf(options);
     checkEngineName(name);
     const openGpus = await gpuSource(options.gpuModule);
     const { pluginEnvironment = {}, pluginOverrides = {} } = options;
     const plugin = { values: config.values, log, name, pluginEnvironment };
     const opened = await openProvider({ ...plugin, hostOverrides: pluginOverrides }, options.gpu);
-    const engine = new Engine(options, basis, openGpus, opened);
+    const engine = new Engine(options, { name, config: tunedHere(config), log }, openGpus, opened);
     try {
       await engine.#core.lanes.start();
     } catch (error) {
