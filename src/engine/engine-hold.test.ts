@@ -14,15 +14,13 @@ const HEAD = `
   const client = await Engine.open({ settings });
   const session = await client.connect('127.0.0.1:' + port);
 `;
-const LIMIT_MS = 8000;
+/** On a machine with other things to do, starting takes seconds. */
+const ENDS_MS = 30_000;
+const STAYS_MS = 8000;
 
-async function run(body: string) {
-  const startMs = performance.now();
+async function run(body: string, timeoutMs = ENDS_MS) {
   const words = ['--input-type=module', '-e', HEAD + body];
-  const { exitCode, stdout, stderr } = await runChild(process.execPath, words, {
-    timeoutMs: LIMIT_MS,
-  });
-  return { exitCode, stdout, stderr, durationMs: performance.now() - startMs };
+  return await runChild(process.execPath, words, { timeoutMs });
 }
 
 test('hold: unref of the engines lets the process end, with a session open', async () => {
@@ -32,12 +30,12 @@ test('hold: unref of the engines lets the process end, with a session open', asy
 
 test('hold: without unref, and after ref, the process stays', async () => {
   const [plain, again] = await Promise.all([
-    run('client.unref();'),
-    run('server.unref(); client.unref(); client.ref();'),
+    run("console.log('up'); client.unref();", STAYS_MS),
+    run("console.log('up'); server.unref(); client.unref(); client.ref();", STAYS_MS),
   ]);
-  for (const { exitCode, durationMs } of [plain, again]) {
+  for (const { exitCode, stdout } of [plain, again]) {
+    assert.equal(stdout, 'up\n');
     assert.equal(exitCode, null, 'ended by the time limit');
-    assert.ok(durationMs >= LIMIT_MS - 100);
   }
 });
 
