@@ -1,12 +1,13 @@
 // A server that many clients write to, each into memory of its own; both ends know a secret. The
-// server ends when nobody is left.
-//   NIXL_TCPX_TRUST_SECRET=… node many-clients.mjs serve PORT
+// server ends after COUNT clients.
+//   NIXL_TCPX_TRUST_SECRET=… node many-clients.mjs serve PORT COUNT
 //   NIXL_TCPX_TRUST_SECRET=… node many-clients.mjs client HOST:PORT NAME
 
 import { Engine } from 'nixl-tcpx';
 
-const [command, where = '20000', name = 'client'] = process.argv.slice(2);
+const [command, where = '20000', name = '1'] = process.argv.slice(2);
 if (command === 'serve') {
+  let left = Number(name);
   const engine = await Engine.open({
     name: 'server',
     onSession: (session) => {
@@ -16,7 +17,7 @@ if (command === 'serve') {
       session.on('close', (error) => {
         console.log(`${peerName}: ${memory.toString().replaceAll('\0', '')}, ${error ?? 'done'}`);
         void engine.deregister(region);
-        if (engine.sessions.length === 0) void engine.close();
+        if (--left === 0) void engine.close();
       });
     },
   });

@@ -129,7 +129,7 @@ describe('documented programs, from the package', () => {
 
   test('many-clients: each has its own memory; a wrong secret is refused by name', async () => {
     const secret = 'a secret of many clients';
-    const server = await serve('many-clients', ['serve', '0'], secret);
+    const server = await serve('many-clients', ['serve', '0', '4'], secret);
     const where = `127.0.0.1:${server.port}`;
     const stranger = await runChild(
       process.execPath,
