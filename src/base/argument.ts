@@ -22,14 +22,14 @@ export function checkNames(what: string, options: object, known: readonly string
 }
 
 /** A wait as programs give it: a time alone, or options. */
-export interface WaitOptions {
+export interface TimedWait {
   /** How long to wait, in ms. */
   readonly timeoutMs?: number;
   /** Ends the wait with an `AbortError`. */
   readonly signal?: AbortSignal;
 }
 
-export function waitOptionsOf(what: string, given: number | WaitOptions): WaitOptions {
+export function timedWaitOf(what: string, given: number | TimedWait): TimedWait {
   const options = typeof given === 'number' ? { timeoutMs: given } : given;
   checkRecord(`${what}: options`, options);
   checkNames(what, options, ['timeoutMs', 'signal']);

@@ -2,7 +2,7 @@
 // server is reached and connects. Which of the two it is follows from the first call and stays.
 
 import { AbortError, throwIfAborted } from '../base/abort.js';
-import { type WaitOptions, waitOptionsOf } from '../base/argument.js';
+import { type TimedWait, timedWaitOf } from '../base/argument.js';
 import { TcpxError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
 import type { SettingValues } from '../base/settings.js';
@@ -96,8 +96,8 @@ export class TcpxSession {
    * Server, second step: waits for the client of that name, 30 s by default. Rejects with
    * `ERR_PEER_TIMEOUT`, or with an `AbortError` when the signal says so.
    */
-  async accept(remoteName: string, options: number | WaitOptions = {}): Promise<void> {
-    const { timeoutMs = ACCEPT_TIMEOUT_MS, signal } = waitOptionsOf('accept', options);
+  async accept(remoteName: string, options: number | TimedWait = {}): Promise<void> {
+    const { timeoutMs = ACCEPT_TIMEOUT_MS, signal } = timedWaitOf('accept', options);
     if (this.#role !== 'server') throw wrongOrder('accept', 'listen');
     this.#assertNew(remoteName, 'accept');
     throwIfAborted(signal, `accept ${remoteName}`);
@@ -113,7 +113,7 @@ export class TcpxSession {
   }
 
   /** Client, second step: tries the addresses of the server in turn, each for the time given. */
-  async connect(remoteName: string, options: WaitOptions = {}): Promise<void> {
+  async connect(remoteName: string, options: TimedWait = {}): Promise<void> {
     const info = this.#infos.get(remoteName);
     if (info === undefined) throw wrongOrder('connect', 'loadRemoteConnInfo');
     this.#assertNew(remoteName, 'connect');

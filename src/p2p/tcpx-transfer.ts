@@ -2,7 +2,7 @@
 // number and offset; sends and receives are counted apart; only receives can be consumed.
 
 import { throwIfAborted } from '../base/abort.js';
-import { type WaitOptions, waitOptionsOf } from '../base/argument.js';
+import { type TimedWait, timedWaitOf } from '../base/argument.js';
 import { TcpxError } from '../base/errors.js';
 import type { Engine } from '../engine/engine.js';
 import type { MemoryTable } from './memory-table.js';
@@ -137,8 +137,8 @@ export class TcpxTransfer {
    * Resolves when everything posted so far has ended well; rejects with the first failure, with
    * `ERR_XFER_DEADLINE` when the time is over, or with an `AbortError`. What is pending stays so.
    */
-  async wait(options: number | WaitOptions = {}): Promise<void> {
-    const { timeoutMs = Number.POSITIVE_INFINITY, signal } = waitOptionsOf('wait', options);
+  async wait(options: number | TimedWait = {}): Promise<void> {
+    const { timeoutMs = Number.POSITIVE_INFINITY, signal } = timedWaitOf('wait', options);
     const endUs = this.#engine.nowUs() + timeoutMs * 1000;
     const wake = (): void => this.#wake();
     // A little late rather than early: woken once, the time must be over.
