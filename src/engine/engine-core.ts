@@ -14,6 +14,7 @@ import { LaneSet, type LaneSetOptions } from '../provider/tcp/lane-set.js';
 import { SIGNAL_ENTRIES, TransferTable } from '../provider/tcp/transfer-table.js';
 import type { MatchedCarrier } from '../provider/tcpx/matched-carrier.js';
 import type { MatchedProvider } from '../provider/tcpx/matched-provider.js';
+import { EngineHold } from './engine-hold.js';
 import { laneChoice } from './lane-choice.js';
 import { LaneEvents } from './lane-events.js';
 import type { LiveSession } from './live-session.js';
@@ -65,6 +66,7 @@ export class EngineCore {
   readonly transfers: Transfers;
   readonly sessions: SessionTable;
   readonly events: LaneEvents;
+  readonly hold: EngineHold;
   readonly #options: CoreOptions;
   readonly #regionTable: RegionTable;
   readonly #table: TransferTable;
@@ -84,6 +86,10 @@ export class EngineCore {
       onEvent: (_, kind, at) => this.events.handle(kind, at),
       onWake: () => options.onWake(),
       onLaneFailed: (laneIndex, error) => options.onLaneFailed(laneIndex, error),
+    });
+    this.hold = new EngineHold((isHeld) => {
+      this.lanes.hold(isHeld);
+      options.tcpx?.hold(isHeld);
     });
     const { shared, offsets } = this.lanes;
     const { regionsAt, transfersAt } = offsets;
@@ -138,6 +144,7 @@ export class EngineCore {
       lose: (session, error) => this.sessions.close(session, error),
       ...(edges && { clock: edges.clock, after: (delayMs, act) => edges.after(delayMs, act) }),
       poll: () => this.#options.poll(),
+      onAwaited: (isAwaited) => this.hold.setAwaited(isAwaited),
       waitMatched: (timeoutMs) => tcpx?.wait(timeoutMs),
     });
   }
@@ -151,6 +158,7 @@ export class EngineCore {
       openMatched: (session, connect, sessions) => this.#match(session, connect, sessions),
       answerLookup: (lookup) => this.names.answer(lookup),
       drive: (promise) => this.#options.drive(promise),
+      hold: (session, isHeld) => this.hold.setSession(session, isHeld),
       sessionsMax: values['session.peersMax'],
       readsBytesMax: values['memory.readsBytes'],
       nicCount: listNics(config).length,
