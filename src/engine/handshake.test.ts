@@ -30,7 +30,7 @@ const HELLO: MessageOf<typeof ControlKind.Hello> = {
   hostId: new Uint8Array(16),
   name: 'by hand',
 };
-const WISH = { explicit: 0, channels: 2, windowChunks: 16, chunkBytes: 65536 };
+const WISH = { explicit: 1, channels: 2, windowChunks: 16, chunkBytes: 65536 };
 
 async function openServer(settings: Settings = {}) {
   const kept = new KeptLog();

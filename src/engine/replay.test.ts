@@ -120,7 +120,7 @@ test('replay: a client’s own nonce, or an old answer, does not pass for a serv
 
 test('replay: an ATTACH is good for one channel of one session, once', async () => {
   const { engine, kept, port } = await openServer();
-  const wish = { ...RAW_WISH, channels: 2 };
+  const wish = { ...RAW_WISH, explicit: 1, channels: 2 };
   const session = await openRawSession(port, secret, wish);
   const other = await openRawSession(port, secret, wish);
   assert.notDeepEqual(session.key, other.key, 'every session has a key of its own');

@@ -22,12 +22,17 @@ const SMALL: Settings = {
 
 /** Log lines of an engine, kept instead of printed. */
 export class KeptLog {
-  readonly lines: string[] = [];
+  readonly #lines: string[] = [];
   readonly log: Log = createLog({
     level: 'debug',
     format: 'text',
-    write: (line) => this.lines.push(line),
+    write: (line) => this.#lines.push(line),
   });
+
+  /** No own property: such an object is an engine's options too, which have no lines. */
+  get lines(): string[] {
+    return this.#lines;
+  }
 
   has(pattern: RegExp): boolean {
     return this.lines.some((line) => pattern.test(line));
