@@ -115,4 +115,23 @@ export const BENCH_SETTINGS = {
       'tcpx provider takes where none are named.',
     cost: 'A GPU that is behind none of the named NICs is refused.',
   },
+  'bench.storeDir': {
+    kind: 'text',
+    fallback: '',
+    flag: 'store',
+    value: 'DIR',
+    summary:
+      'Folder in which results of benchmarks are kept; empty means ' +
+      '$XDG_STATE_HOME/nixl-tcpx/bench, or ~/.local/state/nixl-tcpx/bench.',
+    cost: 'Up to some 100 KB for each result.',
+  },
+  'bench.keep': {
+    kind: 'count',
+    fallback: 200,
+    minimum: 0,
+    maximum: 100_000,
+    flag: 'keep',
+    summary: 'Results that are kept, baselines apart; the oldest give way. 0 keeps none.',
+    cost: 'Disk.',
+  },
 } as const satisfies Readonly<Record<string, Setting>>;

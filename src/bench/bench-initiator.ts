@@ -40,6 +40,8 @@ export interface BenchRun {
   /** Of the plugin's helper threads, at each end. */
   readonly threads: { initiator: string | undefined; target: string | undefined } | undefined;
   readonly peer: HostFacts;
+  /** Of one transfer. */
+  readonly blocks: number;
 }
 
 export interface BenchInitiatorOptions {
@@ -116,6 +118,7 @@ export class BenchInitiator {
       intakeAfter: this.#intakeAfter,
       threads: this.#threads,
       peer: scene.peer,
+      blocks: scene.blocks.length,
     };
   }
 

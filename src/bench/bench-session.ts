@@ -10,8 +10,10 @@ import { BenchDialogue, decodeBenchMessage, encodeBenchMessage } from './bench-m
 import type { BenchResult } from './bench-result.js';
 import { gpuOf } from './bench-service.js';
 import { readHostFacts } from './host-facts.js';
-import { channelDelta, kernelDelta, readKernelCounters } from './kernel-delta.js';
+import { channelDelta, hostDelta, kernelDelta, readKernelCounters } from './kernel-delta.js';
 import { MarkCounter } from './ping-pong.js';
+import { warningsOf } from './result-warnings.js';
+import { thinSamples } from './samples.js';
 import { percentilesOf, rateSpreadOf } from './statistics.js';
 import type { Turns } from './turns.js';
 
@@ -82,7 +84,10 @@ export async function runBench(options: BenchSessionOptions): Promise<BenchResul
     await session.notify(encodeBenchMessage({ kind: 'finish' })).done;
     const laneCpus = config.values['lane.progress'] === 'caller' ? [] : engine.laneStats();
     const zeroCopy = engine.zeroCopyStats();
-    return { ...toResult(config, session, run, laneCpus), zeroCopy, kernel };
+    const figures = toResult(config, session, run, laneCpus);
+    const result = { ...figures, zeroCopy, kernel, ...hostDelta(before.host, after.host) };
+    const recordedAt = new Date().toISOString();
+    return { ...result, recordedAt, warnings: warningsOf(result) };
   } finally {
     await engine.close();
     initiator?.freeMemory();
@@ -130,7 +135,30 @@ function toResult(
     config: visibleConfig(config),
     host: readHostFacts(values['socket.congestion']),
     peer: run.peer,
+    samples: {
+      bandwidthGBps: thinSamples(run.bytesPerSecond.map((rate) => rate / 1e9)),
+      latencyUs: thinSamples(run.latencyUs),
+    },
+    origins: originsOf(config),
+    requestDepth: depthOf(config, session, run),
   };
+}
+
+function depthOf({ values }: Config, { facts }: Session, { receipt, blocks }: BenchRun) {
+  const { channels, windowChunks } = facts.agreement;
+  const isPlugin = receipt?.plugin !== undefined;
+  const chunks = isPlugin
+    ? receipt.channels.length * values['tcpx.sendWindow']
+    : channels * windowChunks;
+  return { transfers: values['bench.batch'], blocks, chunks };
+}
+
+/** A default needs no word; neither does where a secret came from. */
+function originsOf({ effective }: Config): Record<string, string> {
+  const set = effective.filter(
+    ({ origin, name }) => origin !== 'default' && name !== 'trust.secret',
+  );
+  return Object.fromEntries(set.map(({ name, origin }) => [name, origin]));
 }
 
 /** What is said of a plugin; nothing where none carried the data. */

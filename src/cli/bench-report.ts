@@ -3,6 +3,7 @@
 import { formatCpuList } from '../base/cpu-set.js';
 import { formatBytes, formatUs, plural } from '../base/units.js';
 import type { BenchResult } from '../bench/bench-result.js';
+import type { ThresholdVerdict } from '../bench/thresholds.js';
 import type { NicDevmem, Receipt } from '../engine/internal.js';
 import { formatTable } from './print.js';
 
@@ -36,8 +37,32 @@ export function formatBenchResult(result: BenchResult): string {
     ...describePlugin(result),
     `measured on     ${result.host.cpu}, ${result.host.cores} cores, ` +
       `Linux ${result.host.kernel}, Node ${result.host.node}, ${result.host.congestion}`,
+    ...(result.warnings ?? []).map((warning) => `warning         ${warning}`),
   ];
   return `${lines.join('\n')}\n`;
+}
+
+/** Several runs of one command: a line for each, the last in full. */
+export function formatRuns(runs: readonly BenchResult[]): string {
+  const rows = runs.map((run, index) => [
+    String(index + 1),
+    run.bandwidthGBps.p50.toFixed(2),
+    formatUs(run.latencyUs.p50),
+    formatUs(run.latencyUs.p99),
+    run.ok ? 'ok' : 'WRONG',
+  ]);
+  const table = formatTable([['run', 'GB/s', 'latency', 'p99', ''], ...rows]);
+  const last = runs.at(-1);
+  return `${table}\n${last === undefined ? '' : formatBenchResult(last)}`;
+}
+
+export function formatThresholds(verdicts: readonly ThresholdVerdict[]): string {
+  return verdicts
+    .map(({ metric, relation, limit, value, ok }) => {
+      const figure = value === undefined ? 'not known' : String(Number(value.toPrecision(4)));
+      return `${ok ? 'ok' : 'FAIL'}  ${metric} ${figure}, may not be ${relation} ${limit}\n`;
+    })
+    .join('');
 }
 
 function describeProgress(result: BenchResult): string {

@@ -2,8 +2,10 @@
 
 import type { Command } from './command.js';
 import { benchClientCommand } from './commands/bench-client.js';
+import { benchDiffCommand } from './commands/bench-diff.js';
 import { benchLoopbackCommand } from './commands/bench-loopback.js';
 import { benchServerCommand } from './commands/bench-server.js';
+import { benchShowCommand } from './commands/bench-show.js';
 import { completionCommand } from './commands/completion.js';
 import { configCommand } from './commands/config.js';
 import { devicesCommand } from './commands/devices.js';
@@ -31,6 +33,8 @@ export const COMMANDS: readonly Command[] = [
   benchLoopbackCommand,
   benchServerCommand,
   benchClientCommand,
+  benchShowCommand,
+  benchDiffCommand,
   topoCommand,
   nicCommand,
   nicDiffCommand,

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { emulatorPath, emulatorVariables, requireNative } from '../native/plugin-environment.js';
 import { a3HighTree } from '../support/a3-high-host.js';
+import { benchResult } from '../support/bench-result.js';
 import { flatBundle } from '../support/flat-bundle.js';
 import { removeTreeFolder, writeTreeFolder } from '../support/tree-folder.js';
 import { until } from '../support/until.js';
@@ -41,6 +42,11 @@ export class WalkWorld {
   readonly #tree = writeTreeFolder(a3HighTree());
   readonly #server = new RunningTcpx(['bench', 'server', '--port', '0', '--json']);
 
+  /** Where benchmarks leave their results. */
+  get store(): string {
+    return join(this.#folder, 'store');
+  }
+
   async open(): Promise<Readonly<Record<string, WalkCase>>> {
     requireNative();
     for (const [name, text] of flatBundle()) writeFileSync(join(this.#folder, name), text);
@@ -66,6 +72,7 @@ export class WalkWorld {
     const tree = ['--root', this.#tree];
     const trace = this.#file('rail.trace', TRACE);
     const result = this.#file('run.json', JSON.stringify({ schema: 'tcpx.bench/1', ok: true }));
+    const measured = this.#file('measured.json', JSON.stringify(benchResult()));
     const variables = this.#file('good.env', 'NCCL_ALGO=Ring\n');
     return {
       'bench loopback': { words: QUICK },
@@ -74,6 +81,8 @@ export class WalkWorld {
         words: ['127.0.0.1', '--port', String(port), ...QUICK],
         environment: { NIXL_TCPX_TRUST_SECRET: secret },
       },
+      'bench show': { words: [measured] },
+      'bench diff': { words: [measured, measured] },
       serve: { words: ['--folder', join(this.#folder, 'service')], isServer: true },
       topo: { words: bundle },
       nic: { words: bundle },

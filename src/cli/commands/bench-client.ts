@@ -1,12 +1,12 @@
 // `tcpx bench client HOST`: the initiator of a two-node benchmark.
 
+import { measureRuns, RUN_FLAGS } from '../bench-runs.js';
 import { type Command, usageError } from '../command.js';
 import {
   announce,
   BENCH_SETTINGS,
   BENCH_SHORT_FLAGS,
   REVERSE_FLAG,
-  reportBench,
   showBenchProgress,
 } from './bench-loopback.js';
 
@@ -27,7 +27,7 @@ export const benchClientCommand: Command = {
     'trust.secretFile',
     'socket.userTimeoutMs',
   ],
-  flags: [REVERSE_FLAG],
+  flags: [REVERSE_FLAG, ...RUN_FLAGS],
   shortFlags: BENCH_SHORT_FLAGS,
   examples: [
     [
@@ -46,7 +46,8 @@ export const benchClientCommand: Command = {
     announce(invocation);
     const { runBench } = await import('../../bench/bench-session.js');
     const port = config.values['session.port'] + config.values['session.portIndex'];
-    const result = await runBench({ config, log, host, port, onProgress: showBenchProgress });
-    return reportBench(invocation, result);
+    return measureRuns(benchClientCommand, invocation, () =>
+      runBench({ config, log, host, port, onProgress: showBenchProgress }),
+    );
   },
 };

@@ -1,13 +1,10 @@
 // `tcpx bench loopback`: the first thing a newcomer runs.
 
-import { TcpxError } from '../../base/errors.js';
 import type { SettingName, SettingValues } from '../../base/settings.js';
 import { formatBytes, formatGBps, plural } from '../../base/units.js';
-import type { BenchResult } from '../../bench/bench-result.js';
-import { formatBenchResult } from '../bench-report.js';
+import { measureRuns, RUN_FLAGS } from '../bench-runs.js';
 import type { Command, Invocation, OwnFlag } from '../command.js';
-import { ExitCode } from '../exit-code.js';
-import { clearProgress, printJson, printNote, printText, showProgress } from '../print.js';
+import { printNote, showProgress } from '../print.js';
 
 /** Of the tcpx provider, at both ends. */
 export const TCPX_BENCH_SETTINGS: readonly SettingName[] = [
@@ -65,6 +62,8 @@ export const BENCH_SETTINGS: readonly SettingName[] = [
   'socket.bufferBytes',
   'socket.congestion',
   'socket.sendBy',
+  'bench.storeDir',
+  'bench.keep',
   ...TCPX_BENCH_SETTINGS,
 ];
 
@@ -84,7 +83,7 @@ export const benchLoopbackCommand: Command = {
   group: 'measure',
   summary: 'Both ends on this machine, two processes: the first thing to run.',
   settings: BENCH_SETTINGS,
-  flags: [REVERSE_FLAG],
+  flags: [REVERSE_FLAG, ...RUN_FLAGS],
   shortFlags: BENCH_SHORT_FLAGS,
   examples: [
     ['bench loopback', '64 MiB at a time, every byte checked: what this machine can do.'],
@@ -96,14 +95,19 @@ export const benchLoopbackCommand: Command = {
       'bench loopback -t 10 -P 4 -J',
       'Ten seconds on four channels, as JSON; letters as iperf3 has them.',
     ],
+    [
+      'bench loopback --save-baseline before',
+      'Three runs, kept by that name: tcpx bench diff before latest compares with them.',
+    ],
   ],
   async run(invocation) {
     const { config, log } = invocation;
     announce(invocation);
     // Half of what there is to load: other commands start in half the time without it.
     const { runLoopback } = await import('../../bench/loopback.js');
-    const result = await runLoopback({ config, log, onProgress: showBenchProgress });
-    return reportBench(invocation, result);
+    return measureRuns(benchLoopbackCommand, invocation, () =>
+      runLoopback({ config, log, onProgress: showBenchProgress }),
+    );
   },
 };
 
@@ -129,19 +133,4 @@ function warmUpText(values: SettingValues): string {
 
 export function showBenchProgress(doneFraction: number, bytesPerSecond: number): void {
   showProgress(`${Math.floor(doneFraction * 100)} %  ${formatGBps(bytesPerSecond)}`);
-}
-
-export function reportBench(invocation: Invocation, result: BenchResult): ExitCode {
-  clearProgress();
-  if (invocation.isJson) printJson(result);
-  else printText(formatBenchResult(result));
-  if (result.ok) return ExitCode.Good;
-  const { mismatches, iterations } = result.verified;
-  if (mismatches === 0 && result.devmem?.verdict === 'failed') {
-    throw new TcpxError('ERR_XFER_PATH', `${result.devmem.reason} (rx_devmem_pkts)`);
-  }
-  throw new TcpxError(
-    'ERR_XFER_VERIFY',
-    `${mismatches} of ${iterations} verified iterations differ at the target`,
-  );
 }
