@@ -53,6 +53,15 @@ export const BENCH_SETTINGS = {
     summary: 'Run for this long instead of counting iterations; 0 counts iterations.',
     cost: 'Time.',
   },
+  'bench.intervalSeconds': {
+    kind: 'count',
+    fallback: 0,
+    minimum: 0,
+    maximum: 3600,
+    flag: 'interval',
+    summary: 'Print a line of what moved every so many seconds; 0 prints none.',
+    cost: 'None; a ping-pong has no lines.',
+  },
   'bench.warmup': {
     kind: 'count',
     fallback: 5,
@@ -91,10 +100,10 @@ export const BENCH_SETTINGS = {
   'bench.op': {
     kind: 'choice',
     fallback: 'write',
-    choices: ['write', 'read', 'pingpong'],
+    choices: ['write', 'read', 'both', 'pingpong'],
     flag: 'op',
-    summary: 'Operation that a benchmark measures.',
-    cost: 'None.',
+    summary: 'Operation that a benchmark measures; both writes and reads at the same time.',
+    cost: 'With both, either end allocates twice the size.',
   },
   'bench.memory': {
     kind: 'choice',

@@ -8,7 +8,7 @@ import { decodeBenchMessage } from './bench-message.js';
 
 const region = { slot: 0, generation: 1, bytes: 64, key: '0123456789abcdef'.repeat(2) };
 const examples = [
-  { kind: 'setup', sizeBytes: 65536, blockBytes: 4096, memory: 'dram' },
+  { kind: 'setup', sizeBytes: 65536, blockBytes: 4096, memory: 'dram', isBoth: false },
   { kind: 'pong', region, count: 3, bytes: 64 },
   { kind: 'check', seed: 1, isVerify: true },
   { kind: 'counted', channels: [] },

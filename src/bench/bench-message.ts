@@ -15,6 +15,8 @@ export type BenchMessage =
       readonly sizeBytes: number;
       readonly blockBytes: number;
       readonly memory: MemoryKind;
+      /** Twice that size: the first half is written, the second read. */
+      readonly isBoth: boolean;
     }
   | { readonly kind: 'ready'; readonly region: RegionDescriptor; readonly host: HostFacts }
   /** Before a timed window: fill for a read, note the CPU time. */
@@ -52,7 +54,7 @@ const isObject: Check = (field) => typeof field === 'object' && field !== null;
 
 /** What each kind must carry; nothing else may come along. */
 const FIELDS: Readonly<Record<BenchMessage['kind'], Readonly<Record<string, Check>>>> = {
-  setup: { sizeBytes: isSize, blockBytes: isCount, memory: isMemory },
+  setup: { sizeBytes: isSize, blockBytes: isCount, memory: isMemory, isBoth: isFlag },
   ready: { region: isDescriptor, host: isObject },
   prepare: { seed: isCount, isFill: isFlag },
   prepared: { cpuUs: isTime, intake: isOptionalIntake, threads: isOptionalText },

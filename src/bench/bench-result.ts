@@ -1,7 +1,10 @@
 // The document that benchmarks print: schema tcpx.bench/1.
 
 import type { DevmemVerdict } from '../engine/internal.js';
+import type { EncodedHistogram } from './histogram.js';
 import type { InterruptPairs } from './interrupt-counts.js';
+import type { BenchInterval } from './interval-meter.js';
+import type { KvShape } from './kv-shape.js';
 import type { SampleSeries } from './samples.js';
 import type { Percentiles, Spread } from './statistics.js';
 import type { ThresholdVerdict } from './thresholds.js';
@@ -56,6 +59,24 @@ export interface BenchResult {
     readonly bandwidthGBps: SampleSeries;
     readonly latencyUs: SampleSeries;
   };
+  /** Of every transfer, in nanoseconds; those of several runs merge. */
+  readonly histograms?: { readonly latencyNs: EncodedHistogram };
+  readonly intervals?: readonly BenchInterval[];
+  /** In the measured iterations, both directions. */
+  readonly bytesMoved?: number;
+  /**
+   * Of a transfer: the request made ready, the call that posts, and from its end to the
+   * confirmation. Absent from a ping-pong.
+   */
+  readonly phases?:
+    | {
+        readonly prepareUs: number;
+        readonly postUs: Percentiles & { readonly mean: number };
+        readonly flightUs: Percentiles & { readonly mean: number };
+      }
+    | undefined;
+  /** Where the transfer has the shape of a prompt's KV cache. */
+  readonly kv?: KvShape;
   /** Of the settings that are not at their default: where each came from. */
   readonly origins?: Readonly<Record<string, string>>;
   /** What a reader must know before believing the figures. */

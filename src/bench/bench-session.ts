@@ -10,11 +10,12 @@ import { BenchDialogue, decodeBenchMessage, encodeBenchMessage } from './bench-m
 import type { BenchResult } from './bench-result.js';
 import { gpuOf } from './bench-service.js';
 import { readHostFacts } from './host-facts.js';
+import type { BenchInterval } from './interval-meter.js';
 import { channelDelta, hostDelta, kernelDelta, readKernelCounters } from './kernel-delta.js';
 import { MarkCounter } from './ping-pong.js';
 import { warningsOf } from './result-warnings.js';
-import { thinSamples } from './samples.js';
-import { percentilesOf, rateSpreadOf } from './statistics.js';
+import type { SampleSeries } from './samples.js';
+import type { Spread } from './statistics.js';
 import type { Turns } from './turns.js';
 
 const COUNT_TIMEOUT_MS = 10_000;
@@ -27,6 +28,7 @@ export interface BenchSessionOptions {
   /** Where others take turns with this one. */
   readonly turns?: Turns | undefined;
   onProgress(doneFraction: number, bytesPerSecond: number): void;
+  onInterval?(interval: BenchInterval): void;
 }
 
 export async function runBench(options: BenchSessionOptions): Promise<BenchResult> {
@@ -71,6 +73,7 @@ export async function runBench(options: BenchSessionOptions): Promise<BenchResul
         before = await countBoth();
       },
       onProgress: (fraction, rate) => options.onProgress(fraction, rate),
+      onInterval: (interval) => options.onInterval?.(interval),
     });
     const run = await engine.drive(initiator.run()).catch((error: unknown) => {
       // A post may meet the loss of the session before its transfers do.
@@ -102,12 +105,13 @@ function toResult(
 ): Omit<BenchResult, 'zeroCopy'> {
   const { values } = config;
   const { agreement } = session.facts;
-  const { receipt } = run;
+  const { meter } = run;
+  const { receipt } = meter;
   const plugin = pluginResult(config, run);
-  const gigabytes = run.bytesMoved / 1e9;
+  const gigabytes = meter.bytesMoved / 1e9;
   return {
     schema: 'tcpx.bench/1',
-    ok: run.mismatches === 0 && plugin.devmem?.verdict !== 'failed',
+    ok: meter.mismatches === 0 && plugin.devmem?.verdict !== 'failed',
     evidence: receipt?.plugin?.evidence ?? 'measured',
     provider: receipt?.provider ?? session.facts.provider,
     providerReason: receipt?.providerReason ?? session.facts.providerReason,
@@ -121,14 +125,15 @@ function toResult(
     chunkBytes: agreement.chunkBytes,
     channels: receipt?.plugin === undefined ? agreement.channels : receipt.channels.length,
     lanes: values['lane.count'],
-    iterations: run.bytesPerSecond.length,
-    bandwidthGBps: rateSpreadOf(run.bytesPerSecond.map((rate) => rate / 1e9)),
-    latencyUs: percentilesOf(run.latencyUs),
+    iterations: meter.bytesPerSecond.count,
+    bandwidthGBps: inGBps(meter.bytesPerSecond.rateSpread()),
+    latencyUs: meter.latencyUs.percentiles(),
+    phases: phasesOf(run),
     cpuSecondsPerGB: {
       initiator: run.initiatorCpuUs / 1e6 / gigabytes,
       target: run.targetCpuUs / 1e6 / gigabytes,
     },
-    verified: { iterations: run.verified, mismatches: run.mismatches },
+    verified: { iterations: meter.verified, mismatches: meter.mismatches },
     ...plugin,
     receipt,
     laneCpus: lanes.map(({ cpu, pinnedTo }) => ({ cpu, pinnedTo })),
@@ -136,16 +141,20 @@ function toResult(
     host: readHostFacts(values['socket.congestion']),
     peer: run.peer,
     samples: {
-      bandwidthGBps: thinSamples(run.bytesPerSecond.map((rate) => rate / 1e9)),
-      latencyUs: thinSamples(run.latencyUs),
+      bandwidthGBps: seriesInGBps(meter.bytesPerSecond.samples()),
+      latencyUs: meter.latencyUs.samples(),
     },
+    histograms: { latencyNs: meter.latencyUs.histogram() },
+    intervals: run.intervals,
+    bytesMoved: meter.bytesMoved,
     origins: originsOf(config),
     requestDepth: depthOf(config, session, run),
   };
 }
 
-function depthOf({ values }: Config, { facts }: Session, { receipt, blocks }: BenchRun) {
+function depthOf({ values }: Config, { facts }: Session, { meter, blocks }: BenchRun) {
   const { channels, windowChunks } = facts.agreement;
+  const { receipt } = meter;
   const isPlugin = receipt?.plugin !== undefined;
   const chunks = isPlugin
     ? receipt.channels.length * values['tcpx.sendWindow']
@@ -163,7 +172,7 @@ function originsOf({ effective }: Config): Record<string, string> {
 
 /** What is said of a plugin; nothing where none carried the data. */
 function pluginResult({ values }: Config, run: BenchRun): Pick<BenchResult, 'devmem' | 'threads'> {
-  if (run.receipt?.plugin === undefined) return {};
+  if (run.meter.receipt?.plugin === undefined) return {};
   const { intakeBefore = [], intakeAfter = [], threads } = run;
   const { initiator = 'unseen', target = 'unseen' } = threads ?? {};
   return {
@@ -175,4 +184,25 @@ function pluginResult({ values }: Config, run: BenchRun): Pick<BenchResult, 'dev
 function visibleConfig(config: Config): BenchResult['config'] {
   const shown = config.effective.filter((setting) => setting.name !== 'trust.secret');
   return Object.fromEntries(shown.map((setting) => [setting.name, setting.value]));
+}
+
+const GIGA = 1e9;
+
+function inGBps({ mean, p50, min, max }: Spread): Spread {
+  return { mean: mean / GIGA, p50: p50 / GIGA, min: min / GIGA, max: max / GIGA };
+}
+
+function seriesInGBps({ every, values }: SampleSeries): SampleSeries {
+  return { every, values: values.map((rate) => rate / GIGA) };
+}
+
+/** A ping-pong posts nothing that it waits for. */
+function phasesOf({ prepareUs, meter }: BenchRun): BenchResult['phases'] {
+  const { postUs, flightUs } = meter;
+  if (postUs.count === 0) return undefined;
+  return {
+    prepareUs,
+    postUs: { mean: postUs.mean, ...postUs.percentiles() },
+    flightUs: { mean: flightUs.mean, ...flightUs.percentiles() },
+  };
 }

@@ -25,6 +25,8 @@ interface Stage {
   readonly memory: BenchMemory;
   readonly region: Region;
   readonly blocks: readonly BenchBlock[];
+  /** Where the part begins that the initiator reads. */
+  readonly readBase: number;
   /** Of ping-pongs. */
   readonly outboxes: BenchMemory[];
 }
@@ -104,10 +106,12 @@ export class BenchTarget {
     const { sizeBytes, blockBytes } = message;
     const engine = this.#options.engine();
     this.#checkSetUp(session, sizeBytes, blockBytes);
-    const memory = allocateBenchMemory(engine, message.memory, sizeBytes, this.#options.gpu);
+    const bytes = message.isBoth ? 2 * sizeBytes : sizeBytes;
+    const memory = allocateBenchMemory(engine, message.memory, bytes, this.#options.gpu);
     const region = engine.register(memory.source);
     const blocks = layOutBlocks(sizeBytes, blockBytes);
-    this.#stages.set(session, { memory, region, blocks, outboxes: [] });
+    const readBase = message.isBoth ? sizeBytes : 0;
+    this.#stages.set(session, { memory, region, blocks, readBase, outboxes: [] });
     return { kind: 'ready', region: region.descriptor, host: this.#options.host };
   }
 
@@ -130,9 +134,9 @@ export class BenchTarget {
   }
 
   #fill(session: Session, seed: number): void {
-    const { memory, blocks } = this.#stage(session);
+    const { memory, blocks, readBase } = this.#stage(session);
     for (const { remoteOffset, bytes, localOffset } of blocks) {
-      memory.fill(remoteOffset, bytes, localOffset, seed);
+      memory.fill(readBase + remoteOffset, bytes, localOffset, seed);
     }
     memory.settle();
   }

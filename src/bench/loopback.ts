@@ -19,12 +19,14 @@ import { environmentName, SETTING_NAMES } from '../base/settings.js';
 import { STATE_FOLDER_VARIABLE } from '../host/read/emulated-nics.js';
 import type { BenchResult } from './bench-result.js';
 import { runBench } from './bench-session.js';
+import type { BenchInterval } from './interval-meter.js';
 import type { Turns } from './turns.js';
 
 export interface LoopbackOptions {
   readonly config: Config;
   readonly log: Log;
   onProgress(doneFraction: number, bytesPerSecond: number): void;
+  onInterval?(interval: BenchInterval): void;
   /** Told the process id of the target, for those who want to watch or kill it. */
   onTarget?(pid: number): void;
   /** Where others take turns with this one. */
@@ -48,6 +50,7 @@ export async function runLoopback(options: LoopbackOptions): Promise<BenchResult
       port,
       turns: options.turns,
       onProgress: (fraction, rate) => options.onProgress(fraction, rate),
+      onInterval: (interval) => options.onInterval?.(interval),
     });
   } finally {
     await endTarget(target);

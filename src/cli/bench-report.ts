@@ -3,6 +3,7 @@
 import { formatCpuList } from '../base/cpu-set.js';
 import { formatBytes, formatUs, plural } from '../base/units.js';
 import type { BenchResult } from '../bench/bench-result.js';
+import type { BenchInterval } from '../bench/interval-meter.js';
 import type { ThresholdVerdict } from '../bench/thresholds.js';
 import type { NicDevmem, Receipt } from '../engine/internal.js';
 import { formatTable } from './print.js';
@@ -18,13 +19,15 @@ export function formatBenchResult(result: BenchResult): string {
     `${formatUs(latency.p50)} p50, ${formatUs(latency.p90)} p90, ` + `${formatUs(latency.p99)} p99`;
   const what = result.op === 'pingpong' ? 'half round trip' : 'post to confirmed';
   const lines = [
-    `${result.op} of ${formatBytes(result.sizeBytes)}${describeBlocks(result)}, ` +
+    `${OPERATIONS[result.op] ?? result.op} of ${formatBytes(result.sizeBytes)}` +
+      `${describeBlocks(result)}, ` +
       `${plural(result.iterations, 'iteration')}, ${pathName(result)}, ` +
       `${plural(result.channels, 'channel')}, ` +
       describeProgress(result),
     '',
     formatTable(rows),
     `latency         ${latencies} (${what})`,
+    ...describeKv(result),
     `cpu per GB      ${result.cpuSecondsPerGB.initiator.toFixed(2)} s initiator, ` +
       `${result.cpuSecondsPerGB.target.toFixed(2)} s target`,
     `verified        ${describeVerified(result)}`,
@@ -40,6 +43,17 @@ export function formatBenchResult(result: BenchResult): string {
     ...(result.warnings ?? []).map((warning) => `warning         ${warning}`),
   ];
   return `${lines.join('\n')}\n`;
+}
+
+/** While it runs, as iperf3 has it. */
+export function formatInterval(interval: BenchInterval): string {
+  const { fromS, toS, bytes, bandwidthGBps, iterations, retransmits } = interval;
+  const again = retransmits < 0 ? '' : `  ${retransmits} retransmitted`;
+  const seconds = `${fromS.toFixed(2)}-${toS.toFixed(2)} s`;
+  return (
+    `${seconds.padStart(15)}  ${formatBytes(bytes).padStart(9)}  ` +
+    `${bandwidthGBps.toFixed(2)} GB/s  ${plural(iterations, 'iteration')}${again}`
+  );
 }
 
 /** Several runs of one command: a line for each, the last in full. */
@@ -63,6 +77,18 @@ export function formatThresholds(verdicts: readonly ThresholdVerdict[]): string 
       return `${ok ? 'ok' : 'FAIL'}  ${metric} ${figure}, may not be ${relation} ${limit}\n`;
     })
     .join('');
+}
+
+const OPERATIONS: Readonly<Record<string, string>> = { both: 'write and read at once' };
+
+/** Of one prompt; several that are posted together share the time. */
+function describeKv({ kv, latencyUs }: BenchResult): string[] {
+  if (kv === undefined) return [];
+  const { model, tokens, descriptors, blockBytes } = kv;
+  return [
+    `per prompt      ${formatUs(latencyUs.p50)} for ${tokens} tokens of ${model}: ` +
+      `${plural(descriptors, 'block')} of ${formatBytes(blockBytes)}`,
+  ];
 }
 
 function describeProgress(result: BenchResult): string {

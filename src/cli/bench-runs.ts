@@ -6,12 +6,14 @@ import { isTcpxError, TcpxError } from '../base/errors.js';
 import type { BenchResult } from '../bench/bench-result.js';
 import type { ResultStore } from '../bench/result-store.js';
 import type { Threshold, ThresholdVerdict } from '../bench/thresholds.js';
+import { formatCsv, formatNixlbench } from './bench-columns.js';
 import { formatBenchResult, formatRuns, formatThresholds } from './bench-report.js';
 import { type Command, type Invocation, type OwnFlag, usageError } from './command.js';
 import { ExitCode } from './exit-code.js';
-import { clearProgress, printJson, printNote, printText } from './print.js';
+import { clearProgress, printCode, printJson, printNote, printText } from './print.js';
 
 const RUNS_MAX = 1000;
+const FORMATS = ['text', 'nixlbench', 'csv'] as const;
 /** Fewer do not tell noise from change. */
 const BASELINE_RUNS = 3;
 
@@ -40,6 +42,12 @@ export const RUN_FLAGS: readonly OwnFlag[] = [
     value: 'FIGURE=N,...',
     summary: 'Exit with 1 where a figure is more: latency.p99=300 (µs), cpu=0.5 (s per GB).',
   },
+  {
+    name: 'format',
+    kind: 'text',
+    choices: FORMATS,
+    summary: 'How the result is printed: text for people, columns of nixlbench, or CSV.',
+  },
 ];
 
 /** What the flags ask for, checked before anything is measured. */
@@ -48,6 +56,7 @@ interface RunsPlan {
   readonly baseline: string | undefined;
   readonly thresholds: readonly Threshold[];
   readonly store: ResultStore;
+  readonly format: (typeof FORMATS)[number];
 }
 
 export async function openStore({ config }: Invocation): Promise<ResultStore> {
@@ -73,7 +82,8 @@ export async function measureRuns(
   const verdicts = judgeThresholds(plan.thresholds, runs);
   const isGood = runs.every(({ ok }) => ok);
   const files = plan.baseline === undefined || !isGood ? [] : saveBaseline(plan, runs);
-  report(invocation, runs, verdicts, files);
+  if (invocation.isJson) reportJson(runs, verdicts, files);
+  else reportText(plan, runs, verdicts, files);
   for (const run of runs) throwFailure(run);
   return verdicts.every(({ ok }) => ok) ? ExitCode.Good : ExitCode.AnswerIsNo;
 }
@@ -90,13 +100,18 @@ async function planRuns(command: Command, invocation: Invocation): Promise<RunsP
     const why = least === 1 ? '' : ' with --save-baseline';
     throw usageError(command, `--runs ${text ?? ''}: a number from ${least} to ${RUNS_MAX}${why}`);
   }
+  const wanted = invocation.text('format') ?? 'text';
+  const format = FORMATS.find((one) => one === wanted);
+  if (format === undefined) {
+    throw usageError(command, `--format ${wanted}: one of ${FORMATS.join(', ')}`);
+  }
   const below = invocation.text('fail-below');
   const above = invocation.text('fail-above');
   const thresholds = [
     ...(below === undefined ? [] : parseThresholds('below', below)),
     ...(above === undefined ? [] : parseThresholds('above', above)),
   ];
-  return { runs, baseline, thresholds, store: await openStore(invocation) };
+  return { runs, baseline, thresholds, format, store: await openStore(invocation) };
 }
 
 /** A result that cannot be kept is still a result. */
@@ -114,25 +129,38 @@ function saveBaseline({ store, baseline = '' }: RunsPlan, runs: readonly BenchRe
   return store.saveBaseline(baseline, runs);
 }
 
-function report(
-  { isJson }: Invocation,
+function reportJson(
+  runs: readonly BenchResult[],
+  thresholds: readonly ThresholdVerdict[],
+  files: readonly string[],
+): void {
+  const judged = thresholds.length === 0 ? {} : { thresholds };
+  if (runs.length === 1) {
+    printJson({ ...runs[0], ...judged });
+    return;
+  }
+  const ok = runs.every((run) => run.ok);
+  const baseline = files.length === 0 ? {} : { baseline: files };
+  printJson({ schema: 'tcpx.bench-runs/1', ok, runs, ...judged, ...baseline });
+}
+
+function reportText(
+  { format }: RunsPlan,
   runs: readonly BenchResult[],
   thresholds: readonly ThresholdVerdict[],
   files: readonly string[],
 ): void {
   const [first] = runs;
-  const judged = thresholds.length === 0 ? {} : { thresholds };
-  if (isJson && runs.length === 1) printJson({ ...first, ...judged });
-  else if (isJson) {
-    const ok = runs.every((run) => run.ok);
-    const baseline = files.length === 0 ? {} : { baseline: files };
-    printJson({ schema: 'tcpx.bench-runs/1', ok, runs, ...judged, ...baseline });
-  } else {
-    if (runs.length === 1 && first !== undefined) printText(formatBenchResult(first));
-    else printText(formatRuns(runs));
-    if (thresholds.length > 0) printText(formatThresholds(thresholds));
-    noteKept(runs, files);
-  }
+  if (format === 'csv') printCode(formatCsv(runs));
+  else if (format === 'nixlbench') printText(formatNixlbench(runs));
+  else
+    printText(
+      runs.length === 1 && first !== undefined ? formatBenchResult(first) : formatRuns(runs),
+    );
+  // A program that reads rows shall not meet other lines among them.
+  const print = format === 'text' ? printText : printNote;
+  if (thresholds.length > 0) print(formatThresholds(thresholds));
+  noteKept(runs, files);
 }
 
 function noteKept(runs: readonly BenchResult[], files: readonly string[]): void {

@@ -1,13 +1,14 @@
 // `tcpx bench client HOST`: the initiator of a two-node benchmark.
 
-import { measureRuns, RUN_FLAGS } from '../bench-runs.js';
+import { kvWorkload } from '../bench-kv.js';
+import { measureRuns } from '../bench-runs.js';
 import { type Command, usageError } from '../command.js';
 import {
   announce,
   BENCH_SETTINGS,
   BENCH_SHORT_FLAGS,
-  REVERSE_FLAG,
-  showBenchProgress,
+  benchListeners,
+  MEASURE_FLAGS,
 } from './bench-loopback.js';
 
 export const benchClientCommand: Command = {
@@ -27,7 +28,7 @@ export const benchClientCommand: Command = {
     'trust.secretFile',
     'socket.userTimeoutMs',
   ],
-  flags: [REVERSE_FLAG, ...RUN_FLAGS],
+  flags: MEASURE_FLAGS,
   shortFlags: BENCH_SHORT_FLAGS,
   examples: [
     [
@@ -42,12 +43,14 @@ export const benchClientCommand: Command = {
   async run(invocation) {
     const [host = ''] = invocation.positionals;
     if (host === '') throw usageError(benchClientCommand, 'which HOST?');
-    const { config, log } = invocation;
-    announce(invocation);
+    const { log } = invocation;
+    const { config, kv } = await kvWorkload(benchClientCommand, invocation);
+    announce(invocation, config);
     const { runBench } = await import('../../bench/bench-session.js');
     const port = config.values['session.port'] + config.values['session.portIndex'];
-    return measureRuns(benchClientCommand, invocation, () =>
-      runBench({ config, log, host, port, onProgress: showBenchProgress }),
-    );
+    return measureRuns(benchClientCommand, invocation, async () => ({
+      ...(await runBench({ config, log, host, port, ...benchListeners(config) })),
+      ...kv,
+    }));
   },
 };
