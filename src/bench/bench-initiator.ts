@@ -26,6 +26,8 @@ import { isChecked, SAMPLE_EVERY } from './verify-choice.js';
 export interface BenchRun {
   readonly meter: BenchMeter;
   readonly intervals: readonly BenchInterval[];
+  /** Of the measured iterations, in ms since 1970. */
+  readonly window: { readonly fromMs: number; readonly toMs: number };
   /** To make the request ready, before the first post. */
   readonly prepareUs: number;
   readonly initiatorCpuUs: number;
@@ -92,6 +94,7 @@ interface Posted {
 export class BenchInitiator {
   readonly #options: BenchInitiatorOptions;
   readonly #meter: BenchMeter;
+  #warmAtMs = 0;
   #initiatorCpuUs = 0;
   #targetCpuUs = 0;
   /** In its turns so far: the time of the others is not its own. */
@@ -119,10 +122,12 @@ export class BenchInitiator {
     if (values['bench.op'] === 'pingpong') await this.#playPingPong(scene);
     else await this.#iterate(scene);
     const intervals = this.#meter.finishIntervals();
+    const window = { fromMs: this.#warmAtMs, toMs: epochMs() };
     await turns?.leave();
     return {
       meter: this.#meter,
       intervals,
+      window,
       prepareUs: scene.prepareUs,
       initiatorCpuUs: this.#initiatorCpuUs,
       targetCpuUs: this.#targetCpuUs,
@@ -181,7 +186,7 @@ export class BenchInitiator {
   async #iterate(scene: Scene): Promise<void> {
     const { values } = this.#options;
     const first = await this.#warmUp(scene);
-    await this.#options.onWarm();
+    await this.#becomeWarm();
     const startUs = systemClock.nowUs();
     this.#meter.startIntervals();
     const limitUs = values['bench.seconds'] * 1e6;
@@ -193,6 +198,11 @@ export class BenchInitiator {
       const fraction = limitUs > 0 ? elapsedUs / limitUs : (index - first) / (end - first);
       this.#options.onProgress(fraction, this.#meter.lastRate);
     }
+  }
+
+  async #becomeWarm(): Promise<void> {
+    await this.#options.onWarm();
+    this.#warmAtMs = epochMs();
   }
 
   // Returns the index of the first iteration to measure.
@@ -355,7 +365,7 @@ export class BenchInitiator {
     const end = createPingPongEnd(engine, session, own, remote, this.#options.marks);
     const count = values['bench.warmup'] + values['bench.iterations'];
     const question = { kind: 'pong', region: scene.region.descriptor, count, bytes } as const;
-    await this.#options.onWarm();
+    await this.#becomeWarm();
     await dialogue.ask(question, 'ponging', timeoutMs);
     this.#intakeBefore = this.#usage().intake;
     const halfTrips = playPingPong(end, count, true, timeoutMs);
@@ -372,6 +382,11 @@ export class BenchInitiator {
       this.#meter.countHalfTrip(bytes, halfTrip);
     }
   }
+}
+
+/** With fractions, and steady while a process lives. */
+function epochMs(): number {
+  return performance.timeOrigin + performance.now();
 }
 
 /** Segments that were sent again so far, over all channels; −1 where no kernel counts them. */

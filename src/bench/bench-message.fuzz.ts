@@ -12,10 +12,24 @@ const examples = [
   { kind: 'pong', region, count: 3, bytes: 64 },
   { kind: 'check', seed: 1, isVerify: true },
   { kind: 'counted', channels: [] },
-  { kind: 'finish' },
+  { kind: 'begin' },
+  {
+    kind: 'finish',
+    report: {
+      op: 'write',
+      iterations: 3,
+      bytes: 64,
+      medianGBps: 1.5,
+      latencyP50Us: 12.5,
+      isOk: true,
+    },
+  },
 ].map((message) => JSON.stringify(message));
 const object = fc
-  .record({ kind: fc.constantFrom('setup', 'pong', 'check', 'failed') }, { noNullPrototype: true })
+  .record(
+    { kind: fc.constantFrom('setup', 'pong', 'check', 'failed', 'finish') },
+    { noNullPrototype: true },
+  )
   .chain((kind) => fc.object().map((fields) => JSON.stringify({ ...fields, ...kind })));
 
 export const FUZZ_TARGETS = [
@@ -29,6 +43,10 @@ export const FUZZ_TARGETS = [
       if (message?.kind === 'setup') {
         assert.ok(Number.isSafeInteger(message.sizeBytes) && message.sizeBytes > 0, text);
         assert.ok(Number.isSafeInteger(message.blockBytes) && message.blockBytes >= 0, text);
+      }
+      if (message?.kind === 'finish') {
+        const { iterations, medianGBps, op } = message.report;
+        assert.ok(iterations >= 0 && medianGBps >= 0 && op.length <= 20, text);
       }
       if (message?.kind === 'pong') {
         assert.ok(message.count >= 0 && message.bytes > 0, text);

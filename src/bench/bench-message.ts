@@ -36,10 +36,24 @@ export type BenchMessage =
   /** What the target's kernel has counted on the channels so far. */
   | { readonly kind: 'count' }
   | { readonly kind: 'counted'; readonly channels: readonly ChannelCounters[] }
+  /** Warm: measure as soon as all initiators are, which is when `begun` comes. */
+  | { readonly kind: 'begin' }
+  | { readonly kind: 'begun' }
   | { readonly kind: 'failed'; readonly reason: string }
-  | { readonly kind: 'finish' };
+  | { readonly kind: 'finish'; readonly report: BenchReport };
+
+/** What an initiator tells the target of its run. */
+export interface BenchReport {
+  readonly op: string;
+  readonly iterations: number;
+  readonly bytes: number;
+  readonly medianGBps: number;
+  readonly latencyP50Us: number;
+  readonly isOk: boolean;
+}
 
 const CHANNELS_MAX = 64;
+const REPORT_OP_MAX = 20;
 
 type Check = (field: unknown) => boolean;
 const isCount: Check = (field) => Number.isSafeInteger(field) && (field as number) >= 0;
@@ -70,7 +84,9 @@ const FIELDS: Readonly<Record<BenchMessage['kind'], Readonly<Record<string, Chec
   count: {},
   counted: { channels: isCounters },
   failed: { reason: isText },
-  finish: {},
+  begin: {},
+  begun: {},
+  finish: { report: isReport },
 };
 
 export function encodeBenchMessage(message: BenchMessage): string {
@@ -100,6 +116,19 @@ export function decodeBenchMessage(bytes: Uint8Array): BenchMessage {
 
 function isKind(kind: string): kind is BenchMessage['kind'] {
   return Object.hasOwn(FIELDS, kind);
+}
+
+function isReport(field: unknown): boolean {
+  if (typeof field !== 'object' || field === null || Object.keys(field).length !== 6) return false;
+  const { op, iterations, bytes, medianGBps, latencyP50Us, isOk } = field as Partial<
+    Record<string, unknown>
+  >;
+  const isOp = isText(op) && (op as string).length <= REPORT_OP_MAX;
+  return isOp && [iterations, bytes].every(isCount) && isRates([medianGBps, latencyP50Us], isOk);
+}
+
+function isRates(rates: readonly unknown[], isOk: unknown): boolean {
+  return rates.every(isTime) && isFlag(isOk);
 }
 
 function isDescriptor(field: unknown): boolean {

@@ -75,6 +75,14 @@ export interface BenchResult {
         readonly flightUs: Percentiles & { readonly mean: number };
       }
     | undefined;
+  /** Of the measured iterations, by this host's clock, in ms since 1970. */
+  readonly window?: { readonly fromMs: number; readonly toMs: number };
+  /** Where several ran at once. */
+  readonly group?: {
+    readonly pattern: string;
+    readonly member: number;
+    readonly members: number;
+  };
   /** Where the transfer has the shape of a prompt's KV cache. */
   readonly kv?: KvShape;
   /** Of the settings that are not at their default: where each came from. */

@@ -6,7 +6,12 @@ import { TcpxError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
 import { Engine, judgeDevmem, type Session } from '../engine/internal.js';
 import { BenchInitiator, type BenchRun } from './bench-initiator.js';
-import { BenchDialogue, decodeBenchMessage, encodeBenchMessage } from './bench-message.js';
+import {
+  BenchDialogue,
+  type BenchReport,
+  decodeBenchMessage,
+  encodeBenchMessage,
+} from './bench-message.js';
 import type { BenchResult } from './bench-result.js';
 import { gpuOf } from './bench-service.js';
 import { readHostFacts } from './host-facts.js';
@@ -29,6 +34,8 @@ export interface BenchSessionOptions {
   readonly turns?: Turns | undefined;
   onProgress(doneFraction: number, bytesPerSecond: number): void;
   onInterval?(interval: BenchInterval): void;
+  /** Warm-up is over: measuring begins when this is done. */
+  onWarm?(): Promise<void>;
 }
 
 export async function runBench(options: BenchSessionOptions): Promise<BenchResult> {
@@ -70,6 +77,8 @@ export async function runBench(options: BenchSessionOptions): Promise<BenchResul
       marks,
       turns: options.turns,
       onWarm: async () => {
+        await talk.ask({ kind: 'begin' }, 'begun', config.values['bench.deadlineMs']);
+        await options.onWarm?.();
         before = await countBoth();
       },
       onProgress: (fraction, rate) => options.onProgress(fraction, rate),
@@ -84,7 +93,8 @@ export async function runBench(options: BenchSessionOptions): Promise<BenchResul
     const channels = channelDelta(before.channels.own, after.channels.own);
     const peerChannels = channelDelta(before.channels.peer, after.channels.peer);
     const kernel = { ...kernelDelta(before.host, after.host), channels, peerChannels };
-    await session.notify(encodeBenchMessage({ kind: 'finish' })).done;
+    const report = reportOf(config, run);
+    await session.notify(encodeBenchMessage({ kind: 'finish', report })).done;
     const laneCpus = config.values['lane.progress'] === 'caller' ? [] : engine.laneStats();
     const zeroCopy = engine.zeroCopyStats();
     const figures = toResult(config, session, run, laneCpus);
@@ -147,8 +157,20 @@ function toResult(
     histograms: { latencyNs: meter.latencyUs.histogram() },
     intervals: run.intervals,
     bytesMoved: meter.bytesMoved,
+    window: run.window,
     origins: originsOf(config),
     requestDepth: depthOf(config, session, run),
+  };
+}
+
+function reportOf({ values }: Config, { meter }: BenchRun): BenchReport {
+  return {
+    op: values['bench.op'],
+    iterations: meter.bytesPerSecond.count,
+    bytes: meter.bytesMoved,
+    medianGBps: meter.bytesPerSecond.rateSpread().p50 / GIGA,
+    latencyP50Us: meter.latencyUs.percentiles().p50,
+    isOk: meter.mismatches === 0,
   };
 }
 

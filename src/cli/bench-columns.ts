@@ -1,5 +1,5 @@
-// Results as rows: in the columns of nixlbench, whose readers know them, and as CSV with more. GB is
-// 10^9 bytes in both. Pure.
+// Results as rows: in the columns of nixlbench, whose readers know them, and as CSV with more. GB
+// is 10^9 bytes in both. Pure.
 
 import type { BenchResult } from '../bench/bench-result.js';
 import { formatTable } from './print.js';

@@ -2,6 +2,7 @@
 
 import { formatCpuList } from '../base/cpu-set.js';
 import { formatBytes, formatUs, plural } from '../base/units.js';
+import type { BenchReport } from '../bench/bench-message.js';
 import type { BenchResult } from '../bench/bench-result.js';
 import type { BenchInterval } from '../bench/interval-meter.js';
 import type { ThresholdVerdict } from '../bench/thresholds.js';
@@ -53,6 +54,16 @@ export function formatInterval(interval: BenchInterval): string {
   return (
     `${seconds.padStart(15)}  ${formatBytes(bytes).padStart(9)}  ` +
     `${bandwidthGBps.toFixed(2)} GB/s  ${plural(iterations, 'iteration')}${again}`
+  );
+}
+
+/** What a client tells the server of its run. */
+export function formatReport(peer: string, report: BenchReport): string {
+  const { op, iterations, bytes, medianGBps, latencyP50Us, isOk } = report;
+  return (
+    `client ${peer}: ${plural(iterations, 'iteration')} of ${op}, ${formatBytes(bytes)}, ` +
+    `median ${medianGBps.toFixed(2)} GB/s, latency ${formatUs(latencyP50Us)}, ` +
+    (isOk ? 'all correct' : 'WRONG')
   );
 }
 

@@ -115,7 +115,7 @@ async function planRuns(command: Command, invocation: Invocation): Promise<RunsP
 }
 
 /** A result that cannot be kept is still a result. */
-function keepResult(store: ResultStore, result: BenchResult): BenchResult {
+export function keepResult(store: ResultStore, result: BenchResult): BenchResult {
   try {
     return store.save(result);
   } catch (error) {

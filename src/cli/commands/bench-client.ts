@@ -1,5 +1,6 @@
 // `tcpx bench client HOST`: the initiator of a two-node benchmark.
 
+import { checkAlone, reportGroup } from '../bench-group.js';
 import { kvWorkload } from '../bench-kv.js';
 import { measureRuns } from '../bench-runs.js';
 import { type Command, usageError } from '../command.js';
@@ -15,7 +16,7 @@ export const benchClientCommand: Command = {
   name: 'bench client',
   group: 'measure',
   summary: 'The initiator of a two-node benchmark: connects to HOST and measures.',
-  positionals: 'HOST [GPU]',
+  positionals: 'HOST[,HOST...] [GPU]',
   positionalsMax: 2,
   positionalSetting: { index: 1, name: 'bench.gpu' },
   settings: [
@@ -36,6 +37,10 @@ export const benchClientCommand: Command = {
       'Writes 64 MiB at a time to the server there.',
     ],
     [
+      'bench client 10.0.0.2,10.0.0.3 -t 10 --verify sample',
+      'To two servers at once, a process for each.',
+    ],
+    [
       'bench client 10.0.0.2 -R -t 10 --nics eth1,eth2',
       'Reads from it for ten seconds, over two NICs.',
     ],
@@ -46,8 +51,15 @@ export const benchClientCommand: Command = {
     const { log } = invocation;
     const { config, kv } = await kvWorkload(benchClientCommand, invocation);
     announce(invocation, config);
-    const { runBench } = await import('../../bench/bench-session.js');
     const port = config.values['session.port'] + config.values['session.portIndex'];
+    const hosts = host.split(',');
+    if (hosts.length > 1) {
+      checkAlone(benchClientCommand, invocation);
+      const { runGroup } = await import('../../bench/bench-group.js');
+      const targets = hosts.map((one) => ({ host: one, port }));
+      return reportGroup(invocation, 'one-to-many', await runGroup(config, targets));
+    }
+    const { runBench } = await import('../../bench/bench-session.js');
     return measureRuns(benchClientCommand, invocation, async () => ({
       ...(await runBench({ config, log, host, port, ...benchListeners(config) })),
       ...kv,

@@ -4,6 +4,7 @@ import type { Config } from '../../base/config.js';
 import type { SettingName, SettingValues } from '../../base/settings.js';
 import { formatBytes, formatGBps, plural } from '../../base/units.js';
 import type { BenchInterval } from '../../bench/interval-meter.js';
+import { groupWish, PATTERN_FLAGS, reportGroup } from '../bench-group.js';
 import { KV_FLAG, kvWorkload } from '../bench-kv.js';
 import { formatInterval } from '../bench-report.js';
 import { measureRuns, RUN_FLAGS } from '../bench-runs.js';
@@ -110,7 +111,7 @@ export const benchLoopbackCommand: Command = {
   group: 'measure',
   summary: 'Both ends on this machine, two processes: the first thing to run.',
   settings: BENCH_SETTINGS,
-  flags: MEASURE_FLAGS,
+  flags: [...MEASURE_FLAGS, ...PATTERN_FLAGS],
   shortFlags: BENCH_SHORT_FLAGS,
   examples: [
     ['bench loopback', '64 MiB at a time, every byte checked: what this machine can do.'],
@@ -127,6 +128,10 @@ export const benchLoopbackCommand: Command = {
       'The KV cache of a prompt, block by block: how many milliseconds it takes.',
     ],
     [
+      'bench loopback --pattern many-to-one --peers 4 -t 5 --verify sample',
+      'Four processes write to one for five seconds.',
+    ],
+    [
       'bench loopback --save-baseline before',
       'Three runs, kept by that name: tcpx bench diff before latest compares with them.',
     ],
@@ -134,7 +139,13 @@ export const benchLoopbackCommand: Command = {
   async run(invocation) {
     const { log } = invocation;
     const { config, kv } = await kvWorkload(benchLoopbackCommand, invocation);
+    const wish = groupWish(benchLoopbackCommand, invocation);
     announce(invocation, config);
+    if (wish !== undefined) {
+      const { runLoopbackGroup } = await import('../../bench/loopback-group.js');
+      const runs = await runLoopbackGroup(config, wish.pattern, wish.peers);
+      return reportGroup(invocation, wish.pattern, runs);
+    }
     // Half of what there is to load: other commands start in half the time without it.
     const { runLoopback } = await import('../../bench/loopback.js');
     return measureRuns(benchLoopbackCommand, invocation, async () => ({

@@ -4,9 +4,10 @@ import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 import { type Config, loadConfig, processEnvironment } from '../../base/config.js';
 import { environmentName } from '../../base/settings.js';
+import { formatReport } from '../bench-report.js';
 import type { Command, Invocation } from '../command.js';
 import { ExitCode } from '../exit-code.js';
-import { formatShellLine, printCode, printJson, printText } from '../print.js';
+import { formatShellLine, printCode, printJson, printNote, printText } from '../print.js';
 import { TCPX_BENCH_SETTINGS } from './bench-loopback.js';
 
 export const benchServerCommand: Command = {
@@ -27,6 +28,7 @@ export const benchServerCommand: Command = {
     'trust.mode',
     'trust.secretFile',
     'bench.gpu',
+    'bench.clients',
     'gpu.stagingBytes',
     'flow.chunkBytes',
     'flow.windowChunks',
@@ -50,9 +52,16 @@ export const benchServerCommand: Command = {
     ...TCPX_BENCH_SETTINGS,
   ],
   shortFlags: { P: 'channels', J: 'json' },
-  flags: [{ name: 'once', kind: 'boolean', summary: 'End after one client has finished.' }],
+  flags: [
+    {
+      name: 'once',
+      kind: 'boolean',
+      summary: 'End after one client has finished, or as many as --clients says.',
+    },
+  ],
   examples: [
     ['bench server', 'Listens, and prints the command line for the other node, secret included.'],
+    ['bench server --once --clients 4', 'Four clients at once: all begin when all are warm.'],
     [
       'bench server --once --secret-file tcpx.secret',
       'Serves one client that knows the secret in this file.',
@@ -61,7 +70,13 @@ export const benchServerCommand: Command = {
   async run(invocation) {
     const { config, secret } = withSecret(invocation.config);
     const { openBenchService } = await import('../../bench/bench-service.js');
-    const service = await openBenchService({ config, log: invocation.log });
+    const service = await openBenchService({
+      config,
+      log: invocation.log,
+      onReport: (peer, report) => {
+        if (!invocation.isJson) printNote(formatReport(peer, report));
+      },
+    });
     // Before the announcement: whoever has read it may interrupt at once.
     const isEnded = invocation.has('once') ? service.finished : untilSignal();
     announceServer(invocation, service.port, secret);
