@@ -133,6 +133,25 @@ export const BENCH_SETTINGS = {
     summary: 'Initiators that measure against this target at once; each waits for all to be warm.',
     cost: 'One that never comes makes the others fail after bench.deadlineMs.',
   },
+  'bench.verbose': {
+    kind: 'boolean',
+    fallback: false,
+    flag: 'verbose',
+    aliases: ['UCCL_TCPX_VERBOSE', 'VERBOSE'],
+    summary:
+      'Print the variables of the plugin, core ranges and interrupts at the start, threads and ' +
+      'channels at the end.',
+    cost: 'Some lines.',
+  },
+  'bench.logDir': {
+    kind: 'text',
+    fallback: 'logs',
+    flag: 'log-dir',
+    value: 'DIR',
+    aliases: ['LOG_DIR'],
+    summary: 'Folder of the logs of each role that the forms of UCCL’s benchmarks leave.',
+    cost: 'None; no logs are written otherwise.',
+  },
   'bench.storeDir': {
     kind: 'text',
     fallback: '',

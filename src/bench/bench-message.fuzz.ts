@@ -20,6 +20,7 @@ const examples = [
       iterations: 3,
       bytes: 64,
       medianGBps: 1.5,
+      meanGBps: 1.25,
       latencyP50Us: 12.5,
       isOk: true,
     },

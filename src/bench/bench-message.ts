@@ -48,6 +48,7 @@ export interface BenchReport {
   readonly iterations: number;
   readonly bytes: number;
   readonly medianGBps: number;
+  readonly meanGBps: number;
   readonly latencyP50Us: number;
   readonly isOk: boolean;
 }
@@ -119,12 +120,16 @@ function isKind(kind: string): kind is BenchMessage['kind'] {
 }
 
 function isReport(field: unknown): boolean {
-  if (typeof field !== 'object' || field === null || Object.keys(field).length !== 6) return false;
-  const { op, iterations, bytes, medianGBps, latencyP50Us, isOk } = field as Partial<
+  if (typeof field !== 'object' || field === null || Object.keys(field).length !== 7) return false;
+  const { op, iterations, bytes, medianGBps, meanGBps, latencyP50Us, isOk } = field as Partial<
     Record<string, unknown>
   >;
   const isOp = isText(op) && (op as string).length <= REPORT_OP_MAX;
-  return isOp && [iterations, bytes].every(isCount) && isRates([medianGBps, latencyP50Us], isOk);
+  return (
+    isOp &&
+    [iterations, bytes].every(isCount) &&
+    isRates([medianGBps, meanGBps, latencyP50Us], isOk)
+  );
 }
 
 function isRates(rates: readonly unknown[], isOk: unknown): boolean {

@@ -168,7 +168,8 @@ function reportOf({ values }: Config, { meter }: BenchRun): BenchReport {
     op: values['bench.op'],
     iterations: meter.bytesPerSecond.count,
     bytes: meter.bytesMoved,
-    medianGBps: meter.bytesPerSecond.rateSpread().p50 / GIGA,
+    medianGBps: inGBps(meter.bytesPerSecond.rateSpread()).p50,
+    meanGBps: inGBps(meter.bytesPerSecond.rateSpread()).mean,
     latencyP50Us: meter.latencyUs.percentiles().p50,
     isOk: meter.mismatches === 0,
   };

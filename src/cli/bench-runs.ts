@@ -6,8 +6,10 @@ import { isTcpxError, TcpxError } from '../base/errors.js';
 import type { BenchResult } from '../bench/bench-result.js';
 import type { ResultStore } from '../bench/result-store.js';
 import type { Threshold, ThresholdVerdict } from '../bench/thresholds.js';
+import { openFolderFiles } from '../host/read/host-files.js';
 import { formatCsv, formatNixlbench } from './bench-columns.js';
 import { formatBenchResult, formatRuns, formatThresholds } from './bench-report.js';
+import { verboseEnd, verboseStart } from './bench-verbose.js';
 import { type Command, type Invocation, type OwnFlag, usageError } from './command.js';
 import { ExitCode } from './exit-code.js';
 import { clearProgress, printCode, printJson, printNote, printText } from './print.js';
@@ -71,10 +73,12 @@ export async function measureRuns(
   measure: () => Promise<BenchResult>,
 ): Promise<ExitCode> {
   const plan = await planRuns(command, invocation);
+  tellStart(invocation);
   const runs: BenchResult[] = [];
   for (let index = 0; index < plan.runs; index++) {
     const result = { ...(await measure()), command: process.argv.slice(2) };
     clearProgress();
+    if (isVerbose(invocation)) for (const line of verboseEnd(result)) printNote(line);
     runs.push(keepResult(plan.store, result));
     if (!result.ok) break;
   }
@@ -86,6 +90,17 @@ export async function measureRuns(
   else reportText(plan, runs, verdicts, files);
   for (const run of runs) throwFailure(run);
   return verdicts.every(({ ok }) => ok) ? ExitCode.Good : ExitCode.AnswerIsNo;
+}
+
+function isVerbose({ config, isJson }: Invocation): boolean {
+  return config.values['bench.verbose'] && !isJson;
+}
+
+/** Of `--verbose`, before anything is measured. */
+export function tellStart(invocation: Invocation): void {
+  if (!isVerbose(invocation)) return;
+  const lines = verboseStart(invocation.config, processEnvironment(), openFolderFiles('/'));
+  for (const line of lines) printNote(line);
 }
 
 async function planRuns(command: Command, invocation: Invocation): Promise<RunsPlan> {

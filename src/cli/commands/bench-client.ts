@@ -3,6 +3,7 @@
 import { checkAlone, reportGroup } from '../bench-group.js';
 import { kvWorkload } from '../bench-kv.js';
 import { measureRuns } from '../bench-runs.js';
+import { ucclForm } from '../bench-uccl.js';
 import { type Command, usageError } from '../command.js';
 import {
   announce,
@@ -21,6 +22,7 @@ export const benchClientCommand: Command = {
   positionalSetting: { index: 1, name: 'bench.gpu' },
   settings: [
     ...BENCH_SETTINGS,
+    'bench.logDir',
     'session.port',
     'session.portIndex',
     'session.connectTimeoutMs',
@@ -36,6 +38,7 @@ export const benchClientCommand: Command = {
       'bench client 10.0.0.2 --secret-file tcpx.secret',
       'Writes 64 MiB at a time to the server there.',
     ],
+    ['bench client 10.0.0.2 3', 'As UCCL’s benchmark: GPU 3, port 20003, 4 MiB ten times, logs.'],
     [
       'bench client 10.0.0.2,10.0.0.3 -t 10 --verify sample',
       'To two servers at once, a process for each.',
@@ -49,7 +52,11 @@ export const benchClientCommand: Command = {
     const [host = ''] = invocation.positionals;
     if (host === '') throw usageError(benchClientCommand, 'which HOST?');
     const { log } = invocation;
-    const { config, kv } = await kvWorkload(benchClientCommand, invocation);
+    const form = await ucclForm(invocation.config, invocation.positionals.length > 1);
+    const { config, kv } = await kvWorkload(benchClientCommand, {
+      ...invocation,
+      config: form.config,
+    });
     announce(invocation, config);
     const port = config.values['session.port'] + config.values['session.portIndex'];
     const hosts = host.split(',');
@@ -60,9 +67,10 @@ export const benchClientCommand: Command = {
       return reportGroup(invocation, 'one-to-many', await runGroup(config, targets));
     }
     const { runBench } = await import('../../bench/bench-session.js');
-    return measureRuns(benchClientCommand, invocation, async () => ({
-      ...(await runBench({ config, log, host, port, ...benchListeners(config) })),
-      ...kv,
-    }));
+    return measureRuns(benchClientCommand, invocation, async () => {
+      const result = await runBench({ config, log, host, port, ...benchListeners(config) });
+      if (!invocation.isJson) await form.logs?.client(result);
+      return { ...result, ...kv };
+    });
   },
 };

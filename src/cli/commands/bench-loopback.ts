@@ -70,6 +70,7 @@ export const BENCH_SETTINGS: readonly SettingName[] = [
   'socket.sendBy',
   'bench.storeDir',
   'bench.keep',
+  'bench.verbose',
   ...TCPX_BENCH_SETTINGS,
 ];
 
