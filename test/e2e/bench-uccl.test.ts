@@ -47,7 +47,7 @@ describe('bench server: the printed line', () => {
 });
 
 describe('bench: UCCL form', () => {
-  test('server GPU, client IP GPU: 4 MiB × 10, port by GPU, logs that its tools find', async (t) => {
+  test('server GPU, client IP GPU: 4 MiB × 10, port by GPU, logs for its tools', async (t) => {
     const folder = logFolder(t);
     const words = ['1', '--port', '23410', '--once', '--log-dir', folder];
     const { server, line } = await openServer(t, words);

@@ -34,7 +34,8 @@ const TRACE = `1 10.0 init name=GPUDirectTCPX_v7 devices=1
 6 951.0 unpack channel=0 chunk=0 tag=1 fragments=2
 7 952.0 irecvConsumed channel=0 chunk=0 tag=1 bytes=100 offset=0 result=0
 `;
-const QUICK = ['--size', '64K', '--iters', '3', '--warmup', '1', '--warmup-seconds', '0'];
+const SHORT = ['--iters', '3', '--warmup', '1', '--warmup-seconds', '0'];
+const QUICK = ['--size', '64K', ...SHORT];
 
 /** Files, a host tree and a benchmark server that the cases share. */
 export class WalkWorld {
@@ -81,6 +82,7 @@ export class WalkWorld {
         words: ['127.0.0.1', '--port', String(port), ...QUICK],
         environment: { NIXL_TCPX_TRUST_SECRET: secret },
       },
+      'bench sweep': { words: ['--size', '4K,64K', '--rounds', '1', ...SHORT] },
       'bench show': { words: [measured] },
       'bench diff': { words: [measured, measured] },
       serve: { words: ['--folder', join(this.#folder, 'service')], isServer: true },
