@@ -6,7 +6,7 @@ import { cpus, release } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { formatTable } from '../src/cli/print.js';
-import { measureCase, type MicroCase, type MicroFigure } from '../test/support/micro-bench.js';
+import { type MicroCase, type MicroFigure, measureCase } from '../test/support/micro-bench.js';
 import { repositoryRoot } from './repository.js';
 import { sourcePaths } from './suite/source-paths.js';
 import { readCount, readWords, refuse } from './words.js';

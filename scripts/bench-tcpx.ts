@@ -9,12 +9,11 @@
 
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { loadavg } from 'node:os';
 import { fileURLToPath } from 'node:url';
-import { medianOf } from '../src/bench/statistics.js';
 import type { BenchResult } from '../src/bench/bench-result.js';
+import { medianOf } from '../src/bench/statistics.js';
 import { readCount, readWords, refuse } from './words.js';
 
 const { positionals } = readWords('node dist/scripts/bench-tcpx.js [ROUNDS [PART OF A NAME]]', {

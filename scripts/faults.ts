@@ -1,9 +1,9 @@
 // `npm run faults -- [--rounds N] [NAME…]`: every real fault N times between network namespaces, as
 // the table of docs/reliability.md. Exits 1 when a promise was broken once. Needs root.
 
-import { netLabObstacle } from '../test/support/net-lab.js';
 import { type Outcome, openFaultLab, runScenario, type Scenario } from '../test/faults/scenario.js';
 import { SCENARIOS } from '../test/faults/scenarios.js';
+import { netLabObstacle } from '../test/support/net-lab.js';
 import { readCount, readWords, refuse } from './words.js';
 
 const { values, positionals } = readWords('npm run faults [-- --rounds N] [PART OF A NAME…]', {

@@ -1,7 +1,7 @@
 // Timing on a GPU: device time by events around many operations, host time by the clock, medians.
 
-import { DeviceMemory } from '../src/ffi/cuda/device-memory.js';
 import type { GpuContext } from '../src/ffi/cuda/context.js';
+import { DeviceMemory } from '../src/ffi/cuda/device-memory.js';
 import { GpuEvent, type GpuStream } from '../src/ffi/cuda/stream.js';
 
 /** Keeps the GPU busy for longer than the host needs to queue a sample. */

@@ -1,13 +1,13 @@
 // What the GPU benchmark sets up: windows of fragmented chunks and tables of small blocks, rotated
 // among several sets so that together they exceed the L2 cache. Content is checked after each.
 
+import { fillPattern } from '../src/base/pattern.js';
 import { seededRandom } from '../src/base/random.js';
 import type { GpuContext } from '../src/ffi/cuda/context.js';
 import { DeviceMemory } from '../src/ffi/cuda/device-memory.js';
 import type { PreparedLaunch } from '../src/ffi/cuda/module.js';
 import { PinnedMemory } from '../src/ffi/cuda/pinned-memory.js';
 import type { BlockCopy, KernelQueue } from '../src/gpu/kernel-queue.js';
-import { fillPattern } from '../src/base/pattern.js';
 import { NOT_PACKED } from '../src/gpu/scatter-entry.js';
 import { checkFragments, isPackable } from '../src/gpu/scatter-list.hot.js';
 import { validateScatterList } from '../src/gpu/scatter-list.js';

@@ -5,7 +5,7 @@
 
 import { type BenchResult } from '../src/bench/bench-result.js';
 import type { Row } from './gpu-rows.js';
-import { ncclTrials, type NcclFigure, type NcclTrial, runNccl } from './nccl-peer.js';
+import { type NcclFigure, type NcclTrial, ncclTrials, runNccl } from './nccl-peer.js';
 import { ownBench } from './perf/own-bench.js';
 
 /** Odd: the median is a round that was run, and not the lower one of two. */

@@ -19,6 +19,7 @@ const APP_PATHS = [
   'dist/src',
   'dist/scripts',
   'dist/test',
+  'include',
   'kernels',
   'native',
   'scripts/nccl-socket.py',

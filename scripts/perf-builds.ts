@@ -11,7 +11,7 @@ import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { BenchResult } from '../src/bench/bench-result.js';
 import { formatTable } from '../src/cli/print.js';
-import { compareBuilds, describeBuilds, type BuildRow } from './perf/build-row.js';
+import { type BuildRow, compareBuilds, describeBuilds } from './perf/build-row.js';
 import { readCount, readWords, refuse } from './words.js';
 
 const USAGE =

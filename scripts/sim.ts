@@ -11,9 +11,9 @@ import {
   addFigures,
   replayCommand,
   runSeeds,
-  seedRange,
   type SeedFailure,
   type SeedsOutcome,
+  seedRange,
 } from '../test/support/sim/run-seeds.js';
 import { readCount, readWords } from './words.js';
 

@@ -1,7 +1,7 @@
 // The words behind a script's name. `--help` prints how it is called; words that are wrong are
 // named in one line and end the script with 2: a run of nothing would look good.
 
-import { parseArgs, type ParseArgsConfig } from 'node:util';
+import { type ParseArgsConfig, parseArgs } from 'node:util';
 
 type Parsed<T extends ParseArgsConfig> = ReturnType<typeof parseArgs<T>>;
 

@@ -1,14 +1,14 @@
 // The two initiators of the agent's benchmark: the same write, by the engine and by the agent.
 
-import { decodeMetadata } from '../../src/nixl/metadata.js';
-import { Agent } from '../../src/nixl/agent.js';
-import { describeMemory } from '../../src/nixl/host-memory.js';
-import { MemType, XferOp } from '../../src/nixl/memory-type.js';
-import { NixlStatus } from '../../src/nixl/status.js';
-import { XferDlist } from '../../src/nixl/xfer-dlist.js';
 import { parseConnInfo } from '../../src/engine/conn-info.js';
 import { Engine } from '../../src/engine/engine.js';
 import { parseRegion } from '../../src/engine/region-text.js';
+import { Agent } from '../../src/nixl/agent.js';
+import { describeMemory } from '../../src/nixl/host-memory.js';
+import { MemType, XferOp } from '../../src/nixl/memory-type.js';
+import { decodeMetadata } from '../../src/nixl/metadata.js';
+import { NixlStatus } from '../../src/nixl/status.js';
+import { XferDlist } from '../../src/nixl/xfer-dlist.js';
 import { allocateRegionMemory } from '../../src/os/region-memory.js';
 
 export interface Side {

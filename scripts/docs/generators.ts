@@ -8,15 +8,15 @@ import type { Generator } from './generator.js';
 import { renderLayers } from './layers.js';
 import { renderLimits } from './limits.js';
 import { renderManPage } from './man-page.js';
+import { renderFrames } from './protocol.js';
 import { renderPublicNames } from './public-names.js';
+import { renderRefusals } from './refusals.js';
 import {
   renderServiceHeader,
   renderServiceStatuses,
   renderServiceTables,
 } from './service-layout.js';
 import { renderSharedLayout } from './shared-layout.js';
-import { renderFrames } from './protocol.js';
-import { renderRefusals } from './refusals.js';
 
 export const GENERATORS: readonly Generator[] = [
   { path: 'docs/configuration.md', render: renderConfiguration },

@@ -1,8 +1,8 @@
 // A quiet peer beside a loud one: how long small writes take while another peer of the same lane
 // keeps large ones under way.
 
-import type { TransferRequest } from '../../src/engine/session.js';
 import { percentile } from '../../src/bench/statistics.js';
+import type { TransferRequest } from '../../src/engine/session.js';
 import { MIB, openEngine, Target, writeUntil } from './target.js';
 
 const LOUD_BYTES = 64 * MIB;

@@ -10,8 +10,8 @@ import { type TestContext, test } from 'node:test';
 import { repositoryRoot } from '../repository.js';
 import { ALONE } from './alone.js';
 import { compiledTests, staleOutputs } from './compiled.js';
-import { outsideEnvironment } from './outside.js';
 import { newestOf } from './newest-version.js';
+import { outsideEnvironment } from './outside.js';
 import { sourcePaths } from './source-paths.js';
 
 const HEAD = "import { test } from 'node:test';\n";

@@ -2,7 +2,7 @@
 // at the kernel's own files, not only at what the commands say. Prints one line per check.
 
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 
 interface Result {
   readonly status: number | null;

@@ -20,7 +20,7 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 export interface EffectiveSetting {
   readonly name: SettingName;
   readonly value: SettingValue;
-  /** `default`, `environment NAME`, `flag --NAME` or `option`. */
+  /** `default`, `auto: REASON`, `environment NAME`, `flag --NAME` or `option`. */
   readonly origin: string;
 }
 
@@ -54,12 +54,42 @@ export function loadConfig(sources: ConfigSources = {}): Config {
   const effective = SETTING_NAMES.map((name) => resolveSetting(name, sources));
   const values: Partial<Record<SettingName, SettingValue>> = {};
   for (const setting of effective) values[setting.name] = setting.value;
-  // Readable by its name; nothing that prints the settings comes across it.
-  const secret = values['trust.secret'] ?? '';
-  Object.defineProperty(values, 'trust.secret', { value: secret, enumerable: false });
-  const config: Config = { values: values as SettingValues, effective: effective.map(hidden) };
+  const config: Config = {
+    values: secretHidden(values as SettingValues),
+    effective: effective.map(hidden),
+  };
   checkConflicts(config.values);
   return config;
+}
+
+/** Readable by its name; nothing that prints the settings comes across it. */
+function secretHidden(values: SettingValues, secret = values['trust.secret']): SettingValues {
+  Object.defineProperty(values, 'trust.secret', { value: secret, enumerable: false });
+  return values;
+}
+
+/** Whether somebody has set it, here or in the environment. */
+export function isByHand(config: Config, name: SettingName): boolean {
+  const origin = config.effective.find((setting) => setting.name === name)?.origin;
+  return origin !== 'default' && origin?.startsWith(AUTO) !== true;
+}
+
+const AUTO = 'auto: ';
+
+/** The same settings with one of them chosen for this host, unless it was set by hand. */
+export function withAuto(
+  config: Config,
+  name: SettingName,
+  value: SettingValue,
+  reason: string,
+): Config {
+  if (isByHand(config, name)) return config;
+  const values = { ...config.values, [name]: value };
+  const chosen = { name, value, origin: AUTO + reason };
+  return {
+    values: secretHidden(values, config.values['trust.secret']),
+    effective: config.effective.map((setting) => (setting.name === name ? chosen : setting)),
+  };
 }
 
 /** The origin of a secret may be seen, the secret not. */
@@ -121,6 +151,9 @@ function resolveSetting(name: SettingName, sources: ConfigSources): EffectiveSet
 }
 
 function parsed(name: SettingName, setting: Setting, text: string, origin: string) {
+  if (text === 'auto' && setting.canBeAuto === true) {
+    return { name, value: setting.fallback, origin: 'default' };
+  }
   const value = parseSettingValue(setting, text);
   if (value === undefined) {
     throw new TcpxError(

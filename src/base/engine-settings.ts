@@ -216,8 +216,11 @@ export const ENGINE_SETTINGS = {
     minimum: 1,
     maximum: 16,
     flag: 'channels',
+    canBeAuto: true,
     aliases: ['UCCL_TCPX_NUM_CHANNELS'],
-    summary: 'Data connections to each peer.',
+    summary:
+      'Data connections to each peer. Where neither end sets it: one for each lane or NIC, of ' +
+      'the end that has fewer.',
     cost: 'Each costs a socket and its buffers on both ends.',
   },
   'flow.checksum': {
@@ -255,7 +258,10 @@ export const ENGINE_SETTINGS = {
     minimum: 1,
     maximum: 16,
     flag: 'lanes',
-    summary: 'Worker threads that move data; channels are spread over them.',
+    canBeAuto: true,
+    summary:
+      'Worker threads that move data; channels are spread over them. Where it is not set: one ' +
+      'for two CPUs, at most eight, and no more than there are NICs where NICs are named.',
     cost: 'A lane that spins occupies a core for the spin time; more lanes than cores slow down.',
   },
   'lane.progress': {
@@ -341,10 +347,13 @@ export const ENGINE_SETTINGS = {
   'socket.congestion': {
     kind: 'text',
     value: 'NAME',
-    fallback: '',
+    fallback: 'auto',
     flag: 'congestion',
-    summary: 'TCP congestion control of data sockets, for example cubic; empty keeps the default.',
-    cost: 'An algorithm that the kernel does not offer is an error.',
+    summary:
+      'TCP congestion control of data sockets: a name, for example cubic; `kernel` for the ' +
+      'host’s default; or `auto`: the default too, but where that is BBR, peers nearer than a ' +
+      'millisecond get cubic (or reno), because BBR’s pacing slows near transfers down.',
+    cost: 'An algorithm that the kernel does not offer, or not to this user, is an error.',
   },
   'socket.userTimeoutMs': {
     kind: 'ms',

@@ -20,6 +20,11 @@ export function parseInterfaceList(text: string, arePlainWordsExact: boolean): I
   };
 }
 
+/** Of our own settings, where every word names one interface; empty for an empty text. */
+export function splitNics(text: string): string[] {
+  return text === '' ? [] : text.split(',').map((name) => name.trim());
+}
+
 export function isListed({ words, isExact, isExcluding }: InterfaceList, name: string): boolean {
   const isNamed = words.some((word) => (isExact ? name === word : name.startsWith(word)));
   return isNamed !== isExcluding;

@@ -7,6 +7,8 @@ interface SettingCommon {
   readonly flag?: string;
   /** Names of other systems that are accepted from the environment, first found wins. */
   readonly aliases?: readonly string[];
+  /** Where nobody sets it, or sets it to `auto`, the engine chooses a value for the host. */
+  readonly canBeAuto?: true;
   readonly summary: string;
   /** What turning the knob costs or risks. */
   readonly cost: string;
@@ -40,6 +42,10 @@ export interface BooleanSetting extends SettingCommon {
 export type Setting = NumberSetting | ChoiceSetting | TextSetting | BooleanSetting;
 
 export function describeRange(setting: Setting): string {
+  return setting.canBeAuto === true ? `${rangeOf(setting)}, auto` : rangeOf(setting);
+}
+
+function rangeOf(setting: Setting): string {
   switch (setting.kind) {
     case 'choice':
       return setting.choices.join(', ');

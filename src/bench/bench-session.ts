@@ -97,7 +97,7 @@ export async function runBench(options: BenchSessionOptions): Promise<BenchResul
     await session.notify(encodeBenchMessage({ kind: 'finish', report })).done;
     const laneCpus = config.values['lane.progress'] === 'caller' ? [] : engine.laneStats();
     const zeroCopy = engine.zeroCopyStats();
-    const figures = toResult(config, session, run, laneCpus);
+    const figures = toResult(engine.config, session, run, laneCpus);
     const result = { ...figures, zeroCopy, kernel, ...hostDelta(before.host, after.host) };
     const recordedAt = new Date().toISOString();
     return { ...result, recordedAt, warnings: warningsOf(result) };

@@ -2,8 +2,10 @@
 
 import { readFileSync } from 'node:fs';
 import { cpus, hostname, release } from 'node:os';
+import { nearCongestion } from '../engine/tuned-config.js';
 import type { HostFacts } from './bench-result.js';
 
+/** Of connections to near peers, where it depends on the distance. */
 export function readHostFacts(congestion: string): HostFacts {
   const processors = cpus();
   return {
@@ -13,16 +15,8 @@ export function readHostFacts(congestion: string): HostFacts {
     kernel: release(),
     node: process.version,
     version: packageVersion(),
-    congestion: congestion === '' ? kernelCongestion() : congestion,
+    congestion: nearCongestion(congestion),
   };
-}
-
-function kernelCongestion(): string {
-  try {
-    return readFileSync('/proc/sys/net/ipv4/tcp_congestion_control', 'utf8').trim();
-  } catch {
-    return 'unknown';
-  }
 }
 
 function packageVersion(): string {

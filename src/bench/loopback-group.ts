@@ -1,8 +1,9 @@
 // Several initiators at once on this machine: against one target, or each against its own.
 
-import { type Config, loadConfig } from '../base/config.js';
+import type { Config } from '../base/config.js';
 import { runGroup } from './bench-group.js';
 import type { BenchResult } from './bench-result.js';
+import { deriveConfig } from './derived-config.js';
 import {
   type LoopbackTarget,
   openLoopbackTarget,
@@ -24,8 +25,9 @@ export async function runLoopbackGroup(
   const targets: LoopbackTarget[] = [];
   try {
     const isOne = pattern === 'many-to-one';
+    const clients = { 'bench.clients': isOne ? members : 1 };
     for (let index = 0; index < (isOne ? 1 : members); index++) {
-      targets.push(await openLoopbackTarget(withClients(config, isOne ? members : 1)));
+      targets.push(await openLoopbackTarget(deriveConfig(config, clients, 'pattern')));
     }
     const ports = Array.from({ length: members }, (_, index) => targets[isOne ? 0 : index]?.port);
     return await runGroup(
@@ -36,10 +38,4 @@ export async function runLoopbackGroup(
     await Promise.all(targets.map((target) => target.close()));
     leaveEmulator();
   }
-}
-
-function withClients(config: Config, clients: number): Config {
-  const secret = { 'trust.secret': config.values['trust.secret'] };
-  const options = { ...config.values, ...secret, 'bench.clients': clients };
-  return { values: loadConfig({ options }).values, effective: config.effective };
 }

@@ -9,13 +9,14 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import {
   type Config,
+  isByHand,
   loadConfig,
   processEnvironment,
   setDefaultVariables,
 } from '../base/config.js';
 import { ERROR_CODES, type ErrorCode, TcpxError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
-import { environmentName, SETTING_NAMES } from '../base/settings.js';
+import { environmentName, SETTING_NAMES, settingOf } from '../base/settings.js';
 import { STATE_FOLDER_VARIABLE } from '../host/read/emulated-nics.js';
 import type { BenchResult } from './bench-result.js';
 import { runBench } from './bench-session.js';
@@ -98,7 +99,9 @@ export function withOneTimeSecret(config: Config): Config {
 export function forkWith(config: Config, main: string): ChildProcess {
   const environment: Record<string, string | undefined> = { ...processEnvironment() };
   for (const name of SETTING_NAMES) {
-    environment[environmentName(name)] = String(config.values[name]);
+    // What nobody has set is left to the target: it would take our choice for a firm wish.
+    const isOurs = isByHand(config, name) || config.values[name] !== settingOf(name).fallback;
+    if (isOurs) environment[environmentName(name)] = String(config.values[name]);
   }
   const path = fileURLToPath(new URL(main, import.meta.url));
   return fork(path, {

@@ -2,10 +2,10 @@
 // `client IP GPU`, their variables and defaults, and the lines that their tools look for in logs.
 // Pure. Their programs divide by 2^30 and say GB; here GB is 10^9 bytes, and the log says so.
 
-import { type Config, type Environment, loadConfig } from '../base/config.js';
-import type { SettingValues } from '../base/settings.js';
+import type { Config, Environment } from '../base/config.js';
 import type { BenchReport } from './bench-message.js';
 import type { BenchResult } from './bench-result.js';
+import { deriveConfig, type SettingChanges } from './derived-config.js';
 
 const VARIABLE = /^UCCL_TCPX_/;
 const ORIGIN = 'default of the UCCL form';
@@ -25,17 +25,14 @@ export function applyUcclForm(config: Config, signs: UcclSigns): Config | undefi
   if (!signs.hasGpu && !hasVariable) return undefined;
   // One server for each GPU of a host, each with a port of its own.
   const port = signs.hasGpu ? { 'session.portIndex': config.values['bench.gpu'] } : {};
-  const wanted: Partial<SettingValues> = { ...DEFAULTS, ...port };
+  const wanted: SettingChanges = { ...DEFAULTS, ...port };
   const changed = config.effective.filter(
     ({ name, origin }) => origin === 'default' && name in wanted,
   );
-  const fresh = Object.fromEntries(changed.map(({ name }) => [name, wanted[name]]));
-  const secret = { 'trust.secret': config.values['trust.secret'] };
-  const { values } = loadConfig({ options: { ...config.values, ...secret, ...fresh } });
-  const effective = config.effective.map((one) =>
-    one.name in fresh ? { ...one, value: values[one.name], origin: ORIGIN } : one,
-  );
-  return { values, effective };
+  const fresh = Object.fromEntries(
+    changed.map(({ name }) => [name, wanted[name]]),
+  ) as SettingChanges;
+  return deriveConfig(config, fresh, ORIGIN);
 }
 
 /** `bench_client_20260131_235958.log`, in local time. */

@@ -1,6 +1,6 @@
 // `--kv`: a benchmark whose transfers have the shape of a prompt's KV cache.
 
-import { type Config, loadConfig } from '../base/config.js';
+import type { Config } from '../base/config.js';
 import type { KvShape } from '../bench/kv-shape.js';
 import { type Command, type Invocation, type OwnFlag, usageError } from './command.js';
 
@@ -34,15 +34,8 @@ export async function kvWorkload(command: Command, invocation: Invocation): Prom
     );
   }
   const { parseKvShape } = await import('../bench/kv-shape.js');
+  const { deriveConfig } = await import('../bench/derived-config.js');
   const kv = parseKvShape(text);
   const sizes = { 'bench.sizeBytes': kv.bytes, 'bench.blockBytes': kv.blockBytes };
-  // Not among what a copy of the settings has.
-  const secret = { 'trust.secret': config.values['trust.secret'] };
-  const { values } = loadConfig({ options: { ...config.values, ...secret, ...sizes } });
-  const effective = config.effective.map((one) =>
-    one.name in sizes
-      ? { ...one, value: sizes[one.name as keyof typeof sizes], origin: 'flag --kv' }
-      : one,
-  );
-  return { config: { values, effective }, kv: { kv } };
+  return { config: deriveConfig(config, sizes, 'flag --kv'), kv: { kv } };
 }

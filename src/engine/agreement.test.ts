@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { withCode } from '../../test/support/expect-error.js';
 import { loadConfig } from '../base/config.js';
 import type { Agreement } from '../wire/control-frame.js';
-import { agree, checkAgreement, type Wish, wishOf } from './agreement.js';
+import { agree, checkAgreement, WISH_PER_NIC, type Wish, wishOf } from './agreement.js';
 
 const BASE: Wish = { channels: 1, windowChunks: 16, chunkBytes: 524288, explicit: 0 };
 
@@ -63,4 +63,35 @@ test('agreement: a server cannot change what the client has set by hand', () => 
     assert.throws(check(1 << index), withCode('ERR_CONFIG_MISMATCH', new RegExp(`there: ${name}`)));
     check(0b111 ^ (1 << index))();
   }
+});
+
+test('agreement: channels that nobody has set follow the weaker end, and cover every NIC', () => {
+  const cases = [
+    // Server, client (negative: one for each of its NICs), agreed.
+    [8, 1, 1],
+    [1, 8, 1],
+    [8, 8, 8],
+    [1, -4, 4],
+    [-2, 8, 2],
+    [-4, -2, 4],
+    [8, -4, 4],
+  ] as const;
+  const wish = (channels: number) => ({
+    ...BASE,
+    channels: Math.abs(channels),
+    explicit: channels < 0 ? WISH_PER_NIC : 0,
+  });
+  for (const [server, client, agreed] of cases) {
+    assert.equal(agree(wish(server), wish(client)).channels, agreed, `${server}, ${client}`);
+  }
+  const firm = { ...BASE, channels: 6, explicit: 1 };
+  assert.equal(agree(firm, wish(2)).channels, 6);
+  assert.equal(agree(wish(2), firm).channels, 6);
+});
+
+test('agreement: a wish says when its channels are one for each NIC', () => {
+  const nics = { 'session.nics': 'eth1,eth2' };
+  const explicitOf = (options: object) => wishOf(loadConfig({ options })).explicit;
+  assert.equal(explicitOf({ ...nics, 'flow.channels': 2 }), 1 | WISH_PER_NIC);
+  assert.equal(explicitOf({ ...nics, 'flow.channels': 4 }), 1);
 });

@@ -1,8 +1,11 @@
 // Settings that both ends of a session must agree on. Pure.
 // A value set by hand on one end is taken by the other; set by hand on both, it must be the same.
+// Channels that neither end has set are as many as the end with fewer lanes can serve, but no NIC
+// that an end has named goes without one.
 
-import type { Config } from '../base/config.js';
+import { type Config, isByHand } from '../base/config.js';
 import { TcpxError } from '../base/errors.js';
+import { splitNics } from '../base/interface-list.js';
 import { SETTINGS, type SettingName } from '../base/settings.js';
 import type { Agreement } from '../wire/control-frame.js';
 
@@ -13,18 +16,22 @@ const AGREED = [
 ] as const satisfies readonly (readonly [keyof Agreement, SettingName])[];
 
 export interface Wish extends Agreement {
-  /** Bit i: the i-th agreed setting was set by hand. */
+  /** Bit i: the i-th agreed setting was set by hand; WISH_PER_NIC besides. */
   readonly explicit: number;
 }
 
+/** In `explicit`: the channels are one for each named NIC, so that fewer would leave one out. */
+export const WISH_PER_NIC = 8;
+
 export function wishOf(config: Config): Wish {
-  let explicit = 0;
+  const channels = config.values['flow.channels'];
+  const nics = splitNics(config.values['session.nics']).length;
+  let explicit = nics > 0 && nics === channels ? WISH_PER_NIC : 0;
   for (const [index, [, name]] of AGREED.entries()) {
-    const setting = config.effective.find((candidate) => candidate.name === name);
-    if (setting !== undefined && setting.origin !== 'default') explicit |= 1 << index;
+    if (isByHand(config, name)) explicit |= 1 << index;
   }
   return {
-    channels: config.values['flow.channels'],
+    channels,
     windowChunks: config.values['flow.windowChunks'],
     chunkBytes: config.values['flow.chunkBytes'],
     explicit,
@@ -43,9 +50,17 @@ export function agree(server: Wish, client: Wish): Agreement {
         { facts: { name, client: client[key], server: server[key] } },
       );
     }
-    agreed[key] = checkRange(name, isServerFirm ? server[key] : client[key]);
+    const isOpen = key === 'channels' && !isServerFirm && !isClientFirm;
+    const chosen = checkRange(name, isServerFirm ? server[key] : client[key]);
+    agreed[key] = isOpen ? openChannels(server, client) : chosen;
   }
   return agreed;
+}
+
+function openChannels(server: Wish, client: Wish): number {
+  const perNic = [server, client].filter((wish) => (wish.explicit & WISH_PER_NIC) !== 0);
+  const needed = perNic.map((wish) => wish.channels);
+  return Math.max(Math.min(server.channels, client.channels), ...needed);
 }
 
 /** The peer's word is checked against the same range as our own settings. */

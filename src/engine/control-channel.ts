@@ -3,6 +3,7 @@
 import { assert } from '../base/assert.js';
 import { systemClock } from '../base/clock.js';
 import { TcpxError } from '../base/errors.js';
+import { type CongestionChoice, settleCongestion } from '../os/congestion.js';
 import { identifySocket } from '../os/connection-counters.js';
 import type { ControlSet } from '../os/control-set.js';
 import { ControlSocket } from '../os/control-socket.js';
@@ -16,14 +17,16 @@ export class ControlChannel implements PeerConnection {
   /** Where the peer is, for messages to people. */
   readonly where: string;
   readonly #tuning: SocketTuning;
+  readonly #congestion: CongestionChoice;
   readonly #reader = new ControlReader();
   #waiter: ((heard: Heard) => void) | undefined;
   #failure: TcpxError | undefined;
   #onMessage: ((message: ControlMessage) => void) | undefined;
   #onFailure: ((error: TcpxError) => void) | undefined;
 
-  constructor(set: ControlSet, fd: number, tuning: SocketTuning) {
+  constructor(set: ControlSet, fd: number, tuning: SocketTuning, congestion: CongestionChoice) {
     this.#tuning = tuning;
+    this.#congestion = congestion;
     this.socket = new ControlSocket(set, fd, {
       bytesWanted: () => this.#reader.bytesWanted,
       onBytes: (bytes) => this.#onBytes(bytes),
@@ -85,6 +88,7 @@ export class ControlChannel implements PeerConnection {
 
   release(): DataSocket {
     const { fd } = this.socket;
+    settleCongestion(fd, this.#congestion);
     this.socket.release();
     return { fd, socket: identifySocket(fd) };
   }

@@ -2,7 +2,7 @@
 // then sessions; events go up, calls go down.
 
 import { assert } from '../base/assert.js';
-import type { Clock } from '../base/clock.js';
+import { type Clock, systemClock } from '../base/clock.js';
 import type { Config } from '../base/config.js';
 import type { Log } from '../base/log.js';
 import type { Timers } from '../base/timers.js';
@@ -122,6 +122,7 @@ export class EngineCore {
         arena: this.arena,
         table: this.#table,
         isCallerDriven,
+        clock: edges?.clock ?? systemClock,
         openDevice: (device) => this.#options.openDevice(device),
       }),
       table: this.#table,

@@ -42,6 +42,7 @@ import { type RegisterOptions, registerOptionsOf } from './register-options.js';
 import type { Session } from './session.js';
 import { SocketNetwork } from './socket-network.js';
 import { loadTrust, type Trust, warnOfTrust } from './trust.js';
+import { tunedHere } from './tuned-config.js';
 
 const FULL_RIGHTS: RegionRights = { read: true, write: true };
 /** Timers of sessions run with it; it is also a net for a wake-up that was missed. */
@@ -68,6 +69,7 @@ export class Engine {
   readonly #control = new ControlSet();
   readonly #timers = new Timers();
   readonly #core: EngineCore;
+  readonly #network: SocketNetwork;
   readonly #memory: EngineMemory;
   readonly #identity: Identity;
   readonly #options: EngineOptions;
@@ -92,6 +94,7 @@ export class Engine {
     this.name = basis.name;
     this.config = basis.config;
     this.log = basis.log;
+    this.#network = new SocketNetwork(this.#control, this.config, this.log);
     const values = this.config.values;
     this.trust = loadTrust(values);
     this.#identity = {
@@ -134,14 +137,13 @@ export class Engine {
 
   /** Starts an engine. Rejects with `ERR_CONFIG_…` or `ERR_CAP_…` where it cannot run. */
   static async open(options: EngineOptions = {}): Promise<Engine> {
-    const basis = basisOf(options);
-    const { name, config, log } = basis;
+    const { name, config, log } = basisOf(options);
     checkEngineName(name);
     const openGpus = await gpuSource(options.gpuModule);
     const { pluginEnvironment = {}, pluginOverrides = {} } = options;
     const plugin = { values: config.values, log, name, pluginEnvironment };
     const opened = await openProvider({ ...plugin, hostOverrides: pluginOverrides }, options.gpu);
-    const engine = new Engine(options, basis, openGpus, opened);
+    const engine = new Engine(options, { name, config: tunedHere(config), log }, openGpus, opened);
     try {
       await engine.#core.lanes.start();
     } catch (error) {
@@ -228,7 +230,7 @@ export class Engine {
       throw new TcpxError('ERR_USAGE_STATE', `already listening on port ${this.port}`);
     }
     this.#server = new PeerServer({
-      network: new SocketNetwork(this.#control, this.config, this.log),
+      network: this.#network,
       address: listenAddress(where, this.config.values, this.trust.acceptsNetwork),
       identity: this.#identity,
       sessions: this.#core.sessions,
@@ -268,7 +270,7 @@ export class Engine {
     return this.drive(
       connectPeer({
         ...options,
-        network: new SocketNetwork(this.#control, this.config, this.log),
+        network: this.#network,
         identity: this.#identity,
         sessions: this.#core.sessions,
         config: this.config,

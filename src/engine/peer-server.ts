@@ -162,7 +162,13 @@ export class PeerServer {
       choice: greeted.choice,
       isChecked: greeted.isChecked,
     });
-    connection.send(accept);
+    try {
+      connection.send(accept);
+    } catch (error) {
+      // The client will never hear of the session, so nobody would ever attach to it.
+      sessions.close(session, toTcpxError(error, 'ERR_PEER_LOST', connection.where));
+      throw error;
+    }
     // No handshake any more: there may be as many of these as sessions.
     void this.#expectChannels(session, connection);
   }

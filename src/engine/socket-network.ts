@@ -5,8 +5,10 @@ import { networkInterfaces } from 'node:os';
 import { sleepMs, systemClock } from '../base/clock.js';
 import type { Config } from '../base/config.js';
 import { ERROR_CODES, TcpxError } from '../base/errors.js';
+import { splitNics } from '../base/interface-list.js';
 import { LimitedLog } from '../base/limited-log.js';
 import type { Log } from '../base/log.js';
+import { type CongestionChoice, congestionHere } from '../os/congestion.js';
 import type { ControlSet } from '../os/control-set.js';
 import { closeSocket, dial, nicAddress, resolveHost, type SocketAddress } from '../os/dial.js';
 import { Listener } from '../os/listener.js';
@@ -18,8 +20,7 @@ import type { PeerConnection, PeerListener, PeerNetwork } from './peer-network.j
 import { socketTuning } from './socket-tuning.js';
 
 export function listNics(config: Config): string[] {
-  const text = config.values['session.nics'];
-  return text === '' ? [] : text.split(',').map((name) => name.trim());
+  return splitNics(config.values['session.nics']);
 }
 
 export class SocketNetwork implements PeerNetwork {
@@ -27,12 +28,14 @@ export class SocketNetwork implements PeerNetwork {
   readonly #config: Config;
   readonly #log: Log;
   readonly #wants: LimitedLog;
+  readonly #congestion: CongestionChoice;
 
   constructor(set: ControlSet, config: Config, log: Log) {
     this.#set = set;
     this.#config = config;
     this.#log = log;
     this.#wants = new LimitedLog(log);
+    this.#congestion = congestionHere(config.values['socket.congestion']);
   }
 
   nowUs(): number {
@@ -59,7 +62,7 @@ export class SocketNetwork implements PeerNetwork {
     const fd = await dial(this.#set, {
       address: { host: way.host, port },
       nic: way.nic,
-      congestion: this.#config.values['socket.congestion'],
+      congestion: this.#congestion.begin,
       tuning: socketTuning(this.#config),
       timeoutMs,
     });
@@ -69,7 +72,7 @@ export class SocketNetwork implements PeerNetwork {
   // A peer that reset the connection meanwhile has no name any more: the descriptor must not stay.
   #open(fd: number): ControlChannel {
     try {
-      return new ControlChannel(this.#set, fd, socketTuning(this.#config));
+      return new ControlChannel(this.#set, fd, socketTuning(this.#config), this.#congestion);
     } catch (error) {
       closeSocket(fd);
       throw error;
@@ -79,7 +82,7 @@ export class SocketNetwork implements PeerNetwork {
   listen(address: SocketAddress, onAccepted: (connection: PeerConnection) => void): PeerListener {
     return new Listener(this.#set, {
       address,
-      congestion: this.#config.values['socket.congestion'],
+      congestion: this.#congestion.begin,
       onAccepted: (fd) => this.#onAccepted(fd, onAccepted),
       onRefused: (fd) => this.#onRefused(fd),
     });

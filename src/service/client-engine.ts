@@ -2,7 +2,7 @@
 // backend goes through this file. A client is an agent to its peers, with a name, a port and
 // notifications like those of an agent in TypeScript, so either can talk to the other.
 
-import { type Config, loadConfig } from '../base/config.js';
+import { type Config, isByHand, loadConfig, withAuto } from '../base/config.js';
 import { TcpxError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
 import { SETTING_NAMES, type SettingName } from '../base/settings.js';
@@ -176,7 +176,10 @@ function configOf(settings: string, base: Config): Config {
     }
     flags[name as SettingName] = line.slice(at + 1).trim();
   }
-  return loadConfig({ flags, options: base.values });
+  const byHand = base.effective.filter(({ name }) => isByHand(base, name));
+  const options = Object.fromEntries(byHand.map(({ name }) => [name, base.values[name]]));
+  const config = loadConfig({ flags, options });
+  return withAuto(config, 'lane.count', 1, 'one of many engines of a service');
 }
 
 // Connection info tells the port, so by default the kernel may choose it.

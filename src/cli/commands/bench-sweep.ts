@@ -1,7 +1,6 @@
 // `tcpx bench sweep [HOST]`: which settings are best here, size by size.
 
-import { loadConfig } from '../../base/config.js';
-import { type SettingName, type SettingValues, settingOf } from '../../base/settings.js';
+import { type SettingName, settingOf } from '../../base/settings.js';
 import type { BenchResult } from '../../bench/bench-result.js';
 import type { SweepAxes, SweepPoint, SweepRun } from '../../bench/sweep.js';
 import { openStore } from '../bench-runs.js';
@@ -138,12 +137,11 @@ async function measurer(invocation: Invocation): Promise<(point: SweepPoint) => 
   const { config, log, positionals } = invocation;
   const [host] = positionals;
   const onProgress = (): void => undefined;
+  const { deriveConfig } = await import('../../bench/derived-config.js');
   const { runLoopback } = await import('../../bench/loopback.js');
   const { runBench } = await import('../../bench/bench-session.js');
   return async ({ settings }) => {
-    const secret = { 'trust.secret': config.values['trust.secret'] };
-    const options = { ...config.values, ...secret, ...settings } as Partial<SettingValues>;
-    const own = { values: loadConfig({ options }).values, effective: config.effective };
+    const own = deriveConfig(config, settings, 'sweep');
     const port = own.values['session.port'];
     const result =
       host === undefined

@@ -18,7 +18,8 @@ export const configCommand: Command = {
     ['config --chunk 1MiB --json', 'As it would be with this flag.'],
   ],
   async run(invocation) {
-    const settings = invocation.config.effective;
+    const { tunedHere } = await import('../../engine/tuned-config.js');
+    const settings = tunedHere(invocation.config).effective;
     const { outlookOf } = await import('../../engine/provider-outlook.js');
     const provider = outlookOf(invocation.config.values, processEnvironment());
     if (invocation.isJson) {

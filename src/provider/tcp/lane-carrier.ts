@@ -2,8 +2,10 @@
 // lanes. One for all sessions of an engine.
 
 import { assert, at } from '../../base/assert.js';
+import type { Clock } from '../../base/clock.js';
 import type { TcpxError } from '../../base/errors.js';
 import type { ChunkIndex, Generation, TransferSlot } from '../../base/quantity.js';
+import { chooseLane, LaneSpread } from '../../flow/lane-spread.js';
 import type { Arena } from '../../memory/arena.js';
 import type { CheckedBlocks } from '../block-columns.js';
 import type { Carrier, DataOperation, Outcome, PostExtra, Posted, Prepared } from '../contract.js';
@@ -58,6 +60,7 @@ export interface LaneCarrierOptions {
   readonly arena: Arena;
   readonly table: TransferTable;
   readonly isCallerDriven: boolean;
+  readonly clock: Clock;
   /** Makes the lanes know a GPU. */
   openDevice(device: number): void;
 }
@@ -69,6 +72,8 @@ interface Notice {
 }
 
 const NO_NOTICE: Notice = { notifyBytes: -1, notifyAt: -1 };
+/** One lane has nothing to learn: no clock is read for it. */
+const UNTIMED = -1;
 const NO_PLACES: RequestPlaces = { remotesAt: 0, pairsAt: 0, chunksAt: 0 };
 
 export class LaneCarrier implements Carrier<LaneSession, LaneRequest> {
@@ -77,12 +82,20 @@ export class LaneCarrier implements Carrier<LaneSession, LaneRequest> {
   readonly #options: LaneCarrierOptions;
   readonly #posted: (Posted<LaneSession> | undefined)[] = [];
   readonly #notices: (Notice | undefined)[] = [];
+  /** By slot: how many lanes were told of the transfer, and when. */
+  readonly #holders: number[] = [];
+  readonly #startedUs: number[] = [];
+  /** By slot: lanes that were told when it was posted, as bits; others may have joined since. */
+  readonly #told: number[] = [];
+  readonly #spreads = new WeakMap<LaneSession, LaneSpread>();
   /** Chunks whose channel is gone, and what becomes of them. */
   readonly moves: TransferMoves;
-  #nextLane = 0;
+  /** By lane: transfers that it was told of and that are not over. */
+  readonly #loads: number[];
 
   constructor(options: LaneCarrierOptions) {
     this.#options = options;
+    this.#loads = new Array<number>(options.lanes.count).fill(0);
     this.moves = new TransferMoves(options.lanes, options.table, this.#posted);
   }
 
@@ -114,7 +127,7 @@ export class LaneCarrier implements Carrier<LaneSession, LaneRequest> {
   ): number {
     if (source !== undefined) this.#options.openDevice(source.device);
     const notice = this.#place(notify);
-    const lanes = session.recovery.book.livingLanes;
+    const holders = this.#holdersOf(session, plan);
     const slot = this.#options.table.allocate({
       operation: operation === 'write' ? OPERATION_WRITE : OPERATION_READ,
       sessionIndex: session.facts.index,
@@ -124,18 +137,36 @@ export class LaneCarrier implements Carrier<LaneSession, LaneRequest> {
       chunksAt: places.chunksAt,
       notifyBytes: notice.notifyBytes,
       notifyAt: notice.notifyAt,
-      holders: Math.min(lanes.length, plan.chunks.length),
+      holders,
       isStaged: isStagedPath(path),
       source,
     });
     this.#notices[slot] = notice;
+    this.#told[slot] = 0;
+    this.#holders[slot] = holders;
     return slot;
   }
 
   submit(posted: Posted<LaneSession>): void {
     const lanes = posted.session.recovery.book.livingLanes;
     this.#posted[posted.slot] = posted;
-    this.#submit(posted, lanes, Math.min(lanes.length, posted.chunks));
+    this.#startedUs[posted.slot] = lanes.length > 1 ? this.#options.clock.nowUs() : UNTIMED;
+    this.#submit(posted, lanes, at(this.#holders, posted.slot));
+  }
+
+  #holdersOf(session: LaneSession, plan: RequestPlan): number {
+    const lanes = session.recovery.book.livingLanes.length;
+    const chunks = plan.chunks.length;
+    if (lanes < 2) return Math.min(lanes, chunks);
+    return this.#spreadOf(session).lanesFor(plan.totalBytes, chunks, lanes);
+  }
+
+  #spreadOf(session: LaneSession): LaneSpread {
+    const known = this.#spreads.get(session);
+    if (known !== undefined) return known;
+    const spread = new LaneSpread();
+    this.#spreads.set(session, spread);
+    return spread;
   }
 
   /** An entry for a message without data: to the peer's program, or (a signal) to its engine. */
@@ -150,25 +181,27 @@ export class LaneCarrier implements Carrier<LaneSession, LaneRequest> {
       holders: Math.min(1, session.recovery.book.livingLanes.length),
     });
     this.#notices[slot] = notice;
+    this.#told[slot] = 0;
     return slot;
   }
 
   submitMessage(posted: Posted<LaneSession>): void {
     const { session, slot, generation } = posted;
     this.#posted[slot] = posted;
+    this.#startedUs[slot] = UNTIMED;
     const lanes = session.recovery.book.livingLanes;
     if (lanes.length > 0) this.#submit(posted, lanes, 1);
     else session.stranded.push({ slot, generation, chunk: -1 });
   }
 
-  // A transfer with fewer chunks than lanes goes to some of them, in turn.
   #submit(posted: Posted<LaneSession>, lanes: readonly number[], holders: number): void {
-    for (let index = 0; index < holders; index++) {
-      const lane = at(lanes, (this.#nextLane + index) % lanes.length);
+    for (let told = 0; told < holders; told++) {
+      const lane = chooseLane(this.#loads, lanes, posted.laneBits, posted.bytes);
       posted.laneBits |= 1 << lane;
+      this.#told[posted.slot] = posted.laneBits;
+      this.#loads[lane] = at(this.#loads, lane) + 1;
       this.#options.lanes.submit(lane, posted.slot);
     }
-    if (holders < lanes.length) this.#nextLane = (this.#nextLane + holders) % lanes.length;
     if (this.#options.isCallerDriven) this.#options.lanes.sendInline();
   }
 
@@ -185,10 +218,23 @@ export class LaneCarrier implements Carrier<LaneSession, LaneRequest> {
     const notice = this.#notices[posted.slot];
     assert(notice !== undefined, 'the entry is open');
     const hasNotice = notice.notifyBytes >= 0;
+    if (failure === 0) this.#learn(posted);
     return outcomeOf(this.#options.table, posted, hasNotice, failure);
   }
 
+  #learn({ session, slot, bytes, chunks }: Posted<LaneSession>): void {
+    const startedUs = at(this.#startedUs, slot);
+    if (chunks === 0 || startedUs === UNTIMED) return;
+    const durationUs = this.#options.clock.nowUs() - startedUs;
+    this.#spreadOf(session).onDone(bytes, durationUs, at(this.#holders, slot));
+  }
+
   close({ slot }: Posted<LaneSession>): void {
+    const told = at(this.#told, slot);
+    for (let lane = 0; told >>> lane !== 0; lane++) {
+      if ((told & (1 << lane)) !== 0) this.#loads[lane] = at(this.#loads, lane) - 1;
+    }
+    this.#told[slot] = 0;
     const notice = this.#notices[slot];
     assert(notice !== undefined, 'the entry is open');
     this.#notices[slot] = undefined;

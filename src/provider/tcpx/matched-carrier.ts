@@ -76,6 +76,7 @@ export class MatchedCarrier<S> implements Carrier<S, MatchedRequest> {
     this.#peers = new PeerFlights({
       ...{ peer: parts.peer, log: parts.log, host, deck: this.deck, epochs: this.epochs },
       chunkBytes: values['flow.chunkBytes'],
+      orphanMs: values['tcpx.deadlineMs'],
       findRead: (transfer) => this.#own.get(transfer)?.asRead(),
       onReadLanded: (transfer, flight) => this.#finish(this.#own.get(transfer), flight),
     });
@@ -318,7 +319,9 @@ export class MatchedCarrier<S> implements Carrier<S, MatchedRequest> {
     const flight = this.deck.find('send', transfer, 'write');
     if (flight !== undefined) flight.isLanded = true;
     this.#fail(own, new TcpxError(known, `refused: ${reason}`));
-    if (flight !== undefined) this.#checkSent(flight);
+    if (flight === undefined) return;
+    this.#peers.expectEnd(flight);
+    this.#checkSent(flight);
   }
 
   #finish(own: OwnPost | undefined, flight: Flight): void {
@@ -338,7 +341,8 @@ export class MatchedCarrier<S> implements Carrier<S, MatchedRequest> {
 
   // Chunks that are posted cannot be taken back one by one: the epoch ends for all of them.
   #endFor(own: OwnPost): void {
-    if (own.isOver) return;
+    // The epoch has ended for another: this one fails with it, when nothing lands any more.
+    if (own.isOver || own.isFailing) return;
     const error = this.#waits(own);
     if (this.epochs.state === 'ready') this.epochs.takeDown(error);
     else this.#fail(own, error);

@@ -25,6 +25,8 @@ export interface PeerFlightsParts {
   readonly log: Log;
   readonly host: MatchedHost;
   readonly chunkBytes: number;
+  /** How long a flight that nobody waits for may take. */
+  readonly orphanMs: number;
   readonly deck: FlightDeck;
   readonly epochs: Pick<Epochs, 'send' | 'takeDown'>;
   /** The own read of this number that was asked for; undefined where none was. */
@@ -37,11 +39,15 @@ export interface OwnRead {
   readonly derived: DerivedPlan;
 }
 
+const WANTED = { isRefused: false, isUnwanted: false };
+
 export class PeerFlights {
   readonly #parts: PeerFlightsParts;
   #kept = new KeptPlans();
   /** READs that were cancelled before their owner announced them: it does so all the same. */
   readonly #unwanted = new Map<number, OwnRead>();
+  /** Flights that nobody waits for any more, and how to stop their clocks. */
+  readonly #orphans = new Map<Flight, () => void>();
 
   constructor(parts: PeerFlightsParts) {
     this.#parts = parts;
@@ -51,6 +57,24 @@ export class PeerFlights {
   reset(): void {
     this.#kept = new KeptPlans();
     this.#unwanted.clear();
+    for (const stopClock of this.#orphans.values()) stopClock();
+    this.#orphans.clear();
+  }
+
+  /**
+   * Its owner has been told how it ended, but chunks of it are still with the plugin, and regions
+   * with them: it ends by itself, or the epoch ends for it.
+   */
+  expectEnd(flight: Flight): void {
+    const { host, epochs, orphanMs } = this.#parts;
+    const giveUp = (): void => {
+      this.#orphans.delete(flight);
+      const { operation, transfer } = flight.kind;
+      const what = `${operation} ${transfer} was refused or given up`;
+      const reason = `${what}, and its chunks are not through after ${orphanMs} ms`;
+      epochs.takeDown(new TcpxError('ERR_PEER_TIMEOUT', reason));
+    };
+    this.#orphans.set(flight, host.after(orphanMs, giveUp));
   }
 
   /** When it comes it is thrown away. */
@@ -76,6 +100,7 @@ export class PeerFlights {
     const { derived, places, lengths, entered, isRefused } = target;
     const kind = { operation, transfer, notify, lengths, entered, isRefused };
     const flight = this.#parts.deck.receive(kind, derived, frame.tag, places);
+    if (isRefused || target.isUnwanted) this.expectEnd(flight);
     if ((frame.flags & MatchFlag.Paced) !== 0) {
       const flags = operation === 'read' ? MatchFlag.Read : 0;
       this.#parts.epochs.send(encodeMatch({ kind: MatchKind.Go, flags, transfer }));
@@ -90,11 +115,11 @@ export class PeerFlights {
     const { lengths } = kept.blocks;
     try {
       const entered = this.#enter(kept, 'write');
-      return { derived: kept, places: kept.places, lengths, entered, isRefused: false };
+      return { derived: kept, places: kept.places, lengths, entered, ...WANTED };
     } catch (error) {
       this.#refuse(transfer, 'write', error);
       const places: BlockPlace[] = kept.places.map(() => DISCARD);
-      return { derived: kept, places, lengths, entered: [], isRefused: true };
+      return { derived: kept, places, lengths, entered: [], ...WANTED, isRefused: true };
     }
   }
 
@@ -104,14 +129,15 @@ export class PeerFlights {
       this.#unwanted.delete(transfer);
       const { derived, request } = unwanted;
       const places = request.places.map(() => DISCARD);
-      return { derived, places, lengths: request.lengths, entered: [], isRefused: false };
+      const { lengths } = request;
+      return { derived, places, lengths, entered: [], ...WANTED, isUnwanted: true };
     }
     const own = this.#parts.findRead(transfer);
     if (own === undefined) {
       throw new TcpxError('ERR_WIRE_STATE', `read ${transfer} was not asked for`);
     }
     const { places, lengths } = own.request;
-    return { derived: own.derived, places, lengths, entered: [], isRefused: false };
+    return { derived: own.derived, places, lengths, entered: [], ...WANTED };
   }
 
   onRead({ plan, transfer }: MatchHead): void {
@@ -171,6 +197,8 @@ export class PeerFlights {
 
   /** It has finished at this end. */
   close(flight: Flight): void {
+    this.#orphans.get(flight)?.();
+    this.#orphans.delete(flight);
     this.#parts.deck.remove(flight);
     this.#parts.host.leave(flight.kind.entered);
   }

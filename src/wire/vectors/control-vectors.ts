@@ -99,7 +99,9 @@ export const CONTROL_VECTORS: readonly ControlVector[] = [
       {
         name: 'explicit',
         bytes: 4,
-        meaning: 'bits 0, 1, 2: channels, windowChunks, chunkBytes were set by hand',
+        meaning:
+          'bits 0, 1, 2: channels, windowChunks, chunkBytes were set by hand; ' +
+          'bit 3: channels is one for each NIC of the client',
       },
       ...AGREEMENT_BODY,
     ],

@@ -269,6 +269,12 @@ export class SimNode {
     return count;
   }
 
+  /** Of its pauses what is over at this time. */
+  pausedMsBefore(nowUs: number): number {
+    const endUs = Math.max(nowUs, this.mainPausedUs, ...this.lanePausedUs);
+    return this.pausedMs - (endUs - nowUs) / 1000;
+  }
+
   isLaneRunning(lane: number, nowUs: number): boolean {
     return this.isAlive && (this.lanePausedUs[lane] ?? 0) <= nowUs;
   }

@@ -58,6 +58,11 @@ export interface PluginPlan extends PluginRules {
   readonly deadlineMs: number;
 }
 
+const MIN_RATE = 64 * 1024;
+/** One-way delays of a chunk and its acknowledgement, with what the ends take. */
+const TURNS = 4;
+const BLOCKED_US = 100_000;
+
 export function planOf(seed: number): SimPlan {
   const random = seededRandom(seed * 2 + 1);
   const isCalm = random.nextChance(0.2);
@@ -65,7 +70,7 @@ export function planOf(seed: number): SimPlan {
   const isFlood = random.nextChance(0.03);
   const isChecked = random.nextChance(0.4);
   const flipChance = isChecked && random.nextChance(0.5) ? 0.02 : 0;
-  return {
+  const plan: SimPlan = {
     seed,
     machines: random.nextChance(0.6) ? 2 : random.nextBetween(3, 4),
     lanes: random.nextBetween(1, 2),
@@ -91,7 +96,7 @@ export function planOf(seed: number): SimPlan {
       reconnectMs: pick(random, [2000, 5000]),
       controlTimeoutMs: 3000,
       progressMs: 3000,
-      minRate: 64 * 1024,
+      minRate: MIN_RATE,
     },
     duplicateChance: 0.3,
     isChecked,
@@ -101,6 +106,16 @@ export function planOf(seed: number): SimPlan {
     tamperChance: random.nextChance(0.3) ? 0.2 : 0,
     plugin: random.nextChance(0.4) ? pluginOf(random, isCalm) : undefined,
   };
+  return { ...plan, limits: { ...plan.limits, minRate: reachableRate(plan) } };
+}
+
+// A small window on a long way cannot be fast: nobody would ask that much of it.
+function reachableRate(plan: SimPlan): number {
+  // Sockets that are full for no reason are looked at again by the clock alone.
+  const blockedUs = plan.blockChance > 0 ? BLOCKED_US : 0;
+  const roundTripSeconds = (TURNS * (plan.delayUs + plan.jitterUs) + blockedUs) / 1e6;
+  const windowBytes = plan.windowChunks * plan.chunkBytes;
+  return Math.min(MIN_RATE, Math.floor(windowBytes / roundTripSeconds / 4));
 }
 
 /** The same with a plugin, where it has none. */

@@ -146,7 +146,8 @@ export class SimWork {
       ...(hasNotification ? { notify: message } : {}),
       ...(deadlineMs === undefined ? {} : { deadlineMs }),
     };
-    const { clock, pausedMs } = place.own.node;
+    const { clock } = place.own.node;
+    const pausedMs = place.own.node.pausedMsBefore(this.#nowUs());
     const deadlineUs = clock.nowUs() + (deadlineMs ?? Number.POSITIVE_INFINITY) * 1000;
     let transfer: Transfer;
     try {

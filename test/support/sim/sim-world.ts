@@ -76,9 +76,11 @@ export class SimWorld {
     this.#trace = trace;
     this.random = seededRandom(plan.seed);
     const { random } = this;
-    // A damaged payload goes again; a damaged head, table or message costs the connection.
+    // A damaged payload goes again; a damaged head, table or message costs the connection, and a
+    // session that is being made: so not before there are sessions.
     const isDamaged = (addr: number): boolean =>
       plan.flipChance > 0 &&
+      this.isTampered &&
       random.nextChance(this.#isPayload(addr) ? plan.flipChance : plan.flipChance * HEAD_SHARE);
     const io = { ...plan, random, isDamaged };
     this.network = new SimNetwork(this.time, random, { ...plan, io });

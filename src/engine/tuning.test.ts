@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type ConfigSources, isByHand, loadConfig } from '../base/config.js';
+import { tune } from './tuning.js';
+
+type Options = NonNullable<ConfigSources['options']>;
+
+function chosen(options: Options, cpus: number, nics = 0) {
+  const { values, effective } = tune(loadConfig({ options }), { cpus, nics });
+  const originOf = (name: string) => effective.find((one) => one.name === name)?.origin;
+  return {
+    lanes: values['lane.count'],
+    channels: values['flow.channels'],
+    why: [originOf('lane.count'), originOf('flow.channels')],
+  };
+}
+
+test('tuning: a table of hosts', () => {
+  const cases: readonly (readonly [Options, number, number, number, number])[] = [
+    // Settings by hand, CPUs, NICs; lanes and channels.
+    [{}, 1, 0, 1, 1],
+    [{}, 2, 0, 1, 1],
+    [{}, 4, 0, 2, 2],
+    [{}, 16, 0, 8, 8],
+    [{}, 208, 0, 8, 8],
+    [{}, 2, 4, 1, 4],
+    [{}, 16, 2, 2, 2],
+    [{}, 208, 4, 4, 4],
+    [{}, 208, 20, 8, 16],
+    [{ 'lane.progress': 'caller' }, 16, 0, 1, 1],
+    [{ 'lane.progress': 'caller' }, 16, 4, 1, 4],
+    [{ 'lane.count': 3 }, 16, 0, 3, 3],
+    [{ 'flow.channels': 5 }, 16, 0, 8, 5],
+    [{ 'lane.count': 2, 'flow.channels': 1 }, 16, 4, 2, 1],
+  ];
+  for (const [options, cpus, nics, lanes, channels] of cases) {
+    const label = `${JSON.stringify(options)}, ${cpus} CPUs, ${nics} NICs`;
+    const { lanes: gotLanes, channels: gotChannels } = chosen(options, cpus, nics);
+    assert.deepEqual([gotLanes, gotChannels], [lanes, channels], label);
+  }
+});
+
+test('tuning: each choice says why, and is nobody’s firm wish', () => {
+  assert.deepEqual(chosen({}, 16).why, ['auto: 16 CPUs', 'auto: one for each of 8 lanes']);
+  assert.deepEqual(chosen({}, 2, 4).why, ['auto: 2 CPUs', 'auto: one for each of 4 NICs']);
+  assert.deepEqual(chosen({ 'lane.count': 2 }, 4).why[0], 'option');
+  const tuned = tune(loadConfig({}), { cpus: 16, nics: 0 });
+  assert.equal(isByHand(tuned, 'flow.channels'), false);
+  const twice = tune(tuned, { cpus: 4, nics: 0 });
+  assert.equal(twice.values['lane.count'], 2, 'chosen anew elsewhere');
+});
+
+test('tuning: `auto` is the word for it, and the secret stays out of sight', () => {
+  const environment = { NIXL_TCPX_FLOW_CHANNELS: '4', NIXL_TCPX_TRUST_SECRET: 'a secret, long' };
+  const config = loadConfig({ flags: { 'flow.channels': 'auto' }, environment });
+  const tuned = tune(config, { cpus: 16, nics: 0 });
+  assert.equal(tuned.values['flow.channels'], 8);
+  assert.equal(tuned.values['trust.secret'], 'a secret, long');
+  assert.doesNotMatch(JSON.stringify(tuned), /a secret/);
+  const refused = { flags: { 'flow.windowChunks': 'auto' } };
+  assert.throws(() => loadConfig(refused), /flow\.windowChunks: "auto"/);
+});

@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { chooseLane, LaneSpread } from './lane-spread.js';
+
+const MIB = 1024 * 1024;
+
+/** Transfers one after another over a link of this kind; the share of each number of lanes. */
+function settle(bytes: number, turns: number, timeUs: (lanes: number) => number) {
+  const spread = new LaneSpread();
+  const counts: number[] = [];
+  for (let turn = 0; turn < turns; turn++) {
+    const lanes = spread.lanesFor(bytes, 128, 8);
+    if (turn >= turns / 2) counts[lanes] = (counts[lanes] ?? 0) + 1;
+    spread.onDone(bytes, timeUs(lanes), lanes);
+  }
+  return counts.map((count) => count / (turns / 2));
+}
+
+test('lane spread: before anything is known a lane has 2 MiB, and a chunk at least', () => {
+  const first = (bytes: number, chunks: number) => new LaneSpread().lanesFor(bytes, chunks, 8);
+  assert.equal(first(MIB, 2), 1);
+  assert.equal(first(4 * MIB, 8), 2);
+  assert.equal(first(64 * MIB, 128), 8);
+  assert.equal(first(64 * MIB, 3), 3);
+  assert.equal(first(64 * 1024, 1), 1);
+  assert.equal(first(0, 0), 0);
+});
+
+test('lane spread: a fast link keeps 1 MiB on one lane, whatever is tried', () => {
+  const share = settle(MIB, 1024, (lanes) => 170 + 45 * lanes);
+  assert.ok((share[1] ?? 0) > 0.95, JSON.stringify(share));
+});
+
+test('lane spread: a slow link gets all its lanes for 1 MiB soon', () => {
+  const share = settle(MIB, 256, (lanes) => 8000 / lanes + 50);
+  assert.ok((share[8] ?? 0) > 0.8, JSON.stringify(share));
+});
+
+test('lane spread: lanes that gain nothing are given back', () => {
+  const share = settle(64 * MIB, 1024, () => 5000);
+  assert.ok((share[8] ?? 0) > 0.9, `no reason to move: ${JSON.stringify(share)}`);
+  const fewer = settle(64 * MIB, 1024, (lanes) => 5000 + lanes * 60);
+  assert.ok((fewer[1] ?? 0) > 0.9, JSON.stringify(fewer));
+});
+
+test('lane spread: one wild sample moves nothing', () => {
+  const spread = new LaneSpread();
+  for (let turn = 0; turn < 7; turn++) {
+    spread.onDone(MIB, 200, spread.lanesFor(MIB, 2, 8));
+  }
+  const tried = spread.lanesFor(MIB, 2, 8);
+  assert.equal(tried, 2, 'the eighth is a trial');
+  spread.onDone(MIB, 1, tried);
+  assert.equal(spread.lanesFor(MIB, 2, 8), 1);
+});
+
+test('lane choice: the least loaded of those not taken; small ones share one', () => {
+  const lanes = [2, 0, 3];
+  const large = (loads: number[], taken = 0) => chooseLane(loads, lanes, taken, MIB);
+  assert.equal(large([0, 0, 0, 0]), 2, 'in the order of the session');
+  assert.equal(large([0, 0, 1, 0]), 0);
+  assert.equal(large([1, 0, 1, 0]), 3);
+  assert.equal(large([5, 0, 1, 0], 1 << 3), 2, 'not lane 1: it is not the session’s');
+  assert.throws(() => large([0, 0, 0, 0], 0b1101), /than there are/);
+  const small = (loads: number[]) => chooseLane(loads, lanes, 0, 4096);
+  assert.equal(small([0, 0, 3, 0]), 2);
+  assert.equal(small([0, 0, 4, 0]), 0);
+  assert.equal(small([9, 0, 8, 9]), 2, 'all are busy');
+});

@@ -1,0 +1,105 @@
+// Over how many lanes a transfer is spread. Waking one more lane, at both ends, costs tens of
+// microseconds of its core: a large transfer is worth that, a small one is not, and where the line
+// runs depends on the link. So a session tries: for each size of transfer it keeps the number of
+// lanes that was fastest, and now and then tries the next one up or down. Pure.
+
+import { assert, at } from '../base/assert.js';
+
+/** Before anything is known: what one lane should have at least. */
+const LANE_BYTES = 2 * 1024 * 1024;
+/** Every so many transfers of a size are a trial, at first and later. */
+const TRIAL_TURNS = 8;
+const SETTLED_TRIAL_TURNS = 32;
+const SETTLED_AFTER_TURNS = 128;
+/** Trials that a number of lanes needs before it can win. */
+const SAMPLES_MIN = 2;
+/** More lanes cost CPU: they must be faster by this, fewer need not be. */
+const GAIN_OF_MORE = 0.93;
+const GAIN_OF_FEWER = 0.99;
+const SMOOTHING = 1 / 4;
+
+interface SizeClass {
+  /** Lanes in use, and the mean time of each number of lanes that was tried. */
+  current: number;
+  readonly meanUs: number[];
+  readonly samples: number[];
+  turns: number;
+}
+
+export class LaneSpread {
+  /** By the power of two that the transfer's bytes reach. */
+  readonly #classes: (SizeClass | undefined)[] = [];
+
+  lanesFor(bytes: number, chunks: number, lanes: number): number {
+    const most = Math.min(lanes, chunks);
+    if (most < 2) return most;
+    const size = this.#classOf(bytes, lanes);
+    size.turns++;
+    const isSettled = size.turns > SETTLED_AFTER_TURNS;
+    const period = isSettled ? SETTLED_TRIAL_TURNS : TRIAL_TURNS;
+    const isTrial = size.turns % period === 0;
+    const isUp = Math.floor(size.turns / period) % 2 === 0;
+    const wanted = isTrial ? neighbour(size.current, isUp, lanes) : size.current;
+    return Math.min(most, wanted);
+  }
+
+  onDone(bytes: number, durationUs: number, lanes: number): void {
+    const size = this.#classes[Math.floor(Math.log2(bytes))];
+    if (size === undefined || lanes === 0) return;
+    const known = size.meanUs[lanes];
+    const change = known === undefined ? 0 : (durationUs - known) * SMOOTHING;
+    size.meanUs[lanes] = (known ?? durationUs) + change;
+    size.samples[lanes] = (size.samples[lanes] ?? 0) + 1;
+    if (isBetter(size, lanes)) size.current = lanes;
+  }
+
+  #classOf(bytes: number, lanes: number): SizeClass {
+    const index = Math.floor(Math.log2(bytes));
+    const known = this.#classes[index];
+    if (known !== undefined) return known;
+    const worth = Math.max(1, Math.min(lanes, Math.floor(bytes / LANE_BYTES)));
+    const fresh = { current: worth, meanUs: [], samples: [], turns: 0 };
+    this.#classes[index] = fresh;
+    return fresh;
+  }
+}
+
+function neighbour(lanes: number, isUp: boolean, most: number): number {
+  // At the end of the way the only trial is back.
+  if (lanes >= most) return lanes >> 1;
+  if (lanes <= 1) return 2;
+  return isUp ? Math.min(most, lanes * 2) : lanes >> 1;
+}
+
+function isBetter({ current, meanUs, samples }: SizeClass, lanes: number): boolean {
+  if (lanes === current) return false;
+  const [tried, used] = [meanUs[lanes], meanUs[current]];
+  if (tried === undefined || used === undefined) return false;
+  if ((samples[lanes] ?? 0) < SAMPLES_MIN || (samples[current] ?? 0) < SAMPLES_MIN) return false;
+  return tried < used * (lanes > current ? GAIN_OF_MORE : GAIN_OF_FEWER);
+}
+
+/** Transfers of fewer bytes are a moment's work: a lane that is awake takes a few of them. */
+const SMALL_BYTES = 256 * 1024;
+const SMALL_PER_LANE = 4;
+
+/**
+ * Of the lanes that are not taken, as bits: the first with the fewest transfers, by number of lane.
+ * For small transfers the first that has few, so that one after another finds the same lane awake.
+ */
+export function chooseLane(
+  loads: readonly number[],
+  lanes: readonly number[],
+  taken: number,
+  bytes: number,
+): number {
+  const enough = bytes < SMALL_BYTES ? SMALL_PER_LANE : 1;
+  let best = -1;
+  for (const lane of lanes) {
+    if ((taken & (1 << lane)) !== 0) continue;
+    if (at(loads, lane) < enough) return lane;
+    if (best < 0 || at(loads, lane) < at(loads, best)) best = lane;
+  }
+  assert(best >= 0, 'no more lanes are told than there are');
+  return best;
+}
