@@ -43,7 +43,7 @@ extern "C" {
 #endif
 
 /* Grows with every addition; a change that breaks callers changes the library's soname. */
-#define TCPX_P2P_API_VERSION 1
+#define TCPX_P2P_API_VERSION 2
 
 typedef enum tcpx_status {
   TCPX_OK = 0,
@@ -204,6 +204,11 @@ TCPX_API tcpx_status tcpx_post(tcpx_request *request, const tcpx_post_options *o
  * also asks whether the service still lives.
  */
 TCPX_API tcpx_status tcpx_test(tcpx_request *request);
+/*
+ * The same without that question: never a system call. For programs with a thread that calls
+ * tcpx_alive now and then; without one the end of the service goes unnoticed here. Since version 2.
+ */
+TCPX_API tcpx_status tcpx_peek(tcpx_request *request);
 /*
  * The same, but waits: looks for some µs, then sleeps. Below 0: without end, unless the service
  * ends. TCPX_ERR_TIMEOUT leaves the transfer in flight.

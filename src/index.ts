@@ -36,7 +36,14 @@ export type {
   RegionTerms,
 } from './memory/region.js';
 export { sliceRegion } from './memory/region.js';
-export { Agent, type BackendChoice, type BackendDescription } from './nixl/agent.js';
+export { Agent } from './nixl/agent.js';
+export type {
+  BackendChoice,
+  BackendDescription,
+  ConnectionChoice,
+  TagOptions,
+  WaitOptions,
+} from './nixl/agent-choice.js';
 export type { AgentOptions, OwnMetadataOptions } from './nixl/agent-parts.js';
 export {
   BACKEND_API_VERSION,
@@ -44,6 +51,7 @@ export {
   type BackendInit,
   type BackendParams,
   type BackendPlugin,
+  type MemViewList,
   type MetaDlist,
   type XferCost,
   type XferPreparation,
@@ -57,14 +65,21 @@ export {
 } from './nixl/descriptor-codec.js';
 export type { BasicDesc, BlobDesc, RegDlist } from './nixl/descriptors.js';
 export { describeMemory, type HostDesc } from './nixl/host-memory.js';
-export { MemType, XferOp } from './nixl/memory-type.js';
+export { type MemView, NULL_AGENT, type RemoteDesc, type RemoteDlist } from './nixl/mem-views.js';
+export { MemType, XferOp, type XferOpInput } from './nixl/memory-type.js';
 export { type AgentMetadata, decodeMetadata, encodeMetadata } from './nixl/metadata.js';
 export type { ExchangeOptions } from './nixl/metadata-exchange.js';
 export type { NixlNotification } from './nixl/notif-codec.js';
 export type { NotifMap } from './nixl/notifier.js';
 export { PluginManager } from './nixl/plugin-manager.js';
 export type { PreparedDlist } from './nixl/prepared-dlist.js';
-export { NixlStatus, nixlStatusName, nixlStatusOf } from './nixl/status.js';
+export {
+  NixlStatus,
+  nixlStatusName,
+  nixlStatusOf,
+  type XferState,
+  xferStateOf,
+} from './nixl/status.js';
 export { tcpxPlugin } from './nixl/tcpx-backend.js';
 export type { TelemetrySnapshot, XferTelemetry } from './nixl/telemetry.js';
 export { XferDlist, type XferDlistInput } from './nixl/xfer-dlist.js';

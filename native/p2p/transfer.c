@@ -77,12 +77,18 @@ tcpx_status tcpx_post(tcpx_request *request, const tcpx_post_options *options) {
   return status;
 }
 
-tcpx_status tcpx_test(tcpx_request *request) {
+tcpx_status tcpx_peek(tcpx_request *request) {
   if (request == NULL) return fail(TCPX_ERR_ARGUMENT, "test: no request");
   if (request->posts == 0) return fail(TCPX_ERR_STATE, "test: the request was not posted");
   if (is_finished(request)) return (tcpx_status)load(&entry_of(request)->status);
   tcpx_status status = check_session(request->session);
-  if (status == TCPX_OK) status = check_service(request->session);
+  return status == TCPX_OK ? TCPX_IN_PROGRESS : status;
+}
+
+tcpx_status tcpx_test(tcpx_request *request) {
+  tcpx_status status = tcpx_peek(request);
+  if (status != TCPX_IN_PROGRESS) return status;
+  status = check_service(request->session);
   return status == TCPX_OK ? TCPX_IN_PROGRESS : status;
 }
 

@@ -12,6 +12,8 @@ export interface NativeTarget {
   readonly isArchive?: boolean;
   /** Another name for it: what programs that were linked with it look for. */
   readonly alias?: string;
+  /** C++: left out, with a word about it, where there is no such compiler. */
+  readonly isCxx?: boolean;
 }
 
 const COMMON_FLAGS = ['-std=c11', '-D_GNU_SOURCE', '-O2', '-g', '-Wall', '-Wextra', '-Werror'];
@@ -25,9 +27,40 @@ const P2P_FLAGS = ['-fPIC', ...HIDDEN, '-DTCPX_P2P_BUILDING'];
 const P2P_SONAME = 'libtcpx_p2p.so.1';
 const P2P_LINK = ['-shared', `-Wl,-soname,${P2P_SONAME}`, '-Wl,-z,nodelete,-z,defs,-z,text'];
 
+const CXX_FLAGS = ['-std=c++20', '-O2', '-g', '-Wall', '-Wextra', '-Werror', ...THREADS];
+/** The C++ run time and the C library go into the file, and nothing of them out of it. */
+const PLUGIN_LINK = [
+  ...['-shared', '-static-libstdc++', '-static-libgcc'],
+  '-Wl,--version-script=native/nixl/symbols.map',
+  '-Wl,-z,nodelete,-z,defs,-z,text',
+];
+export const P2P_ARCHIVE = `${NATIVE_FOLDER}/libtcpx_p2p.a`;
+/** What stands in for NIXL's headers where there are none. */
+const NIXL_INTERFACE = 'native/nixl/interface';
+
+/** The adapter to NIXL; `includes` are the flags that name the headers to compile it with. */
+export function pluginTarget(
+  paths: readonly string[],
+  name: string,
+  includes: readonly string[],
+): NativeTarget {
+  return {
+    name,
+    sources: paths.filter((path) => /^native\/nixl\/[^/]+\.cpp$/.test(path)).sort(),
+    headers: paths.filter((path) => path.endsWith('.h')).sort(),
+    flags: [
+      ...[...CXX_FLAGS, '-fPIC', ...HIDDEN, '-fno-gnu-unique', ...PLUGIN_LINK],
+      ...[...includes, '-Iinclude'],
+    ],
+    libraries: [P2P_ARCHIVE, '-ldl'],
+    isCxx: true,
+  };
+}
+
 /** `paths` are all files below native/ and include/; `version` is the package's. */
 export function nativeTargets(paths: readonly string[], version: string): NativeTarget[] {
   const headers = paths.filter((path) => path.endsWith('.h')).sort();
+  const cHeaders = headers.filter((path) => !path.startsWith('native/nixl'));
   const inEmulator = paths
     .filter((path) => /^native\/emulator\/[^/]+\.c$/.test(path))
     .filter((path) => !path.endsWith('/nccl-check.c'))
@@ -40,7 +73,7 @@ export function nativeTargets(paths: readonly string[], version: string): Native
   const target = (name: string, sources: readonly string[], flags: readonly string[]) => ({
     name,
     sources,
-    headers,
+    headers: cHeaders,
     flags: [...COMMON_FLAGS, ...THREADS, ...flags],
     libraries: ['-ldl'],
   });
@@ -60,7 +93,17 @@ export function nativeTargets(paths: readonly string[], version: string): Native
       libraries: [],
       isArchive: true,
     },
-    { ...target('p2p-check', inP2pCheck, []), libraries: ['build/native/libtcpx_p2p.a', '-ldl'] },
+    { ...target('p2p-check', inP2pCheck, []), libraries: [P2P_ARCHIVE, '-ldl'] },
     target('libtcpx-unpack.so', ['native/unpack/unpack.c'], [...SHARED, ...HIDDEN]),
+    // Not under the name that NIXL looks for: its classes are not laid out as NIXL's.
+    pluginTarget(paths, 'libtcpx-nixl-check.so', [`-I${NIXL_INTERFACE}`]),
+    {
+      name: 'nixl-check',
+      sources: paths.filter((path) => /^native\/nixl-check\/[^/]+\.cpp$/.test(path)).sort(),
+      headers,
+      flags: [...CXX_FLAGS, `-I${NIXL_INTERFACE}`],
+      libraries: ['-ldl'],
+      isCxx: true,
+    },
   ];
 }

@@ -294,7 +294,7 @@ export const ENGINE_SETTINGS = {
   },
   'memory.regionsMax': {
     kind: 'count',
-    fallback: 4096,
+    fallback: 16_384,
     minimum: 16,
     maximum: 65_536,
     summary: 'Regions that may be registered at a time.',

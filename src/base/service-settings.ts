@@ -66,9 +66,9 @@ export const SERVICE_SETTINGS = {
   },
   'service.blocksMax': {
     kind: 'count',
-    fallback: 131_072,
+    fallback: 1_048_576,
     minimum: 1,
-    maximum: 1_048_576,
+    maximum: 4_194_304,
     summary: 'Blocks of one request.',
     cost: 'The service reads 32 bytes for each from the socket, and other clients wait meanwhile.',
   },

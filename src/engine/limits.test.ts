@@ -61,7 +61,7 @@ test('limit: sessions, regions and transfers name the setting that bounds them',
   first.control.close();
   await server.engine.close();
   const small = await openServer({ 'memory.readsBytes': 1024 * 1024 });
-  const wide = { ...RAW_WISH, channels: 16, windowChunks: 256 };
+  const wide = { ...RAW_WISH, explicit: 1, channels: 16, windowChunks: 256 };
   const tooWide = openRawSession(small.port, undefined, wide);
   await assert.rejects(tooWide, /ERR_WIRE_LIMIT.*16 channels.*256.*memory\.readsBytes/);
   (await openRawSession(small.port)).control.close();

@@ -26,18 +26,6 @@ test('agent: empty and overlong names are refused', async () => {
   await rejectsCode(Agent.create('a\0b'), 'ERR_USAGE_ARGUMENT');
 });
 
-test('registerMem: storage memory is refused by name, no backend is refused', async (t) => {
-  const { a } = await openMockPair(t);
-  const file = { memType: MemType.FILE, descs: [{ addr: 0, len: 8, devId: 0 }] };
-  await assert.rejects(a.agent.registerMem(file), (error) => {
-    assert.ok(isTcpxError(error, 'ERR_USAGE_NOT_SUPPORTED'));
-    assert.match(error.message, /FILE_SEG.*DRAM_SEG and VRAM_SEG/);
-    return true;
-  });
-  const bare = await Agent.create('bare');
-  await rejectsCode(bare.registerMem(regionOf(a.memory)), 'ERR_CAP_BACKEND');
-});
-
 test('registerMem: all or nothing, what succeeded is given back', async (t) => {
   const { a, network } = await openMockPair(t);
   const good = network.allocate(64);
@@ -70,10 +58,6 @@ test('registerMem: nonsense ranges are refused before a backend sees them', asyn
     const list = { memType: MemType.DRAM, descs: [desc] };
     await rejectsCode(a.agent.registerMem(list), 'ERR_USAGE_ARGUMENT');
   }
-  await rejectsCode(
-    a.agent.registerMem({ memType: MemType.DRAM, descs: [] }),
-    'ERR_USAGE_ARGUMENT',
-  );
   assert.equal(network.callCount('a', 'registerMem'), before);
 });
 
@@ -212,7 +196,6 @@ test('invalidateRemoteMD: unknown agents, and order unload before disconnect', a
 test('makeConnection: connects what is in common, refuses what is not', async (t) => {
   const { a, network } = await openMockPair(t);
   await a.agent.makeConnection('b');
-  await a.agent.makeConnection('a');
   await rejectsCode(a.agent.makeConnection('nobody'), 'ERR_USAGE_NOT_FOUND');
   network.kill('b');
   await rejectsCode(a.agent.makeConnection('b'), 'ERR_PEER_UNREACHABLE');

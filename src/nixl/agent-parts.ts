@@ -8,6 +8,7 @@ import { ActivityBell } from './activity-bell.js';
 import { type BackendHandle, BackendSet } from './backend-set.js';
 import type { RegDlist } from './descriptors.js';
 import { LocalSections } from './local-sections.js';
+import { MemViews } from './mem-views.js';
 import { encodeMetadata } from './metadata.js';
 import { MetadataEndpoint } from './metadata-endpoint.js';
 import { Notifier } from './notifier.js';
@@ -15,6 +16,7 @@ import { PluginManager } from './plugin-manager.js';
 import { nextGeneration, type PeerLimits, RemotePeers } from './remote-peers.js';
 import { tcpxPlugin } from './tcpx-backend.js';
 import { AgentTelemetry, isTelemetryOn } from './telemetry.js';
+import { UnreadNotifs } from './unread-notifs.js';
 import { XferFactory } from './xfer-factory.js';
 import { XferRunner } from './xfer-runner.js';
 
@@ -45,6 +47,8 @@ export interface AgentParts {
   readonly factory: XferFactory;
   readonly runner: XferRunner;
   readonly notifier: Notifier;
+  readonly unread: UnreadNotifs;
+  readonly views: MemViews;
   readonly bell: ActivityBell;
   readonly telemetry: AgentTelemetry;
   readonly endpoint: MetadataEndpoint;
@@ -74,7 +78,7 @@ export function assembleAgent(
   const telemetry = new AgentTelemetry(isTelemetryOn(settings['nixl.telemetry'], isCapturing));
   const self = { name, generation: nextGeneration(), isLive: true };
   const factory = new XferFactory(self, backends, sections, peers);
-  const runner = new XferRunner(options.clock ?? systemClock, bell, peers, telemetry);
+  const runner = new XferRunner(options.clock ?? systemClock, bell, peers, telemetry, log);
   const notifier = new Notifier(name, backends, peers, bell, log);
   const handlers = {
     ownBlob: () => ownMetadata({ name, backends, sections }, 'answer a pull'),
@@ -87,8 +91,10 @@ export function assembleAgent(
     bytesMax: settings['nixl.listenerBytesMax'],
     log,
   });
+  const views = new MemViews(backends, factory, log);
+  const unread = new UnreadNotifs(settings['nixl.inboxBytesMax'], log);
   const parts = { name, plugins, backends, sections, peers, factory, runner, notifier };
-  return { ...parts, bell, telemetry, endpoint, log };
+  return { ...parts, unread, views, bell, telemetry, endpoint, log };
 }
 
 function peerLimits(settings: SettingValues): PeerLimits {
@@ -118,19 +124,31 @@ export function ownMetadata(
   list?: RegDlist,
   options: OwnMetadataOptions = {},
 ): Uint8Array {
-  const remote = parts.backends
-    .select(options.backends)
-    .filter((handle) => handle.backend.supportsRemote);
-  if (remote.length === 0) {
-    throw new TcpxError('ERR_USAGE_ARGUMENT', `${attempted}: no backend here reaches other agents`);
-  }
+  const selected = parts.backends.select(options.backends);
+  const remote = selected.filter((handle) => handle.backend.supportsRemote);
   const isConnOnly = list?.descs.length === 0;
+  if (remote.length === 0 && !isConnOnly) throw nobodyReached(selected, list, attempted);
   const hasConnInfo = list === undefined || isConnOnly || options.includeConnInfo === true;
   return encodeMetadata({
     agent: parts.name,
     connections: hasConnInfo ? remote.flatMap(connectionOf) : [],
     sections: isConnOnly ? [] : parts.sections.describe(remote, list),
   });
+}
+
+/** NIXL has a status for each: nothing to tell of, nobody for the ranges, nobody who tells them. */
+function nobodyReached(
+  selected: readonly BackendHandle[],
+  list: RegDlist | undefined,
+  attempted: string,
+): TcpxError {
+  const isTaken =
+    list !== undefined && selected.some((handle) => handle.memTypes.includes(list.memType));
+  const code = isTaken ? 'ERR_CAP_BACKEND' : 'ERR_USAGE_NOT_FOUND';
+  return new TcpxError(
+    list === undefined ? 'ERR_USAGE_ARGUMENT' : code,
+    `${attempted}: no backend here reaches other agents`,
+  );
 }
 
 function connectionOf({ type, connInfo }: BackendHandle) {

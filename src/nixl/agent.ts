@@ -2,10 +2,19 @@
 // (postXferReq, getXferStatus, releaseXferReq, checkRemoteMD) return NIXL's numbers; the others
 // throw a TcpxError, whose number nixlStatusOf() tells.
 
+import { inspect } from 'node:util';
+import { throwIfAborted, withSignal } from '../base/abort.js';
 import { loadConfig, processEnvironment } from '../base/config.js';
 import { TcpxError } from '../base/errors.js';
 import { SETTINGS } from '../base/settings.js';
 import { allocateRegionMemory, type PageKind, type RegionMemory } from '../os/region-memory.js';
+import type {
+  BackendChoice,
+  BackendDescription,
+  ConnectionChoice,
+  TagOptions,
+  WaitOptions,
+} from './agent-choice.js';
 import {
   type AgentOptions,
   type AgentParts,
@@ -16,33 +25,21 @@ import {
 import type { BackendParams, XferCost } from './backend.js';
 import type { BackendHandle } from './backend-set.js';
 import type { RegDlist } from './descriptors.js';
-import { checkMovable, type MemType, type XferOp } from './memory-type.js';
+import type { MemView, RemoteDlist } from './mem-views.js';
+import type { XferOpInput } from './memory-type.js';
 import { type ExchangeOptions, MetadataExchange } from './metadata-exchange.js';
 import { checkAgentName } from './names.js';
 import type { NotifMap } from './notifier.js';
 import { openStore } from './open-store.js';
+import { connectToPeer } from './peer-connection.js';
 import type { PreparedDlist } from './prepared-dlist.js';
 import { APPLICATION_ORIGIN } from './remote-peers.js';
-import { NixlStatus } from './status.js';
+import { NixlStatus, type XferState, xferStateOf } from './status.js';
 import type { TelemetrySnapshot, XferTelemetry } from './telemetry.js';
 import type { XferDlistInput } from './xfer-dlist.js';
 import { notifBytes, type XferOptions } from './xfer-factory.js';
 import type { XferRequest } from './xfer-request.js';
 import type { PostOptions, XferControl } from './xfer-runner.js';
-
-/** Which backends a call may use; all where it says nothing. */
-export interface BackendChoice {
-  /** Handles from `createBackend`. */
-  readonly backends?: readonly BackendHandle[];
-}
-
-/** What a backend can do, and how it is set. */
-export interface BackendDescription {
-  /** Memory that it can move. */
-  readonly memTypes: readonly MemType[];
-  /** Its parameters by name. */
-  readonly params: BackendParams;
-}
 
 /** Where peers are looked for unless a port is named; NIXL's default. */
 const PEER_PORT = SETTINGS['nixl.listenPort'].fallback;
@@ -127,16 +124,39 @@ export class Agent {
 
   /** Registers every range with the backends that can take it, or with those chosen. */
   async registerMem(list: RegDlist, choice: BackendChoice = {}): Promise<void> {
-    checkMovable(list.memType, 'registerMem');
-    await this.#parts.sections.register(list, this.#parts.backends.select(choice.backends));
+    const { backends, sections } = this.#parts;
+    await sections.register(list, backends.select(choice.backends), isNamed(choice));
     this.#parts.telemetry.onRegistered(bytesOf(list));
   }
 
-  /** Takes ranges back, as they were registered. */
-  async deregisterMem(list: RegDlist, choice: BackendChoice = {}): Promise<void> {
-    checkMovable(list.memType, 'deregisterMem');
-    await this.#parts.sections.deregister(list, this.#parts.backends.select(choice.backends));
+  /** Takes ranges back, as they were registered; waits for transfers that use them. */
+  async deregisterMem(list: RegDlist, choice: BackendChoice & WaitOptions = {}): Promise<void> {
+    throwIfAborted(choice.signal, 'deregisterMem');
+    const { backends, sections } = this.#parts;
+    const done = sections.deregister(list, backends.select(choice.backends));
+    await withSignal(done, choice.signal, 'deregisterMem');
     this.#parts.telemetry.onDeregistered(bytesOf(list));
+  }
+
+  /** What one backend says of each range. `ERR_USAGE_NOT_SUPPORTED` where it says nothing: TCPX. */
+  async queryMem(
+    list: RegDlist,
+    choice: BackendChoice,
+  ): Promise<readonly (BackendParams | undefined)[]> {
+    return this.#parts.backends.queryMem(list, choice.backends);
+  }
+
+  /**
+   * A view for code on a device: of own memory, or of that of several agents. Refused with
+   * `ERR_USAGE_NOT_SUPPORTED` where the backend that covers it has none, as TCPX.
+   */
+  prepMemView(list: XferDlistInput | RemoteDlist, choice: BackendChoice = {}): MemView {
+    return this.#parts.views.prepare(list, choice.backends);
+  }
+
+  /** Takes a view back; one that is unknown is a warning in the log. */
+  releaseMemView(view: MemView): void {
+    this.#parts.views.release(view);
   }
 
   // ── metadata ──
@@ -163,10 +183,7 @@ export class Agent {
 
   /** SUCCESS if the agent is known and, where a list is given, covers it; else NOT_FOUND. */
   checkRemoteMD(agent: string, list?: XferDlistInput): NixlStatus {
-    const isKnown =
-      list === undefined
-        ? this.#parts.peers.find(agent) !== undefined
-        : this.#parts.factory.isCovered(agent, list);
+    const isKnown = this.#parts.factory.isCovered(agent, list);
     return isKnown ? NixlStatus.SUCCESS : NixlStatus.ERR_NOT_FOUND;
   }
 
@@ -198,19 +215,12 @@ export class Agent {
     return this.#parts.endpoint.port;
   }
 
-  /** Optional: transfers connect by themselves. */
-  async makeConnection(agent: string, choice: BackendChoice = {}): Promise<void> {
-    const { backends, peers } = this.#parts;
-    if (agent !== this.name && peers.find(agent) === undefined) {
-      throw new TcpxError('ERR_USAGE_NOT_FOUND', `makeConnection: agent ${agent} is unknown`);
-    }
-    const common = backends
-      .select(choice.backends)
-      .filter((h) => (agent === this.name ? h.backend.supportsLocal : peers.isReachable(agent, h)));
-    if (common.length === 0) {
-      throw new TcpxError('ERR_CAP_BACKEND', `makeConnection: no backend in common with ${agent}`);
-    }
-    for (const handle of common) await handle.backend.connect(agent);
+  /**
+   * Optional: transfers connect by themselves. A program that polls without ever returning to the
+   * event loop awaits this first.
+   */
+  async makeConnection(agent: string, choice: ConnectionChoice = {}): Promise<void> {
+    await connectToPeer(this.#parts, agent, choice);
   }
 
   // ── transfers ──
@@ -227,7 +237,7 @@ export class Agent {
 
   /** Pairs `localIndices[i]` with `remoteIndices[i]`; neighbours are merged unless told not to. */
   makeXferReq(
-    op: XferOp,
+    op: XferOpInput,
     local: PreparedDlist,
     localIndices: ArrayLike<number>,
     remote: PreparedDlist,
@@ -240,7 +250,7 @@ export class Agent {
 
   /** One step, without merging. */
   createXferReq(
-    op: XferOp,
+    op: XferOpInput,
     local: XferDlistInput,
     remote: XferDlistInput,
     agent: string,
@@ -253,6 +263,26 @@ export class Agent {
   /** Note NIXL's rule: options without `notif` switch the notification off, now and later. */
   postXferReq(request: XferRequest, options?: PostOptions, control?: XferControl): NixlStatus {
     return this.#parts.runner.post(request, options, control);
+  }
+
+  /**
+   * As `postXferReq`, in the words of NIXL's Python API. Without `notif` the last message is sent
+   * again; with one it replaces that.
+   * @example
+   * let state = agent.transfer(request, 'layer 3');
+   * while (state === 'PROC') {
+   *   await new Promise(setImmediate);
+   *   state = agent.checkXferState(request);
+   * }
+   * if (state === 'ERR') throw request.error;
+   */
+  transfer(request: XferRequest, notif?: Uint8Array | string): XferState {
+    return xferStateOf(this.postXferReq(request, notif === undefined ? undefined : { notif }));
+  }
+
+  /** As `getXferStatus`, in words: `DONE`, `PROC`, or `ERR`; then `request.error` says why. */
+  checkXferState(request: XferRequest): XferState {
+    return xferStateOf(this.getXferStatus(request));
   }
 
   /** How far a request is; polling it moves it where the caller drives. */
@@ -271,20 +301,13 @@ export class Agent {
   }
 
   /** Releases a request, waiting until no byte of it moves any more. */
-  async cancelXferReq(request: XferRequest): Promise<void> {
-    await this.#parts.runner.cancel(request);
+  async cancelXferReq(request: XferRequest, { signal }: WaitOptions = {}): Promise<void> {
+    await this.#parts.runner.cancel(request, signal);
   }
 
   /** How long a request will take, as its backend reckons. */
   estimateXferCost(request: XferRequest): XferCost {
-    request.checkUsable('estimateXferCost');
-    if (!request.peer.isLive) {
-      throw new TcpxError('ERR_USAGE_NOT_FOUND', `estimateXferCost: ${request.peer.name} is gone`);
-    }
-    const cost = request.backend.backend.estimateXferCost?.(request.handle);
-    if (cost !== undefined) return cost;
-    const { type } = request.backend;
-    throw new TcpxError('ERR_USAGE_NOT_SUPPORTED', `estimateXferCost: ${type} makes no estimates`);
+    return request.estimateCost();
   }
 
   /** The backend that was chosen for a request. */
@@ -322,9 +345,36 @@ export class Agent {
     return this.#parts.notifier.collect(into, choice.backends);
   }
 
-  /** The next notifications; an empty map when none came in time. */
+  /**
+   * Collects what has arrived to what was kept before; all of that, also for the caller to remove
+   * from. `getNotifs` and `waitNotifs` give new ones alone and keep none.
+   */
+  updateNotifs(choice: BackendChoice = {}): NotifMap {
+    const { notifier, unread } = this.#parts;
+    return unread.add(notifier.collect(new Map(), choice.backends));
+  }
+
+  /**
+   * Whether a message with this tag has come from the agent; that one is taken, all others are kept
+   * for later questions. Beyond `nixl.inboxBytesMax` the busiest sender loses its oldest.
+   */
+  checkRemoteXferDone(agent: string, tag: Uint8Array | string, options: TagOptions = {}): boolean {
+    this.updateNotifs(options);
+    const bytes = typeof tag === 'string' ? Buffer.from(tag) : tag;
+    return this.#parts.unread.take(agent, bytes, options.tagIsPrefix ?? true);
+  }
+
+  /** The next notifications; an empty map when none came in time. `AbortError` by the signal. */
   async waitNotifs(timeoutMs: number, signal?: AbortSignal): Promise<NotifMap> {
     return this.#parts.notifier.wait(timeoutMs, signal);
+  }
+
+  /** A line: its name, its backends, how many peers it knows. Never a parameter. */
+  [inspect.custom](): string {
+    const { backends, peers } = this.#parts;
+    const types = backends.all().map((handle) => handle.type);
+    const named = types.length === 0 ? 'none' : types.join(', ');
+    return `Agent { ${this.name}, backends: ${named}, ${peers.names().length} peers }`;
   }
 
   /** Stops the exchange, cancels what runs, gives memory back, forgets peers, ends backends. */
@@ -337,6 +387,10 @@ export class Agent {
     await this.#parts.peers.clear();
     await this.#parts.backends.closeAll();
   }
+}
+
+function isNamed({ backends }: BackendChoice): boolean {
+  return backends !== undefined && backends.length > 0;
 }
 
 function bytesOf(list: RegDlist): number {

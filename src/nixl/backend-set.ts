@@ -3,9 +3,13 @@
 import { TcpxError, toTcpxError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
 import { type Backend, type BackendParams, type BackendPlugin, missingMethods } from './backend.js';
+import type { RegDlist } from './descriptors.js';
 import { type MemType, memTypeName } from './memory-type.js';
 import { checkBackendType } from './names.js';
 import type { PluginManager } from './plugin-manager.js';
+
+/** Names of parameters, of TCPX and of other backends, whose values are nobody's business. */
+const MAYBE_SECRET = /secret|token|password|credential|key/i;
 
 /** What createBackend returns and options name: one backend of one agent. */
 export interface BackendHandle {
@@ -13,7 +17,7 @@ export interface BackendHandle {
   readonly type: string;
   /** The backend itself. */
   readonly backend: Backend;
-  /** Parameters that it was created with. */
+  /** Parameters that it was created with; those that may be secret are not printed. */
   readonly params: BackendParams;
   /** Memory that it can move. */
   readonly memTypes: readonly MemType[];
@@ -68,6 +72,18 @@ export class BackendSet {
     }
   }
 
+  /** Asks exactly one, as NIXL does. */
+  async queryMem(list: RegDlist, hint: readonly BackendHandle[] = []) {
+    const [handle, ...others] = hint;
+    if (handle === undefined || others.length > 0) {
+      throw new TcpxError('ERR_USAGE_ARGUMENT', 'queryMem: exactly one backend is asked');
+    }
+    this.select(hint);
+    const answer = await handle.backend.queryMem?.(list);
+    if (answer !== undefined) return answer;
+    throw new TcpxError('ERR_USAGE_NOT_SUPPORTED', `queryMem: ${handle.type} cannot be asked`);
+  }
+
   async closeAll(): Promise<void> {
     for (const handle of this.#handles.splice(0).toReversed()) {
       await closeQuietly(handle.backend, handle.type, this.#log);
@@ -85,12 +101,22 @@ export class BackendSet {
     try {
       const connInfo = checkCapabilities(type, backend);
       if (backend.supportsLocal) await backend.connect(this.#agent);
-      return { type, backend, params, memTypes: [...backend.getSupportedMems()], connInfo };
+      const memTypes = [...backend.getSupportedMems()];
+      return { type, backend, params: unprinted(params), memTypes, connInfo };
     } catch (error) {
       await closeQuietly(backend, type, this.#log);
       throw toTcpxError(error, 'ERR_CAP_BACKEND', `createBackend ${type}`);
     }
   }
+}
+
+/** Readable by name; nothing that prints or copies the parameters comes across a secret. */
+function unprinted(params: BackendParams): BackendParams {
+  const copy = { ...params };
+  for (const name of Object.keys(copy)) {
+    if (MAYBE_SECRET.test(name)) Object.defineProperty(copy, name, { enumerable: false });
+  }
+  return copy;
 }
 
 /** Refuses a backend that claims more than it has; returns its connection info. */
@@ -116,9 +142,18 @@ async function closeQuietly(backend: Backend, type: string, log: Log): Promise<v
   }
 }
 
-export function noBackendFor(memType: MemType, attempted: string): TcpxError {
+/** Not found among all, as NIXL says it; refused by those that the caller has chosen. */
+export function noBackendFor(
+  memType: MemType,
+  backends: readonly BackendHandle[],
+  isChosen: boolean,
+): TcpxError {
+  const taken = backends.map((handle) => {
+    return `${handle.type} takes ${handle.memTypes.map(memTypeName).join(' and ')}`;
+  });
+  const hint = taken.length === 0 ? 'createBackend comes first' : taken.join(', ');
   return new TcpxError(
-    'ERR_CAP_BACKEND',
-    `${attempted}: no backend of this agent takes ${memTypeName(memType)}`,
+    isChosen ? 'ERR_CAP_BACKEND' : 'ERR_USAGE_NOT_FOUND',
+    `registerMem: no backend for ${memTypeName(memType)}; ${hint}`,
   );
 }

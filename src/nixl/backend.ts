@@ -5,7 +5,7 @@
 import type { TcpxError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
 import type { PageKind, RegionMemory } from '../os/region-memory.js';
-import type { BlobDesc } from './descriptors.js';
+import type { BlobDesc, RegDlist } from './descriptors.js';
 import type { MemType, XferOp } from './memory-type.js';
 import type { NixlNotification } from './notif-codec.js';
 import type { NixlStatus } from './status.js';
@@ -51,6 +51,12 @@ export interface MetaDlist {
   readonly devIds: Float64Array;
   /** What the backend gave out when the range of each was registered. */
   readonly mds: readonly unknown[];
+}
+
+/** Memory of a view; in one over memory of others, `mds[i]` is undefined where a hole is. */
+export interface MemViewList extends MetaDlist {
+  /** Whose memory each range is; undefined for memory of this agent. */
+  readonly agents?: readonly string[];
 }
 
 /** A transfer as a backend is asked to prepare it. */
@@ -122,6 +128,12 @@ export interface Backend {
   loadRemoteMD?(desc: BlobDesc, memType: MemType, agent: string): TargetMd;
   /** Transfers in flight may still hold the object: keep alive what they need. */
   unloadMD(md: TargetMd): void;
+  /** What there is to say of each range; undefined for one that is not there. */
+  queryMem?(list: RegDlist): Later<readonly (BackendParams | undefined)[]>;
+  /** A view of memory for code on a device. */
+  prepMemView?(list: MemViewList): object;
+  /** Takes a view back. */
+  releaseMemView?(view: object): void;
 
   // ── transfers ──
 
@@ -148,6 +160,11 @@ export interface Backend {
   cancelXfer?(handle: XferHandle): void;
   /** Why the last post failed, where the backend knows more than a number. */
   getXferError?(handle: XferHandle): TcpxError | undefined;
+  /**
+   * Why a running transfer cannot go on while the event loop stands still; undefined where it can.
+   * Asked when a program has polled for long without returning there. Not in NIXL.
+   */
+  eventLoopNeed?(handle: XferHandle): string | undefined;
   /** How long a prepared transfer will take. */
   estimateXferCost?(handle: XferHandle): XferCost;
 

@@ -55,7 +55,7 @@ export function decodeXferDlist(bytes: Uint8Array): XferDlist {
     const view = new DataView(body.buffer, body.byteOffset, body.byteLength);
     for (let index = 0; index < count; index++) {
       const desc = readDesc(view, index * DESC_BYTES, memType);
-      if (desc.len === 0 || desc.len === UNBOUNDED_LEN) refuseMetadata('a transfer of no length');
+      if (desc.len === UNBOUNDED_LEN) refuseMetadata('a transfer without an end');
       list.add(desc.addr, desc.len, desc.devId);
     }
   }

@@ -41,15 +41,25 @@ export function formatDesc(memType: number, desc: BasicDesc): string {
   return `${memTypeName(memType)} 0x${desc.addr.toString(16)}+${desc.len} dev ${desc.devId}`;
 }
 
-/** A descriptor from the caller: whole numbers that JavaScript holds exactly, at least one byte. */
+/** A descriptor from the caller: whole numbers that JavaScript holds exactly. */
 export function checkDesc(memType: number, desc: BasicDesc, attempted: string): void {
   const isUsable =
     isCount(desc.addr) && isCount(desc.devId) && isCount(desc.len) && isCount(desc.addr + desc.len);
-  if (isUsable && desc.len > 0) return;
+  if (isUsable) return;
   throw new TcpxError(
     'ERR_USAGE_ARGUMENT',
-    `${attempted}: ${formatDesc(memType, desc)} is not a range of at least one byte below 2^53`,
+    `${attempted}: ${formatDesc(memType, desc)} is not a range below 2^53`,
     { facts: { addr: desc.addr, len: desc.len, devId: desc.devId } },
+  );
+}
+
+/** To register: a transfer may move pieces of no bytes, but a region of none has no key. */
+export function checkRegionDesc(memType: number, desc: BasicDesc, attempted: string): void {
+  checkDesc(memType, desc, attempted);
+  if (desc.len > 0) return;
+  throw new TcpxError(
+    'ERR_USAGE_ARGUMENT',
+    `${attempted}: ${formatDesc(memType, desc)} holds no byte`,
   );
 }
 

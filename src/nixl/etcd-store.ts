@@ -2,7 +2,6 @@
 // namespace / agent / whose deletion tells peers that the agent is gone. Keys hang on a lease, so
 // that they die with the agent; NIXL's own agents see the same deletion.
 
-import { sleepMs } from '../base/clock.js';
 import { isTcpxError, TcpxError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
 import { claimAnchor } from './etcd-claim.js';
@@ -10,6 +9,7 @@ import { EtcdClient, type EtcdValue } from './etcd-client.js';
 import { EtcdWatch } from './etcd-watch.js';
 import type { FetchedMetadata, MetadataStore } from './metadata-store.js';
 import { checkKeyPart } from './names.js';
+import { persistently } from './persistence.js';
 
 export interface EtcdStoreOptions {
   readonly endpoints: readonly string[];
@@ -240,18 +240,9 @@ export class EtcdStore implements MetadataStore {
     }
   }
 
-  /** Rides out a restart of the server. */
-  async #persistently<T>(call: () => Promise<T>): Promise<T> {
-    const stopAtMs = performance.now() + OUTAGE_MS_MAX;
-    for (;;) {
-      try {
-        return await call();
-      } catch (error) {
-        const isWorthwhile = error instanceof TcpxError && error.isRetryable && !this.#isClosed;
-        if (!isWorthwhile || performance.now() > stopAtMs) throw error;
-        await sleepMs(RETRY_MS);
-      }
-    }
+  #persistently<T>(call: () => Promise<T>): Promise<T> {
+    const isOver = () => this.#isClosed;
+    return persistently(call, { limitMs: OUTAGE_MS_MAX, pauseMs: RETRY_MS, isOver });
   }
 
   /** NIXL's default namespace ends in a slash, so its keys have two: kept, for they must match. */

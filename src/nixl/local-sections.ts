@@ -3,45 +3,62 @@
 
 import { TcpxError, toTcpxError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
-import type { RegionMd, TargetMd } from './backend.js';
 import { type BackendHandle, noBackendFor } from './backend-set.js';
 import {
   type BasicDesc,
   type BlobDesc,
-  checkDesc,
+  checkRegionDesc,
   formatDesc,
   type RegDlist,
 } from './descriptors.js';
 import { checkMovable, type MemType } from './memory-type.js';
 import type { SectionEntry } from './metadata.js';
 import { RangeIndex } from './range-index.js';
+import { type BackendRegion, SharedRegions } from './shared-regions.js';
 
+/** One registration; others of the same range share its region. */
 export interface LocalRegion extends BasicDesc {
-  readonly md: RegionMd;
-  readonly publicData: Uint8Array;
-  /** The object for transfers within the agent, where the backend offers those. */
-  readonly target: TargetMd | undefined;
+  readonly region: BackendRegion;
+  /** The caller's, which may keep the memory alive. */
+  readonly desc: BlobDesc;
 }
 
 const EMPTY = new RangeIndex<LocalRegion>();
 
 export class LocalSections {
   readonly #sections = new Map<BackendHandle, Map<MemType, RangeIndex<LocalRegion>>>();
+  readonly #shared = new Map<BackendHandle, SharedRegions>();
+  #hasLoopback = false;
   readonly #log: Log;
 
   constructor(log: Log) {
     this.#log = log;
   }
 
+  /** Whether memory was ever registered that the agent can reach by its own name. */
+  get hasLoopback(): boolean {
+    return this.#hasLoopback;
+  }
+
   index(handle: BackendHandle, memType: MemType): RangeIndex<LocalRegion> {
     return this.#sections.get(handle)?.get(memType) ?? EMPTY;
   }
 
-  /** Tries every backend that takes the memory; one success is enough. Each is all or nothing. */
-  async register(list: RegDlist, backends: readonly BackendHandle[]): Promise<void> {
+  /**
+   * Tries every backend that takes the memory; one success is enough. Each is all or nothing.
+   * `isChosen`: the caller has named them.
+   */
+  async register(
+    list: RegDlist,
+    backends: readonly BackendHandle[],
+    isChosen = false,
+  ): Promise<void> {
     checkList(list, 'registerMem');
     const takers = backends.filter((handle) => handle.memTypes.includes(list.memType));
-    if (takers.length === 0) throw noBackendFor(list.memType, 'registerMem');
+    if (takers.length === 0) throw noBackendFor(list.memType, backends, isChosen);
+    if (list.descs.length === 0) {
+      throw new TcpxError('ERR_CAP_BACKEND', 'registerMem: no backend takes an empty list');
+    }
     let failure: TcpxError | undefined;
     let acceptedCount = 0;
     for (const handle of takers) {
@@ -61,7 +78,7 @@ export class LocalSections {
     checkList(list, 'deregisterMem');
     const holders = backends.filter((handle) => this.index(handle, list.memType).size > 0);
     let failure: TcpxError | undefined;
-    if (holders.length === 0) failure = notRegistered(list, list.descs[0], 'deregisterMem');
+    if (holders.length === 0) failure = notRegistered(list, 'deregisterMem');
     for (const handle of holders) {
       try {
         await this.#deregisterWith(handle, list);
@@ -89,60 +106,72 @@ export class LocalSections {
   async clear(): Promise<void> {
     for (const [handle, byMemType] of this.#sections) {
       for (const index of byMemType.values()) {
-        for (const region of index.entries()) await this.#drop(handle, region);
+        for (const entry of index.entries()) await this.#drop(handle, entry);
       }
     }
     this.#sections.clear();
   }
 
   #describeList(backends: readonly BackendHandle[], list: RegDlist): SectionEntry[] {
+    checkMovable(list.memType, 'getLocalPartialMD');
     const sections: SectionEntry[] = [];
     for (const handle of backends) {
       const index = this.index(handle, list.memType);
-      const regions = takeExact(index, list.descs);
-      if (regions === undefined) continue;
-      const descs = regions.map(publicDesc);
-      sections.push({ type: handle.type, memType: list.memType, descs });
+      const found = list.descs.map((desc) => index.findExact(desc)[0]);
+      if (!found.every((entry) => entry !== undefined)) continue;
+      sections.push({ type: handle.type, memType: list.memType, descs: found.map(publicDesc) });
     }
-    if (sections.length === 0) throw notRegistered(list, list.descs[0], 'getLocalPartialMD');
+    if (sections.length === 0) throw notRegistered(list, 'getLocalPartialMD');
     return sections;
   }
 
   async #registerWith(handle: BackendHandle, list: RegDlist): Promise<void> {
     const done: LocalRegion[] = [];
+    const shared = this.#sharedOf(handle);
     try {
-      for (const desc of list.descs) done.push(await registerOne(handle, desc, list.memType));
+      for (const desc of list.descs) {
+        const { addr, len, devId } = desc;
+        const region = await shared.acquire(desc, list.memType);
+        done.push({ addr, len, devId, region, desc });
+      }
     } catch (error) {
-      for (const region of done.toReversed()) await this.#drop(handle, region);
+      for (const entry of done.toReversed()) await this.#drop(handle, entry);
       throw error;
     }
     this.#indexFor(handle, list.memType).addAll(done);
+    this.#hasLoopback ||= handle.backend.supportsLocal;
   }
 
   async #deregisterWith(handle: BackendHandle, list: RegDlist): Promise<void> {
     const index = this.index(handle, list.memType);
-    const regions = takeExact(index, list.descs);
-    if (regions === undefined) throw notRegistered(list, list.descs[0], 'deregisterMem');
+    const entries = takeExact(index, list.descs);
+    if (entries === undefined) throw notRegistered(list, 'deregisterMem');
+    // At once, before the backend takes its time: nobody else may give the same one back.
+    for (const entry of entries) index.remove(entry);
     let failure: unknown;
-    for (const region of regions) {
+    for (const entry of entries) {
       try {
-        await handle.backend.deregisterMem(region.md);
-        index.remove(region);
-        if (region.target !== undefined) handle.backend.unloadMD(region.target);
+        await this.#sharedOf(handle).release(entry.region);
       } catch (error) {
+        index.add(entry);
         failure = error;
       }
     }
     if (failure !== undefined) throw toTcpxError(failure, 'ERR_CAP_BACKEND', 'deregisterMem');
   }
 
-  async #drop(handle: BackendHandle, region: LocalRegion): Promise<void> {
+  async #drop(handle: BackendHandle, entry: LocalRegion): Promise<void> {
     try {
-      await handle.backend.deregisterMem(region.md);
-      if (region.target !== undefined) handle.backend.unloadMD(region.target);
+      await this.#sharedOf(handle).release(entry.region);
     } catch (error) {
       this.#log.warn('deregister failed', { backend: handle.type, reason: String(error) });
     }
+  }
+
+  #sharedOf(handle: BackendHandle): SharedRegions {
+    const shared = this.#shared.get(handle) ?? new SharedRegions(handle);
+    this.#shared.set(handle, shared);
+    return shared;
   }
 
   #indexFor(handle: BackendHandle, memType: MemType): RangeIndex<LocalRegion> {
@@ -151,20 +180,6 @@ export class LocalSections {
     const index = byMemType.get(memType) ?? new RangeIndex<LocalRegion>();
     byMemType.set(memType, index);
     return index;
-  }
-}
-
-async function registerOne(handle: BackendHandle, desc: BlobDesc, memType: MemType) {
-  const { backend } = handle;
-  const md = await backend.registerMem(desc, memType);
-  const { addr, len, devId } = desc;
-  try {
-    const publicData = Uint8Array.from(backend.getPublicData?.(md) ?? []);
-    const target = backend.supportsLocal ? backend.loadLocalMD?.(md) : undefined;
-    return { addr, len, devId, md, publicData, target };
-  } catch (error) {
-    await backend.deregisterMem(md);
-    throw error;
   }
 }
 
@@ -179,20 +194,17 @@ function takeExact(index: RangeIndex<LocalRegion>, wanted: readonly BasicDesc[])
   return [...taken];
 }
 
-function publicDesc(region: LocalRegion): BlobDesc {
-  const { addr, len, devId, publicData } = region;
-  return { addr, len, devId, metaInfo: publicData };
+function publicDesc({ addr, len, devId, region }: LocalRegion): BlobDesc {
+  return { addr, len, devId, metaInfo: region.publicData };
 }
 
 function checkList(list: RegDlist, attempted: string): void {
   checkMovable(list.memType, attempted);
-  if (list.descs.length === 0) {
-    throw new TcpxError('ERR_USAGE_ARGUMENT', `${attempted}: the list is empty`);
-  }
-  for (const desc of list.descs) checkDesc(list.memType, desc, attempted);
+  for (const desc of list.descs) checkRegionDesc(list.memType, desc, attempted);
 }
 
-function notRegistered(list: RegDlist, desc: BasicDesc | undefined, attempted: string): TcpxError {
+function notRegistered(list: RegDlist, attempted: string): TcpxError {
+  const [desc] = list.descs;
   const example = desc === undefined ? 'the list' : formatDesc(list.memType, desc);
   return new TcpxError(
     'ERR_USAGE_NOT_FOUND',

@@ -16,6 +16,26 @@ export type MemType = (typeof MemType)[keyof typeof MemType];
 export const XferOp = Object.freeze({ READ: 0, WRITE: 1 } as const);
 export type XferOp = (typeof XferOp)[keyof typeof XferOp];
 
+/** What a transfer does, as a number or by its name, as in NIXL's Python API. */
+export type XferOpInput = XferOp | keyof typeof XferOp;
+
+const OPERATIONS: ReadonlyMap<unknown, XferOp> = new Map(
+  Object.entries(XferOp).flatMap(([name, op]): [unknown, XferOp][] => [
+    [name, op],
+    [op, op],
+  ]),
+);
+
+/** Refuses what is neither. */
+export function xferOpOf(op: XferOpInput, attempted: string): XferOp {
+  const known = OPERATIONS.get(op);
+  if (known !== undefined) return known;
+  throw new TcpxError(
+    'ERR_USAGE_ARGUMENT',
+    `${attempted}: operation ${JSON.stringify(op)} is neither READ nor WRITE`,
+  );
+}
+
 const MEM_TYPE_NAMES = ['DRAM_SEG', 'VRAM_SEG', 'BLK_SEG', 'OBJ_SEG', 'FILE_SEG'] as const;
 
 const MEM_TYPE_COUNT = MEM_TYPE_NAMES.length;
@@ -28,12 +48,15 @@ export function memTypeName(memType: number): string {
   return MEM_TYPE_NAMES[memType] ?? `memory type ${memType}`;
 }
 
-/** This product moves host and GPU memory; storage types are known by name and refused. */
+/**
+ * This product moves host and GPU memory. Storage types are known by name; as in an agent of NIXL
+ * without a backend for them, nothing of theirs is found.
+ */
 export function checkMovable(memType: number, attempted: string): asserts memType is MemType {
   if (memType === MemType.DRAM || memType === MemType.VRAM) return;
   throw new TcpxError(
-    isMemType(memType) ? 'ERR_USAGE_NOT_SUPPORTED' : 'ERR_USAGE_ARGUMENT',
-    `${attempted}: ${memTypeName(memType)} is not offered; DRAM_SEG and VRAM_SEG are`,
+    isMemType(memType) ? 'ERR_USAGE_NOT_FOUND' : 'ERR_USAGE_ARGUMENT',
+    `${attempted}: no backend takes ${memTypeName(memType)}; DRAM_SEG and VRAM_SEG are moved`,
     { facts: { memType } },
   );
 }

@@ -2,6 +2,7 @@
 // accepted and opened connections are alike. Whoever breaks the format is cut off.
 
 import type { Socket } from 'node:net';
+import { formatEndpoint } from '../base/endpoint.js';
 import { TcpxError, toTcpxError } from '../base/errors.js';
 import type { LimitedLog } from '../base/limited-log.js';
 import type { Log } from '../base/log.js';
@@ -52,7 +53,7 @@ export class MetadataConnection implements BudgetHolder {
 
   constructor(socket: Socket, options: ConnectionOptions) {
     const host = (socket.remoteAddress ?? 'unknown').replace(/^::ffff:/, '');
-    this.label = `${host}:${socket.remotePort ?? 0}`;
+    this.label = formatEndpoint(host, socket.remotePort ?? 0);
     this.origin = `socket:${host}`;
     this.#socket = socket;
     this.#reader = new SocketReader(socket, `metadata peer ${this.label}`);

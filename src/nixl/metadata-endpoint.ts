@@ -2,6 +2,7 @@
 // address it has sent to. Host names and IPv6 work as well as NIXL's dotted quads.
 
 import { createServer, isIP, type Server, type Socket } from 'node:net';
+import { formatEndpoint } from '../base/endpoint.js';
 import { isTcpxError, TcpxError } from '../base/errors.js';
 import { LimitedLog } from '../base/limited-log.js';
 import type { Log } from '../base/log.js';
@@ -69,7 +70,12 @@ export class MetadataEndpoint {
       server.once('error', (error: NodeJS.ErrnoException) => {
         const isTaken = error.code === 'EADDRINUSE';
         const code = isTaken ? 'ERR_SYS_ADDRESS_IN_USE' : 'ERR_SYS_CALL';
-        reject(new TcpxError(code, `metadata listener on ${host}:${port}: ${error.message}`));
+        reject(
+          new TcpxError(
+            code,
+            `metadata listener on ${formatEndpoint(host, port)}: ${error.message}`,
+          ),
+        );
       });
       server.listen({ host, port, backlog: BACKLOG }, () => resolve());
     });
@@ -144,7 +150,8 @@ export class MetadataEndpoint {
     const socket = await connectSocket(host, port, CONNECT_TIMEOUT_MS);
     if (this.#isClosed) {
       socket.destroy();
-      throw new TcpxError('ERR_USAGE_STATE', `connect to ${host}:${port}: the agent was closed`);
+      const where = formatEndpoint(host, port);
+      throw new TcpxError('ERR_USAGE_STATE', `connect to ${where}: the agent was closed`);
     }
     return this.#adopt(socket);
   }

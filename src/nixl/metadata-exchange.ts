@@ -2,6 +2,7 @@
 // settles when its own part is done; there is no acknowledgement in NIXL's protocol, so whether a
 // push was accepted shows at the peer (checkRemoteMD there).
 
+import { throwIfAborted, withSignal } from '../base/abort.js';
 import { TcpxError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
 import type { MetadataEndpoint } from './metadata-endpoint.js';
@@ -16,6 +17,8 @@ export interface ExchangeOptions {
   readonly port?: number;
   /** Names a piece of partial metadata in the store. */
   readonly metadataLabel?: string;
+  /** Ends the wait with an `AbortError`; what was asked for is then not loaded any more. */
+  readonly signal?: AbortSignal;
 }
 
 export interface ExchangeParts {
@@ -35,11 +38,33 @@ export class MetadataExchange {
   }
 
   async sendFull(blob: Uint8Array, options: ExchangeOptions): Promise<void> {
+    await within(options, 'sendLocalMD', () => this.#sendFull(blob, options));
+  }
+
+  async sendPartial(blob: Uint8Array, options: ExchangeOptions): Promise<void> {
+    await within(options, 'sendLocalPartialMD', () => this.#sendPartial(blob, options));
+  }
+
+  /** Loads what `agent` published; metadata under another name is refused. */
+  async fetch(agent: string, options: ExchangeOptions): Promise<void> {
+    await within(options, 'fetchRemoteMD', () => this.#fetch(agent, options));
+  }
+
+  async withdraw(options: ExchangeOptions): Promise<void> {
+    await within(options, 'invalidateLocalMD', () => this.#withdraw(options));
+  }
+
+  async close(): Promise<void> {
+    await this.#parts.endpoint.close();
+    await this.#parts.store?.close();
+  }
+
+  async #sendFull(blob: Uint8Array, options: ExchangeOptions): Promise<void> {
     if (options.ipAddr !== undefined) return this.#push(blob, options.ipAddr, options.port);
     await this.#store('sendLocalMD').publish(FULL_LABEL, blob);
   }
 
-  async sendPartial(blob: Uint8Array, options: ExchangeOptions): Promise<void> {
+  async #sendPartial(blob: Uint8Array, options: ExchangeOptions): Promise<void> {
     if (options.ipAddr !== undefined) return this.#push(blob, options.ipAddr, options.port);
     const store = this.#store('sendLocalPartialMD');
     if (options.metadataLabel === undefined || options.metadataLabel === '') {
@@ -48,32 +73,28 @@ export class MetadataExchange {
     await store.publish(options.metadataLabel, blob);
   }
 
-  /** Loads what `agent` published; metadata under another name is refused. */
-  async fetch(agent: string, options: ExchangeOptions): Promise<void> {
+  async #fetch(agent: string, options: ExchangeOptions): Promise<void> {
     const { endpoint, peers, defaultPort } = this.#parts;
     if (options.ipAddr !== undefined) {
       const { blob, origin } = await endpoint.pull(options.ipAddr, options.port ?? defaultPort);
+      throwIfAborted(options.signal, 'fetchRemoteMD');
       peers.load(blob, origin, agent);
       return;
     }
     const store = this.#store('fetchRemoteMD');
     const { blob, revision } = await store.fetch(agent, options.metadataLabel ?? FULL_LABEL);
+    throwIfAborted(options.signal, 'fetchRemoteMD');
     peers.load(blob, store.origin, agent);
     store.watchPeer(agent, revision, () => this.#onGone(agent, store.origin));
   }
 
-  async withdraw(options: ExchangeOptions): Promise<void> {
+  async #withdraw(options: ExchangeOptions): Promise<void> {
     const { endpoint, agent, defaultPort } = this.#parts;
     if (options.ipAddr !== undefined) {
       await endpoint.invalidate(options.ipAddr, options.port ?? defaultPort, agent);
       return;
     }
     await this.#store('invalidateLocalMD').withdraw();
-  }
-
-  async close(): Promise<void> {
-    await this.#parts.endpoint.close();
-    await this.#parts.store?.close();
   }
 
   async #push(blob: Uint8Array, host: string, port: number | undefined): Promise<void> {
@@ -99,4 +120,13 @@ export class MetadataExchange {
       `${attempted}: give ipAddr, or set nixl.etcdEndpoints or nixl.tcpStoreEndpoint`,
     );
   }
+}
+
+async function within(
+  { signal }: ExchangeOptions,
+  attempted: string,
+  call: () => Promise<void>,
+): Promise<void> {
+  throwIfAborted(signal, attempted);
+  await withSignal(call(), signal, attempted);
 }

@@ -1,5 +1,6 @@
 // Notifications of one agent: sends through the backend that reaches the peer, collects from all.
 
+import { throwIfAborted } from '../base/abort.js';
 import { TcpxError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
 import { type ActivityBell, nextTurn } from './activity-bell.js';
@@ -62,7 +63,7 @@ export class Notifier {
     return into;
   }
 
-  /** Resolves with the first notifications to come; empty when time is up or `signal` fires. */
+  /** The first notifications to come; none when time is up. An AbortError when `signal` fires. */
   async wait(timeoutMs: number, signal?: AbortSignal): Promise<NotifMap> {
     const into: NotifMap = new Map();
     const canAllRing = this.#capable(undefined, 'waitNotifs').every(
@@ -79,6 +80,7 @@ export class Notifier {
       while (this.collect(into).size === 0 && !isOver) {
         await (canAllRing ? this.#bell.next() : nextTurn());
       }
+      if (into.size === 0) throwIfAborted(signal, 'waitNotifs');
       return into;
     } finally {
       clearTimeout(timer);

@@ -1,6 +1,7 @@
 // A transfer list resolved against registrations: for each backend that covers all of it, the
 // backend's object per descriptor. One side of a request; made once, used by many requests.
 
+import { floatAt } from '../base/assert.js';
 import { TcpxError } from '../base/errors.js';
 import type { MetaDlist } from './backend.js';
 import type { BackendHandle } from './backend-set.js';
@@ -25,6 +26,7 @@ export class PreparedDlist {
   /** Device of each range. */
   readonly devIds: Float64Array;
   readonly #mds: ReadonlyMap<BackendHandle, readonly unknown[]>;
+  readonly #denseEnds = new Map<BackendHandle, Uint32Array>();
   /** Whether it was given back. */
   isReleased = false;
 
@@ -61,6 +63,15 @@ export class PreparedDlist {
     throw new TcpxError('ERR_USAGE_NOT_FOUND', `prepared list: not covered by ${handle.type}`);
   }
 
+  /** For each range, one past the last that may be joined to it; found once, for all requests. */
+  denseEndsOf(handle: BackendHandle): Uint32Array {
+    const known = this.#denseEnds.get(handle);
+    if (known !== undefined) return known;
+    const ends = denseEnds(this.metaDlist(handle));
+    this.#denseEnds.set(handle, ends);
+    return ends;
+  }
+
   /** The whole list as a backend sees it. */
   metaDlist(handle: BackendHandle): MetaDlist {
     const { memType, count, addrs, lens, devIds } = this;
@@ -81,9 +92,9 @@ export function resolveList<T extends BasicDesc>(
   const mds = new Array<unknown>(addrs.length);
   let last: T | undefined;
   for (let at = 0; at < addrs.length; at++) {
-    const addr = addrs[at] ?? 0;
-    const len = lens[at] ?? 0;
-    const devId = devIds[at] ?? 0;
+    const addr = floatAt(addrs, at);
+    const len = floatAt(lens, at);
+    const devId = floatAt(devIds, at);
     if (last === undefined || !holds(last, addr, len, devId)) {
       last = index.findCovering(addr, len, devId);
       if (last === undefined) return undefined;
@@ -91,6 +102,32 @@ export function resolveList<T extends BasicDesc>(
     mds[at] = pick(last);
   }
   return mds;
+}
+
+/**
+ * Cuts a list into runs as NIXL 1.4 does: ranges of one length in one registration, each as far
+ * from the one before as the second is from the first. A run is dense where that is the length.
+ */
+function denseEnds({ addrs, lens, devIds, mds, count }: MetaDlist): Uint32Array {
+  const ends = new Uint32Array(count);
+  for (let start = 0; start < count; ) {
+    const len = floatAt(lens, start);
+    let stride = len;
+    let end = start + 1;
+    for (; end < count; end++) {
+      const isAlike =
+        floatAt(lens, end) === len &&
+        floatAt(devIds, end) === floatAt(devIds, start) &&
+        mds[end] === mds[start];
+      const step = floatAt(addrs, end) - floatAt(addrs, end - 1);
+      const isSecond = end === start + 1;
+      if (!isAlike || (isSecond ? step <= 0 : step !== stride)) break;
+      if (isSecond) stride = step;
+    }
+    for (let index = start; index < end; index++) ends[index] = stride === len ? end : index + 1;
+    start = end;
+  }
+  return ends;
 }
 
 function holds(entry: BasicDesc, addr: number, len: number, devId: number): boolean {

@@ -3,7 +3,7 @@
 import { TcpxError } from '../base/errors.js';
 import type { TargetMd } from './backend.js';
 import type { BackendHandle } from './backend-set.js';
-import { type BasicDesc, type BlobDesc, formatDesc } from './descriptors.js';
+import { type BasicDesc, type BlobDesc, compareDescs, formatDesc } from './descriptors.js';
 import type { MemType } from './memory-type.js';
 import { RangeIndex } from './range-index.js';
 
@@ -40,11 +40,10 @@ export function loadRegion(
   peer: RemotePeer,
   handle: BackendHandle,
   memType: MemType,
-  index: RangeIndex<RemoteRegion>,
+  known: readonly RemoteRegion[],
   desc: BlobDesc,
 ): RemoteRegion | undefined {
   const key = desc.metaInfo ?? new Uint8Array(0);
-  const known = index.findExact(desc);
   if (known.some((region) => Buffer.compare(region.key, key) === 0)) return undefined;
   if (known.length > 0) throw changed(peer.name, `key of ${formatDesc(memType, desc)}`);
   const target = handle.backend.loadRemoteMD?.(desc, memType, peer.name);
@@ -53,6 +52,16 @@ export function loadRegion(
   }
   const { addr, len, devId } = desc;
   return { addr, len, devId, key, target };
+}
+
+/** Of the same range: loaded before, or just now from the same section. */
+export function knownRegions(
+  index: RangeIndex<RemoteRegion>,
+  sibling: RemoteRegion | undefined,
+  desc: BasicDesc,
+): readonly RemoteRegion[] {
+  if (sibling !== undefined && compareDescs(sibling, desc) === 0) return [sibling];
+  return index.findExact(desc);
 }
 
 export function sectionOf(peer: RemotePeer, handle: BackendHandle, memType: MemType) {

@@ -6,6 +6,7 @@
 import { TcpxError, toTcpxError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
 import type { BackendHandle, BackendSet } from './backend-set.js';
+import { compareDescs } from './descriptors.js';
 import type { MemType } from './memory-type.js';
 import {
   type AgentMetadata,
@@ -17,6 +18,7 @@ import { PushedPeers, type PushLimits } from './pushed-peers.js';
 import { RangeIndex } from './range-index.js';
 import {
   changed,
+  knownRegions,
   loadRegion,
   type PeerRef,
   RemotePeer,
@@ -230,8 +232,10 @@ export class RemotePeers {
     const index = sectionOf(peer, handle, section.memType);
     const fresh: RemoteRegion[] = [];
     try {
-      for (const desc of section.descs) {
-        const region = loadRegion(peer, handle, section.memType, index, desc);
+      // In order, so that two entries for one range stand side by side.
+      for (const desc of section.descs.toSorted(compareDescs)) {
+        const known = knownRegions(index, fresh.at(-1), desc);
+        const region = loadRegion(peer, handle, section.memType, known, desc);
         if (region !== undefined) fresh.push(region);
       }
     } finally {

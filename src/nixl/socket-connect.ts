@@ -1,6 +1,7 @@
 // Opens a control-plane TCP connection with a time limit and typed failures.
 
 import { connect, type Socket } from 'node:net';
+import { formatEndpoint } from '../base/endpoint.js';
 import { TcpxError } from '../base/errors.js';
 
 export function connectSocket(host: string, port: number, timeoutMs: number): Promise<Socket> {
@@ -8,9 +9,8 @@ export function connectSocket(host: string, port: number, timeoutMs: number): Pr
     const socket = connect({ host, port, noDelay: true });
     const fail = (code: 'ERR_PEER_UNREACHABLE' | 'ERR_PEER_TIMEOUT', reason: string) => {
       socket.destroy();
-      reject(
-        new TcpxError(code, `connect to ${host}:${port}: ${reason}`, { facts: { host, port } }),
-      );
+      const where = formatEndpoint(host, port);
+      reject(new TcpxError(code, `connect to ${where}: ${reason}`, { facts: { host, port } }));
     };
     const timer = setTimeout(() => {
       fail('ERR_PEER_TIMEOUT', `no answer within ${timeoutMs} ms`);

@@ -36,6 +36,15 @@ export function nixlStatusName(status: number): string {
   return name === undefined ? `status ${status} (unknown to NIXL)` : `NIXL_${name}`;
 }
 
+/** How far a transfer is, in the words of NIXL's Python API. */
+export type XferState = 'DONE' | 'PROC' | 'ERR';
+
+/** `DONE` for SUCCESS, `PROC` for IN_PROG, `ERR` for everything else. */
+export function xferStateOf(status: NixlStatus): XferState {
+  if (status === S.SUCCESS) return 'DONE';
+  return status === S.IN_PROG ? 'PROC' : 'ERR';
+}
+
 export function isNixlStatus(value: number): value is NixlStatus {
   return value <= S.IN_PROG && value >= S.ERR_NO_TELEMETRY && Number.isInteger(value);
 }

@@ -2,9 +2,11 @@
 // The store has no watch: peers are not told when an agent withdraws.
 
 import { sleepMs } from '../base/clock.js';
-import { TcpxError } from '../base/errors.js';
+import { type Endpoint, parseEndpoint } from '../base/endpoint.js';
+import { TcpxError, toTcpxError } from '../base/errors.js';
 import type { FetchedMetadata, MetadataStore } from './metadata-store.js';
 import { checkKeyPart } from './names.js';
+import { persistently } from './persistence.js';
 import { TcpStoreClient } from './tcp-store-client.js';
 
 export interface TcpStoreOptions {
@@ -28,7 +30,7 @@ export class TcpStore implements MetadataStore {
     this.#agent = agent;
     this.#options = options;
     this.#client = new TcpStoreClient({
-      ...parseEndpoint(options.endpoint),
+      ...addressOf(options.endpoint),
       connectTimeoutMs: options.timeoutMs,
       opTimeoutMs: options.opTimeoutMs,
       valueBytesMax: options.valueBytesMax,
@@ -87,17 +89,8 @@ export class TcpStore implements MetadataStore {
     return Promise.resolve();
   }
 
-  async #persistently<T>(call: () => Promise<T>): Promise<T> {
-    const stopAtMs = performance.now() + this.#options.timeoutMs;
-    for (;;) {
-      try {
-        return await call();
-      } catch (error) {
-        const isWorthwhile = error instanceof TcpxError && error.isRetryable;
-        if (!isWorthwhile || performance.now() > stopAtMs) throw error;
-        await sleepMs(POLL_MS);
-      }
-    }
+  #persistently<T>(call: () => Promise<T>): Promise<T> {
+    return persistently(call, { limitMs: this.#options.timeoutMs, pauseMs: POLL_MS });
   }
 }
 
@@ -106,13 +99,23 @@ function keyOf(label: string, agent: string): string {
   return `/nixl/agents/${label}/${agent}/NULL_AGENT`;
 }
 
-function parseEndpoint(endpoint: string): { host: string; port: number } {
-  const match = /^(?:\[([0-9a-f:.]+)\]|([^:[\]]+)):(\d{1,5})$/i.exec(endpoint);
-  const port = Number(match?.[3]);
-  const host = match?.[1] ?? match?.[2];
-  if (host !== undefined && port > 0 && port < 65_536) return { host, port };
-  throw new TcpxError(
+function addressOf(endpoint: string): { host: string; port: number } {
+  const { host, port } = parsed(endpoint);
+  if (port !== undefined && port > 0) return { host, port };
+  throw unusable(endpoint, 'its port is missing');
+}
+
+function parsed(endpoint: string): Endpoint {
+  try {
+    return parseEndpoint(endpoint);
+  } catch (error) {
+    throw unusable(endpoint, toTcpxError(error, 'ERR_CONFIG_VALUE', 'endpoint').message);
+  }
+}
+
+function unusable(endpoint: string, rule: string): TcpxError {
+  return new TcpxError(
     'ERR_CONFIG_VALUE',
-    `nixl.tcpStoreEndpoint: ${JSON.stringify(endpoint)} is not host:port`,
+    `nixl.tcpStoreEndpoint: ${JSON.stringify(endpoint)} is not host:port: ${rule}`,
   );
 }

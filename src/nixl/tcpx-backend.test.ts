@@ -12,6 +12,7 @@ import { columnsOf, TcpxRegionMd, TcpxTargetMd } from './tcpx-columns.js';
 import { TransferCost } from './tcpx-cost.js';
 import type { XferRequest } from './xfer-request.js';
 
+const NO_TURN = 'polled without a turn of the event loop';
 const has = (code: ErrorCode) => (error: unknown) => isTcpxError(error, code);
 
 async function open(t: TestContext, name: string, params: Record<string, string> = {}) {
@@ -46,6 +47,46 @@ test('TCPX: is there without asking, takes settings, ignores what is not for it'
   await assert.rejects(other.createBackend('TCPX', { 'flow.channels': 'many' }), isBad);
 });
 
+test('TCPX: a parameter that nobody reads is warned of, with the one that was meant', async (t) => {
+  const lines: { event: string; fields: unknown }[] = [];
+  const warn = (event: string, fields: unknown) => lines.push({ event, fields });
+  const quiet = () => undefined;
+  const log = { error: warn, warn, info: quiet, debug: quiet, trace: quiet };
+  const agent = await Agent.create('a', { log });
+  t.after(() => agent.close());
+  await agent.createBackend('TCPX', {
+    'trust.secret': 'one secret of many bytes',
+    'flow.chanels': '2',
+    colour: 'blue',
+    num_workers: '1',
+    ucx_error_handling_mode: 'peer',
+  });
+  const warned = lines.filter(({ event }) => event === 'backend parameter ignored');
+  assert.deepEqual(
+    warned.map(({ fields }) => fields),
+    [
+      { backend: 'TCPX', name: 'flow.chanels', reason: 'no setting; did you mean flow.channels?' },
+      { backend: 'TCPX', name: 'colour', reason: 'no setting' },
+    ],
+    'those of NIXL’s other backends are ignored in silence',
+  );
+});
+
+test('TCPX: who polls notifications without the event loop is told, once', async (t) => {
+  const lines: string[] = [];
+  const note = (event: string) => lines.push(event);
+  const quiet = () => undefined;
+  const log = { error: note, warn: note, info: quiet, debug: quiet, trace: quiet };
+  const agent = await Agent.create('a', { log });
+  t.after(() => agent.close());
+  await agent.createBackend('TCPX', { 'trust.secret': 'one secret of many bytes' });
+  for (const stop = Date.now() + 60_000; !lines.includes(NO_TURN) && Date.now() < stop; ) {
+    agent.getNotifs();
+  }
+  for (let round = 0; round < 5000; round++) agent.getNotifs();
+  assert.deepEqual(lines, [NO_TURN]);
+});
+
 test('TCPX: VRAM that is none, and storage, are refused', async (t) => {
   const { agent } = await open(t, 'a');
   const descs = [{ addr: 4096, len: 64, devId: 0 }];
@@ -53,7 +94,7 @@ test('TCPX: VRAM that is none, and storage, are refused', async (t) => {
     // Without a driver, and with one that does not know the address.
     return isTcpxError(error, 'ERR_CAP_GPU') || isTcpxError(error, 'ERR_USAGE_ARGUMENT');
   });
-  const isRefused = has('ERR_USAGE_NOT_SUPPORTED');
+  const isRefused = has('ERR_USAGE_NOT_FOUND');
   await assert.rejects(agent.registerMem({ memType: MemType.FILE, descs }), isRefused);
 });
 

@@ -2,10 +2,9 @@
 // peer at first need, and keeps one session to each; sessions that peers make are theirs alone,
 // so that one end's farewell never looks like the loss of the other.
 
+import { systemClock } from '../base/clock.js';
 import { loadConfig, processEnvironment } from '../base/config.js';
 import { TcpxError } from '../base/errors.js';
-import type { Log } from '../base/log.js';
-import { SETTING_NAMES, type SettingValues } from '../base/settings.js';
 import { type ConnInfo, formatConnInfo, parseConnInfo } from '../engine/conn-info.js';
 import { Engine } from '../engine/engine.js';
 import type { EngineOptions } from '../engine/engine-options.js';
@@ -16,7 +15,6 @@ import {
   BACKEND_API_VERSION,
   type Backend,
   type BackendInit,
-  type BackendParams,
   type BackendPlugin,
   type RegionMd,
   type TargetMd,
@@ -25,11 +23,13 @@ import {
   type XferPreparation,
 } from './backend.js';
 import type { BlobDesc } from './descriptors.js';
+import { LoopWatch } from './loop-watch.js';
 import { MemType, memTypeName, XferOp } from './memory-type.js';
 import type { NixlNotification } from './notif-codec.js';
 import { NixlStatus } from './status.js';
 import { columnsOf, TcpxRegionMd, TcpxTargetMd } from './tcpx-columns.js';
 import { TcpxInbox } from './tcpx-inbox.js';
+import { settingsOf } from './tcpx-params.js';
 import { TcpxPeer } from './tcpx-peer.js';
 import { TcpxXfer } from './tcpx-xfer.js';
 
@@ -60,6 +60,8 @@ export class TcpxBackend implements Backend {
   readonly #inbox: TcpxInbox;
   readonly #relay: ActivityRelay;
   readonly #peers = new Map<string, TcpxPeer>();
+  readonly #loop = new LoopWatch(systemClock);
+  #isWarned = false;
 
   private constructor(agent: string, engine: Engine, inbox: TcpxInbox, relay: ActivityRelay) {
     this.#agent = agent;
@@ -78,7 +80,7 @@ export class TcpxBackend implements Backend {
   static async open(init: BackendInit, gpus: GpuChoice = {}): Promise<TcpxBackend> {
     const relay = new ActivityRelay();
     const config = loadConfig({
-      options: settingsOf(init.params, init.log),
+      options: settingsOf(init),
       environment: processEnvironment(),
     });
     const { values } = config;
@@ -199,6 +201,10 @@ export class TcpxBackend implements Backend {
     return (handle as TcpxXfer).error;
   }
 
+  eventLoopNeed(handle: XferHandle): string | undefined {
+    return (handle as TcpxXfer).eventLoopNeed();
+  }
+
   estimateXferCost(handle: XferHandle): XferCost {
     const { peer, totalBytes } = handle as TcpxXfer;
     return peer.cost.estimate(totalBytes);
@@ -207,7 +213,18 @@ export class TcpxBackend implements Backend {
   getNotifs(): NixlNotification[] {
     this.engine.poll();
     this.#pump();
+    if (this.#loop.isStandingStill()) this.#warnOfStandstill();
     return this.#inbox.drain();
+  }
+
+  // Not an error: peers that are connected are heard all the same.
+  #warnOfStandstill(): void {
+    if (this.#isWarned) return;
+    this.#isWarned = true;
+    this.engine.log.warn('polled without a turn of the event loop', {
+      call: 'getNotifs',
+      reason: 'no peer can connect meanwhile: await agent.waitNotifs, or await between two calls',
+    });
   }
 
   genNotif(agent: string, message: Uint8Array): void {
@@ -244,17 +261,6 @@ class ActivityRelay {
     this.pump();
     this.wake();
   };
-}
-
-/** Parameters that are settings; others are for other backends, as NIXL's users expect. */
-function settingsOf(params: BackendParams, log: Log): Partial<SettingValues> {
-  const names: readonly string[] = SETTING_NAMES;
-  const known = Object.entries(params).filter(([name]) => names.includes(name));
-  for (const name of Object.keys(params)) {
-    if (!names.includes(name)) log.debug('backend parameter ignored', { name });
-  }
-  // Texts: loadConfig parses and checks them.
-  return Object.fromEntries(known);
 }
 
 function own(md: RegionMd): TcpxRegionMd {

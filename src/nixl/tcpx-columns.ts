@@ -1,6 +1,7 @@
 // A request's lists, as the agent resolves them, turned into the engine's columns: no object per
 // descriptor, because requests of a hundred thousand descriptors exist.
 
+import { at } from '../base/assert.js';
 import { TcpxError } from '../base/errors.js';
 import type { BlockColumns } from '../engine/internal.js';
 import type { Region, RegionDescriptor } from '../memory/region.js';
@@ -31,25 +32,48 @@ export class TcpxTargetMd {
   }
 }
 
+/** Pieces of no bytes are left out: the engine moves at least one byte with each. */
 export function columnsOf(local: MetaDlist, remote: MetaDlist, agent: string): BlockColumns {
-  const { count } = local;
-  const here = sideOf(local, (md) => {
+  const rows = rowsWithBytes(local);
+  const moved = rowsOf(local, rows);
+  const here = sideOf(moved, (md) => {
     if (md instanceof TcpxRegionMd) return { base: md.region.addr, value: md.region };
     throw foreign('local');
   });
-  const there = sideOf(remote, (md) => {
+  const there = sideOf(rowsOf(remote, rows), (md) => {
     if (!(md instanceof TcpxTargetMd) || md.agent !== agent) throw foreign('remote');
     return { base: md.addr, value: md.descriptor };
   });
   return {
-    count,
-    bytes: local.lens,
+    count: moved.count,
+    bytes: moved.lens,
     localOffsets: here.offsets,
     localIndexes: here.indexes,
     locals: here.values,
     remoteOffsets: there.offsets,
     remoteIndexes: there.indexes,
     remotes: there.values,
+  };
+}
+
+/** Undefined where all have bytes, which is nearly always. */
+function rowsWithBytes({ lens }: MetaDlist): Uint32Array | undefined {
+  if (!lens.includes(0)) return undefined;
+  const rows: number[] = [];
+  for (const [row, len] of lens.entries()) if (len > 0) rows.push(row);
+  return Uint32Array.from(rows);
+}
+
+function rowsOf(list: MetaDlist, rows: Uint32Array | undefined): MetaDlist {
+  if (rows === undefined) return list;
+  const column = (values: Float64Array) => Float64Array.from(rows, (row) => at(values, row));
+  return {
+    memType: list.memType,
+    count: rows.length,
+    addrs: column(list.addrs),
+    lens: column(list.lens),
+    devIds: column(list.devIds),
+    mds: Array.from(rows, (row) => list.mds[row]),
   };
 }
 
@@ -62,8 +86,8 @@ function sideOf<T>(list: MetaDlist, open: (md: unknown) => { base: number; value
   const values: T[] = [];
   let lastMd: unknown;
   let lastIndex = -1;
-  for (let at = 0; at < list.count; at++) {
-    const md = list.mds[at];
+  for (let row = 0; row < list.count; row++) {
+    const md = list.mds[row];
     if (lastIndex < 0 || md !== lastMd) {
       lastIndex = known.get(md) ?? -1;
       if (lastIndex < 0) {
@@ -75,8 +99,8 @@ function sideOf<T>(list: MetaDlist, open: (md: unknown) => { base: number; value
       }
       lastMd = md;
     }
-    offsets[at] = (list.addrs[at] ?? 0) - (bases[lastIndex] ?? 0);
-    indexes[at] = lastIndex;
+    offsets[row] = at(list.addrs, row) - at(bases, lastIndex);
+    indexes[row] = lastIndex;
   }
   return { offsets, indexes, values };
 }

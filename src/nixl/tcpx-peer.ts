@@ -4,6 +4,7 @@
 //   idle ──first use──► connecting ──► ready ──► lost: the peer is gone; only a reload helps
 //                           └──► idle again: refused for another reason; the next use tries again
 
+import { formatEndpoint } from '../base/endpoint.js';
 import { type ErrorCode, isTcpxError, TcpxError, toTcpxError } from '../base/errors.js';
 import type { ConnInfo } from '../engine/conn-info.js';
 import type { Engine } from '../engine/engine.js';
@@ -195,7 +196,8 @@ export class TcpxPeer {
     await this.#engine.drive(session.close());
     throw new TcpxError(
       'ERR_PEER_LOST',
-      `connect to ${this.agent} at ${host}:${this.#info.port}: another process answers there now`,
+      `connect to ${this.agent} at ${formatEndpoint(host, this.#info.port)}: another process ` +
+        'answers there now',
     );
   }
 }

@@ -1,6 +1,7 @@
 // One request of the TCPX backend: prepared on the peer's session, posted as an engine transfer.
 // Posting and looking allocate no more than the engine itself does.
 
+import { assert } from '../base/assert.js';
 import { isTcpxError, type TcpxError, toTcpxError } from '../base/errors.js';
 import type { Engine } from '../engine/engine.js';
 import type { BlockColumns, Receipt } from '../engine/internal.js';
@@ -44,7 +45,7 @@ export class TcpxXfer implements PeerWaiter {
     this.#columns = columns;
     this.totalBytes = totalBytes;
     const session = peer.readySession();
-    if (session !== undefined) this.#prepare(session);
+    if (session !== undefined && columns.count > 0) this.#prepare(session);
   }
 
   get error(): TcpxError | undefined {
@@ -110,6 +111,21 @@ export class TcpxXfer implements PeerWaiter {
     if (this.#isWaiting) this.#start();
   }
 
+  /** Connections, and channels of a plugin, are made by the event loop. */
+  eventLoopNeed(): string | undefined {
+    if (this.#isWaiting) {
+      return this.peer.readySession() === undefined ? 'its connection is not made yet' : undefined;
+    }
+    try {
+      // Blocking is refused where nothing could end it.
+      this.#transfer?.wait(1);
+      return undefined;
+    } catch (error) {
+      if (!isTcpxError(error, 'ERR_USAGE_STATE')) throw error;
+      return 'the channels of its plugin are being set up or taken down';
+    }
+  }
+
   #start(): void {
     if (this.#isWaiting) this.peer.forget(this);
     this.#isWaiting = false;
@@ -125,6 +141,10 @@ export class TcpxXfer implements PeerWaiter {
       return;
     }
     try {
+      if (this.#columns.count === 0) {
+        this.#postNothing(session);
+        return;
+      }
       const request = this.#request?.session === session ? this.#request : this.#prepare(session);
       this.#transfer = request.post(this.#options());
     } catch (error) {
@@ -134,12 +154,29 @@ export class TcpxXfer implements PeerWaiter {
     this.#look();
   }
 
+  // Pieces of no bytes alone: the message is all there is.
+  #postNothing(session: Session): void {
+    const notif = this.#notif;
+    if (notif === undefined) {
+      this.#status = NixlStatus.SUCCESS;
+      return;
+    }
+    const [part, ...rest] = fitsOne(notif) ? [sealWhole(notif)] : this.#sealed(notif);
+    assert(part !== undefined, 'a message has at least one part');
+    this.#tail = rest;
+    this.#transfer = session.notify(part);
+  }
+
+  #sealed(notif: Uint8Array): Uint8Array[] {
+    return sealParts(notif, this.peer.nextMessageId(), false);
+  }
+
   #options() {
     const notif = this.#notif;
     const limit = this.#deadlineMs === 0 ? NO_OPTIONS : { deadlineMs: this.#deadlineMs };
     if (notif === undefined) return limit;
     if (fitsOne(notif)) return { ...limit, notify: sealWhole(notif) };
-    this.#tail = sealParts(notif, this.peer.nextMessageId(), false);
+    this.#tail = this.#sealed(notif);
     return limit;
   }
 

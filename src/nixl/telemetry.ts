@@ -40,6 +40,8 @@ export class AgentTelemetry {
     agent_xfer_post_time: 0,
     agent_tx_last_bytes: 0,
     agent_rx_last_bytes: 0,
+    // Counted in place, not staged for another thread: none is ever lost.
+    agent_telemetry_events_dropped: 0,
   };
 
   constructor(isEnabled: boolean) {

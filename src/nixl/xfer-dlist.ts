@@ -96,11 +96,11 @@ export class XferDlist {
 
 /** The local and remote list of a request: same count, lengths equal pair by pair. */
 export function checkPairs(localLens: Float64Array, remoteLens: Float64Array, attempted: string) {
-  if (localLens.length === 0 || localLens.length !== remoteLens.length) {
+  if (localLens.length !== remoteLens.length) {
     throw new TcpxError(
       'ERR_USAGE_ARGUMENT',
       `${attempted}: ${localLens.length} local and ${remoteLens.length} remote descriptors; ` +
-        'the counts must be equal and not zero',
+        'the counts must be equal',
     );
   }
   for (let index = 0; index < localLens.length; index++) {

@@ -2,9 +2,10 @@
 // backend (the first created that covers both sides, or the one named), and lets it prepare.
 
 import { TcpxError } from '../base/errors.js';
+import type { MetaDlist } from './backend.js';
 import type { BackendHandle, BackendSet } from './backend-set.js';
 import type { LocalSections } from './local-sections.js';
-import { checkMovable, type XferOp } from './memory-type.js';
+import { checkMovable, type XferOpInput, xferOpOf } from './memory-type.js';
 import { PreparedDlist, resolveList } from './prepared-dlist.js';
 import type { PeerRef } from './remote-peer.js';
 import type { RemotePeers } from './remote-peers.js';
@@ -47,7 +48,7 @@ export class XferFactory {
     const list = XferDlist.from(input);
     checkMovable(list.memType, 'prepXferDlist');
     if (list.count === 0) {
-      throw new TcpxError('ERR_USAGE_ARGUMENT', 'prepXferDlist: the list is empty');
+      throw new TcpxError('ERR_USAGE_NOT_FOUND', 'prepXferDlist: the list is empty');
     }
     const peer = agent === '' ? this.#self : this.#peerOf(agent, 'prepXferDlist');
     const mds = new Map<BackendHandle, readonly unknown[]>();
@@ -61,13 +62,14 @@ export class XferFactory {
   }
 
   make(
-    op: XferOp,
+    op: XferOpInput,
     local: PreparedDlist,
     localIndices: ArrayLike<number>,
     remote: PreparedDlist,
     remoteIndices: ArrayLike<number>,
     options: XferOptions,
   ): XferRequest {
+    const operation = xferOpOf(op, 'makeXferReq');
     checkSides(local, remote);
     if (localIndices.length === 0 || localIndices.length !== remoteIndices.length) {
       throw new TcpxError(
@@ -79,20 +81,23 @@ export class XferFactory {
     const backend = this.#backends
       .select(options.backends)
       .find((handle) => local.covers(handle) && remote.covers(handle));
-    if (backend === undefined) throw notCovered('makeXferReq', remote.peer.name);
+    if (backend === undefined) {
+      throw new TcpxError('ERR_USAGE_ARGUMENT', 'makeXferReq: the lists share no backend');
+    }
     const isMerging = options.skipDescMerge !== true;
     const lists = pairLists(backend, local, localIndices, remote, remoteIndices, isMerging);
-    const parts = { op, backend, peer: remote.peer, ...lists };
+    const parts = { op: operation, backend, peer: remote.peer, ...lists };
     return new XferRequest(parts, notifBytes(options.notif), options.customParam);
   }
 
   create(
-    op: XferOp,
+    op: XferOpInput,
     localInput: XferDlistInput,
     remoteInput: XferDlistInput,
     agent: string,
     options: XferOptions,
   ): XferRequest {
+    const operation = xferOpOf(op, 'createXferReq');
     const localList = XferDlist.from(localInput);
     const remoteList = XferDlist.from(remoteInput);
     checkPairs(localList.lens, remoteList.lens, 'createXferReq');
@@ -106,19 +111,33 @@ export class XferFactory {
       .find((handle) => local.covers(handle) && remote.covers(handle));
     if (backend === undefined) throw notCovered('createXferReq', agent);
     const lists = { local: local.metaDlist(backend), remote: remote.metaDlist(backend) };
-    const parts = { op, backend, peer: remote.peer, ...lists };
+    const parts = { op: operation, backend, peer: remote.peer, ...lists };
     return new XferRequest(parts, notifBytes(options.notif), options.customParam);
   }
 
-  /** Whether the peer is known, and one backend that both share covers the list. */
-  isCovered(agent: string, input: XferDlistInput): boolean {
+  /**
+   * Whether the peer is known, and one backend that both share covers the list. As in NIXL an agent
+   * knows itself once it has memory for loopback, and answers no question about its own ranges.
+   */
+  isCovered(agent: string, input: XferDlistInput | undefined): boolean {
+    const list = input === undefined ? undefined : XferDlist.from(input);
+    const isEmpty = list === undefined || list.count === 0;
+    if (agent === this.#self.name) return isEmpty && this.#sections.hasLoopback;
     const peer = this.#peers.find(agent);
-    if (peer === undefined) return false;
-    const list = XferDlist.from(input);
-    if (list.count === 0) return true;
+    if (isEmpty || peer === undefined) return peer !== undefined;
     const resolves = (handle: BackendHandle) =>
       this.#resolveThere(handle, list, peer) !== undefined;
     return this.#backends.all().some(resolves);
+  }
+
+  /** The list as the backend sees it; undefined where it does not cover it. Agents as `prepare`. */
+  resolve(handle: BackendHandle, agent: string, list: XferDlist): MetaDlist | undefined {
+    const peer = agent === '' ? this.#self : this.#peerOf(agent, 'prepMemView');
+    const mds =
+      agent === '' ? this.#resolveHere(handle, list) : this.#resolveThere(handle, list, peer);
+    if (mds === undefined) return undefined;
+    const { memType, count, addrs, lens, devIds } = list;
+    return { memType, count, addrs, lens, devIds, mds };
   }
 
   #peerOf(agent: string, attempted: string): PeerRef {
@@ -132,14 +151,14 @@ export class XferFactory {
 
   #resolveHere(handle: BackendHandle, list: XferDlist): unknown[] | undefined {
     const index = this.#sections.index(handle, list.memType);
-    return resolveList(index, list, (region) => region.md);
+    return resolveList(index, list, ({ region }) => region.md);
   }
 
   #resolveThere(handle: BackendHandle, list: XferDlist, peer: PeerRef): unknown[] | undefined {
     if (peer === this.#self) {
       if (!handle.backend.supportsLocal) return undefined;
       const index = this.#sections.index(handle, list.memType);
-      return resolveList(index, list, (region) => region.target);
+      return resolveList(index, list, ({ region }) => region.target);
     }
     if (!this.#peers.isReachable(peer.name, handle)) return undefined;
     const index = this.#peers.index(peer.name, handle, list.memType);

@@ -1,6 +1,7 @@
-// Picks pairs out of two prepared lists and joins neighbours: where a pair continues the one before
-// on both sides, in the same registrations, the two become one descriptor. Pure.
+// Picks pairs out of two prepared lists and joins neighbours, as NIXL 1.4 does: pairs whose indices
+// count up by one on both sides, inside a dense run of both lists, become one descriptor. Pure.
 
+import { at, floatAt } from '../base/assert.js';
 import { TcpxError } from '../base/errors.js';
 import type { MetaDlist } from './backend.js';
 import type { BackendHandle } from './backend-set.js';
@@ -21,30 +22,39 @@ export function pairLists(
 ): PairedLists {
   const here = new Column(local, handle, localIndices.length);
   const there = new Column(remote, handle, remoteIndices.length);
-  for (let at = 0; at < localIndices.length; at++) {
-    const localIndex = checkedIndex(localIndices, at, local);
-    const remoteIndex = checkedIndex(remoteIndices, at, remote);
-    const len = local.lens[localIndex] ?? 0;
-    if (len !== remote.lens[remoteIndex]) {
+  const localEnds = local.denseEndsOf(handle);
+  const remoteEnds = remote.denseEndsOf(handle);
+  let joined = 1;
+  for (let pair = 0; pair < localIndices.length; pair += joined) {
+    const localIndex = checkedIndex(localIndices, pair, local);
+    const remoteIndex = checkedIndex(remoteIndices, pair, remote);
+    const len = floatAt(local.lens, localIndex);
+    if (len !== floatAt(remote.lens, remoteIndex)) {
       throw new TcpxError(
         'ERR_USAGE_ARGUMENT',
-        `makeXferReq: pair ${at} has ${len} bytes here and ` +
-          `${String(remote.lens[remoteIndex])} at the peer`,
+        `makeXferReq: pair ${pair} has ${len} bytes here and ` +
+          `${floatAt(remote.lens, remoteIndex)} at the peer`,
       );
     }
-    if (isMerging && here.continuesAt(localIndex) && there.continuesAt(remoteIndex)) {
-      here.extend(len);
-      there.extend(len);
-    } else {
-      here.push(localIndex, len);
-      there.push(remoteIndex, len);
+    joined = 1;
+    const localRun = at(localEnds, localIndex) - localIndex;
+    const remoteRun = at(remoteEnds, remoteIndex) - remoteIndex;
+    const runMax = isMerging ? Math.min(localRun, remoteRun, localIndices.length - pair) : 1;
+    while (
+      joined < runMax &&
+      localIndices[pair + joined] === localIndex + joined &&
+      remoteIndices[pair + joined] === remoteIndex + joined
+    ) {
+      joined++;
     }
+    here.push(localIndex, len * joined);
+    there.push(remoteIndex, len * joined);
   }
   return { local: here.finish(), remote: there.finish() };
 }
 
-function checkedIndex(indices: ArrayLike<number>, at: number, list: PreparedDlist): number {
-  const index = indices[at];
+function checkedIndex(indices: ArrayLike<number>, pair: number, list: PreparedDlist): number {
+  const index = indices[pair];
   if (index !== undefined && Number.isInteger(index) && index >= 0 && index < list.count) {
     return index;
   }
@@ -72,25 +82,10 @@ class Column {
     this.#devIds = new Float64Array(capacity);
   }
 
-  continuesAt(index: number): boolean {
-    const last = this.#count - 1;
-    if (last < 0) return false;
-    return (
-      (this.#addrs[last] ?? 0) + (this.#lens[last] ?? 0) === this.#list.addrs[index] &&
-      this.#devIds[last] === this.#list.devIds[index] &&
-      this.#mds[last] === this.#source[index]
-    );
-  }
-
-  extend(len: number): void {
-    const last = this.#count - 1;
-    this.#lens[last] = (this.#lens[last] ?? 0) + len;
-  }
-
   push(index: number, len: number): void {
-    this.#addrs[this.#count] = this.#list.addrs[index] ?? 0;
+    this.#addrs[this.#count] = floatAt(this.#list.addrs, index);
     this.#lens[this.#count] = len;
-    this.#devIds[this.#count] = this.#list.devIds[index] ?? 0;
+    this.#devIds[this.#count] = floatAt(this.#list.devIds, index);
     this.#mds.push(this.#source[index]);
     this.#count++;
   }

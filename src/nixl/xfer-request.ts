@@ -3,7 +3,7 @@
 // A request remembers which generation of its peer it was made for and runs against no other.
 
 import { TcpxError, toTcpxError } from '../base/errors.js';
-import type { MetaDlist, XferHandle } from './backend.js';
+import type { MetaDlist, XferCost, XferHandle } from './backend.js';
 import type { BackendHandle } from './backend-set.js';
 import type { XferOp } from './memory-type.js';
 import type { PeerRef } from './remote-peer.js';
@@ -73,6 +73,18 @@ export class XferRequest {
   get telemetry(): XferTelemetry {
     const { startTimeUs, postDurationUs, xferDurationUs, totalBytes, descCount } = this;
     return { startTimeUs, postDurationUs, xferDurationUs, totalBytes, descCount };
+  }
+
+  /** How long it will take, as its backend reckons. */
+  estimateCost(): XferCost {
+    this.checkUsable('estimateXferCost');
+    if (!this.peer.isLive) {
+      throw new TcpxError('ERR_USAGE_NOT_FOUND', `estimateXferCost: ${this.peer.name} is gone`);
+    }
+    const cost = this.backend.backend.estimateXferCost?.(this.handle);
+    if (cost !== undefined) return cost;
+    const { type } = this.backend;
+    throw new TcpxError('ERR_USAGE_NOT_SUPPORTED', `estimateXferCost: ${type} makes no estimates`);
   }
 
   /** Refuses requests that were given back; everything else is a matter of status. */

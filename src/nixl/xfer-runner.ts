@@ -1,9 +1,12 @@
 // Runs requests: post, status, wait, abort, release. Post, status and release return numbers and
 // never throw for what happens at run time; a status is a load and, while running, one check.
 
+import { AbortError, throwIfAborted, withSignal } from '../base/abort.js';
 import type { Clock } from '../base/clock.js';
 import { TcpxError } from '../base/errors.js';
+import type { Log } from '../base/log.js';
 import { type ActivityBell, nextTurn } from './activity-bell.js';
+import { LoopWatch, STANDSTILL_MS_MAX } from './loop-watch.js';
 import type { RemotePeers } from './remote-peers.js';
 import { errorOfStatus, isNixlStatus, NixlStatus, nixlStatusOf } from './status.js';
 import type { AgentTelemetry } from './telemetry.js';
@@ -30,8 +33,18 @@ export class XferRunner {
   readonly #peers: RemotePeers;
   readonly #telemetry: AgentTelemetry;
   readonly #live = new Set<XferRequest>();
+  readonly #loop: LoopWatch;
+  readonly #log: Log;
 
-  constructor(clock: Clock, bell: ActivityBell, peers: RemotePeers, telemetry: AgentTelemetry) {
+  constructor(
+    clock: Clock,
+    bell: ActivityBell,
+    peers: RemotePeers,
+    telemetry: AgentTelemetry,
+    log: Log,
+  ) {
+    this.#log = log;
+    this.#loop = new LoopWatch(clock);
     this.#clock = clock;
     this.#bell = bell;
     this.#peers = peers;
@@ -70,7 +83,10 @@ export class XferRunner {
     // Returned, not stored: the transfer itself has not ended.
     if (!request.peer.isLive) return NixlStatus.ERR_NOT_FOUND;
     if (request.deadlineAtUs !== Number.POSITIVE_INFINITY) this.#checkDeadline(request);
-    return hasEnded(request) ? request.status : this.#check(request);
+    if (hasEnded(request)) return request.status;
+    const status = this.#check(request);
+    if (status === NixlStatus.IN_PROG && this.#loop.isStandingStill()) this.#endStuck(request);
+    return request.status;
   }
 
   /** Resolves when the transfer has landed; rejects with why it did not. */
@@ -115,8 +131,11 @@ export class XferRunner {
   }
 
   /** Releases, waiting for the backend where it cannot abort at once. */
-  async cancel(request: XferRequest): Promise<void> {
-    while (this.release(request) === NixlStatus.ERR_REPOST_ACTIVE) await this.#step(request);
+  async cancel(request: XferRequest, signal?: AbortSignal): Promise<void> {
+    throwIfAborted(signal, 'cancelXferReq');
+    while (this.release(request) === NixlStatus.ERR_REPOST_ACTIVE) {
+      await withSignal(this.#step(request), signal, 'cancelXferReq');
+    }
   }
 
   async cancelAll(): Promise<void> {
@@ -178,7 +197,7 @@ export class XferRunner {
     if (deadlineMs !== undefined) {
       request.deadlineAtUs = this.#clock.nowUs() + deadlineMs * 1000;
       timer = setTimeout(() => {
-        this.#expire(request);
+        this.#giveUp(request, deadlineError(request));
       }, deadlineMs);
     }
     return () => {
@@ -190,16 +209,25 @@ export class XferRunner {
 
   /** Also for programs that poll without ever returning to the event loop, where timers sleep. */
   #checkDeadline(request: XferRequest): void {
-    if (this.#clock.nowUs() >= request.deadlineAtUs) this.#expire(request);
+    if (this.#clock.nowUs() >= request.deadlineAtUs) this.#giveUp(request, deadlineError(request));
   }
 
   // Whoever waits is told, whatever the peer does; release says when no byte moves any more.
-  #expire(request: XferRequest): void {
+  #giveUp(request: XferRequest, reason: TcpxError): void {
     if (this.#check(request) !== NixlStatus.IN_PROG) return;
-    this.#stop(request, deadlineError(request));
+    this.#stop(request, reason);
     if (request.status !== NixlStatus.IN_PROG) return;
     request.isDraining = true;
     this.#settle(request, NixlStatus.ERR_CANCELED);
+  }
+
+  // A loop over the status that never returns to the event loop would not end.
+  #endStuck(request: XferRequest): void {
+    const need = request.backend.backend.eventLoopNeed?.(request.handle);
+    if (need === undefined) return;
+    const reason = standstillError(request, need);
+    this.#log.warn('transfer given up', { agent: request.peer.name, reason: reason.message });
+    this.#giveUp(request, reason);
   }
 
   #stop(request: XferRequest, reason: TcpxError): void {
@@ -282,14 +310,22 @@ function failureOf(request: XferRequest, status: NixlStatus): TcpxError {
 }
 
 function abortError(request: XferRequest, signal: AbortSignal): TcpxError {
-  return new TcpxError('ERR_XFER_CANCELLED', `transfer with ${request.peer.name}: aborted`, {
-    cause: signal.reason,
-  });
+  const what = `transfer with ${request.peer.name}: aborted by its signal`;
+  return new AbortError(what, signal, 'ERR_XFER_CANCELLED');
 }
 
 function deadlineError(request: XferRequest): TcpxError {
   return new TcpxError(
     'ERR_XFER_DEADLINE',
     `transfer with ${request.peer.name}: not finished by its deadline`,
+  );
+}
+
+function standstillError({ peer }: XferRequest, need: string): TcpxError {
+  const name = JSON.stringify(peer.name).replaceAll('"', "'");
+  return new TcpxError(
+    'ERR_USAGE_STATE',
+    `transfer with ${peer.name}: polled for ${STANDSTILL_MS_MAX} ms without a turn of the event ` +
+      `loop, and ${need}: await agent.makeConnection(${name}) before, or agent.waitXferReq`,
   );
 }

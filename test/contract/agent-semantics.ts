@@ -23,6 +23,7 @@ const MIB = 1 << 20;
 
 export function semanticsSuite(agentTest: AgentTest): void {
   notificationItems(agentTest);
+  emptyItems(agentTest);
   transferItems(agentTest);
   listItems(agentTest);
   lossItems(agentTest);
@@ -85,6 +86,32 @@ function notificationItems(agentTest: AgentTest): void {
   });
 }
 
+function emptyItems(agentTest: AgentTest): void {
+  agentTest('semantics: pieces of no bytes move nothing, and their message arrives', async (w) => {
+    const pair = await openPair(w, 4096);
+    const { a, b } = pair;
+    fill(a.memory, 3);
+    const some: (readonly [number, number])[] = [
+      [0, 0],
+      [64, 32],
+      [4096, 0],
+    ];
+    const seen: string[] = [];
+    same(await run(pair, request(pair, XferOp.WRITE, some, 'some'), undefined, seen), S.SUCCESS);
+    assert.deepEqual(b.memory.bytes.subarray(64, 96), a.memory.bytes.subarray(64, 96));
+    assert.ok(b.memory.bytes.subarray(0, 64).every((byte) => byte === 0));
+    const none = request(pair, XferOp.READ, [[8, 0]], 'none');
+    for (let round = 0; round < 2; round++) {
+      same(await run(pair, none, undefined, seen), S.SUCCESS);
+    }
+    same(await run(pair, none, {}, seen), S.SUCCESS, 'nor a message');
+    const long = 'x'.repeat(1 << 20);
+    same(await run(pair, none, { notif: long }, seen), S.SUCCESS);
+    assert.deepEqual(await texts(pair, 4, seen), ['some', 'none', 'none', long]);
+    same(a.agent.releaseXferReq(none), S.SUCCESS);
+  });
+}
+
 function transferItems(agentTest: AgentTest): void {
   agentTest('semantics: transfers are not ordered among each other', async (w) => {
     const pair = await openPair(w, 8 * MIB);
@@ -131,7 +158,7 @@ function listItems(agentTest: AgentTest): void {
         ),
       );
     const refused = 'NIXL_ERR_INVALID_PARAM';
-    assert.equal(create([], []), refused);
+    assert.equal(create([], []), 'NIXL_ERR_NOT_FOUND', 'nothing covers nothing');
     assert.equal(create([[0, 8]], []), refused);
     assert.equal(create([[0, 8]], [[0, 9]]), refused);
     assert.equal(create([[0, 8]], [[4092, 8]]), 'NIXL_ERR_NOT_FOUND', 'beyond what is registered');

@@ -6,6 +6,7 @@ import type { BenchResult } from '../../src/bench/bench-result.js';
 import { runChild, runTcpx } from './child.js';
 
 const ZERO_COPY = ['--send-by', 'zerocopy'];
+const ONE_LANE = ['--channels', '1', '--lanes', '1'];
 const BENCH = ['bench', 'loopback', '--size', '4MiB', '--iters', '4', '--warmup', '1'];
 
 async function bench(words: readonly string[]): Promise<BenchResult> {
@@ -17,14 +18,17 @@ async function bench(words: readonly string[]): Promise<BenchResult> {
 }
 
 describe('bench --send-by', () => {
-  for (const words of [[], ['--channels', '2', '--lanes', '2'], ['--progress', 'caller']]) {
-    test(`zero-copy: writes are sent and verified, ${words.join(' ') || 'one lane'}`, async () => {
+  for (const words of [ONE_LANE, ['--channels', '2', '--lanes', '2'], ['--progress', 'caller']]) {
+    test(`zero-copy: writes are sent and verified, ${words.join(' ')}`, async () => {
       const result = await bench([...ZERO_COPY, ...words]);
       assert.equal(result.config['socket.sendBy'], 'zerocopy');
       assert.equal(result.zeroCopy.length, result.channels);
       for (const { sends, zeroCopied, copied, fallbacks } of result.zeroCopy) {
         assert.ok(sends > 0, `${sends} sends`);
-        assert.deepEqual([zeroCopied, copied, fallbacks], [0, sends, 0]);
+        assert.deepEqual([zeroCopied, fallbacks], [0, 0]);
+        // The kernel's last reports are read with the next send, which an idle lane does not have.
+        assert.ok(copied > 0 && copied <= sends, `${copied} of ${sends} reported`);
+        if (result.lanes === 1) assert.equal(copied, sends);
       }
     });
   }
@@ -38,8 +42,9 @@ describe('bench --send-by', () => {
     assert.deepEqual((await bench(['--send-by', 'copy'])).zeroCopy, []);
   });
 
-  for (const words of [[], ['--channels', '2', '--lanes', '2'], ['--chunk', '4MiB']]) {
-    test(`splice: writes go by reference and verify, ${words.join(' ') || 'default'}`, async () => {
+  const oneChunk = ['--chunk', '4MiB', ...ONE_LANE];
+  for (const words of [ONE_LANE, ['--channels', '2', '--lanes', '2'], oneChunk]) {
+    test(`splice: writes go by reference and verify, ${words.join(' ')}`, async () => {
       const result = await bench(words);
       assert.equal(result.config['socket.sendBy'], 'splice');
       assert.equal(result.zeroCopy.length, result.channels);
@@ -55,7 +60,7 @@ describe('bench --send-by', () => {
   });
 
   test('zero-copy: the report says that the kernel copied', async () => {
-    const { exitCode, stdout, stderr } = await runTcpx([...BENCH, ...ZERO_COPY]);
+    const { exitCode, stdout, stderr } = await runTcpx([...BENCH, ...ZERO_COPY, ...ONE_LANE]);
     assert.equal(exitCode, 0, stderr);
     assert.match(stdout, /^zero-copy +0 of \d+ sends, the kernel copied all/m);
   });
@@ -69,7 +74,7 @@ describe('bench --send-by', () => {
       return;
     }
     const words = [process.execPath, 'bin/tcpx.js', ...BENCH, '--json', ...ZERO_COPY];
-    words.push('--warmup-seconds', '0');
+    words.push('--warmup-seconds', '0', ...ONE_LANE);
     const { exitCode, stdout, stderr } = await runChild('setpriv', [...probe, ...words]);
     assert.equal(exitCode, 0, stderr);
     const result = JSON.parse(stdout) as BenchResult;

@@ -99,7 +99,7 @@ test('hostile client: quotas answer with the name of the setting', async () => {
   const { program } = honest;
   const here = await addMemory(honest, 4096, 'malloc');
   const { peer, region } = await load(honest, honest, here);
-  const many = await program.ask(`prepare ${peer} ${here.id} ${region} 0 200000`);
+  const many = await program.ask(`prepare ${peer} ${here.id} ${region} 0 1048577`);
   assert.equal(many.status, serviceStatus('ERR_LIMIT'), many.text);
   const wrong = await world.program().ask(`open ${service.folder} greedy trust.mode=network`);
   assert.equal(wrong.status, serviceStatus('ERR_ARGUMENT'), wrong.text);

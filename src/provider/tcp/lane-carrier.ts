@@ -189,20 +189,28 @@ export class LaneCarrier implements Carrier<LaneSession, LaneRequest> {
     const { session, slot, generation } = posted;
     this.#posted[slot] = posted;
     this.#startedUs[slot] = UNTIMED;
-    const lanes = session.recovery.book.livingLanes;
-    if (lanes.length > 0) this.#submit(posted, lanes, 1);
-    else session.stranded.push({ slot, generation, chunk: -1 });
+    const [first] = session.recovery.book.livingLanes;
+    if (first === undefined) {
+      session.stranded.push({ slot, generation, chunk: -1 });
+      return;
+    }
+    // All on one lane: messages of a session arrive in the order in which they were posted.
+    this.#tell(posted, first);
+    if (this.#options.isCallerDriven) this.#options.lanes.sendInline();
   }
 
   #submit(posted: Posted<LaneSession>, lanes: readonly number[], holders: number): void {
     for (let told = 0; told < holders; told++) {
-      const lane = chooseLane(this.#loads, lanes, posted.laneBits, posted.bytes);
-      posted.laneBits |= 1 << lane;
-      this.#told[posted.slot] = posted.laneBits;
-      this.#loads[lane] = at(this.#loads, lane) + 1;
-      this.#options.lanes.submit(lane, posted.slot);
+      this.#tell(posted, chooseLane(this.#loads, lanes, posted.laneBits, posted.bytes));
     }
     if (this.#options.isCallerDriven) this.#options.lanes.sendInline();
+  }
+
+  #tell(posted: Posted<LaneSession>, lane: number): void {
+    posted.laneBits |= 1 << lane;
+    this.#told[posted.slot] = posted.laneBits;
+    this.#loads[lane] = at(this.#loads, lane) + 1;
+    this.#options.lanes.submit(lane, posted.slot);
   }
 
   cancel({ session, slot, generation }: Posted<LaneSession>): void {

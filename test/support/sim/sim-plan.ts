@@ -58,7 +58,8 @@ export interface PluginPlan extends PluginRules {
   readonly deadlineMs: number;
 }
 
-const MIN_RATE = 64 * 1024;
+/** What is asked of a session, unless its plan cannot reach it. */
+export const MIN_RATE = 64 * 1024;
 /** One-way delays of a chunk and its acknowledgement, with what the ends take. */
 const TURNS = 4;
 const BLOCKED_US = 100_000;
@@ -114,8 +115,9 @@ function reachableRate(plan: SimPlan): number {
   // Sockets that are full for no reason are looked at again by the clock alone.
   const blockedUs = plan.blockChance > 0 ? BLOCKED_US : 0;
   const roundTripSeconds = (TURNS * (plan.delayUs + plan.jitterUs) + blockedUs) / 1e6;
-  const windowBytes = plan.windowChunks * plan.chunkBytes;
-  return Math.min(MIN_RATE, Math.floor(windowBytes / roundTripSeconds / 4));
+  // Sockets that take few bytes at a time take that many each time they are looked at.
+  const turnBytes = Math.min(plan.windowChunks * plan.chunkBytes, plan.callBytesMax);
+  return Math.max(1, Math.min(MIN_RATE, Math.floor(turnBytes / roundTripSeconds / 4)));
 }
 
 /** The same with a plugin, where it has none. */
