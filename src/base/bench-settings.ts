@@ -124,12 +124,12 @@ export const BENCH_SETTINGS = {
       'tcpx provider takes where none are named.',
     cost: 'A GPU that is behind none of the named NICs is refused.',
   },
-  'bench.clients': {
+  'bench.initiators': {
     kind: 'count',
     fallback: 1,
     minimum: 1,
     maximum: 1024,
-    flag: 'clients',
+    flag: 'initiators',
     summary: 'Initiators that measure against this target at once; each waits for all to be warm.',
     cost: 'One that never comes makes the others fail after bench.deadlineMs.',
   },

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { loadConfig } from '../base/config.js';
 import { deriveConfig } from './derived-config.js';
 
-test('derived settings: changed ones with their origin, the others and the secret as they were', () => {
+test('derived settings: changed ones with their origin, all else as it was', () => {
   const environment = { NIXL_TCPX_TRUST_SECRET: 'x'.repeat(20), NIXL_TCPX_FLOW_CHANNELS: '3' };
   const config = loadConfig({ environment });
   const derived = deriveConfig(config, { 'bench.sizeBytes': 4096 }, 'sweep');

@@ -1,5 +1,5 @@
-// Settings with some of them changed: by a form, a shape or a sweep. The origin says by what, because
-// what nobody has set may be chosen by the engine.
+// Settings with some of them changed: by a form, a shape or a sweep. The origin says by what: a
+// setting that nobody has set may be chosen by the engine.
 
 import { type Config, loadConfig } from '../base/config.js';
 import type { SettingName, SettingValues } from '../base/settings.js';

@@ -25,7 +25,7 @@ export async function runLoopbackGroup(
   const targets: LoopbackTarget[] = [];
   try {
     const isOne = pattern === 'many-to-one';
-    const clients = { 'bench.clients': isOne ? members : 1 };
+    const clients = { 'bench.initiators': isOne ? members : 1 };
     for (let index = 0; index < (isOne ? 1 : members); index++) {
       targets.push(await openLoopbackTarget(deriveConfig(config, clients, 'pattern')));
     }

@@ -65,7 +65,7 @@ export interface LoopbackTarget {
   close(): Promise<void>;
 }
 
-/** A process that plays the target for as many initiators as `bench.clients` says. */
+/** A process that plays the target for as many initiators as `bench.initiators` says. */
 export async function openLoopbackTarget(config: Config): Promise<LoopbackTarget> {
   const target = forkWith(config, 'loopback-target-main.js');
   try {

@@ -28,7 +28,8 @@ export class SweepFile {
   load(): SweepRuns {
     try {
       const text = readFileSync(this.#path, 'utf8');
-      const { schema, runs } = JSON.parse(text) as { schema?: string; runs?: SweepRuns }; // checked: below
+      // checked: by its schema; the plan is in its name
+      const { schema, runs } = JSON.parse(text) as { schema?: string; runs?: SweepRuns };
       return schema === SCHEMA && runs !== undefined ? runs : {};
     } catch {
       return {};

@@ -76,9 +76,9 @@ async function openServer(t: { after(close: () => void): void }, flags: readonly
   return { server, port: /port"?:? (\d+)/.exec(server.stdout)?.[1] ?? '' };
 }
 
-describe('bench server --clients', () => {
+describe('bench server --initiators', () => {
   test('two clients begin together; the server tells of each, and ends', async (t) => {
-    const flags = ['--bind', '127.0.0.1', '--port', '0', '--once', '--clients', '2'];
+    const flags = ['--bind', '127.0.0.1', '--port', '0', '--once', '--initiators', '2'];
     const { server, port } = await openServer(t, flags);
     const client = ['bench', 'client', '127.0.0.1', '--port', port, ...FEW, '--json'];
     const results = await Promise.all([runTcpx(client, SECRET), runTcpx(client, SECRET)]);
@@ -89,7 +89,7 @@ describe('bench server --clients', () => {
   });
 
   test('one that waits in vain for the other gives up, and says for what', async (t) => {
-    const flags = ['--bind', '127.0.0.1', '--port', '0', '--once', '--clients', '2'];
+    const flags = ['--bind', '127.0.0.1', '--port', '0', '--once', '--initiators', '2'];
     const { port } = await openServer(t, flags);
     const client = ['bench', 'client', '127.0.0.1', '--port', port, ...FEW];
     const { exitCode, stderr } = await runTcpx([...client, '--deadline', '1500'], SECRET);

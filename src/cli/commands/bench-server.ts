@@ -30,7 +30,7 @@ export const benchServerCommand: Command = {
     'trust.mode',
     'trust.secretFile',
     'bench.gpu',
-    'bench.clients',
+    'bench.initiators',
     'bench.verbose',
     'bench.logDir',
     'gpu.stagingBytes',
@@ -60,12 +60,12 @@ export const benchServerCommand: Command = {
     {
       name: 'once',
       kind: 'boolean',
-      summary: 'End after one client has finished, or as many as --clients says.',
+      summary: 'End after one client has finished, or as many as --initiators says.',
     },
   ],
   examples: [
     ['bench server', 'Listens, and prints the command line for the other node, secret included.'],
-    ['bench server --once --clients 4', 'Four clients at once: all begin when all are warm.'],
+    ['bench server --once --initiators 4', 'Four clients at once: all begin when all are warm.'],
     [
       'bench server --once --secret-file tcpx.secret',
       'Serves one client that knows the secret in this file.',

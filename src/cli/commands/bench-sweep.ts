@@ -28,7 +28,7 @@ const AXIS_FLAGS: readonly OwnFlag[] = AXES.map((name) => ({
   name: flagOf(name),
   kind: 'text',
   value: settingOf(name).kind === 'choice' ? 'A,B' : 'A,B or A..B',
-  summary: `Values of ${name}, a list or a range that doubles; else ${String(settingOf(name).fallback)}.`,
+  summary: `Values of ${name}: a list, or a range that doubles.`,
 }));
 
 export const benchSweepCommand: Command = {
