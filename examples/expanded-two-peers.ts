@@ -33,7 +33,7 @@ const blocks = (descs: readonly { addr: number }[]) => ({
 const local = a.agent.prepXferDlist('', blocks(a.descs));
 const remote = a.agent.prepXferDlist('target', blocks(b.descs));
 const indices = Array.from({ length: 16 }, (_, index) => index);
-const request = a.agent.makeXferReq(XferOp.WRITE, local, indices, remote, indices.toReversed());
+const request = a.agent.makeXferReq(XferOp.WRITE, local, indices, remote, [...indices].reverse());
 
 for (let round = 1; round <= 3; round++) {
   for (const [index, source] of sources.entries()) source.fill(round * 10 + index);

@@ -66,6 +66,6 @@ for (const [layer, request] of requests.entries()) {
 }
 for (const request of requests) await prefill.agent.waitXferReq(request);
 await receiving;
-console.log(arrived.toSorted().join('\n'));
+console.log(arrived.sort().join('\n'));
 console.log(`${LAYERS * SEQUENCE_BLOCKS} blocks of ${BLOCK_BYTES} bytes`);
 await Promise.all([prefill.agent.close(), decode.agent.close()]);

@@ -1,23 +1,15 @@
-// First terminal: registers memory, tells who asks where it is, and prints what arrives in it.
-//   node dist/examples/receive.js [PORT]
+// First terminal: offers memory by name, and prints what arrives in it.
+//   node receive.mjs [PORT]
 
 import { Engine } from 'nixl-tcpx';
 
-const memory = new Uint8Array(1024);
-const engine = await Engine.open({
-  name: 'receiver',
-  onNotification: ({ session, bytes }) => {
-    const message = new TextDecoder().decode(bytes);
-    if (message === 'where') {
-      // A descriptor travels like any other message: here as a notification.
-      session.notify(JSON.stringify(region.descriptor));
-      return;
-    }
-    const text = new TextDecoder().decode(memory.subarray(0, Number(message)));
-    console.log(`from ${session.peer}: ${text}`);
-    void engine.close();
-  },
-});
-const region = engine.register(memory, { read: false, write: true });
-const port = engine.listen({ port: Number(process.argv[2] ?? 20000) });
-console.log(`listening on port ${port}`);
+const engine = await Engine.open({ name: 'receiver' });
+const inbox = Buffer.alloc(1024);
+engine.register(inbox, { name: 'inbox', rights: { read: false, write: true } });
+console.log(`listening on port ${engine.listen({ port: Number(process.argv[2] ?? 20000) })}`);
+
+for await (const { session, text } of engine.notifications()) {
+  console.log(`from ${session.peer}: ${inbox.toString('utf8', 0, Number(text))}`);
+  break;
+}
+await engine.close();

@@ -3,6 +3,7 @@
 import './base/checked-installation.js';
 
 export { AbortError } from './base/abort.js';
+export type { TimedWait } from './base/argument.js';
 export type { Config } from './base/config.js';
 export { ERROR_CODES, type ErrorCode, isTcpxError, TcpxError } from './base/errors.js';
 export type { Log } from './base/log.js';
@@ -10,9 +11,16 @@ export type { SettingName, SettingValues } from './base/settings.js';
 export type { BlockSpec } from './engine/block-spec.js';
 export { type ConnInfo, formatConnInfo, parseConnInfo } from './engine/conn-info.js';
 export { Engine } from './engine/engine.js';
-export type { ConnectOptions, EngineOptions } from './engine/engine-options.js';
+export type {
+  ConnectOptions,
+  DeregisterOptions,
+  EngineOptions,
+  ListenPlace,
+} from './engine/engine-options.js';
+export type { PlainMemory } from './engine/lent-memory.js';
 export type { PeerNotification } from './engine/notification.js';
 export type { NotificationStream } from './engine/notification-stream.js';
+export type { ReconnectOptions } from './engine/reconnection.js';
 export type { RegisterOptions } from './engine/register-options.js';
 export type {
   Blocks,

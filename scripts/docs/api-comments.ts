@@ -1,5 +1,5 @@
-// Which public names and members have no comment in the types that the package ships. Read from the
-// compiled declarations, which is what an editor shows.
+// Public names and members with their comments, as the types have them that the package ships. Read
+// from the compiled declarations, which is what an editor shows.
 
 import { join } from 'node:path';
 import ts from 'typescript';
@@ -8,8 +8,19 @@ import { repositoryRoot } from '../repository.js';
 const DOOR = join(repositoryRoot, 'dist/src/index.d.ts');
 const OWN = join(repositoryRoot, 'dist/src/');
 
+/** A public name, or a member as `Engine.open`, and what its comment says. */
+export interface PublicName {
+  readonly name: string;
+  readonly comment: string;
+}
+
 /** `Engine`, `Engine.open`, …: sorted, once each. */
 export function uncommentedNames(door = DOOR): string[] {
+  const missing = publicSurface(door).filter(({ comment }) => comment === '');
+  return [...new Set(missing.map(({ name }) => name))].sort();
+}
+
+export function publicSurface(door = DOOR): PublicName[] {
   const program = ts.createProgram([door], {
     module: ts.ModuleKind.NodeNext,
     moduleResolution: ts.ModuleResolutionKind.NodeNext,
@@ -21,18 +32,17 @@ export function uncommentedNames(door = DOOR): string[] {
   const source = program.getSourceFile(door);
   const module = source === undefined ? undefined : checker.getSymbolAtLocation(source);
   if (module === undefined) throw new Error(`${door} is not there: npm run build`);
-  const missing = checker.getExportsOfModule(module).flatMap((exported) => {
+  const commentOf = (symbol: ts.Symbol): string =>
+    ts.displayPartsToString(symbol.getDocumentationComment(checker));
+  return checker.getExportsOfModule(module).flatMap((exported) => {
     const isAlias = (exported.flags & ts.SymbolFlags.Alias) !== 0;
     const symbol = isAlias ? checker.getAliasedSymbol(exported) : exported;
-    const members = membersOf(symbol, checker).filter((member) => !isCommented(member, checker));
-    const names = members.map((member) => `${exported.name}.${member.name}`);
-    return isCommented(symbol, checker) ? names : [exported.name, ...names];
+    const members = membersOf(symbol, checker).map((member) => ({
+      name: `${exported.name}.${member.name}`,
+      comment: commentOf(member),
+    }));
+    return [{ name: exported.name, comment: commentOf(symbol) }, ...members];
   });
-  return [...new Set(missing)].sort();
-}
-
-function isCommented(symbol: ts.Symbol, checker: ts.TypeChecker): boolean {
-  return symbol.getDocumentationComment(checker).length > 0;
 }
 
 /** What our own declarations list, inherited names of Error and the like apart. */

@@ -71,6 +71,7 @@ function flagOf(setting: Setting): string {
 }
 
 function fallbackOf(setting: Setting): string {
+  if (setting.canBeAuto === true) return '`auto`';
   if (setting.fallback === '') return 'empty';
   return setting.kind === 'bytes' ? sizeOf(setting.fallback) : `\`${setting.fallback}\``;
 }

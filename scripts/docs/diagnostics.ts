@@ -1,14 +1,14 @@
-// Renders docs/diagnostics.md from the doctor's rules.
+// Renders the rules of docs/diagnostics.md: what the doctor asks of a host, and what is asked of
+// the bundle of a run.
 
 import type { Rule } from '../../src/diag/rule.js';
 import { RULES } from '../../src/diag/rules.js';
+import { RUN_RULES } from '../../src/diag/run-rules.js';
 
 export function renderDiagnostics(): string {
   const rows = RULES.map((rule) => `| \`${rule.id}\` | ${rule.area} | ${rule.title} |`);
   return [
-    '# What tcpx doctor checks',
-    '',
-    'Generated from the rules in `src/diag/rules`. Each is pass, warn, fail, or not asked with the',
+    'Each is pass, warn, fail, or not asked with the',
     'reason; `tcpx doctor` exits 1 when one fails. Where a reference run on the host moved',
     'device-memory packets (`reference.devmem`), findings of area *system* rank last.',
     '',
@@ -24,13 +24,26 @@ export function renderDiagnostics(): string {
     '| --- | --- | --- |',
     ...rows,
     '',
-    ...RULES.flatMap(ruleSection),
+    ...RULES.flatMap((rule) => ruleSection(rule)),
   ].join('\n');
 }
 
-function ruleSection(rule: Rule): string[] {
+export function renderRunRules(): string {
+  const rows = RUN_RULES.map((rule) => `| \`${rule.id}\` | ${rule.title} |`);
   return [
-    `## ${rule.id}`,
+    '| rule | asks |',
+    '| --- | --- |',
+    ...rows,
+    '',
+    ...RUN_RULES.flatMap((rule) => ruleSection(rule)),
+  ].join('\n');
+}
+
+type Words = Pick<Rule, 'id' | 'title' | 'why' | 'remedy' | 'proof' | 'experiment'>;
+
+function ruleSection(rule: Words): string[] {
+  return [
+    `### ${rule.id}`,
     '',
     `**${rule.title}.**`,
     '',
@@ -40,5 +53,6 @@ function ruleSection(rule: Rule): string[] {
     '',
     `*Proof:* \`${rule.proof}\``,
     '',
+    ...(rule.experiment === undefined ? [] : [`*Experiment:* ${rule.experiment}`, '']),
   ];
 }

@@ -2,7 +2,7 @@
 
 import { renderCommands } from './commands.js';
 import { renderConfiguration } from './configuration.js';
-import { renderDiagnostics } from './diagnostics.js';
+import { renderDiagnostics, renderRunRules } from './diagnostics.js';
 import { renderErrors, renderTroubleshooting } from './errors.js';
 import type { Generator } from './generator.js';
 import { renderLayers } from './layers.js';
@@ -28,7 +28,8 @@ export const GENERATORS: readonly Generator[] = [
   { path: 'native/p2p/layout.h', render: renderServiceHeader },
   { path: 'docs/service.md', marker: 'layout', render: renderServiceTables },
   { path: 'docs/service.md', marker: 'statuses', render: renderServiceStatuses },
-  { path: 'docs/diagnostics.md', render: renderDiagnostics },
+  { path: 'docs/diagnostics.md', marker: 'rules', render: renderDiagnostics },
+  { path: 'docs/diagnostics.md', marker: 'run-rules', render: renderRunRules },
   { path: 'docs/api.md', marker: 'names', render: renderPublicNames },
   { path: 'README.md', marker: 'commands', render: renderCommands },
   { path: 'SECURITY.md', marker: 'limits', render: renderLimits },

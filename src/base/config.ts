@@ -76,14 +76,15 @@ export function isByHand(config: Config, name: SettingName): boolean {
 
 const AUTO = 'auto: ';
 
-/** The same settings with one of them chosen for this host, unless it was set by hand. */
+/** The same settings with one of them chosen for this host, unless somebody has chosen it. */
 export function withAuto(
   config: Config,
   name: SettingName,
   value: SettingValue,
   reason: string,
 ): Config {
-  if (isByHand(config, name)) return config;
+  const isUnset = config.effective.some((one) => one.name === name && one.origin === 'default');
+  if (!isUnset) return config;
   const values = { ...config.values, [name]: value };
   const chosen = { name, value, origin: AUTO + reason };
   return {

@@ -81,7 +81,8 @@ export const ENGINE_SETTINGS = {
     summary: 'Interfaces for data channels, comma-separated; channels go round-robin over them.',
     cost:
       'A named interface that is absent or down is an error, not a fallback. Of the addresses ' +
-      'that a server has for data, a client uses those in the networks of its own named here.',
+      'that a server has for data, a client uses those in the networks of its own named here. ' +
+      'Each has an address of the family, IPv4 or IPv6, by which the peer is connected.',
   },
   'session.handshakeTimeoutMs': {
     kind: 'ms',
@@ -349,6 +350,7 @@ export const ENGINE_SETTINGS = {
     value: 'NAME',
     fallback: 'auto',
     flag: 'congestion',
+    canBeAuto: true,
     summary:
       'TCP congestion control of data sockets: a name, for example cubic; `kernel` for the ' +
       'host’s default; or `auto`: the default too, but where that is BBR, peers nearer than a ' +

@@ -101,7 +101,8 @@ export function forkWith(config: Config, main: string): ChildProcess {
   for (const name of SETTING_NAMES) {
     // What nobody has set is left to the target: it would take our choice for a firm wish.
     const isOurs = isByHand(config, name) || config.values[name] !== settingOf(name).fallback;
-    if (isOurs) environment[environmentName(name)] = String(config.values[name]);
+    for (const alias of settingOf(name).aliases ?? []) environment[alias] = undefined;
+    environment[environmentName(name)] = isOurs ? String(config.values[name]) : undefined;
   }
   const path = fileURLToPath(new URL(main, import.meta.url));
   return fork(path, {

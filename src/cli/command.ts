@@ -25,6 +25,7 @@ export const COMMAND_GROUPS = {
   measure: 'Measure',
   serve: 'Serve programs of this node',
   host: 'See the host',
+  diagnose: 'Find the reason',
   interrupts: 'Bind interrupts',
   plugin: 'Look into the plugin',
   settings: 'Settings and shell',

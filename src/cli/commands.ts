@@ -10,6 +10,12 @@ import { benchSweepCommand } from './commands/bench-sweep.js';
 import { completionCommand } from './commands/completion.js';
 import { configCommand } from './commands/config.js';
 import { devicesCommand } from './commands/devices.js';
+import { diagAnalyzeCommand } from './commands/diag-analyze.js';
+import { diagDiffCommand } from './commands/diag-diff.js';
+import { diagLatestCommand } from './commands/diag-latest.js';
+import { diagRunCommand } from './commands/diag-run.js';
+import { diagStallCommand } from './commands/diag-stall.js';
+import { diagStatusCommand } from './commands/diag-status.js';
 import { doctorCommand } from './commands/doctor.js';
 import { envCommand } from './commands/env.js';
 import { envDiffCommand } from './commands/env-diff.js';
@@ -22,6 +28,7 @@ import { irqRunCommand } from './commands/irq-run.js';
 import { irqShowCommand } from './commands/irq-show.js';
 import { irqThreadsCommand } from './commands/irq-threads.js';
 import { irqVerifyCommand } from './commands/irq-verify.js';
+import { ncclCommand } from './commands/nccl.js';
 import { nicCommand } from './commands/nic.js';
 import { nicDiffCommand } from './commands/nic-diff.js';
 import { pluginCheckCommand } from './commands/plugin-check.js';
@@ -55,6 +62,13 @@ export const COMMANDS: readonly Command[] = [
   envDiffCommand,
   doctorCommand,
   watchCommand,
+  diagRunCommand,
+  diagLatestCommand,
+  diagAnalyzeCommand,
+  diagDiffCommand,
+  diagStallCommand,
+  diagStatusCommand,
+  ncclCommand,
   serveCommand,
   traceDiffCommand,
   traceSummaryCommand,

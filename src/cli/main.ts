@@ -1,6 +1,5 @@
 // Entry of the `tcpx` command: choose the command, run it, turn its outcome into an exit code.
 
-import { readFileSync } from 'node:fs';
 import { isTcpxError, TcpxError } from '../base/errors.js';
 import { didYouMean } from '../base/suggestion.js';
 import type { Command } from './command.js';
@@ -9,6 +8,7 @@ import { ExitCode, exitCodeOf } from './exit-code.js';
 import { formatAllCommands, formatCommandHelp, formatFamily, helpDocument } from './help.js';
 import { parseInvocation, splitRest } from './invocation.js';
 import { watchOutput } from './output-loss.js';
+import { packageVersion } from './package-version.js';
 import { helpWish, printError, printJson, printOwn } from './print.js';
 
 watchOutput();
@@ -101,11 +101,4 @@ function unknownCommand(words: string, hint: string): TcpxError {
     `tcpx: there is no command ${JSON.stringify(words)}${hint === '' ? ';' : hint} ` +
       `${list} lists them`,
   );
-}
-
-function packageVersion(): string {
-  const path = new URL('../../../package.json', import.meta.url);
-  // checked: it is our own manifest, packed beside this file
-  const manifest = JSON.parse(readFileSync(path, 'utf8')) as { version: string };
-  return manifest.version;
 }

@@ -67,7 +67,7 @@ export async function collectFacts(request: CollectRequest): Promise<DoctorFacts
   };
 }
 
-function readProcesses(files: HostFiles): readonly ProcessFacts[] {
+export function readProcesses(files: HostFiles): readonly ProcessFacts[] {
   const pids = files.list('/proc').filter((name) => /^\d+$/.test(name));
   return pids.map((pid) => ({
     pid: Number(pid),
@@ -76,7 +76,7 @@ function readProcesses(files: HostFiles): readonly ProcessFacts[] {
   }));
 }
 
-function findRxdm(
+export function findRxdm(
   files: HostFiles,
   processes: readonly ProcessFacts[],
   environment: EnvironmentValues,

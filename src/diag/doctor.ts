@@ -40,9 +40,15 @@ function isSystem({ area }: Finding): boolean {
   return area === 'system';
 }
 
-function examine(rule: Rule, facts: DoctorFacts): Finding {
-  const { id, area, title, why, remedy, proof } = rule;
+export function examine<Facts extends DoctorFacts>(rule: Rule<Facts>, facts: Facts): Finding {
+  const { id, area, title, why, remedy, proof, confidence, gainPercent, experiment } = rule;
   const isAsked = rule.readsEnvironment !== true || facts.isEnvironmentKnown !== false;
   const verdict = isAsked ? rule.check(facts) : skip('the variables of the run are not known');
-  return { id, area, title, why, remedy, proof, ...verdict };
+  const words = { id, area, title, why, remedy, proof };
+  const known = {
+    ...(confidence === undefined ? {} : { confidence }),
+    ...(gainPercent === undefined ? {} : { gainPercent }),
+    ...(experiment === undefined ? {} : { experiment }),
+  };
+  return { ...words, ...known, ...verdict };
 }

@@ -36,6 +36,8 @@ export interface PluginFacts {
   readonly versions: readonly number[];
   /** The folder is mounted so that nothing in it can be loaded; undefined when not known. */
   readonly isNoexec: boolean | undefined;
+  /** It is the emulator of this package: hardware below it is not used. */
+  readonly isEmulator?: boolean;
   /** Whether not finding it means that it is not there: a tree of files need not hold it. */
   readonly wasLookedFor: boolean;
 }

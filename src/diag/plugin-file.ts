@@ -14,6 +14,9 @@ const CANDIDATES = [
   '/var/lib/tcpx/lib64/libnccl-net.so',
 ];
 
+/** Exported by the emulator, and by nothing else. */
+const EMULATOR_SYMBOL = 'tcpx_emu_version\0';
+
 export function findPlugin(files: HostFiles, environment: EnvironmentValues): PluginFacts {
   const named = environment['UCCL_TCPX_PLUGIN_PATH'];
   const candidates = named === undefined ? CANDIDATES : [named];
@@ -25,6 +28,7 @@ export function findPlugin(files: HostFiles, environment: EnvironmentValues): Pl
       path,
       versions: netTables(content),
       isNoexec: isNoexec(files, path),
+      isEmulator: content.includes(EMULATOR_SYMBOL),
       wasLookedFor: true,
     };
   }

@@ -12,9 +12,15 @@ export interface Verdict {
   readonly status: RuleStatus;
   /** What was seen, one fact per line. */
   readonly evidence: readonly string[];
+  /** Where this case is surer, or worth more, than the rule says. */
+  readonly confidence?: number;
+  readonly gainPercent?: number;
 }
 
-export interface Rule {
+/** Nothing runs, or nothing ends, until it is put right: ahead of whatever only slows. */
+export const STOPS_THE_RUN = 1000;
+
+export interface Rule<Facts extends DoctorFacts = DoctorFacts> {
   readonly id: string;
   readonly area: RuleArea;
   readonly title: string;
@@ -24,7 +30,13 @@ export interface Rule {
   readonly proof: string;
   /** It judges variables of the run: not asked where those are not known. */
   readonly readsEnvironment?: boolean;
-  check(facts: DoctorFacts): Verdict;
+  /** How sure a finding is, from 0 to 1: some have other causes that look the same. */
+  readonly confidence?: number;
+  /** What a remedy may add to the bandwidth, in percent of what it is; an estimate. */
+  readonly gainPercent?: number;
+  /** What to run to know whether it is the cause. */
+  readonly experiment?: string;
+  check(facts: Facts): Verdict;
 }
 
 export interface Finding extends Omit<Rule, 'check' | 'readsEnvironment'>, Verdict {}

@@ -8,6 +8,7 @@ import { TcpxError } from '../base/errors.js';
 import { splitNics } from '../base/interface-list.js';
 import { SETTINGS, type SettingName } from '../base/settings.js';
 import type { Agreement } from '../wire/control-frame.js';
+import { channelsOfNics } from './tuning.js';
 
 const AGREED = [
   ['channels', 'flow.channels'],
@@ -26,7 +27,7 @@ export const WISH_PER_NIC = 8;
 export function wishOf(config: Config): Wish {
   const channels = config.values['flow.channels'];
   const nics = splitNics(config.values['session.nics']).length;
-  let explicit = nics > 0 && nics === channels ? WISH_PER_NIC : 0;
+  let explicit = nics > 0 && channels === channelsOfNics(nics) ? WISH_PER_NIC : 0;
   for (const [index, [, name]] of AGREED.entries()) {
     if (isByHand(config, name)) explicit |= 1 << index;
   }

@@ -7,6 +7,7 @@ import { closeEngines, openEngine } from '../../test/support/engine-pair.js';
 import { withCode } from '../../test/support/expect-error.js';
 import { until } from '../../test/support/until.js';
 import type { RegionSource } from '../memory/region.js';
+import { Engine } from './engine.js';
 import type { Session } from './session.js';
 import type { Transfer } from './transfer.js';
 
@@ -176,8 +177,9 @@ test('api: await using closes; notifications come by for await', async () => {
     await session.notify('two');
   }
   const texts: string[] = [];
-  for await (const { bytes } of stream) {
-    texts.push(Buffer.from(bytes).toString());
+  for await (const { text, bytes } of stream) {
+    assert.equal(Buffer.from(bytes).toString(), text);
+    texts.push(text);
     if (texts.length === 2) break;
   }
   assert.deepEqual(texts, ['one', 'two']);
@@ -197,4 +199,21 @@ test('api: arguments of a wrong kind are named', async () => {
   assert.throws(() => session.write([5] as never), usage);
   await assert.rejects(session.lookup(5 as never), usage);
   await assert.rejects(client.connect(undefined as never), usage);
+  assert.throws(() => client.register([1, 2] as never), withCode('ERR_USAGE_ARGUMENT', /Buffer/));
+  for (const rights of ['read', { write: true }, { read: 1, write: 0 }]) {
+    assert.throws(() => client.register(memory, { rights } as never), usage);
+  }
+  for (const options of [5000, { timeoutMs: 5 }, { waitMs: -1 }]) {
+    await assert.rejects(session.lookup('x', options as never), usage);
+  }
+  const meant = (name: string) => withCode('ERR_USAGE_ARGUMENT', new RegExp(`mean ${name}`));
+  assert.throws(() => session.on('closed' as never, () => undefined), meant('close'));
+  assert.throws(() => session.on('close', 5 as never), usage);
+  assert.throws(() => client.listen({ prt: 5 } as never), meant('port'));
+  await assert.rejects(Engine.open({ setings: {} } as never), meant('settings'));
+  await assert.rejects(Engine.open('name' as never), usage);
+  const block = { local: memory, remote: client.register(memory).descriptor, localOfset: 1 };
+  assert.throws(() => session.write(block), meant('localOffset'));
+  const port = client.listen(0);
+  assert.ok(port > 0, 'a number is a port');
 });

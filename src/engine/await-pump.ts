@@ -1,23 +1,29 @@
-// Where callers drive, somebody who awaits is driven from the event loop, turn after turn.
+// Whether anybody awaits something. Where callers drive, somebody who awaits is driven from the
+// event loop, turn after turn.
+
+export interface AwaitPumpOptions {
+  /** Nobody else moves data. */
+  readonly isCallerDriven: boolean;
+  poll(): void;
+  /** Somebody awaits something, or nobody any more. */
+  onAwaited?(isAwaited: boolean): void;
+}
 
 export class AwaitPump {
-  readonly #isNeeded: boolean;
-  readonly #poll: () => void;
+  readonly #options: AwaitPumpOptions;
   #awaiting = 0;
   #isPumping = false;
 
-  /** `isNeeded`: nobody else moves data. */
-  constructor(isNeeded: boolean, poll: () => void) {
-    this.#isNeeded = isNeeded;
-    this.#poll = poll;
+  constructor(options: AwaitPumpOptions) {
+    this.#options = options;
   }
 
   begin(): void {
-    this.#awaiting++;
-    if (!this.#isNeeded || this.#isPumping) return;
+    if (this.#awaiting++ === 0) this.#options.onAwaited?.(true);
+    if (!this.#options.isCallerDriven || this.#isPumping) return;
     this.#isPumping = true;
     const pump = (): void => {
-      this.#poll();
+      this.#options.poll();
       if (this.#awaiting > 0) setImmediate(pump);
       else this.#isPumping = false;
     };
@@ -25,6 +31,6 @@ export class AwaitPump {
   }
 
   end(): void {
-    this.#awaiting--;
+    if (--this.#awaiting === 0) this.#options.onAwaited?.(false);
   }
 }

@@ -5,9 +5,12 @@ import { withCode } from '../../test/support/expect-error.js';
 import { RegionRegistry, sliceRegion } from '../memory/region.js';
 import { regionTableOver } from '../memory/region-table.js';
 import { createFixedMemory } from '../os/fixed-memory.js';
-import { type BlockSpec, blockOf } from './block-spec.js';
+import { type BlockSpec, blockOf as blockWith } from './block-spec.js';
+import { LentMemory } from './lent-memory.js';
 
 const registry = new RegionRegistry(regionTableOver(createFixedMemory(8192), 4096, 8));
+const blockOf = (spec: BlockSpec, index: number) =>
+  blockWith(spec, index, new LentMemory(registry));
 const make = (bytes: number) => registry.register(Buffer.alloc(bytes), { read: true, write: true });
 const local = make(100);
 const remote = make(200).descriptor;
@@ -30,9 +33,9 @@ test('block: what does not fit or is no memory is refused in words', () => {
     [{ local: local.slice(0, 10), remote, bytes: 11 }, /11 bytes do not fit/],
     [{ local, remote, localOffset: 100 }, /localOffset/],
     [{ local, remote, localOffset: -1 }, /localOffset/],
-    [{ local: Buffer.alloc(3), remote }, /local is a region .* not Buffer/],
+    [{ local: 'abc', remote }, /local is a region, .* not abc/],
     [{ local, remote: local }, /remote is a descriptor/],
-    [{ local }, /remote is a descriptor .* not undefined/],
+    [{ local }, /remote is a descriptor .*, not undefined/],
     [undefined, /an object with local and remote/],
     ['text', /an object with local and remote, not text/],
   ];

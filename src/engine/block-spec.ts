@@ -1,16 +1,23 @@
-// Blocks as programs write them: whole regions, slices of them, or places and lengths. Pure.
+// Blocks as programs write them: whole regions, slices, plain memory, or places and lengths.
 
+import { checkNames } from '../base/argument.js';
 import { TcpxError } from '../base/errors.js';
 import type { Region, RegionDescriptor, RegionSlice } from '../memory/region.js';
 import type { Block } from '../provider/block-columns.js';
+import { isPlainMemory, type LentMemory, type PlainMemory } from './lent-memory.js';
 
 /**
  * One block of a transfer. What is left out is the whole: offsets are 0, and `bytes` goes to the
  * end of the local memory.
  */
 export interface BlockSpec {
-  /** Memory of this end: a region, or a slice of one. */
-  readonly local: Region | RegionSlice<Region>;
+  /**
+   * Memory of this end: a region, a slice of one, or plain memory: a Buffer, a typed array, a
+   * DataView, an ArrayBuffer. Plain memory is registered for this transfer (or until the prepared
+   * request is released), which costs some microseconds and a place of `memory.regionsMax` each
+   * time, and goes over tcp also where a plugin is open. Register what is used again and again.
+   */
+  readonly local: Region | RegionSlice<Region> | PlainMemory;
   /** Memory of the peer: what `lookup` found, or a slice of it. */
   readonly remote: RegionDescriptor | RegionSlice<RegionDescriptor>;
   /** Where the block begins in `local`, in bytes; 0 where it is not given. */
@@ -28,11 +35,20 @@ interface Place<R> {
   readonly room: number;
 }
 
-export function blockOf(spec: BlockSpec, index: number): Block {
+const FIELDS = ['local', 'remote', 'localOffset', 'remoteOffset', 'bytes'];
+const LOCAL = 'a region, a slice of one, or a Buffer or typed array';
+const REMOTE = 'a descriptor (what lookup found) or a slice of one';
+
+/** `lent` registers what is plain memory. */
+export function blockOf(spec: BlockSpec, index: number, lent: LentMemory): Block {
   if (!isRecord(spec)) throw wrong(index, 'is an object with local and remote', spec);
-  const local = placeOf(spec.local, spec.localOffset, isRegion, index, 'local', 'a region');
-  const isRemote = isDescriptor;
-  const remote = placeOf(spec.remote, spec.remoteOffset, isRemote, index, 'remote', 'a descriptor');
+  // The first alone: who writes a name wrong does so in all, and there may be very many.
+  if (index === 0) checkNames('block 0', spec, FIELDS);
+  const own = isPlainMemory(spec.local)
+    ? lent.lend(spec.local, `block ${index}: local`)
+    : spec.local;
+  const local = placeOf(own, spec.localOffset, isRegion, index, 'local', LOCAL);
+  const remote = placeOf(spec.remote, spec.remoteOffset, isDescriptor, index, 'remote', REMOTE);
   const bytes = spec.bytes ?? local.room;
   if (!Number.isSafeInteger(bytes) || bytes <= 0 || bytes > local.room || bytes > remote.room) {
     throw new TcpxError(
@@ -60,7 +76,7 @@ function placeOf<R extends { readonly bytes: number }>(
 ): Place<R> {
   const slice = sliceOf(memory);
   const region = slice === undefined ? memory : slice.region;
-  if (!isWhole(region)) throw wrong(index, `${side} is ${what} or a slice of one`, region);
+  if (!isWhole(region)) throw wrong(index, `${side} is ${what}`, region);
   const start = slice?.offset ?? 0;
   const length = slice?.bytes ?? region.bytes;
   const at = offset ?? 0;

@@ -68,7 +68,8 @@ export class ControlChannel implements PeerConnection {
     this.socket.setReading(true);
     return new Promise((resolve) => {
       const delayMs = Math.max(0, (untilUs - systemClock.nowUs()) / 1000);
-      const timer = setTimeout(() => this.#tell({ kind: 'time' }), delayMs);
+      // Whoever awaits what comes of it holds the process.
+      const timer = setTimeout(() => this.#tell({ kind: 'time' }), delayMs).unref();
       this.#waiter = (heard) => {
         clearTimeout(timer);
         resolve(heard);

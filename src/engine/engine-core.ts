@@ -14,6 +14,7 @@ import { LaneSet, type LaneSetOptions } from '../provider/tcp/lane-set.js';
 import { SIGNAL_ENTRIES, TransferTable } from '../provider/tcp/transfer-table.js';
 import type { MatchedCarrier } from '../provider/tcpx/matched-carrier.js';
 import type { MatchedProvider } from '../provider/tcpx/matched-provider.js';
+import { EngineHold } from './engine-hold.js';
 import { laneChoice } from './lane-choice.js';
 import { LaneEvents } from './lane-events.js';
 import type { LiveSession } from './live-session.js';
@@ -31,6 +32,8 @@ export interface CoreEdges {
   /** Calls after this time; returns what takes it back. */
   after(delayMs: number, act: () => void): () => void;
   closeConnection(fd: number): void;
+  /** Small, so that small transfers meet on several lanes. */
+  readonly laneBytes: number;
   /** Lanes without threads that somebody else steps, and where their memory comes from. */
   readonly lanes: Required<Pick<LaneSetOptions, 'inline' | 'memory'>>;
 }
@@ -63,6 +66,7 @@ export class EngineCore {
   readonly transfers: Transfers;
   readonly sessions: SessionTable;
   readonly events: LaneEvents;
+  readonly hold: EngineHold;
   readonly #options: CoreOptions;
   readonly #regionTable: RegionTable;
   readonly #table: TransferTable;
@@ -82,6 +86,10 @@ export class EngineCore {
       onEvent: (_, kind, at) => this.events.handle(kind, at),
       onWake: () => options.onWake(),
       onLaneFailed: (laneIndex, error) => options.onLaneFailed(laneIndex, error),
+    });
+    this.hold = new EngineHold((isHeld) => {
+      this.lanes.hold(isHeld);
+      options.tcpx?.hold(isHeld);
     });
     const { shared, offsets } = this.lanes;
     const { regionsAt, transfersAt } = offsets;
@@ -123,6 +131,7 @@ export class EngineCore {
         table: this.#table,
         isCallerDriven,
         clock: edges?.clock ?? systemClock,
+        laneBytes: edges?.laneBytes,
         openDevice: (device) => this.#options.openDevice(device),
       }),
       table: this.#table,
@@ -135,6 +144,7 @@ export class EngineCore {
       lose: (session, error) => this.sessions.close(session, error),
       ...(edges && { clock: edges.clock, after: (delayMs, act) => edges.after(delayMs, act) }),
       poll: () => this.#options.poll(),
+      onAwaited: (isAwaited) => this.hold.setAwaited(isAwaited),
       waitMatched: (timeoutMs) => tcpx?.wait(timeoutMs),
     });
   }
@@ -148,6 +158,7 @@ export class EngineCore {
       openMatched: (session, connect, sessions) => this.#match(session, connect, sessions),
       answerLookup: (lookup) => this.names.answer(lookup),
       drive: (promise) => this.#options.drive(promise),
+      hold: (session, isHeld) => this.hold.setSession(session, isHeld),
       sessionsMax: values['session.peersMax'],
       readsBytesMax: values['memory.readsBytes'],
       nicCount: listNics(config).length,

@@ -1,6 +1,7 @@
 // Memory of an engine: registered for peers and for the plugin, allocated, let go when nobody uses
 // it.
 
+import { throwIfAborted } from '../base/abort.js';
 import { checkRecord } from '../base/argument.js';
 import { sleepMs, systemClock } from '../base/clock.js';
 import { TcpxError } from '../base/errors.js';
@@ -15,6 +16,11 @@ import {
 import { allocateRegionMemory, type PageKind, type RegionMemory } from '../os/region-memory.js';
 import type { TcpxProvider } from '../provider/tcpx/tcpx-provider.js';
 import type { GpuUse } from './gpu-use.js';
+
+interface DeregisterWait {
+  readonly waitMs: number;
+  readonly signal: AbortSignal | undefined;
+}
 
 export class EngineMemory {
   readonly #regions: RegionRegistry;
@@ -45,16 +51,15 @@ export class EngineMemory {
   }
 
   /** `poll` is called while accesses are in progress. */
-  async deregister(region: Region, waitMs: number, poll: () => void): Promise<void> {
+  async deregister(region: Region, wait: DeregisterWait, poll: () => void): Promise<void> {
     this.#regions.beginClose(region);
-    const endUs = systemClock.nowUs() + waitMs * 1000;
+    const endUs = systemClock.nowUs() + wait.waitMs * 1000;
     while (this.#regions.users(region) > 0) {
-      if (systemClock.nowUs() >= endUs) {
+      try {
+        this.#assertWaiting(region, endUs, wait.signal);
+      } catch (error) {
         this.#regions.cancelClose(region);
-        throw new TcpxError(
-          'ERR_USAGE_REGION_BUSY',
-          `deregister region ${region.id}: ${this.#regions.users(region)} accesses in progress`,
-        );
+        throw error;
       }
       await sleepMs(1);
       poll();
@@ -64,5 +69,12 @@ export class EngineMemory {
     const removed = this.#tcpx?.regions.remove(region);
     this.#regions.finishClose(region);
     await removed;
+  }
+  #assertWaiting(region: Region, endUs: number, signal: AbortSignal | undefined): void {
+    const what = `deregister region ${region.id}`;
+    throwIfAborted(signal, what);
+    if (systemClock.nowUs() < endUs) return;
+    const users = this.#regions.users(region);
+    throw new TcpxError('ERR_USAGE_REGION_BUSY', `${what}: ${users} accesses in progress`);
   }
 }

@@ -1,12 +1,13 @@
 // What an engine is opened with, and how it connects.
 
-import { checkText } from '../base/argument.js';
+import { checkNames, checkRecord, checkSignal, checkText, checkTime } from '../base/argument.js';
 import type { Config } from '../base/config.js';
 import { parseEndpoint } from '../base/endpoint.js';
 import type { Log } from '../base/log.js';
 import type { SettingValues } from '../base/settings.js';
 import type { TcpxProviderOptions } from '../provider/tcpx/tcpx-provider.js';
 import type { PeerNotification } from './notification.js';
+import { type ReconnectOptions, reconnectOptionsOf } from './reconnection.js';
 import type { ConnectWait, Session } from './session.js';
 
 /** What `Engine.open` takes; everything has a default. */
@@ -23,16 +24,32 @@ export interface EngineOptions {
   readonly onSession?: (session: Session) => void;
   /** Called for every notification of a peer, after the data before it has landed. */
   readonly onNotification?: (notification: PeerNotification) => void;
-  /** Module that stands in for the CUDA driver, for tests; there is no fallback to it. */
+  /**
+   * Module that stands in for the CUDA driver, for tests; there is no fallback to it.
+   * @internal
+   */
   readonly gpuModule?: URL;
   /** The GPU whose memory is moved, where it is one: its NICs are the plugin's default. */
   readonly gpu?: number;
   /** Added to the environment of the plugin processes. */
   readonly pluginEnvironment?: Readonly<Record<string, string>>;
-  /** For tests: changes what the plugin processes are told. */
+  /**
+   * For tests: changes what the plugin processes are told.
+   * @internal
+   */
   readonly pluginOverrides?: TcpxProviderOptions['hostOverrides'];
   /** Something happened: a transfer may have finished, a session begun or ended. */
   readonly onActivity?: () => void;
+}
+
+const OPEN_OPTIONS = [
+  ...['name', 'settings', 'config', 'log', 'onSession', 'onNotification', 'onActivity'],
+  ...['gpu', 'gpuModule', 'pluginEnvironment', 'pluginOverrides'],
+];
+
+export function checkEngineOptions(options: EngineOptions): void {
+  checkRecord('Engine.open: options', options);
+  checkNames('Engine.open', options, OPEN_OPTIONS);
 }
 
 /** How a peer is tried. */
@@ -41,21 +58,57 @@ export interface ConnectOptions extends ConnectWait {
   readonly port?: number;
   /** False: a peer that refuses is an error at once, not one that may come yet. */
   readonly isPatient?: boolean;
+  /**
+   * Makes a lost session anew, by itself: true for the defaults, or how. Transfers in flight fail
+   * all the same. Each session that follows comes by the event `reopen`, with the listeners of the
+   * lost one; the names of the peer are looked up there as before.
+   */
+  readonly reconnect?: boolean | ReconnectOptions;
 }
+
+/** How memory is let go. */
+export interface DeregisterOptions {
+  /** Time for what is in flight, in ms; as long as peers can hold memory where it is not given. */
+  readonly waitMs?: number;
+  /** Ends the wait with an `AbortError`; the region stays registered. */
+  readonly signal?: AbortSignal;
+}
+
+export function deregisterOptionsOf(given: number | DeregisterOptions): DeregisterOptions {
+  const options = typeof given === 'number' ? { waitMs: given } : given;
+  checkRecord('deregister: options', options);
+  checkNames('deregister', options, ['waitMs', 'signal']);
+  checkTime('deregister: waitMs', options.waitMs);
+  checkSignal('deregister', options.signal);
+  return options;
+}
+
+/** Where an engine listens: text as `host:port`, a port alone, or both apart. */
+export type ListenPlace = string | number | { readonly host?: string; readonly port?: number };
+
+const KNOWN = ['timeoutMs', 'signal', 'port', 'isPatient', 'reconnect'];
 
 /** Where to listen: what was asked for, then the settings. */
 export function listenAddress(
-  where: string | { readonly host?: string; readonly port?: number },
+  where: ListenPlace,
   values: SettingValues,
   acceptsNetwork: boolean,
 ): { readonly host: string; readonly port: number } {
-  const asked = typeof where === 'string' ? parseEndpoint(where) : where;
+  const asked = placeOf(where);
   const base = values['session.port'];
   const everybody = acceptsNetwork ? '::' : '127.0.0.1';
   return {
     host: asked.host ?? (values['session.bind'] || everybody),
     port: asked.port ?? (base === 0 ? 0 : base + values['session.portIndex']),
   };
+}
+
+function placeOf(where: ListenPlace): { readonly host?: string; readonly port?: number } {
+  if (typeof where === 'string') return parseEndpoint(where);
+  const place = typeof where === 'number' ? { port: where } : where;
+  checkRecord('listen: where', place);
+  checkNames('listen', place, ['host', 'port']);
+  return place;
 }
 
 /** Whom to connect to, and for how long to try. */
@@ -67,8 +120,13 @@ export function connectOptions(
 ) {
   checkText('connect: the peer', where);
   const options = typeof given === 'number' ? { ...more, port: given } : given;
+  checkRecord('connect: options', options);
+  checkNames('connect', options, KNOWN);
+  checkSignal('connect', options.signal);
+  checkTime('connect: timeoutMs', options.timeoutMs);
   const { host, port = options.port } = parseEndpoint(where);
   return {
+    reconnect: reconnectOptionsOf(options.reconnect),
     host,
     port: port ?? values['session.port'] + values['session.portIndex'],
     isPatient: options.isPatient ?? true,

@@ -2,7 +2,6 @@
 // the thread that opened it.
 
 import { randomBytes } from 'node:crypto';
-import { networkInterfaces } from 'node:os';
 import { inspect } from 'node:util';
 import { systemClock, withinMs } from '../base/clock.js';
 import type { Config } from '../base/config.js';
@@ -20,27 +19,27 @@ import type { LaneStats } from '../provider/tcp/lane-set.js';
 import type { ZeroCopyStats } from '../provider/tcp/zero-copy-stats.js';
 import type { TcpxProvider } from '../provider/tcpx/tcpx-provider.js';
 import { wishOf } from './agreement.js';
-import { type ConnInfo, offeredHosts } from './conn-info.js';
+import type { ConnInfo } from './conn-info.js';
 import { basisOf } from './engine-basis.js';
 import { EngineCore, limitsOf } from './engine-core.js';
+import { EngineDoor } from './engine-door.js';
 import { EngineMemory } from './engine-memory.js';
 import { checkEngineName } from './engine-name.js';
 import {
   type ConnectOptions,
-  connectOptions,
+  checkEngineOptions,
+  type DeregisterOptions,
+  deregisterOptionsOf,
   type EngineOptions,
-  listenAddress,
+  type ListenPlace,
 } from './engine-options.js';
 import { GpuUse, gpuSource } from './gpu-use.js';
 import type { Identity } from './identity.js';
 import { type NotificationStream, NotificationStreams } from './notification-stream.js';
-import { connectPeer } from './peer-client.js';
-import { PeerServer } from './peer-server.js';
 import { settleBoundMs } from './progress-watch.js';
-import { matchOpener, type OpenedProvider, openProvider } from './provider-open.js';
+import { type OpenedProvider, openProvider } from './provider-open.js';
 import { type RegisterOptions, registerOptionsOf } from './register-options.js';
 import type { Session } from './session.js';
-import { SocketNetwork } from './socket-network.js';
 import { loadTrust, type Trust, warnOfTrust } from './trust.js';
 import { tunedHere } from './tuned-config.js';
 
@@ -69,14 +68,13 @@ export class Engine {
   readonly #control = new ControlSet();
   readonly #timers = new Timers();
   readonly #core: EngineCore;
-  readonly #network: SocketNetwork;
+  readonly #door: EngineDoor;
   readonly #memory: EngineMemory;
   readonly #identity: Identity;
   readonly #options: EngineOptions;
   readonly #streams = new NotificationStreams();
   readonly #gpus: GpuUse;
   readonly #opened: OpenedProvider;
-  #server: PeerServer | undefined;
   #heartbeat: NodeJS.Timeout | undefined;
   #isOpen = false;
   #laneError: TcpxError | undefined;
@@ -94,7 +92,6 @@ export class Engine {
     this.name = basis.name;
     this.config = basis.config;
     this.log = basis.log;
-    this.#network = new SocketNetwork(this.#control, this.config, this.log);
     const values = this.config.values;
     this.trust = loadTrust(values);
     this.#identity = {
@@ -133,10 +130,17 @@ export class Engine {
       onActivity: () => this.#options.onActivity?.(),
     });
     this.#memory = new EngineMemory(this.#core.regions, this.#gpus, opened.tcpx);
+    this.#door = new EngineDoor({
+      ...{ control: this.#control, config: this.config, log: this.log, opened },
+      ...{ identity: this.#identity, sessions: this.#core.sessions },
+      onSession: (session) => options.onSession?.(session),
+      after: (delayMs, act) => this.#timers.at(systemClock.nowUs() + delayMs * 1000, act),
+    });
   }
 
   /** Starts an engine. Rejects with `ERR_CONFIG_…` or `ERR_CAP_…` where it cannot run. */
   static async open(options: EngineOptions = {}): Promise<Engine> {
+    checkEngineOptions(options);
     const { name, config, log } = basisOf(options);
     checkEngineName(name);
     const openGpus = await gpuSource(options.gpuModule);
@@ -174,7 +178,7 @@ export class Engine {
 
   /** The port that listen() got; 0 before. */
   get port(): number {
-    return this.#server?.port ?? 0;
+    return this.#door.port;
   }
 
   /** Those that are not closed yet. */
@@ -215,33 +219,20 @@ export class Engine {
    * Peers are refused from now on. With transfers in flight this waits for them up to `waitMs`, by
    * default as long as peers can hold memory; when the time is over, or without a wait (0), it
    * fails and the region stays registered. What a peer has read is in flight until it has said so.
+   * A number in place of the options is `waitMs`.
    */
-  async deregister(region: Region, waitMs?: number): Promise<void> {
+  async deregister(region: Region, options: number | DeregisterOptions = {}): Promise<void> {
     this.#assertOpen();
-    const limitMs = waitMs ?? settleBoundMs(limitsOf(this.config), 0);
-    await this.#memory.deregister(region, limitMs, () => this.poll());
+    const { waitMs = settleBoundMs(limitsOf(this.config), 0), signal } =
+      deregisterOptionsOf(options);
+    await this.#memory.deregister(region, { waitMs, signal }, () => this.poll());
     this.#core.names.remove(region);
   }
 
   /** Accepts peers; returns the port. */
-  listen(where: string | { readonly host?: string; readonly port?: number } = {}): number {
+  listen(where: ListenPlace = {}): number {
     this.#assertOpen();
-    if (this.#server !== undefined) {
-      throw new TcpxError('ERR_USAGE_STATE', `already listening on port ${this.port}`);
-    }
-    this.#server = new PeerServer({
-      network: this.#network,
-      address: listenAddress(where, this.config.values, this.trust.acceptsNetwork),
-      identity: this.#identity,
-      sessions: this.#core.sessions,
-      log: this.log,
-      openMatch: matchOpener(this.#opened.tcpx, this.config.values, this.#control),
-      onSession: (session) => this.#options.onSession?.(session),
-    });
-    if (this.trust.name === 'loopback') {
-      this.log.warn('no shared secret: peers on loopback alone are accepted', { port: this.port });
-    }
-    return this.port;
+    return this.#door.listen(where);
   }
 
   /** Why tcpx is offered to peers, or not. */
@@ -251,12 +242,7 @@ export class Engine {
 
   /** How peers reach this engine; listen first. */
   connInfo(): ConnInfo {
-    if (this.#server === undefined) {
-      throw new TcpxError('ERR_USAGE_STATE', 'connInfo: the engine does not listen');
-    }
-    const nic = this.config.values['session.ctrlInterface'];
-    const hosts = offeredHosts(this.#server.host, nic, networkInterfaces());
-    return { instance: this.instance, port: this.port, hosts };
+    return this.#door.connInfo(this.instance);
   }
 
   /** Makes a session with the peer that listens there. */
@@ -266,18 +252,7 @@ export class Engine {
     more: ConnectOptions = {},
   ): Promise<Session> {
     this.#assertOpen();
-    const options = connectOptions(where, given, more, this.config.values);
-    return this.drive(
-      connectPeer({
-        ...options,
-        network: this.#network,
-        identity: this.#identity,
-        sessions: this.#core.sessions,
-        config: this.config,
-        log: this.log,
-        openMatch: matchOpener(this.#opened.tcpx, this.config.values, this.#control),
-      }),
-    );
+    return this.drive(this.#door.connect(where, given, more));
   }
 
   /**
@@ -289,6 +264,23 @@ export class Engine {
     return this.#streams.open(options.signal);
   }
 
+  /**
+   * Lets the process end though the engine is open: it holds the process no longer than somebody
+   * awaits something of it (a transfer, a connection, a lookup), or a session was told to by
+   * `session.ref()`. Peers see a process that ends so as lost. With `lane.progress=caller` an
+   * engine never holds more than that.
+   */
+  unref(): this {
+    this.#core.hold.setWanted(false);
+    return this;
+  }
+
+  /** Takes `unref` back: an open engine keeps the process, as from the start. */
+  ref(): this {
+    this.#core.hold.setWanted(true);
+    return this;
+  }
+
   /** As `close`, for `await using`. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close();
@@ -296,7 +288,7 @@ export class Engine {
 
   /** A line: its name, where it listens, its sessions. Never the secret. */
   [inspect.custom](): string {
-    const port = this.#server === undefined ? '' : `, port ${this.port}`;
+    const port = this.port === 0 ? '' : `, port ${this.port}`;
     const count = `${this.sessions.length} sessions`;
     return `Engine { ${this.name}${port}, ${count}, trust: ${this.trust.name} }`;
   }
@@ -375,7 +367,8 @@ export class Engine {
   }
 
   async #close(): Promise<void> {
-    this.#server?.close();
+    this.#core.hold.setWanted(true);
+    this.#door.close();
     const closed = Promise.all(this.#core.sessions.list().map((session) => session.close()));
     await this.drive(withinMs(closed, CLOSE_WAIT_MS));
     this.#isOpen = false;

@@ -31,7 +31,7 @@ import {
 import type { LaneSet } from '../provider/tcp/lane-set.js';
 import { FRAME_RULES, frameName } from '../wire/data-frame-rules.js';
 import type { LiveSession } from './live-session.js';
-import type { PeerNotification } from './notification.js';
+import { type PeerNotification, ReceivedNotification } from './notification.js';
 import type { SessionTable } from './session-table.js';
 import type { Transfers } from './transfers.js';
 
@@ -119,7 +119,8 @@ export class LaneEvents {
     const [count = 0, number = 0] = lanes.shared.int32.subarray((at >> 2) + 1, (at >> 2) + 3);
     const first = at + NOTIFICATION_EVENT_BYTES;
     const bytes = lanes.shared.uint8.slice(first, first + count);
-    this.#notifications.set(number, session === undefined ? undefined : { session, bytes });
+    const made = session && new ReceivedNotification(session, bytes);
+    this.#notifications.set(number, made);
   }
 
   #onChannelDown(sessionIndex: number, word: number): void {

@@ -3,7 +3,7 @@
 
 import { inspect } from 'node:util';
 import { withSignal } from '../base/abort.js';
-import { checkText } from '../base/argument.js';
+import { checkNames, checkRecord, checkSignal, checkText, checkTime } from '../base/argument.js';
 import { assert } from '../base/assert.js';
 import { TcpxError } from '../base/errors.js';
 import type { SecretBytes } from '../base/secret-bytes.js';
@@ -16,7 +16,10 @@ import type { MatchedCarrier } from '../provider/tcpx/matched-carrier.js';
 import { ControlKind } from '../wire/control-frame.js';
 import { type BlockSpec, blockOf } from './block-spec.js';
 import type { ControlKeeper, SessionControl } from './control-keeper.js';
+import type { LentMemory } from './lent-memory.js';
 import { type LookupHost, Lookups } from './lookups.js';
+import type { Reconnect } from './new-session.js';
+import { applyOptions, checkOptions } from './post-options.js';
 import { ProgressWatch } from './progress-watch.js';
 import type { Recovery } from './recovery.js';
 import type {
@@ -39,12 +42,17 @@ export interface SessionHost {
     session: LiveSession,
     operation: 'write' | 'read',
     blocks: readonly Block[] | BlockColumns,
+    lent: LentMemory,
   ): TransferRequest;
+  /** For plain memory of one request. */
+  lend(): LentMemory;
   postNotification(session: LiveSession, message: Uint8Array | string): Transfer;
   closeSession(session: LiveSession, error: TcpxError): void;
   nowUs(): number;
   /** Calls after this time; returns what takes it back. */
   after(delayMs: number, act: () => void): () => void;
+  /** Whether the process stays for the sake of this session. */
+  hold(session: LiveSession, isHeld: boolean): void;
   /** How long a peer may take to answer a question. */
   readonly answerMs: number;
   /** Where callers drive: keeps data moving until the promise settles. */
@@ -81,7 +89,9 @@ export class LiveSession implements Session {
   /** Whether it confirms what is in flight on it. */
   readonly progress = new ProgressWatch();
   /** The client's way to the same peer again. */
-  reconnect: ((wait: ConnectWait) => Promise<Session>) | undefined;
+  reconnect: Reconnect | undefined;
+  /** Set where a lost session is made anew by itself. */
+  stopReopening: () => void = () => undefined;
   /** Lanes, and a matched carrier, that still hold channels of this session. */
   holders = 0;
   #error: TcpxError | undefined;
@@ -126,6 +136,10 @@ export class LiveSession implements Session {
   async lookup(name: string, options: LookupOptions = {}): Promise<RegionDescriptor> {
     checkText('lookup: the name', name);
     if (this.isLost('lookup')) throw this.#error ?? new TcpxError('ERR_PEER_LOST', this.peer);
+    checkRecord('lookup: options', options);
+    checkNames('lookup', options, ['waitMs', 'signal']);
+    checkTime('lookup: waitMs', options.waitMs);
+    checkSignal('lookup', options.signal);
     const { waitMs = 0, signal } = options;
     const found = this.lookups.ask(name, waitMs);
     return await this.#host.drive(withSignal(found, signal, `lookup of ${JSON.stringify(name)}`));
@@ -165,7 +179,8 @@ export class LiveSession implements Session {
   /** A line: with whom, and how it stands. */
   [inspect.custom](): string {
     const { role, provider, agreement } = this.facts;
-    const shape = `${agreement.channels} channels over ${provider}`;
+    const { channels } = agreement;
+    const shape = `${channels} ${channels === 1 ? 'channel' : 'channels'} over ${provider}`;
     return `Session { ${role} of ${this.peer}, ${this.#state}, ${shape} }`;
   }
 
@@ -204,7 +219,13 @@ export class LiveSession implements Session {
   /** Columns instead of blocks spare an object per block, where there are very many. */
   prepare(operation: 'write' | 'read', blocks: Blocks): TransferRequest {
     this.isLost('prepare');
-    return this.#host.prepare(this, operation, rowsOf(blocks));
+    const lent = this.#host.lend();
+    try {
+      return this.#host.prepare(this, operation, rowsOf(blocks, lent), lent);
+    } catch (error) {
+      lent.giveBack();
+      throw error;
+    }
   }
 
   /** Prepares, posts and releases when finished: for a transfer that is made once. */
@@ -229,8 +250,11 @@ export class LiveSession implements Session {
     }
   }
 
-  notify(message: Uint8Array | string): Transfer {
-    return this.#host.postNotification(this, message);
+  notify(message: Uint8Array | string, options: MessageOptions = {}): Transfer {
+    checkOptions(options);
+    const transfer = this.#host.postNotification(this, message);
+    applyOptions(transfer, options, 0);
+    return transfer;
   }
 
   /** TCP_INFO of every living channel: a system call for each. Empty over shared memory. */
@@ -252,8 +276,19 @@ export class LiveSession implements Session {
     return matched?.epochs.state === 'ready' ? matched.epochs.set.placements() : [];
   }
 
+  unref(): this {
+    this.#host.hold(this, false);
+    return this;
+  }
+
+  ref(): this {
+    if (this.#state !== SessionState.Closed) this.#host.hold(this, true);
+    return this;
+  }
+
   /** Says goodbye and gives up what is in flight. */
   async close(): Promise<void> {
+    this.stopReopening();
     this.sayGoodbye('closed by its owner');
     this.#host.closeSession(this, new TcpxError('ERR_USAGE_STATE', `${this.peer}: session closed`));
     await this.#host.drive(this.#closed);
@@ -304,17 +339,19 @@ export class LiveSession implements Session {
   /** Called by the engine. */
   setClosed(): void {
     this.#state = nextSessionState(this.#state, SessionState.Closed);
+    this.#host.hold(this, false);
     this.#resolveClosed();
     this.events.tellClose(this.#error);
   }
 }
 
+type MessageOptions = Pick<PostOptions, 'deadlineMs' | 'signal'>;
 type Listener<E extends keyof SessionEventMap> = (...given: SessionEventMap[E]) => void;
 
-function rowsOf(blocks: Blocks): readonly Block[] | BlockColumns {
+function rowsOf(blocks: Blocks, lent: LentMemory): readonly Block[] | BlockColumns {
   if (isColumns(blocks)) return blocks;
   const list: readonly BlockSpec[] = Array.isArray(blocks) ? blocks : [blocks as BlockSpec];
-  return list.map((spec, index) => blockOf(spec, index));
+  return list.map((spec, index) => blockOf(spec, index, lent));
 }
 
 function isColumns(blocks: Blocks): blocks is BlockColumns {

@@ -7,7 +7,7 @@ import type { MatchedHost } from '../provider/tcpx/matched-host.js';
 import type { MatchedProvider } from '../provider/tcpx/matched-provider.js';
 import { MATCH_INDEX } from '../wire/control-frame.js';
 import type { LiveSession } from './live-session.js';
-import type { PeerNotification } from './notification.js';
+import { type PeerNotification, ReceivedNotification } from './notification.js';
 import { enterRegions, leaveRegions } from './region-entry.js';
 import type { ConnectMatch } from './session-surroundings.js';
 import type { SessionTable } from './session-table.js';
@@ -46,7 +46,7 @@ export function matchedHost(
       parts.onActivity();
     },
     deliver: (bytes) => {
-      parts.onNotification({ session, bytes });
+      parts.onNotification(new ReceivedNotification(session, bytes));
       parts.onActivity();
     },
     notify: (bytes) => transfers.postNotification(session, bytes).done,

@@ -10,7 +10,12 @@ import type { SessionControl } from './control-keeper.js';
 import type { LiveSession } from './live-session.js';
 import type { ProviderChoice } from './provider-choice.js';
 import type { RedialOutcome } from './recovery-host.js';
-import type { ConnectWait, Session } from './session.js';
+import type { ConnectWait } from './session.js';
+
+/** `isPatient` as at the first connect where it is not given. */
+export type Reconnect = (
+  wait: ConnectWait & { readonly isPatient?: boolean },
+) => Promise<LiveSession>;
 
 export interface NewSession {
   /** Number that the server chose, known to both ends. */
@@ -29,7 +34,7 @@ export interface NewSession {
   /** The client's way to a match connection. */
   readonly connectMatch?: (session: LiveSession, epoch: number) => Promise<OpenMatch>;
   /** The client's way to the same peer, once the session has ended. */
-  readonly reconnect?: (wait: ConnectWait) => Promise<Session>;
+  readonly reconnect?: Reconnect;
   /** The client's way to attach a channel anew. */
   readonly redial?: (
     session: LiveSession,

@@ -57,3 +57,16 @@ test('addresses: what is no address is none, whatever it says', () => {
   ];
   assert.deepEqual(usableAddresses(named, [ETH1], '192.0.2.1'), { usable: [], foreign: named });
 });
+
+test('routes: the same over IPv6, and a link-local address is nobody’s', () => {
+  const eth1 = { name: 'eth1', address: 'fd00:1::7', networks: ['fd00:1::7/64'] };
+  const eth2 = { name: 'eth2', address: 'fd00:2::7', networks: ['fd00:2::7/128', 'fd00:2::/48'] };
+  const named = ['fd00:2::9', 'fd00:1::9', 'fd00:3::9', 'fe80::9', 'fe80::9%2', '10.1.0.9'];
+  const { usable, foreign } = usableAddresses(named, [eth1, eth2], 'fd00:9::1');
+  assert.deepEqual(usable, named.slice(0, 2));
+  assert.deepEqual(foreign, named.slice(2));
+  assert.deepEqual(routeChannels(2, [eth1, eth2], usable, 'fd00:9::1'), [
+    { nic: 'eth1', host: 'fd00:1::9' },
+    { nic: 'eth2', host: 'fd00:2::9' },
+  ]);
+});

@@ -1,6 +1,6 @@
 // Which interface and which peer address each channel uses. Pure.
 
-import { isIPv4 } from 'node:net';
+import { BlockList, isIP } from 'node:net';
 import { assert } from '../base/assert.js';
 
 export interface ChannelRoute {
@@ -13,7 +13,7 @@ export interface ChannelRoute {
 export interface LocalNic {
   readonly name: string;
   readonly address: string;
-  /** What is reached through it without leaving by a default route: `10.1.0.0/16`. */
+  /** What is reached through it without a default route: `10.1.0.0/16`, `fd00:1::/64`. */
   readonly networks: readonly string[];
 }
 
@@ -64,18 +64,27 @@ export function distinctRoutes(routes: readonly ChannelRoute[]): ChannelRoute[] 
   return routes.filter((route, index) => routes.findIndex((one) => isSame(one, route)) === index);
 }
 
+// A scoped address (fe80::1%2) means another link at every host: nobody is told one.
 function isSameNetwork(host: string, nic: LocalNic): boolean {
-  return isIPv4(host) && nic.networks.some((network) => isWithin(host, network));
+  const family = familyOf(host);
+  return family !== undefined && nic.networks.some((network) => isWithin(host, family, network));
 }
 
-function isWithin(host: string, network: string): boolean {
+function isWithin(host: string, family: 'ipv4' | 'ipv6', network: string): boolean {
   const [address = '', prefixText = ''] = network.split('/');
   const prefix = Number(prefixText);
-  assert(isIPv4(address) && prefix >= 1 && prefix <= 32, `a network, not ${network}`);
-  const mask = (-1 << (32 - prefix)) >>> 0;
-  return (ipv4Number(host) & mask) >>> 0 === (ipv4Number(address) & mask) >>> 0;
+  const networkFamily = familyOf(address);
+  const isPrefix = prefix >= 1 && prefix <= (networkFamily === 'ipv4' ? 32 : 128);
+  assert(networkFamily !== undefined && isPrefix, `a network, not ${network}`);
+  if (networkFamily !== family) return false;
+  const list = new BlockList();
+  list.addSubnet(address, prefix, family);
+  return list.check(host, family);
 }
 
-function ipv4Number(address: string): number {
-  return address.split('.').reduce((number, part) => number * 256 + Number(part), 0);
+function familyOf(host: string): 'ipv4' | 'ipv6' | undefined {
+  if (host.includes('%')) return undefined;
+  const version = isIP(host);
+  if (version === 0) return undefined;
+  return version === 4 ? 'ipv4' : 'ipv6';
 }

@@ -1,14 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { withCode } from '../../test/support/expect-error.js';
-import type { PeerNotification } from './notification.js';
+import { type PeerNotification, ReceivedNotification } from './notification.js';
 import { NotificationStream } from './notification-stream.js';
 import type { Session } from './session.js';
 
-const note = (text: string): PeerNotification => ({
-  session: {} as Session,
-  bytes: Buffer.from(text),
-});
+const note = (text: string): PeerNotification =>
+  new ReceivedNotification({} as Session, Buffer.from(text));
 
 const textOf = ({ bytes }: PeerNotification): string => Buffer.from(bytes).toString();
 
@@ -54,7 +52,7 @@ test('notification stream: an error comes after what was kept', async () => {
 
 test('notification stream: one that is not taken is bounded', async () => {
   const stream = new NotificationStream(() => undefined);
-  const big = { session: {} as Session, bytes: new Uint8Array(1024 * 1024) };
+  const big = new ReceivedNotification({} as Session, new Uint8Array(1024 * 1024));
   for (let count = 0; count < 100; count++) stream.push(big);
   let kept = 0;
   await assert.rejects(

@@ -54,11 +54,15 @@ export class NotificationStream implements AsyncIterableIterator<PeerNotificatio
   #isOver = false;
   #error: Error | undefined;
 
+  /** @internal */
   constructor(onEnd: (stream: NotificationStream) => void) {
     this.#onEnd = onEnd;
   }
 
-  /** Called by the engine. */
+  /**
+   * Called by the engine.
+   * @internal
+   */
   push(notification: PeerNotification): void {
     if (this.#isOver) return;
     const waiter = this.#waiters.shift();
@@ -75,7 +79,10 @@ export class NotificationStream implements AsyncIterableIterator<PeerNotificatio
     this.end(new TcpxError('ERR_USAGE_STATE', text));
   }
 
-  /** What waits is still given out, then the end, or the error. */
+  /**
+   * Called by the engine: what waits is still given out, then the end, or the error.
+   * @internal
+   */
   end(error?: Error): void {
     if (this.#isOver) return;
     this.#isOver = true;

@@ -8,4 +8,20 @@ export interface PeerNotification {
   readonly session: Session;
   /** Its content; the receiver may keep it. */
   readonly bytes: Uint8Array;
+  /** The content as text (UTF-8). */
+  readonly text: string;
+}
+
+export class ReceivedNotification implements PeerNotification {
+  readonly session: Session;
+  readonly bytes: Uint8Array;
+
+  constructor(session: Session, bytes: Uint8Array) {
+    this.session = session;
+    this.bytes = bytes;
+  }
+
+  get text(): string {
+    return new TextDecoder().decode(this.bytes);
+  }
 }

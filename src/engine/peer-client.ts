@@ -105,7 +105,7 @@ function routesOf(
   { accept, choice }: ClientResult,
 ): ChannelRoute[] {
   // With tcpx the NICs are the plugin's: tcp goes where routing leads.
-  const nics = choice.provider === 'tcpx' ? [] : options.network.nics();
+  const nics = choice.provider === 'tcpx' ? [] : options.network.nics(control.peerHost);
   const { usable, foreign } = usableAddresses(accept.addresses, nics, control.peerHost);
   if (foreign.length > 0) {
     options.log.warn('addresses of the peer are left out: not in a network of session.nics', {
@@ -138,7 +138,8 @@ function createSession(
     choice,
     isChecked,
     connectMatch: (made, epoch) => connectMatch(options, made, peerHost, epoch),
-    reconnect: ({ timeoutMs, signal }) => connectPeer({ ...options, timeoutMs, signal }),
+    reconnect: ({ timeoutMs, signal, isPatient = options.isPatient }) =>
+      connectPeer({ ...options, timeoutMs, signal, isPatient }),
     redial: (made, channel, epoch) => redial(options, made, routes[channel], channel, epoch),
     attachControl: (made, epoch) => attachControl(options, made, peerHost, routes, epoch),
   });

@@ -46,8 +46,13 @@ export interface PeerNetwork {
   /** Where the other end refuses, the error has the fact `isRefused`. */
   dial(way: ChannelRoute, port: number, timeoutMs: number): Promise<PeerConnection>;
   listen(address: SocketAddress, onAccepted: (connection: PeerConnection) => void): PeerListener;
-  /** The NICs that were chosen for data; none where routing decides. */
-  nics(): LocalNic[];
+  /**
+   * The NICs that were chosen for data, with addresses of the family of `peerHost`; none where
+   * routing decides. One without such an address is an error that names it.
+   */
+  nics(peerHost: string): LocalNic[];
+  /** Throws where a NIC that was chosen is absent, or has no address at all. */
+  assertNics(): void;
   /** The NIC that has this address; empty when none does. */
   nicOf(host: string): string;
 }

@@ -53,7 +53,7 @@ export class PeerServer {
     this.#options = options;
     this.#refusals = new LimitedLog(options.log, options.network);
     // A NIC that is absent shows here, not at the first peer that comes.
-    if (!options.identity.offer.hasTcpx) this.#dataAddresses();
+    if (!options.identity.offer.hasTcpx) options.network.assertNics();
     this.#listener = options.network.listen(options.address, (connection) =>
       this.#onAccepted(connection),
     );
@@ -148,7 +148,9 @@ export class PeerServer {
     const greeted = await converse(network, connection, greeting);
     const id = this.#freshId();
     // With tcpx the NICs are the plugin's.
-    const addresses = greeted.choice.provider === 'tcpx' ? [] : this.#dataAddresses();
+    const isPlugin = greeted.choice.provider === 'tcpx';
+    const nics = isPlugin ? [] : network.nics(connection.peerHost);
+    const addresses = nics.map(({ address }) => address);
     const { accept, sessionKey } = greeting.accept(id, addresses);
     const session = sessions.create({
       id,
@@ -179,10 +181,6 @@ export class PeerServer {
       const id = Buffer.from(network.randomBytes(4)).readUInt32LE();
       if (id !== 0 && sessions.byId(id) === undefined) return id;
     }
-  }
-
-  #dataAddresses(): string[] {
-    return this.#options.network.nics().map(({ address }) => address);
   }
 
   // A client that never attaches its channels must not hold a session; one that does not take what

@@ -26,6 +26,8 @@ export interface PreparedRequest extends Route {
   inFlight: number;
   awaited: number;
   isReleased: boolean;
+  /** What it holds is given back; called once, when nothing of it is in flight. */
+  free(): void;
 }
 
 /** A transfer that is posted, and what has to be undone when it finishes. */
@@ -50,5 +52,5 @@ export function releaseRequest(request: PreparedRequest): void {
   }
   request.isReleased = true;
   // Lanes may still look at it after a deadline: whoever settles the last post frees it.
-  if (request.inFlight === 0) request.carrier.release(request.prepared);
+  if (request.inFlight === 0) request.free();
 }

@@ -1,6 +1,6 @@
 // How memory is registered: who may do what, under which name, for how long.
 
-import { checkRecord } from '../base/argument.js';
+import { checkNames, checkRecord } from '../base/argument.js';
 import { TcpxError } from '../base/errors.js';
 import type { RegionRights } from '../memory/region.js';
 
@@ -18,11 +18,17 @@ const KNOWN = ['name', 'rights', 'expiresMs'];
 
 export function registerOptionsOf(given: RegisterOptions | RegionRights): RegisterOptions {
   checkRecord('register: what comes after the memory', given);
-  if ('read' in given) return { rights: given };
-  const unknown = Object.keys(given).find((name) => !KNOWN.includes(name));
-  if (unknown === undefined) return given;
-  throw new TcpxError(
-    'ERR_USAGE_ARGUMENT',
-    `register: there is no option ${JSON.stringify(unknown)}; there are: ${KNOWN.join(', ')}`,
-  );
+  if ('read' in given) return { rights: checkRights(given) };
+  checkNames('register', given, KNOWN);
+  if (given.rights !== undefined) checkRights(given.rights);
+  return given;
+}
+
+function checkRights(rights: RegionRights): RegionRights {
+  checkRecord('register: rights', rights);
+  checkNames('register: rights', rights, ['read', 'write']);
+  const { read, write }: { read: unknown; write: unknown } = rights;
+  if (typeof read === 'boolean' && typeof write === 'boolean') return rights;
+  const text = 'register: rights say for read and for write whether peers may: true or false';
+  throw new TcpxError('ERR_USAGE_ARGUMENT', text);
 }

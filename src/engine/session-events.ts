@@ -1,7 +1,9 @@
 // What a program may hear of a session while it lives: its end, and channels that come and go.
 
 import { EventEmitter } from 'node:events';
-import type { TcpxError } from '../base/errors.js';
+import { TcpxError } from '../base/errors.js';
+import { didYouMean } from '../base/suggestion.js';
+import type { Session } from './session.js';
 
 /** A channel of a session has changed. */
 export interface ChannelChange {
@@ -31,6 +33,10 @@ export interface SessionEventMap {
   failover: [failover: Failover];
   /** A channel was lost, or is back. */
   channel: [change: ChannelChange];
+  /** With `reconnect`: the session that follows this one, once it is lost. */
+  reopen: [next: Session];
+  /** With `reconnect`: it was given up, after the last attempt or one that no other can mend. */
+  reopenFailed: [error: TcpxError];
 }
 
 type Listener<E extends keyof SessionEventMap> = (...given: SessionEventMap[E]) => void;
@@ -38,19 +44,49 @@ type Listener<E extends keyof SessionEventMap> = (...given: SessionEventMap[E]) 
 /** Ends that nobody need be told of as a failure. */
 const ORDERLY: readonly string[] = ['ERR_PEER_GOODBYE', 'ERR_USAGE_STATE'];
 
+const EVENTS: readonly (keyof SessionEventMap)[] = [
+  'close',
+  'failover',
+  'channel',
+  'reopen',
+  'reopenFailed',
+];
+
+// One that never happens would be waited for in silence.
+function checkEvent(event: string, listener: unknown): void {
+  const known: readonly string[] = EVENTS;
+  if (!known.includes(event)) {
+    const near = didYouMean(event, known) || `; there are: ${known.join(', ')}`;
+    throw new TcpxError('ERR_USAGE_ARGUMENT', `a session has no event "${event}"${near}`);
+  }
+  if (typeof listener === 'function') return;
+  throw new TcpxError('ERR_USAGE_ARGUMENT', `on ${event}: a listener is a function`);
+}
+
 export class SessionEvents {
   readonly #emitter = new EventEmitter();
 
   on<E extends keyof SessionEventMap>(event: E, listener: Listener<E>): void {
+    checkEvent(event, listener);
     this.#emitter.on(event, listener);
   }
 
   once<E extends keyof SessionEventMap>(event: E, listener: Listener<E>): void {
+    checkEvent(event, listener);
     this.#emitter.once(event, listener);
   }
 
   off<E extends keyof SessionEventMap>(event: E, listener: Listener<E>): void {
     this.#emitter.off(event, listener);
+  }
+
+  /** Whoever listens here listens there too. */
+  copyTo(next: SessionEvents): void {
+    for (const event of this.#emitter.eventNames()) {
+      for (const listener of this.#emitter.rawListeners(event)) {
+        next.#emitter.on(event, listener as (...given: unknown[]) => void);
+      }
+    }
   }
 
   tell<E extends keyof SessionEventMap>(event: E, ...given: SessionEventMap[E]): void {

@@ -16,7 +16,8 @@ import type { RecoveryHost } from './recovery-host.js';
 import type { SessionTable } from './session-table.js';
 
 /** What becomes of requests of a session, and of its transfers when channels come and go. */
-export interface SessionTransfers extends Pick<SessionHost, 'prepare' | 'postNotification'> {
+export interface SessionTransfers
+  extends Pick<SessionHost, 'prepare' | 'lend' | 'postNotification'> {
   readonly moves: Pick<TransferMoves, 'onChannelsChanged' | 'giveUpStranded'>;
   postSignal(session: LiveSession, bytes: Uint8Array): void;
   hasInFlight(session: LiveSession): boolean;
@@ -42,6 +43,8 @@ export interface SessionTableOptions {
   readonly openMatched?: OpenMatched | undefined;
   /** Where callers drive: keeps data moving until the promise settles. */
   drive<T>(promise: Promise<T>): Promise<T>;
+  /** Whether the process stays for the sake of a session. */
+  hold(session: LiveSession, isHeld: boolean): void;
   readonly sessionsMax: number;
   /** What the reads of all peers may take; no limit without. */
   readonly readsBytesMax?: number;

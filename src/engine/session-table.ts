@@ -45,10 +45,12 @@ export class SessionTable {
     const { transfers } = options;
     this.#transfers = transfers;
     this.#host = {
-      prepare: (session, operation, blocks) => transfers.prepare(session, operation, blocks),
+      prepare: (...given) => transfers.prepare(...given),
+      lend: () => transfers.lend(),
       postNotification: (session, message) => transfers.postNotification(session, message),
       closeSession: (session, error) => this.close(session, error),
       drive: (promise) => options.drive(promise),
+      hold: (session, isHeld) => options.hold(session, isHeld),
       nowUs: () => this.#clock.nowUs(),
       after: (delayMs, act) => options.timers.at(this.#clock.nowUs() + delayMs * 1000, act),
       answerMs: options.limits.reconnectMs,

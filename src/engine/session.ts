@@ -136,7 +136,10 @@ export interface Session {
   /** Moves memory of the peer here; otherwise as `write`. */
   read(blocks: Blocks, options?: PostOptions): Transfer;
   /** A message without data; await it to know that it was delivered. */
-  notify(message: Uint8Array | string): Transfer;
+  notify(
+    message: Uint8Array | string,
+    options?: Pick<PostOptions, 'deadlineMs' | 'signal'>,
+  ): Transfer;
   /**
    * The region that the peer has registered under this name. Rejects with `ERR_PEER_NO_REGION`
    * where there is none, and with `ERR_PEER_TIMEOUT` where the peer does not answer.
@@ -148,7 +151,7 @@ export interface Session {
    */
   reopen(options?: ConnectWait): Promise<Session>;
 
-  /** Listens: `close`, `failover`, `channel`. */
+  /** Listens: `close`, `failover`, `channel`, `reopen`, `reopenFailed`. */
   on<E extends keyof SessionEventMap>(
     event: E,
     listener: (...given: SessionEventMap[E]) => void,
@@ -169,7 +172,14 @@ export interface Session {
   /** Where the helper threads of this end's plugin processes run; those that have been seen. */
   pluginThreads(): readonly ThreadPlacement[];
 
-  /** Says goodbye and gives up what is in flight. */
+  /**
+   * Keeps the process until the session has ended, also where its engine was told to let it go
+   * (`engine.unref()`).
+   */
+  ref(): this;
+  /** Takes `ref` back. Without it a session holds nothing: its engine does. */
+  unref(): this;
+  /** Says goodbye and gives up what is in flight; ends attempts to make it anew. */
   close(): Promise<void>;
   /** As `close`, for `await using`. */
   [Symbol.asyncDispose](): Promise<void>;

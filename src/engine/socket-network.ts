@@ -1,6 +1,7 @@
 // Connections to and from peers over sockets of the control set.
 
 import { randomBytes } from 'node:crypto';
+import { isIPv6 } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { sleepMs, systemClock } from '../base/clock.js';
 import type { Config } from '../base/config.js';
@@ -10,9 +11,10 @@ import { LimitedLog } from '../base/limited-log.js';
 import type { Log } from '../base/log.js';
 import { type CongestionChoice, congestionHere } from '../os/congestion.js';
 import type { ControlSet } from '../os/control-set.js';
-import { closeSocket, dial, nicAddress, resolveHost, type SocketAddress } from '../os/dial.js';
+import { closeSocket, dial, resolveHost, type SocketAddress } from '../os/dial.js';
 import { Listener } from '../os/listener.js';
-import { NETWORK_PREFIX_MIN, nicNetworks } from '../os/nic-networks.js';
+import { assertNic, type NicFamily, nicAddress } from '../os/nic-address.js';
+import { nicNetworks, PREFIXES } from '../os/nic-networks.js';
 import { ControlChannel } from './control-channel.js';
 import { refusePeer } from './handshake.js';
 import type { ChannelRoute, LocalNic } from './nic-map.js';
@@ -116,8 +118,13 @@ export class SocketNetwork implements PeerNetwork {
     onAccepted(connection);
   }
 
-  nics(): LocalNic[] {
-    return listNics(this.#config).map(localNic);
+  nics(peerHost: string): LocalNic[] {
+    const family = isIPv6(peerHost) ? 'IPv6' : 'IPv4';
+    return listNics(this.#config).map((name) => localNic(name, family));
+  }
+
+  assertNics(): void {
+    for (const name of listNics(this.#config)) assertNic(name);
   }
 
   nicOf(host: string): string {
@@ -128,10 +135,11 @@ export class SocketNetwork implements PeerNetwork {
   }
 }
 
-function localNic(name: string): LocalNic {
-  const address = nicAddress(name, 'IPv4');
+function localNic(name: string, family: NicFamily): LocalNic {
+  const address = nicAddress(name, family);
   const entry = networkInterfaces()[name]?.find((candidate) => candidate.address === address);
   const prefix = Number(entry?.cidr?.split('/')[1]);
-  const own = `${address}/${prefix >= NETWORK_PREFIX_MIN ? prefix : 32}`;
-  return { name, address, networks: [own, ...nicNetworks(name)] };
+  const { prefixMin, prefixMax } = PREFIXES[family];
+  const own = `${address}/${prefix >= prefixMin ? prefix : prefixMax}`;
+  return { name, address, networks: [own, ...nicNetworks(name, family)] };
 }

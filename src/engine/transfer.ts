@@ -48,7 +48,10 @@ export interface TransferFacts {
 
 /** How far a transfer has come. */
 export interface TransferProgress {
-  /** Bytes that the target has confirmed. */
+  /**
+   * Bytes that have landed, as the target has confirmed. Through a plugin a write is confirmed as a
+   * whole, at its end; a read grows by chunks.
+   */
   readonly bytesConfirmed: number;
   /** Bytes that were posted. */
   readonly bytes: number;
@@ -63,7 +66,10 @@ export interface TransferProgress {
  * the caller wants the handle.
  */
 export class Transfer implements PromiseLike<Receipt> {
-  /** What was posted, and when. */
+  /**
+   * What was posted, and when.
+   * @internal
+   */
   readonly facts: TransferFacts;
   readonly #host: TransferHost;
   #outcome: Outcome | undefined;
@@ -81,6 +87,7 @@ export class Transfer implements PromiseLike<Receipt> {
   #isCancelled = false;
   #signal: AbortSignal | undefined;
 
+  /** @internal */
   constructor(host: TransferHost, facts: TransferFacts) {
     this.#host = host;
     this.facts = facts;
@@ -255,7 +262,10 @@ export class Transfer implements PromiseLike<Receipt> {
     };
   }
 
-  /** Called by the engine, once. */
+  /**
+   * Called by the engine, once.
+   * @internal
+   */
   settle(outcome: Outcome): void {
     if (this.#outcome === undefined) this.#end(outcome);
     // What was confirmed after the deadline counts in the receipt, and changes nothing else.

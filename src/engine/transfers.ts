@@ -21,8 +21,9 @@ import type { TransferMoves } from '../provider/tcp/transfer-moves.js';
 import type { TransferTable } from '../provider/tcp/transfer-table.js';
 import { AwaitPump } from './await-pump.js';
 import { FinishWait } from './finish-wait.js';
+import { LentMemory } from './lent-memory.js';
 import type { LiveSession } from './live-session.js';
-import { applyOptions, checkSource, encodeNotification } from './post-options.js';
+import { applyOptions, checkOptions, checkSource, encodeMessage } from './post-options.js';
 import {
   type AnyCarrier,
   type InFlight,
@@ -53,6 +54,8 @@ export interface TransfersOptions {
   /** Calls after this time; a timer of the event loop unless a simulation has its own. */
   readonly after?: (delayMs: number, act: () => void) => () => void;
   poll(): void;
+  /** Somebody awaits something, or nobody any more. */
+  onAwaited?(isAwaited: boolean): void;
   /** Blocks until a plugin process or a peer of matched transfers has said something. */
   waitMatched?(timeoutMs: number): void;
 }
@@ -60,6 +63,7 @@ export interface TransfersOptions {
 /** What a post itself knows of its transfer. */
 type PostFacts = Omit<TransferFacts, 'slot' | 'generation' | 'peer' | 'trust' | 'postedUs'>;
 
+const NO_OPTIONS: PostOptions = {};
 const NO_REGIONS: readonly Region[] = [];
 /** In place of an entry: nothing was ever in flight. */
 const NO_SLOT = -1;
@@ -88,7 +92,7 @@ export class Transfers implements TransferHost {
     const takeEvents = (): number => options.lanes.takeEvents();
     const { shared } = options.lanes;
     this.#finishWait = new FinishWait(shared, options.spinUs, this.#clock, takeEvents);
-    this.#pump = new AwaitPump(options.isCallerDriven, () => options.poll());
+    this.#pump = new AwaitPump(options);
     this.#watch = new WorkWatch({
       timers: options.timers,
       clock: this.#clock,
@@ -111,21 +115,31 @@ export class Transfers implements TransferHost {
     session: LiveSession,
     operation: DataOperation,
     blocks: readonly Block[] | BlockColumns,
+    lent: LentMemory,
   ): TransferRequest {
     const checked = checkBlocks(blocks);
     const route = this.#routeOf(session, checked);
     const prepared = route.carrier.prepare(session, operation, checked);
     const state = { inFlight: 0, awaited: 0, isReleased: false };
-    const request = { ...route, ...state, session, operation, blocks: checked, prepared };
+    const free = (): void => {
+      route.carrier.release(prepared);
+      // The table of regions is gone with the engine.
+      if (!this.#isClosed) lent.giveBack();
+    };
+    const request = { ...route, ...state, session, operation, blocks: checked, prepared, free };
     return {
       session,
       operation,
       blocks: checked,
       chunkCount: prepared.chunkCount,
       path: prepared.path,
-      post: (options = {}) => this.#post(request, options),
+      post: (options = NO_OPTIONS) => this.#post(request, options),
       release: () => releaseRequest(request),
     };
+  }
+
+  lend(): LentMemory {
+    return new LentMemory(this.#options.regions);
   }
 
   // A session of the tcpx provider takes what its plugin can reach; the rest goes over tcp, named.
@@ -148,8 +162,11 @@ export class Transfers implements TransferHost {
     const { regions } = this.#options;
     for (const region of blocks.locals) regions.assertRegistered(region);
     this.#table.assertFree();
+    if (options !== NO_OPTIONS) checkOptions(options);
     const source = checkSource(operation, options.sourceReady);
-    const extra: PostExtra = { notify: encodeNotification(options.notify), source };
+    const { notify } = options;
+    const message = notify === undefined ? undefined : encodeMessage(notify);
+    const extra: PostExtra = { notify: message, source };
     const slot = isLost ? NO_SLOT : carrier.open(session, operation, prepared, extra);
     const transfer = this.#transfer(session, slot, {
       operation,
@@ -222,7 +239,7 @@ export class Transfers implements TransferHost {
   /** A message without data. */
   postNotification(session: LiveSession, message: Uint8Array | string): Transfer {
     this.#table.assertFree();
-    return this.#postMessage(session, encodeNotification(message), false);
+    return this.#postMessage(session, encodeMessage(message), false);
   }
 
   /** A message to the peer's engine; it needs no free entry of the program's. */
@@ -277,7 +294,7 @@ export class Transfers implements TransferHost {
     if (request !== undefined) {
       request.inFlight--;
       if (entry.isAwaited) request.awaited--;
-      if (request.isReleased && request.inFlight === 0) request.carrier.release(request.prepared);
+      if (request.isReleased && request.inFlight === 0) request.free();
     }
     entry.transfer.settle(outcome);
   }
@@ -333,8 +350,9 @@ export class Transfers implements TransferHost {
   }
 
   confirmedBytes(slot: TransferSlot, generation: Generation): number {
-    const isThere = this.#table.generation(slot) === generation;
-    return isThere ? this.#table.confirmedBytes(slot) : 0;
+    if (this.#table.generation(slot) !== generation) return 0;
+    const entry = this.#inFlight[slot];
+    return entry?.carrier.confirmedBytes?.(entry) ?? this.#table.confirmedBytes(slot);
   }
 
   giveUp(slot: TransferSlot, generation: Generation): Outcome {

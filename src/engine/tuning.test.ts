@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type ConfigSources, isByHand, loadConfig } from '../base/config.js';
+import { type ConfigSources, isByHand, loadConfig, withAuto } from '../base/config.js';
 import { tune } from './tuning.js';
 
 type Options = NonNullable<ConfigSources['options']>;
@@ -30,6 +30,7 @@ test('tuning: a table of hosts', () => {
     [{ 'lane.progress': 'caller' }, 16, 0, 1, 1],
     [{ 'lane.progress': 'caller' }, 16, 4, 1, 4],
     [{ 'lane.count': 3 }, 16, 0, 3, 3],
+    [{ 'lane.count': 8 }, 16, 2, 8, 2],
     [{ 'flow.channels': 5 }, 16, 0, 8, 5],
     [{ 'lane.count': 2, 'flow.channels': 1 }, 16, 4, 2, 1],
   ];
@@ -46,8 +47,8 @@ test('tuning: each choice says why, and is nobody’s firm wish', () => {
   assert.deepEqual(chosen({ 'lane.count': 2 }, 4).why[0], 'option');
   const tuned = tune(loadConfig({}), { cpus: 16, nics: 0 });
   assert.equal(isByHand(tuned, 'flow.channels'), false);
-  const twice = tune(tuned, { cpus: 4, nics: 0 });
-  assert.equal(twice.values['lane.count'], 2, 'chosen anew elsewhere');
+  const one = withAuto(loadConfig({}), 'lane.count', 1, 'one of many engines');
+  assert.equal(tune(one, { cpus: 16, nics: 0 }).values['lane.count'], 1, 'chosen already');
 });
 
 test('tuning: `auto` is the word for it, and the secret stays out of sight', () => {

@@ -1,7 +1,7 @@
 // Values of settings that nobody has set, from what this host has. Pure; the same facts give the
 // same values, and each value says why.
 
-import { type Config, isByHand, withAuto } from '../base/config.js';
+import { type Config, withAuto } from '../base/config.js';
 
 export interface TuningFacts {
   /** CPUs that this process may run on. */
@@ -33,18 +33,19 @@ function chooseLanes(config: Config, { cpus, nics }: TuningFacts): Chosen {
 }
 
 function chooseChannels(lanes: number, { nics }: TuningFacts): Chosen {
-  const byLanes = Math.min(CHANNELS_MAX, lanes);
-  const perLane = `one for each of ${byLanes} lanes`;
-  if (nics <= byLanes) return { value: byLanes, reason: perLane };
-  return { value: Math.min(CHANNELS_MAX, nics), reason: `one for each of ${nics} NICs` };
+  if (nics > 0) return { value: channelsOfNics(nics), reason: `one for each of ${nics} NICs` };
+  return { value: Math.min(CHANNELS_MAX, lanes), reason: `one for each of ${lanes} lanes` };
+}
+
+/** So many, where NICs are named and nobody asks for a number. */
+export function channelsOfNics(nics: number): number {
+  return Math.min(CHANNELS_MAX, nics);
 }
 
 /** What was set by hand stays; what was not has a value for this host and `auto` as its origin. */
 export function tune(config: Config, facts: TuningFacts): Config {
-  const lanes = isByHand(config, 'lane.count')
-    ? { value: config.values['lane.count'], reason: '' }
-    : chooseLanes(config, facts);
-  const channels = chooseChannels(lanes.value, facts);
+  const lanes = chooseLanes(config, facts);
   const tuned = withAuto(config, 'lane.count', lanes.value, lanes.reason);
+  const channels = chooseChannels(tuned.values['lane.count'], facts);
   return withAuto(tuned, 'flow.channels', channels.value, channels.reason);
 }

@@ -37,21 +37,51 @@ test('lane spread: a slow link gets all its lanes for 1 MiB soon', () => {
 });
 
 test('lane spread: lanes that gain nothing are given back', () => {
-  const share = settle(64 * MIB, 1024, () => 5000);
-  assert.ok((share[8] ?? 0) > 0.9, `no reason to move: ${JSON.stringify(share)}`);
-  const fewer = settle(64 * MIB, 1024, (lanes) => 5000 + lanes * 60);
-  assert.ok((fewer[1] ?? 0) > 0.9, JSON.stringify(fewer));
+  const equal = settle(64 * MIB, 1024, () => 5000);
+  assert.ok((equal[1] ?? 0) > 0.9, JSON.stringify(equal));
+  const worth = settle(64 * MIB, 1024, (lanes) => 14_000 / lanes);
+  assert.ok((worth[8] ?? 0) > 0.9, JSON.stringify(worth));
 });
 
-test('lane spread: one wild sample moves nothing', () => {
+test('lane spread: a wild sample moves nothing, neither a fast trial nor a slow usual one', () => {
   const spread = new LaneSpread();
-  for (let turn = 0; turn < 7; turn++) {
-    spread.onDone(MIB, 200, spread.lanesFor(MIB, 2, 8));
-  }
+  const turns = (count: number) => {
+    for (let turn = 0; turn < count; turn++) {
+      spread.onDone(MIB, 200, spread.lanesFor(MIB, 2, 8));
+    }
+  };
+  turns(6);
   const tried = spread.lanesFor(MIB, 2, 8);
-  assert.equal(tried, 2, 'the eighth is a trial');
+  assert.equal(tried, 2, 'the seventh is a trial');
   spread.onDone(MIB, 1, tried);
   assert.equal(spread.lanesFor(MIB, 2, 8), 1);
+  const paused = settle(MIB, 2048, pausing());
+  assert.ok((paused[1] ?? 0) > 0.9, JSON.stringify(paused));
+});
+
+/** One lane is best; every 199th transfer meets a pause of the machine. */
+function pausing(): (lanes: number) => number {
+  let count = 0;
+  return (lanes) => (++count % 199 === 0 ? 200_000 : 170 + 45 * lanes);
+}
+
+test('lane spread: transfers of two sizes in turn are compared by the byte', () => {
+  const spread = new LaneSpread();
+  let wrong = 0;
+  for (let turn = 0; turn < 2000; turn++) {
+    const bytes = turn % 2 === 0 ? MIB : 1.9 * MIB;
+    const lanes = spread.lanesFor(bytes, 4, 8);
+    if (lanes > 1) wrong++;
+    spread.onDone(bytes, (bytes / MIB) * (170 + 45 * lanes), lanes);
+  }
+  assert.ok(wrong < 200, `${wrong} of 2000 on more lanes than pay`);
+});
+
+test('lane spread: lanes that are gone are not asked for', () => {
+  const spread = new LaneSpread();
+  for (let turn = 0; turn < 20; turn++)
+    spread.onDone(64 * MIB, 2000, spread.lanesFor(64 * MIB, 128, 8));
+  for (let turn = 0; turn < 20; turn++) assert.ok(spread.lanesFor(64 * MIB, 128, 2) <= 2);
 });
 
 test('lane choice: the least loaded of those not taken; small ones share one', () => {

@@ -5,21 +5,23 @@
 
 import { assert, at } from '../base/assert.js';
 
-/** Before anything is known: what one lane should have at least. */
 const LANE_BYTES = 2 * 1024 * 1024;
 /** Every so many transfers of a size are a trial, at first and later. */
-const TRIAL_TURNS = 8;
-const SETTLED_TRIAL_TURNS = 32;
+// Odd: programs post in rounds of even numbers, and the trial shall not always meet the same one.
+const TRIAL_TURNS = 7;
+const SETTLED_TRIAL_TURNS = 31;
 const SETTLED_AFTER_TURNS = 128;
 /** Trials that a number of lanes needs before it can win. */
 const SAMPLES_MIN = 2;
-/** More lanes cost CPU: they must be faster by this, fewer need not be. */
+/** More lanes cost CPU: they must be faster by this, fewer may be as slow as this. */
 const GAIN_OF_MORE = 0.93;
-const GAIN_OF_FEWER = 0.99;
+const LOSS_OF_FEWER = 1.02;
 const SMOOTHING = 1 / 4;
+/** A pause of somebody else's doing counts for no more than this. */
+const OUTLIER = 2;
 
 interface SizeClass {
-  /** Lanes in use, and the mean time of each number of lanes that was tried. */
+  /** Lanes in use, and the mean time of a byte with each number of lanes that was tried. */
   current: number;
   readonly meanUs: number[];
   readonly samples: number[];
@@ -29,6 +31,12 @@ interface SizeClass {
 export class LaneSpread {
   /** By the power of two that the transfer's bytes reach. */
   readonly #classes: (SizeClass | undefined)[] = [];
+  readonly #laneBytes: number;
+
+  /** `laneBytes`: what one lane should have at least, before anything is known. */
+  constructor(laneBytes = LANE_BYTES) {
+    this.#laneBytes = laneBytes;
+  }
 
   lanesFor(bytes: number, chunks: number, lanes: number): number {
     const most = Math.min(lanes, chunks);
@@ -39,16 +47,17 @@ export class LaneSpread {
     const period = isSettled ? SETTLED_TRIAL_TURNS : TRIAL_TURNS;
     const isTrial = size.turns % period === 0;
     const isUp = Math.floor(size.turns / period) % 2 === 0;
-    const wanted = isTrial ? neighbour(size.current, isUp, lanes) : size.current;
-    return Math.min(most, wanted);
+    // Lanes may have gone since.
+    const current = Math.min(size.current, lanes);
+    return Math.min(most, isTrial ? neighbour(current, isUp, lanes) : current);
   }
 
   onDone(bytes: number, durationUs: number, lanes: number): void {
     const size = this.#classes[Math.floor(Math.log2(bytes))];
     if (size === undefined || lanes === 0) return;
-    const known = size.meanUs[lanes];
-    const change = known === undefined ? 0 : (durationUs - known) * SMOOTHING;
-    size.meanUs[lanes] = (known ?? durationUs) + change;
+    const sample = durationUs / bytes;
+    const known = size.meanUs[lanes] ?? sample;
+    size.meanUs[lanes] = known + (Math.min(sample, OUTLIER * known) - known) * SMOOTHING;
     size.samples[lanes] = (size.samples[lanes] ?? 0) + 1;
     if (isBetter(size, lanes)) size.current = lanes;
   }
@@ -57,7 +66,7 @@ export class LaneSpread {
     const index = Math.floor(Math.log2(bytes));
     const known = this.#classes[index];
     if (known !== undefined) return known;
-    const worth = Math.max(1, Math.min(lanes, Math.floor(bytes / LANE_BYTES)));
+    const worth = Math.max(1, Math.min(lanes, Math.floor(bytes / this.#laneBytes)));
     const fresh = { current: worth, meanUs: [], samples: [], turns: 0 };
     this.#classes[index] = fresh;
     return fresh;
@@ -66,9 +75,9 @@ export class LaneSpread {
 
 function neighbour(lanes: number, isUp: boolean, most: number): number {
   // At the end of the way the only trial is back.
-  if (lanes >= most) return lanes >> 1;
   if (lanes <= 1) return 2;
-  return isUp ? Math.min(most, lanes * 2) : lanes >> 1;
+  if (lanes >= most || !isUp) return Math.ceil(lanes / 2);
+  return Math.min(most, lanes * 2);
 }
 
 function isBetter({ current, meanUs, samples }: SizeClass, lanes: number): boolean {
@@ -76,7 +85,7 @@ function isBetter({ current, meanUs, samples }: SizeClass, lanes: number): boole
   const [tried, used] = [meanUs[lanes], meanUs[current]];
   if (tried === undefined || used === undefined) return false;
   if ((samples[lanes] ?? 0) < SAMPLES_MIN || (samples[current] ?? 0) < SAMPLES_MIN) return false;
-  return tried < used * (lanes > current ? GAIN_OF_MORE : GAIN_OF_FEWER);
+  return tried < used * (lanes > current ? GAIN_OF_MORE : LOSS_OF_FEWER);
 }
 
 /** Transfers of fewer bytes are a moment's work: a lane that is awake takes a few of them. */

@@ -2,7 +2,7 @@
 // its memory alive while it is registered.
 
 import { randomFillSync, randomInt } from 'node:crypto';
-import { inspect } from 'node:util';
+import { inspect, types } from 'node:util';
 import { assert } from '../base/assert.js';
 import { TcpxError } from '../base/errors.js';
 import { addressOf } from '../ffi/libc/library.js';
@@ -278,6 +278,12 @@ export function isDeviceRange(source: RegionSource): source is DeviceRange {
 /** Where it lies; refuses what may move. */
 export function memoryRange(source: RegionSource): { addr: number; bytes: number } {
   const isRaw = 'addr' in source;
+  if (!isRaw && !ArrayBuffer.isView(source) && !types.isAnyArrayBuffer(source)) {
+    throw new TcpxError(
+      'ERR_USAGE_ARGUMENT',
+      'register: memory is a Buffer, a typed array, an ArrayBuffer, or { addr, bytes }',
+    );
+  }
   const bytes = isRaw ? source.bytes : source.byteLength;
   if (!Number.isSafeInteger(bytes) || bytes <= 0) {
     throw new TcpxError(
@@ -287,7 +293,7 @@ export function memoryRange(source: RegionSource): { addr: number; bytes: number
   }
   if (!isRaw) {
     const buffer = ArrayBuffer.isView(source) ? source.buffer : source;
-    if (buffer instanceof ArrayBuffer && buffer.resizable) {
+    if (types.isArrayBuffer(buffer) && buffer.resizable) {
       throw new TcpxError('ERR_USAGE_ARGUMENT', 'register: a resizable buffer may move');
     }
     return { addr: addressOf(source), bytes };

@@ -34,7 +34,10 @@ export interface AgentOptions {
   readonly onPeerEvicted?: (agent: string) => void;
   /** On stderr, as log.level and log.format say, unless given. */
   readonly log?: Log;
-  /** Time, for tests. */
+  /**
+   * Time, for tests.
+   * @internal
+   */
   readonly clock?: Clock;
 }
 

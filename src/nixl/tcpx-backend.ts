@@ -7,7 +7,6 @@ import { loadConfig, processEnvironment } from '../base/config.js';
 import { TcpxError } from '../base/errors.js';
 import { type ConnInfo, formatConnInfo, parseConnInfo } from '../engine/conn-info.js';
 import { Engine } from '../engine/engine.js';
-import type { EngineOptions } from '../engine/engine-options.js';
 import { formatRegion, parseRegion } from '../engine/region-text.js';
 import type { RegionSource } from '../memory/region.js';
 import type { PageKind, RegionMemory } from '../os/region-memory.js';
@@ -46,7 +45,9 @@ export const tcpxPlugin: BackendPlugin = {
 };
 
 /** What stands in for CUDA, for tests. */
-export type GpuChoice = Pick<EngineOptions, 'gpuModule'>;
+export interface GpuChoice {
+  readonly gpuModule?: URL;
+}
 
 export class TcpxBackend implements Backend {
   readonly supportsRemote = true;

@@ -57,7 +57,7 @@ export class TcpxInbox {
     this.#expel(session, this.#senderOf(session), 'ERR_WIRE_FRAME', `its name ${problem}`);
   }
 
-  receive({ session, bytes }: PeerNotification): void {
+  receive({ session, bytes }: Pick<PeerNotification, 'session' | 'bytes'>): void {
     const sender = this.#senderOf(session);
     // What was on its way when it was expelled.
     if (sender.isExpelled) return;

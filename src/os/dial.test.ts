@@ -16,7 +16,8 @@ import {
   TCP_USER_TIMEOUT,
 } from '../ffi/libc/socket.js';
 import { ControlSet } from './control-set.js';
-import { type DialOptions, dial, nicAddress, tuneSocket } from './dial.js';
+import { type DialOptions, dial, tuneSocket } from './dial.js';
+import { nicAddress } from './nic-address.js';
 
 const TUNING = { bufferBytes: 0, userTimeoutMs: 0, isZeroCopy: false };
 

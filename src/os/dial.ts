@@ -1,7 +1,6 @@
 // Making a connection: resolve, bind to an interface, connect without blocking, set the options.
 
 import { lookup } from 'node:dns/promises';
-import { networkInterfaces } from 'node:os';
 import { TcpxError } from '../base/errors.js';
 import { ECONNREFUSED, EINPROGRESS, errnoName } from '../ffi/libc/errno.js';
 import { closeFd } from '../ffi/libc/file-descriptor.js';
@@ -26,6 +25,7 @@ import {
 import type { SocketAddress } from '../ffi/libc/socket-address.js';
 import { setCongestion } from './congestion.js';
 import type { ControlSet } from './control-set.js';
+import { isLinkLocal, nicAddress } from './nic-address.js';
 
 export type { SocketAddress };
 export { closeFd as closeSocket, formatAddress };
@@ -115,25 +115,10 @@ export function tuneSocket(fd: number, tuning: SocketTuning): void {
 
 /** Leaves by this interface and no other: the address alone does not prove the link. */
 function bindToNic(fd: number, nic: string, peerHost: string): void {
-  const source = nicAddress(nic, peerHost.includes(':') ? 'IPv6' : 'IPv4');
+  const family = peerHost.includes(':') ? 'IPv6' : 'IPv4';
+  const source = nicAddress(nic, family, isLinkLocal(peerHost));
   checkCall('setsockopt SO_BINDTODEVICE', nic, setSocketText(fd, SOL_SOCKET, SO_BINDTODEVICE, nic));
   checkCall('bind', source, bindSocket(fd, { host: source, port: 0 }));
-}
-
-/** Address of an interface; a missing one is an error, never a silent fallback. */
-export function nicAddress(nic: string, family: 'IPv4' | 'IPv6'): string {
-  const entries = networkInterfaces()[nic];
-  if (entries === undefined) {
-    const names = Object.keys(networkInterfaces()).join(', ');
-    throw new TcpxError('ERR_CONFIG_VALUE', `interface ${nic}: not here or down (found: ${names})`);
-  }
-  const entry = entries.find((candidate) => candidate.family === family);
-  if (entry === undefined) {
-    throw new TcpxError('ERR_CONFIG_VALUE', `interface ${nic}: has no ${family} address`);
-  }
-  return entry.scopeid === undefined || entry.scopeid === 0
-    ? entry.address
-    : `${entry.address}%${entry.scopeid}`;
 }
 
 function unreachable(address: SocketAddress, errno: number): TcpxError {

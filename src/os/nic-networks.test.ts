@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { nicNetworks, parseNetworks } from './nic-networks.js';
+import { nicNetworks, parseNetworks, parseNetworks6 } from './nic-networks.js';
 
 const HEAD = 'Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU\tWindow\tIRTT';
 const line = (nic: string, destination: string, flags: string, mask: string): string =>
@@ -27,5 +27,23 @@ test('nic networks: routes of the interface, without default ones, rejects and o
 });
 
 test('nic networks: an absent interface has none', () => {
-  assert.deepEqual(nicNetworks('absent9'), []);
+  assert.deepEqual(nicNetworks('absent9', 'IPv4'), []);
+});
+
+test('nic networks: IPv6 routes of the interface, without default ones and rejects', () => {
+  const line6 = (destination: string, prefix: string, flags: string, nic: string): string =>
+    `${destination.padEnd(32, '0')} ${prefix} ${'0'.repeat(32)} 00 ${'0'.repeat(32)} ` +
+    `00000400 00000001 00000000 ${flags}     ${nic}`;
+  const text = [
+    line6('fd770000', '40', '00000001', 'eth1'),
+    line6('', '00', '00000003', 'eth1'),
+    line6('ff', '08', '00000001', 'eth1'),
+    line6('fd780000', '40', '00200200', 'eth1'),
+    line6('fd790000', '40', '00000001', 'eth2'),
+    'not a line',
+  ].join('\n');
+  const zeros = ':0000'.repeat(6);
+  assert.deepEqual(parseNetworks6(text, 'eth1'), [`fd77:0000${zeros}/64`]);
+  assert.deepEqual(parseNetworks6('', 'eth1'), []);
+  assert.deepEqual(nicNetworks('absent9', 'IPv6'), []);
 });

@@ -1,23 +1,30 @@
-// Networks that a host reaches through an interface, by its routing table. On some clouds an
-// interface has an address without a network (/32), and only its routes tell who is near.
+// Networks that a host reaches through an interface, by its routing tables. On some clouds an
+// interface has an address without a network (/32, /128), and only its routes tell who is near.
 
 import { readFileSync } from 'node:fs';
+import type { NicFamily } from './nic-address.js';
 
-const ROUTES_PATH = '/proc/net/route';
 const FLAG_UP = 1;
 const FLAG_REJECT = 0x200;
-/** A wider route is a default one, or half of one: it says nothing about who is near. */
-export const NETWORK_PREFIX_MIN = 8;
 
-/** As `10.1.0.0/16`; none where the table cannot be read. */
-export function nicNetworks(nic: string): string[] {
-  let text: string;
+/** A route wider than the least is a default one, or half of one: it does not say who is near. */
+export const PREFIXES: Readonly<
+  Record<NicFamily, { readonly prefixMin: number; readonly prefixMax: number }>
+> = { IPv4: { prefixMin: 8, prefixMax: 32 }, IPv6: { prefixMin: 16, prefixMax: 128 } };
+
+const TABLES = {
+  IPv4: { path: '/proc/net/route', parse: parseNetworks },
+  IPv6: { path: '/proc/net/ipv6_route', parse: parseNetworks6 },
+} as const;
+
+/** As `10.1.0.0/16` or `fd00:1::/64`; none where the table cannot be read. */
+export function nicNetworks(nic: string, family: NicFamily): string[] {
+  const { path, parse } = TABLES[family];
   try {
-    text = readFileSync(ROUTES_PATH, 'latin1');
+    return parse(readFileSync(path, 'latin1'), nic);
   } catch {
     return [];
   }
-  return parseNetworks(text, nic);
 }
 
 /** Lines of /proc/net/route: numbers are hexadecimal, in the byte order of the host. */
@@ -25,14 +32,33 @@ export function parseNetworks(text: string, nic: string): string[] {
   const networks: string[] = [];
   for (const line of text.split('\n').slice(1)) {
     const [name, destination = '', , flagText = '', , , , maskText = ''] = line.split(/\s+/);
-    if (name !== nic) continue;
-    const flags = Number.parseInt(flagText, 16);
+    if (name !== nic || !isUsable(flagText)) continue;
     const prefix = prefixOf(Number.parseInt(maskText, 16));
-    const isUsable = (flags & FLAG_UP) !== 0 && (flags & FLAG_REJECT) === 0;
-    if (!isUsable || prefix === undefined || prefix < NETWORK_PREFIX_MIN) continue;
+    if (prefix === undefined || prefix < PREFIXES.IPv4.prefixMin) continue;
     networks.push(`${addressOf(Number.parseInt(destination, 16))}/${prefix}`);
   }
   return networks;
+}
+
+/** Lines of /proc/net/ipv6_route: destination, prefix, six more, flags, interface. */
+export function parseNetworks6(text: string, nic: string): string[] {
+  const networks: string[] = [];
+  for (const line of text.split('\n')) {
+    const [destination = '', prefixText = '', , , , , , , flagText = '', name] = line
+      .trim()
+      .split(/\s+/);
+    const groups = destination.match(/^[0-9a-f]{32}$/) && destination.match(/.{4}/g);
+    if (name !== nic || !isUsable(flagText) || !groups) continue;
+    const prefix = Number.parseInt(prefixText, 16);
+    const { prefixMin, prefixMax } = PREFIXES.IPv6;
+    if (prefix >= prefixMin && prefix <= prefixMax) networks.push(`${groups.join(':')}/${prefix}`);
+  }
+  return networks;
+}
+
+function isUsable(flagText: string): boolean {
+  const flags = Number.parseInt(flagText, 16);
+  return (flags & FLAG_UP) !== 0 && (flags & FLAG_REJECT) === 0;
 }
 
 function addressOf(word: number): string {

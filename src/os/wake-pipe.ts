@@ -34,6 +34,12 @@ export class WakePipe {
     this.#reader.resume();
   }
 
+  /** Whether the process stays to be woken. */
+  hold(isHeld: boolean): void {
+    if (isHeld) this.#reader.ref();
+    else this.#reader.unref();
+  }
+
   /** The writers must be gone. */
   close(): void {
     this.#reader.destroy();

@@ -30,6 +30,7 @@ abstract class Operation {
   #error: TcpxError | undefined;
   readonly #onSettled: () => void;
 
+  /** @internal */
   constructor(facts: OperationFacts, onSettled: () => void) {
     this.facts = facts;
     this.#onSettled = onSettled;
@@ -50,14 +51,20 @@ abstract class Operation {
     return this.current !== 'waiting' && this.current !== 'moving';
   }
 
-  /** Called by the peer. */
+  /**
+   * Called by the peer.
+   * @internal
+   */
   finish(): void {
     if (this.isSettled) return;
     this.current = 'done';
     this.#onSettled();
   }
 
-  /** Called by the peer. */
+  /**
+   * Called by the peer.
+   * @internal
+   */
   fail(error: TcpxError): void {
     if (this.isSettled) return;
     this.current = 'failed';
@@ -74,12 +81,16 @@ export class Send extends Operation {
   readonly source: Region;
   #receipt: Receipt | undefined;
 
+  /** @internal */
   constructor(facts: OperationFacts, source: Region, onSettled: () => void) {
     super(facts, onSettled);
     this.source = source;
   }
 
-  /** Called by the peer. */
+  /**
+   * Called by the peer.
+   * @internal
+   */
   begin(): void {
     this.current = 'moving';
   }
@@ -89,7 +100,10 @@ export class Send extends Operation {
     return this.#receipt;
   }
 
-  /** Called by the peer. */
+  /**
+   * Called by the peer.
+   * @internal
+   */
   land(receipt: Receipt): void {
     this.#receipt = receipt;
     this.finish();
@@ -103,12 +117,16 @@ export class Receive extends Operation {
   /** The range as the peer may write it: its own registration, for this receive alone. */
   readonly slot: Region;
 
+  /** @internal */
   constructor(facts: OperationFacts, slot: Region, onSettled: () => void) {
     super(facts, onSettled);
     this.slot = slot;
   }
 
-  /** Called by the transfer. */
+  /**
+   * Called by the transfer.
+   * @internal
+   */
   setConsumed(): void {
     if (this.current === 'done') {
       this.current = 'consumed';

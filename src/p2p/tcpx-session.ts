@@ -1,6 +1,8 @@
 // Sessions in two roles, the C++ TcpxSession: a server listens and accepts, a client loads how the
 // server is reached and connects. Which of the two it is follows from the first call and stays.
 
+import { AbortError, throwIfAborted } from '../base/abort.js';
+import { type TimedWait, timedWaitOf } from '../base/argument.js';
 import { TcpxError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
 import type { SettingValues } from '../base/settings.js';
@@ -24,7 +26,10 @@ export interface TcpxSessionOptions {
   readonly settings?: Partial<SettingValues>;
   /** Instead of lines on stderr. */
   readonly log?: Log;
-  /** Module that stands in for the CUDA driver, for tests. */
+  /**
+   * Module that stands in for the CUDA driver, for tests.
+   * @internal
+   */
   readonly gpuModule?: URL;
 }
 
@@ -74,7 +79,7 @@ export class TcpxSession {
     return this.#role;
   }
 
-  /** Data connections to each peer. */
+  /** Data connections that this end wishes for; with a peer that wishes for fewer, those. */
   get numChannels(): number {
     return this.#engine.config.values['flow.channels'];
   }
@@ -87,11 +92,17 @@ export class TcpxSession {
     return formatConnInfo(this.#engine.connInfo());
   }
 
-  /** Server, second step: waits for the client of that name. */
-  async accept(remoteName: string, timeoutMs = ACCEPT_TIMEOUT_MS): Promise<void> {
+  /**
+   * Server, second step: waits for the client of that name, 30 s by default. Rejects with
+   * `ERR_PEER_TIMEOUT`, or with an `AbortError` when the signal says so.
+   */
+  async accept(remoteName: string, options: number | TimedWait = {}): Promise<void> {
+    const { timeoutMs = ACCEPT_TIMEOUT_MS, signal } = timedWaitOf('accept', options);
     if (this.#role !== 'server') throw wrongOrder('accept', 'listen');
     this.#assertNew(remoteName, 'accept');
-    const peer = await this.#engine.drive(this.#arrivals.next(remoteName, timeoutMs));
+    throwIfAborted(signal, `accept ${remoteName}`);
+    const arrival = this.#arrivals.next(remoteName, timeoutMs, signal);
+    const peer = await this.#engine.drive(arrival);
     this.#peers.set(remoteName, peer);
   }
 
@@ -101,20 +112,21 @@ export class TcpxSession {
     this.#infos.set(remoteName, parseConnInfo(info));
   }
 
-  /** Client, second step. */
-  async connect(remoteName: string): Promise<void> {
+  /** Client, second step: tries the addresses of the server in turn, each for the time given. */
+  async connect(remoteName: string, options: TimedWait = {}): Promise<void> {
     const info = this.#infos.get(remoteName);
     if (info === undefined) throw wrongOrder('connect', 'loadRemoteConnInfo');
     this.#assertNew(remoteName, 'connect');
     let failure: unknown;
     for (const host of info.hosts) {
       try {
-        const session = await this.#engine.connect(host, info.port);
+        const session = await this.#engine.connect(host, info.port, options);
         await this.#checkInstance(session, info, remoteName);
         this.#peers.set(remoteName, this.#arrivals.toPeer(session));
         return;
       } catch (error) {
         failure = error;
+        throwIfAborted(options.signal, `connect to ${remoteName}`);
       }
     }
     throw failure;
@@ -197,17 +209,29 @@ class Arrivals {
     else acceptor(peer);
   }
 
-  next(name: string, timeoutMs: number): Promise<P2pPeer> {
+  next(name: string, timeoutMs: number, signal: AbortSignal | undefined): Promise<P2pPeer> {
     const known = this.#waiting.get(name);
     this.#waiting.delete(name);
     if (known?.session.isReady === true) return Promise.resolve(known);
     return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => {
-        this.#acceptors.delete(name);
-        reject(new TcpxError('ERR_PEER_TIMEOUT', `accept ${name}: not here in ${timeoutMs} ms`));
-      }, timeoutMs);
-      this.#acceptors.set(name, (peer) => {
+      const end = (): void => {
         clearTimeout(timer);
+        signal?.removeEventListener('abort', abort);
+      };
+      const fail = (error: TcpxError): void => {
+        end();
+        this.#acceptors.delete(name);
+        reject(error);
+      };
+      const abort = (): void => {
+        if (signal !== undefined) fail(new AbortError(`accept ${name}: aborted`, signal));
+      };
+      const timer = setTimeout(() => {
+        fail(new TcpxError('ERR_PEER_TIMEOUT', `accept ${name}: not here in ${timeoutMs} ms`));
+      }, timeoutMs);
+      signal?.addEventListener('abort', abort, { once: true });
+      this.#acceptors.set(name, (peer) => {
+        end();
         resolve(peer);
       });
     });

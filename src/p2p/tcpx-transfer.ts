@@ -1,6 +1,8 @@
 // A group of posted sends and receives with one peer: the C++ TcpxTransfer. Memory is named by
 // number and offset; sends and receives are counted apart; only receives can be consumed.
 
+import { throwIfAborted } from '../base/abort.js';
+import { type TimedWait, timedWaitOf } from '../base/argument.js';
 import { TcpxError } from '../base/errors.js';
 import type { Engine } from '../engine/engine.js';
 import type { MemoryTable } from './memory-table.js';
@@ -51,6 +53,7 @@ export class TcpxTransfer {
   #waiters: (() => void)[] = [];
   #isReleased = false;
 
+  /** @internal */
   constructor(engine: Engine, memory: MemoryTable, peer: P2pPeer) {
     this.#engine = engine;
     this.#memory = memory;
@@ -130,17 +133,25 @@ export class TcpxTransfer {
     return this.#pending() === 0;
   }
 
-  /** Resolves when everything posted so far has ended well; rejects with the first failure. */
-  async wait(timeoutMs: number): Promise<void> {
+  /**
+   * Resolves when everything posted so far has ended well; rejects with the first failure, with
+   * `ERR_XFER_DEADLINE` when the time is over, or with an `AbortError`. What is pending stays so.
+   */
+  async wait(options: number | TimedWait = {}): Promise<void> {
+    const { timeoutMs = Number.POSITIVE_INFINITY, signal } = timedWaitOf('wait', options);
     const endUs = this.#engine.nowUs() + timeoutMs * 1000;
+    const wake = (): void => this.#wake();
     // A little late rather than early: woken once, the time must be over.
-    const timer = setTimeout(() => this.#wake(), timeoutMs + 2);
+    const timer = Number.isFinite(timeoutMs) ? setTimeout(wake, timeoutMs + 2) : undefined;
+    signal?.addEventListener('abort', wake, { once: true });
     try {
       while (this.#pending() > 0 && this.#engine.nowUs() < endUs) {
+        throwIfAborted(signal, `wait with ${this.#peer.name}`);
         await this.#engine.drive(new Promise<void>((resolve) => this.#waiters.push(resolve)));
       }
     } finally {
       clearTimeout(timer);
+      signal?.removeEventListener('abort', wake);
     }
     if (this.#error !== undefined) throw this.#error;
     if (this.#pending() > 0) throw this.#late(timeoutMs);

@@ -94,6 +94,9 @@ export interface Carrier<S, P extends Prepared> {
   /** What the slot says about a finished post before it is used again, or so far about one. */
   outcome(posted: Posted<S>, failure: number): Outcome;
 
+  /** Bytes confirmed by now of a post in flight, where the table of entries does not count them. */
+  confirmedBytes?(posted: Posted<S>): number;
+
   /** Gives the slot and what `open` took back. */
   close(posted: Posted<S>): void;
 }

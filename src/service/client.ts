@@ -194,13 +194,13 @@ export class Client {
     return what === 0 ? this.#requests.explain(number) : this.#peers.explain(number);
   }
 
-  /** Lets go of everything; `status` is what its calls answer from now on. */
   /** At once: the reason stands in the memory that the client shares before its socket closes. */
   tellEnd(error: TcpxError | undefined): void {
     const isRule = error !== undefined;
     this.mapping.end(isRule ? serviceStatusOf(error) : serviceStatus('ERR_SERVICE_GONE'));
   }
 
+  /** Lets go of everything. */
   async close(): Promise<void> {
     await this.#engine.close();
     this.#memory.releaseAll();

@@ -27,6 +27,7 @@ const COPY_ORPHANED = 2;
 
 /** From the first page that cannot be copied to the end of the process; its own lane waits. */
 const ENDING_MS_MAX = 200;
+const WAIT_AGAIN_MS = 1000;
 
 /** More than batches whose outcome nobody has asked for yet: those have a slot each. */
 const OUTCOMES = 256;
@@ -45,6 +46,7 @@ class ProcessQueue implements CopyQueue {
   /** What the open batch has come to so far. */
   #outcome = COPY_DONE;
   #isOpen = false;
+  #noWaitBeforeMs = 0;
   #issued = 0;
 
   constructor(process: OtherProcess, direction: 'read' | 'write', shape: StagingShape) {
@@ -109,6 +111,15 @@ class ProcessQueue implements CopyQueue {
     unmapMemory(this.#staging);
   }
 
+  // One that lives on with memory that is gone costs its lane one wait a second at most.
+  #isEnding(pidfd: number): boolean {
+    const nowMs = performance.now();
+    const waitMs = nowMs < this.#noWaitBeforeMs ? 0 : ENDING_MS_MAX;
+    if (waitReadable([pidfd], waitMs) !== 0) return true;
+    this.#noWaitBeforeMs = nowMs + WAIT_AGAIN_MS;
+    return false;
+  }
+
   // A number of a process may be given to another one once it has ended: so first a look at that.
   #move(): void {
     const { pid, pidfd } = this.#process;
@@ -117,7 +128,7 @@ class ProcessQueue implements CopyQueue {
     this.#moves.drop();
     if (missing === 0) return;
     // A process that is being killed loses its memory before its end is told.
-    const isOrphan = missing === -ESRCH || waitReadable([pidfd], ENDING_MS_MAX) !== 0;
+    const isOrphan = missing === -ESRCH || this.#isEnding(pidfd);
     this.#outcome = isOrphan ? COPY_ORPHANED : COPY_FAILED;
   }
 }

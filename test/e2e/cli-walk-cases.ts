@@ -92,6 +92,7 @@ export class WalkWorld {
       doctor: { words: [...bundle, '--provider', 'tcpx'] },
       watch: { words: ['--nics', 'lo', '--count', '1', '--interval-ms', '50'], hasLines: true },
       ...this.#irqCases(bundle, tree, result),
+      ...this.#diagCases(trace),
       devices: { words: ['--plugin', emulatorPath], environment: emulatorVariables },
       'plugin check': {
         words: [emulatorPath, '--nics', 'eth1'],
@@ -103,6 +104,20 @@ export class WalkWorld {
       'env diff': { words: [variables, variables] },
       config: { words: [] },
       completion: { words: ['bash'], isCode: true },
+    };
+  }
+
+  #diagCases(trace: string): Record<string, WalkCase> {
+    const out = ['--out', join(this.#folder, 'bundles')];
+    return {
+      'diag run': { words: out, rest: ['echo', 'done'] },
+      // Finds what the case before it has collected.
+      'diag latest': { words: out, isCode: true },
+      'diag analyze': { words: [this.#folder], exitCode: 1 },
+      'diag diff': { words: [this.#folder, this.#folder] },
+      'diag stall': { words: [trace] },
+      'diag status': { words: out },
+      nccl: { words: ['2', '8', '0', '1', '--print'], isCode: true },
     };
   }
 

@@ -2,17 +2,7 @@
 // the present TypeScript, a bundler; its links; and a machine that it cannot run on.
 
 import assert from 'node:assert/strict';
-import {
-  cpSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
@@ -22,29 +12,17 @@ import { formatMessage } from 'publint/utils';
 import { ERROR_CODES } from '../../src/base/errors.js';
 import { SETTING_NAMES, settingOf } from '../../src/base/settings.js';
 import { packageRoot, runChild } from './child.js';
+import { compileStrict, openPackedProject, type PackedProject } from './packed-project.js';
 
-const folder = mkdtempSync(join(tmpdir(), 'tcpx-packed-'));
-const installed = join(folder, 'node_modules/nixl-tcpx');
-let archive = '';
+let project: PackedProject;
+let folder = '';
+let installed = '';
 
-/** Unpacked beside the one dependency of this checkout: no registry is asked. */
 before(async () => {
-  const words = ['pack', '--json', '--ignore-scripts', '--pack-destination', folder];
-  const { exitCode, stdout, stderr } = await runChild('npm', words, { timeoutMs: 90_000 });
-  assert.equal(exitCode, 0, stderr);
-  const packed = Object.values(JSON.parse(stdout) as Record<string, { filename: string }>)[0];
-  archive = join(folder, packed?.filename ?? '');
-  mkdirSync(installed, { recursive: true });
-  const unpack = ['xzf', archive, '-C', installed, '--strip-components=1'];
-  assert.equal((await runChild('tar', unpack)).exitCode, 0);
-  for (const name of ['koffi', '@koromix']) {
-    cpSync(join(packageRoot, 'node_modules', name), join(folder, 'node_modules', name), {
-      recursive: true,
-    });
-  }
-  writeFileSync(join(folder, 'package.json'), '{ "name": "empty", "type": "module" }\n');
+  project = await openPackedProject();
+  ({ folder, installed } = project);
 });
-after(() => rmSync(folder, { recursive: true, force: true }));
+after(() => project.remove());
 
 function shipped(pattern: RegExp): string[] {
   return readdirSync(installed, { recursive: true, encoding: 'utf8' }).filter((path) =>
@@ -68,7 +46,15 @@ describe('package: checked by tools', () => {
 
   test('are-the-types-wrong finds nothing in what ESM can import', async () => {
     const attw = join(packageRoot, 'node_modules/@arethetypeswrong/cli/dist/index.js');
-    const words = [attw, archive, '--profile', 'esm-only', '--format', 'ascii', '--no-emoji'];
+    const words = [
+      attw,
+      project.archive,
+      '--profile',
+      'esm-only',
+      '--format',
+      'ascii',
+      '--no-emoji',
+    ];
     const { exitCode, stdout, stderr } = await runChild(process.execPath, words);
     assert.equal(exitCode, 0, stdout + stderr);
   });
@@ -84,18 +70,15 @@ describe('package: checked by tools', () => {
           'export async function send(): Promise<Receipt> {\n' +
           '  const engine = await all.Engine.open();\n' +
           "  const session = await engine.connect('127.0.0.1', engine.listen({ port: 0 }));\n" +
-          '  const local = engine.register(new Uint8Array(8));\n' +
-          '  const places = { localOffset: 0, remote: local.descriptor, remoteOffset: 0 };\n' +
-          '  return await session.write([{ local, ...places, bytes: 8 }]).done;\n}\n';
+          "  const remote = await session.lookup('inbox');\n" +
+          '  // @ts-expect-error belongs to the engine\n' +
+          '  session.write({ local: Buffer.alloc(8), remote }).settle;\n' +
+          '  // @ts-expect-error belongs to the engine\n' +
+          '  session.recovery;\n' +
+          '  return await session.write({ local: Float32Array.of(1), remote });\n}\n';
         const file = join(folder, 'use.ts');
         writeFileSync(file, source);
-        const words = [
-          ...[join(packageRoot, 'node_modules', compiler, 'lib/tsc.js'), '--noEmit', '--strict'],
-          ...['--target', 'es2022', '--module', module, '--moduleResolution', resolution],
-          ...['--typeRoots', join(packageRoot, 'node_modules/@types'), '--types', 'node', file],
-        ];
-        const { exitCode, stdout } = await runChild(process.execPath, words, { cwd: folder });
-        assert.equal(exitCode, 0, stdout);
+        assert.equal(await compileStrict(project, [file], compiler, [module, resolution]), '');
       });
     }
   }

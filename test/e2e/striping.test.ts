@@ -53,8 +53,8 @@ async function startServer(t: TestContext, lab: NetLab, nics: string): Promise<C
   return server;
 }
 
-function runClient(lab: NetLab, nics: string, flags: readonly string[]) {
-  const host = lab.links[0]?.rightHost ?? '';
+function runClient(lab: NetLab, nics: string, flags: readonly string[], to?: string) {
+  const host = to ?? lab.links[0]?.rightHost ?? '';
   const words = ['bench', 'client', host, '--port', PORT, '--nics', nics, '--json', ...flags];
   const command = lab.inside('left', [process.execPath, 'bin/tcpx.js', ...words]);
   const [program = '', ...rest] = command;
@@ -156,6 +156,63 @@ test('striping: unequal links carry what they can, the slow ones hold nobody up'
   t.diagnostic(`${ratio.toFixed(2)} of the sum; shares ${format(striped)}`);
   // Heads of Ethernet, IP and TCP take 4.4 % of the nominal rate.
   assertBetween('bandwidth in sums of links', ratio, 0.85, 1.05);
+});
+
+/** Takes one family of addresses away from every link of one end. */
+function flush(lab: NetLab, end: 'left' | 'right', family: '-4' | '-6'): void {
+  for (const { leftNic, rightNic } of lab.links) {
+    const nic = end === 'left' ? leftNic : rightNic;
+    execFileSync('ip', ['-n', lab[end], family, 'addr', 'flush', 'dev', nic, 'scope', 'global']);
+  }
+}
+
+test('striping: two NICs over IPv6 alone share the bytes, each link its channel', async (t) => {
+  const lab = openLab(t, [0, 0]);
+  if (lab === undefined) return;
+  flush(lab, 'left', '-4');
+  flush(lab, 'right', '-4');
+  const right = lab.links.map(({ rightNic }) => rightNic).join(',');
+  const left = lab.links.map(({ leftNic }) => leftNic);
+  await startServer(t, lab, right);
+  const before = countersOf(lab.right);
+  const flags = ['--channels', '2', '--size', '16MiB', '--iters', '2', '--warmup', '1'];
+  const to = lab.links[0]?.rightHost6;
+  const client = await runClient(lab, left.join(','), flags, to);
+  assert.equal(client.exitCode, 0, client.stderr);
+  const { channels } = (JSON.parse(client.stdout) as BenchResult).receipt as Receipt;
+  assert.deepEqual(
+    channels.map(({ nic }) => nic),
+    left,
+  );
+  const after = countersOf(lab.right);
+  for (const { rightNic } of lab.links) {
+    const received = (after.get(rightNic)?.rx ?? 0) - (before.get(rightNic)?.rx ?? 0);
+    assert.ok(received > 1_000_000, `${rightNic} received ${received} bytes`);
+  }
+});
+
+test('striping: a NIC without an address of the peer’s family is named', async (t) => {
+  const lab = openLab(t, [0, 0]);
+  if (lab === undefined) return;
+  const right = lab.links.map(({ rightNic }) => rightNic).join(',');
+  const left = lab.links.map(({ leftNic }) => leftNic).join(',');
+  const to = lab.links[0]?.rightHost6;
+  await startServer(t, lab, right);
+  const second = lab.links[1];
+  const drop = (space: string, nic = ''): void => {
+    const words = ['-n', space, '-6', 'addr', 'flush', 'dev', nic, 'scope', 'global'];
+    execFileSync('ip', words);
+  };
+  drop(lab.left, second?.leftNic);
+  const flags = ['--channels', '2', '--size', '1MiB'];
+  const own = await runClient(lab, left, flags, to);
+  assert.match(own.stderr, /^ERR_CONFIG_VALUE: interface tl1: has no IPv6 address/);
+  assert.notEqual(own.exitCode, 0);
+  execFileSync('ip', ['-n', lab.left, 'addr', 'add', 'fd77:1::1/64', 'dev', 'tl1', 'nodad']);
+  drop(lab.right, second?.rightNic);
+  const far = await runClient(lab, left, flags, to);
+  assert.match(far.stderr, /interface tr1: has no IPv6 address/);
+  assert.notEqual(far.exitCode, 0);
 });
 
 test('striping: a NIC that does not exist is named, at either end', async (t) => {

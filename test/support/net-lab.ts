@@ -10,6 +10,8 @@ export interface NetLink {
   readonly rightNic: string;
   readonly leftHost: string;
   readonly rightHost: string;
+  readonly leftHost6: string;
+  readonly rightHost6: string;
 }
 
 export interface NetLab {
@@ -76,14 +78,18 @@ function addLink(left: string, right: string, index: number, rateMbit: number): 
     rightNic: `tr${index}`,
     leftHost: `10.77.${index}.1`,
     rightHost: `10.77.${index}.2`,
+    leftHost6: `fd77:${index}::1`,
+    rightHost6: `fd77:${index}::2`,
   };
   const pair = ['type', 'veth', 'peer', 'name', link.rightNic, 'netns', right];
   command('ip', ['-n', left, 'link', 'add', link.leftNic, ...pair]);
-  for (const [space, nic, host] of [
-    [left, link.leftNic, link.leftHost],
-    [right, link.rightNic, link.rightHost],
+  for (const [space, nic, host, host6] of [
+    [left, link.leftNic, link.leftHost, link.leftHost6],
+    [right, link.rightNic, link.rightHost, link.rightHost6],
   ] as const) {
     command('ip', ['-n', space, 'addr', 'add', `${host}/24`, 'dev', nic]);
+    // At once, without asking whether another has it.
+    command('ip', ['-n', space, 'addr', 'add', `${host6}/64`, 'dev', nic, 'nodad']);
     command('ip', ['-n', space, 'link', 'set', nic, 'up']);
     if (rateMbit > 0) limitRate(space, nic, rateMbit);
   }

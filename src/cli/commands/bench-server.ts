@@ -81,7 +81,8 @@ export const benchServerCommand: Command = {
       config,
       log: invocation.log,
       onReport: (peer, report) => {
-        if (!invocation.isJson) printNote(formatReport(peer, report));
+        if (invocation.isJson) return;
+        printNote(formatReport(peer, report));
         void form.logs?.server(peer, report);
       },
     });

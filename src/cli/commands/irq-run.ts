@@ -4,7 +4,7 @@
 import { spawn } from 'node:child_process';
 import { constants } from 'node:os';
 import { sleepMs } from '../../base/clock.js';
-import { processEnvironment } from '../../base/config.js';
+import { isByHand, processEnvironment } from '../../base/config.js';
 import { TcpxError } from '../../base/errors.js';
 import type { EnvironmentValues } from '../../host/environment/preset.js';
 import { openJournals } from '../../host/irq/journal.js';
@@ -93,7 +93,10 @@ function childEnvironment(plan: IrqPlan, invocation: Invocation): EnvironmentVal
     ...(plan.txBindings === '' ? {} : { NCCL_GPUDIRECTTCPX_TX_BINDINGS: plan.txBindings }),
     ...(plan.rxBindings === '' ? {} : { NCCL_GPUDIRECTTCPX_RX_BINDINGS: plan.rxBindings }),
     NCCL_GPUDIRECTTCPX_SOCKET_IFNAME: plan.allocations.map(({ nic }) => nic).join(','),
-    UCCL_TCPX_NUM_CHANNELS: String(invocation.config.values['flow.channels']),
+    // Otherwise the command would take a number that nobody has asked for as a firm wish.
+    ...(isByHand(invocation.config, 'flow.channels')
+      ? { UCCL_TCPX_NUM_CHANNELS: String(invocation.config.values['flow.channels']) }
+      : {}),
   };
   return { ...ownEnvironment(), ...planned };
 }

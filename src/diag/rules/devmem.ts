@@ -11,6 +11,8 @@ const BIND_TX = 15;
 const PLUGIN_TABLE = 7;
 const RULE_SOCKET = 'rx_rule_manager';
 const NOT_ASKED = 'only asked with --provider tcpx';
+/** What the emulator needs none of. */
+export const EMULATED = 'the plugin emulator stands in for it';
 const NOT_CAPTURED = 'a capture does not hold this; ask on the host itself';
 
 export const capabilityRule: Rule = {
@@ -26,6 +28,7 @@ export const capabilityRule: Rule = {
   proof: 'ethtool --show-priv-flags NIC; ethtool -g NIC',
   check(facts): Verdict {
     if (facts.provider !== 'tcpx') return skip(NOT_ASKED);
+    if (facts.plugin.isEmulator === true) return skip(EMULATED);
     return worst(
       facts.dataNics.map((nic) => capability(nic, facts)),
       noDataNic(facts),
@@ -65,8 +68,9 @@ export const rxdmRule: Rule = {
     'Start it as its vendor documents, share its socket folder with the container, and set ' +
     'NCCL_GPUDIRECTTCPX_UNIX_CLIENT_PREFIX to that folder.',
   proof: 'ls "$NCCL_GPUDIRECTTCPX_UNIX_CLIENT_PREFIX"',
-  check({ provider, rxdm, isCapture }): Verdict {
+  check({ provider, rxdm, plugin, isCapture }): Verdict {
     if (provider !== 'tcpx') return skip(NOT_ASKED);
+    if (plugin.isEmulator === true) return skip(EMULATED);
     if (isCapture) return skip(NOT_CAPTURED);
     const named = rxdm.processes.map(({ pid, name }) => `process ${pid} ${name}`);
     const seen = named.length === 0 ? ['no such process is visible here'] : named;
@@ -103,7 +107,7 @@ export const pluginRule: Rule = {
     if (!plugin.versions.includes(PLUGIN_TABLE)) {
       return fail(`${plugin.path}: no ncclNetPlugin_v${PLUGIN_TABLE} (${tables})`);
     }
-    const text = `${plugin.path}, ${tables}`;
+    const text = `${plugin.path}, ${tables}${plugin.isEmulator === true ? ', emulated' : ''}`;
     if (plugin.isNoexec === undefined) return skip(`${text}; its mount’s options are not readable`);
     return pass(text);
   },
@@ -116,14 +120,31 @@ export const devmemCounterRule: Rule = {
   why: 'The only proof that payload reached GPU memory directly is that this counter grows.',
   remedy: 'Run a transfer between two hosts and read the counter before and after.',
   proof: 'tcpx watch',
-  check({ provider, dataNics }): Verdict {
+  check({ provider, dataNics, plugin }): Verdict {
     if (provider !== 'tcpx') return skip(NOT_ASKED);
+    if (plugin.isEmulator === true) return skip(EMULATED);
     const counts = dataNics.map(
       (nic) => [nic.name, nic.ethtool?.statistics['rx_devmem_pkts']] as const,
     );
     const lines = counts.map(([nic, count]) => `${nic}: ${count ?? 'rx_devmem_pkts unknown'}`);
-    if (counts.some(([, count]) => (count ?? 0) > 0)) return pass(...lines);
+    if (counts.some(([, count]) => (count ?? 0) > 0)) {
+      const still = dataNics.filter(isStill).map(({ name }) => name);
+      if (still.length === 0) return pass(...lines);
+      return warn(
+        `${still.join(', ')}: data came and none was counted, on others it was`,
+        ...lines,
+      );
+    }
     const isKnown = counts.length > 0 && counts.every(([, count]) => count !== undefined);
     return isKnown ? warn('no data NIC counted any', ...lines) : skip('not known', ...lines);
   },
 };
+
+/** Less than this since boot is name service and the like. */
+const STILL_BYTES_MIN = 1024 ** 3;
+
+/** Data came over it and never into device memory. */
+function isStill({ ethtool, statistics }: Nic): boolean {
+  const bytes = ethtool?.statistics['rx_bytes'] ?? statistics['rx_bytes'] ?? 0;
+  return ethtool?.statistics['rx_devmem_pkts'] === 0 && bytes > STILL_BYTES_MIN;
+}

@@ -3,6 +3,7 @@
 import { formatBytes } from '../../base/units.js';
 import type { ResourceLimit } from '../../host/read/host-settings.js';
 import { fail, pass, type Rule, skip, type Verdict, warn, worst } from '../rule.js';
+import { EMULATED } from './devmem.js';
 
 const MIB = 1024 ** 2;
 const MEMLOCK_BYTES_WANTED = 256 * MIB;
@@ -76,10 +77,11 @@ export const gpuDriverRule: Rule = {
   remedy:
     'Install the NVIDIA driver (open kernel modules for dma-buf export) and check nvidia-smi.',
   proof: 'nvidia-smi',
-  check({ host, provider }): Verdict {
+  check({ host, provider, plugin }): Verdict {
     const { gpus } = host;
     const [first] = gpus;
     if (first === undefined) {
+      if (plugin.isEmulator === true) return skip(EMULATED);
       if (!host.isPciComplete) return skip('PCI devices could not be read');
       return provider === 'tcpx' ? fail('no GPU found') : skip('no GPU; host memory only');
     }

@@ -57,8 +57,9 @@ export const congestionRule: Rule = {
   area: 'system',
   title: 'Congestion control is known and restarts at full speed',
   why:
-    'A default other than cubic makes measurements incomparable, and slow start after idle ' +
-    'throttles every burst of blocks.',
+    'A default other than cubic makes measurements of other programs incomparable (our own data ' +
+    'sockets leave BBR for near peers by themselves), and slow start after idle throttles every ' +
+    'burst of blocks.',
   remedy:
     'sysctl -w net.ipv4.tcp_slow_start_after_idle=0; choose with --congestion cubic, or set ' +
     'net.ipv4.tcp_congestion_control.',

@@ -61,6 +61,8 @@ export interface LaneCarrierOptions {
   readonly table: TransferTable;
   readonly isCallerDriven: boolean;
   readonly clock: Clock;
+  /** What one lane should have of a transfer at least; see LaneSpread. */
+  readonly laneBytes?: number | undefined;
   /** Makes the lanes know a GPU. */
   openDevice(device: number): void;
 }
@@ -85,6 +87,7 @@ export class LaneCarrier implements Carrier<LaneSession, LaneRequest> {
   /** By slot: how many lanes were told of the transfer, and when. */
   readonly #holders: number[] = [];
   readonly #startedUs: number[] = [];
+  readonly #isTimed: boolean[] = [];
   /** By slot: lanes that were told when it was posted, as bits; others may have joined since. */
   readonly #told: number[] = [];
   readonly #spreads = new WeakMap<LaneSession, LaneSpread>();
@@ -144,13 +147,16 @@ export class LaneCarrier implements Carrier<LaneSession, LaneRequest> {
     this.#notices[slot] = notice;
     this.#told[slot] = 0;
     this.#holders[slot] = holders;
+    // A transfer that waits for its source takes as long as that.
+    this.#isTimed[slot] = source === undefined;
     return slot;
   }
 
   submit(posted: Posted<LaneSession>): void {
     const lanes = posted.session.recovery.book.livingLanes;
     this.#posted[posted.slot] = posted;
-    this.#startedUs[posted.slot] = lanes.length > 1 ? this.#options.clock.nowUs() : UNTIMED;
+    const isTimed = lanes.length > 1 && this.#isTimed[posted.slot] === true;
+    this.#startedUs[posted.slot] = isTimed ? this.#options.clock.nowUs() : UNTIMED;
     this.#submit(posted, lanes, at(this.#holders, posted.slot));
   }
 
@@ -164,7 +170,7 @@ export class LaneCarrier implements Carrier<LaneSession, LaneRequest> {
   #spreadOf(session: LaneSession): LaneSpread {
     const known = this.#spreads.get(session);
     if (known !== undefined) return known;
-    const spread = new LaneSpread();
+    const spread = new LaneSpread(this.#options.laneBytes);
     this.#spreads.set(session, spread);
     return spread;
   }
@@ -194,7 +200,7 @@ export class LaneCarrier implements Carrier<LaneSession, LaneRequest> {
       session.stranded.push({ slot, generation, chunk: -1 });
       return;
     }
-    // All on one lane: messages of a session arrive in the order in which they were posted.
+    // All on one lane: where one channel is served there, messages arrive in their order.
     this.#tell(posted, first);
     if (this.#options.isCallerDriven) this.#options.lanes.sendInline();
   }
@@ -230,9 +236,11 @@ export class LaneCarrier implements Carrier<LaneSession, LaneRequest> {
     return outcomeOf(this.#options.table, posted, hasNotice, failure);
   }
 
-  #learn({ session, slot, bytes, chunks }: Posted<LaneSession>): void {
+  #learn({ session, slot, bytes, chunks, laneBits }: Posted<LaneSession>): void {
     const startedUs = at(this.#startedUs, slot);
     if (chunks === 0 || startedUs === UNTIMED) return;
+    // Of a transfer that others have joined, or that met a loss, nothing is learnt.
+    if (laneBits !== this.#told[slot] || this.#options.table.retries(slot) > 0) return;
     const durationUs = this.#options.clock.nowUs() - startedUs;
     this.#spreadOf(session).onDone(bytes, durationUs, at(this.#holders, slot));
   }
@@ -240,7 +248,9 @@ export class LaneCarrier implements Carrier<LaneSession, LaneRequest> {
   close({ slot }: Posted<LaneSession>): void {
     const told = at(this.#told, slot);
     for (let lane = 0; told >>> lane !== 0; lane++) {
-      if ((told & (1 << lane)) !== 0) this.#loads[lane] = at(this.#loads, lane) - 1;
+      if ((told & (1 << lane)) === 0) continue;
+      assert(at(this.#loads, lane) > 0, 'a lane is let go of no more often than it was told');
+      this.#loads[lane] = at(this.#loads, lane) - 1;
     }
     this.#told[slot] = 0;
     const notice = this.#notices[slot];

@@ -281,6 +281,11 @@ export class LaneSet {
     return count;
   }
 
+  /** Whether the process stays for the sake of the lanes; without threads it does not. */
+  hold(isHeld: boolean): void {
+    this.#wakePipe?.hold(isHeld);
+  }
+
   /** The main thread goes back to its event loop: lanes shall wake it. */
   sleepMain(): void {
     Atomics.store(this.shared.int32, ENGINE_MAIN_SLEEPS, 1);

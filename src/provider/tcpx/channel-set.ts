@@ -73,14 +73,18 @@ export class ChannelSet {
     );
   }
 
-  /** Hands the chunks of a flight to the plugin processes, in the order of the plan. */
+  /**
+   * Hands the chunks of a flight to the plugin processes, in the order of the plan; returns how
+   * many each channel had been given before.
+   */
   put(
     flight: number,
     direction: Direction,
     plan: MatchedPlan,
     firstTag: number,
     places: readonly BlockPlace[],
-  ): void {
+  ): number[] {
+    const before = this.#channels.map((channel) => channel.putCount(direction));
     const left = plan.channelChunks.slice();
     for (let index = 0; index < plan.chunkCount; index++) {
       const channel = plan.channels[index] ?? 0;
@@ -97,6 +101,7 @@ export class ChannelSet {
       });
     }
     for (const channel of this.#channels) channel.flush();
+    return before;
   }
 
   /** Where the helper threads of the plugin processes run; those that have been seen. */

@@ -13,7 +13,12 @@ function openDeck(refusedTransfer = -1) {
   const sent: MatchHead[] = [];
   const puts: unknown[] = [];
   const deck = new FlightDeck({
-    set: () => ({ put: (...words: unknown[]) => puts.push(words) }),
+    set: () => ({
+      put: (...words: unknown[]) => {
+        puts.push(words);
+        return [];
+      },
+    }),
     send: (frame) => {
       const head = decodeMatchHead(frame);
       if (head.transfer === refusedTransfer) throw new TcpxError('ERR_WIRE_LIMIT', 'full');

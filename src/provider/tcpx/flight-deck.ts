@@ -160,6 +160,6 @@ export class FlightDeck {
   #put(flight: Flight): void {
     const direction = flight.kind.role === 'send' ? SEND : RECEIVE;
     const { number, derived, firstTag, places } = flight;
-    this.#parts.set().put(number, direction, derived.plan, firstTag, places);
+    flight.putBefore = this.#parts.set().put(number, direction, derived.plan, firstTag, places);
   }
 }

@@ -1,5 +1,6 @@
 // A plan on its way through the channels, seen from one end: the sender's or the receiver's.
 
+import { at, floatAt } from '../../base/assert.js';
 import type { DataOperation } from '../contract.js';
 import type { BlockPlace } from './chunk-places.js';
 import type { DerivedPlan } from './described-plan.js';
@@ -29,6 +30,8 @@ export class Flight {
   readonly openParts: Set<number>;
   /** The receiver has confirmed. */
   isLanded = false;
+  /** Chunks that each channel was given before those of this flight; empty before it is put. */
+  putBefore: readonly number[] = [];
 
   constructor(
     number: number,
@@ -51,5 +54,19 @@ export class Flight {
 
   get lastTag(): number {
     return this.firstTag + this.derived.plan.chunkCount - 1;
+  }
+
+  /** Of a receive, by how many chunks each channel has finished since it was joined. */
+  landedBytes(consumed: readonly number[]): number {
+    const { plan } = this.derived;
+    if (this.putBefore.length === 0) return 0;
+    const left = consumed.map((count, channel) => count - at(this.putBefore, channel));
+    let landed = 0;
+    for (const [index, channel] of plan.channels.entries()) {
+      const chunks = at(left, channel);
+      left[channel] = chunks - 1;
+      if (chunks > 0) landed += floatAt(plan.bytes, index);
+    }
+    return landed;
   }
 }

@@ -98,5 +98,7 @@ function watch(fd: number, events: MatchSocketEvents): Socket {
   socket.on('error', (error) => events.onEnd(error.message));
   socket.on('close', () => events.onEnd('the peer closed it'));
   socket.resume();
+  // The engine keeps the process, where it shall be kept.
+  socket.unref();
   return socket;
 }

@@ -26,7 +26,7 @@ import type { Flight } from './flight.js';
 import { FlightDeck } from './flight-deck.js';
 import type { MatchedCarrierParts } from './matched-host.js';
 import { MatchedRequest, type WeighedPlan } from './matched-request.js';
-import { failed, givenUpError, lostError, OwnPost, succeeded } from './own-post.js';
+import { confirmedSoFar, failed, givenUpError, lostError, OwnPost, succeeded } from './own-post.js';
 import { PeerFlights } from './peer-flights.js';
 
 /** A cancelled transfer may land by itself within this time; then its epoch is taken down. */
@@ -110,12 +110,8 @@ export class MatchedCarrier<S> implements Carrier<S, MatchedRequest> {
     const chunkBytes = values['flow.chunkBytes'];
     const gatherBytes = Math.min(values['tcpx.gatherBytes'], chunkBytes);
     const weights = this.#weights.current(this.#parts.channelCount());
-    return new MatchedRequest(
-      blocks,
-      { chunkBytes, gatherBytes },
-      weights,
-      values['tcpx.hostRecv'],
-    );
+    const sizes = { chunkBytes, gatherBytes };
+    return new MatchedRequest(blocks, sizes, weights, values['tcpx.hostRecv']);
   }
 
   release(prepared: MatchedRequest): void {
@@ -216,6 +212,11 @@ export class MatchedCarrier<S> implements Carrier<S, MatchedRequest> {
     const own = this.#ownAt(posted);
     const why = () => (failure === FAIL_CANCELLED ? this.#waits(own) : lostError(this.#parts.peer));
     return own.outcome ?? failed(why(), false);
+  }
+
+  confirmedBytes(posted: Posted<S>): number {
+    const own = this.#ownAt(posted);
+    return confirmedSoFar(own, this.#flightOf(own), this.epochs);
   }
 
   close(posted: Posted<S>): void {

@@ -8,6 +8,8 @@ export interface MatchedProvider {
   readonly regions: MatchedRegions;
   /** The matched carrier of a session. */
   carrier<S>(peer: string, host: MatchedHost): MatchedCarrier<S>;
+  /** Whether the process stays for its sake. */
+  hold(isHeld: boolean): void;
   hasHappened(event: SourceEvent): boolean;
   /** Blocks the thread until a process or a peer has said something, or the time is over. */
   wait(timeoutMs: number): void;

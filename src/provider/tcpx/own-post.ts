@@ -47,6 +47,14 @@ export class OwnPost {
   }
 }
 
+/** Of a READ, what has landed here by now; the target of a WRITE confirms the whole alone. */
+export function confirmedSoFar(own: OwnPost, flight: Flight | undefined, epochs: Epochs): number {
+  const ended = own.outcome?.channels.reduce((sum, { bytes }) => sum + bytes, 0);
+  if (ended !== undefined) return ended;
+  if (own.operation === 'write' || flight === undefined || epochs.state !== 'ready') return 0;
+  return flight.landedBytes(epochs.set.counters(RECEIVE).map(({ consumed }) => consumed));
+}
+
 const NOTHING = { failure: 0, retries: 0, damaged: 0, damagedWhere: '', sessionError: undefined };
 
 export function failed(error: TcpxError, isCancelled: boolean): Outcome {

@@ -3,6 +3,7 @@
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { Socket } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { sleepMs, withinMs } from '../../base/clock.js';
 import { isTcpxError, TcpxError } from '../../base/errors.js';
@@ -167,6 +168,16 @@ export class PluginHost {
   /** Where it writes a byte when it has news for somebody who sleeps. */
   get wakeFd(): number {
     return this.#wakePipe.readFd;
+  }
+
+  /** Whether this process stays for its sake. */
+  hold(isHeld: boolean): void {
+    this.#wakePipe.hold(isHeld);
+    const streams = this.#child.stdio.filter((stream) => stream instanceof Socket);
+    for (const handle of [this.#child, ...streams]) {
+      if (isHeld) handle.ref();
+      else handle.unref();
+    }
   }
 
   /** Takes its news; how many there were. */

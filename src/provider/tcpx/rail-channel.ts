@@ -1,5 +1,6 @@
 // One channel as the application sees it: a slot in a plugin process.
 
+import { at } from '../../base/assert.js';
 import type { TcpxError } from '../../base/errors.js';
 import { type ChannelCounters, readCounters } from './channel-counters.js';
 import type { CommandQueue } from './command-queue.js';
@@ -60,6 +61,8 @@ export interface ChunkOrder {
 export class RailChannel {
   readonly #parts: RailChannelParts;
   readonly #fields = new Float64Array(CHUNK_FIELDS);
+  /** Chunks that were put, by direction; the process counts alike from the join on. */
+  readonly #putCounts = [0, 0];
   #isJoined = false;
   #isClosed = false;
 
@@ -93,7 +96,12 @@ export class RailChannel {
     this.#isJoined = true;
   }
 
+  putCount(direction: Direction): number {
+    return at(this.#putCounts, direction);
+  }
+
   put(order: ChunkOrder): void {
+    this.#putCounts[order.direction] = this.putCount(order.direction) + 1;
     const { pieces } = order;
     const fields = pieces === undefined ? this.#fields : withRoom(pieces);
     fields[CHUNK_CHANNEL] = this.#parts.slot;

@@ -50,6 +50,7 @@ export class RailSet {
   #starts = 0;
   #facts: HostFacts | undefined;
   #pluginVersion = '';
+  #isHeld = true;
 
   constructor(options: RailSetOptions) {
     checkSockets(options.values);
@@ -98,6 +99,12 @@ export class RailSet {
   /** Processes started so far, restarts included. */
   get starts(): number {
     return this.#starts;
+  }
+
+  /** Whether this process stays for the sake of theirs. */
+  hold(isHeld: boolean): void {
+    this.#isHeld = isHeld;
+    for (const { living } of this.#groups) if (living?.isAlive === true) living.hold(isHeld);
   }
 
   /** Takes what the processes have said; how much it was. */
@@ -246,6 +253,7 @@ export class RailSet {
     this.#pluginVersion = host.pluginVersion || this.#pluginVersion;
     const regions = [...this.#regions];
     group.living = host;
+    host.hold(this.#isHeld);
     await settleAll(regions.map(([id, share]) => host.map(id, share, this.#timeoutMs)));
     return host;
   }

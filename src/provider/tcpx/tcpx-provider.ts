@@ -144,6 +144,10 @@ export class TcpxProvider implements MatchedProvider {
     return stream;
   }
 
+  hold(isHeld: boolean): void {
+    this.rails.hold(isHeld);
+  }
+
   hasHappened(event: SourceEvent): boolean {
     return this.#devices.hasHappened(event);
   }

@@ -223,6 +223,7 @@ export class SimNode {
         clock: this.clock,
         after: (delayMs, act) => this.#after(delayMs, act),
         closeConnection: (fd) => network.port(fd).close(false),
+        laneBytes: 1,
         lanes: {
           memory: new KeptMemory(shape),
           inline: { openPort: (fd) => network.port(fd), clock: this.clock, healthSteps: 1 },

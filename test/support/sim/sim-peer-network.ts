@@ -1,6 +1,7 @@
 // What a machine has in place of sockets: addresses, dialling, listening, random numbers and time,
 // all virtual. The handshake of the product runs on it as it is.
 
+import { assert } from '../../../src/base/assert.js';
 import { TcpxError } from '../../../src/base/errors.js';
 import type { Random } from '../../../src/base/random.js';
 import type { ChannelRoute, LocalNic } from '../../../src/engine/nic-map.js';
@@ -124,6 +125,10 @@ export class NodeNetwork implements PeerNetwork {
       address: hostOf(node.name, path),
       networks: [`${hostOf(node.name, path)}/24`],
     }));
+  }
+
+  assertNics(): void {
+    assert(this.nics().length > 0, 'a simulated host has NICs');
   }
 
   nicOf(host: string): string {

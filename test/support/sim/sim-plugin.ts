@@ -77,6 +77,9 @@ export class SimPlugin implements MatchedProvider, ChannelSource, RegionMaps {
     this.regions = new SharedRegions(this, new DeviceSharer(), new SharedAllocations());
   }
 
+  /** A simulation ends when it is over. */
+  hold(): void {}
+
   carrier<S>(peer: string, host: MatchedHost): MatchedCarrier<S> {
     const { values, log, nics } = this.#parts;
     const channels = channelNics(nics, values['flow.channels']);

@@ -1,0 +1,128 @@
+// The result document of our benchmark inside a log: found by its schema, checked field by field,
+// since a log may come from anybody.
+
+export interface BenchFacts {
+  readonly provider: string;
+  readonly path: string;
+  readonly op: string;
+  readonly sizeBytes: number;
+  readonly chunkBytes: number;
+  readonly iterations: number;
+  readonly busGBps: number;
+  readonly mismatches: number;
+  readonly windowBytes: number | undefined;
+  readonly evidence: string;
+  /** TCP_INFO of the data sockets, where the document has it. */
+  readonly channels: readonly BenchChannel[];
+  readonly retransmits: number | undefined;
+  /** What each interface counted in the measured iterations. */
+  readonly nics: Readonly<Record<string, Readonly<Record<string, number>>>>;
+}
+
+export interface BenchChannel {
+  readonly nic: string;
+  readonly bytesAcked: number;
+  readonly busyUs: number;
+  readonly receiveLimitedUs: number;
+  readonly sendBufferLimitedUs: number;
+  readonly rttUs: number;
+  readonly rttMinUs: number;
+}
+
+const SCHEMA = '"schema": "tcpx.bench/1"';
+const DOCUMENT_CHARS_MAX = 4 * 1024 * 1024;
+
+export function findBenchDocument(log: string): BenchFacts | undefined {
+  const at = log.lastIndexOf(SCHEMA);
+  const start = at < 0 ? -1 : log.lastIndexOf('{', at);
+  if (start < 0) return undefined;
+  // Printed with an indent: the first brace at the left margin ends it.
+  const end = log.indexOf('\n}', at);
+  if (end < 0 || end - start > DOCUMENT_CHARS_MAX) return undefined;
+  try {
+    return benchFacts(JSON.parse(log.slice(start, end + 2)) as unknown); // checked: benchFacts
+  } catch {
+    return undefined;
+  }
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+function isFields(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function fieldsOf(value: unknown): Fields {
+  return isFields(value) ? value : {};
+}
+
+function numberOf(value: unknown): number | undefined {
+  return typeof value === 'number' && Number.isFinite(value) ? value : undefined;
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}
+
+function benchFacts(value: unknown): BenchFacts | undefined {
+  const document = fieldsOf(value);
+  const kernel = fieldsOf(document['kernel']);
+  const config = fieldsOf(document['config']);
+  const sizeBytes = numberOf(document['sizeBytes']);
+  const chunkBytes = numberOf(document['chunkBytes']);
+  const iterations = numberOf(document['iterations']);
+  const busGBps = numberOf(fieldsOf(document['bandwidthGBps'])['p50']);
+  if (sizeBytes === undefined || iterations === undefined || busGBps === undefined) {
+    return undefined;
+  }
+  const windowChunks = numberOf(config['flow.windowChunks']);
+  return {
+    provider: textOf(document['provider']),
+    path: textOf(document['path']),
+    op: textOf(document['op']),
+    evidence: textOf(document['evidence']),
+    sizeBytes,
+    chunkBytes: chunkBytes ?? sizeBytes,
+    iterations,
+    busGBps,
+    mismatches: numberOf(fieldsOf(document['verified'])['mismatches']) ?? 0,
+    windowBytes:
+      windowChunks === undefined || chunkBytes === undefined
+        ? undefined
+        : windowChunks * chunkBytes,
+    channels: listOf(kernel['channels']).map(channelOf),
+    retransmits: numberOf(fieldsOf(kernel['tcp'])['RetransSegs']),
+    nics: nicsOf(kernel['nics']),
+  };
+}
+
+const CHANNELS_MAX = 4096;
+
+function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value.slice(0, CHANNELS_MAX) : [];
+}
+
+function channelOf(value: unknown): BenchChannel {
+  const channel = fieldsOf(value);
+  // The document has -1 where the kernel did not count.
+  const count = (name: string) => numberOf(channel[name]) ?? -1;
+  return {
+    nic: textOf(channel['nic']),
+    bytesAcked: count('bytesAcked'),
+    busyUs: count('busyUs'),
+    receiveLimitedUs: count('receiveLimitedUs'),
+    sendBufferLimitedUs: count('sendBufferLimitedUs'),
+    rttUs: count('rttUs'),
+    rttMinUs: count('rttMinUs'),
+  };
+}
+
+function nicsOf(value: unknown): BenchFacts['nics'] {
+  const nics: Record<string, Record<string, number>> = {};
+  for (const [name, counters] of Object.entries(fieldsOf(value)).slice(0, CHANNELS_MAX)) {
+    if (name === '__proto__') continue;
+    const known = Object.entries(fieldsOf(counters)).filter(([, n]) => numberOf(n) !== undefined);
+    nics[name] = Object.fromEntries(known) as Record<string, number>;
+  }
+  return nics;
+}
