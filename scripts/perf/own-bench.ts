@@ -17,7 +17,8 @@ export async function ownBench(
   const [program = '', ...rest] = words;
   const child = spawn(program, rest, {
     stdio: ['ignore', 'pipe', 'inherit'],
-    env: { ...process.env, ...environment },
+    // Not among the results that the user keeps.
+    env: { ...process.env, NIXL_TCPX_BENCH_KEEP: '0', ...environment },
   });
   let output = '';
   child.stdout.on('data', (chunk: Buffer) => {

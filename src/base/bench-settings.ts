@@ -53,6 +53,15 @@ export const BENCH_SETTINGS = {
     summary: 'Run for this long instead of counting iterations; 0 counts iterations.',
     cost: 'Time.',
   },
+  'bench.intervalSeconds': {
+    kind: 'count',
+    fallback: 0,
+    minimum: 0,
+    maximum: 3600,
+    flag: 'interval',
+    summary: 'Print a line of what moved every so many seconds; 0 prints none.',
+    cost: 'None; a ping-pong has no lines.',
+  },
   'bench.warmup': {
     kind: 'count',
     fallback: 5,
@@ -91,10 +100,10 @@ export const BENCH_SETTINGS = {
   'bench.op': {
     kind: 'choice',
     fallback: 'write',
-    choices: ['write', 'read', 'pingpong'],
+    choices: ['write', 'read', 'both', 'pingpong'],
     flag: 'op',
-    summary: 'Operation that a benchmark measures.',
-    cost: 'None.',
+    summary: 'Operation that a benchmark measures; both writes and reads at the same time.',
+    cost: 'With both, either end allocates twice the size.',
   },
   'bench.memory': {
     kind: 'choice',
@@ -114,5 +123,52 @@ export const BENCH_SETTINGS = {
       'CUDA ordinal of the GPU whose memory this end of a benchmark uses, and whose NICs the ' +
       'tcpx provider takes where none are named.',
     cost: 'A GPU that is behind none of the named NICs is refused.',
+  },
+  'bench.initiators': {
+    kind: 'count',
+    fallback: 1,
+    minimum: 1,
+    maximum: 1024,
+    flag: 'initiators',
+    summary: 'Initiators that measure against this target at once; each waits for all to be warm.',
+    cost: 'One that never comes makes the others fail after bench.deadlineMs.',
+  },
+  'bench.verbose': {
+    kind: 'boolean',
+    fallback: false,
+    flag: 'verbose',
+    aliases: ['UCCL_TCPX_VERBOSE', 'VERBOSE'],
+    summary:
+      'Print the variables of the plugin, core ranges and interrupts at the start, threads and ' +
+      'channels at the end.',
+    cost: 'Some lines.',
+  },
+  'bench.logDir': {
+    kind: 'text',
+    fallback: 'logs',
+    flag: 'log-dir',
+    value: 'DIR',
+    aliases: ['LOG_DIR'],
+    summary: 'Folder of the logs of each role that the forms of UCCL’s benchmarks leave.',
+    cost: 'None; no logs are written otherwise.',
+  },
+  'bench.storeDir': {
+    kind: 'text',
+    fallback: '',
+    flag: 'store',
+    value: 'DIR',
+    summary:
+      'Folder in which results of benchmarks are kept; empty means ' +
+      '$XDG_STATE_HOME/nixl-tcpx/bench, or ~/.local/state/nixl-tcpx/bench.',
+    cost: 'Up to some 100 KB for each result.',
+  },
+  'bench.keep': {
+    kind: 'count',
+    fallback: 200,
+    minimum: 0,
+    maximum: 100_000,
+    flag: 'keep',
+    summary: 'Results that are kept, baselines apart; the oldest give way. 0 keeps none.',
+    cost: 'Disk.',
   },
 } as const satisfies Readonly<Record<string, Setting>>;

@@ -50,7 +50,7 @@ test('settings: the environment name is derived from the name', () => {
 
 test('settings: the range is described for each kind', () => {
   assert.equal(describeRange(settingOf('session.port')), '0 … 65535');
-  assert.equal(describeRange(settingOf('bench.op')), 'write, read, pingpong');
+  assert.equal(describeRange(settingOf('bench.op')), 'write, read, both, pingpong');
   assert.equal(describeRange(settingOf('session.bind')), 'text');
   const choice = { kind: 'boolean', fallback: false, summary: '.', cost: '.' } as const;
   assert.equal(describeRange(choice), 'true, false');

@@ -7,7 +7,6 @@ import type { SettingValues } from '../base/settings.js';
 import type {
   Engine,
   NicIntake,
-  Receipt,
   Region,
   Session,
   Transfer,
@@ -15,31 +14,32 @@ import type {
 } from '../engine/internal.js';
 import { allocateBenchMemory, type BenchMemory } from './bench-memory.js';
 import { type BenchDialogue } from './bench-message.js';
+import { BenchMeter } from './bench-meter.js';
 import type { HostFacts } from './bench-result.js';
-import { type BenchBlock, layOutBlocks } from './block-layout.js';
+import { layOutBlocks } from './block-layout.js';
 import { usageOf } from './end-usage.js';
+import type { BenchInterval } from './interval-meter.js';
 import { createPingPongEnd, type MarkCounter, PING_SEED, playPingPong } from './ping-pong.js';
 import type { Turns } from './turns.js';
 import { isChecked, SAMPLE_EVERY } from './verify-choice.js';
 
 export interface BenchRun {
-  /** Per iteration: bytes per second, and post → confirmed of each transfer. */
-  readonly bytesPerSecond: number[];
-  readonly latencyUs: number[];
-  readonly bytesMoved: number;
+  readonly meter: BenchMeter;
+  readonly intervals: readonly BenchInterval[];
+  /** Of the measured iterations, in ms since 1970. */
+  readonly window: { readonly fromMs: number; readonly toMs: number };
+  /** To make the request ready, before the first post. */
+  readonly prepareUs: number;
   readonly initiatorCpuUs: number;
   readonly targetCpuUs: number;
-  readonly verified: number;
-  readonly mismatches: number;
-  /** First byte that differed, −1 without one. */
-  readonly mismatchAt: number;
-  readonly receipt: Receipt | undefined;
   /** Of the receiving end's NICs, where a plugin is open. */
   readonly intakeBefore: readonly NicIntake[] | undefined;
   readonly intakeAfter: readonly NicIntake[] | undefined;
   /** Of the plugin's helper threads, at each end. */
   readonly threads: { initiator: string | undefined; target: string | undefined } | undefined;
   readonly peer: HostFacts;
+  /** Of one transfer. */
+  readonly blocks: number;
 }
 
 export interface BenchInitiatorOptions {
@@ -54,13 +54,18 @@ export interface BenchInitiatorOptions {
   /** Warm-up is over: what is counted from here on is of the measured iterations. */
   onWarm(): Promise<void>;
   onProgress(doneFraction: number, bytesPerSecond: number): void;
+  onInterval(interval: BenchInterval): void;
 }
 
 interface Scene {
   readonly memory: BenchMemory;
   readonly region: Region;
-  readonly request: TransferRequest;
-  readonly blocks: readonly BenchBlock[];
+  /** Posted together: one, or one for each direction. */
+  readonly requests: readonly TransferRequest[];
+  /** Where in the memory the target's bytes land. */
+  readonly readBase: number;
+  readonly blocks: number;
+  readonly prepareUs: number;
   readonly peer: HostFacts;
 }
 
@@ -71,19 +76,29 @@ const GROUP_US = 200_000;
 /** Enough of them that a turn is mostly what it measures, few enough that it is short. */
 const TURN_GROUP = 5;
 
+/** Of intervals in results, where nobody asked for lines. */
+const INTERVAL_S = 1;
+/** What one iteration posts together. */
+const OPERATIONS = {
+  write: ['write'],
+  read: ['read'],
+  both: ['write', 'read'],
+  pingpong: ['write'],
+} as const;
+
+interface Posted {
+  readonly transfer: Transfer;
+  readonly postUs: number;
+}
+
 export class BenchInitiator {
   readonly #options: BenchInitiatorOptions;
-  readonly #bytesPerSecond: number[] = [];
-  readonly #latencyUs: number[] = [];
-  #bytesMoved = 0;
+  readonly #meter: BenchMeter;
+  #warmAtMs = 0;
   #initiatorCpuUs = 0;
   #targetCpuUs = 0;
-  #verified = 0;
-  #mismatches = 0;
-  #mismatchAt = -1;
   /** In its turns so far: the time of the others is not its own. */
   #busyUs = 0;
-  #receipt: Receipt | undefined;
   /** Of the receiving end: before the first measured iteration, after the last. */
   #intakeBefore: readonly NicIntake[] | undefined;
   #intakeAfter: readonly NicIntake[] | undefined;
@@ -92,6 +107,11 @@ export class BenchInitiator {
 
   constructor(options: BenchInitiatorOptions) {
     this.#options = options;
+    this.#meter = new BenchMeter({
+      seconds: options.values['bench.intervalSeconds'] || INTERVAL_S,
+      countRetransmits: () => countRetransmits(options.session),
+      onInterval: (interval) => options.onInterval(interval),
+    });
   }
 
   async run(): Promise<BenchRun> {
@@ -101,21 +121,21 @@ export class BenchInitiator {
     turns?.arrive();
     if (values['bench.op'] === 'pingpong') await this.#playPingPong(scene);
     else await this.#iterate(scene);
+    const intervals = this.#meter.finishIntervals();
+    const window = { fromMs: this.#warmAtMs, toMs: epochMs() };
     await turns?.leave();
     return {
-      bytesPerSecond: this.#bytesPerSecond,
-      latencyUs: this.#latencyUs,
-      bytesMoved: this.#bytesMoved,
+      meter: this.#meter,
+      intervals,
+      window,
+      prepareUs: scene.prepareUs,
       initiatorCpuUs: this.#initiatorCpuUs,
       targetCpuUs: this.#targetCpuUs,
-      verified: this.#verified,
-      mismatches: this.#mismatches,
-      mismatchAt: this.#mismatchAt,
-      receipt: this.#receipt,
       intakeBefore: this.#intakeBefore,
       intakeAfter: this.#intakeAfter,
       threads: this.#threads,
       peer: scene.peer,
+      blocks: scene.blocks,
     };
   }
 
@@ -124,9 +144,9 @@ export class BenchInitiator {
     for (const memory of this.#memories.splice(0)) memory.free();
   }
 
-  #allocate(): BenchMemory {
+  #allocate(bytes: number): BenchMemory {
     const { engine, values } = this.#options;
-    const { 'bench.memory': kind, 'bench.sizeBytes': bytes, 'bench.gpu': gpu } = values;
+    const { 'bench.memory': kind, 'bench.gpu': gpu } = values;
     const memory = allocateBenchMemory(engine, kind, bytes, gpu);
     this.#memories.push(memory);
     return memory;
@@ -137,24 +157,38 @@ export class BenchInitiator {
     const sizeBytes = values['bench.sizeBytes'];
     const blockBytes = values['bench.blockBytes'];
     const kind = values['bench.memory'];
-    const memory = this.#allocate();
-    const question = { kind: 'setup', sizeBytes, blockBytes, memory: kind } as const;
+    const isBoth = values['bench.op'] === 'both';
+    const memory = this.#allocate(isBoth ? 2 * sizeBytes : sizeBytes);
+    const question = { kind: 'setup', sizeBytes, blockBytes, memory: kind, isBoth } as const;
     const ready = await dialogue.ask(question, 'ready', values['bench.deadlineMs']);
     const region = engine.register(memory.source, { read: false, write: true });
     const blocks = layOutBlocks(sizeBytes, blockBytes);
-    const operation = values['bench.op'] === 'read' ? 'read' : 'write';
-    const request = session.prepare(
-      operation,
-      blocks.map((block) => ({ ...block, local: region, remote: ready.region })),
-    );
-    return { memory, region, request, blocks, peer: ready.host };
+    const readBase = isBoth ? sizeBytes : 0;
+    const startUs = systemClock.nowUs();
+    const requests = OPERATIONS[values['bench.op']].map((operation) => {
+      const base = operation === 'read' ? readBase : 0;
+      return session.prepare(
+        operation,
+        blocks.map(({ localOffset, remoteOffset, bytes }) => ({
+          local: region,
+          localOffset: base + localOffset,
+          remote: ready.region,
+          remoteOffset: base + remoteOffset,
+          bytes,
+        })),
+      );
+    });
+    const prepareUs = (systemClock.nowUs() - startUs) / requests.length;
+    const { host: peer } = ready;
+    return { memory, region, requests, readBase, blocks: blocks.length, prepareUs, peer };
   }
 
   async #iterate(scene: Scene): Promise<void> {
     const { values } = this.#options;
     const first = await this.#warmUp(scene);
-    await this.#options.onWarm();
+    await this.#becomeWarm();
     const startUs = systemClock.nowUs();
+    this.#meter.startIntervals();
     const limitUs = values['bench.seconds'] * 1e6;
     const end = limitUs > 0 ? Number.POSITIVE_INFINITY : first + values['bench.iterations'];
     for (let index = first; index < end; ) {
@@ -162,8 +196,13 @@ export class BenchInitiator {
       const elapsedUs = systemClock.nowUs() - startUs;
       if (limitUs > 0 && elapsedUs >= limitUs) break;
       const fraction = limitUs > 0 ? elapsedUs / limitUs : (index - first) / (end - first);
-      this.#options.onProgress(fraction, this.#bytesPerSecond.at(-1) ?? 0);
+      this.#options.onProgress(fraction, this.#meter.lastRate);
     }
+  }
+
+  async #becomeWarm(): Promise<void> {
+    await this.#options.onWarm();
+    this.#warmAtMs = epochMs();
   }
 
   // Returns the index of the first iteration to measure.
@@ -185,7 +224,7 @@ export class BenchInitiator {
     const startUs = systemClock.nowUs();
     try {
       // Wakes what fell asleep while others had theirs.
-      if (turns !== undefined) await this.#transfer(scene.request, false);
+      if (turns !== undefined) await this.#transfer(scene.requests, false);
       return await this.#iterateGroup(scene, first, end, isMeasured);
     } finally {
       this.#busyUs += systemClock.nowUs() - startUs;
@@ -199,25 +238,25 @@ export class BenchInitiator {
     const { dialogue, values } = this.#options;
     const timeoutMs = values['bench.deadlineMs'];
     const isRead = values['bench.op'] === 'read';
+    const isBoth = values['bench.op'] === 'both';
     const last = Math.min(end, first + this.#groupSize(first)) - 1;
     const isVerified = isChecked(values['bench.verify'], last, isMeasured && last === end - 1);
     const seed = last + 1;
     if (!isRead && isVerified) {
-      scene.memory.fill(0, scene.memory.bytes, 0, seed);
+      scene.memory.fill(0, values['bench.sizeBytes'], 0, seed);
       scene.memory.settle();
     }
-    const isFill = isRead && isVerified;
+    const isFill = (isRead || isBoth) && isVerified;
     const prepared = await dialogue.ask({ kind: 'prepare', seed, isFill }, 'prepared', timeoutMs);
     const before = this.#usage();
     const mayStop = !isVerified && this.#options.turns === undefined;
-    const next = await this.#transferGroup(scene.request, first, last, isMeasured, mayStop);
+    const next = await this.#transferGroup(scene.requests, first, last, isMeasured, mayStop);
     const after = this.#usage();
     const isVerify = !isRead && isVerified;
     const checked = await dialogue.ask({ kind: 'check', seed, isVerify }, 'checked', timeoutMs);
     if (isVerified) {
-      const { memory } = scene;
-      const own = isRead ? memory.findMismatch(0, memory.bytes, 0, seed) : -1;
-      this.#countVerified(isRead ? own : checked.mismatchAt);
+      const own = isFill ? this.#findMismatch(scene, seed) : -1;
+      this.#meter.countVerified(own >= 0 ? own : checked.mismatchAt);
     }
     this.#intakeAfter = (isRead ? after : checked).intake;
     this.#threads = { initiator: after.threads, target: checked.threads };
@@ -229,13 +268,17 @@ export class BenchInitiator {
     return next;
   }
 
+  #findMismatch({ memory, readBase }: Scene, seed: number): number {
+    return memory.findMismatch(readBase, this.#options.values['bench.sizeBytes'], 0, seed);
+  }
+
   #usage() {
     return usageOf(this.#options.engine, this.#options.session);
   }
 
   // Back to back; returns the index after those that were made.
   async #transferGroup(
-    request: TransferRequest,
+    requests: readonly TransferRequest[],
     first: number,
     last: number,
     isMeasured: boolean,
@@ -244,7 +287,7 @@ export class BenchInitiator {
     const untilUs = mayStop ? systemClock.nowUs() + GROUP_US : Number.POSITIVE_INFINITY;
     let next = first;
     do {
-      const moving = this.#transfer(request, isMeasured);
+      const moving = this.#transfer(requests, isMeasured);
       if (moving !== undefined) await moving;
       next++;
     } while (next <= last && systemClock.nowUs() < untilUs);
@@ -264,87 +307,91 @@ export class BenchInitiator {
   }
 
   // The thread blocks until lanes are done; ends of plugin processes come by the event loop alone.
-  #transfer(request: TransferRequest, isMeasured: boolean): Promise<void> | undefined {
+  #transfer(requests: readonly TransferRequest[], isMeasured: boolean): Promise<void> | undefined {
     const startUs = systemClock.nowUs();
-    const transfers = this.#post(request);
+    const posted = this.#post(requests);
     if (this.#options.session.facts.provider === 'tcp') {
-      this.#wait(transfers, request);
-      this.#count(transfers, startUs, isMeasured);
+      for (const { transfer } of posted) this.#wait(transfer);
+      if (isMeasured) this.#count(posted, startUs);
       return undefined;
     }
-    const done = Promise.all(transfers.map((transfer) => transfer.done));
-    return done.then(() => this.#count(transfers, startUs, isMeasured));
+    return Promise.all(posted.map(({ transfer }) => transfer.done)).then(() => {
+      if (isMeasured) this.#count(posted, startUs);
+    });
   }
 
-  #count(transfers: readonly Transfer[], startUs: number, isMeasured: boolean): void {
-    const durationUs = systemClock.nowUs() - startUs;
-    if (!isMeasured) return;
-    const bytes = this.#options.values['bench.sizeBytes'] * transfers.length;
-    this.#bytesMoved += bytes;
-    this.#bytesPerSecond.push((bytes / durationUs) * 1e6);
-    for (const transfer of transfers) this.#latencyUs.push(transfer.receipt().durationUs);
-    this.#receipt = transfers[0]?.receipt();
+  #count(posted: readonly Posted[], startUs: number): void {
+    const nowUs = systemClock.nowUs();
+    const bytes = this.#options.values['bench.sizeBytes'] * posted.length;
+    this.#meter.countIteration(bytes, nowUs - startUs, nowUs);
+    for (const { transfer, postUs } of posted) this.#meter.countTransfer(transfer, postUs);
+    this.#meter.receipt = posted[0]?.transfer.receipt();
   }
 
-  #countVerified(mismatchAt: number): void {
-    this.#verified++;
-    if (mismatchAt < 0) return;
-    this.#mismatches++;
-    if (this.#mismatchAt < 0) this.#mismatchAt = mismatchAt;
-  }
-
-  #post(request: TransferRequest): Transfer[] {
+  #post(requests: readonly TransferRequest[]): Posted[] {
     const { values } = this.#options;
     const isMatched = this.#options.session.facts.provider === 'tcpx';
     const options = isMatched ? { deadlineMs: values['bench.deadlineMs'] } : undefined;
-    const transfers: Transfer[] = [];
+    const posted: Posted[] = [];
     for (let index = 0; index < values['bench.batch']; index++) {
-      transfers.push(request.post(options));
-    }
-    return transfers;
-  }
-
-  #wait(transfers: readonly Transfer[], request: TransferRequest): void {
-    const { values, session } = this.#options;
-    for (const transfer of transfers) {
-      const status = transfer.wait(values['bench.deadlineMs']);
-      if (transfer.error !== undefined) throw transfer.error;
-      if (status === 'active') {
-        throw new TcpxError(
-          'ERR_XFER_DEADLINE',
-          `${session.peer}: ${request.operation} not confirmed in ${values['bench.deadlineMs']} ms`,
-        );
+      for (const request of requests) {
+        const startUs = systemClock.nowUs();
+        const transfer = request.post(options);
+        posted.push({ transfer, postUs: systemClock.nowUs() - startUs });
       }
     }
+    return posted;
+  }
+
+  #wait(transfer: Transfer): void {
+    const { values, session } = this.#options;
+    const status = transfer.wait(values['bench.deadlineMs']);
+    if (transfer.error !== undefined) throw transfer.error;
+    if (status !== 'active') return;
+    const { operation } = transfer.receipt();
+    throw new TcpxError(
+      'ERR_XFER_DEADLINE',
+      `${session.peer}: ${operation} not confirmed in ${values['bench.deadlineMs']} ms`,
+    );
   }
 
   async #playPingPong(scene: Scene): Promise<void> {
     const { engine, session, dialogue, values } = this.#options;
     const timeoutMs = values['bench.deadlineMs'];
-    const own = { memory: scene.memory, allocate: () => this.#allocate() };
-    const remote = scene.request.blocks.remotes[0];
+    const { bytes } = scene.memory;
+    const own = { memory: scene.memory, allocate: () => this.#allocate(bytes) };
+    const remote = scene.requests[0]?.blocks.remotes[0];
     if (remote === undefined) throw new TcpxError('ERR_USAGE_STATE', 'no remote region');
     const end = createPingPongEnd(engine, session, own, remote, this.#options.marks);
     const count = values['bench.warmup'] + values['bench.iterations'];
-    const { bytes } = scene.memory;
     const question = { kind: 'pong', region: scene.region.descriptor, count, bytes } as const;
-    await this.#options.onWarm();
+    await this.#becomeWarm();
     await dialogue.ask(question, 'ponging', timeoutMs);
     this.#intakeBefore = this.#usage().intake;
     const halfTrips = playPingPong(end, count, true, timeoutMs);
-    this.#receipt = end.settle(timeoutMs);
+    this.#meter.receipt = end.settle(timeoutMs);
     this.#intakeAfter = this.#usage().intake;
     if (halfTrips === null) {
       const why = session.error?.message ?? `no pong in ${timeoutMs} ms`;
       throw new TcpxError('ERR_PEER_TIMEOUT', `pingpong with ${session.peer}: ${why}`);
     }
     if (end.isCheckable && values['bench.verify'] !== 'none') {
-      this.#countVerified(scene.memory.findMismatch(0, bytes, 0, PING_SEED));
+      this.#meter.countVerified(scene.memory.findMismatch(0, bytes, 0, PING_SEED));
     }
     for (const halfTrip of halfTrips.slice(values['bench.warmup'])) {
-      this.#latencyUs.push(halfTrip);
-      this.#bytesPerSecond.push((bytes / halfTrip) * 1e6);
-      this.#bytesMoved += bytes;
+      this.#meter.countHalfTrip(bytes, halfTrip);
     }
   }
+}
+
+/** With fractions, and steady while a process lives. */
+function epochMs(): number {
+  return performance.timeOrigin + performance.now();
+}
+
+/** Segments that were sent again so far, over all channels; −1 where no kernel counts them. */
+function countRetransmits(session: Session): number {
+  const counts = session.kernelCounters().map(({ retransmits }) => retransmits);
+  if (counts.length === 0 || counts.some((count) => count < 0)) return -1;
+  return counts.reduce((sum, count) => sum + count, 0);
 }

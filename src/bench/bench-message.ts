@@ -15,6 +15,8 @@ export type BenchMessage =
       readonly sizeBytes: number;
       readonly blockBytes: number;
       readonly memory: MemoryKind;
+      /** Twice that size: the first half is written, the second read. */
+      readonly isBoth: boolean;
     }
   | { readonly kind: 'ready'; readonly region: RegionDescriptor; readonly host: HostFacts }
   /** Before a timed window: fill for a read, note the CPU time. */
@@ -34,10 +36,25 @@ export type BenchMessage =
   /** What the target's kernel has counted on the channels so far. */
   | { readonly kind: 'count' }
   | { readonly kind: 'counted'; readonly channels: readonly ChannelCounters[] }
+  /** Warm: measure as soon as all initiators are, which is when `begun` comes. */
+  | { readonly kind: 'begin' }
+  | { readonly kind: 'begun' }
   | { readonly kind: 'failed'; readonly reason: string }
-  | { readonly kind: 'finish' };
+  | { readonly kind: 'finish'; readonly report: BenchReport };
+
+/** What an initiator tells the target of its run. */
+export interface BenchReport {
+  readonly op: string;
+  readonly iterations: number;
+  readonly bytes: number;
+  readonly medianGBps: number;
+  readonly meanGBps: number;
+  readonly latencyP50Us: number;
+  readonly isOk: boolean;
+}
 
 const CHANNELS_MAX = 64;
+const REPORT_OP_MAX = 20;
 
 type Check = (field: unknown) => boolean;
 const isCount: Check = (field) => Number.isSafeInteger(field) && (field as number) >= 0;
@@ -52,7 +69,7 @@ const isObject: Check = (field) => typeof field === 'object' && field !== null;
 
 /** What each kind must carry; nothing else may come along. */
 const FIELDS: Readonly<Record<BenchMessage['kind'], Readonly<Record<string, Check>>>> = {
-  setup: { sizeBytes: isSize, blockBytes: isCount, memory: isMemory },
+  setup: { sizeBytes: isSize, blockBytes: isCount, memory: isMemory, isBoth: isFlag },
   ready: { region: isDescriptor, host: isObject },
   prepare: { seed: isCount, isFill: isFlag },
   prepared: { cpuUs: isTime, intake: isOptionalIntake, threads: isOptionalText },
@@ -68,7 +85,9 @@ const FIELDS: Readonly<Record<BenchMessage['kind'], Readonly<Record<string, Chec
   count: {},
   counted: { channels: isCounters },
   failed: { reason: isText },
-  finish: {},
+  begin: {},
+  begun: {},
+  finish: { report: isReport },
 };
 
 export function encodeBenchMessage(message: BenchMessage): string {
@@ -98,6 +117,23 @@ export function decodeBenchMessage(bytes: Uint8Array): BenchMessage {
 
 function isKind(kind: string): kind is BenchMessage['kind'] {
   return Object.hasOwn(FIELDS, kind);
+}
+
+function isReport(field: unknown): boolean {
+  if (typeof field !== 'object' || field === null || Object.keys(field).length !== 7) return false;
+  const { op, iterations, bytes, medianGBps, meanGBps, latencyP50Us, isOk } = field as Partial<
+    Record<string, unknown>
+  >;
+  const isOp = isText(op) && (op as string).length <= REPORT_OP_MAX;
+  return (
+    isOp &&
+    [iterations, bytes].every(isCount) &&
+    isRates([medianGBps, meanGBps, latencyP50Us], isOk)
+  );
+}
+
+function isRates(rates: readonly unknown[], isOk: unknown): boolean {
+  return rates.every(isTime) && isFlag(isOk);
 }
 
 function isDescriptor(field: unknown): boolean {

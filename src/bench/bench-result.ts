@@ -1,7 +1,13 @@
 // The document that benchmarks print: schema tcpx.bench/1.
 
 import type { DevmemVerdict } from '../engine/internal.js';
+import type { EncodedHistogram } from './histogram.js';
+import type { InterruptPairs } from './interrupt-counts.js';
+import type { BenchInterval } from './interval-meter.js';
+import type { KvShape } from './kv-shape.js';
+import type { SampleSeries } from './samples.js';
 import type { Percentiles, Spread } from './statistics.js';
+import type { ThresholdVerdict } from './thresholds.js';
 
 export interface BenchResult {
   readonly schema: 'tcpx.bench/1';
@@ -42,6 +48,58 @@ export interface BenchResult {
   readonly config: Readonly<Record<string, string | number | boolean>>;
   readonly host: HostFacts;
   readonly peer: HostFacts;
+  // From here on: absent from results of earlier versions.
+  /** When it ended. */
+  readonly recordedAt?: string;
+  /** Its name in the store; absent where it is not kept. */
+  readonly id?: string;
+  /** The words of the command line. */
+  readonly command?: readonly string[];
+  readonly samples?: {
+    readonly bandwidthGBps: SampleSeries;
+    readonly latencyUs: SampleSeries;
+  };
+  /** Of every transfer, in nanoseconds; those of several runs merge. */
+  readonly histograms?: { readonly latencyNs: EncodedHistogram };
+  readonly intervals?: readonly BenchInterval[];
+  /** In the measured iterations, both directions. */
+  readonly bytesMoved?: number;
+  /**
+   * Of a transfer: the request made ready, the call that posts, and from its end to the
+   * confirmation. Absent from a ping-pong.
+   */
+  readonly phases?:
+    | {
+        readonly prepareUs: number;
+        readonly postUs: Percentiles & { readonly mean: number };
+        readonly flightUs: Percentiles & { readonly mean: number };
+      }
+    | undefined;
+  /** Of the measured iterations, by this host's clock, in ms since 1970. */
+  readonly window?: { readonly fromMs: number; readonly toMs: number };
+  /** Where several ran at once. */
+  readonly group?: {
+    readonly pattern: string;
+    readonly member: number;
+    readonly members: number;
+  };
+  /** Where the transfer has the shape of a prompt's KV cache. */
+  readonly kv?: KvShape;
+  /** Of the settings that are not at their default: where each came from. */
+  readonly origins?: Readonly<Record<string, string>>;
+  /** What a reader must know before believing the figures. */
+  readonly warnings?: readonly string[];
+  /** What is in flight at most: transfers, their blocks, and chunks of all channels. */
+  readonly requestDepth?: {
+    readonly transfers: number;
+    readonly blocks: number;
+    readonly chunks: number;
+  };
+  /** Of the initiator's NICs. */
+  readonly interrupts?: InterruptPairs;
+  /** Load average of one minute at the initiator. */
+  readonly load?: { readonly before: number; readonly after: number };
+  readonly thresholds?: readonly ThresholdVerdict[];
 }
 
 export interface KernelDelta {

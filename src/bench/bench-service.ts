@@ -3,12 +3,13 @@
 import type { Config } from '../base/config.js';
 import type { Log } from '../base/log.js';
 import { Engine } from '../engine/internal.js';
+import type { BenchReport } from './bench-message.js';
 import { BenchTarget } from './bench-target.js';
 import { readHostFacts } from './host-facts.js';
 
 export interface BenchService {
   readonly port: number;
-  /** Resolves when an initiator has finished. */
+  /** Resolves when all initiators that were expected have finished. */
   readonly finished: Promise<void>;
   close(): Promise<void>;
 }
@@ -17,6 +18,7 @@ export interface BenchServiceOptions {
   readonly config: Config;
   readonly log: Log;
   readonly port?: number;
+  onReport?(peer: string, report: BenchReport): void;
 }
 
 export async function openBenchService(options: BenchServiceOptions): Promise<BenchService> {
@@ -30,6 +32,8 @@ export async function openBenchService(options: BenchServiceOptions): Promise<Be
     host: readHostFacts(config.values['socket.congestion']),
     log,
     gpu: config.values['bench.gpu'],
+    clients: config.values['bench.initiators'],
+    onReport: (peer, report) => options.onReport?.(peer, report),
     onFinished: () => resolveFinished(),
   });
   const engine: Engine = await Engine.open({

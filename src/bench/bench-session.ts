@@ -6,13 +6,21 @@ import { TcpxError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
 import { Engine, judgeDevmem, type Session } from '../engine/internal.js';
 import { BenchInitiator, type BenchRun } from './bench-initiator.js';
-import { BenchDialogue, decodeBenchMessage, encodeBenchMessage } from './bench-message.js';
+import {
+  BenchDialogue,
+  type BenchReport,
+  decodeBenchMessage,
+  encodeBenchMessage,
+} from './bench-message.js';
 import type { BenchResult } from './bench-result.js';
 import { gpuOf } from './bench-service.js';
 import { readHostFacts } from './host-facts.js';
-import { channelDelta, kernelDelta, readKernelCounters } from './kernel-delta.js';
+import type { BenchInterval } from './interval-meter.js';
+import { channelDelta, hostDelta, kernelDelta, readKernelCounters } from './kernel-delta.js';
 import { MarkCounter } from './ping-pong.js';
-import { percentilesOf, rateSpreadOf } from './statistics.js';
+import { warningsOf } from './result-warnings.js';
+import type { SampleSeries } from './samples.js';
+import type { Spread } from './statistics.js';
 import type { Turns } from './turns.js';
 
 const COUNT_TIMEOUT_MS = 10_000;
@@ -25,6 +33,9 @@ export interface BenchSessionOptions {
   /** Where others take turns with this one. */
   readonly turns?: Turns | undefined;
   onProgress(doneFraction: number, bytesPerSecond: number): void;
+  onInterval?(interval: BenchInterval): void;
+  /** Warm-up is over: measuring begins when this is done. */
+  onWarm?(): Promise<void>;
 }
 
 export async function runBench(options: BenchSessionOptions): Promise<BenchResult> {
@@ -66,9 +77,12 @@ export async function runBench(options: BenchSessionOptions): Promise<BenchResul
       marks,
       turns: options.turns,
       onWarm: async () => {
+        await talk.ask({ kind: 'begin' }, 'begun', config.values['bench.deadlineMs']);
+        await options.onWarm?.();
         before = await countBoth();
       },
       onProgress: (fraction, rate) => options.onProgress(fraction, rate),
+      onInterval: (interval) => options.onInterval?.(interval),
     });
     const run = await engine.drive(initiator.run()).catch((error: unknown) => {
       // A post may meet the loss of the session before its transfers do.
@@ -79,10 +93,14 @@ export async function runBench(options: BenchSessionOptions): Promise<BenchResul
     const channels = channelDelta(before.channels.own, after.channels.own);
     const peerChannels = channelDelta(before.channels.peer, after.channels.peer);
     const kernel = { ...kernelDelta(before.host, after.host), channels, peerChannels };
-    await session.notify(encodeBenchMessage({ kind: 'finish' })).done;
+    const report = reportOf(config, run);
+    await session.notify(encodeBenchMessage({ kind: 'finish', report })).done;
     const laneCpus = config.values['lane.progress'] === 'caller' ? [] : engine.laneStats();
     const zeroCopy = engine.zeroCopyStats();
-    return { ...toResult(engine.config, session, run, laneCpus), zeroCopy, kernel };
+    const figures = toResult(engine.config, session, run, laneCpus);
+    const result = { ...figures, zeroCopy, kernel, ...hostDelta(before.host, after.host) };
+    const recordedAt = new Date().toISOString();
+    return { ...result, recordedAt, warnings: warningsOf(result) };
   } finally {
     await engine.close();
     initiator?.freeMemory();
@@ -97,12 +115,13 @@ function toResult(
 ): Omit<BenchResult, 'zeroCopy'> {
   const { values } = config;
   const { agreement } = session.facts;
-  const { receipt } = run;
+  const { meter } = run;
+  const { receipt } = meter;
   const plugin = pluginResult(config, run);
-  const gigabytes = run.bytesMoved / 1e9;
+  const gigabytes = meter.bytesMoved / 1e9;
   return {
     schema: 'tcpx.bench/1',
-    ok: run.mismatches === 0 && plugin.devmem?.verdict !== 'failed',
+    ok: meter.mismatches === 0 && plugin.devmem?.verdict !== 'failed',
     evidence: receipt?.plugin?.evidence ?? 'measured',
     provider: receipt?.provider ?? session.facts.provider,
     providerReason: receipt?.providerReason ?? session.facts.providerReason,
@@ -116,26 +135,67 @@ function toResult(
     chunkBytes: agreement.chunkBytes,
     channels: receipt?.plugin === undefined ? agreement.channels : receipt.channels.length,
     lanes: values['lane.count'],
-    iterations: run.bytesPerSecond.length,
-    bandwidthGBps: rateSpreadOf(run.bytesPerSecond.map((rate) => rate / 1e9)),
-    latencyUs: percentilesOf(run.latencyUs),
+    iterations: meter.bytesPerSecond.count,
+    bandwidthGBps: inGBps(meter.bytesPerSecond.rateSpread()),
+    latencyUs: meter.latencyUs.percentiles(),
+    phases: phasesOf(run),
     cpuSecondsPerGB: {
       initiator: run.initiatorCpuUs / 1e6 / gigabytes,
       target: run.targetCpuUs / 1e6 / gigabytes,
     },
-    verified: { iterations: run.verified, mismatches: run.mismatches },
+    verified: { iterations: meter.verified, mismatches: meter.mismatches },
     ...plugin,
     receipt,
     laneCpus: lanes.map(({ cpu, pinnedTo }) => ({ cpu, pinnedTo })),
     config: visibleConfig(config),
     host: readHostFacts(values['socket.congestion']),
     peer: run.peer,
+    samples: {
+      bandwidthGBps: seriesInGBps(meter.bytesPerSecond.samples()),
+      latencyUs: meter.latencyUs.samples(),
+    },
+    histograms: { latencyNs: meter.latencyUs.histogram() },
+    intervals: run.intervals,
+    bytesMoved: meter.bytesMoved,
+    window: run.window,
+    origins: originsOf(config),
+    requestDepth: depthOf(config, session, run),
   };
+}
+
+function reportOf({ values }: Config, { meter }: BenchRun): BenchReport {
+  return {
+    op: values['bench.op'],
+    iterations: meter.bytesPerSecond.count,
+    bytes: meter.bytesMoved,
+    medianGBps: inGBps(meter.bytesPerSecond.rateSpread()).p50,
+    meanGBps: inGBps(meter.bytesPerSecond.rateSpread()).mean,
+    latencyP50Us: meter.latencyUs.percentiles().p50,
+    isOk: meter.mismatches === 0,
+  };
+}
+
+function depthOf({ values }: Config, { facts }: Session, { meter, blocks }: BenchRun) {
+  const { channels, windowChunks } = facts.agreement;
+  const { receipt } = meter;
+  const isPlugin = receipt?.plugin !== undefined;
+  const chunks = isPlugin
+    ? receipt.channels.length * values['tcpx.sendWindow']
+    : channels * windowChunks;
+  return { transfers: values['bench.batch'], blocks, chunks };
+}
+
+/** A default needs no word; neither does where a secret came from. */
+function originsOf({ effective }: Config): Record<string, string> {
+  const set = effective.filter(
+    ({ origin, name }) => origin !== 'default' && name !== 'trust.secret',
+  );
+  return Object.fromEntries(set.map(({ name, origin }) => [name, origin]));
 }
 
 /** What is said of a plugin; nothing where none carried the data. */
 function pluginResult({ values }: Config, run: BenchRun): Pick<BenchResult, 'devmem' | 'threads'> {
-  if (run.receipt?.plugin === undefined) return {};
+  if (run.meter.receipt?.plugin === undefined) return {};
   const { intakeBefore = [], intakeAfter = [], threads } = run;
   const { initiator = 'unseen', target = 'unseen' } = threads ?? {};
   return {
@@ -147,4 +207,25 @@ function pluginResult({ values }: Config, run: BenchRun): Pick<BenchResult, 'dev
 function visibleConfig(config: Config): BenchResult['config'] {
   const shown = config.effective.filter((setting) => setting.name !== 'trust.secret');
   return Object.fromEntries(shown.map((setting) => [setting.name, setting.value]));
+}
+
+const GIGA = 1e9;
+
+function inGBps({ mean, p50, min, max }: Spread): Spread {
+  return { mean: mean / GIGA, p50: p50 / GIGA, min: min / GIGA, max: max / GIGA };
+}
+
+function seriesInGBps({ every, values }: SampleSeries): SampleSeries {
+  return { every, values: values.map((rate) => rate / GIGA) };
+}
+
+/** A ping-pong posts nothing that it waits for. */
+function phasesOf({ prepareUs, meter }: BenchRun): BenchResult['phases'] {
+  const { postUs, flightUs } = meter;
+  if (postUs.count === 0) return undefined;
+  return {
+    prepareUs,
+    postUs: { mean: postUs.mean, ...postUs.percentiles() },
+    flightUs: { mean: flightUs.mean, ...flightUs.percentiles() },
+  };
 }

@@ -5,7 +5,12 @@ import type { Log } from '../base/log.js';
 import { SETTINGS } from '../base/settings.js';
 import type { Engine, Region, Session } from '../engine/internal.js';
 import { allocateBenchMemory, type BenchMemory } from './bench-memory.js';
-import { type BenchMessage, decodeBenchMessage, encodeBenchMessage } from './bench-message.js';
+import {
+  type BenchMessage,
+  type BenchReport,
+  decodeBenchMessage,
+  encodeBenchMessage,
+} from './bench-message.js';
 import type { HostFacts } from './bench-result.js';
 import { type BenchBlock, layOutBlocks } from './block-layout.js';
 import { usageOf } from './end-usage.js';
@@ -17,7 +22,11 @@ export interface BenchTargetOptions {
   readonly log: Log;
   /** GPU of this end, where GPU memory is asked for. */
   readonly gpu: number;
-  /** The last initiator has said that it is finished. */
+  /** Initiators that measure at once: each waits for all to be warm. */
+  readonly clients: number;
+  /** An initiator has finished and hung up. */
+  onReport(peer: string, report: BenchReport): void;
+  /** All of them have. */
   onFinished(): void;
 }
 
@@ -25,6 +34,8 @@ interface Stage {
   readonly memory: BenchMemory;
   readonly region: Region;
   readonly blocks: readonly BenchBlock[];
+  /** Where the part begins that the initiator reads. */
+  readonly readBase: number;
   /** Of ping-pongs. */
   readonly outboxes: BenchMemory[];
 }
@@ -38,6 +49,8 @@ export class BenchTarget {
   readonly #options: BenchTargetOptions;
   readonly #stages = new Map<Session, Stage>();
   readonly #marks = new MarkCounter();
+  readonly #warm = new Set<Session>();
+  #finished = 0;
 
   constructor(options: BenchTargetOptions) {
     this.#options = options;
@@ -45,6 +58,7 @@ export class BenchTarget {
 
   onSession(session: Session): void {
     void session.closed.then(async () => {
+      this.#warm.delete(session);
       const stage = this.#stages.get(session);
       this.#stages.delete(session);
       if (stage === undefined) return;
@@ -76,38 +90,60 @@ export class BenchTarget {
       case 'prepare':
         if (message.isFill) this.#fill(session, message.seed);
         return { kind: 'prepared', ...usageOf(this.#options.engine(), session) };
-      case 'check': {
-        const usage = usageOf(this.#options.engine(), session);
-        const mismatchAt = message.isVerify ? this.#verify(session, message.seed) : -1;
-        return { kind: 'checked', ...usage, mismatchAt };
-      }
+      case 'check':
+        return this.#check(session, message);
       case 'count':
         return { kind: 'counted', channels: session.kernelCounters() };
       case 'pong':
         this.#pong(session, message);
         return undefined;
+      case 'begin':
+        this.#begin(session);
+        return undefined;
       case 'finish':
         // The initiator hangs up first, once it knows that this message has landed.
-        void session.closed.then(() => this.#options.onFinished());
+        void session.closed.then(() => this.#finish(session, message.report));
         return undefined;
       case 'ready':
       case 'prepared':
       case 'checked':
       case 'ponging':
       case 'counted':
+      case 'begun':
       case 'failed':
         throw new Error(`${message.kind} is not for a target`);
     }
+  }
+
+  #check(session: Session, message: Extract<BenchMessage, { kind: 'check' }>): BenchMessage {
+    const usage = usageOf(this.#options.engine(), session);
+    const mismatchAt = message.isVerify ? this.#verify(session, message.seed) : -1;
+    return { kind: 'checked', ...usage, mismatchAt };
+  }
+
+  #begin(session: Session): void {
+    this.#warm.add(session);
+    if (this.#warm.size < this.#options.clients) return;
+    for (const one of this.#warm) one.notify(encodeBenchMessage({ kind: 'begun' }));
+    this.#warm.clear();
+  }
+
+  #finish({ peer }: Session, report: BenchReport): void {
+    this.#options.onReport(peer, report);
+    this.#finished++;
+    if (this.#finished === this.#options.clients) this.#options.onFinished();
   }
 
   #setUp(session: Session, message: Extract<BenchMessage, { kind: 'setup' }>): BenchMessage {
     const { sizeBytes, blockBytes } = message;
     const engine = this.#options.engine();
     this.#checkSetUp(session, sizeBytes, blockBytes);
-    const memory = allocateBenchMemory(engine, message.memory, sizeBytes, this.#options.gpu);
+    const bytes = message.isBoth ? 2 * sizeBytes : sizeBytes;
+    const memory = allocateBenchMemory(engine, message.memory, bytes, this.#options.gpu);
     const region = engine.register(memory.source);
     const blocks = layOutBlocks(sizeBytes, blockBytes);
-    this.#stages.set(session, { memory, region, blocks, outboxes: [] });
+    const readBase = message.isBoth ? sizeBytes : 0;
+    this.#stages.set(session, { memory, region, blocks, readBase, outboxes: [] });
     return { kind: 'ready', region: region.descriptor, host: this.#options.host };
   }
 
@@ -130,9 +166,9 @@ export class BenchTarget {
   }
 
   #fill(session: Session, seed: number): void {
-    const { memory, blocks } = this.#stage(session);
+    const { memory, blocks, readBase } = this.#stage(session);
     for (const { remoteOffset, bytes, localOffset } of blocks) {
-      memory.fill(remoteOffset, bytes, localOffset, seed);
+      memory.fill(readBase + remoteOffset, bytes, localOffset, seed);
     }
     memory.settle();
   }

@@ -1,10 +1,12 @@
 // What the kernel counted while a benchmark ran: TCP's troubles and each interface, of the whole
 // host, and the connection of each channel.
 
+import { loadavg } from 'node:os';
 import type { ChannelCounters } from '../engine/internal.js';
 import { openFolderFiles } from '../host/read/host-files.js';
 import { parseNetDev, readTcpCounters } from '../host/read/kernel-counters.js';
-import type { ChannelKernel, KernelDelta } from './bench-result.js';
+import type { BenchResult, ChannelKernel, KernelDelta } from './bench-result.js';
+import { pairCounts, readInterruptCounts } from './interrupt-counts.js';
 
 /** Counters that grow when something goes wrong on the way. */
 const TCP_COUNTERS = [
@@ -20,11 +22,18 @@ const TCP_COUNTERS = [
 interface KernelCounters {
   readonly tcp: Readonly<Record<string, number>>;
   readonly nics: ReadonlyMap<string, Readonly<Record<string, number>>>;
+  readonly interrupts: ReturnType<typeof readInterruptCounts>;
+  readonly load: number;
 }
 
 export function readKernelCounters(): KernelCounters {
   const files = openFolderFiles('/');
-  return { tcp: readTcpCounters(files), nics: parseNetDev(files.read('/proc/net/dev') ?? '') };
+  return {
+    tcp: readTcpCounters(files),
+    nics: parseNetDev(files.read('/proc/net/dev') ?? ''),
+    interrupts: readInterruptCounts(files),
+    load: loadavg()[0] ?? Number.NaN,
+  };
 }
 
 /** Counters that grow; the others are as they stand. */
@@ -57,8 +66,8 @@ export function channelDelta(
 
 /** Interfaces on which nothing moved are left out. */
 export function kernelDelta(
-  before: KernelCounters,
-  after: KernelCounters,
+  before: Pick<KernelCounters, 'tcp' | 'nics'>,
+  after: Pick<KernelCounters, 'tcp' | 'nics'>,
 ): Omit<KernelDelta, 'channels' | 'peerChannels'> {
   const tcp = TCP_COUNTERS.map((name) => [name, (after.tcp[name] ?? 0) - (before.tcp[name] ?? 0)]);
   const nics: Record<string, Record<string, number>> = {};
@@ -68,4 +77,15 @@ export function kernelDelta(
     if (grown.some(([, count]) => count !== 0)) nics[nic] = Object.fromEntries(grown) as never;
   }
   return { tcp: Object.fromEntries(tcp) as Record<string, number>, nics };
+}
+
+/** What else of the host goes with a result: interrupts by core, and how busy it was. */
+export function hostDelta(
+  before: Pick<KernelCounters, 'interrupts' | 'load'>,
+  after: Pick<KernelCounters, 'interrupts' | 'load'>,
+): Required<Pick<BenchResult, 'interrupts' | 'load'>> {
+  return {
+    interrupts: pairCounts(before.interrupts, after.interrupts),
+    load: { before: before.load, after: after.load },
+  };
 }

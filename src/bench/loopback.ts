@@ -20,12 +20,14 @@ import { environmentName, SETTING_NAMES, settingOf } from '../base/settings.js';
 import { STATE_FOLDER_VARIABLE } from '../host/read/emulated-nics.js';
 import type { BenchResult } from './bench-result.js';
 import { runBench } from './bench-session.js';
+import type { BenchInterval } from './interval-meter.js';
 import type { Turns } from './turns.js';
 
 export interface LoopbackOptions {
   readonly config: Config;
   readonly log: Log;
   onProgress(doneFraction: number, bytesPerSecond: number): void;
+  onInterval?(interval: BenchInterval): void;
   /** Told the process id of the target, for those who want to watch or kill it. */
   onTarget?(pid: number): void;
   /** Where others take turns with this one. */
@@ -38,10 +40,10 @@ const EXIT_TIMEOUT_MS = 2000;
 export async function runLoopback(options: LoopbackOptions): Promise<BenchResult> {
   const config = withOneTimeSecret(options.config);
   const leaveEmulator = prepareEmulator(config);
-  const target = startTarget(config);
+  const target = await openLoopbackTarget(config);
   try {
-    const port = await awaitPort(target);
-    options.onTarget?.(target.pid ?? 0);
+    const { port } = target;
+    options.onTarget?.(target.pid);
     return await runBench({
       config,
       log: options.log,
@@ -49,16 +51,35 @@ export async function runLoopback(options: LoopbackOptions): Promise<BenchResult
       port,
       turns: options.turns,
       onProgress: (fraction, rate) => options.onProgress(fraction, rate),
+      onInterval: (interval) => options.onInterval?.(interval),
     });
   } finally {
-    await endTarget(target);
+    await target.close();
     leaveEmulator();
+  }
+}
+
+export interface LoopbackTarget {
+  readonly pid: number;
+  readonly port: number;
+  close(): Promise<void>;
+}
+
+/** A process that plays the target for as many initiators as `bench.initiators` says. */
+export async function openLoopbackTarget(config: Config): Promise<LoopbackTarget> {
+  const target = forkWith(config, 'loopback-target-main.js');
+  try {
+    const port = await awaitPort(target);
+    return { pid: target.pid ?? 0, port, close: () => endChild(target) };
+  } catch (error) {
+    await endChild(target);
+    throw error;
   }
 }
 
 // Both ends are on this host, which the emulator refuses as the plugin does, unless told; and its
 // counters need a folder that both share. A real plugin does not look at either.
-function prepareEmulator(config: Config): () => void {
+export function prepareEmulator(config: Config): () => void {
   if (config.values['engine.provider'] !== 'tcpx') return () => undefined;
   const folder = mkdtempSync(join(tmpdir(), 'tcpx-counters-'));
   setDefaultVariables({ TCPX_EMU_SAME_HOST: '1', [STATE_FOLDER_VARIABLE]: folder });
@@ -66,7 +87,7 @@ function prepareEmulator(config: Config): () => void {
 }
 
 // The two processes trust each other and nobody else.
-function withOneTimeSecret(config: Config): Config {
+export function withOneTimeSecret(config: Config): Config {
   const secret = randomBytes(24).toString('base64url');
   const options = { ...config.values, 'trust.secret': secret, 'trust.secretFile': '' };
   const fresh = loadConfig({ options });
@@ -74,7 +95,8 @@ function withOneTimeSecret(config: Config): Config {
   return { values: fresh.values, effective: config.effective };
 }
 
-function startTarget(config: Config): ChildProcess {
+/** A process of ours with these settings, whatever this one's environment says. */
+export function forkWith(config: Config, main: string): ChildProcess {
   const environment: Record<string, string | undefined> = { ...processEnvironment() };
   for (const name of SETTING_NAMES) {
     // What nobody has set is left to the target: it would take our choice for a firm wish.
@@ -82,7 +104,7 @@ function startTarget(config: Config): ChildProcess {
     for (const alias of settingOf(name).aliases ?? []) environment[alias] = undefined;
     environment[environmentName(name)] = isOurs ? String(config.values[name]) : undefined;
   }
-  const path = fileURLToPath(new URL('loopback-target-main.js', import.meta.url));
+  const path = fileURLToPath(new URL(main, import.meta.url));
   return fork(path, {
     env: environment,
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
@@ -112,7 +134,7 @@ async function awaitPort(target: ChildProcess): Promise<number> {
   }
 }
 
-async function endTarget(target: ChildProcess): Promise<void> {
+export async function endChild(target: ChildProcess): Promise<void> {
   if (target.exitCode !== null || target.signalCode !== null) return;
   const timer = setTimeout(() => target.kill('SIGKILL'), EXIT_TIMEOUT_MS);
   if (target.connected) target.disconnect();

@@ -42,6 +42,8 @@ test('ping-pong: a count that no initiator can be asked for is refused by name',
     host: {} as HostFacts,
     log: silentLog,
     gpu: 0,
+    clients: 1,
+    onReport: () => undefined,
     onFinished: () => undefined,
   });
   const notify = (text: string) => answers.push(text);

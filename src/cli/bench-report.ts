@@ -2,7 +2,10 @@
 
 import { formatCpuList } from '../base/cpu-set.js';
 import { formatBytes, formatUs, plural } from '../base/units.js';
+import type { BenchReport } from '../bench/bench-message.js';
 import type { BenchResult } from '../bench/bench-result.js';
+import type { BenchInterval } from '../bench/interval-meter.js';
+import type { ThresholdVerdict } from '../bench/thresholds.js';
 import type { NicDevmem, Receipt } from '../engine/internal.js';
 import { formatTable } from './print.js';
 
@@ -17,13 +20,15 @@ export function formatBenchResult(result: BenchResult): string {
     `${formatUs(latency.p50)} p50, ${formatUs(latency.p90)} p90, ` + `${formatUs(latency.p99)} p99`;
   const what = result.op === 'pingpong' ? 'half round trip' : 'post to confirmed';
   const lines = [
-    `${result.op} of ${formatBytes(result.sizeBytes)}${describeBlocks(result)}, ` +
+    `${OPERATIONS[result.op] ?? result.op} of ${formatBytes(result.sizeBytes)}` +
+      `${describeBlocks(result)}, ` +
       `${plural(result.iterations, 'iteration')}, ${pathName(result)}, ` +
       `${plural(result.channels, 'channel')}, ` +
       describeProgress(result),
     '',
     formatTable(rows),
     `latency         ${latencies} (${what})`,
+    ...describeKv(result),
     `cpu per GB      ${result.cpuSecondsPerGB.initiator.toFixed(2)} s initiator, ` +
       `${result.cpuSecondsPerGB.target.toFixed(2)} s target`,
     `verified        ${describeVerified(result)}`,
@@ -36,8 +41,65 @@ export function formatBenchResult(result: BenchResult): string {
     ...describePlugin(result),
     `measured on     ${result.host.cpu}, ${result.host.cores} cores, ` +
       `Linux ${result.host.kernel}, Node ${result.host.node}, ${result.host.congestion}`,
+    ...(result.warnings ?? []).map((warning) => `warning         ${warning}`),
   ];
   return `${lines.join('\n')}\n`;
+}
+
+/** While it runs, as iperf3 has it. */
+export function formatInterval(interval: BenchInterval): string {
+  const { fromS, toS, bytes, bandwidthGBps, iterations, retransmits } = interval;
+  const again = retransmits < 0 ? '' : `  ${retransmits} retransmitted`;
+  const seconds = `${fromS.toFixed(2)}-${toS.toFixed(2)} s`;
+  return (
+    `${seconds.padStart(15)}  ${formatBytes(bytes).padStart(9)}  ` +
+    `${bandwidthGBps.toFixed(2)} GB/s  ${plural(iterations, 'iteration')}${again}`
+  );
+}
+
+/** What a client tells the server of its run. */
+export function formatReport(peer: string, report: BenchReport): string {
+  const { op, iterations, bytes, medianGBps, latencyP50Us, isOk } = report;
+  return (
+    `client ${peer}: ${plural(iterations, 'iteration')} of ${op}, ${formatBytes(bytes)}, ` +
+    `median ${medianGBps.toFixed(2)} GB/s, latency ${formatUs(latencyP50Us)}, ` +
+    (isOk ? 'all correct' : 'WRONG')
+  );
+}
+
+/** Several runs of one command: a line for each, the last in full. */
+export function formatRuns(runs: readonly BenchResult[]): string {
+  const rows = runs.map((run, index) => [
+    String(index + 1),
+    run.bandwidthGBps.p50.toFixed(2),
+    formatUs(run.latencyUs.p50),
+    formatUs(run.latencyUs.p99),
+    run.ok ? 'ok' : 'WRONG',
+  ]);
+  const table = formatTable([['run', 'GB/s', 'latency', 'p99', ''], ...rows]);
+  const last = runs.at(-1);
+  return `${table}\n${last === undefined ? '' : formatBenchResult(last)}`;
+}
+
+export function formatThresholds(verdicts: readonly ThresholdVerdict[]): string {
+  return verdicts
+    .map(({ metric, relation, limit, value, ok }) => {
+      const figure = value === undefined ? 'not known' : String(Number(value.toPrecision(4)));
+      return `${ok ? 'ok' : 'FAIL'}  ${metric} ${figure}, may not be ${relation} ${limit}\n`;
+    })
+    .join('');
+}
+
+const OPERATIONS: Readonly<Record<string, string>> = { both: 'write and read at once' };
+
+/** Of one prompt; several that are posted together share the time. */
+function describeKv({ kv, latencyUs }: BenchResult): string[] {
+  if (kv === undefined) return [];
+  const { model, tokens, descriptors, blockBytes } = kv;
+  return [
+    `per prompt      ${formatUs(latencyUs.p50)} for ${tokens} tokens of ${model}: ` +
+      `${plural(descriptors, 'block')} of ${formatBytes(blockBytes)}`,
+  ];
 }
 
 function describeProgress(result: BenchResult): string {

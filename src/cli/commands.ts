@@ -2,8 +2,11 @@
 
 import type { Command } from './command.js';
 import { benchClientCommand } from './commands/bench-client.js';
+import { benchDiffCommand } from './commands/bench-diff.js';
 import { benchLoopbackCommand } from './commands/bench-loopback.js';
 import { benchServerCommand } from './commands/bench-server.js';
+import { benchShowCommand } from './commands/bench-show.js';
+import { benchSweepCommand } from './commands/bench-sweep.js';
 import { completionCommand } from './commands/completion.js';
 import { configCommand } from './commands/config.js';
 import { devicesCommand } from './commands/devices.js';
@@ -38,6 +41,9 @@ export const COMMANDS: readonly Command[] = [
   benchLoopbackCommand,
   benchServerCommand,
   benchClientCommand,
+  benchSweepCommand,
+  benchShowCommand,
+  benchDiffCommand,
   topoCommand,
   nicCommand,
   nicDiffCommand,

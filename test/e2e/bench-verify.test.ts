@@ -31,6 +31,8 @@ async function openTarget(t: TestContext, tamper: Tamper) {
     host: readHostFacts(''),
     log,
     gpu: 0,
+    clients: 1,
+    onReport: () => undefined,
     onFinished: () => undefined,
   });
   const engine = await Engine.open({

@@ -42,15 +42,22 @@ export function runChild(
   });
 }
 
+/** Of every tcpx that a test starts. */
+export const TEST_VARIABLES = {
+  NIXL_TCPX_BENCH_WARMUP_SECONDS: '0',
+  NIXL_TCPX_BENCH_KEEP: '0',
+} as const;
+
 /**
  * `tcpx …` as a user would start it, without settings from this process' environment, except that
  * benchmarks warm up by their count alone: tests look at what they say, not at how fast they are.
+ * Nor do they leave their results in the home of whoever runs the tests.
  */
 export function runTcpx(words: readonly string[], env: Record<string, string> = {}) {
   const inherited = Object.entries(process.env).filter(
     ([name]) => !/^(NIXL_|UCCL_|NCCL_)/.test(name),
   );
   return runChild(process.execPath, ['bin/tcpx.js', ...words], {
-    env: { ...Object.fromEntries(inherited), NIXL_TCPX_BENCH_WARMUP_SECONDS: '0', ...env },
+    env: { ...Object.fromEntries(inherited), ...TEST_VARIABLES, ...env },
   });
 }

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { emulatorPath, emulatorVariables, requireNative } from '../native/plugin-environment.js';
 import { a3HighTree } from '../support/a3-high-host.js';
+import { benchResult } from '../support/bench-result.js';
 import { flatBundle } from '../support/flat-bundle.js';
 import { removeTreeFolder, writeTreeFolder } from '../support/tree-folder.js';
 import { until } from '../support/until.js';
@@ -33,13 +34,19 @@ const TRACE = `1 10.0 init name=GPUDirectTCPX_v7 devices=1
 6 951.0 unpack channel=0 chunk=0 tag=1 fragments=2
 7 952.0 irecvConsumed channel=0 chunk=0 tag=1 bytes=100 offset=0 result=0
 `;
-const QUICK = ['--size', '64K', '--iters', '3', '--warmup', '1', '--warmup-seconds', '0'];
+const SHORT = ['--iters', '3', '--warmup', '1', '--warmup-seconds', '0'];
+const QUICK = ['--size', '64K', ...SHORT];
 
 /** Files, a host tree and a benchmark server that the cases share. */
 export class WalkWorld {
   readonly #folder = mkdtempSync(join(tmpdir(), 'tcpx-walk-'));
   readonly #tree = writeTreeFolder(a3HighTree());
   readonly #server = new RunningTcpx(['bench', 'server', '--port', '0', '--json']);
+
+  /** Where benchmarks leave their results. */
+  get store(): string {
+    return join(this.#folder, 'store');
+  }
 
   async open(): Promise<Readonly<Record<string, WalkCase>>> {
     requireNative();
@@ -66,6 +73,7 @@ export class WalkWorld {
     const tree = ['--root', this.#tree];
     const trace = this.#file('rail.trace', TRACE);
     const result = this.#file('run.json', JSON.stringify({ schema: 'tcpx.bench/1', ok: true }));
+    const measured = this.#file('measured.json', JSON.stringify(benchResult()));
     const variables = this.#file('good.env', 'NCCL_ALGO=Ring\n');
     return {
       'bench loopback': { words: QUICK },
@@ -74,6 +82,9 @@ export class WalkWorld {
         words: ['127.0.0.1', '--port', String(port), ...QUICK],
         environment: { NIXL_TCPX_TRUST_SECRET: secret },
       },
+      'bench sweep': { words: ['--size', '4K,64K', '--rounds', '1', ...SHORT] },
+      'bench show': { words: [measured] },
+      'bench diff': { words: [measured, measured] },
       serve: { words: ['--folder', join(this.#folder, 'service')], isServer: true },
       topo: { words: bundle },
       nic: { words: bundle },

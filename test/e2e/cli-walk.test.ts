@@ -35,7 +35,8 @@ function environment(variables: Readonly<Record<string, string>> = {}): Record<s
   const inherited = Object.entries(process.env).filter(
     ([name]) => !/^(NIXL_|UCCL_|NCCL_|COLUMNS$|NO_COLOR$|FORCE_COLOR$|CI$)/.test(name),
   );
-  return { ...(Object.fromEntries(inherited) as Record<string, string>), ...variables };
+  const kept = { NIXL_TCPX_BENCH_STORE_DIR: world.store };
+  return { ...(Object.fromEntries(inherited) as Record<string, string>), ...kept, ...variables };
 }
 
 /** A child in a session of its own, so without any terminal; a server is interrupted. */

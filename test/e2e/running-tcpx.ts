@@ -15,7 +15,7 @@ export class RunningTcpx {
     this.child = spawn(process.execPath, ['bin/tcpx.js', ...words], {
       cwd: packageRoot,
       stdio: ['ignore', 'pipe', 'pipe'],
-      env: { ...process.env, ...env },
+      env: { ...process.env, NIXL_TCPX_BENCH_KEEP: '0', ...env },
     });
     this.child.stdout?.setEncoding('utf8').on('data', (text: string) => (this.stdout += text));
     this.child.stderr?.setEncoding('utf8').on('data', (text: string) => (this.stderr += text));

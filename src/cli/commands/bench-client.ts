@@ -1,24 +1,28 @@
 // `tcpx bench client HOST`: the initiator of a two-node benchmark.
 
+import { checkAlone, reportGroup } from '../bench-group.js';
+import { kvWorkload } from '../bench-kv.js';
+import { measureRuns } from '../bench-runs.js';
+import { ucclForm } from '../bench-uccl.js';
 import { type Command, usageError } from '../command.js';
 import {
   announce,
   BENCH_SETTINGS,
   BENCH_SHORT_FLAGS,
-  REVERSE_FLAG,
-  reportBench,
-  showBenchProgress,
+  benchListeners,
+  MEASURE_FLAGS,
 } from './bench-loopback.js';
 
 export const benchClientCommand: Command = {
   name: 'bench client',
   group: 'measure',
   summary: 'The initiator of a two-node benchmark: connects to HOST and measures.',
-  positionals: 'HOST [GPU]',
+  positionals: 'HOST[,HOST...] [GPU]',
   positionalsMax: 2,
   positionalSetting: { index: 1, name: 'bench.gpu' },
   settings: [
     ...BENCH_SETTINGS,
+    'bench.logDir',
     'session.port',
     'session.portIndex',
     'session.connectTimeoutMs',
@@ -27,12 +31,17 @@ export const benchClientCommand: Command = {
     'trust.secretFile',
     'socket.userTimeoutMs',
   ],
-  flags: [REVERSE_FLAG],
+  flags: MEASURE_FLAGS,
   shortFlags: BENCH_SHORT_FLAGS,
   examples: [
     [
       'bench client 10.0.0.2 --secret-file tcpx.secret',
       'Writes 64 MiB at a time to the server there.',
+    ],
+    ['bench client 10.0.0.2 3', 'As UCCL’s benchmark: GPU 3, port 20003, 4 MiB ten times, logs.'],
+    [
+      'bench client 10.0.0.2,10.0.0.3 -t 10 --verify sample',
+      'To two servers at once, a process for each.',
     ],
     [
       'bench client 10.0.0.2 -R -t 10 --nics eth1,eth2',
@@ -42,11 +51,26 @@ export const benchClientCommand: Command = {
   async run(invocation) {
     const [host = ''] = invocation.positionals;
     if (host === '') throw usageError(benchClientCommand, 'which HOST?');
-    const { config, log } = invocation;
-    announce(invocation);
-    const { runBench } = await import('../../bench/bench-session.js');
+    const { log } = invocation;
+    const form = await ucclForm(invocation.config, invocation.positionals.length > 1);
+    const { config, kv } = await kvWorkload(benchClientCommand, {
+      ...invocation,
+      config: form.config,
+    });
+    announce(invocation, config);
     const port = config.values['session.port'] + config.values['session.portIndex'];
-    const result = await runBench({ config, log, host, port, onProgress: showBenchProgress });
-    return reportBench(invocation, result);
+    const hosts = host.split(',');
+    if (hosts.length > 1) {
+      checkAlone(benchClientCommand, invocation);
+      const { runGroup } = await import('../../bench/bench-group.js');
+      const targets = hosts.map((one) => ({ host: one, port }));
+      return reportGroup(invocation, 'one-to-many', await runGroup(config, targets));
+    }
+    const { runBench } = await import('../../bench/bench-session.js');
+    return measureRuns(benchClientCommand, invocation, async () => {
+      const result = await runBench({ config, log, host, port, ...benchListeners(config) });
+      if (!invocation.isJson) await form.logs?.client(result);
+      return { ...result, ...kv };
+    });
   },
 };

@@ -1,13 +1,15 @@
 // `tcpx bench loopback`: the first thing a newcomer runs.
 
-import { TcpxError } from '../../base/errors.js';
+import type { Config } from '../../base/config.js';
 import type { SettingName, SettingValues } from '../../base/settings.js';
 import { formatBytes, formatGBps, plural } from '../../base/units.js';
-import type { BenchResult } from '../../bench/bench-result.js';
-import { formatBenchResult } from '../bench-report.js';
+import type { BenchInterval } from '../../bench/interval-meter.js';
+import { groupWish, PATTERN_FLAGS, reportGroup } from '../bench-group.js';
+import { KV_FLAG, kvWorkload } from '../bench-kv.js';
+import { formatInterval } from '../bench-report.js';
+import { measureRuns, RUN_FLAGS } from '../bench-runs.js';
 import type { Command, Invocation, OwnFlag } from '../command.js';
-import { ExitCode } from '../exit-code.js';
-import { clearProgress, printJson, printNote, printText, showProgress } from '../print.js';
+import { clearProgress, printNote, showProgress } from '../print.js';
 
 /** Of the tcpx provider, at both ends. */
 export const TCPX_BENCH_SETTINGS: readonly SettingName[] = [
@@ -37,6 +39,7 @@ export const BENCH_SETTINGS: readonly SettingName[] = [
   'bench.batch',
   'bench.iterations',
   'bench.seconds',
+  'bench.intervalSeconds',
   'bench.warmup',
   'bench.warmupSeconds',
   'bench.verify',
@@ -65,26 +68,51 @@ export const BENCH_SETTINGS: readonly SettingName[] = [
   'socket.bufferBytes',
   'socket.congestion',
   'socket.sendBy',
+  'bench.storeDir',
+  'bench.keep',
+  'bench.verbose',
   ...TCPX_BENCH_SETTINGS,
 ];
 
 /** Letters that users of iperf3 know, at both ends. */
-export const BENCH_SHORT_FLAGS = { t: 'seconds', P: 'channels', R: 'reverse', J: 'json' } as const;
+export const BENCH_SHORT_FLAGS = {
+  t: 'seconds',
+  P: 'channels',
+  R: 'reverse',
+  i: 'interval',
+  J: 'json',
+} as const;
 
 /** iperf3's -R: the server's bytes come here. */
-export const REVERSE_FLAG: OwnFlag = {
+const REVERSE_FLAG: OwnFlag = {
   name: 'reverse',
   kind: 'boolean',
   summary: 'Move bytes from the target to the initiator: --op read.',
   sets: { name: 'bench.op', value: 'read' },
 };
 
+/** iperf3's --bidir. */
+const BIDIRECTIONAL_FLAG: OwnFlag = {
+  name: 'bidir',
+  kind: 'boolean',
+  summary: 'Move bytes in both directions at once: --op both.',
+  sets: { name: 'bench.op', value: 'both' },
+};
+
+/** Of both commands that measure. */
+export const MEASURE_FLAGS: readonly OwnFlag[] = [
+  REVERSE_FLAG,
+  BIDIRECTIONAL_FLAG,
+  KV_FLAG,
+  ...RUN_FLAGS,
+];
+
 export const benchLoopbackCommand: Command = {
   name: 'bench loopback',
   group: 'measure',
   summary: 'Both ends on this machine, two processes: the first thing to run.',
   settings: BENCH_SETTINGS,
-  flags: [REVERSE_FLAG],
+  flags: [...MEASURE_FLAGS, ...PATTERN_FLAGS],
   shortFlags: BENCH_SHORT_FLAGS,
   examples: [
     ['bench loopback', '64 MiB at a time, every byte checked: what this machine can do.'],
@@ -96,18 +124,39 @@ export const benchLoopbackCommand: Command = {
       'bench loopback -t 10 -P 4 -J',
       'Ten seconds on four channels, as JSON; letters as iperf3 has them.',
     ],
+    [
+      'bench loopback --kv llama-3.1-70b,tokens=2048,tp=8 --iters 10',
+      'The KV cache of a prompt, block by block: how many milliseconds it takes.',
+    ],
+    [
+      'bench loopback --pattern many-to-one --peers 4 -t 5 --verify sample',
+      'Four processes write to one for five seconds.',
+    ],
+    [
+      'bench loopback --save-baseline before',
+      'Three runs, kept by that name: tcpx bench diff before latest compares with them.',
+    ],
   ],
   async run(invocation) {
-    const { config, log } = invocation;
-    announce(invocation);
+    const { log } = invocation;
+    const { config, kv } = await kvWorkload(benchLoopbackCommand, invocation);
+    const wish = groupWish(benchLoopbackCommand, invocation);
+    announce(invocation, config);
+    if (wish !== undefined) {
+      const { runLoopbackGroup } = await import('../../bench/loopback-group.js');
+      const runs = await runLoopbackGroup(config, wish.pattern, wish.peers);
+      return reportGroup(invocation, wish.pattern, runs);
+    }
     // Half of what there is to load: other commands start in half the time without it.
     const { runLoopback } = await import('../../bench/loopback.js');
-    const result = await runLoopback({ config, log, onProgress: showBenchProgress });
-    return reportBench(invocation, result);
+    return measureRuns(benchLoopbackCommand, invocation, async () => ({
+      ...(await runLoopback({ config, log, ...benchListeners(config) })),
+      ...kv,
+    }));
   },
 };
 
-export function announce({ config, isJson }: Invocation): void {
+export function announce({ isJson }: Invocation, config: Config): void {
   if (isJson) return;
   const { values } = config;
   const limit =
@@ -127,21 +176,17 @@ function warmUpText(values: SettingValues): string {
   return `at least ${count} and ${seconds} s`;
 }
 
-export function showBenchProgress(doneFraction: number, bytesPerSecond: number): void {
-  showProgress(`${Math.floor(doneFraction * 100)} %  ${formatGBps(bytesPerSecond)}`);
-}
-
-export function reportBench(invocation: Invocation, result: BenchResult): ExitCode {
-  clearProgress();
-  if (invocation.isJson) printJson(result);
-  else printText(formatBenchResult(result));
-  if (result.ok) return ExitCode.Good;
-  const { mismatches, iterations } = result.verified;
-  if (mismatches === 0 && result.devmem?.verdict === 'failed') {
-    throw new TcpxError('ERR_XFER_PATH', `${result.devmem.reason} (rx_devmem_pkts)`);
-  }
-  throw new TcpxError(
-    'ERR_XFER_VERIFY',
-    `${mismatches} of ${iterations} verified iterations differ at the target`,
-  );
+/** What is shown while it runs: a line that moves on a terminal, lines of intervals if asked. */
+export function benchListeners({ values }: Config) {
+  const hasLines = values['bench.intervalSeconds'] > 0;
+  return {
+    onProgress: (doneFraction: number, bytesPerSecond: number): void => {
+      showProgress(`${Math.floor(doneFraction * 100)} %  ${formatGBps(bytesPerSecond)}`);
+    },
+    onInterval: (interval: BenchInterval): void => {
+      if (!hasLines) return;
+      clearProgress();
+      printNote(formatInterval(interval));
+    },
+  };
 }

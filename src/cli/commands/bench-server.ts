@@ -1,12 +1,15 @@
 // `tcpx bench server`: the target of a two-node benchmark.
 
 import { randomBytes } from 'node:crypto';
-import { hostname } from 'node:os';
+import { networkInterfaces } from 'node:os';
 import { type Config, loadConfig, processEnvironment } from '../../base/config.js';
-import { environmentName } from '../../base/settings.js';
-import type { Command, Invocation } from '../command.js';
+import { formatReport } from '../bench-report.js';
+import { tellStart } from '../bench-runs.js';
+import { ucclForm } from '../bench-uccl.js';
+import { type ClientLineFacts, clientLine, reachableAddress } from '../client-line.js';
+import type { Command } from '../command.js';
 import { ExitCode } from '../exit-code.js';
-import { formatShellLine, printCode, printJson, printText } from '../print.js';
+import { formatShellLine, printCode, printJson, printNote, printText } from '../print.js';
 import { TCPX_BENCH_SETTINGS } from './bench-loopback.js';
 
 export const benchServerCommand: Command = {
@@ -27,6 +30,9 @@ export const benchServerCommand: Command = {
     'trust.mode',
     'trust.secretFile',
     'bench.gpu',
+    'bench.initiators',
+    'bench.verbose',
+    'bench.logDir',
     'gpu.stagingBytes',
     'flow.chunkBytes',
     'flow.windowChunks',
@@ -50,21 +56,39 @@ export const benchServerCommand: Command = {
     ...TCPX_BENCH_SETTINGS,
   ],
   shortFlags: { P: 'channels', J: 'json' },
-  flags: [{ name: 'once', kind: 'boolean', summary: 'End after one client has finished.' }],
+  flags: [
+    {
+      name: 'once',
+      kind: 'boolean',
+      summary: 'End after one client has finished, or as many as --initiators says.',
+    },
+  ],
   examples: [
     ['bench server', 'Listens, and prints the command line for the other node, secret included.'],
+    ['bench server --once --initiators 4', 'Four clients at once: all begin when all are warm.'],
     [
       'bench server --once --secret-file tcpx.secret',
       'Serves one client that knows the secret in this file.',
     ],
   ],
   async run(invocation) {
-    const { config, secret } = withSecret(invocation.config);
+    const hasGpu = invocation.positionals.length > 0;
+    const form = await ucclForm(invocation.config, hasGpu);
+    const { config, secret } = withSecret(form.config);
+    tellStart(invocation);
     const { openBenchService } = await import('../../bench/bench-service.js');
-    const service = await openBenchService({ config, log: invocation.log });
+    const service = await openBenchService({
+      config,
+      log: invocation.log,
+      onReport: (peer, report) => {
+        if (invocation.isJson) return;
+        printNote(formatReport(peer, report));
+        void form.logs?.server(peer, report);
+      },
+    });
     // Before the announcement: whoever has read it may interrupt at once.
     const isEnded = invocation.has('once') ? service.finished : untilSignal();
-    announceServer(invocation, service.port, secret);
+    announceServer(invocation.isJson, service.port, secret, { config: form.config, hasGpu });
     await isEnded;
     await service.close();
     return ExitCode.Good;
@@ -81,14 +105,17 @@ function withSecret(config: Config): { config: Config; secret: string | undefine
   return { config: { values: fresh.values, effective: config.effective }, secret };
 }
 
-function announceServer(invocation: Invocation, port: number, secret: string | undefined): void {
-  const variable = environmentName('trust.secret');
-  const prefix = secret === undefined ? '' : `${variable}=${secret} `;
-  const { values } = invocation.config;
-  const local = values['session.local'] === 'tcp' ? '' : ` --local ${values['session.local']}`;
+function announceServer(
+  isJson: boolean,
+  port: number,
+  secret: string | undefined,
+  given: Pick<ClientLineFacts, 'config' | 'hasGpu'>,
+): void {
+  const { 'session.bind': bind, 'session.ctrlInterface': control } = given.config.values;
+  const host = reachableAddress(bind, control, networkInterfaces());
   const program = isUnderNpx() ? 'npx tcpx' : 'tcpx';
-  const client = `${prefix}${program} bench client ${hostname()} --port ${port}${local}`;
-  if (invocation.isJson) printJson({ schema: 'tcpx.bench-server/1', port, client, secret });
+  const client = clientLine({ program, host, port, secret, ...given });
+  if (isJson) printJson({ schema: 'tcpx.bench-server/1', port, client, secret });
   else {
     printText(`listening on port ${port}; on the other node run\n`);
     printCode(`${formatShellLine(`  ${client}`)}\n\n`);

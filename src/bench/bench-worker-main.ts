@@ -1,0 +1,40 @@
+// One of several initiators that measure at once: started by `bench-group`, ends with it. Its
+// settings come from the environment; whom to measure against, and when, from the parent.
+
+import { once } from 'node:events';
+import { loadConfig, processEnvironment } from '../base/config.js';
+import { isTcpxError } from '../base/errors.js';
+import { createLog } from '../base/log.js';
+import { runBench } from './bench-session.js';
+
+const config = loadConfig({ environment: processEnvironment() });
+const { values } = config;
+const log = createLog({ level: values['log.level'], format: values['log.format'] });
+// The parent is gone, whatever the reason: leave, and let the kernel close what is open.
+process.once('disconnect', () => process.kill(process.pid, 'SIGKILL'));
+
+const [order] = (await once(process, 'message')) as [{ host: string; port: number }];
+try {
+  const result = await runBench({
+    config,
+    log,
+    host: order.host,
+    port: order.port,
+    onProgress: () => undefined,
+    onWarm: async () => {
+      const go = once(process, 'message');
+      process.send?.({ kind: 'warm' });
+      await go;
+    },
+  });
+  await tell({ kind: 'result', result });
+} catch (error) {
+  if (!isTcpxError(error)) throw error;
+  await tell({ kind: 'failed', code: error.code, message: error.message });
+}
+process.disconnect();
+
+/** A document of some 100 KB takes several turns to leave. */
+function tell(message: object): Promise<void> {
+  return new Promise((resolve) => process.send?.(message, undefined, undefined, () => resolve()));
+}

@@ -1,0 +1,53 @@
+// What a reader of a result must know before believing it.
+
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { type WarnedResult, warningsOf } from './result-warnings.js';
+
+const CLEAN: WarnedResult = {
+  path: 'tcp host',
+  iterations: 50,
+  bandwidthGBps: { mean: 5, p50: 5, min: 4, max: 6 },
+  verified: { iterations: 55, mismatches: 0 },
+  laneCpus: [{ cpu: 1, pinnedTo: [1] }],
+  zeroCopy: [],
+  host: { cores: 4 },
+  load: { before: 0.5, after: 1.5 },
+};
+
+describe('warnings of a result', () => {
+  test('a clean one has none', () => {
+    assert.deepEqual(warningsOf(CLEAN), []);
+  });
+
+  const cases: readonly (readonly [string, Partial<WarnedResult>, RegExp])[] = [
+    ['shared memory', { path: 'shm' }, /nothing about a network/],
+    ['few iterations', { iterations: 10 }, /10 iterations/],
+    ['a wide spread', { bandwidthGBps: { mean: 5, p50: 5, min: 2, max: 6 } }, /3\.0 times/],
+    ['nothing checked', { verified: { iterations: 0, mismatches: 0 } }, /no byte was checked/],
+    ['a lane elsewhere', { laneCpus: [{ cpu: 2, pinnedTo: [1] }] }, /lane 0 ran on CPU 2/],
+    ['a busy machine', { load: { before: 5, after: 5 } }, /load of 5\.0 on 4 cores/],
+    [
+      'retransmissions',
+      { kernel: { channels: [{ channel: 1, retransmits: 9 }] } as never },
+      /channel 1 retransmitted 9/,
+    ],
+    [
+      'fallbacks of zero-copy',
+      { zeroCopy: [{ channel: 0, sends: 1, zeroCopied: 1, copied: 0, fallbacks: 2 }] },
+      /2 sends fell back/,
+    ],
+    [
+      'device memory that nobody counted',
+      { devmem: { verdict: 'unknown', reason: 'no counter', nics: [] } as never },
+      /device memory: no counter/,
+    ],
+  ];
+  for (const [name, change, pattern] of cases) {
+    test(name, () => {
+      const warnings = warningsOf({ ...CLEAN, ...change });
+      assert.equal(warnings.length, 1, warnings.join('; '));
+      assert.match(warnings[0] ?? '', pattern);
+    });
+  }
+});

@@ -1,0 +1,77 @@
+// The forms of UCCL's TCPX benchmarks, for those who come from them: `server GPU` and
+// `client IP GPU`, their variables and defaults, and the lines that their tools look for in logs.
+// Pure. Their programs divide by 2^30 and say GB; here GB is 10^9 bytes, and the log says so.
+
+import type { Config, Environment } from '../base/config.js';
+import type { BenchReport } from './bench-message.js';
+import type { BenchResult } from './bench-result.js';
+import { deriveConfig, type SettingChanges } from './derived-config.js';
+
+const VARIABLE = /^UCCL_TCPX_/;
+const ORIGIN = 'default of the UCCL form';
+const DEFAULTS = { 'bench.sizeBytes': 4 * 1024 * 1024, 'bench.iterations': 10 } as const;
+
+export interface UcclSigns {
+  /** A GPU stands on the command line as a word. */
+  readonly hasGpu: boolean;
+  readonly environment: Environment;
+}
+
+/** undefined where nothing asks for that form. */
+export function applyUcclForm(config: Config, signs: UcclSigns): Config | undefined {
+  const hasVariable = Object.entries(signs.environment).some(
+    ([name, text]) => VARIABLE.test(name) && text !== undefined && text !== '',
+  );
+  if (!signs.hasGpu && !hasVariable) return undefined;
+  // One server for each GPU of a host, each with a port of its own.
+  const port = signs.hasGpu ? { 'session.portIndex': config.values['bench.gpu'] } : {};
+  const wanted: SettingChanges = { ...DEFAULTS, ...port };
+  const changed = config.effective.filter(
+    ({ name, origin }) => origin === 'default' && name in wanted,
+  );
+  const fresh = Object.fromEntries(
+    changed.map(({ name }) => [name, wanted[name]]),
+  ) as SettingChanges;
+  return deriveConfig(config, fresh, ORIGIN);
+}
+
+/** `bench_client_20260131_235958.log`, in local time. */
+export function logName(role: 'server' | 'client' | 'info', time: Date): string {
+  const two = (value: number) => String(value).padStart(2, '0');
+  const date = `${time.getFullYear()}${two(time.getMonth() + 1)}${two(time.getDate())}`;
+  const clock = `${two(time.getHours())}${two(time.getMinutes())}${two(time.getSeconds())}`;
+  return `bench_${role}_${date}_${clock}.log`;
+}
+
+const UNIT = '[PERF] GB means 10^9 bytes';
+
+export function clientLines(result: BenchResult, gpu: number): string[] {
+  const { samples, bandwidthGBps, bytesMoved = 0, iterations } = result;
+  const bytes = bytesMoved / iterations;
+  const { every = 1, values = [] } = samples?.bandwidthGBps ?? {};
+  return [
+    `[PERF] GPU: ${gpu}`,
+    `[PERF] total bytes=${bytes}, chunk_bytes=${result.chunkBytes}, channels=${result.channels}`,
+    ...values.map((rate, index) => `[PERF] Iter ${index * every} time=${ms(bytes, rate)}ms`),
+    `[PERF] Avg: ${average(bytes, bandwidthGBps.mean)}`,
+    UNIT,
+  ];
+}
+
+export function serverLines(peer: string, report: BenchReport, gpu: number): string[] {
+  const { iterations, bytes, meanGBps } = report;
+  return [
+    `[PERF] GPU: ${gpu}`,
+    `[PERF] client ${peer}, ${report.op}, ${report.isOk ? 'every check passed' : 'WRONG BYTES'}`,
+    `[PERF] Avg (${iterations} iter): ${average(bytes / iterations, meanGBps)}`,
+    UNIT,
+  ];
+}
+
+function average(bytes: number, rateGBps: number): string {
+  return `${ms(bytes, rateGBps)} ms, BW: ${rateGBps.toFixed(2)} GB/s`;
+}
+
+function ms(bytes: number, rateGBps: number): string {
+  return (bytes / rateGBps / 1e6).toFixed(3);
+}

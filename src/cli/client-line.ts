@@ -1,0 +1,81 @@
+// The command line that a benchmark server prints for the other node: complete, and it works as
+// printed. Pure.
+
+import type { NetworkInterfaceInfo } from 'node:os';
+import type { Config } from '../base/config.js';
+import { environmentName, type SettingName } from '../base/settings.js';
+import { flagOf } from './command.js';
+
+type Interfaces = Readonly<Record<string, readonly NetworkInterfaceInfo[] | undefined>>;
+
+/** Bridges between containers or virtual machines of one host. */
+const BRIDGE = /^(docker|br-|virbr|veth|cni|flannel|cali|lxc|ifb)/;
+
+/**
+ * An address of this host that the other one can most likely reach: what it is bound to, that of
+ * the control interface, else of the first interface that leads out. A name could resolve to
+ * loopback there.
+ */
+export function reachableAddress(bind: string, control: string, interfaces: Interfaces): string {
+  if (bind !== '' && bind !== '0.0.0.0' && bind !== '::') return bind;
+  const names = Object.keys(interfaces);
+  const order = [
+    ...names.filter((name) => name === control),
+    ...names.filter((name) => name !== control && !BRIDGE.test(name)),
+    ...names.filter((name) => BRIDGE.test(name)),
+  ];
+  const addresses = order
+    .flatMap((name) => interfaces[name] ?? [])
+    .filter(({ internal, address }) => !internal && !address.startsWith('fe80:'));
+  const first = addresses.find(({ family }) => family === 'IPv4') ?? addresses[0];
+  return first?.address ?? '127.0.0.1';
+}
+
+export interface ClientLineFacts {
+  /** `tcpx`, or `npx tcpx`. */
+  readonly program: string;
+  readonly host: string;
+  /** That the server listens on. */
+  readonly port: number;
+  /** Made for this run. */
+  readonly secret: string | undefined;
+  readonly config: Config;
+  /** The server was told its GPU by a word. */
+  readonly hasGpu: boolean;
+}
+
+/** What the two ends must have alike. */
+const ALIKE: readonly SettingName[] = [
+  'engine.provider',
+  'plugin.path',
+  'session.local',
+  'session.nics',
+  'trust.mode',
+  'trust.secretFile',
+];
+
+export function clientLine({
+  program,
+  host,
+  port,
+  secret,
+  config,
+  hasGpu,
+}: ClientLineFacts): string {
+  const { values, effective } = config;
+  const words = [...program.split(' '), 'bench', 'client', host];
+  if (hasGpu) words.push(String(values['bench.gpu']));
+  // The client adds the index to the port as the server did.
+  const index = hasGpu ? values['session.portIndex'] : 0;
+  words.push('--port', String(port - index));
+  for (const { name, value, origin } of effective) {
+    if (ALIKE.includes(name) && origin !== 'default')
+      words.push(`--${flagOf(name)}`, String(value));
+  }
+  const line = words.map(quote).join(' ');
+  return secret === undefined ? line : `${environmentName('trust.secret')}=${secret} ${line}`;
+}
+
+function quote(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
+}

@@ -1,0 +1,56 @@
+// `tcpx bench show [RUN]`: what earlier benchmarks left.
+
+import { formatBenchResult } from '../bench-report.js';
+import { openStore } from '../bench-runs.js';
+import { formatReferences, formatStanding, formatStore } from '../bench-show-text.js';
+import { type Command, usageError } from '../command.js';
+import { ExitCode } from '../exit-code.js';
+import { printJson, printText } from '../print.js';
+
+export const benchShowCommand: Command = {
+  name: 'bench show',
+  group: 'measure',
+  summary: 'Results that were kept: a list, or one with its standing to figures of others.',
+  positionals: '[RUN]',
+  positionalsMax: 1,
+  settings: ['bench.storeDir'],
+  flags: [
+    {
+      name: 'references',
+      kind: 'boolean',
+      summary: 'List the figures of others, where they come from and which are suspect.',
+    },
+  ],
+  examples: [
+    ['bench show', 'What is kept, newest first, and the baselines.'],
+    ['bench show latest', 'The newest in full; also latest~1, an id, a baseline or a file.'],
+    ['bench show --references', 'Figures of others that results are held against.'],
+  ],
+  async run(invocation) {
+    const [name] = invocation.positionals;
+    const { REFERENCES, GOAL_GBPS, standTo } = await import('../../bench/references.js');
+    if (invocation.has('references')) {
+      if (name !== undefined) throw usageError(benchShowCommand, '--references takes no RUN');
+      const schema = 'tcpx.bench-references/1';
+      if (invocation.isJson) printJson({ schema, goalGBps: GOAL_GBPS, references: REFERENCES });
+      else printText(formatReferences(REFERENCES));
+      return ExitCode.Good;
+    }
+    const store = await openStore(invocation);
+    if (name === undefined) {
+      const [runs, baselines] = [store.list(), store.baselines()];
+      const { folder } = store;
+      if (invocation.isJson) printJson({ schema: 'tcpx.bench-store/1', folder, runs, baselines });
+      else printText(formatStore(folder, runs, baselines));
+      return ExitCode.Good;
+    }
+    const shown = store.find(name).map((run) => {
+      const rate = run.bandwidthGBps.p50;
+      const references = REFERENCES.map((one) => ({ ...one, ...standTo(rate, one) }));
+      return { run, references, goal: { gbps: GOAL_GBPS, isReached: rate >= GOAL_GBPS } };
+    });
+    if (invocation.isJson) printJson({ schema: 'tcpx.bench-show/1', shown });
+    else for (const one of shown) printText(formatBenchResult(one.run) + formatStanding(one));
+    return ExitCode.Good;
+  },
+};

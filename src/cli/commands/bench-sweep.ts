@@ -1,0 +1,159 @@
+// `tcpx bench sweep [HOST]`: which settings are best here, size by size.
+
+import { type SettingName, settingOf } from '../../base/settings.js';
+import type { BenchResult } from '../../bench/bench-result.js';
+import type { SweepAxes, SweepPoint, SweepRun } from '../../bench/sweep.js';
+import { openStore } from '../bench-runs.js';
+import { formatProfile, formatSweep, SweepFile, saveText } from '../bench-sweep-text.js';
+import { type Command, flagOf, type Invocation, type OwnFlag, usageError } from '../command.js';
+import { ExitCode } from '../exit-code.js';
+import { clearProgress, printJson, printNote, printText, showProgress } from '../print.js';
+import { BENCH_SETTINGS } from './bench-loopback.js';
+
+/** What a sweep varies. */
+const AXES = [
+  'bench.sizeBytes',
+  'flow.chunkBytes',
+  'flow.channels',
+  'lane.count',
+  'flow.windowChunks',
+  'socket.sendBy',
+] as const satisfies readonly SettingName[];
+const ROUNDS = 3;
+const PRUNE_PERCENT = 20;
+/** Of each run, to compare by. */
+const RATES_KEPT = 200;
+
+const AXIS_FLAGS: readonly OwnFlag[] = AXES.map((name) => ({
+  name: flagOf(name),
+  kind: 'text',
+  value: settingOf(name).kind === 'choice' ? 'A,B' : 'A,B or A..B',
+  summary: `Values of ${name}: a list, or a range that doubles.`,
+}));
+
+export const benchSweepCommand: Command = {
+  name: 'bench sweep',
+  group: 'measure',
+  summary: 'Which size, chunk, channels, lanes, window and way of sending are best here.',
+  positionals: '[HOST]',
+  positionalsMax: 1,
+  settings: [
+    ...BENCH_SETTINGS.filter((name) => !(AXES as readonly SettingName[]).includes(name)),
+    'session.port',
+    'session.connectTimeoutMs',
+    'trust.mode',
+    'trust.secretFile',
+  ],
+  flags: [
+    ...AXIS_FLAGS,
+    {
+      name: 'rounds',
+      kind: 'text',
+      value: 'N',
+      summary: `Runs of what is not dropped; ${ROUNDS}.`,
+    },
+    {
+      name: 'prune',
+      kind: 'text',
+      value: 'PERCENT',
+      summary: `Drop what is slower than the best by this after one run; ${PRUNE_PERCENT}.`,
+    },
+    { name: 'restart', kind: 'boolean', summary: 'Begin anew where a sweep was interrupted.' },
+    {
+      name: 'save-profile',
+      kind: 'text',
+      value: 'FILE',
+      summary:
+        'Write the best settings of the largest size as variables, for a shell or a service.',
+    },
+  ],
+  examples: [
+    ['bench sweep --size 4KiB..64MiB', 'One row for each size, as others print it.'],
+    [
+      'bench sweep --size 64MiB --chunk 256K,512K,1M --channels 1..8 --save-profile best.env',
+      'The best of twelve, kept as variables; the same line again goes on after Ctrl-C.',
+    ],
+    ['bench sweep 10.0.0.2 --channels 1..4 --secret-file tcpx.secret', 'Against a server there.'],
+  ],
+  async run(invocation) {
+    const { expandAxis, pointsOf, runSweep } = await import('../../bench/sweep.js');
+    const axes: Partial<Record<SettingName, readonly string[]>> = {};
+    for (const name of AXES) {
+      const text = invocation.text(flagOf(name));
+      if (text !== undefined) axes[name] = expandAxis(name, text);
+    }
+    if (Object.keys(axes).length === 0) {
+      throw usageError(benchSweepCommand, `nothing varies; ${AXES.map(flagOf).join(', ')}?`);
+    }
+    const points = pointsOf(axes);
+    const rounds = countOf(invocation, 'rounds', ROUNDS, 1, 100);
+    const prune = countOf(invocation, 'prune', PRUNE_PERCENT, 1, 100) / 100;
+    const file = await openFile(invocation, axes);
+    const runs = invocation.has('restart') ? {} : file.load();
+    const measure = await measurer(invocation);
+    const outcomes = await runSweep(points, measure, runs, {
+      rounds,
+      prune,
+      onRun: (done, { key }) => {
+        file.save(runs);
+        showProgress(`${done} of ${points.length} to ${points.length * rounds}  ${key}`);
+      },
+    });
+    clearProgress();
+    file.remove();
+    if (invocation.isJson) printJson({ schema: 'tcpx.bench-sweep/1', axes, outcomes, runs });
+    else printText(formatSweep(outcomes));
+    const profile = invocation.text('save-profile');
+    const last = outcomes.at(-1);
+    if (profile !== undefined && last !== undefined) {
+      saveText(profile, formatProfile(last));
+      printNote(`profile: set -a; . ${profile}; set +a`);
+    }
+    return ExitCode.Good;
+  },
+};
+
+function countOf(
+  invocation: Invocation,
+  flag: string,
+  fallback: number,
+  least: number,
+  most: number,
+): number {
+  const text = invocation.text(flag);
+  const value = text === undefined ? fallback : Number(text);
+  if (Number.isInteger(value) && value >= least && value <= most) return value;
+  throw usageError(benchSweepCommand, `--${flag} ${text ?? ''}: a number from ${least} to ${most}`);
+}
+
+/** Of the same sweep: same axes, same other settings, same target. */
+async function openFile(invocation: Invocation, axes: SweepAxes): Promise<SweepFile> {
+  const { folder } = await openStore(invocation);
+  const { values } = invocation.config;
+  return new SweepFile(folder, { axes, values, host: invocation.positionals[0] ?? '' });
+}
+
+async function measurer(invocation: Invocation): Promise<(point: SweepPoint) => Promise<SweepRun>> {
+  const { config, log, positionals } = invocation;
+  const [host] = positionals;
+  const onProgress = (): void => undefined;
+  const { deriveConfig } = await import('../../bench/derived-config.js');
+  const { runLoopback } = await import('../../bench/loopback.js');
+  const { runBench } = await import('../../bench/bench-session.js');
+  return async ({ settings }) => {
+    const own = deriveConfig(config, settings, 'sweep');
+    const port = own.values['session.port'];
+    const result =
+      host === undefined
+        ? await runLoopback({ config: own, log, onProgress })
+        : await runBench({ config: own, log, host, port, onProgress });
+    return toRun(result);
+  };
+}
+
+function toRun(result: BenchResult): SweepRun {
+  const values = result.samples?.bandwidthGBps.values ?? [];
+  const every = Math.ceil(values.length / RATES_KEPT);
+  const rates = values.filter((_, index) => index % every === 0);
+  return { rates, latencyP50Us: result.latencyUs.p50 };
+}
