@@ -31,7 +31,7 @@ const CXX_FLAGS = ['-std=c++20', '-O2', '-g', '-Wall', '-Wextra', '-Werror', ...
 /** The C++ run time and the C library go into the file, and nothing of them out of it. */
 const PLUGIN_LINK = [
   ...['-shared', '-static-libstdc++', '-static-libgcc'],
-  '-Wl,--version-script=native/nixl/symbols.map',
+  '-Wl,--version-script=native/nixl/symbols.version',
   '-Wl,-z,nodelete,-z,defs,-z,text',
 ];
 export const P2P_ARCHIVE = `${NATIVE_FOLDER}/libtcpx_p2p.a`;
