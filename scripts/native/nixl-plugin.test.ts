@@ -89,7 +89,13 @@ test('nixl plugin build: a checkout gets the sources, the library and two names,
   assert.match(recipe, /^all_plugins = \['UCX', 'OBJ', 'TCPX'\]$/m);
   const plugins = readFileSync(join(tree, 'src/plugins/meson.build'), 'utf8');
   assert.equal(plugins.split("subdir('tcpx')").length, 2);
-  for (const name of ['meson.build', 'README.md', 'libtcpx_p2p.a', 'tcpx_p2p.h', 'symbols.version']) {
+  for (const name of [
+    'meson.build',
+    'README.md',
+    'libtcpx_p2p.a',
+    'tcpx_p2p.h',
+    'symbols.version',
+  ]) {
     assert.ok(existsSync(join(tree, 'src/plugins/tcpx', name)), name);
   }
 });

@@ -10,7 +10,8 @@ import { P2P_ARCHIVE } from './targets.js';
 const PLUGIN_FOLDER = 'src/plugins/tcpx';
 const CALL = "\nif enabled_plugins.get('TCPX')\n    subdir('tcpx')\nendif\n";
 
-const OURS = /^native\/nixl\/([^/]+\.(cpp|h)|symbols\.map|meson\/[^/]+)$|^include\/tcpx_p2p\.h$/;
+const OURS =
+  /^native\/nixl\/([^/]+\.(cpp|h)|symbols\.version|meson\/[^/]+)$|^include\/tcpx_p2p\.h$/;
 
 /** What goes into the checkout, relative to this repository; the C library has been built. */
 export function treeFiles(paths: readonly string[]): string[] {
