@@ -19,7 +19,10 @@ function completeInBash(words: readonly string[]): string[] {
 
 test('completion: bash completes commands, flags, values and shells', () => {
   assert.deepEqual(completeInBash(['tcpx', 'be']), ['bench']);
-  assert.deepEqual(completeInBash(['tcpx', 'bench', '']), ['loopback', 'server', 'client']);
+  const below = COMMANDS.filter(({ name }) => name.startsWith('bench '));
+  const words = below.map(({ name }) => name.slice('bench '.length));
+  assert.ok(words.includes('loopback'));
+  assert.deepEqual(completeInBash(['tcpx', 'bench', '']), words);
   assert.deepEqual(completeInBash(['tcpx', 'bench', 'loopback', '--si']), ['--size']);
   const ops = ['write', 'read', 'pingpong'];
   assert.deepEqual(completeInBash(['tcpx', 'bench', 'loopback', '--op', '']), ops);
