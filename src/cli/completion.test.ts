@@ -24,7 +24,7 @@ test('completion: bash completes commands, flags, values and shells', () => {
   assert.ok(words.includes('loopback'));
   assert.deepEqual(completeInBash(['tcpx', 'bench', '']), words);
   assert.deepEqual(completeInBash(['tcpx', 'bench', 'loopback', '--si']), ['--size']);
-  const ops = ['write', 'read', 'pingpong'];
+  const ops = ['write', 'read', 'both', 'pingpong'];
   assert.deepEqual(completeInBash(['tcpx', 'bench', 'loopback', '--op', '']), ops);
   assert.deepEqual(completeInBash(['tcpx', 'help', 'top']), ['topo']);
   assert.deepEqual(completeInBash(['tcpx', 'completion', 'f']), ['fish']);
