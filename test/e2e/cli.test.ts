@@ -28,7 +28,11 @@ describe('tcpx: usage errors exit with 2, one line on stderr, nothing on stdout'
     ['size 64XB', ['config', '--size', '64XB'], /^ERR_CONFIG_VALUE: .*"64XB" from flag --size/],
     ['size empty', ['config', '--size', ''], /^ERR_CONFIG_VALUE: .*"" from flag --size/],
     ['port beyond range', ['config', '--port', '65536'], /^ERR_CONFIG_VALUE: .*0 … 65535/],
-    ['choice unknown', ['config', '--op', 'append'], /^ERR_CONFIG_VALUE: .*write, read, pingpong/],
+    [
+      'choice unknown',
+      ['config', '--op', 'append'],
+      /^ERR_CONFIG_VALUE: .*write, read, both, pingpong/,
+    ],
     ['GPU that is no number', ['bench', 'server', 'x'], /^ERR_CONFIG_VALUE: bench\.gpu: "x"/],
     ['GPU of a client', ['bench', 'client', '::1', '64'], /^ERR_CONFIG_VALUE: bench\.gpu: "64"/],
     ['GPU twice', ['bench', 'server', '1', '--gpu', '2'], /^ERR_USAGE_ARGUMENT: .*"1" and --gpu 2/],
