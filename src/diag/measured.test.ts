@@ -44,7 +44,7 @@ test('measure.pacing: warns of bbr with the figures, unless the run chooses anot
   assert.equal(slow.status, 'warn');
   assert.match(
     slow.evidence.join('\n'),
-    /bbr, in use, carries 40 % of the best: its pacing limits/,
+    /bbr, the host’s default, carries 40 % of the best: its pacing limits/,
   );
   assert.match(slow.evidence.join('\n'), /cubic: 3\.00 \(2\.70 … 3\.30\) GB\/s over loopback/);
   assert.equal(pacingRule.check(facts(limits({}), 'bbr', 'cubic')).status, 'pass');

@@ -2,7 +2,13 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { closeLoopbackPair, openLoopbackPair } from '../../test/support/loopback-pair.js';
 import { getSocketText, IPPROTO_TCP, TCP_CONGESTION } from '../ffi/libc/socket.js';
-import { chooseCongestion, congestionHere, isFar, settleCongestion } from './congestion.js';
+import {
+  chooseCongestion,
+  congestionHere,
+  isFar,
+  namedCongestion,
+  settleCongestion,
+} from './congestion.js';
 
 const anything = (): boolean => true;
 
@@ -32,6 +38,10 @@ test('congestion: a user who may choose nothing is told what it costs and what t
   const choice = chooseCongestion('auto', 'bbr', () => false);
   assert.equal(choice.begin, '');
   assert.match(choice.reason, /bbr paces near peers too; add cubic or reno to net\.ipv4/);
+});
+
+test('congestion: a setting names an algorithm, or leaves the choice to others', () => {
+  assert.deepEqual(['auto', 'kernel', '', 'bbr'].map(namedCongestion), ['', '', '', 'bbr']);
 });
 
 test('congestion: far is a millisecond, by the least round trip where that is known', () => {

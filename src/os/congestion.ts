@@ -54,6 +54,11 @@ export function chooseCongestion(
   return { begin, far: kernelDefault, reason };
 }
 
+/** What the setting names; empty where it leaves the choice to the kernel or to us. Pure. */
+export function namedCongestion(setting: string): string {
+  return setting === CONGESTION_AUTO || setting === CONGESTION_KERNEL ? '' : setting;
+}
+
 /** As this host and the rights of this process have it. */
 export function congestionHere(setting: string): CongestionChoice {
   return chooseCongestion(setting, kernelCongestion(), isCongestionAllowed);

@@ -5,7 +5,7 @@ import { diagnose } from '../../diag/doctor.js';
 import type { EnvironmentValues } from '../../host/environment/preset.js';
 import type { HostFiles } from '../../host/read/host-files.js';
 import { openHost } from '../../host/read/open-host.js';
-import { congestionHere } from '../../os/congestion.js';
+import { namedCongestion } from '../../os/congestion.js';
 import type { Command, Invocation } from '../command.js';
 import { dataNicWish } from '../data-nics.js';
 import { formatLimits, measureHost } from '../doctor-measure.js';
@@ -93,7 +93,7 @@ export const doctorCommand: Command = {
       socketBudget: socketBudget(invocation),
     });
     const measured = invocation.has('measure') ? await measureHost(collected.host) : undefined;
-    const congestion = congestionHere(invocation.config.values['socket.congestion']).begin;
+    const congestion = namedCongestion(invocation.config.values['socket.congestion']);
     const isNamed = invocation.text('env') !== undefined || invocation.text('pid') !== undefined;
     const diagnosis = diagnose({
       ...collected,

@@ -19,8 +19,8 @@ export const pacingRule: Rule = {
     'hundred microseconds apart its timers and its estimate cost more than they save, and a ' +
     'connection that began with it stays paced whatever it is told later.',
   remedy:
-    'Choose --congestion cubic (NIXL_TCPX_SOCKET_CONGESTION=cubic) for data sockets, or set ' +
-    'net.ipv4.tcp_congestion_control=cubic, on both ends.',
+    'Data sockets of ours leave BBR for near peers by themselves, unless --congestion says ' +
+    'otherwise; for other programs set net.ipv4.tcp_congestion_control=cubic, on both ends.',
   proof: 'tcpx doctor --measure',
   check({ measured, host, congestion }): Verdict {
     if (measured === undefined) return skip(NOT_MEASURED);
@@ -36,7 +36,8 @@ export const pacingRule: Rule = {
       .filter((one) => one !== undefined);
     const best = Math.max(...known.map(({ median }) => median));
     const share = rate.median / best;
-    const text = `${used}, in use, carries ${(share * 100).toFixed(0)} % of the best`;
+    const role = used === congestion ? 'in use' : 'the host’s default';
+    const text = `${used}, ${role}, carries ${(share * 100).toFixed(0)} % of the best`;
     const isPaced = used.startsWith('bbr');
     // Its best round below the others' middle one: noise alone does not do that.
     if (share > PACED_SHARE_MAX || rate.max >= best) return pass(text, ...lines);
