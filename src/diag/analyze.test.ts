@@ -12,6 +12,7 @@ import {
 } from '../../test/support/run-bundle.js';
 import { smallHostSpec } from '../../test/support/small-host.js';
 import { analyze, isTrouble } from './analyze.js';
+import { verifiedRule } from './rules/run-requests.js';
 import { runFacts } from './run-facts.js';
 import { RUN_RULES } from './run-rules.js';
 
@@ -190,4 +191,13 @@ test('analyze: what stops a run comes before what slows it, gain before guess', 
   }).map(({ id }) => id);
   const order = ['requests.pool', 'channels.one-nic', 'sockets.single', 'run.outcome'];
   assert.deepEqual(ids, order);
+});
+
+test('analyze: a benchmark that checked nothing is not called correct', () => {
+  const statusOf = (mismatches: number | undefined) => {
+    const run = { bench: { mismatches }, tests: {} };
+    return verifiedRule.check({ run } as unknown as Parameters<typeof verifiedRule.check>[0])
+      .status;
+  };
+  assert.deepEqual([undefined, 0, 3].map(statusOf), ['skip', 'pass', 'fail']);
 });

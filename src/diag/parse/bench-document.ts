@@ -9,7 +9,8 @@ export interface BenchFacts {
   readonly chunkBytes: number;
   readonly iterations: number;
   readonly busGBps: number;
-  readonly mismatches: number;
+  /** Iterations that were wrong; undefined where none was checked. */
+  readonly mismatches: number | undefined;
   readonly windowBytes: number | undefined;
   readonly evidence: string;
   /** TCP_INFO of the data sockets, where the document has it. */
@@ -64,6 +65,11 @@ function textOf(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }
 
+function mismatchesOf(verified: Readonly<Record<string, unknown>>): number | undefined {
+  const checked = numberOf(verified['iterations']);
+  return checked === undefined || checked === 0 ? undefined : numberOf(verified['mismatches']);
+}
+
 function benchFacts(value: unknown): BenchFacts | undefined {
   const document = fieldsOf(value);
   const kernel = fieldsOf(document['kernel']);
@@ -85,7 +91,7 @@ function benchFacts(value: unknown): BenchFacts | undefined {
     chunkBytes: chunkBytes ?? sizeBytes,
     iterations,
     busGBps,
-    mismatches: numberOf(fieldsOf(document['verified'])['mismatches']) ?? 0,
+    mismatches: mismatchesOf(fieldsOf(document['verified'])),
     windowBytes:
       windowChunks === undefined || chunkBytes === undefined
         ? undefined
