@@ -1,7 +1,7 @@
 // The edge of the handshake: drives its machines over a connection. What is said, in which order
 // and what it proves is in greeting.ts and attaching.ts.
 
-import { isTcpxError, type TcpxError, toTcpxError } from '../base/errors.js';
+import { isTcpxError, TcpxError, toTcpxError } from '../base/errors.js';
 import { ControlKind, type ControlMessage, type MessageOf } from '../wire/control-frame.js';
 import { type AttachName, ClientAttach, toldError } from './attaching.js';
 import type { DialPlan } from './dial-plan.js';
@@ -50,7 +50,7 @@ function sendAll(
 }
 
 /** Client's half of a connection that joins a session, by any index; the server's proof. */
-export function attachChannel(
+export async function attachChannel(
   network: PeerNetwork,
   connection: PeerConnection,
   sessionKey: Uint8Array,
@@ -58,7 +58,12 @@ export function attachChannel(
   timeoutMs: number,
 ): Promise<Uint8Array> {
   const machine = new ClientAttach(connection.where, sessionKey, attach, timeoutMs);
-  return converse(network, connection, machine);
+  const answer = await converse(network, connection, machine);
+  // A reset right behind the answer has closed the socket: its number may be another's by now.
+  if (!connection.isOpen) {
+    throw new TcpxError('ERR_PEER_LOST', `${connection.where}: lost as it was attached`);
+  }
+  return answer;
 }
 
 /** Tries way after way as the plan has it. */

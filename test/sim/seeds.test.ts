@@ -25,6 +25,7 @@ test(`simulation: seeds 1 to ${SEEDS} hold every promise`, async () => {
 const ONCE_BROKEN = [
   2271, // A client that resets while it is being accepted: its session stayed for ever.
   2175, // A refused write over a dead plugin connection: its regions were never let go.
+  6941, // A reset right behind ATTACHED: a lane was given a closed descriptor.
   7783, // A second cancel on an epoch that is going down: it ended before the fence.
 ];
 
