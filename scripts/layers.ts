@@ -55,6 +55,10 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
     purpose: 'scenarios, load generation, sampling, results and statistics',
     mayImport: ['base', 'host', 'engine'],
   },
+  experiment: {
+    purpose: 'plans of runs that are compared, repetitions, statistics, decisions',
+    mayImport: ['base', 'host', 'diag', 'bench'],
+  },
   cli: { purpose: 'argument table, one file per command, exit codes', mayImport: ['*'] },
 };
 

@@ -325,7 +325,7 @@ export const ERROR_CODES = {
   ),
   ERR_XFER_PATH: entry(
     'the data did not take the path that was asked for: the NICs’ counters say otherwise',
-    'Read docs/tcpx-provider.md, “rx no cmsg”; compare with --host-recv.',
+    'Read docs/irq-investigation.md, “rx no cmsg”; compare with --host-recv.',
   ),
   ERR_XFER_VERIFY: entry(
     'bytes at the target differ from those sent',

@@ -19,6 +19,8 @@ import { diagStatusCommand } from './commands/diag-status.js';
 import { doctorCommand } from './commands/doctor.js';
 import { envCommand } from './commands/env.js';
 import { envDiffCommand } from './commands/env-diff.js';
+import { experimentReportCommand } from './commands/experiment-report.js';
+import { experimentRunCommand } from './commands/experiment-run.js';
 import { irqApplyCommand } from './commands/irq-apply.js';
 import { irqBaselineCommand } from './commands/irq-baseline.js';
 import { irqMaskCommand } from './commands/irq-mask.js';
@@ -68,6 +70,8 @@ export const COMMANDS: readonly Command[] = [
   diagDiffCommand,
   diagStallCommand,
   diagStatusCommand,
+  experimentRunCommand,
+  experimentReportCommand,
   ncclCommand,
   serveCommand,
   traceDiffCommand,

@@ -3,6 +3,8 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { builtInPlan } from '../../src/experiment/built-in-plans.js';
+import { EXPERIMENT_SCHEMA, saveRecord } from '../../src/experiment/record.js';
 import { emulatorPath, emulatorVariables, requireNative } from '../native/plugin-environment.js';
 import { a3HighTree } from '../support/a3-high-host.js';
 import { benchResult } from '../support/bench-result.js';
@@ -117,8 +119,24 @@ export class WalkWorld {
       'diag diff': { words: [this.#folder, this.#folder] },
       'diag stall': { words: [trace] },
       'diag status': { words: out },
+      'experiment run': { words: ['--dry-run', '--seed', '1', '--state', this.#folder] },
+      'experiment report': { words: [this.#experiment()] },
       nccl: { words: ['2', '8', '0', '1', '--print'], isCode: true },
     };
+  }
+
+  /** One that was begun and has no run yet. */
+  #experiment(): string {
+    const folder = join(this.#folder, 'experiment');
+    const plan = builtInPlan('irq-binding', []);
+    saveRecord(folder, {
+      schema: EXPERIMENT_SCHEMA,
+      ...{ plan, words: ['tcpx'], nics: ['lo'], seed: 1, hostname: 'node-a', version: '0' },
+      ...{ startedAt: '', state: 'interrupted', placement: { kind: 'rps', text: 'RPS' } },
+      ...{ isEmulated: true, txBindings: '', rxBindings: '', skipped: [], dropped: [] },
+      ...{ runs: [], isCapped: false },
+    });
+    return folder;
   }
 
   #irqCases(

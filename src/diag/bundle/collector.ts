@@ -40,6 +40,8 @@ export interface CollectWish {
   readonly deadlineMs: number | undefined;
   readonly sizeBytesMax: number;
   readonly hasProfile: boolean;
+  /** For those who count something else of the command. */
+  readonly onCommand?: (pid: number) => void;
 }
 
 export interface CollectedRun {
@@ -145,6 +147,7 @@ async function runSampled(
     onStarted: (pid) => {
       sampling = run.run(pid, over.signal);
       profile?.start(pid);
+      wish.onCommand?.(pid);
     },
   });
   over.abort();

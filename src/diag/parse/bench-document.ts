@@ -13,6 +13,10 @@ export interface BenchFacts {
   readonly mismatches: number | undefined;
   readonly windowBytes: number | undefined;
   readonly evidence: string;
+  readonly memory: string;
+  readonly latencyP50Us: number | undefined;
+  /** In flight at most: transfers, blocks, chunks; undefined in documents of earlier versions. */
+  readonly requestDepth: Readonly<Record<string, number>> | undefined;
   /** TCP_INFO of the data sockets, where the document has it. */
   readonly channels: readonly BenchChannel[];
   readonly retransmits: number | undefined;
@@ -34,6 +38,11 @@ const SCHEMA = '"schema": "tcpx.bench/1"';
 const DOCUMENT_CHARS_MAX = 4 * 1024 * 1024;
 
 export function findBenchDocument(log: string): BenchFacts | undefined {
+  return benchFacts(parseBenchDocument(log));
+}
+
+/** The last one in the log, whole and unchecked; undefined where there is none. */
+export function parseBenchDocument(log: string): unknown {
   const at = log.lastIndexOf(SCHEMA);
   const start = at < 0 ? -1 : log.lastIndexOf('{', at);
   if (start < 0) return undefined;
@@ -41,7 +50,7 @@ export function findBenchDocument(log: string): BenchFacts | undefined {
   const end = log.indexOf('\n}', at);
   if (end < 0 || end - start > DOCUMENT_CHARS_MAX) return undefined;
   try {
-    return benchFacts(JSON.parse(log.slice(start, end + 2)) as unknown); // checked: benchFacts
+    return JSON.parse(log.slice(start, end + 2)) as unknown; // checked: by those who read it
   } catch {
     return undefined;
   }
@@ -87,6 +96,9 @@ function benchFacts(value: unknown): BenchFacts | undefined {
     path: textOf(document['path']),
     op: textOf(document['op']),
     evidence: textOf(document['evidence']),
+    memory: textOf(document['memory']),
+    latencyP50Us: numberOf(fieldsOf(document['latencyUs'])['p50']),
+    requestDepth: depthOf(document['requestDepth']),
     sizeBytes,
     chunkBytes: chunkBytes ?? sizeBytes,
     iterations,
@@ -100,6 +112,14 @@ function benchFacts(value: unknown): BenchFacts | undefined {
     retransmits: numberOf(fieldsOf(kernel['tcp'])['RetransSegs']),
     nics: nicsOf(kernel['nics']),
   };
+}
+
+function depthOf(value: unknown): Readonly<Record<string, number>> | undefined {
+  const entries = ['transfers', 'blocks', 'chunks'].map((name) => {
+    return [name, numberOf(fieldsOf(value)[name])] as const;
+  });
+  const known = entries.filter((one): one is [string, number] => one[1] !== undefined);
+  return known.length === 0 ? undefined : Object.fromEntries(known);
 }
 
 const CHANNELS_MAX = 4096;

@@ -8,7 +8,7 @@ const HINTS: readonly (readonly [RegExp, string])[] = [
   [/cmsg truncated/, 'a message had more than 2048 fragments: lower --chunk, or raise the MTU'],
   [
     /no cmsg/,
-    'data did not come through device memory: docs/tcpx-provider.md, "rx no cmsg", has the causes',
+    'data did not come through device memory: docs/irq-investigation.md has the causes',
   ],
   [
     /data landed on host memory/,

@@ -1,0 +1,98 @@
+// `tcpx experiment` as a person runs it: dry, interrupted, resumed, reported.
+
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { runTcpx } from '../../test/support/run-tcpx.js';
+import { until } from '../../test/support/until.js';
+import { builtInPlan } from '../experiment/built-in-plans.js';
+import { loadRecord } from '../experiment/record.js';
+import { baselineProblem } from '../host/irq/baseline.js';
+import { parsePerfStat } from './experiment-counters.js';
+import { armEnvironment } from './experiment-perform.js';
+
+const folder = mkdtempSync(join(tmpdir(), 'tcpx-experiment-'));
+after(() => rmSync(folder, { recursive: true, force: true }));
+const TCPX = fileURLToPath(new URL('../../../bin/tcpx.js', import.meta.url));
+
+/** Prints a figure as nccl-tests do: the arms differ by an environment variable. */
+const PLAN = `
+name = "fake"
+title = "Two figures"
+command = ["sh", "-c", "echo \\"67108864 16777216 float sum -1 6710 $F $F 0 6400 $F $F 0\\""]
+seconds = 0.1
+[[arm]]
+name = "slow"
+[arm.environment]
+F = "10.0"
+[[arm]]
+name = "fast"
+[arm.environment]
+F = "12.5"
+`;
+
+test('experiment run: interrupted and resumed, it ends in a decision and a page', async () => {
+  const plan = join(folder, 'fake.toml');
+  writeFileSync(plan, PLAN);
+  const out = join(folder, 'out');
+  const flags = ['--out', out, '--state', join(folder, 'state'), '--nics', 'lo', '--seed', '5'];
+  const child = spawn(process.execPath, [TCPX, 'experiment', 'run', plan, ...flags], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  let notes = '';
+  child.stderr.on('data', (bytes: Buffer) => {
+    notes += bytes.toString();
+  });
+  const ended = new Promise((resolve) => child.once('exit', resolve));
+  await until('the first round', 30_000, () => notes.includes('round 1'));
+  child.kill('SIGINT');
+  assert.equal(await ended, 130, notes);
+  assert.match(notes, /everything is as before.*--resume/);
+  assert.equal(loadRecord(out).state, 'interrupted');
+  const resumed = runTcpx(['experiment', 'run', '--resume', out, '--state', join(folder, 'state')]);
+  assert.equal(resumed.status, 0, resumed.stderr);
+  assert.match(resumed.stdout, /decision A: fast is faster by \+25\.0 %/);
+  assert.equal(baselineProblem(join(folder, 'state'), loadRecord(out).hostname), undefined);
+  const { status } = runTcpx(['experiment', 'report', out]);
+  assert.equal(status, 0);
+  assert.match(readFileSync(join(out, 'IRQ_BINDING_RESULTS.md'), 'utf8'), /^# Two figures\n/);
+});
+
+test('experiment run --dry-run: runs, order and time; nothing is written', () => {
+  const out = join(folder, 'dry');
+  const words = ['experiment', 'run', '--dry-run', '--json', '--seed', '7', '--out', out];
+  const { status, stdout } = runTcpx([...words, '--state', join(folder, 'none')]);
+  assert.equal(status, 0);
+  const dry = JSON.parse(stdout) as Record<string, unknown> & { order: string[][] };
+  assert.equal(dry['runsMin'], 1 + 3 * (dry['arms'] as string[]).length);
+  assert.equal(dry.order.length, 3);
+  assert.ok((dry['secondsMin'] as number) < (dry['secondsMax'] as number));
+  assert.ok(!existsSync(out));
+});
+
+test('arm environment: T1 has no binding variable whatever this shell has', () => {
+  const shell = {
+    NCCL_GPUDIRECTTCPX_TX_BINDINGS: 'eth1:1-2',
+    NCCL_GPUDIRECTTCPX_RX_BINDINGS: 'eth1:3-4',
+    NCCL_GPUDIRECTTCPX_WORKER_PIN_THREADS: '1',
+    NIXL_TCPX_LANE_BINDINGS: 'eth1:1',
+    NCCL_ALGO: 'Ring',
+  };
+  const bound = { nics: ['eth1'], txBindings: 'eth1:8-9', rxBindings: 'eth1:10-11' };
+  const [t1, t2] = builtInPlan('irq-binding', []).arms;
+  assert.ok(t1 !== undefined && t2 !== undefined);
+  assert.deepEqual(armEnvironment(t1, bound, shell), {
+    NCCL_ALGO: 'Ring',
+    UCCL_TCPX_NUM_CHANNELS: '1',
+  });
+  assert.equal(armEnvironment(t2, bound, shell)['NCCL_GPUDIRECTTCPX_TX_BINDINGS'], 'eth1:8-9');
+});
+
+test('perf stat: counts by event; what the CPU does not have is left out', () => {
+  const text = '# started\n14146;;context-switches:u;1;100\n<not supported>;;cache-misses;0;0\n';
+  assert.deepEqual([...parsePerfStat(text)], [['context-switches', 14146]]);
+});
