@@ -2,7 +2,8 @@
 # Runs the GPU tests and the GPU benchmark on a host that has neither Node nor a network, from what
 # `npm run pack:gpu-host` made. Words after the name choose the steps: test, bench, transfers (the
 # part of bench that moves GPU memory over TCP), tcpx (GPU memory through the plugin emulator: its
-# tests and a benchmark; needs cc), sweep, tune (default: test bench). Exit: the first failed step's.
+# tests and a benchmark; needs cc), diag (NCCL over the emulator within a bundle of tcpx diag run;
+# needs cc and libnccl), sweep, tune (default: test bench). Exit: the first failed step's.
 set -u
 
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -90,6 +91,40 @@ tcpx_benches() {
   return "$failed"
 }
 
+# Where PyTorch keeps its NCCL; nothing where the loader finds one by itself.
+nccl_folder() {
+  python3 -c 'import nvidia.nccl, os
+print(os.path.join(list(nvidia.nccl.__path__)[0], "lib"))' 2>/dev/null
+}
+
+# Two NCCL ranks on one GPU over both emulated NICs, collected around; both NICs must have counted.
+nccl_diag() {
+  local state bundle status=0
+  state=$(mktemp -d)
+  NCCL_NET_PLUGIN=$emulator NCCL_NET=GPUDirectTCPX_v7 NCCL_SOCKET_IFNAME=lo \
+    NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=ENV,INIT,NET NCCL_DYNAMIC_CHUNK_SIZE=524288 \
+    NCCL_P2P_NET_CHUNKSIZE=524288 NCCL_BUFFSIZE=4194304 NCCL_PROTO=Simple NCCL_ALGO=Ring \
+    NCCL_MIN_NCHANNELS=2 NCCL_MAX_NCHANNELS=2 NCCL_NET_GDR_LEVEL=SYS \
+    NCCL_GPUDIRECTTCPX_SOCKET_IFNAME=eth1,eth2 \
+    NCCL_GPUDIRECTTCPX_PROGRAM_FLOW_STEERING_WAIT_MICROS=100000 \
+    TCPX_EMU_NICS='eth1,addr=127.0.0.11;eth2,addr=127.0.0.12' TCPX_EMU_SAME_HOST=1 \
+    TCPX_EMU_BOUNCE_BYTES=536870912 TCPX_EMU_MEMORY=cuda TCPX_EMU_STATE_DIR=$state \
+    LD_LIBRARY_PATH=$(nccl_folder)${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} \
+    node "$app/bin/tcpx.js" diag run --out "$logs/diagnostics" --label nccl --nics eth1,eth2 \
+    --deadline 240 -- "$app/build/native/nccl-check" || status=1
+  rm -rf "$state"
+  bundle=$(node "$app/bin/tcpx.js" diag latest --out "$logs/diagnostics") || return 1
+  cat "$bundle/SUMMARY.txt"
+  node "$app/bin/tcpx.js" diag analyze "$bundle"
+  for nic in eth1 eth2; do
+    if ! grep -Eq "^$nic .*pass$" "$bundle/SUMMARY.txt"; then
+      echo "gpu-host: $nic counted no device-memory packet" >&2
+      status=1
+    fi
+  done
+  return "$status"
+}
+
 for step in $steps; do
   echo "== $step"
   case $step in
@@ -123,13 +158,18 @@ for step in $steps; do
       note $?
       cat "$logs/tcpx-bench.txt"
       ;;
+    diag)
+      { node "$app/dist/scripts/build-native.js" && nccl_diag; } >"$logs/diag.txt" 2>&1
+      note $?
+      cat "$logs/diag.txt"
+      ;;
     tune)
       node "$app/dist/scripts/bench-gpu.js" --tune >"$logs/tune-gpu.txt" 2>&1
       note $?
       cat "$logs/tune-gpu.txt"
       ;;
     *)
-      echo "gpu-host: no step $step; there are test, bench, transfers, tcpx, sweep, tune" >&2
+      echo "gpu-host: no step $step; there are test, bench, transfers, tcpx, diag, sweep, tune" >&2
       note 2
       ;;
   esac

@@ -1,9 +1,14 @@
 // `tcpx doctor` as a child process: exit codes, JSON, and the reference bundle.
 
 import assert from 'node:assert/strict';
-import { chmodSync, mkdirSync, renameSync, writeFileSync } from 'node:fs';
+import { chmodSync, cpSync, mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, test } from 'node:test';
+import {
+  emulatorPath,
+  emulatorVariables,
+  requireNative,
+} from '../../test/native/plugin-environment.js';
 import { a3HighTree } from '../../test/support/a3-high-host.js';
 import { runTcpx } from '../../test/support/run-tcpx.js';
 import { removeTreeFolder, writeTreeFolder } from '../../test/support/tree-folder.js';
@@ -96,6 +101,27 @@ test('doctor: a bundle lying about is not taken unasked, nor one of others belie
 test('doctor: a peer on this host is told that loopback never exercises devmem', () => {
   const words = ['doctor', '--root', root, '--provider', 'tcpx', '--peer', '127.0.0.1'];
   assert.match(runTcpx(words).stdout, /loopback never exercises devmem/);
+});
+
+test('doctor: over the emulator everything is green, and its wrong list is found', () => {
+  requireNative();
+  const tree = join(root, 'emulator');
+  mkdirSync(tree);
+  mkdirSync(join(root, 'run/systemd/timesync'), { recursive: true });
+  writeFileSync(join(root, 'run/systemd/timesync/synchronized'), '');
+  cpSync(emulatorPath, join(tree, 'libnccl-net.so'));
+  const words = ['doctor', '--provider', 'tcpx', '--root', root, '--all', '--json'];
+  const variables = { ...emulatorVariables, UCCL_TCPX_PLUGIN_PATH: '/emulator/libnccl-net.so' };
+  const findings = (list: string) => {
+    const environment = { ...variables, NCCL_GPUDIRECTTCPX_SOCKET_IFNAME: list };
+    const diagnosis = JSON.parse(runTcpx(words, environment).stdout) as Diagnosis;
+    return diagnosis.findings.filter(({ status }) => status === 'fail' || status === 'warn');
+  };
+  assert.deepEqual(findings('eth1,eth2,eth3,eth4'), []);
+  assert.deepEqual(
+    findings('ens1').map(({ id, status }) => `${id} ${status}`),
+    ['run.list fail'],
+  );
 });
 
 test('doctor: every proof that is a tcpx command exists with its flags', () => {

@@ -2,7 +2,7 @@
 // was found is put back, and the run is checked.
 
 import { readFileSync } from 'node:fs';
-import { join, relative } from 'node:path';
+import { join, relative, resolve } from 'node:path';
 import { Writable } from 'node:stream';
 import { collectRun } from '../diag/bundle/collector.js';
 import { parseBenchDocument } from '../diag/parse/bench-document.js';
@@ -11,6 +11,7 @@ import { type RunFacts, runFacts } from '../diag/run-facts.js';
 import { type Arm, commandOf } from '../experiment/plan.js';
 import type { ExperimentRecord, RunFigures, RunRecord } from '../experiment/record.js';
 import { checkRun, isBindingVariable, isCounted } from '../experiment/run-checks.js';
+import { makeFolder } from '../host/capture/make-folder.js';
 import type { EnvironmentValues } from '../host/environment/preset.js';
 import { STATE_FOLDER_VARIABLE } from '../host/read/emulated-nics.js';
 import { RunCounters } from './experiment-counters.js';
@@ -72,11 +73,13 @@ async function collect(
 ): Promise<string> {
   const label = round < 0 ? `${arm.name}-warm-up` : `${arm.name}-${round + 1}`;
   const nics = nicsOf(arm, record);
+  const traces = resolve(folder, 'traces', label);
+  if (record.words.includes('{traces}')) makeFolder(traces);
   const words = commandOf(programWords(record.words), {
     nics: nics.join(','),
     channels: String(arm.channels ?? 1),
     seconds: String(record.plan.seconds),
-    traces: join(folder, 'traces', label),
+    traces,
   });
   const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
   const own = armEnvironment(arm, record, environment);

@@ -108,6 +108,8 @@ test('irq plan, env: without a flag the NICs of the GPUs, never the control NIC'
   const { stdout } = tcpx(['env']);
   assert.match(stdout, /SOCKET_IFNAME='?eth1,eth2,eth3,eth4'?$/m);
   assert.match(stdout, /CTRL_DEV='?eth0'?$/m);
+  assert.doesNotMatch(stdout, /NUM_CHANNELS/);
+  assert.match(tcpx(['env', '--channels', '2']).stdout, /^export UCCL_TCPX_NUM_CHANNELS=2$/m);
   const env = { NCCL_GPUDIRECTTCPX_SOCKET_IFNAME: 'eth', NCCL_GPUDIRECTTCPX_CTRL_DEV: 'eth0' };
   const { allocations } = JSON.parse(tcpx(['irq', 'plan', '--json'], { env }).stdout) as IrqPlan;
   assert.equal(allocations.map(({ nic }) => nic).join(), NICS);

@@ -12,11 +12,12 @@ import type { HostFiles } from '../host/read/host-files.js';
 import type { HostModel, Nic } from '../host/read/model.js';
 import { CAPTURE_PATHS } from '../host/read/probes.js';
 import { type HostSource, readHost } from '../host/read/read-host.js';
-import { type DataNicWish, requireDataNics } from '../host/topo/data-nics.js';
+import { type DataNicWish, dataNics, requireDataNics } from '../host/topo/data-nics.js';
 import type {
   AppliedPlan,
   DoctorFacts,
   PeerFacts,
+  PluginFacts,
   ProcessFacts,
   Provider,
   RxdmFacts,
@@ -47,24 +48,36 @@ export async function collectFacts(request: CollectRequest): Promise<DoctorFacts
   const { files, probes } = source;
   const host = readHost(source);
   const processes = readProcesses(files);
-  const dataNics = requireDataNics(host, request.nics);
+  const plugin = findPlugin(files, environment);
+  const nics = chosenNics(request, host, plugin);
   const { provider, socketBudget, referenceFolder } = request;
   return {
     provider,
     socketBudget,
     host,
     isCapture: files.read(CAPTURE_PATHS.manifest) !== undefined,
-    dataNics,
+    dataNics: nics,
     environment,
     reference: referenceFolder === undefined ? undefined : readBundle(referenceFolder),
     rxdm: findRxdm(files, processes, environment),
-    plugin: findPlugin(files, environment),
+    plugin,
     netdevOperations: probes.netdevQueues()?.operations,
-    sockets: countSockets(files, dataNics),
+    sockets: countSockets(files, nics),
     peers: await Promise.all(request.peers.map((name) => describePeer(name, host.nics))),
     timeKeepers: findTimeKeepers(files, processes),
     applied: appliedPlan(request.stateFolder, host, readBootId(files)),
   };
+}
+
+/** A wrong flag is an error; a wrong list of the plugin's is a finding. */
+function chosenNics(
+  { nics, provider }: CollectRequest,
+  host: HostModel,
+  { isEmulator }: PluginFacts,
+): readonly Nic[] {
+  // The emulator's NICs are addresses of loopback: none of this host's carries its data.
+  if (provider === 'tcpx' && isEmulator === true) return [];
+  return nics.named === '' ? dataNics(host, nics).nics : requireDataNics(host, nics);
 }
 
 export function readProcesses(files: HostFiles): readonly ProcessFacts[] {

@@ -8,6 +8,7 @@ import type { Nic } from '../host/read/model.js';
 import { diagnose } from './doctor.js';
 import type { DoctorFacts } from './facts.js';
 import { capabilityRule, devmemCounterRule, pluginRule, rxdmRule } from './rules/devmem.js';
+import { interfaceListRule } from './rules/interface-list.js';
 import { gpuDriverRule } from './rules/machine.js';
 
 const HOST = readFixtureHost(a3HighTree());
@@ -59,4 +60,26 @@ test('doctor: over the emulator hardware is not asked for, the plugin is', () =>
     'system.gpu': 'skip',
     'devmem.counter': 'skip',
   });
+});
+
+test('doctor: a list of interfaces that is missing, wrong in part, or wrong altogether', () => {
+  const status = (list: string | undefined, over: Partial<DoctorFacts> = {}) => {
+    const environment = list === undefined ? {} : { NCCL_GPUDIRECTTCPX_SOCKET_IFNAME: list };
+    const [finding] = diagnose({ ...FACTS, environment, ...over }, [interfaceListRule]).findings;
+    return [finding?.status, finding?.evidence.join()] as const;
+  };
+  assert.equal(status('eth1,eth2,eth3,eth4')[0], 'pass');
+  assert.equal(status('eth')[0], 'pass');
+  assert.match(status(undefined).join(), /^warn,.*is not set; data NICs are eth1, eth2/);
+  assert.match(status('eth1,eth7').join(), /^warn,.*there is no eth7$/);
+  assert.match(status('ens1').join(), /^fail,.*there is no ens1$/);
+  assert.equal(status('ens1', { provider: 'tcp' })[0], 'skip');
+  const emulated = {
+    plugin: { ...FACTS.plugin, isEmulator: true },
+    environment: {
+      TCPX_EMU_NICS: 'nicA,addr=127.0.0.11',
+      NCCL_GPUDIRECTTCPX_SOCKET_IFNAME: 'nicA',
+    },
+  };
+  assert.equal(status(undefined, emulated)[0], 'pass');
 });

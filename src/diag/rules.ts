@@ -4,6 +4,7 @@
 import type { Rule } from './rule.js';
 import { governorRule, idleRule, isolationRule } from './rules/cpus.js';
 import { capabilityRule, devmemCounterRule, pluginRule, rxdmRule } from './rules/devmem.js';
+import { interfaceListRule } from './rules/interface-list.js';
 import { clockRule, gpuDriverRule, iommuRule, kernelRule, limitsRule } from './rules/machine.js';
 import { coresRule, pacingRule } from './rules/measured.js';
 import { countersRule, linkRule, mtuRule, steeringRule } from './rules/nics.js';
@@ -24,6 +25,7 @@ export const RULES: readonly Rule[] = [
   gpuDriverRule,
   devmemCounterRule,
   peersRule,
+  interfaceListRule,
   variablesRule,
   bindingsRule,
   socketsRule,

@@ -58,7 +58,9 @@ export function judgeRounds(
 ): Judgement {
   if (rounds.length < ROUNDS_MIN || arms.length < 2) {
     const reason = arms.length < 2 ? 'nothing is left to compare' : `${rounds.length} whole rounds`;
-    return { fit: undefined, changes: [], decision: decided('undecided', undefined, reason) };
+    const consequence = 'See why arms were left out, and the logs in the bundles of their runs.';
+    const decision = { ...decided('undecided', undefined, reason), consequence };
+    return { fit: undefined, changes: [], decision };
   }
   const fit = fitRounds(rounds);
   const share = shareOfAlpha(wish.alpha, arms.length);
@@ -72,7 +74,7 @@ export function judgeRounds(
 export function verdictOf({ low, high }: Change, effect: number): ArmVerdict {
   if (low > 0) return 'faster';
   if (high < 0) return 'slower';
-  return high < effect && low > -effect ? 'same' : 'undecided';
+  return high < effect && low > 1 / (1 + effect) - 1 ? 'same' : 'undecided';
 }
 
 export function decide(changes: readonly ArmChange[], effect: number): Decision {

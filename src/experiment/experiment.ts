@@ -89,7 +89,7 @@ async function tryArm(
     if (edges.isInterrupted() || run.isCounted) return undefined;
     const failed = run.checks.filter(({ verdict }) => verdict === 'fail');
     reason = failed.map(({ name, evidence }) => `${name}: ${evidence}`).join('; ');
-    edges.tell(`${arm.name} does not count: ${reason}`);
+    edges.tell(`${arm.name} does not count: ${reason} (${run.bundle})`);
   }
   return reason;
 }

@@ -1,5 +1,6 @@
 // `tcpx env`: the environment of a run under a policy, as export lines for a shell.
 
+import { isByHand } from '../../base/config.js';
 import { TcpxError } from '../../base/errors.js';
 import { environmentFor, formatExports, PRESETS } from '../../host/environment/preset.js';
 import { VARIABLES } from '../../host/environment/variables.js';
@@ -30,6 +31,7 @@ export const envCommand: Command = {
   run(invocation) {
     const host = openIrqHost(invocation);
     const { model } = host;
+    const { config } = invocation;
     const plan = processPlan(invocation, host);
     if (plan.choice !== undefined) printNote(`policy ${plan.policy}: ${plan.choice}`);
     if (plan.unknowns.length > 0) printNote(formatUnknowns(plan));
@@ -41,7 +43,7 @@ export const envCommand: Command = {
       controlNic: controlNic(invocation, model.nics, dataNics),
       txBindings: plan.txBindings,
       rxBindings: plan.rxBindings,
-      channels: invocation.config.values['flow.channels'],
+      channels: isByHand(config, 'flow.channels') ? config.values['flow.channels'] : undefined,
     });
     if (invocation.isJson) {
       const { policy, choice, unknowns } = plan;

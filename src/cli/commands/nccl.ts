@@ -4,6 +4,7 @@
 import { spawnSync } from 'node:child_process';
 import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
+import { isByHand } from '../../base/config.js';
 import { type NcclLine, ncclLine, parseNcclNumbers } from '../../diag/nccl-line.js';
 import {
   type EnvironmentValues,
@@ -69,6 +70,7 @@ function controlNic(invocation: Invocation, { model }: IrqHost): string {
 
 /** What is set here wins over the reference's settings. */
 function runEnvironment(invocation: Invocation, host: IrqHost, control: string): EnvironmentValues {
+  const { config } = invocation;
   const { txBindings, rxBindings } = bindings(invocation, host);
   const reference = environmentFor({
     preset: 'reference',
@@ -76,7 +78,7 @@ function runEnvironment(invocation: Invocation, host: IrqHost, control: string):
     controlNic: control,
     txBindings,
     rxBindings,
-    channels: invocation.config.values['flow.channels'],
+    channels: isByHand(config, 'flow.channels') ? config.values['flow.channels'] : undefined,
   });
   const own = Object.entries(ownEnvironment()).filter(([name]) => /^(NCCL_|UCCL_)/.test(name));
   return { ...reference, ...Object.fromEntries(own) };

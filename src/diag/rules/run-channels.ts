@@ -1,12 +1,10 @@
 // Which network, NICs and sockets the channels of a run used.
 
 import { formatCpuList } from '../../base/cpu-set.js';
-import { isListed, parseInterfaceList, unansweredWords } from '../../base/interface-list.js';
 import { fail, pass, STOPS_THE_RUN, skip, type Verdict, warn } from '../rule.js';
 import { type RunFacts, type RunRule, socketsPerChannel } from '../run-facts.js';
 import { channelsByNic } from '../view/summary-text.js';
-
-const LIST = 'NCCL_GPUDIRECTTCPX_SOCKET_IFNAME';
+import { judgeList, LIST_VARIABLE as LIST, LIST_REMEDY } from './interface-list.js';
 
 export const oneNicRule: RunRule = {
   id: 'channels.one-nic',
@@ -76,7 +74,7 @@ export const interfacesRule: RunRule = {
   why:
     'Without a list the plugin takes what it finds, the control NIC too; a wrong one leaves ' +
     'none.',
-  remedy: `Set ${LIST} to the data NICs, for example eth1,eth2,eth3,eth4.`,
+  remedy: LIST_REMEDY,
   proof: 'tcpx topo',
   experiment: 'The run with the list that tcpx env prints.',
   confidence: 0.9,
@@ -91,13 +89,9 @@ export const interfacesRule: RunRule = {
     if (text === undefined || text === '')
       return { ...warn(`${LIST} is not set`), gainPercent: 20 };
     if (host.nics.length === 0) return skip('NICs of the host are not in the bundle');
-    const list = parseInterfaceList(text, false);
     const names = host.nics.map(({ name }) => name);
-    const missing = unansweredWords(list, names);
-    const isAny = names.some((name) => isListed(list, name));
-    if (missing.length === 0) return pass(`${LIST}=${text}`);
-    const line = `${LIST}=${text}: there is no ${missing.join(', ')}`;
-    return isAny ? { ...warn(line), gainPercent: 50 } : fail(line);
+    const verdict = judgeList(text, names);
+    return verdict.status === 'warn' ? { ...verdict, gainPercent: 50 } : verdict;
   },
 };
 

@@ -26,6 +26,9 @@ test('environment: carries both binding variables, NICs and the reference settin
   assert.equal(values['NCCL_P2P_NET_CHUNKSIZE'], '524288');
   assert.equal(values['NCCL_BUFFSIZE'], '8388608');
   assert.equal(values['UCCL_TCPX_NUM_CHANNELS'], '2');
+  // Our own engine would take a number for a firm wish.
+  const unasked = environmentFor({ ...REQUEST, channels: undefined });
+  assert.equal(unasked['UCCL_TCPX_NUM_CHANNELS'], undefined);
   for (const [name, value] of Object.entries(values)) {
     assert.equal(valueProblem(name, value), undefined, name);
   }

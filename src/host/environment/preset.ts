@@ -12,7 +12,8 @@ export interface EnvironmentRequest {
   readonly controlNic: string;
   readonly txBindings: string;
   readonly rxBindings: string;
-  readonly channels: number;
+  /** undefined: nobody has asked for a number, and an engine of ours chooses it. */
+  readonly channels: number | undefined;
 }
 
 const COMMON: EnvironmentValues = {
@@ -55,7 +56,7 @@ export function environmentFor(request: EnvironmentRequest): EnvironmentValues {
     NCCL_SOCKET_IFNAME: request.controlNic,
     NCCL_GPUDIRECTTCPX_TX_BINDINGS: request.txBindings,
     NCCL_GPUDIRECTTCPX_RX_BINDINGS: request.rxBindings,
-    UCCL_TCPX_NUM_CHANNELS: String(request.channels),
+    UCCL_TCPX_NUM_CHANNELS: String(request.channels ?? ''),
     UCCL_TCPX_CHUNK_BYTES: '524288',
   };
   const entries = Object.entries(values).filter(([, value]) => value !== '');
