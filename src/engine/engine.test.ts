@@ -126,7 +126,10 @@ test('engine: a request is cut for the lanes that it gets, not for all there are
   const small = await pair.session.write(whole(local, remote, 1 << 20)).done;
   assert.equal(small.chunks, 2, 'one lane: whole chunks of 512 KiB');
   const large = await pair.session.write(whole(local, remote, 8 << 20)).done;
-  assert.ok(large.chunks > 16, 'four lanes: smaller ones towards the end, so that all end together');
+  assert.ok(
+    large.chunks > 16,
+    'four lanes: smaller ones towards the end, so that all end together',
+  );
   await pair.close();
 });
 
