@@ -76,7 +76,6 @@ interface Notice {
 const NO_NOTICE: Notice = { notifyBytes: -1, notifyAt: -1 };
 /** One lane has nothing to learn: no clock is read for it. */
 const UNTIMED = -1;
-const NO_PLACES: RequestPlaces = { remotesAt: 0, pairsAt: 0, chunksAt: 0 };
 
 export class LaneCarrier implements Carrier<LaneSession, LaneRequest> {
   readonly capability = 'addressed';
@@ -195,8 +194,11 @@ export class LaneCarrier implements Carrier<LaneSession, LaneRequest> {
       operation: isSignal ? OPERATION_SIGNAL : OPERATION_WRITE,
       sessionIndex: session.facts.index,
       chunkCount: 0,
-      ...NO_PLACES,
-      ...notice,
+      remotesAt: 0,
+      pairsAt: 0,
+      chunksAt: 0,
+      notifyBytes: notice.notifyBytes,
+      notifyAt: notice.notifyAt,
       holders: Math.min(1, session.recovery.book.livingLanes.length),
     });
     this.#notices[slot] = notice;
