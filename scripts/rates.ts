@@ -4,10 +4,10 @@
 import { performance } from 'node:perf_hooks';
 import { medianOf } from '../src/bench/statistics.js';
 import { formatTable } from '../src/cli/print.js';
+import type { BlockSpec } from '../src/engine/block-spec.js';
 import { Engine } from '../src/engine/engine.js';
 import type { Session } from '../src/engine/session.js';
 import type { Transfer } from '../src/engine/transfer.js';
-import type { BlockSpec } from '../src/engine/block-spec.js';
 import { RatesTarget, TARGET_BYTES } from './rates/target.js';
 import { readCount, readWords } from './words.js';
 

@@ -2,6 +2,7 @@
 
 import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import type { SettingValues } from '../../src/base/settings.js';
 import { Engine } from '../../src/engine/engine.js';
 import type { RegionDescriptor } from '../../src/memory/region.js';
 
@@ -26,9 +27,15 @@ export class RatesTarget {
     this.start = start;
   }
 
-  static async open(): Promise<RatesTarget> {
-    const child = fork(fileURLToPath(import.meta.url));
+  static async open(settings: Partial<SettingValues> = {}): Promise<RatesTarget> {
+    const child = fork(fileURLToPath(import.meta.url), [JSON.stringify(settings)]);
     return new RatesTarget(child, await answer<Start>(child));
+  }
+
+  get pid(): number {
+    const { pid } = this.#child;
+    if (pid === undefined) throw new Error('the target was not started');
+    return pid;
   }
 
   /** Resolves when as many notifications have been read there. */
@@ -54,8 +61,8 @@ function answer<T>(child: ChildProcess): Promise<T> {
   });
 }
 
-async function serve(): Promise<void> {
-  const engine = await Engine.open();
+async function serve(settings: Partial<SettingValues>): Promise<void> {
+  const engine = await Engine.open({ settings });
   const region = engine.register(new Uint8Array(TARGET_BYTES));
   let seen = 0;
   let wanted = Number.POSITIVE_INFINITY;
@@ -78,4 +85,6 @@ async function serve(): Promise<void> {
   }
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) await serve();
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  await serve(JSON.parse(process.argv[2] ?? '{}') as Partial<SettingValues>);
+}
