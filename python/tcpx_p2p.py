@@ -68,6 +68,7 @@ _P, _U, _S, _T, _I = (
 _CALLS = {
     "tcpx_open": [_T, _T, _T, _P],
     "tcpx_alive": [_P],
+    "tcpx_telemetry": [_P, _P, _S],
     "tcpx_accept": [_P, _T, _I],
     "tcpx_load_peer": [_P, _T, _T, _P],
     "tcpx_connect": [_P, _U, _I],
@@ -167,6 +168,13 @@ class Session:
         """Raises TcpxError where the service is gone."""
         _call("tcpx_alive", self._handle)
 
+    @property
+    def telemetry(self):
+        """Provider, and what went over which NIC so far, as JSON."""
+        text = ctypes.create_string_buffer(16384)
+        _call("tcpx_telemetry", self._handle, text, len(text))
+        return text.value.decode(errors="replace")
+
     def accept(self, name, timeout=None):
         _call("tcpx_accept", self._handle, name.encode(), _milliseconds(timeout))
 
@@ -235,7 +243,7 @@ class Memory:
 
     @property
     def way(self):
-        """How the service reaches it: copied, shared or ipc."""
+        """How the service reaches it: copied, shared, ipc, vmm or pool."""
         return _library().tcpx_memory_way(self.session._handle, self.number).decode()
 
     def deregister(self):
