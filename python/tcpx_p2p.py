@@ -9,7 +9,8 @@ A thin layer over libtcpx_p2p.so, with nothing to build and nothing but the stan
     peer.write([(memory, 0, region, 0, memory.bytes)]).wait(1.0)
 
 Failures are TcpxError with a `status` and the name of it; docs/service.md lists them. The library is
-looked for in $TCPX_P2P_LIBRARY, beside this file, in ../build/native, then where the system looks.
+looked for in $TCPX_P2P_LIBRARY, beside this file, in ../lib and ../build/native, then where the
+system looks.
 """
 
 import ctypes
@@ -99,7 +100,8 @@ def _places():
     if os.environ.get("TCPX_P2P_LIBRARY"):
         return [os.environ["TCPX_P2P_LIBRARY"]]
     here = os.path.dirname(os.path.abspath(__file__))
-    beside = [os.path.join(here, _NAME), os.path.join(here, "..", "build", "native", _NAME)]
+    folders = [[], ["..", "lib"], ["..", "build", "native"]]
+    beside = [os.path.join(here, *folder, _NAME) for folder in folders]
     return [path for path in beside if os.path.exists(path)] + [_NAME]
 
 
