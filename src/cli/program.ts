@@ -1,36 +1,34 @@
-// Entry of the `tcpx` command: choose the command, run it, turn its outcome into an exit code.
+// The words of a command line: choose the command, run it, turn its outcome into an exit code.
 
 import { isTcpxError, TcpxError } from '../base/errors.js';
 import { didYouMean } from '../base/suggestion.js';
 import type { Command } from './command.js';
-import { COMMANDS } from './commands.js';
+import { COMMAND_LOADERS } from './command-loaders.js';
 import { ExitCode, exitCodeOf } from './exit-code.js';
 import { formatAllCommands, formatCommandHelp, formatFamily, helpDocument } from './help.js';
 import { parseInvocation, splitRest } from './invocation.js';
-import { watchOutput } from './output-loss.js';
 import { packageVersion } from './package-version.js';
-import { helpWish, printError, printJson, printOwn } from './print.js';
+import { beginOutput, helpWish, printError, printJson, printOwn } from './print.js';
 
-watchOutput();
-const exitCode = await main(process.argv.slice(2));
-// Lost output may have been noticed already, or will be after this.
-process.exitCode ??= exitCode;
+const NAMES = Object.keys(COMMAND_LOADERS);
 
-async function main(words: readonly string[]): Promise<number> {
+/** The exit code; of several runs in one process each begins with nothing printed. */
+export async function runProgram(words: readonly string[]): Promise<number> {
+  beginOutput();
   try {
     return await runWords(words);
   } catch (error) {
     const { own } = splitRest(words);
     const hasStack = own.includes('--stack') || !isTcpxError(error);
-    printError(error, { hasStack, isJson: isJsonWanted(own) });
+    printError(error, { hasStack, isJson: await isJsonWanted(own) });
     return exitCodeOf(error);
   }
 }
 
 /** Known even where the words cannot be parsed. */
-function isJsonWanted(own: readonly string[]): boolean {
+async function isJsonWanted(own: readonly string[]): Promise<boolean> {
   if (own.includes('--json')) return true;
-  const shorts = Object.entries(findCommand(own)?.shortFlags ?? {});
+  const shorts = Object.entries((await findCommand(own))?.shortFlags ?? {});
   const letter = shorts.find(([, flag]) => flag === 'json')?.[0];
   return letter !== undefined && own.includes(`-${letter}`);
 }
@@ -42,7 +40,7 @@ async function runWords(words: readonly string[]): Promise<number> {
   }
   if (words[0] === 'help') return runWords([...words.slice(1), '--help']);
   const { own } = splitRest(words);
-  const command = findCommand(words);
+  const command = await findCommand(words);
   const isHelp = own.includes('--help') || own.includes('-h');
   if (command === undefined) return runWithoutCommand(own, isHelp);
   if (isHelp) return showHelp(own, formatCommandHelp, command, [command]);
@@ -61,36 +59,42 @@ function showHelp<T>(
 }
 
 // The longest name wins, so that `bench loopback` is found before `bench`.
-function findCommand(words: readonly string[]): Command | undefined {
+async function findCommand(words: readonly string[]): Promise<Command | undefined> {
   for (const count of [2, 1]) {
     const name = words.slice(0, count).join(' ');
-    const command = COMMANDS.find((candidate) => candidate.name === name);
-    if (command !== undefined) return command;
+    if (NAMES.includes(name)) return COMMAND_LOADERS[name]?.();
   }
   return undefined;
 }
 
-function runWithoutCommand(own: readonly string[], isHelp: boolean): ExitCode {
+async function runWithoutCommand(own: readonly string[], isHelp: boolean): Promise<ExitCode> {
   const names = own.filter((word) => !word.startsWith('-'));
   const flag = own.find((word) => /^-/.test(word) && !/^(-h|--help|--all|--json)$/.test(word));
   const [first, second] = names;
   if (first === undefined) {
     if (flag !== undefined && !isHelp) throw unknownCommand(flag, '');
-    return showHelp(own, formatAllCommands, COMMANDS, COMMANDS);
+    const all = await loadCommands(NAMES);
+    return showHelp(own, formatAllCommands, all, all);
   }
-  const members = COMMANDS.filter((command) => command.name.startsWith(`${first} `));
-  if (members.length > 0 && second === undefined) {
+  const memberNames = NAMES.filter((name) => name.startsWith(`${first} `));
+  if (memberNames.length > 0 && second === undefined) {
+    const members = await loadCommands(memberNames);
     return showHelp(own, (all, wish) => formatFamily(first, all, wish), members, members);
   }
   const hint = didYouMean(
     names.slice(0, 2).join(' '),
-    (members.length > 0 ? members : COMMANDS).map(({ name }) => name),
+    memberNames.length > 0 ? memberNames : NAMES,
   );
-  const families = COMMANDS.map(({ name }) => name.split(' ')[0] ?? '');
+  const families = NAMES.map((name) => name.split(' ')[0] ?? '');
   throw unknownCommand(
-    members.length > 0 ? names.slice(0, 2).join(' ') : first,
-    hint === '' && members.length === 0 ? didYouMean(first, families) : hint,
+    memberNames.length > 0 ? names.slice(0, 2).join(' ') : first,
+    hint === '' && memberNames.length === 0 ? didYouMean(first, families) : hint,
   );
+}
+
+async function loadCommands(names: readonly string[]): Promise<readonly Command[]> {
+  const loaders = names.flatMap((name) => COMMAND_LOADERS[name] ?? []);
+  return Promise.all(loaders.map((load) => load()));
 }
 
 function unknownCommand(words: string, hint: string): TcpxError {
