@@ -12,6 +12,7 @@ export const WAITING: readonly string[] = [
   '/emulator.', // set-up steps of the original
   '/etcd-store.', // leases
   '/rail-end.', // processes that do not end
+  '/slow-faults.', // links that are down for seconds
   '/tcpx-threads.', // samples of threads over time
   '/tcpx-wait.', // waits that are given up
 ];
