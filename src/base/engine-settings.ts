@@ -161,7 +161,7 @@ export const ENGINE_SETTINGS = {
     kind: 'count',
     fallback: 64,
     minimum: 1,
-    maximum: 1024,
+    maximum: 16_384,
     summary: 'Sessions that one engine holds at a time.',
     cost: 'Memory per lane grows with it.',
   },
