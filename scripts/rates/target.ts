@@ -62,8 +62,6 @@ function answer<T>(child: ChildProcess): Promise<T> {
 }
 
 async function serve(settings: Partial<SettingValues>): Promise<void> {
-  const engine = await Engine.open({ settings });
-  const region = engine.register(new Uint8Array(TARGET_BYTES));
   let seen = 0;
   let wanted = Number.POSITIVE_INFINITY;
   const report = (): void => {
@@ -72,6 +70,12 @@ async function serve(settings: Partial<SettingValues>): Promise<void> {
     wanted = Number.POSITIVE_INFINITY;
     process.send?.({});
   };
+  const onNotification = (): void => {
+    seen++;
+    report();
+  };
+  const engine = await Engine.open({ settings, onNotification });
+  const region = engine.register(new Uint8Array(TARGET_BYTES));
   process.on('message', ({ notifications }: Count) => {
     wanted = notifications;
     report();
@@ -79,10 +83,6 @@ async function serve(settings: Partial<SettingValues>): Promise<void> {
   process.on('disconnect', () => void engine.close());
   const start: Start = { port: engine.listen('127.0.0.1:0'), region: region.descriptor };
   process.send?.(start);
-  for await (const _ of engine.notifications()) {
-    seen++;
-    report();
-  }
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {

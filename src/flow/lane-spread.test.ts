@@ -37,7 +37,7 @@ test('lane spread: a number of lanes that proved hopeless is seldom tried again'
   assert.ok((share[4] ?? 0) > 0, 'though never given up');
 });
 
-test('lane spread: what is expected is what the next usual transfer gets, and takes no turn', () => {
+test('lane spread: what is expected is what the next usual transfer gets, taking no turn', () => {
   const spread = new LaneSpread();
   for (let turn = 0; turn < 100; turn++) assert.equal(spread.expected(MIB, 8), 1);
   assert.equal(spread.expected(64 * MIB, 8), 8);
