@@ -69,11 +69,8 @@ function nodeLicence(): string | undefined {
 /** The newest version of the C library that any of the files asks for. */
 export function neededGlibc(paths: readonly string[]): string {
   const versions = paths.flatMap((path) => {
-    const symbols = execFileSync('objdump', ['-T', path], {
-      encoding: 'utf8',
-      maxBuffer: 256 * 1024 * 1024,
-    });
-    return [...symbols.matchAll(/\(?GLIBC_(\d+)\.(\d+)/g)].map(([, major, minor]) => ({
+    const heads = execFileSync('objdump', ['-p', path], { encoding: 'utf8' });
+    return [...heads.matchAll(/GLIBC_(\d+)\.(\d+)/g)].map(([, major, minor]) => ({
       major: Number(major),
       minor: Number(minor),
     }));
