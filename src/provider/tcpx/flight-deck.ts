@@ -1,6 +1,7 @@
 // Plans on their way through the channels of an epoch, with the order that both ends keep: tags and
 // announcements are counted alike by the sender and the receiver, and compared before data moves.
 
+import { assert } from '../../base/assert.js';
 import { TcpxError } from '../../base/errors.js';
 import { TagCounter } from '../../flow/chunk-tag.js';
 import { encodeMatch, MatchFlag, type MatchHead, MatchKind } from '../../wire/match-frame.js';
@@ -90,7 +91,23 @@ export class FlightDeck {
   /** The receiver has posted: a paced flight may go. */
   go(transfer: number, operation: DataOperation): void {
     const flight = this.find('send', transfer, operation);
-    if (flight !== undefined) this.#put(flight);
+    if (flight === undefined || flight.isPut) {
+      throw new TcpxError('ERR_WIRE_STATE', `${operation} ${transfer} does not wait for a GO`);
+    }
+    this.#put(flight);
+  }
+
+  /** The receiver has confirmed; the flight that it confirms. */
+  land(transfer: number, operation: DataOperation, tag: number): Flight {
+    const flight = this.find('send', transfer, operation);
+    if (flight === undefined || flight.isLanded) {
+      throw new TcpxError('ERR_WIRE_STATE', `${operation} ${transfer} has nothing to land`);
+    }
+    if (tag !== flight.lastTag) {
+      throw new TcpxError('ERR_WIRE_STATE', `landed up to tag ${tag}, not ${flight.lastTag}`);
+    }
+    flight.isLanded = true;
+    return flight;
   }
 
   /** Throws unless the announcement is the one that is due, of the plan that it names. */
@@ -158,6 +175,8 @@ export class FlightDeck {
   }
 
   #put(flight: Flight): void {
+    assert(!flight.isPut, 'chunks are handed over once');
+    flight.isPut = true;
     const direction = flight.kind.role === 'send' ? SEND : RECEIVE;
     const { number, derived, firstTag, places } = flight;
     flight.putBefore = this.#parts.set().put(number, direction, derived.plan, firstTag, places);

@@ -30,6 +30,8 @@ export class Flight {
   readonly openParts: Set<number>;
   /** The receiver has confirmed. */
   isLanded = false;
+  /** Its chunks were handed to the channels, for the one time. */
+  isPut = false;
   /** Chunks that each channel was given before those of this flight; empty before it is put. */
   putBefore: readonly number[] = [];
 

@@ -12,7 +12,6 @@ import {
   encodeMatch,
   MatchFlag,
   type MatchFrame,
-  type MatchHead,
   MatchKind,
 } from '../../wire/match-frame.js';
 import type { CheckedBlocks } from '../block-columns.js';
@@ -263,7 +262,7 @@ export class MatchedCarrier<S> implements Carrier<S, MatchedRequest> {
         this.deck.go(frame.transfer, operation);
         return;
       case MatchKind.Landed:
-        this.#onLanded(frame, operation);
+        this.#checkSent(this.deck.land(frame.transfer, operation, frame.tag));
         return;
       case MatchKind.Refuse:
         this.#onRefused(frame);
@@ -292,16 +291,6 @@ export class MatchedCarrier<S> implements Carrier<S, MatchedRequest> {
       // A peer that takes no frames cannot be told; nobody above this could do anything.
       this.epochs.takeDown(toTcpxError(error, 'ERR_WIRE_STATE', flight.kind.operation));
     }
-  }
-
-  #onLanded({ transfer, tag }: MatchHead, operation: DataOperation): void {
-    const flight = this.deck.find('send', transfer, operation);
-    if (flight === undefined) return;
-    if (tag !== flight.lastTag) {
-      throw new TcpxError('ERR_WIRE_STATE', `landed up to tag ${tag}, not ${flight.lastTag}`);
-    }
-    flight.isLanded = true;
-    this.#checkSent(flight);
   }
 
   #checkSent(flight: Flight): void {
