@@ -1,6 +1,7 @@
 // The channels of a session during one epoch: opened, joined with the peer's, given chunks, closed.
 
 import type { TcpxError } from '../../base/errors.js';
+import type { ChannelIndex, FlightNumber, Tag } from '../../base/quantity.js';
 import { chunkTag } from '../../flow/chunk-tag.js';
 import type { MatchedPlan } from '../../flow/matched-plan.js';
 import { type ChannelCounters, describeStall } from './channel-counters.js';
@@ -24,7 +25,7 @@ export interface ChannelSource {
 
 export interface ChannelSetListener {
   /** All chunks of a flight on this channel are finished. */
-  onPart(flight: number, channel: number, durationUs: number): void;
+  onPart(flight: FlightNumber, channel: ChannelIndex, durationUs: number): void;
   onBroken(error: TcpxError): void;
 }
 
@@ -78,10 +79,10 @@ export class ChannelSet {
    * many each channel had been given before.
    */
   put(
-    flight: number,
+    flight: FlightNumber,
     direction: Direction,
     plan: MatchedPlan,
-    firstTag: number,
+    firstTag: Tag,
     places: readonly BlockPlace[],
   ): number[] {
     const before = this.#channels.map((channel) => channel.putCount(direction));

@@ -7,6 +7,7 @@
 import { assert } from '../../base/assert.js';
 import { ERROR_CODES, type ErrorCode, TcpxError, toTcpxError } from '../../base/errors.js';
 import { FAIL_CANCELLED } from '../../base/failure.js';
+import type { ChannelIndex, Epoch, FlightNumber } from '../../base/quantity.js';
 import {
   decodeReason,
   encodeMatch,
@@ -238,7 +239,7 @@ export class MatchedCarrier<S> implements Carrier<S, MatchedRequest> {
     return own;
   }
 
-  async #openSet(epoch: number): Promise<ChannelSet> {
+  async #openSet(epoch: Epoch): Promise<ChannelSet> {
     return await this.#parts.openSet(epoch, {
       onPart: (...part) => epoch === this.epochs.epoch && this.#onPart(...part),
       onBroken: (error) => epoch === this.epochs.epoch && this.epochs.takeDown(error),
@@ -275,7 +276,7 @@ export class MatchedCarrier<S> implements Carrier<S, MatchedRequest> {
     }
   }
 
-  #onPart(number: number, channel: number, durationUs: number): void {
+  #onPart(number: FlightNumber, channel: ChannelIndex, durationUs: number): void {
     const part = this.deck.onPart(number, channel);
     if (part === undefined) return;
     const { flight, isWhole } = part;

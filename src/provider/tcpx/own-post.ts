@@ -1,6 +1,7 @@
 // A post of this end until it is settled, and what becomes of it.
 
 import { TcpxError } from '../../base/errors.js';
+import type { TransferNumber } from '../../base/quantity.js';
 import type { DataOperation, Outcome, PostExtra } from '../contract.js';
 import type { DerivedPlan } from './described-plan.js';
 import type { Epochs } from './epochs.js';
@@ -12,7 +13,7 @@ import type { MatchedRequest } from './matched-request.js';
 import { pluginStanding } from './plugin-receipt.js';
 
 export class OwnPost {
-  readonly transfer: number;
+  readonly transfer: TransferNumber;
   readonly operation: DataOperation;
   readonly request: MatchedRequest;
   readonly extra: PostExtra;
@@ -29,7 +30,7 @@ export class OwnPost {
   isOver = false;
 
   constructor(
-    transfer: number,
+    transfer: TransferNumber,
     operation: DataOperation,
     request: MatchedRequest,
     extra: PostExtra,
