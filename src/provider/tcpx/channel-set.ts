@@ -1,5 +1,6 @@
 // The channels of a session during one epoch: opened, joined with the peer's, given chunks, closed.
 
+import { at, byteAt, floatAt, wordAt } from '../../base/assert.js';
 import type { TcpxError } from '../../base/errors.js';
 import type { ChannelIndex, FlightNumber, Tag } from '../../base/quantity.js';
 import { chunkTag } from '../../flow/chunk-tag.js';
@@ -69,9 +70,7 @@ export class ChannelSet {
   }
 
   async join(peerHandles: readonly string[]): Promise<void> {
-    await Promise.all(
-      this.#channels.map((channel, index) => channel.join(peerHandles[index] ?? '')),
-    );
+    await Promise.all(this.#channels.map((channel, index) => channel.join(at(peerHandles, index))));
   }
 
   /**
@@ -88,16 +87,16 @@ export class ChannelSet {
     const before = this.#channels.map((channel) => channel.putCount(direction));
     const left = plan.channelChunks.slice();
     for (let index = 0; index < plan.chunkCount; index++) {
-      const channel = plan.channels[index] ?? 0;
-      const rest = (left[channel] ?? 0) - 1;
+      const channel = byteAt(plan.channels, index);
+      const rest = wordAt(left, channel) - 1;
       left[channel] = rest;
-      this.#channels[channel]?.put({
+      at(this.#channels, channel).put({
         direction,
         transfer: flight,
         index,
         tag: chunkTag(firstTag, index),
         ...chunkPlace(plan, index, places),
-        bytes: plan.bytes[index] ?? 0,
+        bytes: floatAt(plan.bytes, index),
         isLast: rest === 0,
       });
     }

@@ -1,5 +1,6 @@
 // A post of this end until it is settled, and what becomes of it.
 
+import { floatAt, wordAt } from '../../base/assert.js';
 import { TcpxError } from '../../base/errors.js';
 import type { TransferNumber } from '../../base/quantity.js';
 import type { DataOperation, Outcome, PostExtra } from '../contract.js';
@@ -80,8 +81,8 @@ export function succeeded(
     channels: set.nics.map((nic, channel) => ({
       channel,
       nic,
-      bytes: plan.channelBytes[channel] ?? 0,
-      chunks: plan.channelChunks[channel] ?? 0,
+      bytes: floatAt(plan.channelBytes, channel),
+      chunks: wordAt(plan.channelChunks, channel),
     })),
     plugin: {
       evidence: isEmulated ? 'emulated' : 'measured',

@@ -29,7 +29,7 @@ export interface PeerFlightsParts {
   /** How long a flight that nobody waits for may take. */
   readonly orphanMs: number;
   readonly deck: FlightDeck;
-  readonly epochs: Pick<Epochs, 'send' | 'takeDown'>;
+  readonly epochs: Pick<Epochs, 'send' | 'set' | 'takeDown'>;
   /** The own read of this number that was asked for; undefined where none was. */
   findRead(transfer: TransferNumber): OwnRead | undefined;
   onReadLanded(transfer: TransferNumber, flight: Flight): void;
@@ -89,7 +89,8 @@ export class PeerFlights {
   }
 
   onPlan({ plan, body, digest }: MatchFrame): void {
-    this.#kept.keep(plan, body, digest, this.#parts.chunkBytes);
+    const { chunkBytes, epochs } = this.#parts;
+    this.#kept.keep(plan, body, digest, { chunkBytes, channelCount: epochs.set.count });
   }
 
   onAnnounce(frame: MatchFrame, operation: DataOperation): void {
