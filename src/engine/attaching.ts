@@ -9,6 +9,7 @@
 
 import { assert } from '../base/assert.js';
 import { isTcpxError, TcpxError } from '../base/errors.js';
+import type { ChannelIndex, Epoch } from '../base/quantity.js';
 import { ControlKind, type ControlMessage, type MessageOf } from '../wire/control-frame.js';
 import { Exchange, type Outcome } from './exchange.js';
 import type { RedialOutcome } from './recovery-host.js';
@@ -19,8 +20,8 @@ type Attached = MessageOf<typeof ControlKind.Attached>;
 
 export interface AttachName {
   readonly sessionId: number;
-  readonly channelIndex: number;
-  readonly epoch: number;
+  readonly channelIndex: ChannelIndex;
+  readonly epoch: Epoch;
   readonly nonce: Uint8Array;
 }
 

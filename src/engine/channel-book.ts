@@ -1,12 +1,13 @@
 // What is known about the channels of one session: which connection of each index lives, and the
 // fences that the two ends owe each other. Pure; see docs/decisions/0013.
 
+import type { ChannelIndex, Epoch, LaneIndex } from '../base/quantity.js';
 import type { Fence } from '../wire/fence-signal.js';
 
 interface Entry {
-  readonly lane: number;
+  readonly lane: LaneIndex;
   /** The connection that lives, or lived last; −1 before the first. */
-  epoch: number;
+  epoch: Epoch;
   /** The last one that was dialled, and those of them that came to nothing here. */
   tried: number;
   readonly failed: number[];
@@ -49,7 +50,7 @@ export class ChannelBook {
     }));
   }
 
-  #entry(channel: number): Entry {
+  #entry(channel: ChannelIndex): Entry {
     const entry = this.#entries[channel];
     if (entry === undefined) throw new RangeError(`no channel ${channel}`);
     return entry;
@@ -59,15 +60,15 @@ export class ChannelBook {
     return this.#entries.length;
   }
 
-  lane(channel: number): number {
+  lane(channel: ChannelIndex): number {
     return this.#entry(channel).lane;
   }
 
-  epoch(channel: number): number {
+  epoch(channel: ChannelIndex): number {
     return this.#entry(channel).epoch;
   }
 
-  isUp(channel: number): boolean {
+  isUp(channel: ChannelIndex): boolean {
     return this.#entry(channel).isUp;
   }
 
@@ -100,14 +101,14 @@ export class ChannelBook {
   }
 
   /** Number of the next attempt: the peer may have taken one that came to nothing here. */
-  nextEpoch(channel: number): number {
+  nextEpoch(channel: ChannelIndex): number {
     const entry = this.#entry(channel);
     entry.tried = Math.max(entry.tried, entry.epoch) + 1;
     return entry.tried;
   }
 
   /** A new connection of the index; its predecessor is closed. */
-  setUp(channel: number, epoch: number): FenceOrder {
+  setUp(channel: ChannelIndex, epoch: Epoch): FenceOrder {
     Object.assign(this.#entry(channel), { epoch, isUp: true, isStalled: false });
     this.#countLanes();
     // The peer may have closed it before this end knew that it was open.
@@ -115,7 +116,7 @@ export class ChannelBook {
   }
 
   /** An attempt came to nothing here; the peer may have taken it, and closed it again. */
-  setFailed(channel: number, epoch: number): FenceOrder {
+  setFailed(channel: ChannelIndex, epoch: Epoch): FenceOrder {
     if (this.#peers.delete(`${channel}.${epoch}`)) return { ...NOTHING, isToAnswer: true };
     const { failed } = this.#entry(channel);
     failed.push(epoch);
@@ -124,7 +125,7 @@ export class ChannelBook {
   }
 
   /** The peer wants another connection in place of this one; false where there is one already. */
-  setDoubted(channel: number, epoch: number): boolean {
+  setDoubted(channel: ChannelIndex, epoch: Epoch): boolean {
     const entry = this.#entries[channel];
     if (entry === undefined) return false;
     const isComing = epoch > entry.epoch && epoch === entry.tried;
@@ -134,13 +135,13 @@ export class ChannelBook {
   }
 
   /** It lives here, but not at the peer, or nothing moves on it there. */
-  isDoubted(channel: number): boolean {
+  isDoubted(channel: ChannelIndex): boolean {
     const { isUp, epoch, doubted } = this.#entry(channel);
     return isUp && epoch === doubted;
   }
 
   /** True when something is learnt by it: the connection still lives. */
-  setStalled(channel: number, epoch: number, isStalled: boolean): boolean {
+  setStalled(channel: ChannelIndex, epoch: Epoch, isStalled: boolean): boolean {
     const entry = this.#entry(channel);
     if (!entry.isUp || entry.epoch !== epoch) return false;
     entry.isStalled = isStalled;
@@ -148,7 +149,7 @@ export class ChannelBook {
   }
 
   /** This end is closed; our fence is due. The peer's, where it has come before, settles. */
-  setDown(channel: number, epoch: number): FenceOrder {
+  setDown(channel: ChannelIndex, epoch: Epoch): FenceOrder {
     const entry = this.#entry(channel);
     if (entry.epoch === epoch) Object.assign(entry, { isUp: false, isStalled: false });
     this.#countLanes();

@@ -4,6 +4,7 @@
 
 import { TcpxError, toTcpxError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
+import type { ChannelIndex, Epoch } from '../base/quantity.js';
 import type { Timers } from '../base/timers.js';
 import { END_OF_STREAM } from '../os/control-socket.js';
 import {
@@ -52,11 +53,11 @@ export interface ControlKeeperHost {
   readonly limits: ControlLimits;
   nowUs(): number;
   /** The client's: a new control connection of this epoch. Absent where the peer has to come. */
-  readonly attach: ((epoch: number) => Promise<RedialOutcome>) | undefined;
+  readonly attach: ((epoch: Epoch) => Promise<RedialOutcome>) | undefined;
   /** Sends it on any living channel, now or when there is one. */
   postSignal(bytes: Uint8Array): void;
   /** The peer asks for a new connection of a channel. */
-  onRedial(channel: number, epoch: number): void;
+  onRedial(channel: ChannelIndex, epoch: Epoch): void;
   /** The peer asks for a region by name: the answer. */
   onLookup(lookup: Lookup): ControlMessage;
   onFound(found: Found): void;
@@ -175,7 +176,7 @@ export class ControlKeeper {
   }
 
   /** The peer has lost its end, by its word over a data channel. */
-  onMissed(epoch: number): void {
+  onMissed(epoch: Epoch): void {
     // About an earlier one: its successor has come meanwhile.
     if (this.#isOver || epoch < this.#epoch) return;
     this.#missed = epoch;
@@ -221,7 +222,7 @@ export class ControlKeeper {
   }
 
   /** The server's: whether a connection with this number may follow. A recorded one may not. */
-  assertNext(epoch: number): void {
+  assertNext(epoch: Epoch): void {
     if (epoch > this.#epoch) return;
     throw new TcpxError(
       'ERR_WIRE_STATE',
@@ -230,7 +231,7 @@ export class ControlKeeper {
   }
 
   /** A new connection has proved itself and takes the place of the old one. */
-  replace(control: SessionControl, epoch: number): void {
+  replace(control: SessionControl, epoch: Epoch): void {
     this.#current.abort();
     this.#current = control;
     this.#epoch = epoch;
@@ -243,7 +244,7 @@ export class ControlKeeper {
     this.watch();
   }
 
-  #sayTaken(control: SessionControl, epoch: number): void {
+  #sayTaken(control: SessionControl, epoch: Epoch): void {
     try {
       control.send({ kind: ControlKind.Taken, epoch });
     } catch {

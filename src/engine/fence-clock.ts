@@ -1,6 +1,8 @@
 // How long a peer may leave a fence of ours without an answer. Until it has said what landed, what
 // was in flight on that channel, and what it had read there, keeps memory in use.
 
+import type { ChannelIndex, Epoch } from '../base/quantity.js';
+
 export class FenceClock {
   readonly #after: (act: () => void) => () => void;
   readonly #onLate: (fence: string) => void;
@@ -12,7 +14,7 @@ export class FenceClock {
     this.#onLate = onLate;
   }
 
-  start(channel: number, epoch: number): void {
+  start(channel: ChannelIndex, epoch: Epoch): void {
     const fence = `${channel}.${epoch}`;
     this.#running.set(
       fence,
@@ -23,7 +25,7 @@ export class FenceClock {
     );
   }
 
-  answered(channel: number, epoch: number): void {
+  answered(channel: ChannelIndex, epoch: Epoch): void {
     const fence = `${channel}.${epoch}`;
     this.#running.get(fence)?.();
     this.#running.delete(fence);

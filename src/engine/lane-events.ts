@@ -4,6 +4,7 @@ import { TcpxError } from '../base/errors.js';
 import { failureOf } from '../base/failure.js';
 import { LimitedLog } from '../base/limited-log.js';
 import type { Log } from '../base/log.js';
+import type { ChannelIndex, SessionIndex } from '../base/quantity.js';
 import { systemErrorName } from '../os/error-name.js';
 import { NOTIFICATION_EVENT_BYTES } from '../os/record-ring.js';
 import {
@@ -113,7 +114,7 @@ export class LaneEvents {
     }
   }
 
-  #onNotification(sessionIndex: number, at: number): void {
+  #onNotification(sessionIndex: SessionIndex, at: number): void {
     const { lanes, sessions } = this.#options;
     const session = sessions.at(sessionIndex);
     const [count = 0, number = 0] = lanes.shared.int32.subarray((at >> 2) + 1, (at >> 2) + 3);
@@ -123,7 +124,7 @@ export class LaneEvents {
     this.#notifications.set(number, made);
   }
 
-  #onChannelDown(sessionIndex: number, word: number): void {
+  #onChannelDown(sessionIndex: SessionIndex, word: number): void {
     const { sessions } = this.#options;
     const session = sessions.at(sessionIndex);
     if (session === undefined) return;
@@ -150,7 +151,7 @@ export class LaneEvents {
     session.recovery.onDown({ channel, epoch, landed, isDamaged, refusals }, { loss, error });
   }
 
-  #onStalled(sessionIndex: number, words: Int32Array): void {
+  #onStalled(sessionIndex: SessionIndex, words: Int32Array): void {
     const [channel = 0, epoch = 0, what = 0] = words;
     const recovery = this.#options.sessions.at(sessionIndex)?.recovery;
     const held = 'its peer holds a region that is being deregistered';
@@ -158,7 +159,7 @@ export class LaneEvents {
     else recovery?.onStalled(channel, epoch, what === STALLED_YES);
   }
 
-  #onSignal(sessionIndex: number, at: number): void {
+  #onSignal(sessionIndex: SessionIndex, at: number): void {
     const { shared } = this.#options.lanes;
     const first = at + NOTIFICATION_EVENT_BYTES;
     const bytes = shared.uint8.slice(first, first + (shared.int32[(at >> 2) + 1] ?? 0));
@@ -175,7 +176,7 @@ export class LaneEvents {
     return { reason: new TextDecoder().decode(text) };
   }
 
-  #onRefused(sessionIndex: number, words: Int32Array): void {
+  #onRefused(sessionIndex: SessionIndex, words: Int32Array): void {
     const [channel = 0, reason = 0, regionSlot = 0] = words;
     const peer = this.#options.sessions.at(sessionIndex)?.peer ?? 'unknown';
     const { code, refused } = failureOf(reason);
@@ -190,7 +191,7 @@ interface Loss {
   readonly frameKind: number;
 }
 
-function lossError(session: LiveSession, channel: number, how: Loss): TcpxError {
+function lossError(session: LiveSession, channel: ChannelIndex, how: Loss): TcpxError {
   const where = `${session.peer} channel ${channel}`;
   if (how.loss === LOSS_PROTOCOL) {
     const rule = FRAME_RULES[how.detail] ?? 'unknown';

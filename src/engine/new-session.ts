@@ -1,6 +1,7 @@
 // What a handshake hands over: a session that both ends agree on, and connections that belong to
 // it.
 
+import type { ChannelIndex, Epoch } from '../base/quantity.js';
 import type { SocketIdentity } from '../os/connection-counters.js';
 import type { DataPath } from '../provider/receipt.js';
 import type { ShmLink } from '../provider/tcp/shm/shm-file.js';
@@ -32,23 +33,23 @@ export interface NewSession {
   /** Whether frames of its channels carry checks. */
   readonly isChecked: boolean;
   /** The client's way to a match connection. */
-  readonly connectMatch?: (session: LiveSession, epoch: number) => Promise<OpenMatch>;
+  readonly connectMatch?: (session: LiveSession, epoch: Epoch) => Promise<OpenMatch>;
   /** The client's way to the same peer, once the session has ended. */
   readonly reconnect?: Reconnect;
   /** The client's way to attach a channel anew. */
   readonly redial?: (
     session: LiveSession,
-    channel: number,
-    epoch: number,
+    channel: ChannelIndex,
+    epoch: Epoch,
   ) => Promise<RedialOutcome>;
   /** The client's way to a control connection that follows a lost one. */
-  readonly attachControl?: (session: LiveSession, epoch: number) => Promise<RedialOutcome>;
+  readonly attachControl?: (session: LiveSession, epoch: Epoch) => Promise<RedialOutcome>;
 }
 
 /** A data connection that has proved itself. */
 export interface NewChannel {
-  readonly channel: number;
-  readonly epoch: number;
+  readonly channel: ChannelIndex;
+  readonly epoch: Epoch;
   readonly fd: number;
   readonly nic: string;
   /** Where its bytes go instead of through the socket. */

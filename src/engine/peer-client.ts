@@ -6,6 +6,7 @@ import type { Config } from '../base/config.js';
 import { formatEndpoint } from '../base/endpoint.js';
 import { isTcpxError, TcpxError, toTcpxError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
+import type { ChannelIndex, Epoch } from '../base/quantity.js';
 import { createShm, isAnswered, type ShmLink, unlinkShm } from '../provider/tcp/shm/shm-file.js';
 import type {
   MatchConnection,
@@ -150,8 +151,8 @@ async function redial(
   options: ConnectOptions,
   session: LiveSession,
   route: ChannelRoute | undefined,
-  channel: number,
-  epoch: number,
+  channel: ChannelIndex,
+  epoch: Epoch,
 ): Promise<RedialOutcome> {
   if (route === undefined) return 'failed';
   try {
@@ -172,7 +173,7 @@ async function attachControl(
   session: LiveSession,
   peerHost: string,
   routes: readonly ChannelRoute[],
-  epoch: number,
+  epoch: Epoch,
 ): Promise<RedialOutcome> {
   const { identity, network, config } = options;
   const own = { host: peerHost, nic: config.values['session.ctrlInterface'] };
@@ -209,7 +210,7 @@ async function connectMatch(
   options: ConnectOptions,
   session: LiveSession,
   peerHost: string,
-  epoch: number,
+  epoch: Epoch,
 ): Promise<OpenMatch> {
   const { identity, network, config, openMatch } = options;
   assert(openMatch !== undefined, 'the provider is open');
@@ -236,7 +237,7 @@ async function attach(
   options: ConnectOptions,
   session: LiveSession,
   connection: PeerConnection,
-  place: { readonly channel: number; readonly epoch: number; readonly nic: string },
+  place: { readonly channel: ChannelIndex; readonly epoch: Epoch; readonly nic: string },
 ): Promise<void> {
   const { network } = options;
   const { timeoutMs, isSharedMemory } = options.identity;

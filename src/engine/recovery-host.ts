@@ -2,6 +2,7 @@
 
 import type { TcpxError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
+import type { ChannelIndex, Epoch, LaneIndex } from '../base/quantity.js';
 import type { Timers } from '../base/timers.js';
 
 /** How an attempt to attach a channel anew ended. */
@@ -17,21 +18,21 @@ export interface RecoveryHost {
   readonly timers: Timers;
   readonly peer: string;
   nowUs(): number;
-  command(lane: number, kind: number, words: readonly number[]): void;
+  command(lane: LaneIndex, kind: number, words: readonly number[]): void;
   /** Sends it on any living channel, now or when there is one. */
   postSignal(bytes: Uint8Array): void;
   /** Channels have come or gone: transfers may have to move. */
   onChannelsChanged(): void;
   lose(error: TcpxError): void;
   /** For the program, where it listens. */
-  tellChannel(channel: number, state: 'up' | 'down'): void;
-  tellFailover(channel: number, reason: string): void;
+  tellChannel(channel: ChannelIndex, state: 'up' | 'down'): void;
+  tellFailover(channel: ChannelIndex, reason: string): void;
   /** Whether something of the session waits for the peer's word. */
   hasInFlight(): boolean;
   /** The client's: a new connection for the index. Absent where the peer has to come. */
-  redial: ((channel: number, epoch: number) => Promise<RedialOutcome>) | undefined;
+  redial: ((channel: ChannelIndex, epoch: Epoch) => Promise<RedialOutcome>) | undefined;
   /** The server's: asks the client for it, over the control connection. */
-  askRedial(channel: number, epoch: number): void;
+  askRedial(channel: ChannelIndex, epoch: Epoch): void;
   /** The peer has lost its end of this control connection. */
-  onControlLost(epoch: number): void;
+  onControlLost(epoch: Epoch): void;
 }

@@ -3,6 +3,7 @@
 // effects are the host's, all time comes from its timers, so that a simulation can drive it.
 
 import { isTcpxError, TcpxError, toTcpxError } from '../base/errors.js';
+import type { ChannelIndex, Epoch, SessionIndex } from '../base/quantity.js';
 import {
   COMMAND_DROP_CHANNEL,
   COMMAND_SETTLE_CHANNEL,
@@ -49,7 +50,7 @@ export class Recovery {
   readonly #host: RecoveryHost;
   readonly #index: number;
   readonly #limits: RecoveryLimits;
-  readonly #downWaiters: { channel: number; resolve: () => void }[] = [];
+  readonly #downWaiters: { channel: ChannelIndex; resolve: () => void }[] = [];
   readonly #dialing = new Set<number>();
   /** Attempts that will be made, by channel. */
   readonly #waiting = new Map<number, Waiting>();
@@ -70,7 +71,7 @@ export class Recovery {
 
   constructor(
     host: RecoveryHost,
-    sessionIndex: number,
+    sessionIndex: SessionIndex,
     lanes: readonly number[],
     limits: RecoveryLimits,
   ) {
@@ -96,7 +97,7 @@ export class Recovery {
   }
 
   /** A connection was handed to its lane. */
-  onAttached(channel: number, epoch: number): void {
+  onAttached(channel: ChannelIndex, epoch: Epoch): void {
     this.#forgetEnd();
     this.#delay(channel).onMade(this.#host.nowUs());
     if (this.book.setUp(channel, epoch).isToDrop) this.#drop(channel);
@@ -142,7 +143,7 @@ export class Recovery {
     this.#redialSoon(channel, this.#delay(channel).afterLoss(this.#host.nowUs()));
   }
 
-  #delay(channel: number): RetryDelay {
+  #delay(channel: ChannelIndex): RetryDelay {
     const delay = this.#delays[channel];
     if (delay === undefined) throw new RangeError(`no channel ${channel}`);
     return delay;
@@ -171,7 +172,7 @@ export class Recovery {
   }
 
   // A connection that the peer had, and this end never: nothing has landed on it.
-  #answer(channel: number, epoch: number): void {
+  #answer(channel: ChannelIndex, epoch: Epoch): void {
     this.#host.postSignal(
       encodeFence({ channel, epoch, landed: 0, isDamaged: false, refusals: [] }),
     );
@@ -189,20 +190,20 @@ export class Recovery {
     this.#host.tellFailover(channel, reason ?? 'lost');
   }
 
-  #drop(channel: number): void {
+  #drop(channel: ChannelIndex): void {
     const words = [this.#index, channel, this.book.epoch(channel)];
     this.#host.command(this.book.lane(channel), COMMAND_DROP_CHANNEL, words);
   }
 
   /** A channel stands still, or moves again. */
-  onStalled(channel: number, epoch: number, isStalled: boolean): void {
+  onStalled(channel: ChannelIndex, epoch: Epoch, isStalled: boolean): void {
     if (this.#isOver || !this.book.setStalled(channel, epoch, isStalled)) return;
     if (!isStalled) this.#weighLoss();
     this.#judgeSoon();
   }
 
   /** Something is known of it that does not show in what moves. */
-  giveUp(channel: number, epoch: number, reason: string): void {
+  giveUp(channel: ChannelIndex, epoch: Epoch, reason: string): void {
     if (this.#isOver || !this.book.isUp(channel) || this.book.epoch(channel) !== epoch) return;
     this.#host.log.info('channel given up', { peer: this.#host.peer, channel, epoch, reason });
     this.#drop(channel);
@@ -268,7 +269,7 @@ export class Recovery {
   }
 
   /** The peer cannot dial: a connection is lost there, or nothing moves on it. */
-  onRedialAsked(channel: number, epoch: number): void {
+  onRedialAsked(channel: ChannelIndex, epoch: Epoch): void {
     if (this.#isOver || !this.book.setDoubted(channel, epoch)) return;
     const { peer, log } = this.#host;
     log.info('peer asks for a new connection', { peer, channel, epoch });
@@ -313,7 +314,7 @@ export class Recovery {
     return this.#host.timers.at(this.#host.nowUs() + delayMs * 1000, act);
   }
 
-  #redialSoon(channel: number, delayMs: number): void {
+  #redialSoon(channel: ChannelIndex, delayMs: number): void {
     if (this.#host.redial === undefined) {
       this.#asking.askSoon(channel, delayMs);
       return;
@@ -333,7 +334,7 @@ export class Recovery {
     this.#waiting.set(channel, { atUs, cancel });
   }
 
-  async #redial(channel: number): Promise<void> {
+  async #redial(channel: ChannelIndex): Promise<void> {
     const { redial } = this.#host;
     const isNeeded = !this.book.isUp(channel) || this.book.isDoubted(channel) || !this.#isMoving;
     if (this.#isOver || redial === undefined || !isNeeded) {
@@ -362,7 +363,7 @@ export class Recovery {
   }
 
   /** Closes this end of a channel, if it lives, so that its index can be attached anew. */
-  async clear(channel: number): Promise<void> {
+  async clear(channel: ChannelIndex): Promise<void> {
     // Over: nobody would answer, and the session's index may have a new owner.
     if (this.#isOver || !this.book.isUp(channel)) return;
     const down = new Promise<void>((resolve) => {
@@ -372,7 +373,7 @@ export class Recovery {
     await down;
   }
 
-  #wakeDownWaiters(channel: number): void {
+  #wakeDownWaiters(channel: ChannelIndex): void {
     for (const waiter of this.#downWaiters.filter((one) => one.channel === channel)) {
       this.#downWaiters.splice(this.#downWaiters.indexOf(waiter), 1);
       waiter.resolve();

@@ -1,6 +1,7 @@
 // The server cannot dial: it asks the client to attach a channel anew, until something moves. The
 // client, with nothing in flight, may not know that its last connection is gone.
 
+import type { ChannelIndex } from '../base/quantity.js';
 import { RETRY_LAST_MS } from './retry-delay.js';
 
 interface RedialAskHost {
@@ -8,13 +9,13 @@ interface RedialAskHost {
   after(delayMs: number, act: () => void): () => void;
   /** False: something moves, or nothing ever will. */
   isNeeded(): boolean;
-  ask(channel: number): void;
+  ask(channel: ChannelIndex): void;
 }
 
 export class RedialAsk {
   readonly #host: RedialAskHost;
   #next:
-    | { readonly channel: number; readonly atUs: number; readonly cancel: () => void }
+    | { readonly channel: ChannelIndex; readonly atUs: number; readonly cancel: () => void }
     | undefined;
 
   constructor(host: RedialAskHost) {
@@ -22,7 +23,7 @@ export class RedialAsk {
   }
 
   /** After this time, unless it is asked earlier anyway; then again and again. */
-  askSoon(channel: number, delayMs: number): void {
+  askSoon(channel: ChannelIndex, delayMs: number): void {
     const atUs = this.#host.nowUs() + delayMs * 1000;
     if (this.#next !== undefined && this.#next.atUs <= atUs) return;
     this.#next?.cancel();

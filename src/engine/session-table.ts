@@ -4,6 +4,7 @@ import { assert } from '../base/assert.js';
 import { type Clock, systemClock } from '../base/clock.js';
 import { TcpxError, toTcpxError } from '../base/errors.js';
 import { LimitedLog } from '../base/limited-log.js';
+import type { ChannelIndex, Epoch, LaneIndex } from '../base/quantity.js';
 import { SecretBytes } from '../base/secret-bytes.js';
 import { abortSocket } from '../os/connection-counters.js';
 import { closeSocket } from '../os/dial.js';
@@ -184,7 +185,7 @@ export class SessionTable {
   }
 
   // Without a control connection nobody can be asked now: it is asked for again later.
-  askRedial(session: LiveSession, channelIndex: number, epoch: number): void {
+  askRedial(session: LiveSession, channelIndex: ChannelIndex, epoch: Epoch): void {
     if (!session.control.isOpen) return;
     try {
       session.control.send({ kind: ControlKind.Redial, channelIndex, epoch });
@@ -194,7 +195,7 @@ export class SessionTable {
   }
 
   /** The server's: whether a control connection with this number may follow. */
-  assertControl(session: LiveSession, epoch: number): void {
+  assertControl(session: LiveSession, epoch: Epoch): void {
     if (!session.isReady) {
       throw new TcpxError('ERR_PEER_STALE_SESSION', `${session.peer}: the session is not open`);
     }
@@ -202,7 +203,7 @@ export class SessionTable {
   }
 
   /** A control connection that follows a lost one has proved itself. */
-  attachControl(session: LiveSession, control: SessionControl, epoch: number): void {
+  attachControl(session: LiveSession, control: SessionControl, epoch: Epoch): void {
     if (session.isEnding()) {
       throw new TcpxError('ERR_PEER_LOST', `${session.peer}: the session ended while attaching`);
     }
@@ -219,7 +220,7 @@ export class SessionTable {
   }
 
   /** A peer attaches a channel anew: its old connection is closed at this end first. */
-  async makeRoom(session: LiveSession, channel: number, epoch: number): Promise<void> {
+  async makeRoom(session: LiveSession, channel: ChannelIndex, epoch: Epoch): Promise<void> {
     const { book } = session.recovery;
     do {
       // Each epoch is used once: a recorded ATTACH cannot be played again.
@@ -238,7 +239,7 @@ export class SessionTable {
   }
 
   /** Whether a connection of this epoch may be admitted now. */
-  hasRoom({ recovery: { book } }: LiveSession, channel: number, epoch: number): boolean {
+  hasRoom({ recovery: { book } }: LiveSession, channel: ChannelIndex, epoch: Epoch): boolean {
     return epoch > book.epoch(channel) && !book.isUp(channel);
   }
 
@@ -328,7 +329,7 @@ export class SessionTable {
   }
 
   /** A thread has died: what it served ends, once the other lanes have let go as well. */
-  onLaneFailed(laneIndex: number, error: TcpxError): void {
+  onLaneFailed(laneIndex: LaneIndex, error: TcpxError): void {
     for (const session of this.list()) {
       if (!session.isEnding()) {
         // First: the peer shall not take the end of the connections for the reason.
@@ -343,7 +344,7 @@ export class SessionTable {
   }
 
   // Nobody else closes them, and the kernel might send from memory that is about to be free.
-  #abortSockets(session: LiveSession, laneIndex: number): void {
+  #abortSockets(session: LiveSession, laneIndex: LaneIndex): void {
     const { book } = session.recovery;
     for (const [channel, socket] of session.sockets.entries()) {
       if (socket !== undefined && book.lane(channel) === laneIndex) abortSocket(socket);

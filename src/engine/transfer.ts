@@ -17,7 +17,7 @@ export interface TransferHost {
   /** Moves data where callers drive, takes events. */
   poll(): void;
   /** Blocks the thread until something happened to this entry or another, for at most the time. */
-  block(slot: number, timeoutMs: number): void;
+  block(slot: TransferSlot, timeoutMs: number): void;
   /** Keeps progress going from the event loop while somebody awaits. */
   beginAwait(): void;
   endAwait(): void;

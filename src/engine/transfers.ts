@@ -199,7 +199,7 @@ export class Transfers implements TransferHost {
   }
 
   // On a session that was lost it has failed already, as those that were in flight then.
-  #transfer(session: LiveSession, slot: number, facts: PostFacts): Transfer {
+  #transfer(session: LiveSession, slot: TransferSlot, facts: PostFacts): Transfer {
     const isLost = slot === NO_SLOT;
     const transfer = new Transfer(this, {
       slot,
@@ -296,7 +296,7 @@ export class Transfers implements TransferHost {
     this.#table.free(slot);
   }
 
-  #settle(slot: number, entry: InFlight, failure: number): void {
+  #settle(slot: TransferSlot, entry: InFlight, failure: number): void {
     this.#inFlight[slot] = undefined;
     for (const region of entry.locals) this.#options.regions.release(region);
     const outcome = entry.carrier.outcome(entry, failure);
@@ -330,7 +330,7 @@ export class Transfers implements TransferHost {
     this.#options.poll();
   }
 
-  block(slot: number, timeoutMs: number): void {
+  block(slot: TransferSlot, timeoutMs: number): void {
     if (this.#isClosed) return;
     const entry = this.#inFlight[slot];
     if (entry?.carrier.capability === 'matched') {

@@ -3,13 +3,14 @@
 
 import { assert } from '../base/assert.js';
 import { TcpxError } from '../base/errors.js';
+import type { ChunkIndex, Tag } from '../base/quantity.js';
 
 export const FIRST_TAG = 1;
 /** The plugin takes a 32-bit signed number. */
 export const TAG_MAX = 2 ** 31 - 1;
 
 /** Tag of a chunk of the transfer whose first chunk has `firstTag`. */
-export function chunkTag(firstTag: number, chunkIndex: number): number {
+export function chunkTag(firstTag: Tag, chunkIndex: ChunkIndex): Tag {
   const tag = firstTag + chunkIndex;
   assert(tag >= FIRST_TAG && tag <= TAG_MAX, 'a tag fits in 31 bits');
   return tag;

@@ -5,6 +5,7 @@
 //   └───────────────┴────────────┘
 
 import { TcpxError } from '../base/errors.js';
+import type { ChannelIndex, Epoch } from '../base/quantity.js';
 import { ByteReader, ByteWriter } from './byte-cursor.js';
 import { declareFrame, type FrameField } from './frame-fields.js';
 
@@ -113,8 +114,8 @@ export interface Refuse {
 /** Client → server, first frame of a data connection, or of a later control connection. */
 export interface Attach {
   readonly sessionId: number;
-  readonly channelIndex: number;
-  readonly epoch: number;
+  readonly channelIndex: ChannelIndex;
+  readonly epoch: Epoch;
   readonly nonce: Uint8Array;
   readonly proof: Uint8Array;
 }
@@ -129,13 +130,13 @@ export interface Goodbye {
 
 /** Server → client: this connection is lost or stands still here, and only the client can dial. */
 export interface Redial {
-  readonly channelIndex: number;
-  readonly epoch: number;
+  readonly channelIndex: ChannelIndex;
+  readonly epoch: Epoch;
 }
 
 /** Client → server: ATTACHED has come, this is the control connection from here on. */
 export interface Taken {
-  readonly epoch: number;
+  readonly epoch: Epoch;
 }
 
 /** Either way, once the session is ready: which region has this name? */

@@ -6,6 +6,7 @@
 //   └───────────────┴────────────┘
 
 import { TcpxError } from '../base/errors.js';
+import type { Tag, TransferNumber } from '../base/quantity.js';
 import { ByteReader, ByteWriter } from './byte-cursor.js';
 import { declareFrame, type FrameField } from './frame-fields.js';
 
@@ -67,10 +68,10 @@ export interface MatchHead {
   readonly kind: MatchKind;
   readonly flags: number;
   readonly bodyBytes: number;
-  readonly transfer: number;
+  readonly transfer: TransferNumber;
   readonly plan: number;
   readonly sequence: number;
-  readonly tag: number;
+  readonly tag: Tag;
   readonly digest: number;
 }
 

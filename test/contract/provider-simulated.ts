@@ -46,6 +46,7 @@ const CALM: Partial<SimPlan> = {
   isChecked: true,
   flipChance: 0,
   plugin: undefined,
+  variety: undefined,
   receiveBytes: 262_144,
   limits: {
     stallMs: 200,

@@ -127,7 +127,33 @@ const MATCHED_CANARIES: readonly Canary[] = [
     seen: /a recorded ATTACH was taken/,
     plan: (plan: SimPlan): SimPlan => busy(withPlugin(plan)),
   },
+  {
+    name: 'a match that is answered twice breaks a rule',
+    mutate: MUTATIONS.answerTwice,
+    seen: /ERR_WIRE_STATE.*(nothing to land|does not wait for a GO)/,
+    plan: withPlugin,
+  },
+  {
+    name: 'a region that is free while a plugin uses it is touched without a mapping',
+    mutate: MUTATIONS.leaveEarly,
+    seen: /which has no memory|although no transfer owns it/,
+    plan: (plan: SimPlan): SimPlan => ({ ...busy(withPlugin(plan)), variety: VARIETY }),
+  },
+  {
+    name: 'a matched notification that is told before its data comes too early',
+    mutate: MUTATIONS.notifyEarly,
+    seen: /wrong byte \d+ of cell \d+ when its notification came/,
+    plan: withPlugin,
+  },
+  {
+    name: 'a flight that is never let go of is left at the end',
+    mutate: MUTATIONS.keepFlights,
+    seen: /plugin channels of session \d+ are back|has flights \d+/,
+    plan: withPlugin,
+  },
 ];
+
+const VARIETY = { plain: undefined };
 
 /** Accidents alone: no damage, and no peers that let nothing go, which cover them up. */
 function plain(plan: SimPlan): SimPlan {

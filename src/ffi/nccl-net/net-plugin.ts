@@ -2,6 +2,7 @@
 // and requests are addresses as Numbers; they mean something to the plugin alone.
 
 import koffi from 'koffi';
+import type { Address, ByteCount, CommHandle, MemoryHandle } from '../../base/quantity.js';
 import { mapMemory, viewMapping } from '../libc/mapping.js';
 import { type BoundCall, type BoundCalls, bindCalls } from './bound-calls.js';
 import { netCallError } from './net-result.js';
@@ -79,13 +80,13 @@ export class NetPlugin {
   }
 
   /** Fills the 128 bytes at `handleAddr`; returns the listen comm. */
-  listen(dev: number, handleAddr: number): number {
+  listen(dev: number, handleAddr: Address): CommHandle {
     const { listen } = this.calls;
     return this.out('listen', `device ${dev}`, listen, this.context, dev, handleAddr, this.outAddr);
   }
 
   /** 0 while not connected: call again with the same 128 writable bytes. */
-  connect(dev: number, handleAddr: number): number {
+  connect(dev: number, handleAddr: Address): CommHandle {
     const device = this.deviceSlot(0);
     const { connect } = this.calls;
     return this.out(
@@ -102,29 +103,34 @@ export class NetPlugin {
   }
 
   /** 0 while nobody came. `deviceHandleAddr` names 32 bytes that the plugin fills when done. */
-  accept(listenComm: number, deviceHandleAddr: number): number {
+  accept(listenComm: CommHandle, deviceHandleAddr: Address): CommHandle {
     const device = this.deviceSlot(deviceHandleAddr);
     return this.out('accept', '', this.calls.accept, listenComm, this.outAddr, device);
   }
 
-  registerMemory(comm: number, addr: number, bytes: number, pointerType: number): number {
+  registerMemory(
+    comm: CommHandle,
+    addr: Address,
+    bytes: ByteCount,
+    pointerType: number,
+  ): MemoryHandle {
     const what = `${bytes} bytes, type ${pointerType}`;
     return this.out('regMr', what, this.calls.regMr, comm, addr, bytes, pointerType, this.outAddr);
   }
 
-  deregisterMemory(comm: number, mhandle: number): void {
+  deregisterMemory(comm: CommHandle, mhandle: MemoryHandle): void {
     this.check('deregMr', '', this.calls.deregMr(comm, mhandle));
   }
 
-  closeSend(comm: number): void {
+  closeSend(comm: CommHandle): void {
     this.check('closeSend', '', this.calls.closeSend(comm));
   }
 
-  closeReceive(comm: number): void {
+  closeReceive(comm: CommHandle): void {
     this.check('closeRecv', '', this.calls.closeRecv(comm));
   }
 
-  closeListen(listenComm: number): void {
+  closeListen(listenComm: CommHandle): void {
     this.check('closeListen', '', this.calls.closeListen(listenComm));
   }
 
@@ -141,7 +147,7 @@ export class NetPlugin {
     return this.areaAddr + AREA_CONFIG;
   }
 
-  private deviceSlot(deviceHandleAddr: number): number {
+  private deviceSlot(deviceHandleAddr: Address): number {
     this.area.setBigUint64(AREA_DEVICE, BigInt(deviceHandleAddr), true);
     return this.areaAddr + AREA_DEVICE;
   }

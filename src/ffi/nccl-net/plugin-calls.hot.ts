@@ -1,6 +1,14 @@
 // The calls made per message. Numbers in, numbers out: a request address, or a negative result.
 // Arguments that the plugin takes by pointer lie in one page that this object owns.
 
+import type {
+  Address,
+  ByteCount,
+  CommHandle,
+  MemoryHandle,
+  RequestHandle,
+  Tag,
+} from '../../base/quantity.js';
 import type { BoundCall } from './bound-calls.js';
 import { NET_SYSTEM_ERROR } from './net-result.js';
 
@@ -44,14 +52,26 @@ export class PluginCalls {
   }
 
   /** Request address, or −result; −3 also means: no slot now. */
-  isend(comm: number, addr: number, bytes: number, tag: number, mhandle: number): number {
+  isend(
+    comm: CommHandle,
+    addr: Address,
+    bytes: ByteCount,
+    tag: Tag,
+    mhandle: MemoryHandle,
+  ): RequestHandle {
     const area = this.areaAddr;
     this.putPointer(AREA_OUT, 0);
     const result = this.calls.isend(comm, addr, bytes, tag, mhandle, area + AREA_OUT);
     return result === 0 ? this.pointer(AREA_OUT) : -result;
   }
 
-  irecv(comm: number, addr: number, bytes: number, tag: number, mhandle: number): number {
+  irecv(
+    comm: CommHandle,
+    addr: Address,
+    bytes: ByteCount,
+    tag: Tag,
+    mhandle: MemoryHandle,
+  ): RequestHandle {
     const area = this.areaAddr;
     this.putPointer(AREA_DATA, addr);
     this.putPointer(AREA_SIZES, bytes);
@@ -71,7 +91,7 @@ export class PluginCalls {
   }
 
   /** Only the oldest request of a comm may be tested. */
-  test(request: number): number {
+  test(request: RequestHandle): number {
     this.words[AREA_DONE / 4] = 0;
     // Sizes are not asked for: this plugin never writes them.
     const result = this.calls.test(request, this.areaAddr + AREA_DONE, 0);
@@ -81,7 +101,7 @@ export class PluginCalls {
   }
 
   /** 0, or −result. */
-  irecvConsumed(comm: number, request: number): number {
+  irecvConsumed(comm: CommHandle, request: RequestHandle): number {
     return -this.calls.irecvConsumed(comm, 1, request);
   }
 

@@ -169,7 +169,10 @@ export class LaneCarrier implements Carrier<LaneSession, LaneRequest> {
     this.#posted[posted.slot] = posted;
     const isTimed = lanes.length > 1 && this.#isTimed[posted.slot] === true;
     this.#startedUs[posted.slot] = isTimed ? this.#options.clock.nowUs() : UNTIMED;
-    this.#submit(posted, lanes, at(this.#holders, posted.slot));
+    for (let told = at(this.#holders, posted.slot); told > 0; told--) {
+      this.#tell(posted, chooseLane(this.#loads, lanes, posted.laneBits, posted.bytes));
+    }
+    if (this.#options.isCallerDriven) this.#options.lanes.sendInline();
   }
 
   #holdersOf(session: LaneSession, plan: RequestPlan): number {
@@ -217,13 +220,6 @@ export class LaneCarrier implements Carrier<LaneSession, LaneRequest> {
     }
     // All on one lane: where one channel is served there, messages arrive in their order.
     this.#tell(posted, first);
-    if (this.#options.isCallerDriven) this.#options.lanes.sendInline();
-  }
-
-  #submit(posted: Posted<LaneSession>, lanes: readonly number[], holders: number): void {
-    for (let told = 0; told < holders; told++) {
-      this.#tell(posted, chooseLane(this.#loads, lanes, posted.laneBits, posted.bytes));
-    }
     if (this.#options.isCallerDriven) this.#options.lanes.sendInline();
   }
 

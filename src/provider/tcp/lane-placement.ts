@@ -4,10 +4,11 @@
 // NIC's cores. Without, channels are spread evenly, sessions starting at different lanes.
 
 import type { LaneBindings } from '../../base/lane-bindings.js';
+import type { ChannelIndex, SessionIndex } from '../../base/quantity.js';
 
 export function laneOfChannel(
-  sessionIndex: number,
-  channelIndex: number,
+  sessionIndex: SessionIndex,
+  channelIndex: ChannelIndex,
   laneCount: number,
   nicCount: number,
 ): number {

@@ -4,6 +4,7 @@
 import { Worker } from 'node:worker_threads';
 import { assert } from '../../base/assert.js';
 import { TcpxError } from '../../base/errors.js';
+import type { LaneIndex, TransferSlot } from '../../base/quantity.js';
 import type { GpuProvider } from '../../gpu/staging-device.js';
 import { type FixedMemory, type MemorySource, mappedMemory } from '../../os/fixed-memory.js';
 import { closeDoorbell, createDoorbell, ringDoorbell } from '../../os/readiness.js';
@@ -57,10 +58,10 @@ export interface LaneSetOptions {
   readonly inline?: InlineLaneOptions;
   /** Where memory comes from; mapped unless a simulation keeps it from run to run. */
   readonly memory?: MemorySource;
-  onEvent(laneIndex: number, kind: number, at: number): void;
+  onEvent(laneIndex: LaneIndex, kind: number, at: number): void;
   /** Something happened while the main thread slept. */
   onWake(): void;
-  onLaneFailed(laneIndex: number, error: Error): void;
+  onLaneFailed(laneIndex: LaneIndex, error: Error): void;
 }
 
 /** How lanes reach GPUs. */
@@ -121,7 +122,7 @@ export class LaneSet {
     if (!isCallerDriven) this.#wakePipe = new WakePipe(() => options.onWake());
   }
 
-  #inlineLane(laneIndex: number): InlineLane {
+  #inlineLane(laneIndex: LaneIndex): InlineLane {
     const { shape, sessionCount, sendBy, stallUs, inline, memory } = this.#options;
     const { receiveBytes, sendBytes, staging } = this.#options;
     const core = new LaneCore({
@@ -146,7 +147,7 @@ export class LaneSet {
   }
 
   /** Whether the lane still answers commands. */
-  isAlive(laneIndex: number): boolean {
+  isAlive(laneIndex: LaneIndex): boolean {
     return !this.#lane(laneIndex).isDead;
   }
 
@@ -157,7 +158,7 @@ export class LaneSet {
     Atomics.store(this.shared.int32, ENGINE_MAIN_SLEEPS, 1);
   }
 
-  #startWorker(lane: LaneHandle, laneIndex: number): Promise<void> {
+  #startWorker(lane: LaneHandle, laneIndex: LaneIndex): Promise<void> {
     const { shape, sessionCount, spinUs, cpus, controlFd, sendBy } = this.#options;
     const { stallUs, receiveBytes, sendBytes } = this.#options;
     const { stagingBytes, gpuModule } = this.#options.staging;
@@ -205,7 +206,7 @@ export class LaneSet {
   }
 
   /** Hands a command to a lane and wakes it if it sleeps. */
-  command(laneIndex: number, kind: number, words: readonly number[]): void {
+  command(laneIndex: LaneIndex, kind: number, words: readonly number[]): void {
     const lane = this.#lane(laneIndex);
     const at = reserveRecord(lane.commands, kind, words.length * 4);
     // The ring holds a record per transfer entry and chunk in flight, and then some.
@@ -216,7 +217,7 @@ export class LaneSet {
   }
 
   /** The command of the hot path, without an array. */
-  submit(laneIndex: number, slot: number): void {
+  submit(laneIndex: LaneIndex, slot: TransferSlot): void {
     const lane = this.#lane(laneIndex);
     const at = reserveRecord(lane.commands, COMMAND_SUBMIT, 4);
     assert(at >= 0, 'command ring has room');
@@ -225,7 +226,7 @@ export class LaneSet {
     this.#ring(lane);
   }
 
-  #lane(laneIndex: number): LaneHandle {
+  #lane(laneIndex: LaneIndex): LaneHandle {
     const lane = this.#lanes[laneIndex];
     if (lane === undefined) throw new TcpxError('ERR_USAGE_ARGUMENT', `no lane ${laneIndex}`);
     return lane;
@@ -253,7 +254,7 @@ export class LaneSet {
   }
 
   /** Without threads: moves what one lane can move now. */
-  stepInline(laneIndex: number): number {
+  stepInline(laneIndex: LaneIndex): number {
     return this.inline[laneIndex]?.step() ?? 0;
   }
 

@@ -2,7 +2,7 @@
 
 import { assert } from '../../base/assert.js';
 import { TcpxError } from '../../base/errors.js';
-import type { Generation, TransferSlot } from '../../base/quantity.js';
+import type { ChannelIndex, Generation, SessionIndex, TransferSlot } from '../../base/quantity.js';
 import { CHANNELS_MAX } from '../../base/shared-layout.js';
 import type { FixedMemory } from '../../os/fixed-memory.js';
 import type { SourceEvent } from '../contract.js';
@@ -44,7 +44,7 @@ import {
 
 export interface TransferEntry {
   readonly operation: number;
-  readonly sessionIndex: number;
+  readonly sessionIndex: SessionIndex;
   readonly chunkCount: number;
   readonly remotesAt: number;
   readonly pairsAt: number;
@@ -80,7 +80,7 @@ export class TransferTable {
     this.#freeCount = count;
   }
 
-  #word(slot: number, word: number): number {
+  #word(slot: TransferSlot, word: number): number {
     return transferWord(this.#transfersAt, slot, word);
   }
 
@@ -123,7 +123,7 @@ export class TransferTable {
   }
 
   /** An entry of a transfer that no lane has part in. */
-  allocateForeign(sessionIndex: number, chunkCount: number): number {
+  allocateForeign(sessionIndex: SessionIndex, chunkCount: number): number {
     return this.allocate({
       operation: OPERATION_WRITE,
       sessionIndex,
@@ -167,18 +167,18 @@ export class TransferTable {
   }
 
   /** One lane more may look at the entry; it is in flight. */
-  addHolder(slot: number): void {
+  addHolder(slot: TransferSlot): void {
     Atomics.add(this.#memory.int32, this.#word(slot, TRANSFER_HOLDERS), 1);
   }
 
   /** Chunks that arrived damaged, and the channel of the last (−1 for none). */
-  damaged(slot: number): { readonly count: number; readonly channel: number } {
+  damaged(slot: TransferSlot): { readonly count: number; readonly channel: ChannelIndex } {
     const word = this.#word(slot, 0);
     const count = Atomics.load(this.#memory.int32, word + TRANSFER_DAMAGED);
     return { count, channel: (this.#memory.int32[word + TRANSFER_DAMAGED_ON] ?? 0) - 1 };
   }
 
-  retries(slot: number): number {
+  retries(slot: TransferSlot): number {
     return Atomics.load(this.#memory.int32, this.#word(slot, TRANSFER_RETRIES));
   }
 
@@ -186,7 +186,7 @@ export class TransferTable {
     return this.#memory.int32[this.#word(slot, TRANSFER_GENERATION)] ?? 0;
   }
 
-  isFinished(slot: number): boolean {
+  isFinished(slot: TransferSlot): boolean {
     const state = Atomics.load(this.#memory.int32, this.#word(slot, TRANSFER_STATE));
     return state === TransferState.Done || state === TransferState.Failed;
   }
@@ -199,17 +199,17 @@ export class TransferTable {
   }
 
   /** Whether the peer has confirmed the notification. */
-  isNotified(slot: number): boolean {
+  isNotified(slot: TransferSlot): boolean {
     return this.#memory.int32[this.#word(slot, TRANSFER_NOTIFIED)] === 1;
   }
 
-  channelBytes(slot: number, channel: number): number {
+  channelBytes(slot: TransferSlot, channel: ChannelIndex): number {
     const first = transferFloat(this.#transfersAt, slot, TRANSFER_CHANNEL_BYTES);
     return this.#memory.float64[first + channel] ?? 0;
   }
 
   /** Over all channels, so far. */
-  confirmedBytes(slot: number): number {
+  confirmedBytes(slot: TransferSlot): number {
     let bytes = 0;
     for (let channel = 0; channel < CHANNELS_MAX; channel++) {
       bytes += this.channelBytes(slot, channel);
@@ -218,17 +218,17 @@ export class TransferTable {
   }
 
   /** `isHeldHere`: its source is not ready, and nobody but this machine can change that. */
-  progress(slot: number): { readonly confirmedBytes: number; readonly isHeldHere: boolean } {
+  progress(slot: TransferSlot): { readonly confirmedBytes: number; readonly isHeldHere: boolean } {
     const source = Atomics.load(this.#memory.int32, this.#word(slot, TRANSFER_SOURCE_DEVICE));
     return { confirmedBytes: this.confirmedBytes(slot), isHeldHere: source !== 0 };
   }
 
-  channelChunks(slot: number, channel: number): number {
+  channelChunks(slot: TransferSlot, channel: ChannelIndex): number {
     return this.#memory.int32[this.#word(slot, TRANSFER_CHANNEL_CHUNKS) + channel] ?? 0;
   }
 
   /** Sums over the chunks, as far as this end saw them. */
-  stageTimes(slot: number): StageTimes {
+  stageTimes(slot: TransferSlot): StageTimes {
     const read = (word: number): number => (this.#memory.int32[this.#word(slot, word)] ?? 0) >>> 0;
     return {
       copyOutUs: read(TRANSFER_COPY_OUT_US),

@@ -1,6 +1,8 @@
 // The channels of a session during one epoch: opened, joined with the peer's, given chunks, closed.
 
+import { at, byteAt, floatAt, wordAt } from '../../base/assert.js';
 import type { TcpxError } from '../../base/errors.js';
+import type { ChannelIndex, FlightNumber, Tag } from '../../base/quantity.js';
 import { chunkTag } from '../../flow/chunk-tag.js';
 import type { MatchedPlan } from '../../flow/matched-plan.js';
 import { type ChannelCounters, describeStall } from './channel-counters.js';
@@ -24,7 +26,7 @@ export interface ChannelSource {
 
 export interface ChannelSetListener {
   /** All chunks of a flight on this channel are finished. */
-  onPart(flight: number, channel: number, durationUs: number): void;
+  onPart(flight: FlightNumber, channel: ChannelIndex, durationUs: number): void;
   onBroken(error: TcpxError): void;
 }
 
@@ -68,9 +70,7 @@ export class ChannelSet {
   }
 
   async join(peerHandles: readonly string[]): Promise<void> {
-    await Promise.all(
-      this.#channels.map((channel, index) => channel.join(peerHandles[index] ?? '')),
-    );
+    await Promise.all(this.#channels.map((channel, index) => channel.join(at(peerHandles, index))));
   }
 
   /**
@@ -78,25 +78,25 @@ export class ChannelSet {
    * many each channel had been given before.
    */
   put(
-    flight: number,
+    flight: FlightNumber,
     direction: Direction,
     plan: MatchedPlan,
-    firstTag: number,
+    firstTag: Tag,
     places: readonly BlockPlace[],
   ): number[] {
     const before = this.#channels.map((channel) => channel.putCount(direction));
     const left = plan.channelChunks.slice();
     for (let index = 0; index < plan.chunkCount; index++) {
-      const channel = plan.channels[index] ?? 0;
-      const rest = (left[channel] ?? 0) - 1;
+      const channel = byteAt(plan.channels, index);
+      const rest = wordAt(left, channel) - 1;
       left[channel] = rest;
-      this.#channels[channel]?.put({
+      at(this.#channels, channel).put({
         direction,
         transfer: flight,
         index,
         tag: chunkTag(firstTag, index),
         ...chunkPlace(plan, index, places),
-        bytes: plan.bytes[index] ?? 0,
+        bytes: floatAt(plan.bytes, index),
         isLast: rest === 0,
       });
     }

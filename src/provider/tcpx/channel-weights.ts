@@ -1,5 +1,6 @@
 // The shares of a session's channels: equal, as configured, or after their measured rates.
 
+import type { ChannelIndex } from '../../base/quantity.js';
 import { MATCHED_WEIGHT_MAX } from '../../flow/matched-plan.js';
 import { parseWeights } from './rail-plan.js';
 
@@ -27,7 +28,7 @@ export class ChannelWeights {
   }
 
   /** A part of this length took so long on the channel. */
-  onPart(channel: number, bytes: number, durationUs: number): void {
+  onPart(channel: ChannelIndex, bytes: number, durationUs: number): void {
     if (bytes < PART_BYTES_MIN || durationUs <= 0) return;
     const rate = bytes / durationUs;
     const known = this.#rates[channel];

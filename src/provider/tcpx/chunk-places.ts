@@ -1,6 +1,7 @@
 // Where the bytes of a planned chunk lie: one place, or the pieces of a gathered one. Neighbours
 // that lie behind each other in memory become one piece. Pure.
 
+import { at, floatAt, wordAt } from '../../base/assert.js';
 import { GATHERED_BLOCKS_MAX, type MatchedPlan } from '../../flow/matched-plan.js';
 import { NO_REGION, PIECE_BYTES, PIECE_FIELDS, PIECE_OFFSET, PIECE_REGION } from './host-layout.js';
 
@@ -24,15 +25,15 @@ export function chunkPlace(
   index: number,
   places: readonly BlockPlace[],
 ): ChunkPlace {
-  const first = plan.blocks[index] ?? 0;
-  const count = plan.blockCounts[index] ?? 1;
-  const place = places[first] ?? DISCARD;
+  const first = wordAt(plan.blocks, index);
+  const count = wordAt(plan.blockCounts, index);
+  const place = at(places, first);
   if (place.region === NO_REGION) return DISCARD;
   if (count === 1) {
-    return { region: place.region, offset: place.offset + (plan.blockOffsets[index] ?? 0) };
+    return { region: place.region, offset: place.offset + floatAt(plan.blockOffsets, index) };
   }
   const used = fillRows(plan, first, count, places);
-  const whole = { region: rows[PIECE_REGION] ?? 0, offset: rows[PIECE_OFFSET] ?? 0 };
+  const whole = { region: floatAt(rows, PIECE_REGION), offset: floatAt(rows, PIECE_OFFSET) };
   return used === 1 ? whole : { ...whole, pieces: rows.slice(0, used * PIECE_FIELDS) };
 }
 
@@ -44,19 +45,24 @@ function fillRows(
 ): number {
   let used = 0;
   for (let block = first; block < first + count; block++) {
-    const bytes = plan.blockBytes[block] ?? 0;
+    const bytes = floatAt(plan.blockBytes, block);
     if (bytes === 0) continue;
-    const { region, offset } = places[block] ?? DISCARD;
-    const last = (used - 1) * PIECE_FIELDS;
-    const end = used === 0 ? 0 : (rows[last + PIECE_OFFSET] ?? 0) + (rows[last + PIECE_BYTES] ?? 0);
-    if (used > 0 && rows[last + PIECE_REGION] === region && end === offset) {
-      rows[last + PIECE_BYTES] = (rows[last + PIECE_BYTES] ?? 0) + bytes;
+    const { region, offset } = at(places, block);
+    if (used > 0 && isBehind((used - 1) * PIECE_FIELDS, region, offset)) {
+      const last = (used - 1) * PIECE_FIELDS;
+      rows[last + PIECE_BYTES] = floatAt(rows, last + PIECE_BYTES) + bytes;
       continue;
     }
-    const at = used++ * PIECE_FIELDS;
-    rows[at + PIECE_REGION] = region;
-    rows[at + PIECE_OFFSET] = offset;
-    rows[at + PIECE_BYTES] = bytes;
+    const row = used++ * PIECE_FIELDS;
+    rows[row + PIECE_REGION] = region;
+    rows[row + PIECE_OFFSET] = offset;
+    rows[row + PIECE_BYTES] = bytes;
   }
   return used;
+}
+
+/** Whether a place begins where the piece of a row ends. */
+function isBehind(row: number, region: number, offset: number): boolean {
+  const end = floatAt(rows, row + PIECE_OFFSET) + floatAt(rows, row + PIECE_BYTES);
+  return rows[row + PIECE_REGION] === region && end === offset;
 }

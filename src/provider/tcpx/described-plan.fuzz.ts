@@ -68,7 +68,8 @@ export const FUZZ_TARGETS = [
       const kept = new KeptPlans();
       const body = encodeMatchPlan(plan);
       const keep = (): true => {
-        kept.keep(slot, body, digestOf(body), CHUNK_BYTES);
+        const agreed = { chunkBytes: CHUNK_BYTES, channelCount: plan.weights.length };
+        kept.keep(slot, body, digestOf(body), agreed);
         return true;
       };
       if (decodesOrRefuses(keep, undefined, /^ERR_WIRE_/) === undefined) return;

@@ -8,6 +8,7 @@ import { decodeMatchPlan, encodeMatchPlan } from '../../wire/match-plan.js';
 import { DescribedPlans, derivePlan, KEPT_PLAN_BYTES_MAX, KeptPlans } from './described-plan.js';
 
 const SHAPE = { chunkBytes: 1000, gatherBytes: 0, weights: [1, 1] };
+const AGREED = { chunkBytes: 1000, channelCount: 2 };
 
 function body(blocks: number): Uint8Array {
   return encodeMatchPlan({
@@ -43,14 +44,25 @@ test('described plans: their bytes stay under what the peer keeps', () => {
 
 test('kept plans: places, ends and chunks come from the body; a lie is refused', () => {
   const plans = new KeptPlans();
-  plans.keep(3, body(5), digestOf(5), 1000);
+  plans.keep(3, body(5), digestOf(5), AGREED);
   const kept = plans.get(3);
   assert.deepEqual(kept.places[4], { region: 4, offset: 40 });
   assert.deepEqual([...kept.ends], [50]);
   assert.equal(kept.plan.totalBytes, 50);
-  assert.throws(() => plans.keep(3, body(5), digestOf(5) + 1, 1000), withCode('ERR_WIRE_STATE'));
+  assert.throws(() => plans.keep(3, body(5), digestOf(5) + 1, AGREED), withCode('ERR_WIRE_STATE'));
   assert.throws(() => plans.get(3), withCode('ERR_WIRE_STATE'), 'replaced by nothing');
-  assert.throws(() => plans.keep(3, body(5), digestOf(5), 999), withCode('ERR_WIRE_STATE'));
+  assert.throws(
+    () => plans.keep(3, body(5), digestOf(5), { ...AGREED, chunkBytes: 999 }),
+    withCode('ERR_WIRE_STATE'),
+  );
+});
+
+test('kept plans: chunks on channels that are not joined are refused', () => {
+  for (const channelCount of [1, 3, 16]) {
+    const attempt = () =>
+      new KeptPlans().keep(0, body(5), digestOf(5), { ...AGREED, channelCount });
+    assert.throws(attempt, withCode('ERR_WIRE_STATE'), `${channelCount} joined`);
+  }
 });
 
 test('kept plans: a peer cannot make us keep more than the limit', () => {
@@ -59,19 +71,19 @@ test('kept plans: a peer cannot make us keep more than the limit', () => {
   const large = body(blocks);
   const digest = digestOf(blocks);
   const fitting = Math.floor(KEPT_PLAN_BYTES_MAX / large.length);
-  for (let slot = 0; slot < fitting; slot++) plans.keep(slot, large, digest, 1000);
-  plans.keep(0, large, digest, 1000);
-  const attempt = () => plans.keep(fitting, large, digest, 1000);
+  for (let slot = 0; slot < fitting; slot++) plans.keep(slot, large, digest, AGREED);
+  plans.keep(0, large, digest, AGREED);
+  const attempt = () => plans.keep(fitting, large, digest, AGREED);
   assert.throws(attempt, withCode('ERR_WIRE_LIMIT'));
 });
 
 test("kept plans: weights or sizes that no plan can have are the peer's fault", () => {
   const refused = withCode('ERR_WIRE_FRAME');
-  const bad = [{ weights: [0] }, { weights: [1001] }, { gatherBytes: 1001 }];
+  const bad = [{ weights: [0, 0] }, { weights: [1, 1001] }, { gatherBytes: 1001 }];
   for (const change of bad) {
     const blocks = decodeMatchPlan(body(2));
     const attempt = () =>
-      new KeptPlans().keep(0, encodeMatchPlan({ ...blocks, ...change }), 0, 1000);
+      new KeptPlans().keep(0, encodeMatchPlan({ ...blocks, ...change }), 0, AGREED);
     assert.throws(attempt, refused);
   }
 });

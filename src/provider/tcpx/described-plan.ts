@@ -1,6 +1,7 @@
 // A plan as both ends know it: the initiator describes the blocks once, both derive the chunks, and
 // later posts name it by its slot. What an end keeps for the other is bounded.
 
+import { at, floatAt } from '../../base/assert.js';
 import { isTcpxError, TcpxError } from '../../base/errors.js';
 import { type MatchedPlan, planDigest, planMatched } from '../../flow/matched-plan.js';
 import { PLAN_SLOTS_MAX } from '../../wire/match-frame.js';
@@ -33,12 +34,18 @@ export interface KeptPlan extends DerivedPlan {
   readonly bytes: number;
 }
 
+/** What both ends have agreed on: a plan of the peer's keeps to it. */
+export interface PlanTerms {
+  readonly chunkBytes: number;
+  readonly channelCount: number;
+}
+
 export class KeptPlans {
   readonly #slots: (KeptPlan | undefined)[] = [];
   #bytes = 0;
 
-  /** Takes PLAN; throws where form, digest, chunk size or bounds are wrong. */
-  keep(slot: number, body: Uint8Array, digest: number, chunkBytes: number): void {
+  /** Takes PLAN; throws where form, digest, terms or bounds are wrong. */
+  keep(slot: number, body: Uint8Array, digest: number, agreed: PlanTerms): void {
     this.#bytes -= this.#slots[slot]?.bytes ?? 0;
     this.#slots[slot] = undefined;
     if (this.#bytes + body.length > KEPT_PLAN_BYTES_MAX) {
@@ -48,8 +55,13 @@ export class KeptPlans {
       );
     }
     const blocks = decodeMatchPlan(body);
-    if (blocks.chunkBytes !== chunkBytes) {
-      throw new TcpxError('ERR_WIRE_STATE', `PLAN: chunks of ${blocks.chunkBytes} bytes`);
+    const { chunkBytes, weights } = blocks;
+    if (chunkBytes !== agreed.chunkBytes) {
+      throw new TcpxError('ERR_WIRE_STATE', `PLAN: chunks of ${chunkBytes} bytes`);
+    }
+    if (weights.length !== agreed.channelCount) {
+      const joined = `${agreed.channelCount} are joined`;
+      throw new TcpxError('ERR_WIRE_STATE', `PLAN: ${weights.length} channels, ${joined}`);
     }
     const derived = derivePeersPlan(blocks);
     if (derived.digest !== digest) {
@@ -80,11 +92,10 @@ function placesOf(blocks: PlannedBlocks) {
   const ends = new Float64Array(blocks.regions.length);
   const places: BlockPlace[] = [];
   for (const [index, regionIndex] of blocks.regionIndexes.entries()) {
-    const region = blocks.regions[regionIndex];
-    const offset = blocks.offsets[index] ?? 0;
-    const end = offset + (blocks.lengths[index] ?? 0);
-    ends[regionIndex] = Math.max(ends[regionIndex] ?? 0, end);
-    places.push({ region: region?.slot ?? -1, offset });
+    const offset = floatAt(blocks.offsets, index);
+    const end = offset + floatAt(blocks.lengths, index);
+    ends[regionIndex] = Math.max(floatAt(ends, regionIndex), end);
+    places.push({ region: at(blocks.regions, regionIndex).slot, offset });
   }
   return { places, ends };
 }

@@ -2,6 +2,7 @@
 
 import type { TcpxError } from '../../base/errors.js';
 import type { Log } from '../../base/log.js';
+import type { Epoch } from '../../base/quantity.js';
 import type { SettingValues } from '../../base/settings.js';
 import type { MatchFrame } from '../../wire/match-frame.js';
 import type { PluginIdentity } from '../../wire/match-hello.js';
@@ -15,9 +16,9 @@ export interface EpochsParts {
   readonly ownPlugin: () => PluginIdentity;
   readonly nics: () => readonly string[];
   /** Channels up to their handles. */
-  openSet(epoch: number): Promise<ChannelSet>;
+  openSet(epoch: Epoch): Promise<ChannelSet>;
   /** The client's: a connection of this epoch that has proved itself. Absent at the server. */
-  readonly connect: ((epoch: number) => Promise<OpenMatch>) | undefined;
+  readonly connect: ((epoch: Epoch) => Promise<OpenMatch>) | undefined;
   /** The server's: asks the client for the next epoch. */
   askAgain(): void;
   /** A frame about a transfer. */

@@ -14,6 +14,7 @@
 
 import { assert } from '../../base/assert.js';
 import { TcpxError, toTcpxError } from '../../base/errors.js';
+import type { Epoch } from '../../base/quantity.js';
 import {
   decodeReason,
   encodeMatch,
@@ -132,7 +133,7 @@ export class Epochs {
   }
 
   /** Server, before it answers ATTACH: whatever was before lands no more. */
-  async makeRoom(epoch: number): Promise<void> {
+  async makeRoom(epoch: Epoch): Promise<void> {
     const { peer, connect } = this.#parts;
     if (connect !== undefined || epoch <= this.#epoch || this.#state === 'closed') {
       throw new TcpxError('ERR_WIRE_STATE', `${peer}: match epoch ${epoch} is not due`);
@@ -145,7 +146,7 @@ export class Epochs {
   }
 
   /** Server: the connection for which there is room now. */
-  accept(epoch: number, open: OpenMatch): void {
+  accept(epoch: Epoch, open: OpenMatch): void {
     if (epoch !== this.#epoch || this.#state !== 'down') throw superseded(this.#parts.peer);
     this.#ready ??= pending();
     this.#begin();
@@ -214,7 +215,7 @@ export class Epochs {
     return fence;
   }
 
-  async #setUpAsClient(connect: (epoch: number) => Promise<OpenMatch>): Promise<void> {
+  async #setUpAsClient(connect: (epoch: Epoch) => Promise<OpenMatch>): Promise<void> {
     const epoch = ++this.#epoch;
     this.#begin();
     await this.#setUp(epoch, async () => {
@@ -239,7 +240,7 @@ export class Epochs {
     this.#isPeerJoined = false;
   }
 
-  async #setUp(epoch: number, steps: () => Promise<void>): Promise<void> {
+  async #setUp(epoch: Epoch, steps: () => Promise<void>): Promise<void> {
     try {
       await steps();
     } catch (error) {
@@ -249,7 +250,7 @@ export class Epochs {
     }
   }
 
-  async #open(epoch: number): Promise<void> {
+  async #open(epoch: Epoch): Promise<void> {
     const set = await this.#parts.openSet(epoch);
     if (this.#state !== 'opening' || epoch !== this.#epoch) {
       await set.close(this.#parts.values['tcpx.hangMs']);
@@ -259,7 +260,7 @@ export class Epochs {
     this.#state = 'joining';
   }
 
-  #openStream(epoch: number, open: OpenMatch): MatchConnection {
+  #openStream(epoch: Epoch, open: OpenMatch): MatchConnection {
     const stream: MatchConnection = open({
       onFrame: (frame) => this.#onFrame(epoch, stream, frame),
       onEnd: (error) => this.#onEnd(epoch, stream, error),
@@ -279,7 +280,7 @@ export class Epochs {
     this.send(encodeMatch({ kind: MatchKind.Hello }, body));
   }
 
-  #onFrame(epoch: number, stream: MatchConnection, frame: MatchFrame): void {
+  #onFrame(epoch: Epoch, stream: MatchConnection, frame: MatchFrame): void {
     if (frame.kind === MatchKind.Fenced) {
       this.#fences.onFenced(stream, decodeReason(frame.body).reason);
     } else if (epoch !== this.#epoch || stream !== this.#stream) {
@@ -307,7 +308,7 @@ export class Epochs {
     void this.#join(this.#epoch, this.#set, this.#hello);
   }
 
-  async #join(epoch: number, set: ChannelSet, hello: MatchHello): Promise<void> {
+  async #join(epoch: Epoch, set: ChannelSet, hello: MatchHello): Promise<void> {
     await this.#setUp(epoch, async () => {
       this.#checkAgreement(set, hello);
       await set.join(hello.handles);
@@ -353,7 +354,7 @@ export class Epochs {
     this.takeDown(error, 'peer');
   }
 
-  #onEnd(epoch: number, stream: MatchConnection, error: TcpxError): void {
+  #onEnd(epoch: Epoch, stream: MatchConnection, error: TcpxError): void {
     if (epoch !== this.#epoch || stream !== this.#stream) return;
     const { peer, log } = this.#parts;
     const { code, message } = error;

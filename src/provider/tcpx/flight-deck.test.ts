@@ -9,7 +9,7 @@ import { FlightDeck } from './flight-deck.js';
 
 const SHAPE = { chunkBytes: 1000, gatherBytes: 400, weights: [1, 1] };
 
-function openDeck(refusedTransfer = -1) {
+function openDeck(refusedTransfer = -1, isPaced = false) {
   const sent: MatchHead[] = [];
   const puts: unknown[] = [];
   const deck = new FlightDeck({
@@ -24,7 +24,7 @@ function openDeck(refusedTransfer = -1) {
       if (head.transfer === refusedTransfer) throw new TcpxError('ERR_WIRE_LIMIT', 'full');
       sent.push(head);
     },
-    isPaced: false,
+    isPaced,
   });
   return { deck, sent, puts };
 }
@@ -106,4 +106,23 @@ test('flight deck: an announcement that could not be sent leaves no hole behind'
   for (const head of sender.sent) receiver.checkDue(head, planOf([3000]));
   assert.equal(sender.deck.find('send', 2, 'write'), undefined);
   assert.equal(sender.deck.reset().length, 2);
+});
+
+test('flight deck: a GO, or a LANDED, that nobody waits for breaks a rule', () => {
+  const isOff = (error: unknown): boolean => isTcpxError(error, 'ERR_WIRE_STATE');
+  const { deck: unpaced } = openDeck();
+  send(unpaced, 1, [10]);
+  assert.throws(() => unpaced.go(1, 'write'), isOff, 'its chunks are on their way');
+  const { deck, puts } = openDeck(-1, true);
+  send(deck, 1, [3000]);
+  assert.throws(() => deck.go(2, 'write'), isOff, 'another number');
+  assert.throws(() => deck.go(1, 'read'), isOff, 'another operation');
+  deck.go(1, 'write');
+  assert.throws(() => deck.go(1, 'write'), isOff, 'a second one would send its chunks twice');
+  assert.equal(puts.length, 1);
+  assert.throws(() => deck.land(1, 'write', 2), isOff, 'another tag');
+  const flight = deck.land(1, 'write', 3);
+  assert.throws(() => deck.land(1, 'write', 3), isOff, 'landed already');
+  deck.remove(flight);
+  assert.throws(() => deck.land(1, 'write', 3), isOff, 'finished');
 });

@@ -1,7 +1,9 @@
 // Plans on their way through the channels of an epoch, with the order that both ends keep: tags and
 // announcements are counted alike by the sender and the receiver, and compared before data moves.
 
+import { assert } from '../../base/assert.js';
 import { TcpxError } from '../../base/errors.js';
+import type { ChannelIndex, FlightNumber, Tag, TransferNumber } from '../../base/quantity.js';
 import { TagCounter } from '../../flow/chunk-tag.js';
 import { encodeMatch, MatchFlag, type MatchHead, MatchKind } from '../../wire/match-frame.js';
 import type { DataOperation } from '../contract.js';
@@ -88,9 +90,25 @@ export class FlightDeck {
   }
 
   /** The receiver has posted: a paced flight may go. */
-  go(transfer: number, operation: DataOperation): void {
+  go(transfer: TransferNumber, operation: DataOperation): void {
     const flight = this.find('send', transfer, operation);
-    if (flight !== undefined) this.#put(flight);
+    if (flight === undefined || flight.isPut) {
+      throw new TcpxError('ERR_WIRE_STATE', `${operation} ${transfer} does not wait for a GO`);
+    }
+    this.#put(flight);
+  }
+
+  /** The receiver has confirmed; the flight that it confirms. */
+  land(transfer: TransferNumber, operation: DataOperation, tag: Tag): Flight {
+    const flight = this.find('send', transfer, operation);
+    if (flight === undefined || flight.isLanded) {
+      throw new TcpxError('ERR_WIRE_STATE', `${operation} ${transfer} has nothing to land`);
+    }
+    if (tag !== flight.lastTag) {
+      throw new TcpxError('ERR_WIRE_STATE', `landed up to tag ${tag}, not ${flight.lastTag}`);
+    }
+    flight.isLanded = true;
+    return flight;
   }
 
   /** Throws unless the announcement is the one that is due, of the plan that it names. */
@@ -117,7 +135,7 @@ export class FlightDeck {
   receive(
     kind: Omit<FlightKind, 'role'>,
     derived: DerivedPlan,
-    firstTag: number,
+    firstTag: Tag,
     places: readonly BlockPlace[],
   ): Flight {
     const flight = this.#open({ ...kind, role: 'receive' }, derived, firstTag, places);
@@ -126,7 +144,10 @@ export class FlightDeck {
   }
 
   /** A part is finished; the flight that has finished at this end with it. */
-  onPart(number: number, channel: number): { flight: Flight; isWhole: boolean } | undefined {
+  onPart(
+    number: FlightNumber,
+    channel: ChannelIndex,
+  ): { flight: Flight; isWhole: boolean } | undefined {
     const flight = this.#flights.get(number);
     if (flight === undefined) return undefined;
     flight.openParts.delete(channel);
@@ -137,7 +158,11 @@ export class FlightDeck {
     this.#flights.delete(flight.number);
   }
 
-  find(role: FlightKind['role'], transfer: number, operation: DataOperation): Flight | undefined {
+  find(
+    role: FlightKind['role'],
+    transfer: TransferNumber,
+    operation: DataOperation,
+  ): Flight | undefined {
     for (const flight of this.#flights.values()) {
       const { kind } = flight;
       const isSame = kind.role === role && kind.operation === operation;
@@ -149,7 +174,7 @@ export class FlightDeck {
   #open(
     kind: FlightKind,
     derived: DerivedPlan,
-    firstTag: number,
+    firstTag: Tag,
     places: readonly BlockPlace[],
   ): Flight {
     const flight = new Flight(this.#nextNumber++, kind, derived, firstTag, places);
@@ -158,6 +183,8 @@ export class FlightDeck {
   }
 
   #put(flight: Flight): void {
+    assert(!flight.isPut, 'chunks are handed over once');
+    flight.isPut = true;
     const direction = flight.kind.role === 'send' ? SEND : RECEIVE;
     const { number, derived, firstTag, places } = flight;
     flight.putBefore = this.#parts.set().put(number, direction, derived.plan, firstTag, places);

@@ -1,6 +1,7 @@
 // A plan on its way through the channels, seen from one end: the sender's or the receiver's.
 
 import { at, floatAt } from '../../base/assert.js';
+import type { FlightNumber, Tag, TransferNumber } from '../../base/quantity.js';
 import type { DataOperation } from '../contract.js';
 import type { BlockPlace } from './chunk-places.js';
 import type { DerivedPlan } from './described-plan.js';
@@ -9,7 +10,7 @@ export interface FlightKind {
   readonly role: 'send' | 'receive';
   readonly operation: DataOperation;
   /** Number that its initiator gave it. */
-  readonly transfer: number;
+  readonly transfer: TransferNumber;
   /** Received in its turn and thrown away. */
   readonly isRefused?: boolean;
   /** Told to the program here when the data has landed. */
@@ -21,23 +22,25 @@ export interface FlightKind {
 }
 
 export class Flight {
-  readonly number: number;
+  readonly number: FlightNumber;
   readonly kind: FlightKind;
   readonly derived: DerivedPlan;
-  readonly firstTag: number;
+  readonly firstTag: Tag;
   readonly places: readonly BlockPlace[];
   /** Channels whose part is not finished at this end. */
   readonly openParts: Set<number>;
   /** The receiver has confirmed. */
   isLanded = false;
+  /** Its chunks were handed to the channels, for the one time. */
+  isPut = false;
   /** Chunks that each channel was given before those of this flight; empty before it is put. */
   putBefore: readonly number[] = [];
 
   constructor(
-    number: number,
+    number: FlightNumber,
     kind: FlightKind,
     derived: DerivedPlan,
-    firstTag: number,
+    firstTag: Tag,
     places: readonly BlockPlace[],
   ) {
     this.number = number;

@@ -1,6 +1,7 @@
 // Events from a plugin host, drained when its byte comes through the pipe.
 
 import { TcpxError } from '../../base/errors.js';
+import type { ChannelSlot, FlightNumber, Tag } from '../../base/quantity.js';
 import type { ThreadPlacement } from './helper-threads.js';
 import {
   PART_CHANNEL,
@@ -15,18 +16,18 @@ import type { HostEvent, HostFacts, HostFailure, PageCount } from './host-messag
 import { peekRecord, recordKind, releaseRecord, type SharedLink, textAt } from './shared-link.js';
 
 export interface FinishedPart {
-  readonly channel: number;
+  readonly channel: ChannelSlot;
   readonly direction: number;
-  readonly transfer: number;
-  readonly lastTag: number;
+  readonly transfer: FlightNumber;
+  readonly lastTag: Tag;
   readonly durationUs: number;
 }
 
 export interface HostListener {
   onPart(part: FinishedPart): void;
-  onBroken(channel: number, direction: number, error: TcpxError): void;
-  onFallback(channel: number, reason: string): void;
-  onUnknownExtent(channel: number): void;
+  onBroken(channel: ChannelSlot, direction: number, error: TcpxError): void;
+  onFallback(channel: ChannelSlot, reason: string): void;
+  onUnknownExtent(channel: ChannelSlot): void;
 }
 
 interface Answer {

@@ -8,6 +8,7 @@
 //
 // One writer per word unless it says atomic. Int32 words on lines of their own.
 
+import type { ChannelSlot } from '../../base/quantity.js';
 import { RING_HEADER_BYTES } from '../../os/record-ring.js';
 
 /** Host: rises with every turn of its loop. */
@@ -55,7 +56,7 @@ export const RECEIVE = 1;
 export type Direction = typeof SEND | typeof RECEIVE;
 
 /** Float64 index of the counters of a channel. */
-export function counterFloat(channel: number, direction: number): number {
+export function counterFloat(channel: ChannelSlot, direction: number): number {
   return COUNTERS_AT / 8 + (channel * 2 + direction) * COUNTER_FLOATS;
 }
 

@@ -2,6 +2,7 @@
 // Both are the same build on the same machine; the plugin sees none of it.
 
 import type { ErrorCode, ErrorFacts } from '../../base/errors.js';
+import type { ChannelSlot } from '../../base/quantity.js';
 import type { DeviceProperties } from '../../ffi/nccl-net/properties.js';
 import type { ThreadPlacement } from './helper-threads.js';
 import type { Direction } from './host-layout.js';
@@ -46,10 +47,20 @@ export interface HostFacts {
 }
 
 export type HostCommand =
-  | { readonly op: 'listen'; readonly id: number; readonly channel: number; readonly nic: string }
+  | {
+      readonly op: 'listen';
+      readonly id: number;
+      readonly channel: ChannelSlot;
+      readonly nic: string;
+    }
   /** Connects to the peer's handle and accepts on the own one; answers when both are there. */
-  | { readonly op: 'join'; readonly id: number; readonly channel: number; readonly handle: string }
-  | { readonly op: 'close'; readonly id: number; readonly channel: number }
+  | {
+      readonly op: 'join';
+      readonly id: number;
+      readonly channel: ChannelSlot;
+      readonly handle: string;
+    }
+  | { readonly op: 'close'; readonly id: number; readonly channel: ChannelSlot }
   | {
       readonly op: 'map';
       readonly id: number;
@@ -80,13 +91,13 @@ export type HostEvent =
   /** Looked at anew whenever a direction of a channel has finished its first part. */
   | { readonly kind: 'threads'; readonly placement: ThreadPlacement }
   /** Fragments are checked against 4 GiB: the driver does not know the bounce buffer. */
-  | { readonly kind: 'unknown-extent'; readonly channel: number }
+  | { readonly kind: 'unknown-extent'; readonly channel: ChannelSlot }
   /** A registration was refused: the channel sends from its ring. */
-  | { readonly kind: 'fallback'; readonly channel: number; readonly reason: string }
+  | { readonly kind: 'fallback'; readonly channel: ChannelSlot; readonly reason: string }
   /** The channel is dead in this direction: every chunk of it fails. */
   | {
       readonly kind: 'broken';
-      readonly channel: number;
+      readonly channel: ChannelSlot;
       readonly direction: Direction;
       readonly failure: HostFailure;
     };

@@ -7,12 +7,12 @@
 import { assert } from '../../base/assert.js';
 import { ERROR_CODES, type ErrorCode, TcpxError, toTcpxError } from '../../base/errors.js';
 import { FAIL_CANCELLED } from '../../base/failure.js';
+import type { ChannelIndex, Epoch, FlightNumber } from '../../base/quantity.js';
 import {
   decodeReason,
   encodeMatch,
   MatchFlag,
   type MatchFrame,
-  type MatchHead,
   MatchKind,
 } from '../../wire/match-frame.js';
 import type { CheckedBlocks } from '../block-columns.js';
@@ -239,7 +239,7 @@ export class MatchedCarrier<S> implements Carrier<S, MatchedRequest> {
     return own;
   }
 
-  async #openSet(epoch: number): Promise<ChannelSet> {
+  async #openSet(epoch: Epoch): Promise<ChannelSet> {
     return await this.#parts.openSet(epoch, {
       onPart: (...part) => epoch === this.epochs.epoch && this.#onPart(...part),
       onBroken: (error) => epoch === this.epochs.epoch && this.epochs.takeDown(error),
@@ -263,7 +263,7 @@ export class MatchedCarrier<S> implements Carrier<S, MatchedRequest> {
         this.deck.go(frame.transfer, operation);
         return;
       case MatchKind.Landed:
-        this.#onLanded(frame, operation);
+        this.#checkSent(this.deck.land(frame.transfer, operation, frame.tag));
         return;
       case MatchKind.Refuse:
         this.#onRefused(frame);
@@ -276,7 +276,7 @@ export class MatchedCarrier<S> implements Carrier<S, MatchedRequest> {
     }
   }
 
-  #onPart(number: number, channel: number, durationUs: number): void {
+  #onPart(number: FlightNumber, channel: ChannelIndex, durationUs: number): void {
     const part = this.deck.onPart(number, channel);
     if (part === undefined) return;
     const { flight, isWhole } = part;
@@ -292,16 +292,6 @@ export class MatchedCarrier<S> implements Carrier<S, MatchedRequest> {
       // A peer that takes no frames cannot be told; nobody above this could do anything.
       this.epochs.takeDown(toTcpxError(error, 'ERR_WIRE_STATE', flight.kind.operation));
     }
-  }
-
-  #onLanded({ transfer, tag }: MatchHead, operation: DataOperation): void {
-    const flight = this.deck.find('send', transfer, operation);
-    if (flight === undefined) return;
-    if (tag !== flight.lastTag) {
-      throw new TcpxError('ERR_WIRE_STATE', `landed up to tag ${tag}, not ${flight.lastTag}`);
-    }
-    flight.isLanded = true;
-    this.#checkSent(flight);
   }
 
   #checkSent(flight: Flight): void {

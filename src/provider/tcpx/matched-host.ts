@@ -2,7 +2,13 @@
 
 import type { TcpxError } from '../../base/errors.js';
 import type { Log } from '../../base/log.js';
-import type { Generation, TransferSlot } from '../../base/quantity.js';
+import type {
+  ChannelIndex,
+  Epoch,
+  FlightNumber,
+  Generation,
+  TransferSlot,
+} from '../../base/quantity.js';
 import type { SettingValues } from '../../base/settings.js';
 import type { Region } from '../../memory/region.js';
 import type { PluginIdentity } from '../../wire/match-hello.js';
@@ -17,7 +23,7 @@ import type { OpenMatch } from './match-connection.js';
 export interface MatchedHost {
   readonly regions: MatchedRegions;
   /** The client's: a match connection of this epoch. Absent at the server. */
-  readonly connect: ((epoch: number) => Promise<OpenMatch>) | undefined;
+  readonly connect: ((epoch: Epoch) => Promise<OpenMatch>) | undefined;
   askAgain(): void;
   closeSession(error: TcpxError): void;
   after(delayMs: number, act: () => void): () => void;
@@ -63,10 +69,10 @@ export interface MatchedCarrierParts {
   readonly channelCount: () => number;
   /** Absent where there are no NICs. */
   readonly intake?: Pick<IntakeWatch, 'mark' | 'judge'>;
-  openSet(epoch: number, listener: SetListener): Promise<ChannelSet>;
+  openSet(epoch: Epoch, listener: SetListener): Promise<ChannelSet>;
 }
 
 export interface SetListener {
-  onPart(flight: number, channel: number, durationUs: number): void;
+  onPart(flight: FlightNumber, channel: ChannelIndex, durationUs: number): void;
   onBroken(error: TcpxError): void;
 }

@@ -1,6 +1,8 @@
 // A post of this end until it is settled, and what becomes of it.
 
+import { floatAt, wordAt } from '../../base/assert.js';
 import { TcpxError } from '../../base/errors.js';
+import type { TransferNumber } from '../../base/quantity.js';
 import type { DataOperation, Outcome, PostExtra } from '../contract.js';
 import type { DerivedPlan } from './described-plan.js';
 import type { Epochs } from './epochs.js';
@@ -12,7 +14,7 @@ import type { MatchedRequest } from './matched-request.js';
 import { pluginStanding } from './plugin-receipt.js';
 
 export class OwnPost {
-  readonly transfer: number;
+  readonly transfer: TransferNumber;
   readonly operation: DataOperation;
   readonly request: MatchedRequest;
   readonly extra: PostExtra;
@@ -29,7 +31,7 @@ export class OwnPost {
   isOver = false;
 
   constructor(
-    transfer: number,
+    transfer: TransferNumber,
     operation: DataOperation,
     request: MatchedRequest,
     extra: PostExtra,
@@ -79,8 +81,8 @@ export function succeeded(
     channels: set.nics.map((nic, channel) => ({
       channel,
       nic,
-      bytes: plan.channelBytes[channel] ?? 0,
-      chunks: plan.channelChunks[channel] ?? 0,
+      bytes: floatAt(plan.channelBytes, channel),
+      chunks: wordAt(plan.channelChunks, channel),
     })),
     plugin: {
       evidence: isEmulated ? 'emulated' : 'measured',

@@ -3,6 +3,7 @@
 
 import { TcpxError, toTcpxError } from '../../base/errors.js';
 import type { Log } from '../../base/log.js';
+import type { TransferNumber } from '../../base/quantity.js';
 import {
   encodeMatch,
   encodeReason,
@@ -28,10 +29,10 @@ export interface PeerFlightsParts {
   /** How long a flight that nobody waits for may take. */
   readonly orphanMs: number;
   readonly deck: FlightDeck;
-  readonly epochs: Pick<Epochs, 'send' | 'takeDown'>;
+  readonly epochs: Pick<Epochs, 'send' | 'set' | 'takeDown'>;
   /** The own read of this number that was asked for; undefined where none was. */
-  findRead(transfer: number): OwnRead | undefined;
-  onReadLanded(transfer: number, flight: Flight): void;
+  findRead(transfer: TransferNumber): OwnRead | undefined;
+  onReadLanded(transfer: TransferNumber, flight: Flight): void;
 }
 
 export interface OwnRead {
@@ -78,17 +79,18 @@ export class PeerFlights {
   }
 
   /** When it comes it is thrown away. */
-  abandonRead(transfer: number, read: OwnRead): void {
+  abandonRead(transfer: TransferNumber, read: OwnRead): void {
     this.#unwanted.set(transfer, read);
   }
 
   /** It does not come. */
-  forgetRead(transfer: number): void {
+  forgetRead(transfer: TransferNumber): void {
     this.#unwanted.delete(transfer);
   }
 
   onPlan({ plan, body, digest }: MatchFrame): void {
-    this.#kept.keep(plan, body, digest, this.#parts.chunkBytes);
+    const { chunkBytes, epochs } = this.#parts;
+    this.#kept.keep(plan, body, digest, { chunkBytes, channelCount: epochs.set.count });
   }
 
   onAnnounce(frame: MatchFrame, operation: DataOperation): void {
@@ -123,7 +125,7 @@ export class PeerFlights {
     }
   }
 
-  #readTarget(transfer: number) {
+  #readTarget(transfer: TransferNumber) {
     const unwanted = this.#unwanted.get(transfer);
     if (unwanted !== undefined) {
       this.#unwanted.delete(transfer);
@@ -168,7 +170,7 @@ export class PeerFlights {
     return entered;
   }
 
-  #refuse(transfer: number, operation: DataOperation, error: unknown): void {
+  #refuse(transfer: TransferNumber, operation: DataOperation, error: unknown): void {
     const { code, message } = toTcpxError(error, 'ERR_WIRE_STATE', operation);
     const flags = operation === 'read' ? MatchFlag.Read : 0;
     const body = encodeReason({ code, reason: message });

@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { sleepMs, withinMs } from '../../base/clock.js';
 import { isTcpxError, TcpxError } from '../../base/errors.js';
 import type { Log } from '../../base/log.js';
+import type { ChannelSlot } from '../../base/quantity.js';
 import { createSocketPair, sendDescriptor } from '../../ffi/libc/descriptor-passing.js';
 import { closeFd } from '../../ffi/libc/file-descriptor.js';
 import { coreWaitMs } from '../../os/core-wait.js';
@@ -191,19 +192,19 @@ export class PluginHost {
   }
 
   /** Counters of one direction of a channel, read from shared memory. */
-  counters(channel: number, direction: number): Float64Array {
+  counters(channel: ChannelSlot, direction: number): Float64Array {
     const at = counterFloat(channel, direction);
     const counters = this.#lastCounters ?? this.#link.memory.float64;
     return counters.slice(at, at + COUNTER_FLOATS);
   }
 
   /** Why a channel sends from its ring although regions were to be registered; empty if not. */
-  sendFallback(channel: number): string {
+  sendFallback(channel: ChannelSlot): string {
     return this.#events.fallbacks.get(channel) ?? '';
   }
 
   /** The slot has a new channel. */
-  forgetFallback(channel: number): void {
+  forgetFallback(channel: ChannelSlot): void {
     this.#events.fallbacks.delete(channel);
   }
 
@@ -375,7 +376,7 @@ function exitError(name: string, how: string, lastWords: string): TcpxError {
   return new TcpxError('ERR_NCCLNET_EXIT', words, { facts: { nic: name } });
 }
 
-function hungError(name: string, call: string, channel: number, silentMs: number): TcpxError {
+function hungError(name: string, call: string, channel: ChannelSlot, silentMs: number): TcpxError {
   const where = call === '' ? 'outside the plugin' : `inside ${call}, channel ${channel}`;
   return new TcpxError(
     'ERR_NCCLNET_HUNG',

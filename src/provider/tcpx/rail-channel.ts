@@ -2,6 +2,7 @@
 
 import { at } from '../../base/assert.js';
 import type { TcpxError } from '../../base/errors.js';
+import type { FlightNumber, Tag } from '../../base/quantity.js';
 import { type ChannelCounters, readCounters } from './channel-counters.js';
 import type { CommandQueue } from './command-queue.js';
 import type { ThreadPlacement } from './helper-threads.js';
@@ -47,9 +48,9 @@ export interface RailChannelParts {
 
 export interface ChunkOrder {
   readonly direction: Direction;
-  readonly transfer: number;
+  readonly transfer: FlightNumber;
   readonly index: number;
-  readonly tag: number;
+  readonly tag: Tag;
   readonly region: number;
   readonly offset: number;
   readonly bytes: number;

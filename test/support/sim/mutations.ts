@@ -9,7 +9,12 @@ import {
 } from '../../../src/provider/tcp/lane/messages.js';
 import type { MatchHandler } from '../../../src/provider/tcpx/match-connection.js';
 import { ControlKind, NONCE_BYTES } from '../../../src/wire/control-frame.js';
-import { encodeMatch, MatchFlag, MatchKind } from '../../../src/wire/match-frame.js';
+import {
+  decodeMatchHead,
+  encodeMatch,
+  MatchFlag,
+  MatchKind,
+} from '../../../src/wire/match-frame.js';
 import type { Machine } from './sim-job.js';
 
 type Mutation = (machine: Machine) => void;
@@ -150,6 +155,57 @@ const forgetMatchEpochs: Mutation = ({ node }) => {
   };
 };
 
+/** Every word about a transfer of the peer's is said twice. */
+const answerTwice: Mutation = ({ node }) => {
+  pluginOf(node).onCarrier = ({ epochs }) => {
+    const send = epochs.send.bind(epochs);
+    const answers: readonly number[] = [MatchKind.Go, MatchKind.Landed];
+    epochs.send = (frame) => {
+      send(frame);
+      if (answers.includes(decodeMatchHead(frame).kind)) send(frame);
+    };
+  };
+};
+
+/** Regions that a peer was let into are free at once, although a plugin still uses them. */
+const leaveEarly: Mutation = ({ node }) => {
+  pluginOf(node).onHost = (host) => ({
+    ...host,
+    enter: (...access) => {
+      host.leave(host.enter(...access));
+      return [];
+    },
+  });
+};
+
+/** A notification is told when its data is announced. */
+const notifyEarly: Mutation = ({ node }) => {
+  let deliver: (bytes: Uint8Array) => void = () => undefined;
+  const plugin = pluginOf(node);
+  plugin.onHost = (host) => {
+    deliver = (bytes) => host.deliver(bytes);
+    return host;
+  };
+  plugin.onCarrier = ({ deck }) => {
+    const told = deliver;
+    const receive = deck.receive.bind(deck);
+    deck.receive = ({ notify, ...kind }, ...rest) => {
+      if (notify !== undefined) told(notify);
+      return receive(kind, ...rest);
+    };
+  };
+};
+
+/** What has been received stays on the deck. */
+const keepFlights: Mutation = ({ node }) => {
+  pluginOf(node).onCarrier = ({ deck }) => {
+    const remove = deck.remove.bind(deck);
+    deck.remove = (flight) => {
+      if (flight.kind.role === 'send') remove(flight);
+    };
+  };
+};
+
 export const MUTATIONS = {
   resendUnfenced,
   resendLanded,
@@ -165,6 +221,10 @@ export const MUTATIONS = {
   fenceEarly,
   mixEpochs,
   forgetMatchEpochs,
+  answerTwice,
+  leaveEarly,
+  notifyEarly,
+  keepFlights,
 } as const;
 
 function pluginOf(node: Machine['node']): NonNullable<Machine['node']['plugin']> {

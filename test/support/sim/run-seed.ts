@@ -144,9 +144,12 @@ function checkAges(world: SimWorld): void {
 
 /** No more accidents; paths carry, machines run. */
 async function heal(world: SimWorld): Promise<void> {
-  for (const { path } of world.network.wires) path.frozenUs = 0;
+  for (const { path, connection } of world.network.wires) {
+    path.frozenUs = 0;
+    connection.rate = Number.POSITIVE_INFINITY;
+  }
   world.network.rates.clear();
-  if (world.fabric !== undefined) Object.assign(world.fabric.failing, { joins: 0, maps: 0 });
+  world.fabric?.heal();
   for (const { node } of world.machines) {
     node.mainPausedUs = 0;
     node.lanePausedUs.fill(0);

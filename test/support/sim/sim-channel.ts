@@ -119,7 +119,7 @@ export class SimChannel {
   join(peerHandle: string, onDone: (error: TcpxError | undefined) => void): void {
     this.#onJoined = () => onDone(undefined);
     this.#fabric.soon('wire', () => {
-      if (this.isGone) return;
+      if (this.isGone || this.#fabric.isFailing('silentJoins')) return;
       const peer = this.#fabric.listening.get(peerHandle);
       if (peer === undefined || peer.isGone || this.#fabric.isFailing('joins')) {
         this.#onJoined = undefined;

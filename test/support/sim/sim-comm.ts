@@ -38,8 +38,10 @@ export class SimComm {
   #arrivalUs = 0;
   /** A socket of it is dead: nothing moves, and the plugin says nothing. */
   #isDead = false;
-  /** The next message is shorter than it should be. */
-  #isShort = false;
+  /** Of the next message, where it is not what it should be. */
+  #wrongBytes: ((dueBytes: number) => number) | undefined;
+  /** How much longer each message takes. */
+  #slowUs = 0;
 
   constructor(fabric: SimFabric, from: SimChannel, to: SimChannel) {
     this.#fabric = fabric;
@@ -51,8 +53,13 @@ export class SimComm {
     this.#isDead = true;
   }
 
-  shorten(): void {
-    this.#isShort = true;
+  /** The next message has another length. */
+  resize(wrongBytes: (dueBytes: number) => number): void {
+    this.#wrongBytes = wrongBytes;
+  }
+
+  slowDown(byUs: number): void {
+    this.#slowUs = byUs;
   }
 
   send(order: ChunkOrder): void {
@@ -81,11 +88,13 @@ export class SimComm {
     const order = this.#posted.shift();
     if (order === undefined || this.#isDead) return;
     const whole = this.from.process.read(order);
-    const bytes = this.#isShort ? whole.subarray(0, whole.length - 1) : whole;
-    this.#isShort = false;
+    const wrongBytes = this.#wrongBytes?.(whole.length);
+    this.#wrongBytes = undefined;
+    const bytes = wrongBytes === undefined ? whole : new Uint8Array(wrongBytes);
     this.#wire.push({ order, bytes });
     const { nowUs } = this.#fabric.time;
-    this.#arrivalUs = Math.max(this.#arrivalUs, nowUs + this.#fabric.delayUs('wire'));
+    const dueUs = Math.max(this.#arrivalUs, nowUs + this.#fabric.delayUs('wire'));
+    this.#arrivalUs = dueUs + this.#slowUs;
     this.#fabric.time.at(this.#arrivalUs, () => this.#arrive());
   }
 

@@ -118,6 +118,8 @@ export class SimConnection {
   isData = false;
   /** Somebody on the way has changed what was said on it. */
   isChanged = false;
+  /** Bytes per second that it lets go, where it carries no data. */
+  rate = Number.POSITIVE_INFINITY;
   readonly #time: SimTime;
   readonly #random: Random;
 
@@ -132,7 +134,7 @@ export class SimConnection {
     this.#time = time;
     this.#random = io.random;
     const { a, b } = rates;
-    const rateOf = (rate: () => number) => () => (this.isData ? rate() : Number.POSITIVE_INFINITY);
+    const rateOf = (rate: () => number) => () => (this.isData ? rate() : this.rate);
     const toB = new SimPipe(time, { ...rules, rate: rateOf(a) });
     const toA = new SimPipe(time, { ...rules, rate: rateOf(b) });
     this.a = new SimPort(this, firstFd, [toB, toA], io);

@@ -10,6 +10,9 @@ export interface PluginRules {
   readonly delays: Readonly<Record<'command' | 'post' | 'wire' | 'unpack' | 'start', number>>;
 }
 
+/** What can fail when it is asked of a process; a silent join has no end. */
+export type PluginFailure = 'joins' | 'silentJoins' | 'maps';
+
 const HANDLE_DIGITS = 256;
 
 export class SimFabric {
@@ -20,7 +23,7 @@ export class SimFabric {
   readonly #rules: PluginRules;
   #handles = 0;
   /** How many of them fail next. */
-  readonly failing = { joins: 0, maps: 0 };
+  readonly failing: Record<PluginFailure, number> = { joins: 0, silentJoins: 0, maps: 0 };
   /** Tells that a promise is broken. */
   readonly fail: (error: Error) => void;
 
@@ -50,10 +53,15 @@ export class SimFabric {
     return (++this.#handles).toString(16).padStart(HANDLE_DIGITS, '0');
   }
 
-  isFailing(what: 'joins' | 'maps'): boolean {
+  isFailing(what: PluginFailure): boolean {
     if (this.failing[what] === 0) return false;
     this.failing[what]--;
     return true;
+  }
+
+  /** Nothing fails any more. */
+  heal(): void {
+    Object.assign(this.failing, { joins: 0, silentJoins: 0, maps: 0 });
   }
 
   /** From when on the path of a channel carries anything. */

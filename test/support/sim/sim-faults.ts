@@ -7,7 +7,7 @@ import type { Machine } from './sim-job.js';
 import { MEAN } from './sim-mean-peers.js';
 import type { Wire } from './sim-network.js';
 import { pick } from './sim-plan.js';
-import { PLUGIN_FAULTS } from './sim-plugin-faults.js';
+import { PLUGIN_FAULTS, RARE_PLUGIN_FAULTS } from './sim-plugin-faults.js';
 import { controlOf } from './sim-session.js';
 import type { SimLink, SimWorld } from './sim-world.js';
 
@@ -53,10 +53,12 @@ export class SimFaults {
   }
 
   #choices(): readonly Fault[] {
-    const { isCalm, isMean, plugin } = this.world.plan;
+    const { isCalm, isMean, plugin, variety } = this.world.plan;
     if (isMean) return MEAN;
     if (isCalm) return CALM;
-    return plugin === undefined ? WILD : [...WILD, ...PLUGIN_FAULTS];
+    if (plugin === undefined) return WILD;
+    const rare = variety === undefined ? [] : RARE_PLUGIN_FAULTS;
+    return [...WILD, ...PLUGIN_FAULTS, ...rare];
   }
 
   linksOf(machine: Machine): SimLink[] {
@@ -99,6 +101,12 @@ export class SimFaults {
   durationMs(): number {
     if (this.world.plan.isCalm) return this.random.nextBetween(1, CALM_MS);
     return pick(this.random, [50, 450, 700, 1000, SHORT_MS, 3000, 7000]);
+  }
+
+  deregister(machine: Machine, index: number): void {
+    this.world.note(`${machine.name} deregisters region ${index}`);
+    machine.memory.beginClose(index);
+    this.world.work.onClosing(machine, index);
   }
 
   /** Whether a pause of this length can be felt. */
@@ -291,10 +299,7 @@ const jumpClock: Fault = (faults) => {
 
 const deregister: Fault = (faults) => {
   const machine = faults.anyMachine();
-  const index = faults.random.nextBetween(0, machine.memory.regions.length - 1);
-  faults.world.note(`${machine.name} deregisters region ${index}`);
-  machine.memory.beginClose(index);
-  faults.world.work.onClosing(machine, index);
+  faults.deregister(machine, faults.random.nextBetween(0, machine.memory.regions.length - 1));
   return true;
 };
 

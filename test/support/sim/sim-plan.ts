@@ -45,6 +45,13 @@ export interface SimPlan {
   readonly tamperChance: number;
   /** Machines have a plugin, and sessions matched carriers. */
   readonly plugin: PluginPlan | undefined;
+  /** More that happens to plugins, in some of those runs. */
+  readonly variety: PluginVariety | undefined;
+}
+
+export interface PluginVariety {
+  /** The machine that has no plugin, where one has none. */
+  readonly plain: string | undefined;
 }
 
 export interface PluginPlan extends PluginRules {
@@ -63,6 +70,8 @@ export const MIN_RATE = 64 * 1024;
 /** One-way delays of a chunk and its acknowledgement, with what the ends take. */
 const TURNS = 4;
 const BLOCKED_US = 100_000;
+/** Of the generator that varieties are drawn from, apart; the kept seeds of a test have none. */
+const VARIETY_SEEDS = 0x5ef2_0000;
 
 export function planOf(seed: number): SimPlan {
   const random = seededRandom(seed * 2 + 1);
@@ -106,8 +115,10 @@ export function planOf(seed: number): SimPlan {
     hasSecret: random.nextChance(0.8),
     tamperChance: random.nextChance(0.3) ? 0.2 : 0,
     plugin: random.nextChance(0.4) ? pluginOf(random, isCalm) : undefined,
+    variety: undefined,
   };
-  return { ...plan, limits: { ...plan.limits, minRate: reachableRate(plan) } };
+  const limits = { ...plan.limits, minRate: reachableRate(plan) };
+  return { ...plan, limits, variety: varietyOf(plan) };
 }
 
 // A small window on a long way cannot be fast: nobody would ask that much of it.
@@ -120,10 +131,19 @@ function reachableRate(plan: SimPlan): number {
   return Math.max(1, Math.min(MIN_RATE, Math.floor(turnBytes / roundTripSeconds / 4)));
 }
 
-/** The same with a plugin, where it has none. */
+/** The same with a plugin on every machine. */
 export function withPlugin(plan: SimPlan): SimPlan {
   const plugin = plan.plugin ?? pluginOf(seededRandom(plan.seed), plan.isCalm);
-  return { ...plan, plugin };
+  return { ...plan, plugin, variety: undefined };
+}
+
+// Where all others insist on the plugin, one that has none is left alone: not the first, then.
+function varietyOf({ seed, plugin, machines }: SimPlan): PluginVariety | undefined {
+  const random = seededRandom(VARIETY_SEEDS + seed);
+  if (plugin === undefined || !random.nextChance(0.5)) return undefined;
+  const hasPlain = random.nextChance(0.5) && (machines > 2 || !plugin.isFirm);
+  const index = random.nextBetween(plugin.isFirm ? 1 : 0, machines - 1);
+  return { plain: hasPlain ? `m${index}` : undefined };
 }
 
 function pluginOf(random: Random, isCalm: boolean): PluginPlan {

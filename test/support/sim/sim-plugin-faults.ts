@@ -1,10 +1,10 @@
-// Accidents of plugins: their processes end, stand still or refuse, their connections break or die
-// without a word, messages are too short, match connections are cut.
+// Accidents of plugins: their processes end, stand still or refuse, their connections break, crawl
+// or die without a word, messages have wrong lengths, match connections are cut or trickle.
 
 import type { SimChannel } from './sim-channel.js';
 import type { SimComm } from './sim-comm.js';
 import type { Fault, SimFaults } from './sim-faults.js';
-import type { Machine } from './sim-job.js';
+import { isMatched, type Machine } from './sim-job.js';
 import { pick } from './sim-plan.js';
 import type { SimProcess } from './sim-process.js';
 
@@ -101,5 +101,54 @@ export const PLUGIN_FAULTS: readonly Fault[] = [
   cutMatch,
   onComm('a connection is reset', (comm) => comm.reset()),
   onComm('a connection is dead', (comm) => comm.die()),
-  onComm('a message is too short', (comm) => comm.shorten()),
+  onComm('a message is too short', (comm) => comm.resize((bytes) => bytes - 1)),
+];
+
+// Whoever waits for it has to give up by itself.
+const neverJoin: Fault = (faults) => {
+  const { world, random } = faults;
+  if (world.fabric === undefined) return false;
+  world.fabric.failing.silentJoins = random.nextBetween(1, 3);
+  world.note('the next joins of plugins have no end');
+  faults.disturb(world.links, false);
+  return true;
+};
+
+const trickleMatch: Fault = (faults) => {
+  const { world, random } = faults;
+  const machine = faults.anyMachine();
+  const sockets = [...machine.node.matchSockets];
+  if (sockets.length === 0) return false;
+  const { connection } = pick(random, sockets).port;
+  connection.rate = pick(random, [1, 40, 400]);
+  world.note(`match connection ${connection.a.fd} trickles, ${connection.rate} bytes a second`);
+  faults.disturb(faults.linksOf(machine), false);
+  return true;
+};
+
+// Under a transfer that a plugin may be working on at this moment.
+const deregisterUsed: Fault = (faults) => {
+  const jobs = [...faults.world.work.active].filter((job) => isMatched(job) && isLiving(job.peer));
+  if (jobs.length === 0) return false;
+  const { peer, remotes } = pick(faults.random, jobs);
+  faults.deregister(peer, peer.memory.regionIndex(pick(faults.random, remotes)));
+  return true;
+};
+
+function isLiving({ node }: Machine): boolean {
+  return node.isAlive;
+}
+
+/** Those of runs with more variety. */
+export const RARE_PLUGIN_FAULTS: readonly Fault[] = [
+  deregisterUsed,
+  deregisterUsed,
+  neverJoin,
+  neverJoin,
+  trickleMatch,
+  trickleMatch,
+  onComm('each message takes 50 ms more', (comm) => comm.slowDown(50_000)),
+  onComm('each message takes 2 s more', (comm) => comm.slowDown(2_000_000)),
+  onComm('a message is too long', (comm) => comm.resize((bytes) => bytes + 1)),
+  onComm('a message is empty', (comm) => comm.resize(() => 0)),
 ];

@@ -59,6 +59,7 @@ export class SimPlugin implements MatchedProvider, ChannelSource, RegionMaps {
   readonly regions: SharedRegions;
   readonly carriers: MatchedCarrier<unknown>[] = [];
   /** Called with each, for whoever changes them on purpose. */
+  onHost: (host: MatchedHost) => MatchedHost = (host) => host;
   onCarrier: (carrier: MatchedCarrier<unknown>) => void = () => undefined;
   onChannel: (channel: RailChannel) => void = () => undefined;
   readonly #parts: SimPluginParts;
@@ -87,7 +88,7 @@ export class SimPlugin implements MatchedProvider, ChannelSource, RegionMaps {
       peer,
       values,
       log,
-      host,
+      host: this.onHost(host),
       ownPlugin: () => PLUGIN,
       unpackedBy: () => 'cpu',
       nics: () => nics,

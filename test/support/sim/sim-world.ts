@@ -5,6 +5,7 @@ import type { Log, LogFields } from '../../../src/base/log.js';
 import { type Random, seededRandom } from '../../../src/base/random.js';
 import { SecretBytes } from '../../../src/base/secret-bytes.js';
 import type { Identity } from '../../../src/engine/identity.js';
+import type { ProviderName } from '../../../src/provider/receipt.js';
 import type { ControlRules } from './sim-control.js';
 import { SimFabric } from './sim-fabric.js';
 import { checkCredits, checkWindows } from './sim-invariants.js';
@@ -113,6 +114,7 @@ export class SimWorld {
   /** A machine starts, with new memory and without any session. */
   start(name: string): Machine {
     const { time, network, random, plan } = this;
+    const plugged = this.#isPlain(name) ? undefined : plan.plugin;
     const node: SimNode = new SimNode({
       name,
       lanes: plan.lanes,
@@ -126,8 +128,8 @@ export class SimWorld {
       identity: this.#identityOf(name),
       rules: this.#rules,
       chunkBytes: plan.chunkBytes,
-      fabric: this.fabric,
-      plugin: plan.plugin,
+      fabric: plugged && this.fabric,
+      plugin: plugged,
       onSession: (session) => this.maker.onCreated(machine, session),
       onWake: () => {
         this.#awakeUntil = this.rounds + AWAKE_ROUNDS;
@@ -135,7 +137,7 @@ export class SimWorld {
     });
     const plugin = node.plugin && {
       plugin: node.plugin,
-      stagedChance: plan.plugin?.stagedChance ?? 0,
+      stagedChance: plugged?.stagedChance ?? 0,
     };
     const memory = new SimMemory(name, node.core.regions, random, plugin);
     const machine: Machine = { name, node, memory };
@@ -149,9 +151,22 @@ export class SimWorld {
     return machine;
   }
 
+  #isPlain(name: string): boolean {
+    return this.plan.variety?.plain === name;
+  }
+
+  /** The provider that both can agree on; undefined where one insists on what the other lacks. */
+  providerOf(one: string, other: string): ProviderName | undefined {
+    const { plugin } = this.plan;
+    if (plugin === undefined) return 'tcp';
+    if (!this.#isPlain(one) && !this.#isPlain(other)) return 'tcpx';
+    return plugin.isFirm ? undefined : 'tcp';
+  }
+
   // Both ends have the same settings; which of them are firm, and what else they offer, differs.
   #identityOf(name: string): Identity {
     const { random, plan } = this;
+    const isPlain = this.#isPlain(name);
     const { channels, windowChunks, chunkBytes } = plan;
     const wish = { channels, windowChunks, chunkBytes: chunkBytes * CHUNK_SCALE };
     const secret = plan.hasSecret ? new TextEncoder().encode('the secret of a run') : NO_SECRET;
@@ -168,8 +183,8 @@ export class SimWorld {
       // What one end wants the other does too.
       isChecked: plan.isChecked,
       offer: {
-        hasTcp: plan.plugin?.isFirm !== true,
-        hasTcpx: random.nextChance(0.7) || plan.plugin !== undefined,
+        hasTcp: plan.plugin?.isFirm !== true || isPlain,
+        hasTcpx: (random.nextChance(0.7) || plan.plugin !== undefined) && !isPlain,
         // Without a plugin on one host, where none serves: tcp it is, for one reason or another.
         isSameHostServed: false,
         hostId: new Uint8Array(16).fill(plan.plugin === undefined ? 0 : Number(name.slice(1)) + 1),
@@ -222,6 +237,10 @@ export class SimWorld {
   #onPair(pair: SessionPair, isAmidFaults: boolean): void {
     const { id, client, server, atClient } = pair;
     const { channels } = atClient.facts.agreement;
+    const { provider } = atClient.facts;
+    if (provider !== this.providerOf(client.name, server.name)) {
+      this.maker.fail(new Violation(`session ${id} goes over ${provider}`));
+    }
     this.note(`session ${id}: ${client.name} to ${server.name}, ${channels} channels`);
     this.links.push({
       pair,
@@ -235,7 +254,10 @@ export class SimWorld {
 
   #onRefused(client: string, server: string, reason: string): void {
     this.note(`no session from ${client} to ${server}: ${reason}`);
-    this.refusals++;
+    if (this.providerOf(client, server) !== undefined) this.refusals++;
+    else if (!reason.includes('engine.provider')) {
+      this.maker.fail(new Violation(`${client} was refused by ${server} for ${reason}`));
+    }
   }
 
   /** Ends of sessions on which something can be posted. */

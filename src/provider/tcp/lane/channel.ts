@@ -2,6 +2,7 @@
 // the files that lane-owners.test.ts names for it and by nobody else. All memory is taken when the
 // channel is added; the .hot files only move indexes.
 
+import type { ChannelIndex, Epoch, SessionIndex } from '../../../base/quantity.js';
 import { type MemorySource, mappedMemory } from '../../../os/fixed-memory.js';
 import type { StreamPort } from '../port/stream-port.js';
 import { Arrivals } from './arrivals.hot.js';
@@ -21,10 +22,10 @@ import { noStagers, type Stager } from './stager.js';
 
 export interface ChannelOptions {
   readonly port: StreamPort;
-  readonly sessionIndex: number;
-  readonly channelIndex: number;
+  readonly sessionIndex: SessionIndex;
+  readonly channelIndex: ChannelIndex;
   /** Which connection of this index. */
-  readonly epoch: number;
+  readonly epoch: Epoch;
   readonly windowChunks: number;
   readonly chunkBytesMax: number;
   /** Whether frames carry checks, in both directions. */
@@ -36,9 +37,9 @@ export interface ChannelOptions {
 
 export class Channel {
   readonly port: StreamPort;
-  readonly sessionIndex: number;
-  readonly channelIndex: number;
-  readonly epoch: number;
+  readonly sessionIndex: SessionIndex;
+  readonly channelIndex: ChannelIndex;
+  readonly epoch: Epoch;
   readonly windowChunks: number;
   readonly chunkBytesMax: number;
   readonly isChecked: boolean;

@@ -43,7 +43,7 @@ export function onChunkConfirmed(
 }
 
 // From its frame to its confirmation; for a read, landing takes the device copy off again.
-function timeChunk(core: LaneCore, slot: number, us: number): void {
+function timeChunk(core: LaneCore, slot: TransferSlot, us: number): void {
   const operation = core.int32[transferWord(core.transfersAt, slot, TRANSFER_OPERATION)];
   const word = operation === OPERATION_WRITE ? TRANSFER_SEND_US : TRANSFER_RECEIVE_US;
   Atomics.add(core.int32, transferWord(core.transfersAt, slot, word), us | 0);

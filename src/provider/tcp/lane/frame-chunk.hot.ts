@@ -63,7 +63,7 @@ export function hasWriteWindow(channel: Channel): boolean {
   return framed + stagedCount(channel) < channel.credit.chunks;
 }
 
-export function frameNotify(core: LaneCore, channel: Channel, slot: number): void {
+export function frameNotify(core: LaneCore, channel: Channel, slot: TransferSlot): void {
   const int32 = core.int32;
   const entry = transferWord(core.transfersAt, slot, 0);
   if (int32[entry + TRANSFER_FAILURE] !== 0) {
@@ -148,7 +148,7 @@ export function frameChunk(
 
 // All chunks went this way, in order: the notification may follow at once, unless a chunk may have
 // to go again.
-function followUp(core: LaneCore, channel: Channel, slot: number): void {
+function followUp(core: LaneCore, channel: Channel, slot: TransferSlot): void {
   const int32 = core.int32;
   const entry = transferWord(core.transfersAt, slot, 0);
   if (
@@ -168,7 +168,7 @@ function framePairs(
   core: LaneCore,
   channel: Channel,
   word: number,
-  slot: number,
+  slot: TransferSlot,
   chunkWord: number,
   isInPlace: boolean,
 ): number {

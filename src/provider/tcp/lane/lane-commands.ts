@@ -3,6 +3,7 @@
 import { assert, at } from '../../../base/assert.js';
 import type { TcpxError } from '../../../base/errors.js';
 import { FAIL_CANCELLED } from '../../../base/failure.js';
+import type { Generation, TransferSlot } from '../../../base/quantity.js';
 import {
   peekRecord,
   publishRecords,
@@ -166,13 +167,13 @@ function tell(core: LaneCore, event: number, reason: TcpxError | undefined): voi
   core.hasNews = true;
 }
 
-function cancelTransfer(core: LaneCore, slot: number, generation: number): void {
+function cancelTransfer(core: LaneCore, slot: TransferSlot, generation: Generation): void {
   if (isCurrent(core, slot, generation)) failTransfer(core, slot, FAIL_CANCELLED);
   // Whoever asked holds the entry for this command, so that it is not another's by now.
   releaseHolder(core, slot);
 }
 
-function isCurrent(core: LaneCore, slot: number, generation: number): boolean {
+function isCurrent(core: LaneCore, slot: TransferSlot, generation: Generation): boolean {
   const current = core.int32[transferWord(core.transfersAt, slot, TRANSFER_GENERATION)];
   const state = Atomics.load(core.int32, transferWord(core.transfersAt, slot, TRANSFER_STATE));
   return current === generation && state === TransferState.Active;

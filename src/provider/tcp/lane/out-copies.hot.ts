@@ -96,7 +96,7 @@ export function stageChunk(
 }
 
 /** Where the local half of a chunk lies: 0 host memory, n + 1 GPU n. */
-export function chunkDevice(core: LaneCore, slot: number, chunkWord: number): number {
+export function chunkDevice(core: LaneCore, slot: TransferSlot, chunkWord: number): number {
   const remotesAt = core.float64[transferFloat(core.transfersAt, slot, TRANSFER_REMOTES_AT)]!;
   const index = core.uint32[chunkWord + CHUNK_REMOTE_INDEX]!;
   const remote = (core.arenaAt + remotesAt) / 4 + index * ENTRY_WORDS;
@@ -183,7 +183,7 @@ export function takeCopied(core: LaneCore, channel: Channel): number {
 }
 
 /** Microseconds, as a sum over chunks that wraps after 71 minutes. */
-export function addStageUs(core: LaneCore, slot: number, word: number, us: number): void {
+export function addStageUs(core: LaneCore, slot: TransferSlot, word: number, us: number): void {
   Atomics.add(core.int32, transferWord(core.transfersAt, slot, word), us | 0);
 }
 

@@ -1,5 +1,6 @@
 // Which region of the peer a frame is for, as its owner made the descriptor.
 
+import type { TransferSlot } from '../../../base/quantity.js';
 import {
   ENTRY_WORDS,
   REMOTE_GENERATION,
@@ -15,7 +16,7 @@ export function writeRemote(
   core: LaneCore,
   words: Uint32Array,
   word: number,
-  slot: number,
+  slot: TransferSlot,
   remoteIndex: number,
 ): void {
   const remotesAt = core.float64[transferFloat(core.transfersAt, slot, TRANSFER_REMOTES_AT)]!;

@@ -24,12 +24,12 @@ import {
 } from './layout.js';
 import { EVENT_FINISHED, EVENT_RETRY } from './messages.js';
 
-function word(core: LaneCore, slot: number, index: number): number {
+function word(core: LaneCore, slot: TransferSlot, index: number): number {
   return transferWord(core.transfersAt, slot, index);
 }
 
 /** A transfer enters this lane: its chunks wait on the session, or only its notification does. */
-export function submitTransfer(core: LaneCore, slot: number): void {
+export function submitTransfer(core: LaneCore, slot: TransferSlot): void {
   // It may be over by now: other lanes share it. Its entry stays while anybody holds it.
   const holders = Atomics.load(core.int32, word(core, slot, TRANSFER_HOLDERS));
   assert(holders > 0, 'a transfer that is handed over is held');
@@ -90,12 +90,12 @@ export function popExhausted(core: LaneCore, session: SessionLane): void {
   }
 }
 
-export function releaseHolder(core: LaneCore, slot: number): void {
+export function releaseHolder(core: LaneCore, slot: TransferSlot): void {
   const holders = Atomics.sub(core.int32, word(core, slot, TRANSFER_HOLDERS), 1);
   assert(holders > 0, 'a transfer is let go by those who hold it');
 }
 
-export function pushNotify(core: LaneCore, session: SessionLane, slot: number): void {
+export function pushNotify(core: LaneCore, session: SessionLane, slot: TransferSlot): void {
   if (session.openChannels === 0) {
     returnChunk(core, slot, -1);
     return;
@@ -116,17 +116,17 @@ export function takeNotify(core: LaneCore, session: SessionLane): number {
 }
 
 /** The peer has confirmed the notification: a cancel that comes now comes too late. */
-export function confirmNotify(core: LaneCore, slot: number): void {
+export function confirmNotify(core: LaneCore, slot: TransferSlot): void {
   core.int32[word(core, slot, TRANSFER_NOTIFIED)] = 1;
 }
 
 /** `count` chunks, or the notification, are confirmed or given up. */
-export function confirmChunks(core: LaneCore, slot: number, count: number): void {
+export function confirmChunks(core: LaneCore, slot: TransferSlot, count: number): void {
   const left = Atomics.sub(core.int32, word(core, slot, TRANSFER_REMAINING), count) - count;
   if (left <= 1) onLastConfirmed(core, slot, left);
 }
 
-function onLastConfirmed(core: LaneCore, slot: number, left: number): void {
+function onLastConfirmed(core: LaneCore, slot: TransferSlot, left: number): void {
   assert(left >= 0, 'no more is confirmed than a transfer has');
   const int32 = core.int32;
   if (left === 0) {
@@ -146,7 +146,7 @@ function onLastConfirmed(core: LaneCore, slot: number, left: number): void {
 }
 
 /** Records the first reason and gives up the chunks that nobody has claimed. */
-export function failTransfer(core: LaneCore, slot: number, reason: number): void {
+export function failTransfer(core: LaneCore, slot: TransferSlot, reason: number): void {
   const int32 = core.int32;
   if (Atomics.compareExchange(int32, word(core, slot, TRANSFER_FAILURE), 0, reason) !== 0) return;
   const chunkCount = int32[word(core, slot, TRANSFER_CHUNK_COUNT)]!;
@@ -154,7 +154,7 @@ export function failTransfer(core: LaneCore, slot: number, reason: number): void
   if (claimed < chunkCount) confirmChunks(core, slot, chunkCount - claimed);
 }
 
-function finishTransfer(core: LaneCore, slot: number): void {
+function finishTransfer(core: LaneCore, slot: TransferSlot): void {
   const int32 = core.int32;
   const failure = Atomics.load(int32, word(core, slot, TRANSFER_FAILURE));
   const state = failure === 0 ? TransferState.Done : TransferState.Failed;
@@ -184,7 +184,7 @@ export function returnChunk(core: LaneCore, slot: TransferSlot, chunk: ChunkInde
 }
 
 /** One chunk, or the notification, will not be confirmed any more. */
-export function giveUp(core: LaneCore, slot: number): void {
+export function giveUp(core: LaneCore, slot: TransferSlot): void {
   failTransfer(core, slot, FAIL_CHANNEL);
   confirmChunks(core, slot, 1);
 }

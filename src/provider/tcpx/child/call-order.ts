@@ -3,6 +3,7 @@
 // Pure; comms and requests are addresses that mean nothing here.
 
 import { assert } from '../../../base/assert.js';
+import type { Address, CommHandle, MemoryHandle, RequestHandle } from '../../../base/quantity.js';
 import { REQUEST_POOL } from '../../../flow/sliding-window.hot.js';
 
 type Phase = 'new' | 'ready' | 'failed';
@@ -36,11 +37,11 @@ export class CallOrder {
     assert(this.#phase === 'ready', 'init succeeded before any other call');
   }
 
-  onListening(listenComm: number): void {
+  onListening(listenComm: CommHandle): void {
     this.#listens.set(listenComm, 'idle');
   }
 
-  beforeAccept(listenComm: number, deviceHandleAddr: number): void {
+  beforeAccept(listenComm: CommHandle, deviceHandleAddr: Address): void {
     const state = this.#listens.get(listenComm);
     assert(state !== undefined, 'accept on a listen comm');
     assert(state !== 'spent', 'one accept per listen comm');
@@ -48,62 +49,62 @@ export class CallOrder {
     this.#listens.set(listenComm, 'accepting');
   }
 
-  onAccepted(listenComm: number, comm: number): void {
+  onAccepted(listenComm: CommHandle, comm: CommHandle): void {
     this.#listens.set(listenComm, 'spent');
     this.#add(comm, false);
   }
 
   /** Its thread has ended with an error: the listen comm may be closed, and accepts no more. */
-  onAcceptFailed(listenComm: number): void {
+  onAcceptFailed(listenComm: CommHandle): void {
     this.#listens.set(listenComm, 'spent');
   }
 
-  onConnected(comm: number): void {
+  onConnected(comm: CommHandle): void {
     this.#add(comm, true);
   }
 
-  onRegistered(comm: number, mhandle: number): void {
+  onRegistered(comm: CommHandle, mhandle: MemoryHandle): void {
     this.#get(comm).registered.add(mhandle);
   }
 
-  beforeRegister(comm: number): void {
+  beforeRegister(comm: CommHandle): void {
     this.#get(comm);
   }
 
-  onDeregister(comm: number, mhandle: number): void {
+  onDeregister(comm: CommHandle, mhandle: MemoryHandle): void {
     assert(this.#get(comm).registered.delete(mhandle), 'what is deregistered was registered');
   }
 
-  beforePost(comm: number, isSend: boolean, mhandle: number): void {
+  beforePost(comm: CommHandle, isSend: boolean, mhandle: MemoryHandle): void {
     const state = this.#get(comm);
     assert(state.isSend === isSend, 'a send comm sends, a receive comm receives');
     assert(state.registered.has(mhandle), 'memory is registered with the comm');
     assert(state.posted - state.consumed < REQUEST_POOL, 'the pool of 16 has a free request');
   }
 
-  onPosted(comm: number, request: number): void {
+  onPosted(comm: CommHandle, request: RequestHandle): void {
     const state = this.#get(comm);
     state.requests[state.posted % REQUEST_POOL] = request;
     state.posted++;
   }
 
-  isSend(comm: number): boolean {
+  isSend(comm: CommHandle): boolean {
     return this.#get(comm).isSend;
   }
 
-  beforeTest(comm: number, request: number): void {
+  beforeTest(comm: CommHandle, request: RequestHandle): void {
     const state = this.#get(comm);
     assert(state.done < state.posted, 'a request is outstanding');
     assert(state.requests[state.done % REQUEST_POOL] === request, 'the oldest request is tested');
   }
 
-  onDone(comm: number): void {
+  onDone(comm: CommHandle): void {
     const state = this.#get(comm);
     state.done++;
     if (state.isSend) state.consumed = state.done;
   }
 
-  beforeConsume(comm: number, request: number): void {
+  beforeConsume(comm: CommHandle, request: RequestHandle): void {
     const state = this.#get(comm);
     assert(!state.isSend, 'only receives are consumed');
     assert(state.consumed < state.done, 'consumed after done');
@@ -112,12 +113,12 @@ export class CallOrder {
     state.consumed++;
   }
 
-  onClose(comm: number, isSend: boolean): void {
+  onClose(comm: CommHandle, isSend: boolean): void {
     assert(this.#get(comm).isSend === isSend, 'a comm is closed as what it is');
     this.#comms.delete(comm);
   }
 
-  onCloseListen(listenComm: number): void {
+  onCloseListen(listenComm: CommHandle): void {
     const state = this.#listens.get(listenComm);
     assert(state !== undefined, 'a listen comm is closed once');
     // The plugin's accept thread goes on to use its memory; such a process is ended instead.
@@ -125,7 +126,7 @@ export class CallOrder {
     this.#listens.delete(listenComm);
   }
 
-  #add(comm: number, isSend: boolean): void {
+  #add(comm: CommHandle, isSend: boolean): void {
     this.#comms.set(comm, {
       isSend,
       registered: new Set(),
@@ -136,7 +137,7 @@ export class CallOrder {
     });
   }
 
-  #get(comm: number): Comm {
+  #get(comm: CommHandle): Comm {
     const state = this.#comms.get(comm);
     assert(state !== undefined, 'the comm is connected and not closed');
     return state;

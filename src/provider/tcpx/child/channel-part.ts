@@ -3,6 +3,7 @@
 
 import { assert } from '../../../base/assert.js';
 import { TcpxError } from '../../../base/errors.js';
+import type { ChannelSlot, FlightNumber, Tag } from '../../../base/quantity.js';
 import { NET_SYSTEM_ERROR, netResultName } from '../../../ffi/nccl-net/net-result.js';
 import {
   CHUNK_BYTES,
@@ -55,14 +56,20 @@ export interface ChannelSurroundings {
   bounceBytes(): number;
   region(id: number): HostRegion;
   /** Nobody knows how large the bounce buffer is: fragments are checked against 4 GiB. */
-  onUnknownExtent(channel: number): void;
+  onUnknownExtent(channel: ChannelSlot): void;
   /** Regions of the channel are sent from the ring although they were to be registered. */
-  onFallback(channel: number, reason: string): void;
-  onPart(channel: number, direction: Direction, transfer: number, tag: number, us: number): void;
+  onFallback(channel: ChannelSlot, reason: string): void;
+  onPart(
+    channel: ChannelSlot,
+    direction: Direction,
+    transfer: FlightNumber,
+    tag: Tag,
+    us: number,
+  ): void;
 }
 
 export interface ChannelId {
-  readonly channel: number;
+  readonly channel: ChannelSlot;
   readonly nic: string;
   readonly dev: number;
 }
@@ -72,7 +79,7 @@ export class PartCounters {
   readonly #float64: Float64Array;
   readonly #at: number;
 
-  constructor(float64: Float64Array, channel: number, direction: Direction) {
+  constructor(float64: Float64Array, channel: ChannelSlot, direction: Direction) {
     this.#float64 = float64;
     this.#at = counterFloat(channel, direction);
     float64.fill(0, this.#at, this.#at + COUNTER_FLOATS);

@@ -1,6 +1,7 @@
 // Who copies the bytes of chunks in a plugin host: the processor, or the GPU (gpu-mover.ts). A copy
 // is started and becomes done later; the loop asks, and never waits. The processor is done at once.
 
+import type { Address, ByteCount } from '../../../base/quantity.js';
 import { copyMemory, type Mapping, mapMemory, unmapMemory } from '../../../ffi/libc/mapping.js';
 import type { UnpackCall } from '../../../ffi/unpack-library.js';
 import { ENTRY_PARTS, NOT_PACKED } from '../../../gpu/scatter-entry.js';
@@ -17,7 +18,7 @@ export type UnpackKind = HostOptions['unpack'];
 /** Copies of one mover become done in the order of their start. */
 export interface ChunkMover {
   /** The copy's number, for isDone. */
-  copy(targetAddr: number, sourceAddr: number, bytes: number): number;
+  copy(targetAddr: Address, sourceAddr: Address, bytes: ByteCount): number;
   /** Where a list of the slot that is unpacked here next is packed while it is checked. */
   packedOf(slot: UnpackSlot): Uint32Array;
   /** Gathers the fragments of a checked list into the chunk's place in its region. */
@@ -49,7 +50,7 @@ export class CpuMover implements ChunkMover {
     this.#unpackNative = kind === 'kernel' ? unpackNative : undefined;
   }
 
-  copy(targetAddr: number, sourceAddr: number, bytes: number): number {
+  copy(targetAddr: Address, sourceAddr: Address, bytes: ByteCount): number {
     copyMemory(targetAddr, sourceAddr, bytes);
     return DONE_AT_ONCE;
   }

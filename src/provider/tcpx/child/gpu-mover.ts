@@ -3,6 +3,7 @@
 // that asking costs a load. Failures of the stream are looked for now and then.
 
 import { TcpxError } from '../../../base/errors.js';
+import type { Address, ByteCount } from '../../../base/quantity.js';
 import { CudaResult, cudaError } from '../../../ffi/cuda/driver.js';
 import type { PreparedLaunch } from '../../../ffi/cuda/module.js';
 import { PinnedMemory } from '../../../ffi/cuda/pinned-memory.js';
@@ -41,7 +42,7 @@ export class GpuMover implements ChunkMover {
     this.#chunkBytes = chunkBytes;
   }
 
-  copy(targetAddr: number, sourceAddr: number, bytes: number): number {
+  copy(targetAddr: Address, sourceAddr: Address, bytes: ByteCount): number {
     // A batch is copies or unpacks: an unpack writes the number itself.
     if (this.#hasUnpacks) this.flush();
     this.#check(this.#queue.stream.queue.copy(targetAddr, sourceAddr, bytes));
@@ -134,7 +135,7 @@ export class GpuMover implements ChunkMover {
 
   // Fragment by fragment through the copy engine, straight or over pinned memory; for comparison.
   // One staging chunk does: what follows in the stream waits for what was before.
-  #copyFragments(slot: UnpackSlot, count: number, targetAddr: number, bytes: number): number {
+  #copyFragments(slot: UnpackSlot, count: number, targetAddr: Address, bytes: ByteCount): number {
     const to = this.#kind === 'host' ? this.#stagingAddr() : targetAddr;
     const { entries, bounceAddr } = slot;
     for (let at = 0; at < count * ENTRY_PARTS; at += ENTRY_PARTS) {

@@ -1,6 +1,15 @@
 // The plugin as the host uses it: every call is checked for order before, named in shared memory
 // while it lasts (so that a hang has a name), and written to the trace after.
 
+import type {
+  Address,
+  ByteCount,
+  ChannelSlot,
+  CommHandle,
+  MemoryHandle,
+  RequestHandle,
+  Tag,
+} from '../../../base/quantity.js';
 import type { NetPlugin } from '../../../ffi/nccl-net/net-plugin.js';
 import { TEST_PENDING } from '../../../ffi/nccl-net/plugin-calls.hot.js';
 import type { PluginLogger } from '../../../ffi/nccl-net/plugin-logger.js';
@@ -20,9 +29,9 @@ const CALL_CONSUMED = CALL_NUMBERS.irecvConsumed;
 /** What a message call is about, for the trace. */
 export interface ChunkFacts {
   readonly chunk: number;
-  readonly tag: number;
+  readonly tag: Tag;
   readonly offset: number;
-  readonly bytes: number;
+  readonly bytes: ByteCount;
 }
 
 export class GuardedPlugin {
@@ -55,7 +64,7 @@ export class GuardedPlugin {
     return devices;
   }
 
-  listen(channel: number, dev: number, handleAddr: number): number {
+  listen(channel: ChannelSlot, dev: number, handleAddr: Address): CommHandle {
     this.#order.requireReady();
     const comm = this.#during('listen', channel, () => this.plugin.listen(dev, handleAddr));
     this.#order.onListening(comm);
@@ -64,7 +73,7 @@ export class GuardedPlugin {
   }
 
   /** 0 while not connected. */
-  connect(channel: number, dev: number, handleAddr: number): number {
+  connect(channel: ChannelSlot, dev: number, handleAddr: Address): CommHandle {
     this.#order.requireReady();
     const comm = this.#during('connect', channel, () => this.plugin.connect(dev, handleAddr));
     if (comm === 0) return this.#poll(handleAddr);
@@ -74,10 +83,10 @@ export class GuardedPlugin {
   }
 
   /** 0 while nobody came. */
-  accept(channel: number, listenComm: number, deviceAddr: number): number {
+  accept(channel: ChannelSlot, listenComm: CommHandle, deviceAddr: Address): CommHandle {
     this.#order.beforeAccept(listenComm, deviceAddr);
-    const accept = (): number => this.plugin.accept(listenComm, deviceAddr);
-    let comm: number;
+    const accept = () => this.plugin.accept(listenComm, deviceAddr);
+    let comm: CommHandle;
     try {
       comm = this.#during('accept', channel, accept);
     } catch (error) {
@@ -90,7 +99,13 @@ export class GuardedPlugin {
     return comm;
   }
 
-  register(channel: number, comm: number, addr: number, bytes: number, type: number): number {
+  register(
+    channel: ChannelSlot,
+    comm: CommHandle,
+    addr: Address,
+    bytes: ByteCount,
+    type: number,
+  ): MemoryHandle {
     this.#order.beforeRegister(comm);
     const mhandle = this.#during('regMr', channel, () =>
       this.plugin.registerMemory(comm, addr, bytes, type),
@@ -100,13 +115,19 @@ export class GuardedPlugin {
     return mhandle;
   }
 
-  deregister(channel: number, comm: number, mhandle: number): void {
+  deregister(channel: ChannelSlot, comm: CommHandle, mhandle: MemoryHandle): void {
     this.#order.onDeregister(comm, mhandle);
     this.#during('deregMr', channel, () => this.plugin.deregisterMemory(comm, mhandle));
     this.trace?.write('deregMr', { channel, role: this.#role(comm) });
   }
 
-  isend(channel: number, comm: number, addr: number, mhandle: number, chunk: ChunkFacts): number {
+  isend(
+    channel: ChannelSlot,
+    comm: CommHandle,
+    addr: Address,
+    mhandle: MemoryHandle,
+    chunk: ChunkFacts,
+  ): RequestHandle {
     this.#order.beforePost(comm, true, mhandle);
     this.#enter(CALL_ISEND, channel);
     const request = this.plugin.messages.isend(comm, addr, chunk.bytes, chunk.tag, mhandle);
@@ -116,7 +137,13 @@ export class GuardedPlugin {
     return request;
   }
 
-  irecv(channel: number, comm: number, addr: number, mhandle: number, chunk: ChunkFacts): number {
+  irecv(
+    channel: ChannelSlot,
+    comm: CommHandle,
+    addr: Address,
+    mhandle: MemoryHandle,
+    chunk: ChunkFacts,
+  ): RequestHandle {
     this.#order.beforePost(comm, false, mhandle);
     this.#enter(CALL_IRECV, channel);
     const request = this.plugin.messages.irecv(comm, addr, chunk.bytes, chunk.tag, mhandle);
@@ -127,7 +154,7 @@ export class GuardedPlugin {
   }
 
   /** As PluginCalls.test; only the oldest request of the comm. */
-  test(channel: number, comm: number, request: number, chunk: ChunkFacts): number {
+  test(channel: ChannelSlot, comm: CommHandle, request: RequestHandle, chunk: ChunkFacts): number {
     this.#order.beforeTest(comm, request);
     this.#enter(CALL_TEST, channel);
     const outcome = this.plugin.messages.test(request);
@@ -144,7 +171,12 @@ export class GuardedPlugin {
     return outcome;
   }
 
-  consumed(channel: number, comm: number, request: number, chunk: ChunkFacts): number {
+  consumed(
+    channel: ChannelSlot,
+    comm: CommHandle,
+    request: RequestHandle,
+    chunk: ChunkFacts,
+  ): number {
     this.#order.beforeConsume(comm, request);
     this.#enter(CALL_CONSUMED, channel);
     const result = this.plugin.messages.irecvConsumed(comm, request);
@@ -153,29 +185,29 @@ export class GuardedPlugin {
     return result;
   }
 
-  closeSend(channel: number, comm: number): void {
+  closeSend(channel: ChannelSlot, comm: CommHandle): void {
     this.#order.onClose(comm, true);
     this.#during('closeSend', channel, () => this.plugin.closeSend(comm));
     this.trace?.write('closeSend', { channel });
   }
 
-  closeReceive(channel: number, comm: number): void {
+  closeReceive(channel: ChannelSlot, comm: CommHandle): void {
     this.#order.onClose(comm, false);
     this.#during('closeRecv', channel, () => this.plugin.closeReceive(comm));
     this.trace?.write('closeRecv', { channel });
   }
 
-  closeListen(channel: number, listenComm: number): void {
+  closeListen(channel: ChannelSlot, listenComm: CommHandle): void {
     this.#order.onCloseListen(listenComm);
     this.#during('closeListen', channel, () => this.plugin.closeListen(listenComm));
     this.trace?.write('closeListen', { channel });
   }
 
-  #role(comm: number): string {
+  #role(comm: CommHandle): string {
     return this.#order.isSend(comm) ? 'send' : 'receive';
   }
 
-  #during<T>(call: PluginCallName, channel: number, run: () => T): T {
+  #during<T>(call: PluginCallName, channel: ChannelSlot, run: () => T): T {
     this.#enter(CALL_NUMBERS[call], channel);
     try {
       return run();
@@ -184,7 +216,7 @@ export class GuardedPlugin {
     }
   }
 
-  #enter(call: number, channel: number): void {
+  #enter(call: number, channel: ChannelSlot): void {
     this.#words[WORD_CALL_CHANNEL] = channel;
     Atomics.store(this.#words, WORD_CALL, call);
   }
@@ -206,7 +238,7 @@ export class GuardedPlugin {
 
   #traceChunk(
     call: string,
-    channel: number,
+    channel: ChannelSlot,
     chunk: ChunkFacts,
     result: number,
     more: TraceFields = {},

@@ -2,6 +2,7 @@
 // peer's and accepts on its own while the loop polls, and then has both directions.
 
 import { TcpxError } from '../../../base/errors.js';
+import type { CommHandle } from '../../../base/quantity.js';
 import { type Mapping, mapMemory, unmapMemory, viewMapping } from '../../../ffi/libc/mapping.js';
 import { HANDLE_BYTES } from '../../../ffi/nccl-net/net-plugin.js';
 import type { ChannelId, ChannelSurroundings } from './channel-part.js';
@@ -28,7 +29,7 @@ export class HostChannel {
   readonly #surroundings: ChannelSurroundings;
   readonly #page: Mapping;
   readonly #bytes: Uint8Array;
-  readonly #listenComm: number;
+  readonly #listenComm: CommHandle;
   #connecting: JoinProgress = 'not begun';
   #accepting: JoinProgress = 'not begun';
 
@@ -112,7 +113,7 @@ export class HostChannel {
   }
 
   // A comm that cannot be used is closed: nobody else knows of it.
-  #openReceive(comm: number, deviceAddr: number): ReceiveChannel {
+  #openReceive(comm: CommHandle, deviceAddr: number): ReceiveChannel {
     try {
       return new ReceiveChannel(this.#surroundings, this.id, comm, deviceAddr);
     } catch (error) {

@@ -3,6 +3,7 @@
 // copy is the mover's; the number of the last one stands for all.
 
 import { assert } from '../../../base/assert.js';
+import type { Address } from '../../../base/quantity.js';
 import { ENTRY_PARTS } from '../../../gpu/scatter-entry.js';
 import type { HostRegion } from '../host-region.js';
 import { type ChunkMover, DONE_AT_ONCE } from './chunk-mover.js';
@@ -23,7 +24,7 @@ export class PieceCopier {
   }
 
   /** Pieces one behind the other from `targetAddr` on. */
-  gather(first: number, count: number, targetAddr: number): number {
+  gather(first: number, count: number, targetAddr: Address): number {
     let at = targetAddr;
     let copy = DONE_AT_ONCE;
     for (let position = first; position < first + count; position++) {
@@ -35,7 +36,7 @@ export class PieceCopier {
   }
 
   /** A whole message at `sourceAddr`, to its pieces. */
-  scatter(first: number, count: number, sourceAddr: number): number {
+  scatter(first: number, count: number, sourceAddr: Address): number {
     let at = sourceAddr;
     let copy = DONE_AT_ONCE;
     for (let position = first; position < first + count; position++) {
@@ -52,7 +53,7 @@ export class PieceCopier {
     count: number,
     entries: Uint32Array,
     fragmentCount: number,
-    bounceAddr: number,
+    bounceAddr: Address,
   ): number {
     let position = first;
     let begin = 0;

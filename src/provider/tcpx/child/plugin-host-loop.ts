@@ -3,6 +3,7 @@
 // that the GPU context that is current stays the same.
 
 import { isTcpxError, TcpxError, toTcpxError } from '../../../base/errors.js';
+import type { ChannelSlot, FlightNumber, Tag } from '../../../base/quantity.js';
 import { yieldCpu } from '../../../ffi/libc/cpu-affinity.js';
 import { writeByte } from '../../../ffi/libc/file-descriptor.js';
 import type { ThreadPlacement } from '../helper-threads.js';
@@ -255,7 +256,7 @@ export class PluginHostLoop {
     this.emit({ kind: 'answer', id });
   }
 
-  #listen(channel: number, nic: string): string {
+  #listen(channel: ChannelSlot, nic: string): string {
     if (channel < 0 || channel >= HOST_CHANNELS_MAX || this.#channels.has(channel)) {
       throw new TcpxError('ERR_USAGE_STATE', `listen: channel ${channel} is in use`);
     }
@@ -265,13 +266,13 @@ export class PluginHostLoop {
     return opened.handle();
   }
 
-  #channel(channel: number): HostChannel {
+  #channel(channel: ChannelSlot): HostChannel {
     const found = this.#channels.get(channel);
     if (found !== undefined) return found;
     throw new TcpxError('ERR_USAGE_STATE', `channel ${channel} does not listen`);
   }
 
-  #orderClose(channel: number, id: number): void {
+  #orderClose(channel: ChannelSlot, id: number): void {
     const found = this.#channels.get(channel);
     if (found === undefined) this.emit({ kind: 'answer', id });
     else this.#joins.close(found, id);
@@ -335,14 +336,20 @@ export class PluginHostLoop {
 
   // Helper threads begin with the first chunk of a comm. Not while others join: threads that set
   // connections up are no helper threads.
-  #placeThreads(channel: number, direction: Direction): void {
+  #placeThreads(channel: ChannelSlot, direction: Direction): void {
     const key = channel * 2 + direction;
     if (this.#placed.has(key) || this.#joins.isJoining) return;
     this.#placed.add(key);
     this.emit({ kind: 'threads', placement: this.#parts.placement() });
   }
 
-  #putPart(channel: number, direction: Direction, transfer: number, tag: number, us: number) {
+  #putPart(
+    channel: ChannelSlot,
+    direction: Direction,
+    transfer: FlightNumber,
+    tag: Tag,
+    us: number,
+  ) {
     this.#placeThreads(channel, direction);
     const { events, memory } = this.#parts.link;
     let at = reserveRecord(events, RECORD_PART, PART_FIELDS * 8);

@@ -4,6 +4,7 @@
 
 import { assert } from '../../../base/assert.js';
 import { TcpxError } from '../../../base/errors.js';
+import type { CommHandle, MemoryHandle, RequestHandle } from '../../../base/quantity.js';
 import { POINTER_HOST } from '../../../ffi/nccl-net/net-plugin.js';
 import { ReceiveWindow } from '../../../flow/sliding-window.hot.js';
 import { CHUNKS_MAX } from '../../../gpu/scatter-entry.js';
@@ -32,7 +33,7 @@ export class ReceiveChannel {
   readonly #line: RequestLine<ReceiveWindow>;
   readonly #surroundings: ChannelSurroundings;
   readonly #id: ChannelId;
-  readonly #comm: number;
+  readonly #comm: CommHandle;
   readonly #copiers: PieceCopiers;
   readonly #slotBytes: number;
   /** Numbers of the copies to their destination, by position modulo the window. */
@@ -44,10 +45,15 @@ export class ReceiveChannel {
   readonly #sizes = new RequestSizes();
   /** Posted buffers: slack for host receives, which the plugin does not bound; else unused. */
   readonly #ring: RingMemory;
-  readonly #mhandle: number;
+  readonly #mhandle: MemoryHandle;
   readonly #isHost: boolean;
 
-  constructor(surroundings: ChannelSurroundings, id: ChannelId, comm: number, deviceAddr: number) {
+  constructor(
+    surroundings: ChannelSurroundings,
+    id: ChannelId,
+    comm: CommHandle,
+    deviceAddr: number,
+  ) {
     this.#surroundings = surroundings;
     this.#id = id;
     this.#comm = comm;
@@ -169,7 +175,7 @@ export class ReceiveChannel {
   }
 
   // Every finished receive has used a slot, empty and unwanted ones too. The copy's number.
-  #place(position: number, chunk: ChunkRow, request: number): number {
+  #place(position: number, chunk: ChunkRow, request: RequestHandle): number {
     this.#checkLength(chunk, request);
     const regionId = this.#line.queue.field(position, CHUNK_REGION);
     const { cpu, gpu } = this.#surroundings;
@@ -229,7 +235,7 @@ export class ReceiveChannel {
     trace.write('unpack', { channel, chunk: chunk.chunk, tag: chunk.tag, fragments });
   }
 
-  #checkLength(chunk: ChunkRow, request: number): void {
+  #checkLength(chunk: ChunkRow, request: RequestHandle): void {
     const seen = this.#sizes.privateBytes(request);
     if (seen === chunk.bytes || (seen < 0 && !this.#isHost)) return;
     throw new TcpxError(

@@ -3,6 +3,7 @@
 // ring, which is said once for the channel.
 
 import { isTcpxError } from '../../../base/errors.js';
+import type { ChannelSlot, CommHandle, MemoryHandle } from '../../../base/quantity.js';
 import { POINTER_CUDA } from '../../../ffi/nccl-net/net-plugin.js';
 import type { HostRegion } from '../host-region.js';
 import type { GuardedPlugin } from './guarded-plugin.js';
@@ -12,8 +13,8 @@ const REFUSED = 0;
 
 export interface RegionHandlesParts {
   readonly plugin: GuardedPlugin;
-  readonly channel: number;
-  readonly comm: number;
+  readonly channel: ChannelSlot;
+  readonly comm: CommHandle;
   onRefused(reason: string): void;
 }
 
@@ -60,7 +61,7 @@ export class RegionHandles {
     this.#handles.clear();
   }
 
-  #deregister(mhandle: number): void {
+  #deregister(mhandle: MemoryHandle): void {
     const { plugin, channel, comm } = this.#parts;
     plugin.deregister(channel, comm, mhandle);
   }

@@ -1,7 +1,9 @@
 // The requests of one comm in their order, which both directions of a channel share: chunks wait in
 // the queue, are posted into the window, the oldest is tested, and each is counted and told of.
 
+import { floatAt } from '../../../base/assert.js';
 import type { TcpxError } from '../../../base/errors.js';
+import type { CommHandle, RequestHandle } from '../../../base/quantity.js';
 import { TEST_PENDING } from '../../../ffi/nccl-net/plugin-calls.hot.js';
 import {
   COUNTER_DONE,
@@ -37,7 +39,7 @@ export class RequestLine<W extends RequestWindow> {
   readonly #surroundings: ChannelSurroundings;
   readonly #id: ChannelId;
   readonly #direction: Direction;
-  readonly #comm: number;
+  readonly #comm: CommHandle;
   readonly #clock = new PartClock();
   readonly #requests: Float64Array;
 
@@ -45,7 +47,7 @@ export class RequestLine<W extends RequestWindow> {
     surroundings: ChannelSurroundings,
     id: ChannelId,
     direction: Direction,
-    comm: number,
+    comm: CommHandle,
     window: W,
   ) {
     this.#surroundings = surroundings;
@@ -66,16 +68,16 @@ export class RequestLine<W extends RequestWindow> {
     this.queue.push(source, at);
   }
 
-  request(position: number): number {
-    return this.#requests[position % this.window.limit] ?? 0;
+  request(position: number): RequestHandle {
+    return floatAt(this.#requests, position % this.window.limit);
   }
 
   /** The call's answer for the next chunk: its request, or a negative result. */
-  onPosted(call: 'isend' | 'irecv', chunk: ChunkRow, request: number): void {
+  onPosted(call: 'isend' | 'irecv', chunk: ChunkRow, answer: number): void {
     const { window, counters } = this;
-    if (request <= 0) throw this.#error(call, chunk, -request);
+    if (answer <= 0) throw this.#error(call, chunk, -answer);
     const position = window.posted;
-    this.#requests[position % window.limit] = request;
+    this.#requests[position % window.limit] = answer;
     window.onPosted();
     this.#clock.onPosted();
     counters.set(COUNTER_POSTED, window.posted);

@@ -3,6 +3,7 @@
 // the posts; a chunk is posted when its copy is done. Only the oldest is tested.
 
 import { assert } from '../../../base/assert.js';
+import type { CommHandle, MemoryHandle } from '../../../base/quantity.js';
 import { POINTER_CUDA, POINTER_HOST } from '../../../ffi/nccl-net/net-plugin.js';
 import { SendWindow } from '../../../flow/sliding-window.hot.js';
 import { CHUNK_PIECES, CHUNK_REGION, COUNTER_RING_CHUNKS, SEND } from '../host-layout.js';
@@ -19,14 +20,14 @@ const REGISTERED_BYTES_MAX = 2 ** 31 - PAGE_BYTES;
 
 interface Ring {
   readonly memory: RingMemory;
-  readonly mhandle: number;
+  readonly mhandle: MemoryHandle;
 }
 
 export class SendChannel {
   readonly #line: RequestLine<SendWindow>;
   readonly #surroundings: ChannelSurroundings;
   readonly #id: ChannelId;
-  readonly #comm: number;
+  readonly #comm: CommHandle;
   readonly #copiers: PieceCopiers;
   readonly #slotBytes: number;
   /** Numbers of the copies into the ring, by position modulo the window. */
@@ -38,7 +39,7 @@ export class SendChannel {
   /** Where chunks are sent in place. */
   readonly #regionHandles: RegionHandles;
 
-  constructor(surroundings: ChannelSurroundings, id: ChannelId, comm: number) {
+  constructor(surroundings: ChannelSurroundings, id: ChannelId, comm: CommHandle) {
     this.#surroundings = surroundings;
     this.#id = id;
     this.#comm = comm;

@@ -2,6 +2,7 @@
 // receive lies, found the public way: device handle → unpack handle → slot j mod 16.
 
 import { TcpxError } from '../../../base/errors.js';
+import type { RequestHandle } from '../../../base/quantity.js';
 import { viewMemory } from '../../../ffi/libc/library.js';
 import { DEVICE_HANDLE_BYTES } from '../../../ffi/nccl-net/net-plugin.js';
 import { CHUNKS_MAX, ENTRY_BYTES, FRAGMENTS_MAX } from '../../../gpu/scatter-entry.js';
@@ -135,7 +136,7 @@ export class RequestSizes {
    * Length of a finished receive as the request has it, or −1 where the private struct is not laid
    * out as known. Only ever compared: the scatter list and our own protocol say what is true.
    */
-  privateBytes(request: number): number {
+  privateBytes(request: RequestHandle): number {
     let view = this.#requests.get(request);
     if (view === undefined) {
       view = new DataView(viewMemory(request, REQUEST_BYTES));
