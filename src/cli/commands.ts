@@ -4,6 +4,7 @@ import type { Command } from './command.js';
 import { benchClientCommand } from './commands/bench-client.js';
 import { benchDiffCommand } from './commands/bench-diff.js';
 import { benchLoopbackCommand } from './commands/bench-loopback.js';
+import { benchMeshCommand } from './commands/bench-mesh.js';
 import { benchServerCommand } from './commands/bench-server.js';
 import { benchShowCommand } from './commands/bench-show.js';
 import { benchSweepCommand } from './commands/bench-sweep.js';
@@ -41,6 +42,7 @@ export const COMMANDS: readonly Command[] = [
   benchLoopbackCommand,
   benchServerCommand,
   benchClientCommand,
+  benchMeshCommand,
   benchSweepCommand,
   benchShowCommand,
   benchDiffCommand,
