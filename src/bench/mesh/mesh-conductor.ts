@@ -19,6 +19,7 @@ import {
   type MeshPairs,
   placeWorkers,
   planRounds,
+  railOf,
 } from './mesh-plan.js';
 import { isLoopbackHost } from './node-list.js';
 
@@ -280,8 +281,10 @@ export class MeshConductor {
       const own = pairs.filter(({ from }) => at(this.#workers, from).rank === rank);
       if (own.length === 0) continue;
       const orders = own.map(({ from, to }) => {
-        const { host, port } = at(this.#workers, to);
-        return { worker: at(this.#workers, from).worker, host, port };
+        const [sender, receiver] = [at(this.#workers, from), at(this.#workers, to)];
+        const { nic, gpu: railGpu } = railOf(this.#workers, sender, receiver);
+        const { host, port } = receiver;
+        return { worker: sender.worker, host, port, nic, railGpu };
       });
       void link.send({ kind: 'round', round: index, orders });
     }

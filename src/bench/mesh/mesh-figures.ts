@@ -116,7 +116,9 @@ function namedWorkers(workers: readonly MeshWorker[]): MeshWorkerPlace[] {
 function pairFigures({ from, to, round, result }: MeshRun): MeshPairFigures {
   const { bandwidthGBps, latencyUs, bytesMoved, kernel } = result;
   assert(bytesMoved !== undefined, 'a pair says what it moved');
-  const { channels = [], peerChannels = [] } = kernel ?? {};
+  // Through the plugin the data has sockets of its own, which tell nothing.
+  const isSeen = result.provider === 'tcp' && kernel !== undefined;
+  const { channels, peerChannels } = isSeen ? kernel : { channels: [], peerChannels: [] };
   return {
     ...{ from, to, round },
     meanGBps: bandwidthGBps.mean,

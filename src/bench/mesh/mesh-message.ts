@@ -36,6 +36,10 @@ export interface MeshOrder {
   readonly worker: number;
   readonly host: string;
   readonly port: number;
+  /** For this pair; empty where none is bound. */
+  readonly nic: string;
+  /** A GPU of this node that is behind it. */
+  readonly railGpu: number;
 }
 
 /** Relative to when the round was started: clocks of hosts differ. */
@@ -81,7 +85,7 @@ const TEXT_MAX = 4096;
 const LIST_MAX = 64;
 
 const WORKER = { gpu: isCount, nic: isText, port: isPort };
-const ORDER = { worker: isCount, host: isText, port: isPort };
+const ORDER = { worker: isCount, host: isText, port: isPort, nic: isText, railGpu: isCount };
 const WINDOW = { fromMs: isTime, toMs: isTime };
 
 const FIELDS: Readonly<Record<MeshMessage['kind'], Readonly<Record<string, Check>>>> = {

@@ -90,3 +90,39 @@ export function placeWorkers(nodes: readonly string[]): PlannedWorker[] {
     place: nodes.slice(0, index).filter((other) => other === at(nodes, index)).length,
   }));
 }
+
+/** What the way of a pair depends on. */
+export interface RailWorker {
+  readonly node: string;
+  readonly gpu: number;
+  readonly nic: string;
+}
+
+export interface PairRail {
+  /** For the one that sends; empty where none is bound. */
+  readonly nic: string;
+  /** A GPU of its node that is behind that NIC. */
+  readonly gpu: number;
+}
+
+/**
+ * The NIC by which one worker reaches another: the one on its own node that belongs to the
+ * receiver's, by name or by its place in the order. NICs of A3 High have a network each, so another
+ * one would not reach it; and what is received must come in where the receiving GPU is.
+ */
+export function railOf(workers: readonly RailWorker[], from: RailWorker, to: RailWorker): PairRail {
+  const own = { nic: from.nic, gpu: from.gpu };
+  if (from.node === to.node || to.nic === '') return own;
+  const near = nicsOf(workers, from.node);
+  const far = nicsOf(workers, to.node);
+  const opposite = near.length === far.length ? near[far.indexOf(to.nic)] : undefined;
+  const nic = near.includes(to.nic) ? to.nic : (opposite ?? from.nic);
+  if (nic === from.nic) return own;
+  const behind = workers.find((one) => one.node === from.node && one.nic === nic);
+  return { nic, gpu: behind?.gpu ?? from.gpu };
+}
+
+function nicsOf(workers: readonly RailWorker[], node: string): string[] {
+  const own = workers.filter((one) => one.node === node && one.nic !== '');
+  return [...new Set(own.map(({ nic }) => nic))];
+}

@@ -10,6 +10,7 @@ import { type BenchService, openBenchService } from '../bench-service.js';
 import { runBench } from '../bench-session.js';
 import { deriveConfig } from '../derived-config.js';
 import { lightResult } from './light-result.js';
+import type { MeshOrder } from './mesh-message.js';
 import type { WorkerOrder, WorkerWish, WorkerWord } from './mesh-workers.js';
 
 const config = loadConfig({ environment: processEnvironment() });
@@ -54,6 +55,14 @@ function workerConfig({ gpu, nic }: WorkerWish): Config {
   return deriveConfig(config, own, 'mesh');
 }
 
+/** Over another NIC than the GPU's own: what is near that NIC gathers for it. */
+function pairConfig(own: Config, { nic, railGpu }: MeshOrder): Config {
+  if (nic === '' || nic === own.values['session.nics']) return own;
+  const isFree = own.values['tcpx.railGpus'] === '';
+  const rail = isFree ? { 'tcpx.railGpus': `${nic}=${railGpu}` } : {};
+  return deriveConfig(own, { 'session.nics': nic, ...rail }, 'mesh');
+}
+
 /** Of all workers in this process: made by whoever is first. */
 function startOf(round: number): Promise<number> {
   const known = started.get(round);
@@ -69,7 +78,7 @@ async function measure({ round, order }: Extract<WorkerOrder, { kind: 'measure' 
   let startMs = 0;
   try {
     const result = await runBench({
-      config: at(configs, worker),
+      config: pairConfig(at(configs, worker), order),
       log,
       host,
       port,
