@@ -35,7 +35,7 @@ export interface MeshConductorOptions {
   /** Which pairs; by the number of nodes where it is not said. */
   readonly pairs: MeshPairs | undefined;
   readonly isAlone: boolean;
-  /** For all processes to come. */
+  /** For all processes to come, once rank 0 is ready. */
   readonly waitMs: number;
   onAssembled(workers: readonly MeshWorker[], rounds: number): void;
   onRound(round: number, runs: readonly MeshRun[]): void;
@@ -94,6 +94,7 @@ export class MeshConductor {
   readonly #options: MeshConductorOptions;
   readonly #members = new Map<number, Member>();
   #onComplete: () => void = () => undefined;
+  #onFirst: () => void = () => undefined;
   #workers: MeshWorker[] = [];
   #round: Round | undefined;
   #failures: Failure[] = [];
@@ -175,6 +176,8 @@ export class MeshConductor {
       return undefined;
     }
     this.#members.set(hello.rank, { hello, link });
+    // Only now could the others be there: until then rank 0 itself was not ready.
+    if (hello.rank === 0) this.#onFirst();
     if (this.#members.size === this.#options.size) this.#onComplete();
     return hello.rank;
   }
@@ -203,14 +206,17 @@ export class MeshConductor {
   }
 
   async #assemble(): Promise<void> {
-    const { waitMs } = this.#options;
+    const { waitMs, size } = this.#options;
     const complete = new Promise<void>((resolve) => {
       this.#onComplete = resolve;
-      if (this.#members.size === this.#options.size) resolve();
+      if (this.#members.size === size) resolve();
     });
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => reject(this.#missing(waitMs)), waitMs);
+      this.#onFirst = () => {
+        timer = setTimeout(() => reject(this.#missing(waitMs)), waitMs);
+      };
+      if (this.#members.has(0)) this.#onFirst();
     });
     try {
       await Promise.race([complete, late, this.#failed]);
