@@ -1,5 +1,5 @@
-// Which process of a mesh this one is, and where rank 0 is: flags, then a launcher's variables, then
-// this node's line in a list of nodes; without any of them the mesh is this machine alone.
+// Which process of a mesh this one is, and where rank 0 is: flags, then variables of a launcher,
+// then this node's line in a list of nodes; without any of them the mesh is this machine alone.
 
 import { lookup } from 'node:dns/promises';
 import { readlinkSync } from 'node:fs';
@@ -94,7 +94,7 @@ async function ownNode(command: Command, nodes: readonly MeshNode[]): Promise<nu
       return found.some(({ address }) => own.has(address));
     }),
   );
-  const matching = [...isOwn.keys()].filter((index) => isOwn[index]);
+  const matching = [...isOwn.keys()].filter((index) => isOwn[index] === true);
   const [first] = matching;
   if (first !== undefined && matching.length === 1) return first;
   const what = matching.length === 0 ? 'none of the nodes is' : 'several of the nodes are';

@@ -5,13 +5,21 @@ import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { MeshDocument } from '../../src/bench/mesh/mesh-figures.js';
-import { cleanEnvironment } from '../native/plugin-environment.js';
-import type { NetLab } from '../support/net-lab.js';
+import { cleanEnvironment, emulatorVariables } from '../native/plugin-environment.js';
+import type { NetLab, NetLink } from '../support/net-lab.js';
 import { type ChildResult, packageRoot, runChild, TEST_VARIABLES } from './child.js';
 
 const PROGRAM = join(packageRoot, 'bin/tcpx.js');
 const SECRET = { NIXL_TCPX_TRUST_SECRET: 'a secret for two namespaces' };
 const TIMEOUT_MS = 120_000;
+
+/** For the emulator on the interfaces of a namespace, with counters in a folder. */
+export function emulatorOnLinks(folder: string): Record<string, string> {
+  const own = Object.entries(emulatorVariables).filter(([name]) => name !== 'TCPX_EMU_NICS');
+  const counters = mkdtempSync(join(folder, 'counters-'));
+  const state = { TCPX_EMU_STATE_DIR: counters, NIXL_TCPX_TCPX_STATE_DIR: join(folder, 'sockets') };
+  return { ...Object.fromEntries(own), ...state };
+}
 
 /** Why mpirun cannot be tried here, or undefined. */
 export function mpirunObstacle(): string | undefined {
@@ -74,6 +82,17 @@ export function mpirunInLab(
   const hosts = ['--hostfile', nodes, '--mca', 'plm', 'rsh', '--mca', 'plm_rsh_agent', agent];
   const mesh = [process.execPath, PROGRAM, 'bench', 'mesh', '--nodes', nodes, ...words];
   return runInside(lab, 'left', [...mpirun, ...hosts, ...exports, ...mesh], variables);
+}
+
+/** Both ways, by the counters of its ends. */
+export function sentOverLink(lab: NetLab, { leftNic, rightNic }: NetLink): number {
+  const sent = ([end, nic]: readonly ['left' | 'right', string]) => {
+    const path = `/sys/class/net/${nic}/statistics/tx_bytes`;
+    // The tree of a namespace is mounted by `ip netns exec`.
+    const [program = '', ...words] = lab.inside(end, ['cat', path]);
+    return Number(spawnSync(program, words, { encoding: 'utf8' }).stdout);
+  };
+  return sent(['left', leftNic]) + sent(['right', rightNic]);
 }
 
 function writeNodes({ links }: NetLab, folder: string): string {

@@ -1,5 +1,5 @@
-// Which NIC the worker of each GPU uses: what was said, then the PCI tree, then the shape of A3 High
-// (two neighbours to a NIC). Pure, and every choice says what decided it.
+// Which NIC the worker of each GPU uses: what was said, then the PCI tree, then the shape of
+// A3 High (two neighbours to a NIC). Pure, and every choice says what decided it.
 
 import { TcpxError } from '../../base/errors.js';
 import type { HostModel } from '../../host/read/model.js';

@@ -5,9 +5,13 @@ import type { SampleSeries } from '../samples.js';
 
 /** Enough for a verdict on the pair. */
 const SAMPLES_MAX = 200;
+const DROPPED = ['intervals', 'interrupts'];
 
 export function lightResult(result: BenchResult): BenchResult {
-  const { intervals: _, interrupts: __, samples, ...rest } = result;
+  const rest = Object.fromEntries(
+    Object.entries(result).filter(([name]) => !DROPPED.includes(name)),
+  ) as unknown as BenchResult;
+  const { samples } = result;
   if (samples === undefined) return rest;
   const { bandwidthGBps, latencyUs } = samples;
   return { ...rest, samples: { bandwidthGBps: thin(bandwidthGBps), latencyUs: thin(latencyUs) } };

@@ -88,7 +88,7 @@ async function failureOf(promise: Promise<unknown>): Promise<string> {
 }
 
 describe('mesh: all goes well', () => {
-  test('every pair between two nodes is measured once, in rounds, over the receiver’s rail', async () => {
+  test('every pair of two nodes once, in rounds, over the receiver’s rail', async () => {
     const rounds: number[] = [];
     const one = conductor({ onRound: (_, runs) => rounds.push(runs.length) });
     const workers = [new ScriptedWorkers(), new ScriptedWorkers()];
@@ -178,9 +178,7 @@ describe('mesh: failures in mid-run', () => {
     const one = conductor();
     const dying = new ScriptedWorkers();
     const peers = new ScriptedWorkers();
-    peers.measure = async () => {
-      throw new TcpxError('ERR_PEER_LOST', 'session ended');
-    };
+    peers.measure = () => Promise.reject(new TcpxError('ERR_PEER_LOST', 'session ended'));
     const parts = [part(one, hello(0), peers), part(one, hello(1), dying)];
     setTimeout(
       () => dying.die(new TcpxError('ERR_PEER_LOST', 'worker of GPU 1 ended: SIGKILL')),
@@ -194,9 +192,7 @@ describe('mesh: failures in mid-run', () => {
   test('a pair that fails, and nothing else: that', async () => {
     const one = conductor();
     const failing = new ScriptedWorkers();
-    failing.measure = async () => {
-      throw new TcpxError('ERR_XFER_DEADLINE', 'not confirmed');
-    };
+    failing.measure = () => Promise.reject(new TcpxError('ERR_XFER_DEADLINE', 'not confirmed'));
     const parts = [part(one, hello(0)), part(one, hello(1), failing)];
     assert.match(await failureOf(one.run()), /ERR_XFER_DEADLINE: rank 1 \(10\.0\.0\.2\): not/);
     for (const ended of parts) await failureOf(ended);

@@ -196,7 +196,7 @@ export class MeshConductor {
     }
     const first = this.#members.get(hello.rank);
     if (first !== undefined) {
-      const others = `${first.link.host === '' ? first.hello.hostname : first.link.host}`;
+      const others = first.link.host === '' ? first.hello.hostname : first.link.host;
       return mismatch(`two processes are rank ${hello.rank}: at ${others} and at ${host}`);
     }
     const differing = Object.keys(terms).find((name) => hello.terms[name] !== terms[name]);

@@ -1,4 +1,4 @@
-// What a mesh comes to: the figure of each pair, of each round, and which pair is the slowest. Pure.
+// What a mesh comes to: the figures of pairs and rounds, and which pair is the slowest. Pure.
 
 import { assert, at } from '../../base/assert.js';
 import type { BenchResult } from '../bench-result.js';
@@ -33,7 +33,7 @@ export interface MeshPairFigures {
   readonly ok: boolean;
 }
 
-export interface MeshRound extends Omit<GroupFigures, 'latencyUs'> {
+export interface MeshRound extends GroupFigures {
   readonly pairs: number;
 }
 
@@ -143,10 +143,8 @@ function sumKnown(counts: readonly number[]): number {
 
 /** By the time since the start of the round, which every host measures with its own clock. */
 function roundFigures(runs: readonly MeshRun[]): MeshRound {
-  const { latencyUs: _, ...figures } = groupFigures(
-    runs.map(({ result, window }) => ({ ...result, window })),
-  );
-  return { pairs: runs.length, ...figures };
+  const members = runs.map(({ result, window }) => ({ ...result, window }));
+  return { pairs: runs.length, ...groupFigures(members) };
 }
 
 function matrixOf(count: number, pairs: readonly MeshPairFigures[]): (number | null)[][] {

@@ -19,7 +19,11 @@ import { meshDocument } from './mesh-figures.js';
 import { cutPieces, PieceJoiner } from './mesh-link.js';
 import { meshClientLines, meshLogName } from './mesh-log.js';
 import { decodeMeshMessage, encodeMeshMessage, type MeshMessage } from './mesh-message.js';
-import { defaultPairs, placeWorkers, planRounds, railOf } from './mesh-plan.js';
+import { defaultPairs, type PairRail, placeWorkers, planRounds, railOf } from './mesh-plan.js';
+
+function wayOf({ nic, gpu }: PairRail): readonly (string | number)[] {
+  return [nic, gpu];
+}
 
 describe('rounds', () => {
   const nodesOf = (counts: readonly number[]) =>
@@ -70,8 +74,7 @@ describe('rounds', () => {
     const b = [0, 1, 2].map((gpu) => worker('b', gpu, `ens${1 + Math.floor(gpu / 2)}`));
     const c = [worker('c', 0, 'eth2'), worker('c', 1, '')];
     const all = [...a, ...b, ...c];
-    const way = (from: number, to: number) =>
-      Object.values(railOf(all, at(all, from), at(all, to)));
+    const way = (from: number, to: number) => wayOf(railOf(all, at(all, from), at(all, to)));
     assert.deepEqual(way(0, 3), ['eth1', 0], 'its own');
     assert.deepEqual(way(0, 5), ['eth2', 2], 'the second, with the GPU behind it');
     assert.deepEqual(way(0, 6), ['eth2', 2], 'by name, whatever the number of NICs');

@@ -116,7 +116,7 @@ class WorkerProcess {
     this.#child = forkWith(options.config, 'mesh/mesh-worker-main.js', options.variables);
     this.death = new Promise((resolve) => {
       this.#child.once('exit', (code, signal) => {
-        if (!this.#isClosing) resolve(this.#gone(String(signal ?? `status ${String(code)}`)));
+        if (!this.#isClosing) resolve(this.#gone(signal ?? `status ${String(code)}`));
       });
     });
     this.listening = new Promise((resolve, reject) => {
