@@ -119,11 +119,16 @@ export const benchMeshCommand: Command = {
     checkOperation(config.values['bench.op'], wish, place);
     const gpus = await ownGpus(benchMeshCommand, invocation, host, place);
     const policy = await meshPolicy(invocation, host, place, config);
+    const { prepareEmulator, withOneTimeSecret } = await import('../../bench/loopback.js');
+    // On this machine alone workers trust each other and nobody else, as the ends of a loopback.
+    const isAlone = place.size === 1;
+    const leaveEmulator = isAlone ? prepareEmulator(policy.config) : () => undefined;
+    const own = isAlone ? withOneTimeSecret(policy.config) : policy.config;
     try {
-      return await runPlaced({ ...invocation, config: policy.config }, place, {
-        ...{ ...wish, gpus, variables: policy.variables },
-      });
+      const { variables } = policy;
+      return await runPlaced({ ...invocation, config: own }, place, { ...wish, gpus, variables });
     } finally {
+      leaveEmulator();
       policy.end();
     }
   },
