@@ -53,6 +53,8 @@ export interface BenchInitiatorOptions {
   readonly marks: MarkCounter;
   /** Where others take turns with this one. */
   readonly turns: Turns | undefined;
+  /** False where others have their turns on this thread: transfers are awaited then. */
+  readonly mayBlock: boolean;
   /** Warm-up is over: what is counted from here on is of the measured iterations. */
   onWarm(): Promise<void>;
   onProgress(doneFraction: number, bytesPerSecond: number): void;
@@ -313,7 +315,7 @@ export class BenchInitiator {
   #transfer(requests: readonly TransferRequest[], isMeasured: boolean): Promise<void> | undefined {
     const startUs = systemClock.nowUs();
     const posted = this.#post(requests);
-    if (this.#options.session.facts.provider === 'tcp') {
+    if (this.#options.session.facts.provider === 'tcp' && this.#options.mayBlock) {
       for (const { transfer } of posted) this.#wait(transfer);
       if (isMeasured) this.#count(posted, startUs);
       return undefined;
@@ -333,8 +335,8 @@ export class BenchInitiator {
 
   #post(requests: readonly TransferRequest[]): Posted[] {
     const { values } = this.#options;
-    const isMatched = this.#options.session.facts.provider === 'tcpx';
-    const options = isMatched ? { deadlineMs: values['bench.deadlineMs'] } : undefined;
+    const isAwaited = this.#options.session.facts.provider === 'tcpx' || !this.#options.mayBlock;
+    const options = isAwaited ? { deadlineMs: values['bench.deadlineMs'] } : undefined;
     const posted: Posted[] = [];
     for (let index = 0; index < values['bench.batch']; index++) {
       for (const request of requests) {

@@ -32,6 +32,8 @@ export interface BenchSessionOptions {
   readonly port: number;
   /** Where others take turns with this one. */
   readonly turns?: Turns | undefined;
+  /** False where others have their turns on this thread; true by default: waking costs time. */
+  readonly mayBlock?: boolean;
   onProgress(doneFraction: number, bytesPerSecond: number): void;
   onInterval?(interval: BenchInterval): void;
   /** Warm-up is over: measuring begins when this is done. */
@@ -76,6 +78,7 @@ export async function runBench(options: BenchSessionOptions): Promise<BenchResul
       values: config.values,
       marks,
       turns: options.turns,
+      mayBlock: options.mayBlock ?? true,
       onWarm: async () => {
         await talk.ask({ kind: 'begin' }, 'begun', config.values['bench.deadlineMs']);
         await options.onWarm?.();

@@ -95,8 +95,12 @@ export function withOneTimeSecret(config: Config): Config {
   return { values: fresh.values, effective: config.effective };
 }
 
-/** A process of ours with these settings, whatever this one's environment says. */
-export function forkWith(config: Config, main: string): ChildProcess {
+/** A process of ours with these settings, whatever this one's environment says, and `more`. */
+export function forkWith(
+  config: Config,
+  main: string,
+  more: Readonly<Record<string, string>> = {},
+): ChildProcess {
   const environment: Record<string, string | undefined> = { ...processEnvironment() };
   for (const name of SETTING_NAMES) {
     // What nobody has set is left to the target: it would take our choice for a firm wish.
@@ -106,7 +110,7 @@ export function forkWith(config: Config, main: string): ChildProcess {
   }
   const path = fileURLToPath(new URL(main, import.meta.url));
   return fork(path, {
-    env: environment,
+    env: { ...environment, ...more },
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     execArgv: [],
   });

@@ -10,6 +10,7 @@ import { TcpxError, toTcpxError } from '../base/errors.js';
 import { didYouMean } from '../base/suggestion.js';
 import { saveDocument } from '../host/irq/journal.js';
 import type { BenchResult } from './bench-result.js';
+import { MESH_SCHEMA, type MeshDocument } from './mesh/mesh-figures.js';
 
 /** Results of this version are read; fields that it gained are absent from older ones. */
 const SCHEMA = 'tcpx.bench/1';
@@ -52,16 +53,39 @@ export class ResultStore {
     if (this.#keep === 0) return result;
     const id = newId(result);
     const named = { ...result, id };
-    saveDocument(this.#path(id), this.folder, named);
-    for (const old of this.#ids().slice(this.#keep)) rmSync(this.#path(old), { force: true });
+    this.#write(id, named);
     return named;
   }
 
-  /** Newest first; a file that cannot be read is left out. */
+  /** A mesh is one file, with the runs of all its pairs. */
+  saveMesh(mesh: MeshDocument): MeshDocument {
+    if (this.#keep === 0) return mesh;
+    const id = newId({ recordedAt: mesh.recordedAt, op: 'mesh' });
+    const named = { ...mesh, id, runs: mesh.runs.map((run) => ({ ...run, id })) };
+    this.#write(id, named);
+    return named;
+  }
+
+  #write(id: string, document: object): void {
+    saveDocument(this.#path(id), this.folder, document);
+    for (const old of this.#ids().slice(this.#keep)) rmSync(this.#path(old), { force: true });
+  }
+
+  /** undefined where that name is of something else. */
+  findMesh(name: string): MeshDocument | undefined {
+    const [first] = this.find(name);
+    if (first?.group?.pattern !== 'mesh' || first.id === undefined) return undefined;
+    const path = name.includes('/') || name.endsWith('.json') ? name : this.#path(first.id);
+    const document = readDocument(path);
+    return isMesh(document) ? document : undefined;
+  }
+
+  /** Newest first; of a mesh its slowest pair. A file that cannot be read is left out. */
   list(): BenchResult[] {
     return this.#ids().flatMap((id) => {
       try {
-        return readRuns(this.#path(id));
+        const document = readDocument(this.#path(id));
+        return isMesh(document) ? slowestRun(document) : runsOf(document, this.#path(id));
       } catch {
         return [];
       }
@@ -144,7 +168,10 @@ export function checkBaselineName(name: string): void {
   throw usage(`baseline ${JSON.stringify(name)}: ${rule}`);
 }
 
-function newId({ recordedAt = new Date().toISOString(), op }: BenchResult): string {
+function newId({
+  recordedAt = new Date().toISOString(),
+  op,
+}: Pick<BenchResult, 'recordedAt' | 'op'>): string {
   const [date = '', time = ''] = recordedAt.slice(0, 19).replaceAll(/[-:]/g, '').split('T');
   return `${date}-${time}-${op}-${randomBytes(3).toString('hex')}`;
 }
@@ -159,18 +186,35 @@ function namesIn(folder: string): string[] {
 
 /** One result, or several in one document. */
 function readRuns(path: string): BenchResult[] {
-  let document: unknown;
+  return runsOf(readDocument(path), path);
+}
+
+function readDocument(path: string): unknown {
   try {
-    document = JSON.parse(readFileSync(path, 'utf8')); // checked: by schema below
+    return JSON.parse(readFileSync(path, 'utf8')); // checked: by its schema, by whoever reads it
   } catch (error) {
     throw toTcpxError(error, 'ERR_USAGE_ARGUMENT', `result ${path}`);
   }
+}
+
+function runsOf(document: unknown, path: string): BenchResult[] {
   const { schema, runs } = Object(document) as Partial<Record<string, unknown>>;
   if (schema === SCHEMA) return [document as BenchResult];
   if (schema === RUNS_SCHEMA && Array.isArray(runs)) return runs as BenchResult[];
-  const isNewer = /^tcpx\.bench(-runs)?\/\d+$/.test(String(schema));
+  if (isMesh(document)) return [...document.runs];
+  const isNewer = /^tcpx\.bench(-runs|-mesh)?\/\d+$/.test(String(schema));
   const what = isNewer ? `schema ${String(schema)} is of a newer version` : 'no result';
   throw usage(`result ${path}: ${what}; schema ${String(schema)}, this reads ${SCHEMA}`);
+}
+
+function isMesh(document: unknown): document is MeshDocument {
+  const { schema, runs } = Object(document) as Partial<Record<string, unknown>>;
+  return schema === MESH_SCHEMA && Array.isArray(runs);
+}
+
+function slowestRun({ pairs, slowest, runs }: MeshDocument): BenchResult[] {
+  const index = pairs.findIndex(({ from, to }) => from === slowest.from && to === slowest.to);
+  return runs.slice(index, index + 1);
 }
 
 function usage(message: string): TcpxError {

@@ -7,6 +7,7 @@ export const COMMAND_LOADERS: Readonly<Record<string, () => Promise<Command>>> =
   'bench loopback': async () => (await import('./commands/bench-loopback.js')).benchLoopbackCommand,
   'bench server': async () => (await import('./commands/bench-server.js')).benchServerCommand,
   'bench client': async () => (await import('./commands/bench-client.js')).benchClientCommand,
+  'bench mesh': async () => (await import('./commands/bench-mesh.js')).benchMeshCommand,
   'bench sweep': async () => (await import('./commands/bench-sweep.js')).benchSweepCommand,
   'bench show': async () => (await import('./commands/bench-show.js')).benchShowCommand,
   'bench diff': async () => (await import('./commands/bench-diff.js')).benchDiffCommand,

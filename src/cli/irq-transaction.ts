@@ -1,17 +1,19 @@
 // Binding interrupts by a plan and putting them back, as the irq commands do both: checked first,
 // written all or none, recorded in a journal below the state folder.
 
-import { toTcpxError } from '../base/errors.js';
+import { TcpxError, toTcpxError } from '../base/errors.js';
 import { makeFolder } from '../host/capture/make-folder.js';
 import { affinityFolder } from '../host/irq/affinity-store.js';
 import { type ApplyReport, applyPlan } from '../host/irq/apply.js';
-import { type IrqJournal, saveJournal, timeStamp } from '../host/irq/journal.js';
+import { type IrqJournal, openJournals, saveJournal, timeStamp } from '../host/irq/journal.js';
 import type { IrqPlan } from '../host/irq/plan.js';
 import { type RollbackLine, rollBack } from '../host/irq/rollback.js';
 import { restoreXps, type XpsOutcome, xpsFolder } from '../host/irq/xps-store.js';
 import type { Invocation, OwnFlag } from './command.js';
 import { checkBeforeApply } from './irq-checks.js';
 import type { IrqHost } from './irq-host.js';
+import { formatProblems } from './irq-text.js';
+import { printNote } from './print.js';
 
 /** What the checks before binding can be told to overlook. */
 export const BIND_FLAGS: readonly OwnFlag[] = [
@@ -76,4 +78,28 @@ export function undoJournal(journal: IrqJournal, host: IrqHost): Undoing {
   const state = isDone ? 'rolled-back' : 'restore-failed';
   saveJournal(host.stateFolder, { ...journal, state });
   return { id: journal.id, state, lines, xps };
+}
+
+/** For as long as a run lasts: all of it, or an error. Returns the journal's id. */
+export function bindForRun(invocation: Invocation, host: IrqHost, plan: IrqPlan): string {
+  const { id, report } = bindByPlan(invocation, host, plan, false);
+  if (report.outcome === 'applied') {
+    printNote(`bound ${report.entries.length} interrupts for this run`);
+    return id;
+  }
+  const problems = [...report.refusals, ...(report.failure === undefined ? [] : [report.failure])];
+  throw new TcpxError(
+    'ERR_SYS_CALL',
+    `bind interrupts: ${report.outcome}\n${formatProblems(problems)}`,
+  );
+}
+
+export function unbindAfterRun(host: IrqHost, id: string): void {
+  const journal = openJournals(host.stateFolder, host.bootId).find(
+    (candidate) => candidate.id === id,
+  );
+  if (journal === undefined) return;
+  const { state, lines } = undoJournal(journal, host);
+  const isDone = state === 'rolled-back';
+  printNote(isDone ? `put back ${lines.length} interrupts` : 'some interrupts are NOT as before');
 }

@@ -1,6 +1,7 @@
 // The plan whose variables a process gets: the one that is applied, where nothing asks for another.
 // A plan made anew may differ from it, since counters go on: threads and interrupts would meet.
 
+import type { EnvironmentValues } from '../host/environment/preset.js';
 import { currentPlanPath } from '../host/irq/journal.js';
 import { type IrqPlan, planOfNic } from '../host/irq/plan.js';
 import { loadPlan, rebasePlan } from '../host/irq/saved-plan.js';
@@ -27,4 +28,12 @@ function appliedPlan(invocation: Invocation, host: IrqHost): IrqPlan | undefined
   if (!wanted.every((name) => plan.allocations.some(({ nic }) => nic === name))) return undefined;
   if (gpu === undefined) return { ...plan, choice };
   return { ...planOfNic(plan, gpu.nic), choice, notes: [gpu.text, ...plan.notes] };
+}
+
+/** The core ranges of a plan, as the plugin and our own lanes read them. */
+export function bindingVariables({ txBindings, rxBindings }: IrqPlan): EnvironmentValues {
+  return {
+    ...(txBindings === '' ? {} : { NCCL_GPUDIRECTTCPX_TX_BINDINGS: txBindings }),
+    ...(rxBindings === '' ? {} : { NCCL_GPUDIRECTTCPX_RX_BINDINGS: rxBindings }),
+  };
 }

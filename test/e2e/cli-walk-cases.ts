@@ -84,6 +84,7 @@ export class WalkWorld {
         words: ['127.0.0.1', '--port', String(port), ...QUICK],
         environment: { NIXL_TCPX_TRUST_SECRET: secret },
       },
+      'bench mesh': { words: ['--gpus', '0,1', '--workers', 'one', '--port', '0', ...QUICK] },
       'bench sweep': { words: ['--size', '4K,64K', '--rounds', '1', ...SHORT] },
       'bench show': { words: [measured] },
       'bench diff': { words: [measured, measured] },

@@ -52,7 +52,7 @@ export class RunningTcpx {
 /** CPU time of 1 s, in ticks of 10 ms: far more than a start takes. */
 const BUSY_TICKS = 100;
 
-function childrenOf(pid: number): number[] {
+export function childrenOf(pid: number): number[] {
   try {
     return readdirSync(`/proc/${pid}/task`).flatMap((thread) =>
       readFileSync(`/proc/${pid}/task/${thread}/children`, 'utf8')

@@ -1,5 +1,6 @@
 // `tcpx bench show [RUN]`: what earlier benchmarks left.
 
+import { formatMesh } from '../bench-mesh-text.js';
 import { formatBenchResult } from '../bench-report.js';
 import { openStore } from '../bench-runs.js';
 import { formatReferences, formatStanding, formatStore } from '../bench-show-text.js';
@@ -42,6 +43,12 @@ export const benchShowCommand: Command = {
       const { folder } = store;
       if (invocation.isJson) printJson({ schema: 'tcpx.bench-store/1', folder, runs, baselines });
       else printText(formatStore(folder, runs, baselines));
+      return ExitCode.Good;
+    }
+    const mesh = store.findMesh(name);
+    if (mesh !== undefined) {
+      if (invocation.isJson) printJson(mesh);
+      else printText(formatMesh(mesh));
       return ExitCode.Good;
     }
     const shown = store.find(name).map((run) => {

@@ -7,7 +7,6 @@ import { sleepMs } from '../../base/clock.js';
 import { isByHand, processEnvironment } from '../../base/config.js';
 import { TcpxError } from '../../base/errors.js';
 import type { EnvironmentValues } from '../../host/environment/preset.js';
-import { openJournals } from '../../host/irq/journal.js';
 import { mappingTable, type ObservedRun } from '../../host/irq/mapping-table.js';
 import { interruptDelta } from '../../host/irq/observation.js';
 import type { IrqPlan } from '../../host/irq/plan.js';
@@ -26,10 +25,10 @@ import {
   STATE_FLAG,
 } from '../irq-host.js';
 import { formatUnknowns } from '../irq-plan-text.js';
-import { formatMapping, formatProblems } from '../irq-text.js';
-import { BIND_FLAGS, bindByPlan, undoJournal } from '../irq-transaction.js';
+import { formatMapping } from '../irq-text.js';
+import { BIND_FLAGS, bindForRun, unbindAfterRun } from '../irq-transaction.js';
 import { printJson, printNote, printText } from '../print.js';
-import { processPlan } from '../process-plan.js';
+import { bindingVariables, processPlan } from '../process-plan.js';
 
 export const irqRunCommand: Command = {
   name: 'irq run',
@@ -67,7 +66,7 @@ export const irqRunCommand: Command = {
     if (plan.choice !== undefined) printNote(`policy ${plan.policy}: ${plan.choice}`);
     if (plan.unknowns.length > 0) printNote(formatUnknowns(plan));
     const isVerbose = invocation.has('verbose') || isSet('VERBOSE') || isSet('UCCL_TCPX_VERBOSE');
-    const journalId = isBound ? bind(invocation, host, plan) : undefined;
+    const journalId = isBound ? bindForRun(invocation, host, plan) : undefined;
     try {
       if (isVerbose) {
         const channels = invocation.config.values['flow.channels'];
@@ -78,7 +77,7 @@ export const irqRunCommand: Command = {
       if (end.status !== 0) printNote(`${invocation.rest[0] ?? ''}: ${endText(end)}`);
       return end.status;
     } finally {
-      if (journalId !== undefined) unbind(host, journalId);
+      if (journalId !== undefined) unbindAfterRun(host, journalId);
     }
   },
 };
@@ -90,8 +89,7 @@ function isSet(name: string): boolean {
 /** This environment with the plan's bindings and NICs, which win over what was set. */
 function childEnvironment(plan: IrqPlan, invocation: Invocation): EnvironmentValues {
   const planned: EnvironmentValues = {
-    ...(plan.txBindings === '' ? {} : { NCCL_GPUDIRECTTCPX_TX_BINDINGS: plan.txBindings }),
-    ...(plan.rxBindings === '' ? {} : { NCCL_GPUDIRECTTCPX_RX_BINDINGS: plan.rxBindings }),
+    ...bindingVariables(plan),
     NCCL_GPUDIRECTTCPX_SOCKET_IFNAME: plan.allocations.map(({ nic }) => nic).join(','),
     // Otherwise the command would take a number that nobody has asked for as a firm wish.
     ...(isByHand(invocation.config, 'flow.channels')
@@ -99,29 +97,6 @@ function childEnvironment(plan: IrqPlan, invocation: Invocation): EnvironmentVal
       : {}),
   };
   return { ...ownEnvironment(), ...planned };
-}
-
-function bind(invocation: Invocation, host: IrqHost, plan: IrqPlan): string {
-  const { id, report } = bindByPlan(invocation, host, plan, false);
-  if (report.outcome === 'applied') {
-    printNote(`bound ${report.entries.length} interrupts for this run`);
-    return id;
-  }
-  const problems = [...report.refusals, ...(report.failure === undefined ? [] : [report.failure])];
-  throw new TcpxError(
-    'ERR_SYS_CALL',
-    `bind interrupts: ${report.outcome}\n${formatProblems(problems)}`,
-  );
-}
-
-function unbind(host: IrqHost, id: string): void {
-  const journal = openJournals(host.stateFolder, host.bootId).find(
-    (candidate) => candidate.id === id,
-  );
-  if (journal === undefined) return;
-  const { state, lines } = undoJournal(journal, host);
-  const isDone = state === 'rolled-back';
-  printNote(isDone ? `put back ${lines.length} interrupts` : 'some interrupts are NOT as before');
 }
 
 async function runCounted(

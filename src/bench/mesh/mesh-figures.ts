@@ -1,0 +1,181 @@
+// What a mesh comes to: the figures of pairs and rounds, and which pair is the slowest. Pure.
+
+import { assert, at } from '../../base/assert.js';
+import type { BenchResult } from '../bench-result.js';
+import { type GroupFigures, groupFigures } from '../group-figures.js';
+import type { MeshOutcome, MeshRun, MeshWorker } from './mesh-conductor.js';
+import { placeWorkers } from './mesh-plan.js';
+
+export const MESH_SCHEMA = 'tcpx.bench-mesh/1';
+
+export interface MeshWorkerPlace extends MeshWorker {
+  /** Of the node, for people: its host name where those differ, else its address. */
+  readonly name: string;
+  /** Among the nodes, from 0. */
+  readonly nodeIndex: number;
+}
+
+export interface MeshPairFigures {
+  /** Indexes of workers. */
+  readonly from: number;
+  readonly to: number;
+  readonly round: number;
+  /** 10^9 bytes per second: mean and median of the iterations. */
+  readonly meanGBps: number;
+  readonly medianGBps: number;
+  readonly latencyP50Us: number;
+  readonly latencyP99Us: number;
+  readonly bytes: number;
+  /** Bytes on the data connections in the measured iterations, by TCP_INFO; −1 where unknown. */
+  readonly wireBytes: { readonly acknowledged: number; readonly received: number };
+  /** −1 where the kernel does not count them. */
+  readonly retransmits: number;
+  readonly ok: boolean;
+}
+
+export interface MeshRound extends GroupFigures {
+  readonly pairs: number;
+}
+
+export interface MeshDocument {
+  readonly schema: typeof MESH_SCHEMA;
+  /** Its name in the store; absent where it is not kept. */
+  readonly id?: string;
+  readonly recordedAt: string;
+  readonly ok: boolean;
+  readonly evidence: BenchResult['evidence'];
+  readonly provider: string;
+  readonly op: string;
+  readonly sizeBytes: number;
+  readonly iterations: number;
+  readonly channels: number;
+  readonly nodes: readonly string[];
+  readonly workers: readonly MeshWorkerPlace[];
+  readonly pairs: readonly MeshPairFigures[];
+  /** Mean of each pair, from the worker of the row to that of the column; null where not one. */
+  readonly matrixGBps: readonly (readonly (number | null)[])[];
+  readonly rounds: readonly MeshRound[];
+  readonly total: {
+    readonly bytes: number;
+    /** Of all pairs. */
+    readonly meanGBps: number;
+    /** Sums of the pairs that ran at once, over the rounds that were full. */
+    readonly roundGBps: { readonly mean: number; readonly min: number; readonly max: number };
+  };
+  readonly slowest: MeshPairFigures;
+  readonly command?: readonly string[];
+  readonly warnings?: readonly string[];
+  /** Of each pair, in the order of `pairs`. */
+  readonly runs: readonly BenchResult[];
+}
+
+export function meshDocument(outcome: MeshOutcome, recordedAt: string): MeshDocument {
+  const workers = namedWorkers(outcome.workers);
+  const sorted = [...outcome.runs].sort((a, b) => a.from - b.from || a.to - b.to);
+  const pairs = sorted.map(pairFigures);
+  const first = at(sorted, 0).result;
+  const rounds = Array.from({ length: outcome.rounds }, (_, round) =>
+    roundFigures(outcome.runs.filter((run) => run.round === round)),
+  );
+  return {
+    schema: MESH_SCHEMA,
+    recordedAt,
+    ok: pairs.every(({ ok }) => ok),
+    evidence: sorted.some(({ result }) => result.evidence === 'emulated') ? 'emulated' : 'measured',
+    provider: first.provider,
+    op: first.op,
+    sizeBytes: first.sizeBytes,
+    iterations: first.iterations,
+    channels: first.channels,
+    nodes: [...new Set(workers.map(({ name }) => name))],
+    workers,
+    pairs,
+    matrixGBps: matrixOf(workers.length, pairs),
+    rounds,
+    total: totalOf(pairs, rounds),
+    slowest: pairs.reduce((a, b) => (b.meanGBps < a.meanGBps ? b : a)),
+    warnings: warningsOf(sorted),
+    runs: sorted.map(({ result }, member) => ({
+      ...result,
+      group: { pattern: 'mesh', member, members: sorted.length },
+    })),
+  };
+}
+
+function namedWorkers(workers: readonly MeshWorker[]): MeshWorkerPlace[] {
+  const places = placeWorkers(workers.map(({ node }) => node));
+  const nodes = Math.max(...places.map(({ node }) => node)) + 1;
+  const areNames = new Set(workers.map(({ hostname }) => hostname)).size === nodes;
+  return workers.map((worker, index) => ({
+    ...worker,
+    name: areNames ? worker.hostname : worker.host,
+    nodeIndex: at(places, index).node,
+  }));
+}
+
+function pairFigures({ from, to, round, result }: MeshRun): MeshPairFigures {
+  const { bandwidthGBps, latencyUs, bytesMoved, kernel } = result;
+  assert(bytesMoved !== undefined, 'a pair says what it moved');
+  // Through the plugin the data has sockets of its own, which tell nothing.
+  const isSeen = result.provider === 'tcp' && kernel !== undefined;
+  const { channels, peerChannels } = isSeen ? kernel : { channels: [], peerChannels: [] };
+  return {
+    ...{ from, to, round },
+    meanGBps: bandwidthGBps.mean,
+    medianGBps: bandwidthGBps.p50,
+    latencyP50Us: latencyUs.p50,
+    latencyP99Us: latencyUs.p99,
+    bytes: bytesMoved,
+    wireBytes: {
+      acknowledged: sumKnown(channels.map(({ bytesAcked }) => bytesAcked)),
+      received: sumKnown(peerChannels.map(({ bytesReceived }) => bytesReceived)),
+    },
+    retransmits: sumKnown(channels.map(({ retransmits }) => retransmits)),
+    ok: result.ok,
+  };
+}
+
+/** −1 where one of them is not known, or there is none. */
+function sumKnown(counts: readonly number[]): number {
+  if (counts.length === 0 || counts.some((count) => count < 0)) return -1;
+  return counts.reduce((sum, count) => sum + count, 0);
+}
+
+/** By the time since the start of the round, which every host measures with its own clock. */
+function roundFigures(runs: readonly MeshRun[]): MeshRound {
+  const members = runs.map(({ result, window }) => ({ ...result, window }));
+  return { pairs: runs.length, ...groupFigures(members) };
+}
+
+function matrixOf(count: number, pairs: readonly MeshPairFigures[]): (number | null)[][] {
+  const matrix = Array.from({ length: count }, () => new Array<number | null>(count).fill(null));
+  for (const { from, to, meanGBps } of pairs) at(matrix, from)[to] = meanGBps;
+  return matrix;
+}
+
+function totalOf(pairs: readonly MeshPairFigures[], rounds: readonly MeshRound[]) {
+  const fullest = Math.max(...rounds.map((round) => round.pairs));
+  const sums = rounds.filter((round) => round.pairs === fullest).map(({ sumGBps }) => sumGBps);
+  return {
+    bytes: pairs.reduce((sum, { bytes }) => sum + bytes, 0),
+    meanGBps: meanOf(pairs.map(({ meanGBps }) => meanGBps)),
+    roundGBps: { mean: meanOf(sums), min: Math.min(...sums), max: Math.max(...sums) },
+  };
+}
+
+function meanOf(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0) / values.length;
+}
+
+/** One of each kind, whatever its numbers, with how many pairs have it. */
+function warningsOf(runs: readonly MeshRun[]): string[] {
+  const kinds = new Map<string, { readonly text: string; readonly count: number }>();
+  for (const text of runs.flatMap(({ result }) => result.warnings ?? [])) {
+    const kind = text.replaceAll(/\d+(\.\d+)?/g, '#');
+    const known = kinds.get(kind);
+    kinds.set(kind, { text: known?.text ?? text, count: (known?.count ?? 0) + 1 });
+  }
+  return [...kinds.values()].map(({ text, count }) =>
+    count === 1 ? text : `${text}; of this kind ${count} in ${runs.length} pairs`,
+  );
+}

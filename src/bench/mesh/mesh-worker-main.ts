@@ -1,0 +1,113 @@
+// A worker process of a mesh: started by `mesh-workers`, ends with it. Settings come from the
+// environment; GPUs, NICs and whom to measure against from the parent.
+
+import { once } from 'node:events';
+import { assert, at } from '../../base/assert.js';
+import { type Config, loadConfig, processEnvironment } from '../../base/config.js';
+import { isTcpxError } from '../../base/errors.js';
+import { createLog } from '../../base/log.js';
+import { type BenchService, openBenchService } from '../bench-service.js';
+import { runBench } from '../bench-session.js';
+import { deriveConfig } from '../derived-config.js';
+import { lightResult } from './light-result.js';
+import type { MeshOrder } from './mesh-message.js';
+import type { WorkerOrder, WorkerWish, WorkerWord } from './mesh-workers.js';
+
+const config = loadConfig({ environment: processEnvironment() });
+const { values } = config;
+const log = createLog({ level: values['log.level'], format: values['log.format'] });
+// The parent is gone, whatever the reason: leave, and let the kernel close what is open.
+process.once('disconnect', () => process.kill(process.pid, 'SIGKILL'));
+
+const [first] = (await once(process, 'message')) as [WorkerOrder];
+assert(first.kind === 'open', 'a worker process is told its workers first');
+const configs = first.workers.map(workerConfig);
+/** When the parent has said go, by round. */
+const starts = new Map<number, (atMs: number) => void>();
+const started = new Map<number, Promise<number>>();
+
+try {
+  const services: BenchService[] = [];
+  for (const [worker, { port }] of first.workers.entries()) {
+    services.push(await openTarget(worker, port));
+  }
+  process.on('message', (order: WorkerOrder) => {
+    if (order.kind === 'go') starts.get(order.round)?.(epochMs());
+    if (order.kind === 'measure') void measure(order);
+  });
+  tell({ kind: 'listening', ports: services.map(({ port }) => port) });
+} catch (error) {
+  fail(error);
+}
+
+function openTarget(worker: number, port: number): Promise<BenchService> {
+  return openBenchService({
+    config: at(configs, worker),
+    log,
+    port,
+    onReport: (peer, report) => tell({ kind: 'served', worker, peer, report }),
+  });
+}
+
+function workerConfig({ gpu, nic }: WorkerWish): Config {
+  const bound = nic === '' ? {} : { 'session.nics': nic };
+  const own = { 'bench.gpu': gpu, 'session.portIndex': 0, 'bench.initiators': 1, ...bound };
+  return deriveConfig(config, own, 'mesh');
+}
+
+/** Over another NIC than the GPU's own: what is near that NIC gathers for it. */
+function pairConfig(own: Config, { nic, railGpu }: MeshOrder): Config {
+  if (nic === '' || nic === own.values['session.nics']) return own;
+  const isFree = own.values['tcpx.railGpus'] === '';
+  const rail = isFree ? { 'tcpx.railGpus': `${nic}=${railGpu}` } : {};
+  return deriveConfig(own, { 'session.nics': nic, ...rail }, 'mesh');
+}
+
+/** Of all workers in this process: made by whoever is first. */
+function startOf(round: number): Promise<number> {
+  const known = started.get(round);
+  if (known !== undefined) return known;
+  const start = new Promise<number>((resolve) => starts.set(round, resolve));
+  started.set(round, start);
+  return start;
+}
+
+async function measure({ round, order }: Extract<WorkerOrder, { kind: 'measure' }>): Promise<void> {
+  const { worker, host, port } = order;
+  const start = startOf(round);
+  let startMs = 0;
+  try {
+    const result = await runBench({
+      config: pairConfig(at(configs, worker), order),
+      log,
+      host,
+      port,
+      // The target of this worker, and other workers, have their turns on this thread.
+      mayBlock: false,
+      onProgress: () => undefined,
+      onWarm: async () => {
+        tell({ kind: 'warm', worker });
+        startMs = await start;
+      },
+    });
+    const { fromMs, toMs } = result.window ?? { fromMs: startMs, toMs: startMs };
+    const window = { fromMs: fromMs - startMs, toMs: toMs - startMs };
+    tell({ kind: 'measured', worker, measured: { window, result: lightResult(result) } });
+  } catch (error) {
+    fail(error, worker);
+  }
+}
+
+function epochMs(): number {
+  return performance.timeOrigin + performance.now();
+}
+
+function tell(word: WorkerWord): void {
+  process.send?.(word);
+}
+
+function fail(error: unknown, worker?: number): void {
+  if (!isTcpxError(error)) throw error;
+  const { code, message } = error;
+  tell({ kind: 'failed', ...(worker === undefined ? {} : { worker }), code, message });
+}

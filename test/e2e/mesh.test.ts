@@ -1,0 +1,150 @@
+// `tcpx bench mesh` as people start it: on two hosts made of namespaces, by a list of nodes and by
+// mpirun, over both providers; and what goes wrong, in one line each.
+
+import assert from 'node:assert/strict';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import type { MeshDocument } from '../../src/bench/mesh/mesh-figures.js';
+import { emulatorPath, requireNative } from '../native/plugin-environment.js';
+import { freePort } from '../support/etcd-server.js';
+import { type NetLab, netLabObstacle, openNetLab } from '../support/net-lab.js';
+import { until } from '../support/until.js';
+import { runTcpx, TEST_VARIABLES } from './child.js';
+import { emulatorOnLinks, meshInLab, mpirunInLab, mpirunObstacle } from './mesh-lab.js';
+import { childrenOf, RunningTcpx } from './running-tcpx.js';
+
+const FEW = ['--size', '256K', '--iters', '3', '--warmup', '1', '--lanes', '1', '--workers', 'one'];
+const folder = mkdtempSync(join(tmpdir(), 'tcpx-mesh-'));
+after(() => rmSync(folder, { recursive: true, force: true }));
+
+describe('mesh between two hosts', () => {
+  const obstacle = netLabObstacle();
+  let lab: NetLab | undefined;
+  before(() => {
+    if (obstacle === undefined) lab = openNetLab([0, 0]);
+  });
+  after(() => lab?.close());
+
+  test('tcp, by a list of nodes: all pairs over their rails, bytes as by TCP_INFO', async (t) => {
+    if (lab === undefined) {
+      t.skip(obstacle);
+      return;
+    }
+    const { mesh, stores } = await meshInLab(lab, folder, FEW, {});
+    assert.deepEqual([mesh.ok, mesh.pairs.length, mesh.rounds.length], [true, 8, 2]);
+    assert.deepEqual(mesh.nodes, ['10.77.0.1', '10.77.0.2']);
+    assertRails(mesh);
+    // What the target's kernel took in is the payload, a head for each chunk, and a few messages.
+    const chunks = 3;
+    for (const { bytes, wireBytes } of mesh.pairs) {
+      assert.equal(bytes, 3 * 262_144);
+      const more = wireBytes.received - bytes;
+      assert.ok(more >= chunks * 64 && more < 4096, `${more} bytes besides the payload`);
+      // The last few words may be without their acknowledgement when the counters are read.
+      assert.ok(wireBytes.received - wireBytes.acknowledged <= 512);
+    }
+    assert.equal(new Set(mesh.pairs.map(({ wireBytes }) => wireBytes.received)).size, 1);
+    assertStored(stores);
+    assertLogs(join(folder, 'logs'));
+  });
+
+  test('tcpx over the emulator: one pair of each rail', async (t) => {
+    if (lab === undefined) {
+      t.skip(obstacle);
+      return;
+    }
+    requireNative();
+    const words = [...FEW, '--pairs', 'rails', '--provider', 'tcpx', '--plugin', emulatorPath];
+    const env = emulatorOnLinks(folder);
+    const { mesh } = await meshInLab(lab, folder, [...words, '--sockets', '1', '--gpus', '0'], env);
+    assert.deepEqual([mesh.ok, mesh.provider, mesh.evidence], [true, 'tcpx', 'emulated']);
+    assert.equal(mesh.pairs.length, 2);
+    for (const { verified, devmem } of mesh.runs) {
+      assert.deepEqual([verified.mismatches, devmem?.verdict], [0, 'good']);
+    }
+  });
+
+  test('mpirun with namespaces as hosts: the list of nodes is its host file', async (t) => {
+    const lacking = mpirunObstacle();
+    if (lacking !== undefined) {
+      t.skip(lacking);
+      return;
+    }
+    if (lab === undefined) {
+      t.skip(obstacle);
+      return;
+    }
+    const { exitCode, stdout, stderr } = await mpirunInLab(lab, folder, [...FEW, '--json']);
+    assert.equal(exitCode, 0, stderr);
+    const mesh = JSON.parse(stdout) as MeshDocument;
+    assert.deepEqual([mesh.ok, mesh.pairs.length], [true, 2]);
+    assert.deepEqual(mesh.nodes, ['10.77.0.1', '10.77.0.2']);
+  });
+});
+
+/** A pair's channel is on the NIC that belongs to the receiver's. */
+function assertRails({ workers, pairs, runs }: MeshDocument): void {
+  for (const [index, { from, to }] of pairs.entries()) {
+    const receipt = runs[index]?.receipt as { channels: { nic: string }[] };
+    const wanted = workers[to]?.nic.replace(/^t[lr]/, workers[from]?.nic.slice(0, 2) ?? '');
+    assert.deepEqual(
+      receipt.channels.map(({ nic }) => nic),
+      [wanted],
+    );
+  }
+}
+
+/** One file for the whole mesh, at rank 0 alone; the commands that read results know it. */
+function assertStored(stores: readonly string[]): void {
+  const [first, other] = stores.map((store) => readdirSync(store));
+  assert.equal(first?.length, 1);
+  assert.match(first[0] ?? '', /-mesh-/);
+  assert.deepEqual(other, []);
+}
+
+function assertLogs(logs: string): void {
+  const names = readdirSync(logs);
+  for (const role of ['server', 'client']) {
+    for (const gpu of [0, 1]) {
+      const name = names.find((one) => one.startsWith(`fullmesh_${role}_gpu${gpu}_`));
+      assert.match(readFileSync(join(logs, name ?? ''), 'utf8'), /PERF.*Avg.*BW:/);
+    }
+  }
+}
+
+describe('mesh: what goes wrong', () => {
+  test('a worker that is killed in mid-run: which, exit 4, nobody is left', async () => {
+    const port = String(await freePort());
+    const words = ['--gpus', '0,1', '--port', port, '--size', '64K', '--iters', '10000000'];
+    const mesh = new RunningTcpx(['bench', 'mesh', ...words, '--verify', 'none'], TEST_VARIABLES);
+    try {
+      await until('the workers have come', 30_000, () => /workers have come/.test(mesh.stderr));
+      const [victim = 0] = childrenOf(mesh.pid);
+      process.kill(victim, 'SIGKILL');
+      assert.equal(await mesh.end(20_000), 4, mesh.stderr);
+      assert.match(mesh.stderr, new RegExp(`ERR_PEER_LOST: .*GPU [01] \\(process ${victim}\\)`));
+    } finally {
+      mesh.kill();
+    }
+  });
+
+  test('a process that never comes, and a port that is taken: who and which, exit 4', async (t) => {
+    const port = await freePort();
+    const words = ['bench', 'mesh', '--port', String(port), '--gpus', '0', ...FEW];
+    const alone = [...words, '--rank', '0', '--ranks', '2', '--wait', '0.2'];
+    const missing = await runTcpx([...alone, '--rendezvous', `127.0.0.1:${await freePort()}`]);
+    assert.equal(missing.exitCode, 4);
+    assert.match(missing.stderr, /^ERR_PEER_TIMEOUT: .*1 of 2 .* 200 ms: rank 1;/m);
+    const holder = createServer().listen(port, '127.0.0.1');
+    t.after(() => holder.close());
+    const taken = await runTcpx([...words, '--gpus', '0,1']);
+    assert.equal(taken.exitCode, 4);
+    assert.match(
+      taken.stderr,
+      new RegExp(`^ERR_SYS_ADDRESS_IN_USE: .*rank 0: worker.*${port}`, 'm'),
+    );
+  });
+});
