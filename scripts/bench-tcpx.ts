@@ -1,11 +1,12 @@
 // What the tcpx provider costs over the plugin itself: bandwidth through the emulator against the C
 // driver with the same windows, in interleaved rounds, and the choices of decisions 0302 and 0303.
 //
-//   npm run build:native && node dist/scripts/bench-tcpx.js [--wait SECONDS] [ROUNDS [PART OF A NAME]]
+//   npm run build:native
+//   node dist/scripts/bench-tcpx.js [--wait SECONDS] [ROUNDS [PART OF A NAME]]
 //
-// The C driver always takes part. A sample takes two or three seconds. One is taken again when other
-// work ran right before or after it, C driver and provider alike: on 2 cores one busy process more
-// changes who wins. All waiting for a quiet moment together ends after --wait; from then on every
+// The C driver always takes part. A sample takes two or three seconds. One is taken again when
+// other work ran right before or after it, C driver and provider alike: on 2 cores one busy process
+// more changes who wins. All waiting for a quiet moment together ends after --wait; from then on every
 // sample counts, and the ratios are those of a busy machine, round by round.
 
 import { execFileSync } from 'node:child_process';

@@ -4,9 +4,9 @@
 // where there is one.
 //
 // The other process is stopped in mid-transfer, with chunks in its kernel's queues. Then this end
-// loses a channel and uses its slots for a session of its own; only then the other one goes on. What
-// its kernel holds it still reads: only what had not left this kernel goes again. So in every other
-// round it is stopped before the transfer, until more was sent than its kernel takes.
+// loses a channel and uses its slots for a session of its own; only then the other one goes on.
+// What its kernel holds it still reads: only what had not left this kernel goes again. So in every
+// other round it is stopped before the transfer, until more was sent than its kernel takes.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
