@@ -6,8 +6,8 @@
 //
 // The C driver always takes part. A sample takes two or three seconds. One is taken again when
 // other work ran right before or after it, C driver and provider alike: on 2 cores one busy process
-// more changes who wins. All waiting for a quiet moment together ends after --wait; from then on every
-// sample counts, and the ratios are those of a busy machine, round by round.
+// more changes who wins. All waiting for a quiet moment together ends after --wait; from then on
+// every sample counts, and the ratios are those of a busy machine, round by round.
 
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';

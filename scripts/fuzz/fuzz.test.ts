@@ -13,7 +13,13 @@ const SEED = 20_261;
 let closes = 0;
 const canary = fuzzTarget(
   'canary: no byte is 77',
-  { runs: 500, close: async () => void closes++ },
+  {
+    runs: 500,
+    close: () => {
+      closes++;
+      return Promise.resolve();
+    },
+  },
   fc.uint8Array({ maxLength: 20 }),
   (bytes) => assert.ok(!bytes.includes(77)),
 );

@@ -15,6 +15,7 @@ import {
 } from './page-frames.js';
 
 export const HEAD = 'Head of a data frame';
+export const MATCH_HEAD = 'Head of a match frame';
 export const ENTRY = 'Entry of a descriptor table';
 export const KIND = {
   WRITE: 1,
@@ -25,7 +26,7 @@ export const KIND = {
   REFUSE: 6,
   SIGNAL: 7,
 };
-export const FEATURE = { sharedMemory: 1, tcp: 2, secret: 16, checks: 32 };
+export const FEATURE = { sharedMemory: 1, tcp: 2, tcpx: 4, tcpxHere: 8, secret: 16, checks: 32 };
 export const LABEL = 'nixl-tcpx/2';
 const LIMIT_MS = 10_000;
 
@@ -105,6 +106,19 @@ export class PageConnection {
       const end = headBytes + tableBytes + numberIn(HEAD, 'payloadBytes', head);
       if (bytes.length < end) return undefined;
       return [new DataFrame(head, Buffer.from(bytes.subarray(headBytes + tableBytes, end))), end];
+    });
+  }
+
+  /** A frame of matched transfers: head, then body. */
+  matchFrame(): Promise<readonly [Buffer, Buffer] | undefined> {
+    return this.#next((bytes) => {
+      const headBytes = bytesOf(MATCH_HEAD);
+      if (bytes.length < headBytes) return undefined;
+      const end = headBytes + numberIn(MATCH_HEAD, 'bodyBytes', bytes);
+      if (bytes.length < end) return undefined;
+      const parts = [0, headBytes, end];
+      const [head, body] = parts.slice(1).map((to, i) => Buffer.from(bytes.subarray(parts[i], to)));
+      return [[head ?? Buffer.alloc(0), body ?? Buffer.alloc(0)], end];
     });
   }
 
