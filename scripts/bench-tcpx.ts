@@ -1,11 +1,13 @@
 // What the tcpx provider costs over the plugin itself: bandwidth through the emulator against the C
 // driver with the same windows, in interleaved rounds, and the choices of decisions 0302 and 0303.
 //
-//   npm run build:native && node dist/scripts/bench-tcpx.js [ROUNDS [CASES]]
+//   npm run build:native
+//   node dist/scripts/bench-tcpx.js [--wait SECONDS] [ROUNDS [PART OF A NAME]]
 //
-// CASES is a regular expression; the C driver always takes part. A sample is taken again when other
-// work ran right before or after it, C driver and provider alike: on 2 cores one busy process more
-// changes who wins.
+// The C driver always takes part. A sample takes two or three seconds. One is taken again when
+// other work ran right before or after it, C driver and provider alike: on 2 cores one busy process
+// more changes who wins. All waiting for a quiet moment together ends after --wait; from then on
+// every sample counts, and the ratios are those of a busy machine, round by round.
 
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -16,21 +18,22 @@ import type { BenchResult } from '../src/bench/bench-result.js';
 import { medianOf } from '../src/bench/statistics.js';
 import { readCount, readWords, refuse } from './words.js';
 
-const { positionals } = readWords('node dist/scripts/bench-tcpx.js [ROUNDS [PART OF A NAME]]', {
-  allowPositionals: true,
-});
-const rounds = readCount('rounds', positionals[0] ?? '7');
+const { values: options, positionals } = readWords(
+  'node dist/scripts/bench-tcpx.js [--wait SECONDS] [ROUNDS [PART OF A NAME]]',
+  { allowPositionals: true, options: { wait: { type: 'string', default: '20' } } },
+);
+const rounds = readCount('rounds', positionals[0] ?? '5');
 const wanted = positionals[1] ?? '';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const NATIVE = join(ROOT, 'build/native');
 const EMULATOR = join(NATIVE, 'libnccl-net-tcpx-emulator.so');
 const BYTES = 64 * 1024 * 1024;
-const ITERATIONS = 40;
+const ITERATIONS = 24;
 /** Long enough that the plugin hosts run compiled code. */
-const WARMUP = 40;
+const WARMUP = 24;
 /** Filling and checking leave 128 MiB of other data in the caches, at both ends alike. */
-const VERIFY_EVERY = 10;
+const VERIFY_EVERY = 8;
 const RATIO_MIN = 0.85;
 
 const AMOUNT = ['--iters', String(ITERATIONS), '--warmup', String(WARMUP)];
@@ -52,8 +55,7 @@ const environment: Record<string, string | undefined> = {
 /** Cores that are busy without us, over QUIET_MS, below which the machine counts as quiet. */
 const QUIET_CORES = 0.2;
 const QUIET_MS = 200;
-const TRIES_MAX = 8;
-const RETRY_MS = 2000;
+const RETRY_MS = 500;
 /** Of /proc/stat, on every architecture. */
 const TICKS_PER_SECOND = 100;
 
@@ -131,18 +133,21 @@ function sleep(ms: number): void {
 }
 
 let disturbed = 0;
+let waitLeftMs = readCount('--wait', options.wait, 0) * 1000;
 
-/** The last try counts whatever happened: a machine that is never quiet gives figures too. */
+/** What a try costs that does not count comes out of the time for waiting. */
 function runQuiet(one: Case): Sample {
-  for (let tries = 1; ; tries++) {
+  for (;;) {
+    const beginMs = performance.now();
     const isQuietBefore = busyCores() < QUIET_CORES;
-    const sample = isQuietBefore || tries === TRIES_MAX ? one.run() : undefined;
+    const sample = isQuietBefore || waitLeftMs <= 0 ? one.run() : undefined;
     const isQuiet = isQuietBefore && busyCores() < QUIET_CORES;
-    if (sample !== undefined && (isQuiet || tries === TRIES_MAX)) {
+    if (sample !== undefined && (isQuiet || waitLeftMs <= 0)) {
       if (!isQuiet) disturbed++;
       return sample;
     }
     sleep(RETRY_MS);
+    waitLeftMs -= performance.now() - beginMs;
   }
 }
 

@@ -53,7 +53,6 @@ void comm_make_unpack_queue(struct comm *comm, struct net_device_handle *device)
   if (settings.bad_device == NO_META) handle.meta = 0;
   if (settings.bad_device == NO_BOUNCE) handle.bounce = 0;
   device_write(comm->gpu, comm->device_handle, &handle, sizeof handle);
-  device_sync(comm->gpu);
   device->device_type = settings.device_type;
   device->device_version = NET_DEVICE_UNPACK_VERSION;
   device->handle = comm->device_handle;
@@ -77,6 +76,7 @@ static void give_back_pages(struct comm *comm) {
       pool_return(comm->pool, state->pages[s], state->page_count[s]);
     }
   }
+  for (int i = 0; i < comm->socket_count; i++) landing_drop(comm, &comm->sockets[i]);
 }
 
 // Adds what this comm has moved since the last time to its NIC's counters.
@@ -102,7 +102,7 @@ int comm_close(void *opaque) {
     if (socket->fd >= 0) close(socket->fd);
     INFO("Socket %d total bytes: %llu, passive = %d", i, (unsigned long long)socket->moved_bytes,
          !comm->is_send);
-    pinned_free(comm->gpu, socket->stage);
+    pinned_free(comm->gpu, socket->stage.memory);
   }
   nic_return_sockets(comm->nic, comm->budget_taken);
   pinned_free(comm->gpu, comm->meta);

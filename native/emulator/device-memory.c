@@ -1,6 +1,7 @@
 // Memory of the emulated GPU: CUDA memory through libcuda, opened at run time, or plain memory.
-// Copies run on a stream of our own that does not wait for the default stream: a collective kernel
-// that waits for these very bytes may occupy that one.
+// Copies run on streams of our own, one per direction, that do not wait for the default stream: a
+// collective kernel that waits for these very bytes may occupy that one. Nobody waits for a copy:
+// its number appears in pinned memory behind it.
 
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +10,10 @@
 #include "../symbols.h"
 #include "emulator.h"
 
-enum { STREAM_NON_BLOCKING = 1, HOST_PORTABLE = 1, HOST_DEVICE_MAP = 2 };
+enum { STREAM_NON_BLOCKING = 1, HOST_PORTABLE = 1, HOST_DEVICE_MAP = 2, DIRECTIONS = 2 };
+
+// Numbers of one direction, a cache line apart from the other's; the stream writes them.
+struct progress { _Atomic uint32_t done; uint8_t padding[60]; };
 
 static struct {
   int (*init)(unsigned flags);
@@ -28,12 +32,18 @@ static struct {
   int (*copy_out)(void *target, uint64_t source, size_t bytes, void *stream);
   int (*fill_rows)(uint64_t target, size_t pitch, unsigned char byte, size_t width, size_t height,
                    void *stream);
+  int (*write_word)(void *stream, uint64_t target, uint32_t value, unsigned flags);
   int (*stream_create)(void **stream, unsigned flags);
   int (*stream_sync)(void *stream);
 } cuda;
 
 static bool is_cuda;
-static struct { void *context, *stream; } gpus[GPUS_MAX];
+static struct {
+  void *context, *streams[DIRECTIONS];
+  struct progress *progress;  // pinned
+  uint64_t progress_address;  // the same, for the GPU
+  uint32_t launched[DIRECTIONS];
+} gpus[GPUS_MAX];
 static pthread_mutex_t gpus_lock = PTHREAD_MUTEX_INITIALIZER;
 static _Thread_local int chosen_gpu = -1;
 
@@ -54,6 +64,7 @@ static bool load_cuda(void *library) {
       {&cuda.copy_in, "cuMemcpyHtoDAsync_v2"},
       {&cuda.copy_out, "cuMemcpyDtoHAsync_v2"},
       {&cuda.fill_rows, "cuMemsetD2D8Async"},
+      {&cuda.write_word, "cuStreamWriteValue32_v2"},
       {&cuda.stream_create, "cuStreamCreate"},
       {&cuda.stream_sync, "cuStreamSynchronize"},
   };
@@ -81,17 +92,26 @@ static void check(int result, const char *call) {
   if (result != 0) fatal("CU failure %s: %d", call, result);
 }
 
+static void first_visit(int gpu) {
+  int device = 0;
+  void *progress = NULL;
+  check(cuda.device_get(&device, gpu), "cuDeviceGet");
+  check(cuda.primary_retain(&gpus[gpu].context, device), "cuDevicePrimaryCtxRetain");
+  check(cuda.context_push(gpus[gpu].context), "cuCtxPushCurrent");
+  for (int i = 0; i < DIRECTIONS; i++) {
+    check(cuda.stream_create(&gpus[gpu].streams[i], STREAM_NON_BLOCKING), "cuStreamCreate");
+  }
+  size_t bytes = DIRECTIONS * sizeof(struct progress);
+  check(cuda.host_alloc(&progress, bytes, HOST_PORTABLE | HOST_DEVICE_MAP), "cuMemHostAlloc");
+  check(cuda.host_device_pointer(&gpus[gpu].progress_address, progress, 0),
+        "cuMemHostGetDevicePointer");
+  gpus[gpu].progress = memset(progress, 0, bytes);
+}
+
 static void enter(int gpu) {
   pthread_mutex_lock(&gpus_lock);
-  if (gpus[gpu].context == NULL) {
-    int device = 0;
-    check(cuda.device_get(&device, gpu), "cuDeviceGet");
-    check(cuda.primary_retain(&gpus[gpu].context, device), "cuDevicePrimaryCtxRetain");
-    check(cuda.context_push(gpus[gpu].context), "cuCtxPushCurrent");
-    check(cuda.stream_create(&gpus[gpu].stream, STREAM_NON_BLOCKING), "cuStreamCreate");
-  } else {
-    check(cuda.context_push(gpus[gpu].context), "cuCtxPushCurrent");
-  }
+  if (gpus[gpu].context == NULL) first_visit(gpu);
+  else check(cuda.context_push(gpus[gpu].context), "cuCtxPushCurrent");
   pthread_mutex_unlock(&gpus_lock);
 }
 
@@ -165,38 +185,45 @@ void pinned_free(int gpu, void *address) {
   leave();
 }
 
-void device_write(int gpu, void *target, const void *source, size_t bytes) {
-  const struct device_copy copy = {target, source, bytes};
-  device_write_all(gpu, &copy, 1);
-}
-
-// One visit to the context for all of them: it costs as much as a small copy.
-void device_write_all(int gpu, const struct device_copy *copies, size_t count) {
-  if (is_cuda) enter(gpu);
-  for (size_t i = 0; i < count; i++) {
-    const struct device_copy *copy = &copies[i];
-    uint64_t address = (uint64_t)(uintptr_t)copy->target;
-    if (!is_cuda) memcpy(copy->target, copy->source, copy->bytes);
-    else check(cuda.copy_in(address, copy->source, copy->bytes, gpus[gpu].stream),
-               "cuMemcpyHtoDAsync");
-  }
-  if (is_cuda) leave();
-}
-
 // Returns when the bytes are there.
-void device_read(int gpu, void *target, const void *source, size_t bytes) {
+void device_write(int gpu, void *target, const void *source, size_t bytes) {
   if (!is_cuda) {
     memcpy(target, source, bytes);
     return;
   }
+  uint64_t address = (uint64_t)(uintptr_t)target;
   enter(gpu);
-  uint64_t address = (uint64_t)(uintptr_t)source;
-  check(cuda.copy_out(target, address, bytes, gpus[gpu].stream), "cuMemcpyDtoHAsync");
-  check(cuda.stream_sync(gpus[gpu].stream), "cuStreamSynchronize");
+  check(cuda.copy_in(address, source, bytes, gpus[gpu].streams[TO_GPU]), "cuMemcpyHtoDAsync");
+  check(cuda.stream_sync(gpus[gpu].streams[TO_GPU]), "cuStreamSynchronize");
   leave();
 }
 
-// Rows of `width` bytes, `pitch` apart; what follows in the stream finds them filled.
+// Starts a copy between the GPU and pinned memory; only with CUDA. Its number: see device_is_done.
+uint32_t device_copy_later(int gpu, enum direction direction, void *device, void *pinned,
+                           size_t bytes) {
+  uint64_t address = (uint64_t)(uintptr_t)device;
+  enter(gpu);
+  uint64_t done = gpus[gpu].progress_address + (uint64_t)direction * sizeof(struct progress);
+  // Numbers are in the order of the stream, whoever copies.
+  pthread_mutex_lock(&gpus_lock);
+  void *stream = gpus[gpu].streams[direction];
+  uint32_t number = ++gpus[gpu].launched[direction];
+  if (direction == TO_GPU) check(cuda.copy_in(address, pinned, bytes, stream), "cuMemcpyHtoDAsync");
+  else check(cuda.copy_out(pinned, address, bytes, stream), "cuMemcpyDtoHAsync");
+  check(cuda.write_word(stream, done, number, 0), "cuStreamWriteValue32");
+  pthread_mutex_unlock(&gpus_lock);
+  leave();
+  return number;
+}
+
+// Whether the copy with this number, and every earlier one of the direction, is over. A load.
+bool device_is_done(int gpu, enum direction direction, uint32_t number) {
+  const struct progress *progress = &gpus[gpu].progress[direction];
+  uint32_t done = atomic_load_explicit(&progress->done, memory_order_acquire);
+  return (int32_t)(done - number) >= 0;
+}
+
+// Rows of `width` bytes, `pitch` apart; later copies to the GPU find them filled.
 void device_fill_rows(int gpu, void *target, int byte, size_t width, size_t pitch, size_t rows) {
   if (!is_cuda) {
     for (size_t row = 0; row < rows; row++) memset((uint8_t *)target + row * pitch, byte, width);
@@ -204,7 +231,8 @@ void device_fill_rows(int gpu, void *target, int byte, size_t width, size_t pitc
   }
   enter(gpu);
   uint64_t address = (uint64_t)(uintptr_t)target;
-  check(cuda.fill_rows(address, pitch, (unsigned char)byte, width, rows, gpus[gpu].stream),
+  check(cuda.fill_rows(address, pitch, (unsigned char)byte, width, rows,
+                       gpus[gpu].streams[TO_GPU]),
         "cuMemsetD2D8Async");
   leave();
 }
@@ -212,6 +240,8 @@ void device_fill_rows(int gpu, void *target, int byte, size_t width, size_t pitc
 void device_sync(int gpu) {
   if (!is_cuda) return;
   enter(gpu);
-  check(cuda.stream_sync(gpus[gpu].stream), "cuStreamSynchronize");
+  for (int i = 0; i < DIRECTIONS; i++) {
+    check(cuda.stream_sync(gpus[gpu].streams[i]), "cuStreamSynchronize");
+  }
   leave();
 }

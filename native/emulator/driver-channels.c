@@ -101,9 +101,10 @@ void unpack_message(struct channel *channel, void *request, uint8_t *target, uin
     if (run.target_offset + run.length > expected) {
       die(EXIT_MISMATCH, "fragment %llu reaches beyond the message", (unsigned long long)i);
     }
-    copy_from_device(target + run.target_offset, channel->unpack.bounce + run.source_offset,
-                     run.length);
+    copy_from_device_later(target + run.target_offset, channel->unpack.bounce + run.source_offset,
+                           run.length);
     sum += run.length;
   }
+  copies_wait();
   if (sum != expected) die(EXIT_MISMATCH, "fragments sum to %llu", (unsigned long long)sum);
 }

@@ -15,8 +15,13 @@ static struct {
   int (*mem_alloc)(uint64_t *address, size_t bytes);
   int (*copy_in)(uint64_t target, const void *source, size_t bytes);
   int (*copy_out)(void *target, uint64_t source, size_t bytes);
+  int (*copy_out_later)(void *target, uint64_t source, size_t bytes, void *stream);
+  int (*stream_create)(void **stream, unsigned flags);
+  int (*stream_sync)(void *stream);
+  int (*host_register)(void *address, size_t bytes, unsigned flags);
 } cuda;
 static bool is_open;
+static void *stream;
 
 static void load_cuda(void *library) {
   const struct symbol symbols[] = {
@@ -27,6 +32,10 @@ static void load_cuda(void *library) {
       {&cuda.mem_alloc, "cuMemAlloc_v2"},
       {&cuda.copy_in, "cuMemcpyHtoD_v2"},
       {&cuda.copy_out, "cuMemcpyDtoH_v2"},
+      {&cuda.copy_out_later, "cuMemcpyDtoHAsync_v2"},
+      {&cuda.stream_create, "cuStreamCreate"},
+      {&cuda.stream_sync, "cuStreamSynchronize"},
+      {&cuda.host_register, "cuMemHostRegister_v2"},
   };
   const char *missing = LOAD_SYMBOLS(library, symbols);
   if (missing != NULL) die(EXIT_SETUP, "a GPU plugin, but libcuda has no %s", missing);
@@ -49,7 +58,15 @@ void cuda_open(void) {
   check_cuda(cuda.device_get(&device, 0), "cuDeviceGet");
   check_cuda(cuda.primary_retain(&context, device), "cuDevicePrimaryCtxRetain");
   check_cuda(cuda.context_push(context), "cuCtxPushCurrent");
+  // One that does not wait for the default stream.
+  check_cuda(cuda.stream_create(&stream, 1), "cuStreamCreate");
   is_open = true;
+}
+
+// Pinned, a target of copies is written by the GPU itself.
+void receive_buffer_pin(uint8_t *buffer, uint64_t bytes) {
+  if (!is_open || bytes == 0) return;
+  check_cuda(cuda.host_register(buffer, (bytes + 4095) / 4096 * 4096, 0), "cuMemHostRegister");
 }
 
 // What is registered for sending: a GPU buffer, or the host buffer itself.
@@ -68,4 +85,14 @@ void send_buffer_fill(uint8_t *target, const uint8_t *host, uint64_t bytes) {
 void copy_from_device(void *target, uint64_t source, size_t bytes) {
   if (is_open) check_cuda(cuda.copy_out(target, source, bytes), "cuMemcpyDtoH");
   else memcpy(target, (const void *)(uintptr_t)source, bytes);
+}
+
+// The bytes are there after copies_wait.
+void copy_from_device_later(void *target, uint64_t source, size_t bytes) {
+  if (!is_open) copy_from_device(target, source, bytes);
+  else check_cuda(cuda.copy_out_later(target, source, bytes, stream), "cuMemcpyDtoHAsync");
+}
+
+void copies_wait(void) {
+  if (is_open) check_cuda(cuda.stream_sync(stream), "cuStreamSynchronize");
 }

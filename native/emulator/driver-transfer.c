@@ -144,6 +144,7 @@ static void print_result(uint64_t *times_ns, int verified, long free_before) {
 
 void run_receiver(int peer_fd) {
   uint8_t *buffer = buffer_create(options.bytes);
+  receive_buffer_pin(buffer, options.bytes);
   receiver_open(peer_fd, buffer, options.bytes);
   long free_before = plugin_free_pages(0);
   uint64_t *times_ns = calloc((size_t)options.iterations + 1, sizeof *times_ns);

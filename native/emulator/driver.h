@@ -74,7 +74,10 @@ void unpack_message(struct channel *channel, void *request, uint8_t *target, uin
 void cuda_open(void);
 uint8_t *send_buffer_create(uint8_t *host, uint64_t bytes);
 void send_buffer_fill(uint8_t *target, const uint8_t *host, uint64_t bytes);
+void receive_buffer_pin(uint8_t *buffer, uint64_t bytes);
 void copy_from_device(void *target, uint64_t source, size_t bytes);
+void copy_from_device_later(void *target, uint64_t source, size_t bytes);
+void copies_wait(void);
 
 uint8_t *buffer_create(uint64_t bytes);
 void pattern_fill(uint8_t *buffer, uint64_t bytes, uint64_t seed);

@@ -21,10 +21,10 @@ enum {
   GPUS_MAX = 64,
   NAME_BYTES = 16,
   PAGE_BYTES = 4096,
-  STAGE_BYTES = 512 * 1024,
-  STAGES = 4,  // of a receiving socket: copies of one run on while the next is filled
+  BATCH_PAGES = 128,  // pages that one receive call fills, and of a block
+  STAGE_BYTES = BATCH_PAGES * PAGE_BYTES,
+  STAGES = 8,  // of a socket: copies of some run on while others are filled or sent
   PAGE_RUN_CUDA = 16,
-  BATCH_PAGES = 128,  // pages that one receive call fills
 };
 
 enum fragment_mode { FRAGMENT_PAGE, FRAGMENT_RANDOM };
@@ -54,7 +54,7 @@ struct settings {
   uint64_t seed;
   uint64_t bounce_bytes;
   uint64_t register_max_bytes;
-  uint32_t page_run;  // pages behind each other that are taken together where they are free
+  uint32_t page_run;  // 0: as page_run() says
   int socket_budget;  // data sockets per NIC over all processes; 0 = no limit
   const char *state_dir;
 };
@@ -105,9 +105,10 @@ void device_free(int gpu, void *address);
 void *pinned_alloc(int gpu, size_t bytes, void **device_address);
 void pinned_free(int gpu, void *address);
 void device_write(int gpu, void *target, const void *source, size_t bytes);
-void device_read(int gpu, void *target, const void *source, size_t bytes);
-struct device_copy { void *target; const void *source; size_t bytes; };
-void device_write_all(int gpu, const struct device_copy *copies, size_t count);
+enum direction { TO_GPU, FROM_GPU };
+uint32_t device_copy_later(int gpu, enum direction direction, void *device, void *pinned,
+                           size_t bytes);
+bool device_is_done(int gpu, enum direction direction, uint32_t number);
 void device_fill_rows(int gpu, void *target, int byte, size_t width, size_t pitch, size_t rows);
 void device_sync(int gpu);
 
@@ -122,7 +123,9 @@ struct pool {
   pthread_mutex_t lock;
 };
 struct pool *pool_of_gpu(int gpu);
+uint32_t page_run(void);
 uint32_t pool_take(struct pool *pool, uint32_t *pages, uint32_t count);
+uint32_t pool_take_block(struct pool *pool, uint32_t *first, uint32_t count);
 void pool_return(struct pool *pool, const uint32_t *pages, uint32_t count);
 uint32_t pool_random(struct pool *pool, uint32_t limit);
 
@@ -184,13 +187,38 @@ struct request_state {
   uint32_t page_count[SOCKETS_MAX];
   uint32_t pages[SOCKETS_MAX][UNPACK_ENTRIES];
   bool warned_host;
+  bool has_copies;  // to the GPU, the last of them with this number
+  uint32_t copy_number;
+  uint32_t block_count;
+  struct { uint32_t first, count; } blocks[UNPACK_ENTRIES];
 };
 
 struct task {
   struct request *request;
   uint32_t size;
   uint32_t moved;
+  uint32_t fetched;  // from the GPU, or on its way; what is sent from host memory never is
   uint32_t message_offset;
+};
+
+// Pinned memory between a socket and a GPU, in slots that are used in turn; only with CUDA.
+struct stage {
+  uint8_t *memory;
+  uint32_t first, count;  // slots that hold something to send
+  uint32_t next;          // slot to receive into
+  struct { uint32_t copy_number, begin, end; bool is_used; } slots[STAGES];
+};
+
+// Pages that lie behind each other in the bounce buffer, for what a socket receives next. A slot of
+// the stage mirrors them, so that one copy fills them all, whatever the order of the pages.
+struct block {
+  bool is_open;
+  uint32_t first, count;
+  uint32_t used;        // pages that were begun
+  uint32_t page_bytes;  // of the last of them: PAGE_BYTES when the next fragment begins another
+  uint32_t entry;       // that describes it
+  uint32_t slot;
+  uint8_t order[BATCH_PAGES];  // page that is used next, from the first
 };
 
 struct data_socket {
@@ -199,9 +227,8 @@ struct data_socket {
   uint32_t first, count;
   struct task tasks[TASKS_MAX];
   uint64_t moved_bytes;
-  uint8_t *stage;  // pinned; only with CUDA
-  uint32_t next_stage;
-  uint32_t stage_begin, stage_end;
+  struct stage stage;
+  struct block block;
 };
 
 // FIFO positions: [head, done) received and not consumed, [done, active) transmitting,
@@ -228,7 +255,6 @@ struct comm {
   struct unpack_meta *meta;
   struct unpack_handle *device_handle;
   uint64_t unpack_head, unpack_tail;
-  bool has_copies;  // to the GPU that nobody has waited for
   bool is_same_host;
   bool is_gpu_unbound;
   int budget_taken;
@@ -277,6 +303,22 @@ int request_irecv(void *comm, int n, void **data, int *sizes, int *tags, void **
 int request_test(void *request, int *done, int *sizes);
 int request_consumed(void *comm, int n, void *request);
 
+// GPU memory on its way out: fetched ahead of its turn.
+bool is_staged(const struct task *task);
+void stage_fetch(struct comm *comm, struct data_socket *socket);
+const uint8_t *stage_peek(struct comm *comm, struct data_socket *socket, size_t *bytes);
+void stage_sent(struct data_socket *socket, size_t bytes);
+
+// GPU memory on its way in.
+bool landing_open(struct comm *comm, struct data_socket *socket, uint32_t bytes);
+bool landing_is_continued(const struct block *block);
+void landing_add(struct request *request, struct block *block, bool is_new, uint32_t offset,
+                 uint32_t length);
+void landing_advance(struct comm *comm, struct data_socket *socket, struct request *request,
+                     bool is_complete);
+void landing_drop(struct comm *comm, struct data_socket *socket);
+bool landing_is_over(struct request *request);
+
 struct request_state *state_of(struct request *request);
 struct task *socket_push(struct data_socket *socket, struct request *request, uint32_t size);
 void socket_pop(struct data_socket *socket);
@@ -284,7 +326,7 @@ void socket_die(struct comm *comm, int index, const char *call, int error);
 int send_progress(struct comm *comm);
 bool send_is_complete(struct comm *comm, struct request *request);
 int receive_progress(struct comm *comm);
-void receive_publish(struct comm *comm, struct request *request);
+void receive_publish(struct request *request);
 void receive_recycle(struct comm *comm, struct request *request);
 
 #endif

@@ -61,8 +61,8 @@ static void take_page(struct pool *pool, uint32_t page) {
   pool->places[page] = (uint32_t)TAKEN;
 }
 
-// A copy to a GPU costs the same for a page and for sixteen: there runs of pages are random.
-static uint32_t run_pages(void) {
+// Pages of a scatter list that lie behind each other, at most.
+uint32_t page_run(void) {
   if (settings.page_run > 0) return settings.page_run;
   return device_is_cuda() ? PAGE_RUN_CUDA : 1;
 }
@@ -74,7 +74,7 @@ uint32_t pool_take(struct pool *pool, uint32_t *pages, uint32_t count) {
   for (uint32_t taken = 0; taken < count;) {
     uint32_t chosen = (uint32_t)((next_random(pool) >> 16) % pool->free_count);
     uint32_t page = pool->free_pages[chosen];
-    for (uint32_t i = 0; i < run_pages() && taken < count; i++, page++) {
+    for (uint32_t i = 0; i < page_run() && taken < count; i++, page++) {
       if (page >= pool->page_count || pool->places[page] == (uint32_t)TAKEN) break;
       take_page(pool, page);
       pages[taken++] = page;
@@ -82,6 +82,35 @@ uint32_t pool_take(struct pool *pool, uint32_t *pages, uint32_t count) {
   }
   pthread_mutex_unlock(&pool->lock);
   return count;
+}
+
+static uint32_t free_run(const struct pool *pool, uint32_t page, uint32_t count) {
+  uint32_t run = 0;
+  while (run < count && page + run < pool->page_count &&
+         pool->places[page + run] != (uint32_t)TAKEN) {
+    run++;
+  }
+  return run;
+}
+
+// Takes up to `count` pages that lie behind each other, at a random place; 0 when the pool is dry.
+// Places are multiples of `count` where those are free, so that whole blocks stay together.
+uint32_t pool_take_block(struct pool *pool, uint32_t *first, uint32_t count) {
+  uint32_t longest = 0;
+  pthread_mutex_lock(&pool->lock);
+  for (int tries = 0; tries < 8 && longest < count && pool->free_count > 0; tries++) {
+    uint32_t page = pool->free_pages[(next_random(pool) >> 16) % pool->free_count];
+    const uint32_t begins[] = {page - page % count, page};
+    for (int i = 0; i < 2 && longest < count; i++) {
+      uint32_t run = free_run(pool, begins[i], count);
+      if (run <= longest) continue;
+      longest = run;
+      *first = begins[i];
+    }
+  }
+  for (uint32_t i = 0; i < longest; i++) take_page(pool, *first + i);
+  pthread_mutex_unlock(&pool->lock);
+  return longest;
 }
 
 void pool_return(struct pool *pool, const uint32_t *pages, uint32_t count) {

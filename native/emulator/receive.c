@@ -11,8 +11,9 @@
 
 struct batch {
   uint32_t count;
+  bool is_continued;  // the first part goes on in the page of the last entry
   uint32_t pages[BATCH_PAGES];
-  struct iovec parts[BATCH_PAGES];  // in host memory: the page, or the stage with CUDA
+  struct iovec parts[BATCH_PAGES];  // in host memory: the page, or its mirror with CUDA
   uint32_t page_offset[BATCH_PAGES];
 };
 
@@ -131,53 +132,66 @@ static void die_as_original(struct comm *comm, uint32_t bytes) {
   }
 }
 
+// Pages for the next bytes: of the socket's block with CUDA, else any of the pool.
+static uint32_t take_pages(struct comm *comm, struct data_socket *socket, uint32_t *pages,
+                           uint32_t wanted) {
+  const struct block *block = &socket->block;
+  if (!device_is_cuda()) return pool_take(comm->pool, pages, wanted);
+  uint32_t begin = block->used - landing_is_continued(block);
+  uint32_t count = block->count - begin < wanted ? block->count - begin : wanted;
+  for (uint32_t i = 0; i < count; i++) pages[i] = block->first + block->order[begin + i];
+  return count;
+}
+
+// Pages that stayed empty; those of a block stay with it.
+static void leave_pages(struct comm *comm, const struct batch *batch, uint32_t used,
+                        uint32_t count) {
+  if (!device_is_cuda()) pool_return(comm->pool, batch->pages + used, count - used);
+}
+
+// Where the host reaches an offset of the bounce buffer.
+static uint8_t *host_place(struct comm *comm, const struct data_socket *socket, uint32_t offset) {
+  const struct block *block = &socket->block;
+  if (!device_is_cuda()) return comm->pool->base + offset;
+  return socket->stage.memory + (size_t)block->slot * STAGE_BYTES + offset -
+         block->first * PAGE_BYTES;
+}
+
 // Chooses pages and how much of each is filled, for at most `bytes`; without pages an empty batch.
-static void plan_batch(struct comm *comm, uint8_t *stage, uint32_t bytes, struct batch *batch) {
-  struct pool *pool = comm->pool;
+static void plan_batch(struct comm *comm, struct data_socket *socket, uint32_t bytes,
+                       struct batch *batch) {
   bool is_random = settings.fragments == FRAGMENT_RANDOM;
   uint32_t wanted = is_random ? BATCH_PAGES : (bytes + PAGE_BYTES - 1) / PAGE_BYTES;
+  batch->is_continued = device_is_cuda() && landing_is_continued(&socket->block);
+  wanted += batch->is_continued;
   if (wanted > BATCH_PAGES) wanted = BATCH_PAGES;
-  uint32_t taken = pool_take(pool, batch->pages, wanted);
+  uint32_t taken = take_pages(comm, socket, batch->pages, wanted);
   uint32_t planned = 0;
   for (batch->count = 0; batch->count < taken && planned < bytes; batch->count++) {
     uint32_t i = batch->count;
-    uint32_t length = is_random ? 1 + pool_random(pool, PAGE_BYTES) : PAGE_BYTES;
+    uint32_t offset = i == 0 && batch->is_continued ? socket->block.page_bytes : 0;
+    uint32_t length = is_random ? 1 + pool_random(comm->pool, PAGE_BYTES) : PAGE_BYTES - offset;
     if (length > bytes - planned) length = bytes - planned;
-    uint32_t offset = is_random ? pool_random(pool, PAGE_BYTES - length + 1) : 0;
+    if (is_random) offset = pool_random(comm->pool, PAGE_BYTES - length + 1);
     batch->page_offset[i] = batch->pages[i] * PAGE_BYTES + offset;
-    uint8_t *place = device_is_cuda() ? stage + planned : pool->base + batch->page_offset[i];
-    batch->parts[i] = (struct iovec){place, length};
+    batch->parts[i] = (struct iovec){host_place(comm, socket, batch->page_offset[i]), length};
     planned += length;
   }
-  pool_return(pool, batch->pages + batch->count, taken - batch->count);
+  leave_pages(comm, batch, batch->count, taken);
 }
 
-// From the stage to the GPU: pages that lie behind each other are one copy.
-static void copy_batch(struct comm *comm, const struct batch *batch, uint32_t bytes) {
-  struct device_copy copies[BATCH_PAGES];
-  size_t count = 0;
-  for (uint32_t i = 0, moved = 0; moved < bytes; i++) {
-    uint8_t *target = comm->pool->base + batch->page_offset[i];
-    uint32_t length = (uint32_t)batch->parts[i].iov_len;
-    if (length > bytes - moved) length = bytes - moved;
-    moved += length;
-    struct device_copy *last = count == 0 ? NULL : &copies[count - 1];
-    if (last != NULL && (uint8_t *)last->target + last->bytes == target) last->bytes += length;
-    else copies[count++] = (struct device_copy){target, batch->parts[i].iov_base, length};
+static void add_entry(struct comm *comm, struct request *request, uint32_t socket, uint32_t page,
+                      struct unpack_entry entry) {
+  struct request_state *state = state_of(request);
+  if (state->fragments == UNPACK_ENTRIES) {
+    fatal("request too many pages: received %u/%d segs, failstop", state->fragments + 1,
+          UNPACK_ENTRIES);
   }
-  device_write_all(comm->gpu, copies, count);
-  comm->has_copies = true;
-}
-
-// The next part of a socket's stage. Before the first is filled again all copies from it are over.
-static uint8_t *next_stage(struct comm *comm, struct data_socket *socket) {
-  if (!device_is_cuda()) return NULL;
-  if (socket->stage == NULL) socket->stage = pinned_alloc(comm->gpu, STAGES * STAGE_BYTES, NULL);
-  if (socket->next_stage == STAGES) {
-    socket->next_stage = 0;
-    device_sync(comm->gpu);
-  }
-  return socket->stage + socket->next_stage++ * STAGE_BYTES;
+  // Beyond the pool, and beyond everything that is mapped behind it.
+  bool is_bad = fault_hits(FAULT_BAD_ENTRY, comm->nic->name, comm->messages);
+  if (is_bad) entry.source_offset = 0xF0000000u;
+  request->slot.entries[state->fragments++] = entry;
+  state->pages[socket][state->page_count[socket]++] = page;
 }
 
 // Writes the scatter list of what arrived and gives back the pages that stayed empty.
@@ -185,28 +199,24 @@ static void record_batch(struct comm *comm, struct data_socket *socket, struct b
                          uint32_t bytes) {
   struct task *task = &socket->tasks[socket->first];
   struct request *request = task->request;
-  struct request_state *state = state_of(request);
   uint32_t socket_index = (uint32_t)(socket - comm->sockets);
   uint32_t used = 0;
   uint32_t described = 0;
   for (; described < bytes; used++) {
+    uint32_t offset = batch->page_offset[used];
     uint32_t length = (uint32_t)batch->parts[used].iov_len;
     if (length > bytes - described) length = bytes - described;
-    if (state->fragments == UNPACK_ENTRIES) {
-      fatal("request too many pages: received %u/%d segs, failstop", state->fragments + 1,
-            UNPACK_ENTRIES);
-    }
-    request->slot.entries[state->fragments++] = (struct unpack_entry){
-        batch->page_offset[used], length, task->message_offset + task->moved + described};
-    if (fault_hits(FAULT_BAD_ENTRY, comm->nic->name, comm->messages)) {
-      // Beyond the pool, and beyond everything that is mapped behind it.
-      request->slot.entries[state->fragments - 1].source_offset = 0xF0000000u;
-    }
-    state->pages[socket_index][state->page_count[socket_index]++] = batch->pages[used];
+    uint32_t place = task->message_offset + task->moved + described;
+    bool is_new = used > 0 || !batch->is_continued;
+    if (!is_new) request->slot.entries[socket->block.entry].length += length;
+    else add_entry(comm, request, socket_index, batch->pages[used],
+                   (struct unpack_entry){offset, length, place});
+    if (device_is_cuda()) landing_add(request, &socket->block, is_new, offset, length);
     described += length;
   }
-  if (device_is_cuda()) copy_batch(comm, batch, bytes);
-  pool_return(comm->pool, batch->pages + used, batch->count - used);
+  leave_pages(comm, batch, used, batch->count);
+  bool is_complete = task->moved + bytes == task->size;
+  if (device_is_cuda()) landing_advance(comm, socket, request, is_complete);
   if (fault_hits(FAULT_UNCOUNTED, comm->nic->name, comm->messages)) return;
   comm->traffic.devmem_packets += used;
   comm->traffic.devmem_bytes += bytes;
@@ -226,8 +236,10 @@ static ssize_t receive_device(struct comm *comm, struct data_socket *socket, uin
   if (ioctl(socket->fd, FIONREAD, &available) != 0) return -1;
   if (available == 0) return probe_end(socket->fd);
   die_as_original(comm, bytes);
-  uint8_t *stage = next_stage(comm, socket);
-  plan_batch(comm, stage, bytes < (uint32_t)available ? bytes : (uint32_t)available, &batch);
+  batch.count = 0;
+  if (!device_is_cuda() || landing_open(comm, socket, bytes)) {
+    plan_batch(comm, socket, bytes < (uint32_t)available ? bytes : (uint32_t)available, &batch);
+  }
   if (batch.count == 0) {
     errno = EAGAIN;  // no page: the bytes stay in the socket and its window closes
     return -1;
@@ -293,9 +305,7 @@ int receive_progress(struct comm *comm) {
 }
 
 // The count is written last, and only now: a reader that sees it sees the entries.
-void receive_publish(struct comm *comm, struct request *request) {
-  if (comm->has_copies) device_sync(comm->gpu);
-  comm->has_copies = false;
+void receive_publish(struct request *request) {
   request->slot.count_cache = state_of(request)->fragments;
   atomic_thread_fence(memory_order_release);
   *(volatile uint64_t *)request->slot.count = state_of(request)->fragments;
@@ -309,8 +319,16 @@ static uint32_t poisoned_bytes(const struct unpack_entry *entry) {
   return is_head ? 64 : entry->length;
 }
 
-// Fragments that lie a page apart are rows of one fill. Later copies to these pages come behind it
-// in the stream.
+// Pages of a block are rows of one fill, whatever their order. Later copies come behind it.
+static void poison_blocks(struct comm *comm, const struct request_state *state) {
+  size_t width = settings.poison == POISON_HEAD ? 64 : PAGE_BYTES;
+  for (uint32_t i = 0; i < state->block_count; i++) {
+    uint8_t *first = comm->pool->base + (size_t)state->blocks[i].first * PAGE_BYTES;
+    device_fill_rows(comm->gpu, first, 0xDB, width, PAGE_BYTES, state->blocks[i].count);
+  }
+}
+
+// Fragments that lie a page apart are rows of one fill.
 static void poison(struct comm *comm, struct request *request) {
   uint32_t fragments = state_of(request)->fragments;
   const struct unpack_entry *entries = request->slot.entries;
@@ -329,7 +347,9 @@ static void poison(struct comm *comm, struct request *request) {
 
 void receive_recycle(struct comm *comm, struct request *request) {
   struct request_state *state = state_of(request);
-  poison(comm, request);
+  bool is_whole = device_is_cuda() && settings.fragments == FRAGMENT_PAGE;
+  if (!is_whole) poison(comm, request);
+  else if (settings.poison != POISON_OFF) poison_blocks(comm, state);
   for (int i = 0; i < SOCKETS_MAX; i++) {
     pool_return(comm->pool, state->pages[i], state->page_count[i]);
     state->page_count[i] = 0;

@@ -27,7 +27,8 @@ static struct request *post(struct comm *comm, void *data, int size, struct mhan
   memset(request, 0, sizeof *request);
   struct request_state *state = &comm->states[comm->tail % DEPTH];
   memset(state, 0, offsetof(struct request_state, pages));
-  state->warned_host = false;
+  state->warned_host = state->has_copies = false;
+  state->block_count = 0;
   state->posted_bytes = (uint32_t)size;
   request->comm = comm;
   request->data = data;
@@ -122,9 +123,10 @@ int request_test(void *opaque, int *done, int *sizes) {
     WARN("test called with invalid request");
     return NET_INTERNAL;
   }
-  bool is_complete = comm->is_send ? send_is_complete(comm, request) : request->size_pending == 0;
+  bool is_complete = comm->is_send ? send_is_complete(comm, request)
+                                   : request->size_pending == 0 && landing_is_over(request);
   if (!is_complete) return result;
-  if (!comm->is_send) receive_publish(comm, request);
+  if (!comm->is_send) receive_publish(request);
   comm->done++;
   if (comm->is_send) comm->head++;
   comm->messages++;
@@ -172,7 +174,8 @@ struct task *socket_push(struct data_socket *socket, struct request *request, ui
   workers_start(request->comm);
   struct task *task = &socket->tasks[(socket->first + socket->count) % TASKS_MAX];
   socket->count++;
-  *task = (struct task){request, size, 0, (uint32_t)request->offset};
+  *task = (struct task){.request = request, .size = size};
+  task->message_offset = (uint32_t)request->offset;
   return task;
 }
 

@@ -86,26 +86,12 @@ static int cut(struct comm *comm, struct request *request) {
   return NET_OK;
 }
 
-// GPU memory goes out through a pinned stage of its socket.
-static bool is_staged(const struct task *task) {
-  return task->request->mem_type == PTR_CUDA && device_is_cuda();
-}
-
-// Where the next bytes of a task lie in host memory, and how many of them.
+// Where the next bytes of a task lie in host memory, and how many; NULL while they come from a GPU.
 static const uint8_t *task_bytes(struct comm *comm, struct data_socket *socket, struct task *task,
                                  size_t *bytes) {
-  struct request *request = task->request;
-  uint8_t *source = request->data + task->message_offset + task->moved;
+  if (is_staged(task)) return stage_peek(comm, socket, bytes);
   *bytes = task->size - task->moved;
-  if (!is_staged(task)) return source;
-  if (socket->stage == NULL) socket->stage = pinned_alloc(comm->gpu, STAGE_BYTES, NULL);
-  if (socket->stage_begin == socket->stage_end) {
-    socket->stage_begin = 0;
-    socket->stage_end = (uint32_t)(*bytes < STAGE_BYTES ? *bytes : STAGE_BYTES);
-    device_read(comm->gpu, socket->stage, source, socket->stage_end);
-  }
-  *bytes = socket->stage_end - socket->stage_begin;
-  return socket->stage + socket->stage_begin;
+  return task->request->data + task->message_offset + task->moved;
 }
 
 static void send_tasks(struct comm *comm, int index) {
@@ -114,7 +100,9 @@ static void send_tasks(struct comm *comm, int index) {
     struct task *task = &socket->tasks[socket->first];
     struct request_state *state = state_of(task->request);
     size_t bytes = 0;
+    stage_fetch(comm, socket);
     const uint8_t *source = task_bytes(comm, socket, task, &bytes);
+    if (source == NULL) return;
     ssize_t count = send(socket->fd, source, bytes, MSG_DONTWAIT | MSG_NOSIGNAL);
     if (count < 0) {
       if (errno != EAGAIN && errno != EINTR && errno != ENOBUFS) {
@@ -122,12 +110,13 @@ static void send_tasks(struct comm *comm, int index) {
       }
       return;
     }
-    if (is_staged(task)) socket->stage_begin += (uint32_t)count;
+    if (is_staged(task)) stage_sent(socket, (size_t)count);
     socket->moved_bytes += (uint64_t)count;
     task->moved += (uint32_t)count;
     state->unsent_bytes -= (uint32_t)count;
     comm->progress_ns = now_ns();
-    if (task->moved < task->size) return;
+    if ((size_t)count < bytes) return;
+    if (task->moved < task->size) continue;
     state->end_position[index] = socket->moved_bytes;
     socket_pop(socket);
   }

@@ -50,6 +50,7 @@ int cuCtxGetCurrent(void **context) {
   return *context = depth > 0 ? contexts[depth - 1] : NULL, OK;
 }
 int cuCtxPushCurrent_v2(void *context) {
+  count_call(COUNT_VISIT);
   if (context == NULL || depth == CONTEXTS_MAX) return INVALID_VALUE;
   return contexts[depth++] = context, OK;
 }

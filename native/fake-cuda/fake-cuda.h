@@ -35,6 +35,9 @@ struct op {
 
 struct stream { uint64_t last; };
 
+enum count_kind { COUNT_IN, COUNT_OUT, COUNT_FILL, COUNT_WAIT, COUNT_VISIT, COUNT_KINDS };
+void count_call(enum count_kind kind);
+
 bool has_context(void);
 
 // Where the CPU reaches an address: the second mapping of device memory, host memory as it is.

@@ -108,6 +108,7 @@ int cuStreamCreate(struct stream **stream, unsigned flags) {
 }
 int cuStreamDestroy_v2(struct stream *stream) { return free(stream), OK; }
 int cuStreamSynchronize(struct stream *stream) {
+  count_call(COUNT_WAIT);
   return wait_for(stream == NULL ? default_stream.last : stream->last);
 }
 int cuStreamQuery(struct stream *stream) {
@@ -149,18 +150,22 @@ int cuMemcpyAsync(uint64_t target, uint64_t source, size_t bytes, struct stream 
   return copy(target, source, bytes, stream);
 }
 int cuMemcpyHtoDAsync_v2(uint64_t target, uint64_t source, size_t bytes, struct stream *stream) {
+  count_call(COUNT_IN);
   return copy(target, source, bytes, stream);
 }
 int cuMemcpyDtoHAsync_v2(uint64_t target, uint64_t source, size_t bytes, struct stream *stream) {
+  count_call(COUNT_OUT);
   return copy(target, source, bytes, stream);
 }
 int cuMemcpyDtoDAsync_v2(uint64_t target, uint64_t source, size_t bytes, struct stream *stream) {
   return copy(target, source, bytes, stream);
 }
 int cuMemcpyHtoD_v2(uint64_t target, uint64_t source, size_t bytes) {
+  count_call(COUNT_IN);
   return copy_now(target, source, bytes);
 }
 int cuMemcpyDtoH_v2(uint64_t target, uint64_t source, size_t bytes) {
+  count_call(COUNT_OUT);
   return copy_now(target, source, bytes);
 }
 int cuMemsetD8Async(uint64_t target, unsigned char byte, size_t bytes, struct stream *stream) {
@@ -171,6 +176,7 @@ int cuMemsetD8Async(uint64_t target, unsigned char byte, size_t bytes, struct st
 int cuMemsetD2D8Async(uint64_t target, size_t pitch, unsigned char byte, size_t width,
                       size_t height, struct stream *stream) {
   int result = OK;
+  count_call(COUNT_FILL);
   for (size_t row = 0; row < height && result == OK; row++) {
     result = cuMemsetD8Async(target + row * pitch, byte, width, stream);
   }

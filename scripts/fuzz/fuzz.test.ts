@@ -10,9 +10,16 @@ import { findTargets } from './find-targets.js';
 /** Every day the same: what is new is looked for by `npm run fuzz`. */
 const SEED = 20_261;
 
+let closes = 0;
 const canary = fuzzTarget(
   'canary: no byte is 77',
-  { runs: 500 },
+  {
+    runs: 500,
+    close: () => {
+      closes++;
+      return Promise.resolve();
+    },
+  },
   fc.uint8Array({ maxLength: 20 }),
   (bytes) => assert.ok(!bytes.includes(77)),
 );
@@ -25,6 +32,7 @@ test('fuzz: a property that does not hold is told by seed, and fails again from 
   const again = await runBatch(canary, failure.seed);
   assert.equal(again?.input, failure.input);
   assert.match(failure.input, /77/);
+  assert.ok(closes >= 2, 'what a batch holds open is closed after a failure too');
 });
 
 for (const target of await findTargets()) {

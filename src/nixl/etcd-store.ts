@@ -26,6 +26,12 @@ interface WatchedPeer {
   readonly onGone: () => void;
 }
 
+/** A fetch under way; the watch may tell of a withdrawal before the answer from earlier comes. */
+interface PendingFetch {
+  readonly agent: string;
+  goneRevision: bigint;
+}
+
 const CALL_TIMEOUT_MS = 5000;
 /** How long an operation goes on trying while the server is away. */
 const OUTAGE_MS_MAX = 10_000;
@@ -39,6 +45,7 @@ export class EtcdStore implements MetadataStore {
   /** What must be there again if the lease was lost: key → value. */
   readonly #published = new Map<string, Uint8Array>();
   readonly #watched = new Map<string, WatchedPeer>();
+  readonly #fetches = new Set<PendingFetch>();
   #lease: string | undefined;
   #keepAliveTimer: NodeJS.Timeout | undefined;
   #anchorWatch: EtcdWatch | undefined;
@@ -70,10 +77,10 @@ export class EtcdStore implements MetadataStore {
     checkKeyPart(agent, 'agent name');
     checkKeyPart(label, 'label');
     const key = this.#key(agent, label);
-    const found = await this.#persistently(() => this.#client.get(key));
+    const found = await this.#get(agent, key);
     if (hasValue(found)) return { blob: found.value, revision: found.revision };
     await this.#untilPut(key, found.revision + 1n);
-    const later = await this.#persistently(() => this.#client.get(key));
+    const later = await this.#get(agent, key);
     if (hasValue(later)) return { blob: later.value, revision: later.revision };
     const { watchTimeoutMs } = this.#options;
     throw new TcpxError(
@@ -81,6 +88,19 @@ export class EtcdStore implements MetadataStore {
       `fetch metadata: etcd has no ${key} after ${watchTimeoutMs} ms`,
       { facts: { agent, label } },
     );
+  }
+
+  /** Without the value of an agent that has left meanwhile: loaded, it would be evicted twice. */
+  async #get(agent: string, key: string): Promise<EtcdValue> {
+    const fetch = { agent, goneRevision: 0n };
+    this.#fetches.add(fetch);
+    try {
+      const found = await this.#persistently(() => this.#client.get(key));
+      const isGone = fetch.goneRevision > found.revision;
+      return isGone ? { value: undefined, revision: found.revision } : found;
+    } finally {
+      this.#fetches.delete(fetch);
+    }
   }
 
   async withdraw(): Promise<void> {
@@ -220,6 +240,9 @@ export class EtcdStore implements MetadataStore {
   }
 
   #onDelete(key: string, revision: bigint): void {
+    for (const fetch of this.#fetches) {
+      if (key === this.#key(fetch.agent, '')) fetch.goneRevision = revision;
+    }
     for (const [agent, { sinceRevision, onGone }] of this.#watched) {
       // It may have come back since, and been fetched anew.
       if (key !== this.#key(agent, '') || revision <= sinceRevision) continue;

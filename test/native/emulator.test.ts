@@ -11,6 +11,14 @@ import { fakeCudaPath } from './plugin-environment.js';
 
 const MIB = 1024 * 1024;
 
+/** Of a process, by the stand-in for libcuda. */
+interface CallCounts {
+  readonly copiesIn: number;
+  readonly copiesOut: number;
+  readonly fills: number;
+  readonly waits: number;
+}
+
 describe('emulator: bytes arrive as sent', () => {
   for (const bytes of [0, 1, 4095, 4096, 4097, 524_287, 524_289, MIB + 1, 64 * MIB]) {
     test(`emulator: ${bytes} bytes over one NIC`, async () => {
@@ -103,6 +111,40 @@ test('emulator: runs of pages, in host memory and in that of a GPU', async () =>
     const gpu = { ...variables, TCPX_EMU_MEMORY: 'cuda', TCPX_EMU_LIBCUDA: fakeCudaPath };
     await runDriverWell(['--bytes', String(8 * MIB + 7)], gpu);
     await runDriverWell(['--bytes', String(2 * MIB + 7)], { ...gpu, TCPX_EMU_FRAGMENTS: 'random' });
+  }
+});
+
+test('emulator: a message costs the GPU’s driver one copy, one fill and no wait', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'tcpx-emu-'));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const messages = 16;
+  const words = ['--bytes', String((messages * MIB) / 2), '--iters', '1', '--warmup', '0'];
+  // The longest run of pages in a scatter list, and the driver's own copies: one per run.
+  for (const [run, least, most] of [
+    ['1', messages * 100, messages * 128],
+    ['128', messages, messages],
+  ] as const) {
+    const path = join(folder, run);
+    await runDriverWell(words, {
+      TCPX_EMU_MEMORY: 'cuda',
+      TCPX_EMU_LIBCUDA: fakeCudaPath,
+      TCPX_EMU_PAGE_RUN: run,
+      FAKE_CUDA_COUNTS: path,
+    });
+    const ends = readFileSync(path, 'utf8').trimEnd().split('\n');
+    const [sender, receiver] = ends
+      .map((line) => JSON.parse(line) as CallCounts)
+      .sort((one, other) => one.fills - other.fills);
+    assert.ok(sender !== undefined && receiver !== undefined, `${ends.length} processes`);
+    assert.equal(sender.copiesOut, messages);
+    assert.equal(sender.waits, 2, 'both streams, at the end');
+    // One more is the device handle, with its wait; the driver waits once for each message.
+    assert.equal(receiver.copiesIn, messages + 1);
+    assert.equal(receiver.fills, messages);
+    assert.equal(receiver.waits, messages + 3);
+    // One more is the driver's look at the device handle.
+    const unpacked = receiver.copiesOut - 1;
+    assert.ok(unpacked >= least && unpacked <= most, `${unpacked} runs of pages`);
   }
 });
 

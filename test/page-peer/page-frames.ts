@@ -9,6 +9,8 @@ interface PageField {
   readonly bytes: number;
   /** A length of two bytes, then so many. */
   readonly isText: boolean;
+  /** Several of them, as many as a field before it says. */
+  readonly isList: boolean;
 }
 
 interface PageFrame {
@@ -36,6 +38,7 @@ function frameOf(part: string): PageFrame {
     offset: Number(offset),
     bytes: Number(bytes),
     isText: meaning.includes('u16 length'),
+    isList: meaning.startsWith('each: '),
   }));
   return { kind: kind === undefined ? undefined : Number(kind), fields };
 }
@@ -100,10 +103,11 @@ export interface ControlOptions {
   readonly reserved?: number;
 }
 
-/** A control frame, head and body. */
+/** A control frame, head and body; lists are empty. */
 export function control(name: string, values: Values, options: ControlOptions = {}): Buffer {
   const { kind, fields } = frame(name);
-  const body = Buffer.concat(fields.map((field) => put(field, values[field.name] ?? 0)));
+  const single = fields.filter(({ isList }) => !isList);
+  const body = Buffer.concat(single.map((field) => put(field, values[field.name] ?? 0)));
   return Buffer.concat([
     fixed(CONTROL_HEAD, {
       magic: MAGIC,
@@ -150,12 +154,12 @@ export function readControl(bytes: Buffer): Heard | undefined {
   };
 }
 
-// In order: texts before a field move it. The addresses of ACCEPT are left as they are.
+// In order: texts before a field move it. Lists are left as they are.
 function placesOf(name: string, body: Buffer): Map<string, Buffer> {
   const places = new Map<string, Buffer>();
   let at = 0;
   for (const field of frame(name).fields) {
-    if (field.name === 'addresses') break;
+    if (field.isList) break;
     const start = field.isText ? at + 2 : at;
     const end = field.isText ? start + body.readUInt16LE(at) : start + field.bytes;
     if (end > body.length) throw new Error(`${name} ends before ${field.name}`);

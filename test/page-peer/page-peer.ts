@@ -15,6 +15,7 @@ import {
 } from './page-frames.js';
 
 export const HEAD = 'Head of a data frame';
+export const MATCH_HEAD = 'Head of a match frame';
 export const ENTRY = 'Entry of a descriptor table';
 export const KIND = {
   WRITE: 1,
@@ -25,8 +26,8 @@ export const KIND = {
   REFUSE: 6,
   SIGNAL: 7,
 };
-export const FEATURE = { tcp: 2, secret: 16, checks: 32 };
-const LABEL = 'nixl-tcpx/2';
+export const FEATURE = { sharedMemory: 1, tcp: 2, tcpx: 4, tcpxHere: 8, secret: 16, checks: 32 };
+export const LABEL = 'nixl-tcpx/2';
 const LIMIT_MS = 10_000;
 
 /** A connection, read as its owner asks. */
@@ -108,6 +109,19 @@ export class PageConnection {
     });
   }
 
+  /** A frame of matched transfers: head, then body. */
+  matchFrame(): Promise<readonly [Buffer, Buffer] | undefined> {
+    return this.#next((bytes) => {
+      const headBytes = bytesOf(MATCH_HEAD);
+      if (bytes.length < headBytes) return undefined;
+      const end = headBytes + numberIn(MATCH_HEAD, 'bodyBytes', bytes);
+      if (bytes.length < end) return undefined;
+      const parts = [0, headBytes, end];
+      const [head, body] = parts.slice(1).map((to, i) => Buffer.from(bytes.subarray(parts[i], to)));
+      return [[head ?? Buffer.alloc(0), body ?? Buffer.alloc(0)], end];
+    });
+  }
+
   async ended(): Promise<void> {
     await this.#next(() => undefined);
   }
@@ -133,6 +147,8 @@ export interface PageOptions {
   readonly isChecked?: boolean;
   readonly explicit?: number;
   readonly channels?: number;
+  /** Besides those that follow from the rest. */
+  readonly features?: number;
 }
 
 export interface PageRegion {
@@ -174,7 +190,7 @@ export class PagePeer {
       FEATURE.tcp |
       (secret.length > 0 ? FEATURE.secret : 0) |
       (options.isChecked === true ? FEATURE.checks : 0) |
-      0x40000000;
+      (options.features ?? 0x40000000);
     const hello = control('HELLO', {
       features,
       generation: randomBytes(8),
@@ -208,9 +224,13 @@ export class PagePeer {
   }
 
   /** A connection of this index, or what it is refused with. */
-  async attach(index: number, epoch: number, key = this.#key): Promise<PageConnection> {
+  async attach(
+    index: number,
+    epoch: number,
+    key = this.#key,
+    nonce: Uint8Array = randomBytes(32),
+  ): Promise<PageConnection> {
     const connection = await PageConnection.dial(this.port);
-    const nonce = randomBytes(32);
     const words = (role: string): string => `${LABEL} ${role} ${this.sessionId} ${index} ${epoch} `;
     const prove = (role: string): Buffer =>
       createHmac('sha256', key).update(words(role)).update(nonce).digest();
@@ -228,21 +248,7 @@ export class PagePeer {
     table: readonly Values[] = [],
     payload: Uint8Array = Buffer.alloc(0),
   ): Buffer {
-    const entries = Buffer.concat(table.map((entry) => fixed(ENTRY, entry)));
-    const whole: Record<string, Values[string]> = {
-      payloadBytes: payload.length,
-      tableEntries: table.length,
-      ...values,
-    };
-    if (this.isChecked) {
-      const hasPayload = [KIND.WRITE, KIND.READ_DATA, KIND.NOTIFY, KIND.SIGNAL].includes(
-        Number(whole['kind']),
-      );
-      if (hasPayload) whole['operationBytes'] = crc32(payload);
-      if (table.length > 0) whole['offset'] = crc32(entries);
-      whole['headCheck'] = crc32(fixed(HEAD, whole));
-    }
-    return Buffer.concat([fixed(HEAD, whole), entries, payload]);
+    return dataFrame(this.isChecked, values, table, payload);
   }
 
   write(region: PageRegion, sequence: number, offset: number, payload: Uint8Array): Buffer {
@@ -265,18 +271,42 @@ export class PagePeer {
   }
 }
 
+/** With its checks where the session has them. */
+export function dataFrame(
+  isChecked: boolean,
+  values: Values,
+  table: readonly Values[] = [],
+  payload: Uint8Array = Buffer.alloc(0),
+): Buffer {
+  const entries = Buffer.concat(table.map((entry) => fixed(ENTRY, entry)));
+  const whole: Record<string, Values[string]> = {
+    payloadBytes: payload.length,
+    tableEntries: table.length,
+    ...values,
+  };
+  if (isChecked) {
+    const hasPayload = [KIND.WRITE, KIND.READ_DATA, KIND.NOTIFY, KIND.SIGNAL].includes(
+      Number(whole['kind']),
+    );
+    if (hasPayload) whole['operationBytes'] = crc32(payload);
+    if (table.length > 0) whole['offset'] = crc32(entries);
+    whole['headCheck'] = crc32(fixed(HEAD, whole));
+  }
+  return Buffer.concat([fixed(HEAD, whole), entries, payload]);
+}
+
 export function regionOf({ slot, generation, key }: PageRegion): Values {
   return { regionSlot: slot, regionGeneration: generation, regionKey: key };
 }
 
-async function expect(connection: PageConnection, name: string): Promise<Heard> {
+export async function expect(connection: PageConnection, name: string): Promise<Heard> {
   const heard = await connection.hear();
   if (heard?.name === 'REFUSE') throw new Error(`${heard.text('code')}: ${heard.text('reason')}`);
   if (heard?.name !== name) throw new Error(`${heard?.name ?? 'the end'} where ${name} is due`);
   return heard;
 }
 
-function proofOf(
+export function proofOf(
   secret: Uint8Array,
   role: string,
   before: readonly Uint8Array[],
@@ -288,7 +318,7 @@ function proofOf(
 }
 
 // The frame with zeros for its proof.
-function unproved(heard: Heard): Buffer {
+export function unproved(heard: Heard): Buffer {
   const bytes = Buffer.from(heard.bytes);
   const at = bytes.indexOf(heard.raw('proof'));
   return bytes.fill(0, at, at + 32);

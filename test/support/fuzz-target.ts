@@ -37,7 +37,9 @@ export function fuzzTarget<T>(
 /** One batch; undefined when the property held throughout. */
 export async function runBatch(target: FuzzTarget, seed: number): Promise<FuzzFailure | undefined> {
   const details = await fc.check(target.property, { seed, numRuns: target.runs });
-  if (!details.failed) return closeBatch(target, seed);
+  // After a failure too: what stays open would keep the process, and hide that it has failed.
+  const unclosed = await closeBatch(target, seed);
+  if (!details.failed) return unclosed;
   const input = fc.stringify(details.counterexample);
   return { seed, input, reason: reasonOf(details.errorInstance) };
 }

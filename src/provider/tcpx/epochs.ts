@@ -291,6 +291,8 @@ export class Epochs {
       if (this.#hello !== undefined) throw new TcpxError('ERR_WIRE_STATE', 'a second HELLO');
       this.#hello = decodeMatchHello(frame.body);
       this.#joinWhenBoth();
+    } else if (this.#hello === undefined) {
+      throw new TcpxError('ERR_WIRE_STATE', `match frame ${frame.kind} before HELLO`);
     } else if (frame.kind === MatchKind.Joined) {
       this.#isPeerJoined = true;
       this.#checkReady();
