@@ -90,6 +90,9 @@ export function formatThresholds(verdicts: readonly ThresholdVerdict[]): string 
     .join('');
 }
 
+const EVIDENCE: Readonly<Record<string, string>> = {
+  emulated: 'emulated: the plugin is an emulator, and this says nothing of the hardware',
+};
 const OPERATIONS: Readonly<Record<string, string>> = { both: 'write and read at once' };
 
 /** Of one prompt; several that are posted together share the time. */
@@ -119,7 +122,7 @@ function describePlugin(result: BenchResult): string[] {
       `unpack ${unpack}`,
     `device memory   ${packets}`,
     `plugin threads  ${describeThreads(result)}`,
-    `evidence        ${result.evidence}`,
+    `evidence        ${EVIDENCE[result.evidence] ?? result.evidence}`,
   ];
 }
 

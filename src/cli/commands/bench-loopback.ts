@@ -133,6 +133,10 @@ export const benchLoopbackCommand: Command = {
       'Four processes write to one for five seconds.',
     ],
     [
+      'bench loopback --plugin emulator',
+      'The path of GPUDirect-TCPX over an emulator of its plugin: no GPU, and no such NIC.',
+    ],
+    [
       'bench loopback --save-baseline before',
       'Three runs, kept by that name: tcpx bench diff before latest compares with them.',
     ],
