@@ -69,7 +69,11 @@ export function kernelDelta(
   before: Pick<KernelCounters, 'tcp' | 'nics'>,
   after: Pick<KernelCounters, 'tcp' | 'nics'>,
 ): Omit<KernelDelta, 'channels' | 'peerChannels'> {
-  const tcp = TCP_COUNTERS.map((name) => [name, (after.tcp[name] ?? 0) - (before.tcp[name] ?? 0)]);
+  // A counter that the kernel does not have is absent, not zero.
+  const tcp = TCP_COUNTERS.flatMap((name) => {
+    const [old, now] = [before.tcp[name], after.tcp[name]];
+    return old === undefined || now === undefined ? [] : [[name, now - old] as const];
+  });
   const nics: Record<string, Record<string, number>> = {};
   for (const [nic, counters] of after.nics) {
     const old = before.nics.get(nic) ?? {};

@@ -2,6 +2,7 @@
 
 import type { Command } from './command.js';
 import { benchClientCommand } from './commands/bench-client.js';
+import { benchCompareCommand } from './commands/bench-compare.js';
 import { benchDiffCommand } from './commands/bench-diff.js';
 import { benchLoopbackCommand } from './commands/bench-loopback.js';
 import { benchServerCommand } from './commands/bench-server.js';
@@ -42,6 +43,7 @@ export const COMMANDS: readonly Command[] = [
   benchServerCommand,
   benchClientCommand,
   benchSweepCommand,
+  benchCompareCommand,
   benchShowCommand,
   benchDiffCommand,
   topoCommand,
