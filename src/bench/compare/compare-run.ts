@@ -104,7 +104,7 @@ class Arena {
 
   /** Returns how many rounds there were. */
   async play(measureRoofs: () => Promise<void>): Promise<number> {
-    const { rounds, limitMs, onTurn } = this.#options;
+    const { rounds, limitMs } = this.#options;
     const beganMs = performance.now();
     const total = rounds * this.#contenders.length;
     for (let round = 0; round < rounds; round++) {
@@ -114,7 +114,7 @@ class Arena {
       await measureRoofs();
       const order = round % 2 === 0 ? this.#contenders : [...this.#contenders].reverse();
       for (const [turn, contender] of order.entries()) {
-        onTurn(round * order.length + turn, total, contender.name);
+        this.#options.onTurn(round * order.length + turn, total, contender.name);
         await this.#turn(contender);
       }
     }

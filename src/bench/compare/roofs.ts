@@ -56,7 +56,8 @@ export function gpuRoof(memory: string): Roof {
   const name = 'GPU copy';
   if (typeof rates === 'string') return { name, figures: [], detail: rates, applies };
   const slower = Math.min(rates.toDeviceGBps, rates.toHostGBps) * GIGA;
-  const detail = `pinned memory to a GPU and back, the slower way${applies ? '' : '; not in this path'}`;
+  const where = applies ? '' : '; not in this path';
+  const detail = `pinned memory to a GPU and back, the slower way${where}`;
   return { name, figures: [slower], detail, applies };
 }
 
