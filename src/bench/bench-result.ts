@@ -49,6 +49,8 @@ export interface BenchResult {
   readonly host: HostFacts;
   readonly peer: HostFacts;
   // From here on: absent from results of earlier versions.
+  /** Why it ended before its time; the figures are of what was measured until then. */
+  readonly partial?: string;
   /** When it ended. */
   readonly recordedAt?: string;
   /** Its name in the store; absent where it is not kept. */

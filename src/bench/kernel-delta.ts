@@ -80,7 +80,7 @@ export function kernelDelta(
     const grown = Object.entries(counters).map(([name, count]) => [name, count - (old[name] ?? 0)]);
     if (grown.some(([, count]) => count !== 0)) nics[nic] = Object.fromEntries(grown) as never;
   }
-  return { tcp: Object.fromEntries(tcp) as Record<string, number>, nics };
+  return { tcp: Object.fromEntries(tcp), nics };
 }
 
 /** What else of the host goes with a result: interrupts by core, and how busy it was. */

@@ -41,6 +41,7 @@ export function formatBenchResult(result: BenchResult): string {
     ...describePlugin(result),
     `measured on     ${result.host.cpu}, ${result.host.cores} cores, ` +
       `Linux ${result.host.kernel}, Node ${result.host.node}, ${result.host.congestion}`,
+    ...(result.partial === undefined ? [] : [`PARTIAL         ${result.partial}`]),
     ...(result.warnings ?? []).map((warning) => `warning         ${warning}`),
   ];
   return `${lines.join('\n')}\n`;

@@ -38,7 +38,7 @@ test('compare: a round that failed for one is left out of the pair, not counted 
   const lame = { ...own, name: 'lame', isOurs: false, figures: [3e9, Number.NaN, 3e9] };
   const [row] = compareSeries([own, lame]);
   assert.equal(row?.ratio.pairs, 2);
-  assert.equal(row?.ratio.median, 2);
+  assert.equal(row.ratio.median, 2);
   assert.deepEqual(compareSeries([own, { ...lame, figures: [] }]), []);
 });
 
@@ -50,6 +50,6 @@ test('compare: the lowest roof that is known and in the path binds', () => {
   const roofs = [copy, roof('GPU copy', [1e9], false), roof('link', []), roof('loopback', [12e9])];
   const [binding] = bindingRoofs(series, roofs);
   assert.equal(binding?.name, 'memory copy');
-  assert.equal(binding?.share.toFixed(3), '0.667');
+  assert.equal(binding.share.toFixed(3), '0.667');
   assert.deepEqual(bindingRoofs(series, [roof('link', [])]), [], 'unknown binds nothing');
 });
