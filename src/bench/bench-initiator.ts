@@ -132,6 +132,7 @@ export class BenchInitiator {
       intakeAfter: this.#intakeAfter,
       threads: this.#threads,
       peer: scene.peer,
+      pages: scene.memory.pages,
       blocks: scene.blocks,
     };
   }
@@ -143,8 +144,8 @@ export class BenchInitiator {
 
   #allocate(bytes: number): BenchMemory {
     const { engine, values } = this.#options;
-    const { 'bench.memory': kind, 'bench.gpu': gpu } = values;
-    const memory = allocateBenchMemory(engine, kind, bytes, gpu);
+    const { 'bench.memory': kind, 'bench.gpu': gpu, 'bench.pages': pages } = values;
+    const memory = allocateBenchMemory(engine, kind, bytes, { gpu, pages });
     this.#memories.push(memory);
     return memory;
   }

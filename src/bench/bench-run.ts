@@ -1,6 +1,7 @@
 // What an initiator hands over when it has measured.
 
 import type { NicIntake } from '../engine/internal.js';
+import type { BenchMemory } from './bench-memory.js';
 import type { BenchMeter } from './bench-meter.js';
 import type { HostFacts } from './bench-result.js';
 import type { BenchInterval } from './interval-meter.js';
@@ -20,6 +21,8 @@ export interface BenchRun {
   /** Of the plugin's helper threads, at each end. */
   readonly threads: { initiator: string | undefined; target: string | undefined } | undefined;
   readonly peer: HostFacts;
+  /** What this end's host memory lies on. */
+  readonly pages: BenchMemory['pages'];
   /** Of one transfer. */
   readonly blocks: number;
   /** Whether everything was measured that was asked for. */

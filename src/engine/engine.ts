@@ -207,11 +207,11 @@ export class Engine {
   }
 
   /**
-   * Memory of the engine's own, page-aligned; register it to transfer it. Where a plugin is open it
-   * can reach this host memory and no other, and has it on normal pages unless huge ones are a
-   * must.
+   * Memory of the engine's own, page-aligned, on huge pages where it is large and the kernel gives
+   * them; register it to transfer it. Where a plugin is open it can reach this host memory and no
+   * other, and has it on normal pages unless huge ones are a must.
    */
-  allocate(bytes: number, pages: PageKind = 'normal'): RegionMemory {
+  allocate(bytes: number, pages: PageKind = 'auto'): RegionMemory {
     return this.#memory.allocate(bytes, pages);
   }
 

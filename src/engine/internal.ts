@@ -2,6 +2,7 @@
 
 export { GpuBuffer } from '../gpu/gpu-buffer.js';
 export type { DeviceRange, Region, RegionDescriptor, RegionSource } from '../memory/region.js';
+export type { PageKind, RegionMemory } from '../os/region-memory.js';
 export type { BlockColumns } from '../provider/block-columns.js';
 export type { Receipt } from '../provider/receipt.js';
 export { nextSpinUs } from '../provider/tcp/lane/spin.js';
