@@ -83,6 +83,11 @@ export class WalkWorld {
         environment: { NIXL_TCPX_TRUST_SECRET: secret },
       },
       'bench sweep': { words: ['--size', '4K,64K', '--rounds', '1', ...SHORT] },
+      // No peers: what they print is tested apart.
+      'bench compare': {
+        words: ['--size', '64K', '--rounds', '1', '--turn-seconds', '0'],
+        environment: { PATH: this.#folder },
+      },
       'bench show': { words: [measured] },
       'bench diff': { words: [measured, measured] },
       serve: { words: ['--folder', join(this.#folder, 'service')], isServer: true },

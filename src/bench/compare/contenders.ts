@@ -28,6 +28,7 @@ export interface CompareShape {
   readonly log: Log;
   /** Undefined for both ends on this machine. */
   readonly host: string | undefined;
+  /** Of a turn; 0 takes few iterations of ours, to try it. */
   readonly seconds: number;
   readonly congestion: string;
   /** Told of each of our own results. */
@@ -39,6 +40,7 @@ export interface CompareShape {
 const PORT = 25_301;
 const LATENCY_BYTES = 4096;
 const PINGS = 20_000;
+const PINGS_FEW = 500;
 /** A put of 64 MiB takes two seconds in some versions of UCX. */
 const UCX_PUTS = 2;
 const UCX_GETS = 10;
@@ -49,7 +51,8 @@ export function ownContenders(shape: CompareShape): Contender[] {
     'bench.warmupSeconds': shape.seconds,
     'bench.verify': 'none',
   };
-  const pings = { 'bench.warmup': PINGS, 'bench.iterations': PINGS, 'lane.progress': 'caller' };
+  const count = shape.seconds === 0 ? PINGS_FEW : PINGS;
+  const pings = { 'bench.warmup': count, 'bench.iterations': count, 'lane.progress': 'caller' };
   const works: readonly (readonly [Work, SettingChanges])[] = [
     ['write', { ...timed, 'bench.op': 'write' }],
     ['read', { ...timed, 'bench.op': 'read' }],
@@ -96,7 +99,7 @@ export function peerContenders(shape: CompareShape): Contender[] {
   const iperf = (work: 'write' | 'read', blockBytes: number) => () =>
     runIperf3({
       port: shape.host === undefined ? PORT : IPERF3_PORT,
-      seconds: shape.seconds,
+      seconds: Math.max(1, shape.seconds),
       streams: shape.channels(),
       blockBytes,
       congestion: shape.congestion,
@@ -110,7 +113,7 @@ export function peerContenders(shape: CompareShape): Contender[] {
     peer('iperf3', 'read', `iperf3 -R -l ${chunk}`, iperf('read', chunk)),
   ];
   if (shape.host !== undefined) return everywhere;
-  const bulk = { port: PORT + 2, sizeBytes, seconds: shape.seconds };
+  const bulk = { port: PORT + 2, sizeBytes, seconds: Math.max(1, shape.seconds) };
   const small = { ...bulk, port: PORT + 3, sizeBytes: LATENCY_BYTES };
   const ucx = (test: Parameters<typeof runUcx>[0]['test'], bytes: number, iterations: number) => {
     const warmup = bytes === sizeBytes ? { warmup: 1 } : {};

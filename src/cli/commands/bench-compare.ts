@@ -53,7 +53,7 @@ export const benchCompareCommand: Command = {
       name: 'turn-seconds',
       kind: 'text',
       value: 'SECONDS',
-      summary: `How long a turn is timed; ${SECONDS}.`,
+      summary: `How long a turn is timed; ${SECONDS}; 0 for few iterations, to try it.`,
     },
   ],
   examples: [
@@ -67,8 +67,8 @@ export const benchCompareCommand: Command = {
   async run(invocation) {
     const { config, log, positionals } = invocation;
     const hasRounds = invocation.text('rounds') !== undefined;
-    const rounds = countOf(invocation, 'rounds', ROUNDS, 1000);
-    const seconds = countOf(invocation, 'turn-seconds', SECONDS, 60);
+    const rounds = countOf(invocation, 'rounds', ROUNDS, 1, 1000);
+    const seconds = countOf(invocation, 'turn-seconds', SECONDS, 0, 60);
     const congestion = isByHand(config, 'socket.congestion')
       ? config.values['socket.congestion']
       : CONGESTION;
@@ -103,9 +103,18 @@ export const benchCompareCommand: Command = {
   },
 };
 
-function countOf(invocation: Invocation, flag: string, fallback: number, most: number): number {
+function countOf(
+  invocation: Invocation,
+  flag: string,
+  fallback: number,
+  least: number,
+  most: number,
+): number {
   const text = invocation.text(flag);
   const value = text === undefined ? fallback : Number(text);
-  if (Number.isInteger(value) && value >= 1 && value <= most) return value;
-  throw usageError(benchCompareCommand, `--${flag} ${text ?? ''}: a number from 1 to ${most}`);
+  if (Number.isInteger(value) && value >= least && value <= most) return value;
+  throw usageError(
+    benchCompareCommand,
+    `--${flag} ${text ?? ''}: a number from ${least} to ${most}`,
+  );
 }
