@@ -129,7 +129,7 @@ export class Engine {
       },
       onActivity: () => this.#options.onActivity?.(),
     });
-    this.#memory = new EngineMemory(this.#core.regions, this.#gpus, opened.tcpx);
+    this.#memory = new EngineMemory(this.#core.regions, this.#gpus, opened.tcpx, options.shareOf);
     this.#door = new EngineDoor({
       ...{ control: this.#control, config: this.config, log: this.log, opened },
       ...{ identity: this.#identity, sessions: this.#core.sessions },

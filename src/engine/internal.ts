@@ -13,6 +13,7 @@ export {
   type NicIntake,
 } from '../provider/tcpx/devmem-verdict.js';
 export { describeThreads } from '../provider/tcpx/plugin-receipt.js';
+export type { RegionShare } from '../provider/tcpx/region-share.js';
 export { Engine, tcpxOf } from './engine.js';
 export type { ChannelCounters, Session, TransferRequest } from './session.js';
 export type { Transfer } from './transfer.js';

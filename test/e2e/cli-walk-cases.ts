@@ -1,6 +1,6 @@
 // For every command the words of a short run that succeeds here, on files made for it.
 
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { emulatorPath, emulatorVariables, requireNative } from '../native/plugin-environment.js';
@@ -86,7 +86,7 @@ export class WalkWorld {
       // No peers: what they print is tested apart.
       'bench compare': {
         words: ['--size', '64K', '--rounds', '1', '--turn-seconds', '0'],
-        environment: { PATH: this.#folder },
+        environment: { PATH: this.#shellAlone() },
       },
       'bench show': { words: [measured] },
       'bench diff': { words: [measured, measured] },
@@ -110,6 +110,12 @@ export class WalkWorld {
       config: { words: [] },
       completion: { words: ['bash'], isCode: true },
     };
+  }
+
+  /** A search path with a shell and none of the programs that would be compared. */
+  #shellAlone(): string {
+    symlinkSync('/bin/bash', join(this.#folder, 'bash'));
+    return this.#folder;
   }
 
   #diagCases(trace: string): Record<string, WalkCase> {
