@@ -53,7 +53,7 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
   },
   bench: {
     purpose: 'scenarios, load generation, sampling, results and statistics',
-    mayImport: ['base', 'host', 'engine'],
+    mayImport: ['base', 'host', 'measure', 'engine'],
   },
   experiment: {
     purpose: 'plans of runs that are compared, repetitions, statistics, decisions',

@@ -1,5 +1,7 @@
 // What is built from native/: outputs, their sources and flags. Pure.
 
+import { isEmulatorSource } from '../../src/ffi/nccl-net/emulator-library.js';
+
 export const NATIVE_FOLDER = 'build/native';
 
 export interface NativeTarget {
@@ -61,10 +63,8 @@ export function pluginTarget(
 export function nativeTargets(paths: readonly string[], version: string): NativeTarget[] {
   const headers = paths.filter((path) => path.endsWith('.h')).sort();
   const cHeaders = headers.filter((path) => !path.startsWith('native/nixl'));
-  const inEmulator = paths
-    .filter((path) => /^native\/emulator\/[^/]+\.c$/.test(path))
-    .filter((path) => !path.endsWith('/nccl-check.c'))
-    .sort();
+  const emulatorFolder = 'native/emulator/';
+  const inEmulator = paths.filter((path) => path.startsWith(emulatorFolder)).sort();
   const inFake = paths.filter((path) => /^native\/fake-cuda\/[^/]+\.c$/.test(path)).sort();
   const inP2p = paths.filter((path) => /^native\/p2p\/[^/]+\.c$/.test(path)).sort();
   const inP2pCheck = paths.filter((path) => /^native\/p2p-check\/[^/]+\.c$/.test(path)).sort();
@@ -80,7 +80,7 @@ export function nativeTargets(paths: readonly string[], version: string): Native
   return [
     target(
       'libnccl-net-tcpx-emulator.so',
-      inEmulator.filter((path) => !isDriver(path)),
+      inEmulator.filter((path) => isEmulatorSource(path.slice(emulatorFolder.length))),
       [...SHARED, ...HIDDEN],
     ),
     target('nccl-net-driver', inEmulator.filter(isDriver), []),

@@ -1,5 +1,6 @@
 // A row of the performance table: what, bar, measured, verdict. Pure.
 
+import { ratiosInTurn } from '../../src/bench/compare/paired-ratio.js';
 import { medianOf } from '../../src/bench/statistics.js';
 
 export interface PerfRow {
@@ -46,9 +47,7 @@ export const atMostInTurn = comparisonInTurn('≤');
 
 function comparisonInTurn(relation: Relation): ComparisonInTurn {
   return (what, ours, others, bar, unit) => {
-    const ratios = others.map((theirs) =>
-      ours.map((rate, set) => rate / (theirs[set] ?? Number.NaN)),
-    );
+    const ratios = others.map((theirs) => ratiosInTurn(ours, theirs));
     const worst = ratios.reduce((a, b) =>
       medianOf(a) <= medianOf(b) === (relation === '≥') ? a : b,
     );

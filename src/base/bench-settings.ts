@@ -127,6 +127,7 @@ export const BENCH_SETTINGS = {
     minimum: 0,
     maximum: 63,
     flag: 'gpu',
+    aliases: ['UCCL_TCPX_LOCAL_DEVICE', 'UCCL_TCPX_DEVICE_IDX', 'UCCL_NCCL_DEVICE'],
     summary:
       'CUDA ordinal of the GPU whose memory this end of a benchmark uses, and whose NICs the ' +
       'tcpx provider takes where none are named.',

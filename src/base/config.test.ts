@@ -44,6 +44,9 @@ test('config: names that users of other tools have set are understood', () => {
     UCCL_TCPX_NUM_CHANNELS: '2',
     UCCL_TCPX_MAX_SEND_INFLIGHT: '8',
     UCCL_TCPX_BOOTSTRAP_PORT_BASE: '20000',
+    UCCL_TCPX_OOB_PORT: '28900',
+    UCCL_TCPX_HOST_RECV_DEBUG: '1',
+    UCCL_TCPX_LOCAL_DEVICE: '3',
     UCCL_TCPX_PLUGIN_PATH: '/opt/x.so',
     UCCL_TCPX_DEBUG: '1',
     UCCL_TCPX_UNPACK_IMPL: 'd2d',
@@ -69,6 +72,10 @@ test('config: names that users of other tools have set are understood', () => {
   assert.equal(values['plugin.path'], '/opt/x.so');
   assert.equal(values['tcpx.debug'], true);
   assert.equal(values['tcpx.unpack'], 'd2d');
+  assert.equal(values['tcpx.hostRecv'], true);
+  assert.equal(values['bench.gpu'], 3);
+  const { values: control } = loadConfig({ environment: { UCCL_TCPX_CTRL_PORT: '28900' } });
+  assert.equal(control['session.port'], 28_900);
 });
 
 test('config: an empty variable counts as absent', () => {

@@ -40,7 +40,7 @@ export const ENGINE_SETTINGS = {
     minimum: 0,
     maximum: 65535,
     flag: 'port',
-    aliases: ['UCCL_TCPX_BOOTSTRAP_PORT_BASE'],
+    aliases: ['UCCL_TCPX_BOOTSTRAP_PORT_BASE', 'UCCL_TCPX_OOB_PORT', 'UCCL_TCPX_CTRL_PORT'],
     summary: 'Port for control and data connections; 0 lets the kernel choose.',
     cost: 'Both ends must name the same port; it is the only one to open in a firewall.',
   },

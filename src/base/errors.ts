@@ -120,7 +120,7 @@ export const ERROR_CODES = {
   ERR_CAP_NET_PLUGIN: entry(
     'no NCCL net plugin could be loaded',
     'Install the plugin, or name it with --plugin or UCCL_TCPX_PLUGIN_PATH; the message lists ' +
-      'what was tried and why it failed.',
+      'what was tried and why it failed. To try the path without one: --plugin emulator.',
   ),
   ERR_CAP_NET_PLUGIN_TABLE: entry(
     'the library has no NCCL net function table of a version that we speak',

@@ -15,6 +15,7 @@ export const TCPX_SETTINGS = {
     kind: 'boolean',
     fallback: false,
     flag: 'host-recv',
+    aliases: ['UCCL_TCPX_HOST_RECV_DEBUG'],
     summary: 'Receive into host memory, past the NIC’s device-memory queues and the unpack step.',
     cost: 'One more copy; meant for finding out whether device memory is the trouble.',
   },

@@ -16,33 +16,13 @@ import { allocateBenchMemory, type BenchMemory } from './bench-memory.js';
 import { type BenchDialogue } from './bench-message.js';
 import { BenchMeter } from './bench-meter.js';
 import type { HostFacts } from './bench-result.js';
+import type { BenchRun } from './bench-run.js';
 import { layOutBlocks } from './block-layout.js';
 import { usageOf } from './end-usage.js';
 import type { BenchInterval } from './interval-meter.js';
 import { createPingPongEnd, type MarkCounter, PING_SEED, playPingPong } from './ping-pong.js';
 import type { Turns } from './turns.js';
 import { isChecked, SAMPLE_EVERY } from './verify-choice.js';
-
-export interface BenchRun {
-  readonly meter: BenchMeter;
-  readonly intervals: readonly BenchInterval[];
-  /** Of the measured iterations, in ms since 1970. */
-  readonly window: { readonly fromMs: number; readonly toMs: number };
-  /** To make the request ready, before the first post. */
-  readonly prepareUs: number;
-  readonly initiatorCpuUs: number;
-  readonly targetCpuUs: number;
-  /** Of the receiving end's NICs, where a plugin is open. */
-  readonly intakeBefore: readonly NicIntake[] | undefined;
-  readonly intakeAfter: readonly NicIntake[] | undefined;
-  /** Of the plugin's helper threads, at each end. */
-  readonly threads: { initiator: string | undefined; target: string | undefined } | undefined;
-  readonly peer: HostFacts;
-  /** What this end's host memory lies on. */
-  readonly pages: BenchMemory['pages'];
-  /** Of one transfer. */
-  readonly blocks: number;
-}
 
 export interface BenchInitiatorOptions {
   readonly engine: Engine;
@@ -57,6 +37,8 @@ export interface BenchInitiatorOptions {
   readonly mayBlock: boolean;
   /** Warm-up is over: what is counted from here on is of the measured iterations. */
   onWarm(): Promise<void>;
+  /** Ends the run after the iterations that are under way; what was measured counts. */
+  readonly stop: AbortSignal | undefined;
   onProgress(doneFraction: number, bytesPerSecond: number): void;
   onInterval(interval: BenchInterval): void;
 }
@@ -99,6 +81,8 @@ export class BenchInitiator {
   readonly #options: BenchInitiatorOptions;
   readonly #meter: BenchMeter;
   #warmAtMs = 0;
+  #isWhole = true;
+  #scene: Scene | undefined;
   #initiatorCpuUs = 0;
   #targetCpuUs = 0;
   /** In its turns so far: the time of the others is not its own. */
@@ -122,16 +106,27 @@ export class BenchInitiator {
     const { values, turns } = this.#options;
     assert(turns === undefined || values['bench.op'] !== 'pingpong', 'a ping-pong takes no turns');
     const scene = await this.#setUp();
+    this.#scene = scene;
     turns?.arrive();
     if (values['bench.op'] === 'pingpong') await this.#playPingPong(scene);
     else await this.#iterate(scene);
-    const intervals = this.#meter.finishIntervals();
-    const window = { fromMs: this.#warmAtMs, toMs: epochMs() };
+    const run = this.#runOf(scene);
     await turns?.leave();
+    return run;
+  }
+
+  /** What a run that failed had measured; undefined where that is nothing. */
+  soFar(): BenchRun | undefined {
+    if (this.#scene === undefined || this.#meter.bytesPerSecond.count === 0) return undefined;
+    return { ...this.#runOf(this.#scene), isWhole: false };
+  }
+
+  #runOf(scene: Scene): BenchRun {
     return {
       meter: this.#meter,
-      intervals,
-      window,
+      intervals: this.#meter.finishIntervals(),
+      window: { fromMs: this.#warmAtMs, toMs: epochMs() },
+      isWhole: this.#isWhole,
       prepareUs: scene.prepareUs,
       initiatorCpuUs: this.#initiatorCpuUs,
       targetCpuUs: this.#targetCpuUs,
@@ -184,12 +179,12 @@ export class BenchInitiator {
       );
     });
     const prepareUs = (systemClock.nowUs() - startUs) / requests.length;
-    const { host: peer } = ready;
-    return { memory, region, requests, readBase, blocks: blocks.length, prepareUs, peer };
+    const facts = { blocks: blocks.length, prepareUs, peer: ready.host };
+    return { memory, region, requests, readBase, ...facts };
   }
 
   async #iterate(scene: Scene): Promise<void> {
-    const { values } = this.#options;
+    const { values, stop } = this.#options;
     const first = await this.#warmUp(scene);
     await this.#becomeWarm();
     const startUs = systemClock.nowUs();
@@ -202,6 +197,8 @@ export class BenchInitiator {
       if (limitUs > 0 && elapsedUs >= limitUs) break;
       const fraction = limitUs > 0 ? elapsedUs / limitUs : (index - first) / (end - first);
       this.#options.onProgress(fraction, this.#meter.lastRate);
+      this.#isWhole = fraction >= 1 || stop?.aborted !== true;
+      if (!this.#isWhole) break;
     }
   }
 
@@ -217,6 +214,9 @@ export class BenchInitiator {
     const limitUs = values['bench.warmupSeconds'] * 1e6;
     let index = 0;
     while (index < count || this.#busyUs < limitUs) {
+      if (this.#options.stop?.aborted === true) {
+        throw new TcpxError('ERR_XFER_CANCELLED', 'stopped before anything was measured');
+      }
       const end = index < count ? count : Number.POSITIVE_INFINITY;
       index = await this.#takeTurn(scene, index, end, false);
     }

@@ -49,6 +49,8 @@ export interface BenchResult {
   readonly host: HostFacts;
   readonly peer: HostFacts;
   // From here on: absent from results of earlier versions.
+  /** Why it ended before its time; the figures are of what was measured until then. */
+  readonly partial?: string;
   /** What the initiator's host memory lies on. */
   readonly pages?: RegionMemory['pages'];
   /** When it ended. */

@@ -4,8 +4,8 @@ import { assert } from '../base/assert.js';
 import type { Config } from '../base/config.js';
 import { TcpxError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
-import { Engine, judgeDevmem, type Session } from '../engine/internal.js';
-import { BenchInitiator, type BenchRun } from './bench-initiator.js';
+import { type ChannelCounters, Engine, judgeDevmem, type Session } from '../engine/internal.js';
+import { BenchInitiator } from './bench-initiator.js';
 import {
   BenchDialogue,
   type BenchReport,
@@ -13,6 +13,7 @@ import {
   encodeBenchMessage,
 } from './bench-message.js';
 import type { BenchResult } from './bench-result.js';
+import type { BenchRun } from './bench-run.js';
 import { gpuOf } from './bench-service.js';
 import { readHostFacts } from './host-facts.js';
 import type { BenchInterval } from './interval-meter.js';
@@ -34,7 +35,16 @@ export interface BenchSessionOptions {
   readonly turns?: Turns | undefined;
   /** False where others have their turns on this thread; true by default: waking costs time. */
   readonly mayBlock?: boolean;
-  onProgress(doneFraction: number, bytesPerSecond: number): void;
+  /** Ends the run early; the result says so. */
+  readonly stop?: AbortSignal | undefined;
+  /** `channels` asks the kernel what each connection has moved. */
+  onProgress(
+    doneFraction: number,
+    bytesPerSecond: number,
+    channels: () => readonly ChannelCounters[],
+  ): void;
+  /** It failed, and this had been measured. */
+  onPartial?(result: BenchResult): void;
   onInterval?(interval: BenchInterval): void;
   /** Warm-up is over: measuring begins when this is done. */
   onWarm?(): Promise<void>;
@@ -63,13 +73,6 @@ export async function runBench(options: BenchSessionOptions): Promise<BenchResul
     void session.closed.then(() => {
       talk.fail(session.error ?? new TcpxError('ERR_PEER_LOST', `${session.peer}: session ended`));
     });
-    const countBoth = async () => ({
-      channels: {
-        own: session.kernelCounters(),
-        peer: (await talk.ask({ kind: 'count' }, 'counted', COUNT_TIMEOUT_MS)).channels,
-      },
-      host: readKernelCounters(),
-    });
     let before: Awaited<ReturnType<typeof countBoth>> | undefined;
     initiator = new BenchInitiator({
       engine,
@@ -82,16 +85,22 @@ export async function runBench(options: BenchSessionOptions): Promise<BenchResul
       onWarm: async () => {
         await talk.ask({ kind: 'begin' }, 'begun', config.values['bench.deadlineMs']);
         await options.onWarm?.();
-        before = await countBoth();
+        before = await countBoth(session, talk);
       },
-      onProgress: (fraction, rate) => options.onProgress(fraction, rate),
+      stop: options.stop,
+      onProgress: (fraction, rate) =>
+        options.onProgress(fraction, rate, () => session.kernelCounters()),
       onInterval: (interval) => options.onInterval?.(interval),
     });
-    const run = await engine.drive(initiator.run()).catch((error: unknown) => {
+    const measuring = initiator;
+    const run = await engine.drive(measuring.run()).catch((error: unknown) => {
       // A post may meet the loss of the session before its transfers do.
-      throw session.error ?? error;
+      const reason: unknown = session.error ?? error;
+      const soFar = measuring.soFar();
+      if (soFar !== undefined) options.onPartial?.(partialOf(engine, session, soFar, reason));
+      throw reason;
     });
-    const after = await engine.drive(countBoth());
+    const after = await engine.drive(countBoth(session, talk));
     assert(before !== undefined, 'a run says when it is warm');
     const channels = channelDelta(before.channels.own, after.channels.own);
     const peerChannels = channelDelta(before.channels.peer, after.channels.peer);
@@ -103,11 +112,26 @@ export async function runBench(options: BenchSessionOptions): Promise<BenchResul
     const figures = toResult(engine.config, session, run, laneCpus);
     const result = { ...figures, zeroCopy, kernel, ...hostDelta(before.host, after.host) };
     const recordedAt = new Date().toISOString();
-    return { ...result, recordedAt, warnings: warningsOf(result) };
+    const whole = { ...result, recordedAt, warnings: warningsOf(result) };
+    return run.isWhole ? whole : { ...whole, partial: 'stopped by the user' };
   } finally {
     await engine.close();
     initiator?.freeMemory();
   }
+}
+
+/** What both kernels have counted so far. */
+async function countBoth(session: Session, talk: BenchDialogue) {
+  const { channels: peer } = await talk.ask({ kind: 'count' }, 'counted', COUNT_TIMEOUT_MS);
+  return { channels: { own: session.kernelCounters(), peer }, host: readKernelCounters() };
+}
+
+/** Without what only two living ends can count. */
+function partialOf(engine: Engine, session: Session, run: BenchRun, reason: unknown): BenchResult {
+  const figures = toResult(engine.config, session, run, []);
+  const partial = reason instanceof Error ? reason.message : String(reason);
+  const result = { ...figures, zeroCopy: engine.zeroCopyStats(), partial };
+  return { ...result, recordedAt: new Date().toISOString(), warnings: warningsOf(result) };
 }
 
 function toResult(

@@ -1,6 +1,7 @@
 // How a benchmark cuts its payload into blocks. Remote blocks lie in a shuffled order, so that
 // neighbours do not merge and each block is a descriptor of its own, as KV-cache blocks are.
 
+import { at } from '../base/assert.js';
 import { seededRandom } from '../base/random.js';
 
 export interface BenchBlock {
@@ -21,7 +22,7 @@ export function layOutBlocks(sizeBytes: number, blockBytes: number): BenchBlock[
   const order = shuffle(whole);
   const blocks: BenchBlock[] = [];
   for (let index = 0; index < whole; index++) {
-    const remoteOffset = (order[index] ?? 0) * blockBytes;
+    const remoteOffset = at(order, index) * blockBytes;
     blocks.push({ localOffset: index * blockBytes, remoteOffset, bytes: blockBytes });
   }
   const restBytes = sizeBytes - whole * blockBytes;
@@ -37,8 +38,8 @@ function shuffle(count: number): Uint32Array {
   const order = new Uint32Array(count).map((_, index) => index);
   for (let index = count - 1; index > 0; index--) {
     const other = random.nextBetween(0, index);
-    const held = order[index] ?? 0;
-    order[index] = order[other] ?? 0;
+    const held = at(order, index);
+    order[index] = at(order, other);
     order[other] = held;
   }
   return order;

@@ -30,7 +30,7 @@ export function groupFigures(members: readonly BenchResult[]): GroupFigures {
   const last = Math.max(...windows.map(({ toMs }) => toMs));
   const common =
     Math.min(...windows.map(({ toMs }) => toMs)) - Math.max(...windows.map(({ fromMs }) => fromMs));
-  const bytes = members.reduce((sum, { bytesMoved = 0 }) => sum + bytesMoved, 0);
+  const bytes = sumOf(members.map(bytesOf));
   const rates = members.map(({ bandwidthGBps }) => bandwidthGBps.mean);
   return {
     ok: members.every(({ ok }) => ok),
@@ -41,6 +41,12 @@ export function groupFigures(members: readonly BenchResult[]): GroupFigures {
     fairness: sumOf(rates) ** 2 / (rates.length * sumOf(rates.map((rate) => rate * rate))),
     latencyUs: mergedLatency(members),
   };
+}
+
+/** Unknown is not nothing: a sum without it would be a wrong one. */
+function bytesOf({ bytesMoved }: BenchResult): number {
+  assert(bytesMoved !== undefined, 'a member of a group says what it moved');
+  return bytesMoved;
 }
 
 function sumOf(values: readonly number[]): number {

@@ -69,14 +69,18 @@ export function kernelDelta(
   before: Pick<KernelCounters, 'tcp' | 'nics'>,
   after: Pick<KernelCounters, 'tcp' | 'nics'>,
 ): Omit<KernelDelta, 'channels' | 'peerChannels'> {
-  const tcp = TCP_COUNTERS.map((name) => [name, (after.tcp[name] ?? 0) - (before.tcp[name] ?? 0)]);
+  // A counter that the kernel does not have is absent, not zero.
+  const tcp = TCP_COUNTERS.flatMap((name) => {
+    const [old, now] = [before.tcp[name], after.tcp[name]];
+    return old === undefined || now === undefined ? [] : [[name, now - old] as const];
+  });
   const nics: Record<string, Record<string, number>> = {};
   for (const [nic, counters] of after.nics) {
     const old = before.nics.get(nic) ?? {};
     const grown = Object.entries(counters).map(([name, count]) => [name, count - (old[name] ?? 0)]);
     if (grown.some(([, count]) => count !== 0)) nics[nic] = Object.fromEntries(grown) as never;
   }
-  return { tcp: Object.fromEntries(tcp) as Record<string, number>, nics };
+  return { tcp: Object.fromEntries(tcp), nics };
 }
 
 /** What else of the host goes with a result: interrupts by core, and how busy it was. */

@@ -10,6 +10,8 @@ const { values } = config;
 const log = createLog({ level: values['log.level'], format: values['log.format'] });
 // The parent is gone, whatever the reason: leave, and let the kernel close what is open.
 process.once('disconnect', () => process.kill(process.pid, 'SIGKILL'));
+// A terminal tells both processes; the parent ends its run in order, and this with it.
+process.on('SIGINT', () => undefined);
 try {
   const service = await openBenchService({ config, log, port: 0 });
   process.send?.({ port: service.port });

@@ -19,14 +19,16 @@ import type { Log } from '../base/log.js';
 import { environmentName, SETTING_NAMES, settingOf } from '../base/settings.js';
 import { STATE_FOLDER_VARIABLE } from '../host/read/emulated-nics.js';
 import type { BenchResult } from './bench-result.js';
-import { runBench } from './bench-session.js';
+import { type BenchSessionOptions, runBench } from './bench-session.js';
 import type { BenchInterval } from './interval-meter.js';
 import type { Turns } from './turns.js';
 
 export interface LoopbackOptions {
   readonly config: Config;
   readonly log: Log;
-  onProgress(doneFraction: number, bytesPerSecond: number): void;
+  readonly stop?: AbortSignal | undefined;
+  onProgress: BenchSessionOptions['onProgress'];
+  onPartial?(result: BenchResult): void;
   onInterval?(interval: BenchInterval): void;
   /** Told the process id of the target, for those who want to watch or kill it. */
   onTarget?(pid: number): void;
@@ -50,7 +52,9 @@ export async function runLoopback(options: LoopbackOptions): Promise<BenchResult
       host: '127.0.0.1',
       port,
       turns: options.turns,
-      onProgress: (fraction, rate) => options.onProgress(fraction, rate),
+      stop: options.stop,
+      onProgress: (fraction, rate, channels) => options.onProgress(fraction, rate, channels),
+      onPartial: (result) => options.onPartial?.(result),
       onInterval: (interval) => options.onInterval?.(interval),
     });
   } finally {

@@ -1,17 +1,32 @@
 // Figures of others, and how a run stands to them.
 
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { describe, test } from 'node:test';
-import { GOAL_GBPS, REFERENCES, standTo } from './references.js';
+import { readGoal, readReferences, standTo } from './references.js';
+
+const REFERENCES = readReferences();
 
 describe('references', () => {
   test('every one says what it is of, and a suspect one why', () => {
     for (const one of REFERENCES) {
       assert.ok(one.lowGBps > 0 && one.lowGBps <= one.highGBps, one.name);
       assert.ok(one.what !== '' && one.source !== '', one.name);
+      assert.equal(one.evidence, 'reference');
+      assert.equal(typeof one.remark, 'string');
       if (one.isSuspect) assert.ok(one.remark.length > 20, one.name);
     }
     assert.equal(new Set(REFERENCES.map(({ name }) => name)).size, REFERENCES.length);
+  });
+
+  test('the page and the README name what the files hold', () => {
+    const root = new URL('../../../', import.meta.url);
+    const page = readFileSync(new URL('docs/benchmarking.md', root), 'utf8');
+    const readme = readFileSync(new URL('README.md', root), 'utf8');
+    for (const { name } of REFERENCES) {
+      assert.ok(page.includes(`\`${name}\``), name);
+      assert.ok(readme.includes(`\`${name}\``), name);
+    }
   });
 
   test('figures that were divided by 2^30 are given in 10^9 bytes', () => {
@@ -34,6 +49,6 @@ describe('references', () => {
   });
 
   test('the goal is 5 GB/s for a GPU', () => {
-    assert.equal(GOAL_GBPS, 5);
+    assert.equal(readGoal().gbps, 5);
   });
 });

@@ -11,7 +11,8 @@ const CLEAN: WarnedResult = {
   verified: { iterations: 55, mismatches: 0 },
   laneCpus: [{ cpu: 1, pinnedTo: [1] }],
   zeroCopy: [],
-  host: { cores: 4 },
+  host: { cores: 4, version: '1.0.0' },
+  peer: { version: '1.0.0' },
   load: { before: 0.5, after: 1.5 },
 };
 
@@ -26,6 +27,7 @@ describe('warnings of a result', () => {
     ['a wide spread', { bandwidthGBps: { mean: 5, p50: 5, min: 2, max: 6 } }, /3\.0 times/],
     ['nothing checked', { verified: { iterations: 0, mismatches: 0 } }, /no byte was checked/],
     ['a lane elsewhere', { laneCpus: [{ cpu: 2, pinnedTo: [1] }] }, /lane 0 ran on CPU 2/],
+    ['two versions', { peer: { version: '1.1.0' } }, /not one version: 1\.0\.0 here, 1\.1\.0/],
     ['a busy machine', { load: { before: 5, after: 5 } }, /load of 5\.0 on 4 cores/],
     [
       'retransmissions',

@@ -14,7 +14,10 @@ export type WarnedResult = Pick<
   | 'kernel'
   | 'devmem'
   | 'load'
-> & { readonly host: Pick<HostFacts, 'cores'> };
+> & {
+  readonly host: Pick<HostFacts, 'cores' | 'version'>;
+  readonly peer: Pick<HostFacts, 'version'>;
+};
 
 /** Below this p99 is the largest sample, and an interval is wide. */
 const ITERATIONS_WANTED = 20;
@@ -25,6 +28,7 @@ export function warningsOf(result: WarnedResult): string[] {
     ...pathWarnings(result),
     ...sampleWarnings(result),
     ...machineWarnings(result),
+    ...versionWarnings(result),
     ...channelWarnings(result),
   ];
 }
@@ -62,6 +66,11 @@ function machineWarnings({ laneCpus, load, host }: WarnedResult): string[] {
     );
   }
   return warnings;
+}
+
+function versionWarnings({ host, peer }: WarnedResult): string[] {
+  if (host.version === peer.version) return [];
+  return [`not one version: ${host.version} here, ${peer.version} at the target`];
 }
 
 function channelWarnings({ kernel, zeroCopy }: WarnedResult): string[] {

@@ -97,6 +97,7 @@ function notesOf(first: Runs, second: Runs, { verdict, isBetweenRuns }: SpeedCom
   if (machines.size > 1) notes.push(`not the same machines: ${[...machines].join('; ')}`);
   const classes = new Set(all.map(({ evidence }) => evidence));
   if (classes.size > 1) notes.push(`not the same evidence: ${[...classes].join(', ')}`);
+  if (all.some(({ partial }) => partial !== undefined)) notes.push('a run was cut short');
   if (all.some(({ ok }) => !ok)) notes.push('a run failed its check: its speed means nothing');
   if (!isBetweenRuns && verdict !== 'same') {
     notes.push(

@@ -2,6 +2,7 @@
 // `client IP GPU`, their variables and defaults, and the lines that their tools look for in logs.
 // Pure. Their programs divide by 2^30 and say GB; here GB is 10^9 bytes, and the log says so.
 
+import { assert } from '../base/assert.js';
 import type { Config, Environment } from '../base/config.js';
 import type { BenchReport } from './bench-message.js';
 import type { BenchResult } from './bench-result.js';
@@ -46,7 +47,8 @@ export function logName(role: 'server' | 'client' | 'info', time: Date): string 
 const UNIT = '[PERF] GB means 10^9 bytes';
 
 export function clientLines(result: BenchResult, gpu: number): string[] {
-  const { samples, bandwidthGBps, bytesMoved = 0, iterations } = result;
+  const { samples, bandwidthGBps, bytesMoved, iterations } = result;
+  assert(bytesMoved !== undefined, 'a run of this version says what it moved');
   const bytes = bytesMoved / iterations;
   const { every = 1, values = [] } = samples?.bandwidthGBps ?? {};
   return [

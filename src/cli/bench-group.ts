@@ -84,7 +84,7 @@ function formatGroup(pattern: string, runs: readonly BenchResult[], figures: Gro
   const rows = runs.map((run, index) => [
     String(index),
     run.peer.hostname,
-    formatBytes(run.bytesMoved ?? 0),
+    run.bytesMoved === undefined ? '?' : formatBytes(run.bytesMoved),
     run.bandwidthGBps.mean.toFixed(2),
     formatUs(run.latencyUs.p50),
     formatUs(run.latencyUs.p99),

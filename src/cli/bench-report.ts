@@ -42,6 +42,7 @@ export function formatBenchResult(result: BenchResult): string {
     ...describePages(result),
     `measured on     ${result.host.cpu}, ${result.host.cores} cores, ` +
       `Linux ${result.host.kernel}, Node ${result.host.node}, ${result.host.congestion}`,
+    ...(result.partial === undefined ? [] : [`PARTIAL         ${result.partial}`]),
     ...(result.warnings ?? []).map((warning) => `warning         ${warning}`),
   ];
   return `${lines.join('\n')}\n`;
@@ -91,6 +92,9 @@ export function formatThresholds(verdicts: readonly ThresholdVerdict[]): string 
     .join('');
 }
 
+const EVIDENCE: Readonly<Record<string, string>> = {
+  emulated: 'emulated: the plugin is an emulator, and this says nothing of the hardware',
+};
 const OPERATIONS: Readonly<Record<string, string>> = { both: 'write and read at once' };
 
 // Compared with a peer on other pages a figure says as much of the pages as of either.
@@ -127,7 +131,7 @@ function describePlugin(result: BenchResult): string[] {
       `unpack ${unpack}`,
     `device memory   ${packets}`,
     `plugin threads  ${describeThreads(result)}`,
-    `evidence        ${result.evidence}`,
+    `evidence        ${EVIDENCE[result.evidence] ?? result.evidence}`,
   ];
 }
 

@@ -67,29 +67,92 @@ export async function openStore({ config }: Invocation): Promise<ResultStore> {
   return new ResultStore(storeFolder(wanted, processEnvironment()), keep);
 }
 
+/** What a measurement obeys, and whom it tells what it had when it failed. */
+export interface RunControl {
+  readonly stop: AbortSignal;
+  onPartial(result: BenchResult): void;
+}
+
 export async function measureRuns(
   command: Command,
   invocation: Invocation,
-  measure: () => Promise<BenchResult>,
+  measure: (control: RunControl) => Promise<BenchResult>,
 ): Promise<ExitCode> {
   const plan = await planRuns(command, invocation);
   tellStart(invocation);
   const runs: BenchResult[] = [];
-  for (let index = 0; index < plan.runs; index++) {
-    const result = { ...(await measure()), command: process.argv.slice(2) };
+  const keep = (measured: BenchResult): void => {
+    const result = { ...measured, command: process.argv.slice(2) };
     clearProgress();
     if (isVerbose(invocation)) for (const line of verboseEnd(result)) printNote(line);
     runs.push(keepResult(plan.store, result));
-    if (!result.ok) break;
+  };
+  const { stop, release } = untilInterrupted(invocation);
+  try {
+    for (let index = 0; index < plan.runs && !stop.aborted; index++) {
+      const result = await measure({ stop, onPartial: keep });
+      keep(result);
+      if (!result.ok) break;
+    }
+  } catch (error) {
+    clearProgress();
+    // With --json the failure is the document; what was measured is kept all the same.
+    if (runs.length > 0 && !invocation.isJson) reportText(plan, runs, [], []);
+    throw error;
+  } finally {
+    release();
+  }
+  return judgeRuns(invocation, plan, runs);
+}
+
+async function judgeRuns(
+  invocation: Invocation,
+  plan: RunsPlan,
+  runs: readonly BenchResult[],
+): Promise<ExitCode> {
+  // Of a run that was cut short nothing is decided.
+  if (runs.length < plan.runs || runs.some(({ partial }) => partial !== undefined)) {
+    reportRuns(invocation, plan, runs, [], []);
+    for (const run of runs) throwFailure(run);
+    return ExitCode.RunTime;
   }
   const { judgeThresholds } = await import('../bench/thresholds.js');
   const verdicts = judgeThresholds(plan.thresholds, runs);
   const isGood = runs.every(({ ok }) => ok);
   const files = plan.baseline === undefined || !isGood ? [] : saveBaseline(plan, runs);
-  if (invocation.isJson) reportJson(runs, verdicts, files);
-  else reportText(plan, runs, verdicts, files);
+  reportRuns(invocation, plan, runs, verdicts, files);
   for (const run of runs) throwFailure(run);
   return verdicts.every(({ ok }) => ok) ? ExitCode.Good : ExitCode.AnswerIsNo;
+}
+
+/**
+ * The first Ctrl-C ends the run in order, the second one at once. A ping-pong has the thread to
+ * itself until it ends: nobody would hear the first.
+ */
+function untilInterrupted({ config, isJson }: Invocation) {
+  const controller = new AbortController();
+  const onSignal = (): void => {
+    controller.abort();
+    clearProgress();
+    if (!isJson) printNote('stopping; once more ends it at once');
+  };
+  const isHeard = config.values['bench.op'] !== 'pingpong';
+  if (isHeard) process.once('SIGINT', onSignal);
+  const release = (): void => {
+    process.removeListener('SIGINT', onSignal);
+  };
+  return { stop: controller.signal, release };
+}
+
+function reportRuns(
+  { isJson }: Invocation,
+  plan: RunsPlan,
+  runs: readonly BenchResult[],
+  verdicts: readonly ThresholdVerdict[],
+  files: readonly string[],
+): void {
+  if (isJson) reportJson(runs, verdicts, files);
+  else reportText(plan, runs, verdicts, files);
 }
 
 function isVerbose({ config, isJson }: Invocation): boolean {

@@ -18,7 +18,7 @@ export function formatStore(
     formatUs(run.latencyUs.p50),
     run.path,
     run.evidence,
-    run.ok ? 'ok' : 'WRONG',
+    run.ok ? (run.partial === undefined ? 'ok' : 'partial') : 'WRONG',
   ]);
   const heading = ['run', 'size', 'GB/s', 'latency', 'path', 'evidence', ''];
   const table = rows.length === 0 ? '' : formatTable([heading, ...rows]);

@@ -9,6 +9,7 @@ export const COMMAND_LOADERS: Readonly<Record<string, () => Promise<Command>>> =
   'bench client': async () => (await import('./commands/bench-client.js')).benchClientCommand,
   'bench mesh': async () => (await import('./commands/bench-mesh.js')).benchMeshCommand,
   'bench sweep': async () => (await import('./commands/bench-sweep.js')).benchSweepCommand,
+  'bench compare': async () => (await import('./commands/bench-compare.js')).benchCompareCommand,
   'bench show': async () => (await import('./commands/bench-show.js')).benchShowCommand,
   'bench diff': async () => (await import('./commands/bench-diff.js')).benchDiffCommand,
   topo: async () => (await import('./commands/topo.js')).topoCommand,

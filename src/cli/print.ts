@@ -96,8 +96,16 @@ export function formatTable(rows: readonly (readonly string[])[]): string {
 
 /** A progress line on a terminal, nothing in a pipe. */
 export function showProgress(text: string): void {
+  showProgressLines([text]);
+}
+
+/** Several, each cut to the width; the cursor stays at the first, so that the next replace them. */
+export function showProgressLines(lines: readonly string[]): void {
   if (!process.stderr.isTTY) return;
-  process.stderr.write(`\r\u001b[K${plainText(text).slice(0, columnsOf(process.stderr) - 1)}`);
+  const columns = columnsOf(process.stderr) - 1;
+  const text = lines.map((line) => plainText(line).slice(0, columns)).join('\n');
+  const back = lines.length > 1 ? `\u001b[${lines.length - 1}A` : '';
+  process.stderr.write(`\r\u001b[J${text}${back}\r`);
 }
 
 /** On a terminal: what is printed next takes the place of the last rows. */
@@ -106,5 +114,5 @@ export function replaceRows(rows: number): void {
 }
 
 export function clearProgress(): void {
-  if (process.stderr.isTTY) process.stderr.write('\r\u001b[K');
+  if (process.stderr.isTTY) process.stderr.write('\r\u001b[J');
 }

@@ -4,6 +4,7 @@ import { isTcpxError, TcpxError } from '../base/errors.js';
 import { didYouMean } from '../base/suggestion.js';
 import type { Command } from './command.js';
 import { COMMAND_LOADERS } from './command-loaders.js';
+import { withEmulator } from './emulator-word.js';
 import { ExitCode, exitCodeOf } from './exit-code.js';
 import { formatAllCommands, formatCommandHelp, formatFamily, helpDocument } from './help.js';
 import { parseInvocation, splitRest } from './invocation.js';
@@ -44,7 +45,8 @@ async function runWords(words: readonly string[]): Promise<number> {
   const isHelp = own.includes('--help') || own.includes('-h');
   if (command === undefined) return runWithoutCommand(own, isHelp);
   if (isHelp) return showHelp(own, formatCommandHelp, command, [command]);
-  return command.run(parseInvocation(command, words.slice(command.name.split(' ').length)));
+  const invocation = parseInvocation(command, words.slice(command.name.split(' ').length));
+  return command.run(await withEmulator(command, invocation));
 }
 
 function showHelp<T>(

@@ -4,7 +4,7 @@
 import { existsSync } from 'node:fs';
 import type { Environment } from '../base/config.js';
 import { isTcpxError } from '../base/errors.js';
-import { DEFAULT_PLUGIN_PATH } from '../base/plugin-settings.js';
+import { DEFAULT_PLUGIN_PATH, EMULATOR_WORD } from '../base/plugin-settings.js';
 import type { SettingValues } from '../base/settings.js';
 import { gpuObstacle } from '../gpu/gpu-staging.js';
 import { readNicGpus } from '../host/topo/nic-gpus.js';
@@ -70,6 +70,7 @@ function expectation(
 function pluginNeed(values: SettingValues): Need {
   const named = values['plugin.path'];
   const path = named === '' ? DEFAULT_PLUGIN_PATH : named;
+  if (path === EMULATOR_WORD) return { state: 'found', text: 'the emulator of this package' };
   // A bare name is looked for by the loader, in folders that it knows.
   if (!path.includes('/')) return { state: 'unknown', text: `${path}, found by the loader or not` };
   if (existsSync(path)) return { state: 'found', text: path };

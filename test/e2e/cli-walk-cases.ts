@@ -1,6 +1,6 @@
 // For every command the words of a short run that succeeds here, on files made for it.
 
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { builtInPlan } from '../../src/experiment/built-in-plans.js';
@@ -86,6 +86,11 @@ export class WalkWorld {
       },
       'bench mesh': { words: ['--gpus', '0,1', '--workers', 'one', '--port', '0', ...QUICK] },
       'bench sweep': { words: ['--size', '4K,64K', '--rounds', '1', ...SHORT] },
+      // No peers: what they print is tested apart.
+      'bench compare': {
+        words: ['--size', '64K', '--rounds', '1', '--turn-seconds', '0'],
+        environment: { PATH: this.#shellAlone() },
+      },
       'bench show': { words: [measured] },
       'bench diff': { words: [measured, measured] },
       serve: { words: ['--folder', join(this.#folder, 'service')], isServer: true },
@@ -108,6 +113,12 @@ export class WalkWorld {
       config: { words: [] },
       completion: { words: ['bash'], isCode: true },
     };
+  }
+
+  /** A search path with a shell and none of the programs that would be compared. */
+  #shellAlone(): string {
+    symlinkSync('/bin/bash', join(this.#folder, 'bash'));
+    return this.#folder;
   }
 
   #diagCases(trace: string): Record<string, WalkCase> {

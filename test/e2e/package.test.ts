@@ -86,14 +86,20 @@ describe('package', () => {
       return;
     }
     requireNative();
-    const words = ['devices', '--json', '--plugin', emulatorPath];
+    const ask = async (plugin: string, more: Readonly<Record<string, string>> = {}) => {
+      const variables = { ...cache, ...more };
+      const words = ['devices', '--json', '--plugin', plugin];
+      return JSON.parse(await npx(project, words, variables)) as Record<string, string>;
+    };
     const cache = { ...emulatorVariables, XDG_CACHE_HOME: join(project, 'cache') };
-    const heard = JSON.parse(await npx(project, words, cache)) as { log: string };
-    assert.equal(heard.log, 'captured');
-    const mute = { ...cache, CC: 'no-such-compiler' };
-    const lost = JSON.parse(await npx(project, words, mute)) as { log: string; logSilence: string };
-    assert.equal(lost.log, 'silent');
-    assert.match(lost.logSilence, /no C compiler \(no-such-compiler/);
+    // Of what was installed: both the emulator and what captures its words are compiled.
+    const heard = await ask('emulator');
+    assert.equal(heard['log'], 'captured');
+    assert.equal(heard['evidence'], 'emulated');
+    const mute = { CC: 'no-such-compiler' };
+    const lost = await ask(emulatorPath, mute);
+    assert.equal(lost['log'], 'silent');
+    assert.match(lost['logSilence'] ?? '', /no C compiler \(no-such-compiler/);
   });
 
   test('package: no text names a path of the machine that built it', (t) => {

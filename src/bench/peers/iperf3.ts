@@ -16,6 +16,10 @@ export interface Iperf3Options {
   readonly serverPrefix?: readonly string[];
   readonly clientPrefix?: readonly string[];
   readonly host?: string;
+  /** One runs there already. */
+  readonly hasServer?: boolean;
+  /** The server sends. */
+  readonly isReverse?: boolean;
 }
 
 const START_MS = 300;
@@ -23,17 +27,21 @@ const START_MS = 300;
 export async function runIperf3(options: Iperf3Options): Promise<PeerFigure> {
   const port = String(options.port);
   const serverWords = [...(options.serverPrefix ?? []), 'iperf3', '-s', '-1', '-p', port];
-  const server = startProgram(serverWords, 'iperf3', {}, processEnvironment());
+  const server =
+    options.hasServer === true
+      ? undefined
+      : startProgram(serverWords, 'iperf3', {}, processEnvironment());
   try {
-    await sleepMs(START_MS);
+    if (server !== undefined) await sleepMs(START_MS);
     const words = [...(options.clientPrefix ?? []), 'iperf3', '-c', options.host ?? '127.0.0.1'];
     words.push('-p', port, '-t', String(options.seconds), '-P', String(options.streams), '--json');
     if (options.blockBytes > 0) words.push('-l', String(options.blockBytes));
+    if (options.isReverse === true) words.push('-R');
     if (options.congestion !== '') words.push('-C', options.congestion);
     const output = await startProgram(words, 'iperf3', {}, processEnvironment()).finished;
     return parseIperf3(output);
   } finally {
-    server.kill();
+    server?.kill();
   }
 }
 

@@ -10,6 +10,8 @@ export interface UcxOptions {
   readonly port: number;
   readonly sizeBytes: number;
   readonly iterations: number;
+  /** Iterations before; UCX's own choice where absent. */
+  readonly warmup?: number;
 }
 
 const START_MS = 500;
@@ -21,6 +23,7 @@ export async function runUcx(options: UcxOptions): Promise<PeerFigure> {
   try {
     await sleepMs(START_MS);
     const size = ['-s', String(options.sizeBytes), '-n', String(options.iterations)];
+    if (options.warmup !== undefined) size.push('-w', String(options.warmup));
     const words = [...common, '-t', options.test, ...size, '-f', '127.0.0.1'];
     const output = await startProgram(words, 'ucx-utils', ENVIRONMENT, processEnvironment())
       .finished;

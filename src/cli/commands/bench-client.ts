@@ -67,8 +67,9 @@ export const benchClientCommand: Command = {
       return reportGroup(invocation, 'one-to-many', await runGroup(config, targets));
     }
     const { runBench } = await import('../../bench/bench-session.js');
-    return measureRuns(benchClientCommand, invocation, async () => {
-      const result = await runBench({ config, log, host, port, ...benchListeners(config) });
+    return measureRuns(benchClientCommand, invocation, async (control) => {
+      const listeners = { ...control, ...benchListeners(config) };
+      const result = await runBench({ config, log, host, port, ...listeners });
       if (!invocation.isJson) await form.logs?.client(result);
       return { ...result, ...kv };
     });

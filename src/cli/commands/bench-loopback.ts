@@ -2,14 +2,16 @@
 
 import type { Config } from '../../base/config.js';
 import type { SettingName, SettingValues } from '../../base/settings.js';
-import { formatBytes, formatGBps, plural } from '../../base/units.js';
+import { formatBytes, plural } from '../../base/units.js';
+import type { BenchSessionOptions } from '../../bench/bench-session.js';
 import type { BenchInterval } from '../../bench/interval-meter.js';
 import { groupWish, PATTERN_FLAGS, reportGroup } from '../bench-group.js';
 import { KV_FLAG, kvWorkload } from '../bench-kv.js';
+import { BenchProgress } from '../bench-progress.js';
 import { formatInterval } from '../bench-report.js';
 import { measureRuns, RUN_FLAGS } from '../bench-runs.js';
 import type { Command, Invocation, OwnFlag } from '../command.js';
-import { clearProgress, printNote, showProgress } from '../print.js';
+import { clearProgress, printNote, showProgressLines } from '../print.js';
 
 /** Of the tcpx provider, at both ends. */
 export const TCPX_BENCH_SETTINGS: readonly SettingName[] = [
@@ -134,6 +136,10 @@ export const benchLoopbackCommand: Command = {
       'Four processes write to one for five seconds.',
     ],
     [
+      'bench loopback --plugin emulator',
+      'The path of GPUDirect-TCPX over an emulator of its plugin: no GPU, and no such NIC.',
+    ],
+    [
       'bench loopback --save-baseline before',
       'Three runs, kept by that name: tcpx bench diff before latest compares with them.',
     ],
@@ -150,8 +156,8 @@ export const benchLoopbackCommand: Command = {
     }
     // Half of what there is to load: other commands start in half the time without it.
     const { runLoopback } = await import('../../bench/loopback.js');
-    return measureRuns(benchLoopbackCommand, invocation, async () => ({
-      ...(await runLoopback({ config, log, ...benchListeners(config) })),
+    return measureRuns(benchLoopbackCommand, invocation, async (control) => ({
+      ...(await runLoopback({ config, log, ...control, ...benchListeners(config) })),
       ...kv,
     }));
   },
@@ -180,10 +186,15 @@ function warmUpText(values: SettingValues): string {
 /** What is shown while it runs: a line that moves on a terminal, lines of intervals if asked. */
 export function benchListeners({ values }: Config) {
   const hasLines = values['bench.intervalSeconds'] > 0;
+  const progress = new BenchProgress();
+  const onProgress: BenchSessionOptions['onProgress'] = (fraction, rate, channels) => {
+    // The kernel is asked for every channel only where somebody sees it.
+    if (!process.stderr.isTTY) return;
+    const lines = progress.lines(fraction, rate, channels, performance.now());
+    if (lines !== undefined) showProgressLines(lines);
+  };
   return {
-    onProgress: (doneFraction: number, bytesPerSecond: number): void => {
-      showProgress(`${Math.floor(doneFraction * 100)} %  ${formatGBps(bytesPerSecond)}`);
-    },
+    onProgress,
     onInterval: (interval: BenchInterval): void => {
       if (!hasLines) return;
       clearProgress();

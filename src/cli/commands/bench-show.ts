@@ -29,12 +29,14 @@ export const benchShowCommand: Command = {
   ],
   async run(invocation) {
     const [name] = invocation.positionals;
-    const { REFERENCES, GOAL_GBPS, standTo } = await import('../../bench/references.js');
+    const { readGoal, readReferences, standTo } = await import('../../bench/references.js');
+    const references = readReferences();
+    const goal = readGoal();
     if (invocation.has('references')) {
       if (name !== undefined) throw usageError(benchShowCommand, '--references takes no RUN');
       const schema = 'tcpx.bench-references/1';
-      if (invocation.isJson) printJson({ schema, goalGBps: GOAL_GBPS, references: REFERENCES });
-      else printText(formatReferences(REFERENCES));
+      if (invocation.isJson) printJson({ schema, goalGBps: goal.gbps, references });
+      else printText(formatReferences(references));
       return ExitCode.Good;
     }
     const store = await openStore(invocation);
@@ -53,8 +55,10 @@ export const benchShowCommand: Command = {
     }
     const shown = store.find(name).map((run) => {
       const rate = run.bandwidthGBps.p50;
-      const references = REFERENCES.map((one) => ({ ...one, ...standTo(rate, one) }));
-      return { run, references, goal: { gbps: GOAL_GBPS, isReached: rate >= GOAL_GBPS } };
+      const standings = references.map((one) => ({ ...one, ...standTo(rate, one) }));
+      const isReached = rate >= goal.gbps;
+      const reached = { ...goal, isReached, evidence: run.evidence, memory: run.memory };
+      return { run, references: standings, goal: reached };
     });
     if (invocation.isJson) printJson({ schema: 'tcpx.bench-show/1', shown });
     else for (const one of shown) printText(formatBenchResult(one.run) + formatStanding(one));

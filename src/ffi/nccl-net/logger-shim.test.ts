@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { findLoggerShim, shimFolder } from './logger-shim.js';
+import { cacheFolder } from '../compiled-library.js';
+import { findLoggerShim } from './logger-shim.js';
 import { openPluginLogger } from './plugin-logger.js';
 
 const cache = mkdtempSync(join(tmpdir(), 'tcpx-shim-'));
@@ -22,9 +23,9 @@ test('logger shim: is compiled on first use, and found from then on', () => {
   assert.equal(first.absence, '');
   assert.match(first.path, /nixl-tcpx\/libtcpx-logger-[0-9a-f]{16}\.so$/);
   assert.equal(openPluginLogger({ shim: first }).silence, '');
-  const before = readdirSync(shimFolder(places.environment));
+  const before = readdirSync(cacheFolder(places.environment));
   assert.deepEqual(findLoggerShim(places), first);
-  assert.deepEqual(readdirSync(shimFolder(places.environment)), before, 'nothing is left behind');
+  assert.deepEqual(readdirSync(cacheFolder(places.environment)), before, 'nothing is left behind');
 });
 
 test('logger shim: without a compiler the reason says what is missing', () => {

@@ -4,8 +4,9 @@
 import { existsSync } from 'node:fs';
 import koffi from 'koffi';
 import { TcpxError } from '../../base/errors.js';
-import { DEFAULT_PLUGIN_PATH } from '../../base/plugin-settings.js';
+import { DEFAULT_PLUGIN_PATH, EMULATOR_WORD } from '../../base/plugin-settings.js';
 import { viewMemory } from '../libc/library.js';
+import { emulatorLibrary } from './emulator-library.js';
 import {
   FOREIGN_VERSIONS,
   TABLE_LAYOUTS,
@@ -20,7 +21,7 @@ const EMULATOR_SYMBOL = 'tcpx_emu_version';
 const PRELOADED = ['libcuda.so.1', 'libcudart.so.13', 'libcudart.so.12', 'libcudart.so.11.0'];
 
 export interface PluginChoice {
-  /** Path or library name; empty searches. */
+  /** Path, library name or `emulator`; empty searches. */
   readonly path: string;
   /** As NCCL_NET_PLUGIN gives it, for example `tcpx`; empty for none. */
   readonly name: string;
@@ -38,6 +39,7 @@ export interface PluginLibrary {
 
 /** Names to try, in order. Pure, but for the question whether the default exists. */
 export function pluginCandidates(choice: PluginChoice, exists = existsSync): string[] {
+  if (choice.path === EMULATOR_WORD) return [emulatorLibrary()];
   if (choice.path !== '') return [choice.path];
   const candidates = exists(DEFAULT_PLUGIN_PATH) ? [DEFAULT_PLUGIN_PATH] : [];
   if (choice.name !== '') candidates.push(choice.name, `libnccl-net-${choice.name}.so`);
@@ -56,9 +58,12 @@ export function loadPluginLibrary(choice: PluginChoice): PluginLibrary {
   const missing = choice.path === '' ? [`${DEFAULT_PLUGIN_PATH} (does not exist)`] : [];
   const isListed = candidates.includes(DEFAULT_PLUGIN_PATH);
   const tried = [...(isListed ? [] : missing), ...reasons];
-  throw new TcpxError('ERR_CAP_NET_PLUGIN', `no NCCL net plugin; tried ${tried.join(', ')}`, {
-    facts: { tried: candidates.join(' ') },
-  });
+  const way = `--plugin ${EMULATOR_WORD} takes this package’s emulator, to try the path`;
+  throw new TcpxError(
+    'ERR_CAP_NET_PLUGIN',
+    `no NCCL net plugin; tried ${tried.join(', ')}; ${way}`,
+    { facts: { tried: candidates.join(' ') } },
+  );
 }
 
 type Handle = ReturnType<typeof koffi.load>;

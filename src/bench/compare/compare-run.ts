@@ -1,0 +1,161 @@
+// A comparison from the first check to the last round. In every round each contender and each roof
+// has one turn; the order turns round, because a machine that gets slower favours the first.
+
+import { processEnvironment } from '../../base/config.js';
+import { isTcpxError } from '../../base/errors.js';
+import type { BenchResult } from '../bench-result.js';
+import {
+  type BindingRoof,
+  bindingRoofs,
+  type ComparedRow,
+  compareSeries,
+  FAR,
+  type Roof,
+  type Series,
+} from './comparison.js';
+import {
+  absentPrograms,
+  type CompareShape,
+  type Contender,
+  checkOwn,
+  ownContenders,
+  peerContenders,
+} from './contenders.js';
+import { gpuRoof, linkRoof, MeasuredRoofs } from './roofs.js';
+
+export interface CompareOptions extends Omit<CompareShape, 'onOwn' | 'channels'> {
+  readonly rounds: number;
+  /** No round begins after so long; at least one is made. */
+  readonly limitMs: number;
+  onTurn(done: number, total: number, name: string): void;
+}
+
+export interface CompareOutcome {
+  readonly rounds: number;
+  readonly series: readonly Series[];
+  readonly rows: readonly ComparedRow[];
+  readonly roofs: readonly Roof[];
+  readonly binding: readonly BindingRoof[];
+  /** Programs that are not installed. */
+  readonly absent: readonly string[];
+  /** Those that are and gave no figure, with the reason. */
+  readonly failed: readonly { readonly name: string; readonly reason: string }[];
+  /** Of our own run in which every byte was compared. */
+  readonly checked: BenchResult;
+  /** Our own of the last round. */
+  readonly own: readonly BenchResult[];
+}
+
+export async function runComparison(options: CompareOptions): Promise<CompareOutcome> {
+  const own = new Map<string, BenchResult>();
+  let channels = 1;
+  const shape: CompareShape = {
+    ...options,
+    onOwn: (work, result) => own.set(work, result),
+    channels: () => channels,
+  };
+  const checked = await checkOwn(shape);
+  channels = checked.channels;
+  const peers = peerContenders(shape);
+  const absent = absentPrograms(peers, processEnvironment());
+  const present = peers.filter(({ program }) => !absent.includes(program));
+  const arena = new Arena([...ownContenders(shape), ...present], options);
+  const measured = new MeasuredRoofs();
+  try {
+    const rounds = await arena.play(() => measured.measure(options.congestion));
+    const cores = Math.min(channels, Math.max(1, checked.lanes));
+    const roofs = [
+      ...measured.roofs(options.host === undefined, cores),
+      linkRoof(own.get('write') ?? checked),
+      gpuRoof(options.config.values['bench.memory']),
+    ];
+    const series = arena.series();
+    const rows = compareSeries(series);
+    const binding = bindingRoofs(series, roofs);
+    const failed = arena.failures();
+    return {
+      rounds,
+      series,
+      rows,
+      roofs,
+      binding,
+      absent,
+      failed,
+      checked,
+      own: [...own.values()],
+    };
+  } finally {
+    await measured.close();
+  }
+}
+
+/** Where contenders take turns. One that fails is out, and named; ours that fails ends it. */
+class Arena {
+  readonly #contenders: readonly Contender[];
+  readonly #options: CompareOptions;
+  readonly #figures = new Map<Contender, number[]>();
+  readonly #failures = new Map<Contender, string>();
+
+  constructor(contenders: readonly Contender[], options: CompareOptions) {
+    this.#contenders = contenders;
+    this.#options = options;
+    for (const contender of contenders) this.#figures.set(contender, []);
+  }
+
+  /** Returns how many rounds there were. */
+  async play(measureRoofs: () => Promise<void>): Promise<number> {
+    const { rounds, limitMs } = this.#options;
+    const beganMs = performance.now();
+    const total = rounds * this.#contenders.length;
+    for (let round = 0; round < rounds; round++) {
+      // A round that would end long after the limit is not begun.
+      const spentMs = performance.now() - beganMs;
+      if (round > 0 && spentMs + spentMs / round > limitMs) return round;
+      await measureRoofs();
+      const order = round % 2 === 0 ? this.#contenders : [...this.#contenders].reverse();
+      for (const [turn, contender] of order.entries()) {
+        this.#options.onTurn(round * order.length + turn, total, contender.name);
+        await this.#turn(contender);
+      }
+    }
+    return rounds;
+  }
+
+  /** Once it is known to be far behind, its turns would only take time from the others. */
+  #isFarBehind(contender: Contender): boolean {
+    const rows = compareSeries(this.series());
+    const { name, work, isOurs } = contender;
+    if (isOurs) return false;
+    const row = rows.find((one) => one.peer === name && one.work === work);
+    return row !== undefined && row.ratio.median > FAR;
+  }
+
+  async #turn(contender: Contender): Promise<void> {
+    const figures = this.#figures.get(contender);
+    if (this.#failures.has(contender)) return;
+    if (this.#isFarBehind(contender)) {
+      figures?.push(Number.NaN);
+      return;
+    }
+    try {
+      const { bytesPerSecond, halfTripUs } = await contender.run();
+      figures?.push((contender.work === 'latency' ? halfTripUs : bytesPerSecond) ?? Number.NaN);
+    } catch (error) {
+      if (contender.isOurs || !isTcpxError(error)) throw error;
+      this.#failures.set(contender, error.message);
+    }
+  }
+
+  series(): Series[] {
+    return this.#contenders
+      .filter((contender) => !this.#failures.has(contender))
+      .map((contender) => {
+        const { name, work, isOurs } = contender;
+        return { name, work, isOurs, figures: this.#figures.get(contender) ?? [] };
+      });
+  }
+
+  failures(): { name: string; reason: string }[] {
+    return [...this.#failures].map(([{ name }, reason]) => ({ name, reason }));
+  }
+}

@@ -1,0 +1,127 @@
+// Programs that print their figures in a row of a table, and how each is started. Their rows were
+// taken from their documentation and sources; iperf3 and ucx_perftest have files of their own.
+
+import { sleepMs } from '../../base/clock.js';
+import { processEnvironment } from '../../base/config.js';
+import { TcpxError } from '../../base/errors.js';
+import { type PeerFigure, startProgram } from './peer-figure.js';
+
+const START_MS = 400;
+
+interface RowPeer {
+  /** Empty where one process is both ends. */
+  readonly server: readonly string[];
+  readonly client: readonly string[];
+  readonly packageName: string;
+  readonly environment: Readonly<Record<string, string>>;
+  parse(output: string): PeerFigure | undefined;
+}
+
+export async function runRowPeer(peer: RowPeer): Promise<PeerFigure> {
+  const start = (words: readonly string[]) =>
+    startProgram(words, peer.packageName, peer.environment, processEnvironment());
+  const server = peer.server.length === 0 ? undefined : start(peer.server);
+  try {
+    if (server !== undefined) await sleepMs(START_MS);
+    const output = await start(peer.client).finished;
+    const figure = peer.parse(output);
+    if (figure !== undefined) return figure;
+    const line = output.trim().split('\n').at(-1) ?? '';
+    throw new TcpxError('ERR_PEER_REFUSED', `${peer.client[0] ?? ''}: no figures in ${line}`);
+  } finally {
+    server?.kill();
+  }
+}
+
+export interface PeerShape {
+  readonly port: number;
+  readonly sizeBytes: number;
+  readonly seconds: number;
+}
+
+/** sockperf's ping-pong: `Latency is 12.345 usec`, half a round trip. */
+export function sockperf({ port, sizeBytes, seconds }: PeerShape): RowPeer {
+  const at = ['-i', '127.0.0.1', '-p', String(port), '--tcp'];
+  const size = ['-m', String(sizeBytes), '-t', String(Math.ceil(seconds))];
+  return {
+    server: ['sockperf', 'server', ...at],
+    client: ['sockperf', 'ping-pong', ...at, ...size],
+    packageName: 'sockperf',
+    environment: {},
+    parse: parseSockperf,
+  };
+}
+
+export function parseSockperf(output: string): PeerFigure | undefined {
+  const text = /[Ll]atency is ([\d.]+) usec/.exec(output)?.[1];
+  return text === undefined ? undefined : { halfTripUs: Number(text) };
+}
+
+/** fabtests: bytes, iterations, total, time, MB/s (10^6), µs per transfer, transfers/s. */
+export function fabtests(
+  program: 'fi_rma_bw' | 'fi_rdm_pingpong',
+  { port, sizeBytes }: PeerShape,
+  iterations: number,
+): RowPeer {
+  const size = ['-S', String(sizeBytes), '-I', String(iterations), '-p', 'tcp'];
+  const words = [program, ...size, ...(program === 'fi_rma_bw' ? ['-o', 'write'] : [])];
+  return {
+    server: [...words, '-B', String(port)],
+    client: [...words, '-P', String(port), '127.0.0.1'],
+    packageName: 'fabtests',
+    environment: {},
+    parse: (output) => parseFabtests(output, program === 'fi_rma_bw'),
+  };
+}
+
+export function parseFabtests(output: string, isBandwidth: boolean): PeerFigure | undefined {
+  const lines = output.split('\n').map((line) => line.trim().split(/\s+/));
+  const row = lines.findLast(
+    ([size = '', ...rest]) => /^\d+[kmg]?$/i.test(size) && rest.length > 4,
+  );
+  const [megabytes, microseconds] = (row ?? []).slice(-3).map(Number);
+  if (megabytes === undefined || microseconds === undefined) return undefined;
+  return isBandwidth ? { bytesPerSecond: megabytes * 1e6 } : { halfTripUs: microseconds };
+}
+
+/** Between two GPUs of one process, over sockets: shared memory and peer access are off. */
+export function ncclTests({ sizeBytes }: Pick<PeerShape, 'sizeBytes'>): RowPeer {
+  const size = String(sizeBytes);
+  return {
+    server: [],
+    client: ['sendrecv_perf', '-b', size, '-e', size, '-g', '2', '-c', '0'],
+    packageName: 'nccl-tests',
+    environment: { NCCL_P2P_DISABLE: '1', NCCL_SHM_DISABLE: '1', NCCL_NET: 'Socket' },
+    parse: parseNcclTests,
+  };
+}
+
+/** Size, count, type, operation, root, time in µs, algorithm and bus bandwidth in GB/s, wrong. */
+export function parseNcclTests(output: string): PeerFigure | undefined {
+  const row = output.split('\n').find((line) => /^\s*\d+\s+\d+\s+\w+\s/.test(line));
+  const gigabytes = Number(row?.trim().split(/\s+/)[6]);
+  return gigabytes > 0 ? { bytesPerSecond: gigabytes * 1e9 } : undefined;
+}
+
+/** Two processes that meet without a third service. */
+export function nixlbench({ port, sizeBytes }: PeerShape, iterations: number): RowPeer {
+  const at = ['--runtime_type', 'ASIO', '--asio_address', '127.0.0.1', '--asio_port', String(port)];
+  const size = ['--start_block_size', String(sizeBytes), '--max_block_size', String(sizeBytes)];
+  const count = ['--num_iter', String(iterations), '--warmup_iter', '16'];
+  const words = ['nixlbench', ...at, ...size, ...count, '--op_type', 'WRITE'];
+  words.push('--total_buffer_size', String(2 * sizeBytes));
+  return {
+    server: words,
+    client: words,
+    packageName: 'nixlbench',
+    environment: { UCX_TLS: 'tcp', UCX_NET_DEVICES: 'lo' },
+    parse: parseNixlbench,
+  };
+}
+
+/** Block size, batch size, GB/s (10^9), µs, … */
+export function parseNixlbench(output: string): PeerFigure | undefined {
+  const row = output.split('\n').find((line) => /^\s*\d+\s+\d+\s+[\d.]+\s+[\d.]+\s/.test(line));
+  const gigabytes = Number(row?.trim().split(/\s+/)[2]);
+  return gigabytes > 0 ? { bytesPerSecond: gigabytes * 1e9 } : undefined;
+}

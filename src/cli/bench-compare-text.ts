@@ -1,0 +1,64 @@
+// A comparison as people read it.
+
+import { formatBytes, plural } from '../base/units.js';
+import type { CompareOutcome } from '../bench/compare/compare-run.js';
+import type { BindingRoof, ComparedRow, Roof, Work } from '../bench/compare/comparison.js';
+import { medianOf } from '../bench/statistics.js';
+import { formatTable } from './print.js';
+
+const NAMES: Readonly<Record<Work, string>> = {
+  write: 'WRITE',
+  read: 'READ',
+  latency: '4 KiB half trip',
+};
+
+export function formatComparisonTable(outcome: CompareOutcome, congestion: string): string {
+  const { checked, rounds, rows, roofs, binding, absent, failed } = outcome;
+  const { host, evidence } = checked;
+  const heading = ['what', 'against', 'ours', 'theirs', 'ours better by', '', ''];
+  const confidence = rows.find(({ ratio }) => ratio.pairs > 1)?.ratio.confidence;
+  const percent = confidence === undefined ? '' : `, ${(100 * confidence).toFixed(0)} % intervals`;
+  return (
+    `${formatBytes(checked.sizeBytes)}, ${plural(checked.channels, 'channel')}, ${congestion}; ` +
+    `${plural(rounds, 'round')} in turn, medians${percent}\n\n` +
+    (rows.length === 0
+      ? 'nobody to compare with\n'
+      : formatTable([heading, ...rows.map(cellsOf)])) +
+    `\n${formatTable([['roof', 'GB/s', ''], ...roofs.map(roofCells)])}\n` +
+    binding.map(formatBinding).join('') +
+    (absent.length === 0 ? '' : `not installed   ${absent.join(', ')}\n`) +
+    failed.map(({ name, reason }) => `no figure       ${name}: ${firstLine(reason)}\n`).join('') +
+    `${evidence} on     ${host.cpu}, ${host.cores} cores, Linux ${host.kernel}, Node ${host.node}\n`
+  );
+}
+
+function cellsOf({ work, peer, ours, theirs, ratio, verdict }: ComparedRow): string[] {
+  const figure = (value: number): string =>
+    work === 'latency' ? `${value.toFixed(2)} µs` : `${(value / 1e9).toFixed(2)} GB/s`;
+  const isOne = ratio.pairs === 1;
+  const range = isOne ? 'one turn' : `${ratio.low.toFixed(2)} … ${ratio.high.toFixed(2)}`;
+  return [
+    NAMES[work],
+    peer,
+    figure(ours),
+    figure(theirs),
+    `${ratio.median.toFixed(2)}×`,
+    range,
+    verdict,
+  ];
+}
+
+function roofCells({ name, figures, detail }: Roof): string[] {
+  const rate = figures.length === 0 ? '-' : (medianOf(figures) / 1e9).toFixed(2);
+  return [name, rate, detail];
+}
+
+function formatBinding({ work, name, bytesPerSecond, share }: BindingRoof): string {
+  const percent = (100 * share).toFixed(0);
+  const rate = (bytesPerSecond / 1e9).toFixed(2);
+  return `${NAMES[work]} is bound by ${name}: ${percent} % of ${rate} GB/s\n`;
+}
+
+function firstLine(text: string): string {
+  return text.split('\n')[0] ?? '';
+}

@@ -1,0 +1,120 @@
+// `tcpx bench compare [HOST]`: ourselves and the programs that are installed here, in turn.
+
+import { isByHand } from '../../base/config.js';
+import { formatComparisonTable } from '../bench-compare-text.js';
+import { type Command, type Invocation, usageError } from '../command.js';
+import { ExitCode } from '../exit-code.js';
+import { clearProgress, printJson, printNote, printText, showProgress } from '../print.js';
+import { BENCH_SETTINGS } from './bench-loopback.js';
+
+/** Fewer give no interval of 95 %. */
+const ROUNDS = 6;
+const SECONDS = 1;
+/** Without --rounds: whatever is installed, a table within two minutes. */
+const LIMIT_MS = 95_000;
+const CONGESTION = 'cubic';
+
+/** What the comparison decides itself. */
+const DECIDED: readonly string[] = [
+  'bench.op',
+  'bench.batch',
+  'bench.iterations',
+  'bench.seconds',
+  'bench.intervalSeconds',
+  'bench.warmup',
+  'bench.warmupSeconds',
+  'bench.verify',
+  'bench.storeDir',
+  'bench.keep',
+  'bench.verbose',
+];
+
+export const benchCompareCommand: Command = {
+  name: 'bench compare',
+  group: 'measure',
+  summary: 'Ourselves against iperf3, UCX and others that are installed, and against the roofs.',
+  positionals: '[HOST]',
+  positionalsMax: 1,
+  settings: [
+    ...BENCH_SETTINGS.filter((name) => !DECIDED.includes(name)),
+    'session.port',
+    'session.connectTimeoutMs',
+    'trust.mode',
+    'trust.secretFile',
+  ],
+  flags: [
+    {
+      name: 'rounds',
+      kind: 'text',
+      value: 'N',
+      summary: `Turns of each; ${ROUNDS}, or as many as 95 seconds allow.`,
+    },
+    {
+      name: 'turn-seconds',
+      kind: 'text',
+      value: 'SECONDS',
+      summary: `How long a turn is timed; ${SECONDS}; 0 for few iterations, to try it.`,
+    },
+  ],
+  examples: [
+    ['bench compare', 'Both ends here: a table of ratios in less than two minutes.'],
+    ['bench compare --rounds 20', 'Narrower intervals.'],
+    [
+      'bench compare 10.0.0.2 --secret-file tcpx.secret',
+      'Against bench server and iperf3 -s, which run there.',
+    ],
+  ],
+  async run(invocation) {
+    const { config, log, positionals } = invocation;
+    const hasRounds = invocation.text('rounds') !== undefined;
+    const rounds = countOf(invocation, 'rounds', ROUNDS, 1, 1000);
+    const seconds = countOf(invocation, 'turn-seconds', SECONDS, 0, 60);
+    const congestion = isByHand(config, 'socket.congestion')
+      ? config.values['socket.congestion']
+      : CONGESTION;
+    const { runComparison } = await import('../../bench/compare/compare-run.js');
+    const [host] = positionals;
+    if (!invocation.isJson) printNote(`comparing, ${rounds} rounds in turn`);
+    const outcome = await runComparison({
+      config,
+      log,
+      host,
+      rounds,
+      seconds,
+      congestion,
+      limitMs: hasRounds ? Number.POSITIVE_INFINITY : LIMIT_MS,
+      onTurn: (done, total, name) => showProgress(`${done} of ${total}  ${name}`),
+    });
+    clearProgress();
+    const { checked } = outcome;
+    if (invocation.isJson) {
+      const { ok, evidence, host: facts } = checked;
+      const shape = { sizeBytes: checked.sizeBytes, channels: checked.channels, congestion };
+      printJson({
+        schema: 'tcpx.bench-compare/1',
+        ok,
+        evidence,
+        host: facts,
+        ...shape,
+        ...outcome,
+      });
+    } else printText(formatComparisonTable(outcome, congestion));
+    return checked.ok ? ExitCode.Good : ExitCode.AnswerIsNo;
+  },
+};
+
+function countOf(
+  invocation: Invocation,
+  flag: string,
+  fallback: number,
+  least: number,
+  most: number,
+): number {
+  const text = invocation.text(flag);
+  const value = text === undefined ? fallback : Number(text);
+  if (Number.isInteger(value) && value >= least && value <= most) return value;
+  throw usageError(
+    benchCompareCommand,
+    `--${flag} ${text ?? ''}: a number from ${least} to ${most}`,
+  );
+}

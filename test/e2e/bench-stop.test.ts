@@ -1,0 +1,62 @@
+// Ctrl-C at either end: what was measured so far is printed and kept, and the other end stops too.
+
+import assert from 'node:assert/strict';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, describe, test } from 'node:test';
+import type { BenchResult } from '../../src/bench/bench-result.js';
+import { until } from '../support/until.js';
+import { RunningTcpx } from './running-tcpx.js';
+
+const LIMIT_MS = 40_000;
+const store = mkdtempSync(join(tmpdir(), 'tcpx-stop-'));
+after(() => rmSync(store, { recursive: true, force: true }));
+
+/** One of each kind: files of the store that hold a result. */
+function keptRuns(): BenchResult[] {
+  return readdirSync(store)
+    .filter((name) => name.endsWith('.json'))
+    .map((name) => JSON.parse(readFileSync(join(store, name), 'utf8')) as BenchResult);
+}
+
+describe('bench: stopped in mid-run', () => {
+  test('at the client: figures so far, kept as partial, and the server hears of it', async (t) => {
+    const server = new RunningTcpx(['bench', 'server', '--bind', '127.0.0.1', '--port', '0']);
+    t.after(() => server.kill());
+    await until('it listens', LIMIT_MS, () => / --port \d+/.test(server.stdout));
+    const [, port = ''] = / --port (\d+)/.exec(server.stdout) ?? [];
+    const [, secret = ''] = /NIXL_TCPX_TRUST_SECRET=(\S+)/.exec(server.stdout) ?? [];
+    const run = (seconds: string) => {
+      const words = ['bench', 'client', '127.0.0.1', '--port', port, '--seconds', seconds];
+      const quick = ['--size', '64KiB', '--warmup', '0', '--warmup-seconds', '0', '-i', '1'];
+      const kept = ['--store', store, '--keep', '9', '--progress', 'lanes'];
+      const env = { NIXL_TCPX_TRUST_SECRET: secret };
+      const client = new RunningTcpx([...words, ...quick, ...kept], env);
+      t.after(() => client.kill());
+      return client;
+    };
+    const hasMeasured = (client: RunningTcpx) =>
+      until('a line of an interval', LIMIT_MS, () => / GB\/s {2}\d/.test(client.stderr));
+
+    const first = run('60');
+    await hasMeasured(first);
+    first.child.kill('SIGINT');
+    assert.equal(await first.end(LIMIT_MS), 4, first.stderr);
+    assert.match(first.stdout, /^PARTIAL +stopped by the user$/m);
+    assert.match(first.stdout, /all correct/);
+    const [kept] = keptRuns();
+    assert.equal(kept?.partial, 'stopped by the user');
+    assert.ok(kept.iterations > 0 && kept.bytesMoved === kept.iterations * 65_536);
+    await until('the server is told', LIMIT_MS, () => /client .* all correct/.test(server.stderr));
+
+    const second = run('60');
+    await hasMeasured(second);
+    server.child.kill('SIGINT');
+    assert.equal(await second.end(LIMIT_MS), 4, second.stderr);
+    assert.match(second.stderr, /^ERR_\w+: .*bench-target/m);
+    assert.match(second.stdout, /^PARTIAL +/m);
+    assert.equal(keptRuns().length, 2);
+    assert.equal(await server.end(LIMIT_MS), 0, server.stderr);
+  });
+});
