@@ -21,6 +21,24 @@ export function throwIfAborted(signal: AbortSignal | undefined, what: string): v
   if (signal?.aborted === true) throw new AbortError(`${what}: aborted by its signal`, signal);
 }
 
+/** Opens something that takes its time; what comes after an abort is closed again. */
+export async function openWithSignal<T extends { close(): Promise<void> }>(
+  what: string,
+  signal: AbortSignal | undefined,
+  open: () => Promise<T>,
+): Promise<T> {
+  throwIfAborted(signal, what);
+  const opening = open();
+  try {
+    return await withSignal(opening, signal, what);
+  } catch (error) {
+    if (signal?.aborted === true) {
+      void opening.then((late) => late.close()).catch(() => undefined);
+    }
+    throw error;
+  }
+}
+
 /** The outcome of `promise`, or an AbortError as soon as the signal says so. */
 export async function withSignal<T>(
   promise: Promise<T>,

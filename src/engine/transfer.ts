@@ -2,6 +2,7 @@
 
 import { inspect } from 'node:util';
 import { AbortError } from '../base/abort.js';
+import { checkSignal, checkTime, wrongArgument } from '../base/argument.js';
 import { type ErrorCode, TcpxError } from '../base/errors.js';
 import { FAIL_CANCELLED, FAIL_DEADLINE, failureOf } from '../base/failure.js';
 import type { Generation, TransferSlot } from '../base/quantity.js';
@@ -186,6 +187,7 @@ export class Transfer implements PromiseLike<Receipt> {
    * channels of a plugin have ended or are not there yet: only the event loop can settle it then.
    */
   wait(timeoutMs: number): TransferStatus {
+    checkGivenTime('wait: timeoutMs', timeoutMs);
     const endUs = Math.min(this.#host.nowUs() + timeoutMs * 1000, this.#deadlineUs);
     while (this.poll() === 'active') {
       const leftMs = (endUs - this.#host.nowUs()) / 1000;
@@ -204,6 +206,7 @@ export class Transfer implements PromiseLike<Receipt> {
 
   /** Cancels when the signal is aborted; lets go of the signal when the transfer has ended. */
   cancelOn(signal: AbortSignal): void {
+    checkSignal('cancelOn: signal', signal ?? null);
     this.#signal = signal;
     if (signal.aborted) {
       this.cancel();
@@ -216,6 +219,7 @@ export class Transfer implements PromiseLike<Receipt> {
 
   /** Fails by itself after this time. */
   setDeadline(deadlineMs: number): void {
+    checkGivenTime('setDeadline: deadlineMs', deadlineMs);
     this.#deadlineUs = this.#host.nowUs() + deadlineMs * 1000;
     this.#cancelDeadline = this.#host.after(deadlineMs, () => {
       // It may have ended in time, and nobody has looked.
@@ -326,6 +330,12 @@ export class Transfer implements PromiseLike<Receipt> {
     if (wasCancelled) return failureOf(FAIL_CANCELLED);
     return error === undefined ? failureOf(failure) : { code: error.code, text: '' };
   }
+}
+
+/** One that must be there. */
+function checkGivenTime(what: string, timeMs: number): void {
+  if (timeMs === undefined) throw wrongArgument(what, 'a time in ms', timeMs);
+  checkTime(what, timeMs);
 }
 
 function describe(error: TcpxError): string {

@@ -3,10 +3,19 @@
 // push was accepted shows at the peer (checkRemoteMD there).
 
 import { throwIfAborted, withSignal } from '../base/abort.js';
+import {
+  checkFlag,
+  checkList,
+  checkOptions,
+  checkPort,
+  checkSignal,
+  checkText,
+} from '../base/argument.js';
 import { TcpxError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
 import type { MetadataEndpoint } from './metadata-endpoint.js';
 import { FULL_LABEL, type MetadataStore } from './metadata-store.js';
+import { checkAgentName } from './names.js';
 import type { RemotePeers } from './remote-peers.js';
 
 /** With whom metadata is exchanged. */
@@ -47,6 +56,7 @@ export class MetadataExchange {
 
   /** Loads what `agent` published; metadata under another name is refused. */
   async fetch(agent: string, options: ExchangeOptions): Promise<void> {
+    checkAgentName(agent, 'fetchRemoteMD');
     await within(options, 'fetchRemoteMD', () => this.#fetch(agent, options));
   }
 
@@ -122,11 +132,23 @@ export class MetadataExchange {
   }
 }
 
+/** Partial metadata is told apart by the same options. */
+const EXCHANGE = {
+  ...{ ipAddr: checkText, port: checkPort, metadataLabel: checkText, signal: checkSignal },
+  ...{ backends: checkList, includeConnInfo: checkFlag },
+};
+
+export function checkExchange(attempted: string, options: ExchangeOptions): void {
+  checkOptions(attempted, options, EXCHANGE);
+}
+
 async function within(
-  { signal }: ExchangeOptions,
+  options: ExchangeOptions,
   attempted: string,
   call: () => Promise<void>,
 ): Promise<void> {
+  checkExchange(attempted, options);
+  const { signal } = options;
   throwIfAborted(signal, attempted);
   await withSignal(call(), signal, attempted);
 }
