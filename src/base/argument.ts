@@ -59,6 +59,12 @@ export function checkTime(what: string, value: unknown): void {
   throw wrongArgument(what, 'a time in ms', value);
 }
 
+/** One that must be there. */
+export function checkGivenTime(what: string, value: unknown): void {
+  if (value === undefined) throw wrongArgument(what, 'a time in ms', value);
+  checkTime(what, value);
+}
+
 export function checkSignal(what: string, value: unknown): void {
   if (value === undefined || value instanceof AbortSignal) return;
   throw wrongArgument(what, 'an AbortSignal', value);
@@ -120,19 +126,10 @@ function shownValue(value: unknown): string {
   if (value === null || value === undefined) return String(value);
   if (value === '') return 'an empty text';
   if (Array.isArray(value)) return 'an array';
-  switch (typeof value) {
-    case 'string':
-      return 'a text';
-    case 'number':
-    case 'boolean':
-      return String(value);
-    case 'bigint':
-      return `${value}n, a BigInt`;
-    case 'object':
-      return nameOf(value);
-    default:
-      return `a ${typeof value}`;
-  }
+  if (typeof value === 'string') return 'a text';
+  if (typeof value === 'number' || typeof value === 'boolean') return String(value);
+  if (typeof value === 'bigint') return `${value}n, a BigInt`;
+  return typeof value === 'object' ? nameOf(value) : `a ${typeof value}`;
 }
 
 function nameOf(value: object): string {

@@ -53,7 +53,7 @@ export interface EngineOptions {
   readonly pluginOverrides?: TcpxProviderOptions['hostOverrides'];
   /** Something happened: a transfer may have finished, a session begun or ended. */
   readonly onActivity?: () => void;
-  /** Ends the wait for its start with an `AbortError`; it does nothing to an engine that is open. */
+  /** Ends the wait for its start with an `AbortError`; an engine that is open does not hear it. */
   readonly signal?: AbortSignal;
 }
 
@@ -149,9 +149,7 @@ export function listenAddress(
 function placeOf(where: ListenPlace): { readonly host?: string; readonly port?: number } {
   if (typeof where === 'string') return parseEndpoint(where);
   const place = typeof where === 'number' ? { port: where } : where;
-  if (typeof place !== 'object' || place === null) {
-    throw wrongArgument('listen: where', "'host:port', a port, or { host, port }", place);
-  }
+  checkRecord("listen: where ('host:port', a port, or { host, port })", place);
   checkOptions('listen', place, { host: checkText, port: checkPort });
   return place;
 }

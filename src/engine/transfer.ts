@@ -2,7 +2,7 @@
 
 import { inspect } from 'node:util';
 import { AbortError } from '../base/abort.js';
-import { checkSignal, checkTime, wrongArgument } from '../base/argument.js';
+import { checkGivenTime, wrongArgument } from '../base/argument.js';
 import { type ErrorCode, TcpxError } from '../base/errors.js';
 import { FAIL_CANCELLED, FAIL_DEADLINE, failureOf } from '../base/failure.js';
 import type { Generation, TransferSlot } from '../base/quantity.js';
@@ -206,7 +206,7 @@ export class Transfer implements PromiseLike<Receipt> {
 
   /** Cancels when the signal is aborted; lets go of the signal when the transfer has ended. */
   cancelOn(signal: AbortSignal): void {
-    checkSignal('cancelOn: signal', signal ?? null);
+    if (!(signal instanceof AbortSignal)) throw wrongArgument('cancelOn', 'an AbortSignal', signal);
     this.#signal = signal;
     if (signal.aborted) {
       this.cancel();
@@ -330,12 +330,6 @@ export class Transfer implements PromiseLike<Receipt> {
     if (wasCancelled) return failureOf(FAIL_CANCELLED);
     return error === undefined ? failureOf(failure) : { code: error.code, text: '' };
   }
-}
-
-/** One that must be there. */
-function checkGivenTime(what: string, timeMs: number): void {
-  if (timeMs === undefined) throw wrongArgument(what, 'a time in ms', timeMs);
-  checkTime(what, timeMs);
 }
 
 function describe(error: TcpxError): string {

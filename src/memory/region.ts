@@ -288,13 +288,17 @@ function isRawRange(source: unknown): source is { readonly addr: number; readonl
   return typeof source === 'object' && source !== null && 'addr' in source;
 }
 
+/** Programs without types pass anything. */
+export function checkMemory(source: unknown): void {
+  if (isRawRange(source) || ArrayBuffer.isView(source) || types.isAnyArrayBuffer(source)) return;
+  const memory = 'a Buffer, a typed array, an ArrayBuffer, or { addr, bytes }';
+  throw wrongArgument('register: memory', memory, source);
+}
+
 /** Where it lies; refuses what may move. */
 export function memoryRange(source: RegionSource): { addr: number; bytes: number } {
+  checkMemory(source);
   const isRaw = isRawRange(source);
-  if (!isRaw && !ArrayBuffer.isView(source) && !types.isAnyArrayBuffer(source)) {
-    const memory = 'a Buffer, a typed array, an ArrayBuffer, or { addr, bytes }';
-    throw wrongArgument('register: memory', memory, source);
-  }
   const bytes = isRaw ? source.bytes : source.byteLength;
   if (!Number.isSafeInteger(bytes) || bytes <= 0) {
     throw wrongArgument('register: the length', 'at least 1 byte', bytes);

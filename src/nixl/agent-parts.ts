@@ -37,7 +37,7 @@ export interface AgentOptions {
   readonly onPeerEvicted?: (agent: string) => void;
   /** On stderr, as log.level and log.format say, unless given. */
   readonly log?: Log;
-  /** Ends the wait for its start with an `AbortError`; it does nothing to an agent that is open. */
+  /** Ends the wait for its start with an `AbortError`; one that is open does not hear it. */
   readonly signal?: AbortSignal;
   /**
    * Time, for tests.

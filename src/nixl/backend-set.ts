@@ -31,6 +31,7 @@ export interface BackendHandle {
 export class BackendSet {
   readonly #handles: BackendHandle[] = [];
   readonly #creating = new Set<string>();
+  #isClosed = false;
   readonly #agent: string;
   readonly #plugins: PluginManager;
   readonly #log: Log;
@@ -51,6 +52,7 @@ export class BackendSet {
 
   /** The named backends, or all; a handle of another agent is refused. */
   select(hint: readonly BackendHandle[] | undefined): readonly BackendHandle[] {
+    this.#assertOpen();
     if (hint === undefined) return this.#handles;
     checkList('backends', hint);
     if (hint.length === 0) return this.#handles;
@@ -64,6 +66,7 @@ export class BackendSet {
   async create(type: string, params: BackendParams, signal?: AbortSignal): Promise<BackendHandle> {
     checkBackendType(type, 'createBackend');
     checkParams(params);
+    this.#assertOpen();
     if (this.get(type) !== undefined || this.#creating.has(type)) {
       throw new TcpxError('ERR_USAGE_ARGUMENT', `createBackend: ${type} exists already`);
     }
@@ -83,8 +86,11 @@ export class BackendSet {
       const plugin = await this.#plugins.get(type);
       const handle = await this.#open(type, plugin, { ...plugin.defaultParams, ...params });
       // Nobody waits for it any more.
-      if (signal?.aborted === true) await closeQuietly(handle.backend, type, this.#log);
+      if (signal?.aborted === true || this.#isClosed) {
+        await closeQuietly(handle.backend, type, this.#log);
+      }
       throwIfAborted(signal, attempted);
+      this.#assertOpen();
       this.#handles.push(handle);
       return handle;
     } finally {
@@ -106,7 +112,12 @@ export class BackendSet {
     throw new TcpxError('ERR_USAGE_NOT_SUPPORTED', `queryMem: ${handle.type} cannot be asked`);
   }
 
+  #assertOpen(): void {
+    if (this.#isClosed) throw new TcpxError('ERR_USAGE_STATE', `agent ${this.#agent} is closed`);
+  }
+
   async closeAll(): Promise<void> {
+    this.#isClosed = true;
     for (const handle of this.#handles.splice(0).toReversed()) {
       await closeQuietly(handle.backend, handle.type, this.#log);
     }

@@ -41,30 +41,45 @@ export interface ExchangeParts {
 
 export class MetadataExchange {
   readonly #parts: ExchangeParts;
+  #isClosed = false;
 
   constructor(parts: ExchangeParts) {
     this.#parts = parts;
   }
 
   async sendFull(blob: Uint8Array, options: ExchangeOptions): Promise<void> {
-    await within(options, 'sendLocalMD', () => this.#sendFull(blob, options));
+    await this.#within(options, 'sendLocalMD', () => this.#sendFull(blob, options));
   }
 
   async sendPartial(blob: Uint8Array, options: ExchangeOptions): Promise<void> {
-    await within(options, 'sendLocalPartialMD', () => this.#sendPartial(blob, options));
+    await this.#within(options, 'sendLocalPartialMD', () => this.#sendPartial(blob, options));
   }
 
   /** Loads what `agent` published; metadata under another name is refused. */
   async fetch(agent: string, options: ExchangeOptions): Promise<void> {
     checkAgentName(agent, 'fetchRemoteMD');
-    await within(options, 'fetchRemoteMD', () => this.#fetch(agent, options));
+    await this.#within(options, 'fetchRemoteMD', () => this.#fetch(agent, options));
   }
 
   async withdraw(options: ExchangeOptions): Promise<void> {
-    await within(options, 'invalidateLocalMD', () => this.#withdraw(options));
+    await this.#within(options, 'invalidateLocalMD', () => this.#withdraw(options));
+  }
+
+  async #within(
+    options: ExchangeOptions,
+    attempted: string,
+    call: () => Promise<void>,
+  ): Promise<void> {
+    checkExchange(attempted, options);
+    if (this.#isClosed) {
+      throw new TcpxError('ERR_USAGE_STATE', `${attempted}: agent ${this.#parts.agent} is closed`);
+    }
+    throwIfAborted(options.signal, attempted);
+    await withSignal(call(), options.signal, attempted);
   }
 
   async close(): Promise<void> {
+    this.#isClosed = true;
     await this.#parts.endpoint.close();
     await this.#parts.store?.close();
   }
@@ -140,15 +155,4 @@ const EXCHANGE = {
 
 export function checkExchange(attempted: string, options: ExchangeOptions): void {
   checkOptions(attempted, options, EXCHANGE);
-}
-
-async function within(
-  options: ExchangeOptions,
-  attempted: string,
-  call: () => Promise<void>,
-): Promise<void> {
-  checkExchange(attempted, options);
-  const { signal } = options;
-  throwIfAborted(signal, attempted);
-  await withSignal(call(), signal, attempted);
 }

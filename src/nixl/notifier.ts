@@ -2,10 +2,10 @@
 
 import { throwIfAborted } from '../base/abort.js';
 import {
+  checkGivenTime,
   checkMessage,
   checkOptions,
   checkSignal,
-  checkTime,
   wrongArgument,
 } from '../base/argument.js';
 import { TcpxError } from '../base/errors.js';
@@ -83,7 +83,7 @@ export class Notifier {
 
   /** The first notifications to come; none when time is up. An AbortError when `signal` fires. */
   async wait(timeoutMs: number, signal?: AbortSignal): Promise<NotifMap> {
-    checkTime('waitNotifs: timeoutMs', timeoutMs ?? null);
+    checkGivenTime('waitNotifs: timeoutMs', timeoutMs);
     checkSignal('waitNotifs: signal', signal);
     const into: NotifMap = new Map();
     const canAllRing = this.#capable(undefined, 'waitNotifs').every(

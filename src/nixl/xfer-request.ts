@@ -82,7 +82,8 @@ export class XferRequest {
   [inspect.custom](): string {
     const { op, totalBytes, peer, status, backend } = this;
     const what = `${op === XferOp.READ ? 'READ' : 'WRITE'} of ${formatBytes(totalBytes)}`;
-    return `XferRequest { ${what}, ${nixlStatusName(status)}, peer: ${peer.name}, ${backend.type} }`;
+    const how = `${nixlStatusName(status)}, peer: ${peer.name}, ${backend.type}`;
+    return `XferRequest { ${what}, ${how} }`;
   }
 
   /** How long it will take, as its backend reckons. */

@@ -37,7 +37,7 @@ export interface TcpxSessionOptions {
   readonly settings?: Partial<SettingValues>;
   /** Instead of lines on stderr. */
   readonly log?: Log;
-  /** Ends the wait for its start with an `AbortError`; it does nothing to one that is open. */
+  /** Ends the wait for its start with an `AbortError`; one that is open does not hear it. */
   readonly signal?: AbortSignal;
   /**
    * Module that stands in for the CUDA driver, for tests.
@@ -60,6 +60,7 @@ export class TcpxSession {
   readonly #arrivals: Arrivals;
   readonly #infos = new Map<string, ConnInfo>();
   #role: Role = 'none';
+  #isClosed = false;
 
   private constructor(engine: Engine, peers: Map<string, P2pPeer>, arrivals: Arrivals) {
     this.#engine = engine;
@@ -117,6 +118,7 @@ export class TcpxSession {
   async accept(remoteName: string, options: number | TimedWait = {}): Promise<void> {
     checkText('accept: the name', remoteName);
     const { timeoutMs = ACCEPT_TIMEOUT_MS, signal } = timedWaitOf('accept', options);
+    if (this.#isClosed) throw new TcpxError('ERR_USAGE_STATE', 'accept: the session is closed');
     if (this.#role !== 'server') throw wrongOrder('accept', 'listen');
     this.#assertNew(remoteName, 'accept');
     throwIfAborted(signal, `accept ${remoteName}`);
@@ -200,6 +202,7 @@ export class TcpxSession {
 
   /** Ends it; what has no counterpart fails with `ERR_XFER_UNMATCHED`. */
   async close(): Promise<void> {
+    this.#isClosed = true;
     await this.#engine.close();
   }
 

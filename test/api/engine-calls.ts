@@ -93,6 +93,7 @@ export function engineCalls({ engine, region }: EngineWorld): Calls<Engine> {
   };
 }
 
+// eslint-disable-next-line max-lines-per-function -- a table
 export function sessionCalls({ session, region }: EngineWorld): Calls<Session> {
   const remote = region.descriptor;
   const block = { local: MEMORY, remote };

@@ -10,6 +10,7 @@ import { describeMemory } from '../../src/nixl/host-memory.js';
 import { MemType } from '../../src/nixl/memory-type.js';
 import { TcpxSession } from '../../src/p2p/tcpx-session.js';
 import { closeEngines, type EnginePair, KeptLog, openPair } from '../support/engine-pair.js';
+import { withCode } from '../support/expect-error.js';
 import {
   type AgentWorld,
   agentCalls,
@@ -119,6 +120,7 @@ async function staysTyped(name: string, call: () => unknown): Promise<string[]> 
   }
 }
 
+// eslint-disable-next-line max-lines-per-function -- a table
 test('closed: every call of every door is refused by a typed error, or does nothing', async () => {
   const { engine, session, region, request, transfer } = engineWorld();
   const { agent, list, prepared, handle, request: xfer } = agents;
@@ -137,7 +139,9 @@ test('closed: every call of every door is refused by a typed error, or does noth
     () => engine.notifications(),
     () => engine.connInfo(),
     () => [engine.laneStats(), engine.zeroCopyStats()],
-    () => [engine.poll(), engine.progress(), engine.nowUs(), engine.ref(), engine.unref()],
+    () => engine.poll(),
+    () => engine.progress(),
+    () => [engine.nowUs(), engine.ref(), engine.unref()],
     () => [engine.hasRoom, engine.port, engine.sessions, engine.instance, inspect(engine)],
     () => session.write(block),
     () => session.read(block),
@@ -150,7 +154,8 @@ test('closed: every call of every door is refused by a typed error, or does noth
     () => session.on('close', () => undefined),
     () => request.post(),
     () => request.release(),
-    () => [transfer.poll(), transfer.wait(1), transfer.cancel(), transfer.progress()],
+    () => [transfer.poll(), transfer.wait(1), transfer.progress()],
+    () => transfer.cancel(),
     () => transfer,
     () => agent.createBackend('TCPX'),
     () => agent.registerMem(list),
@@ -192,4 +197,11 @@ test('closed: every call of every door is refused by a typed error, or does noth
   const faults: string[] = [];
   for (const call of calls) faults.push(...(await staysTyped(String(call), call)));
   assert.ok(faults.length === 0, faults.join('\n'));
+  // What would start something anew is refused by name: it would hold the process.
+  const isClosed = withCode('ERR_USAGE_STATE', /closed/);
+  await assert.rejects(agent.createBackend('TCPX'), isClosed);
+  await assert.rejects(agent.registerMem(list), isClosed);
+  await assert.rejects(agent.fetchRemoteMD('b', at), isClosed);
+  await assert.rejects(p2p.accept('client'), isClosed);
+  assert.throws(() => engine.listen(0), isClosed);
 });
