@@ -3,7 +3,13 @@
 
 import { type ErrorCode, type ErrorFacts, TcpxError } from './errors.js';
 
-/** As the platform names it; the code says what kind of failure it is for a program. */
+/**
+ * As the platform names it; the code says what kind of failure it is for a program.
+ * @example
+ * engine.connect(peer, { signal }).catch((error) => {
+ *   if (error.name === 'AbortError') console.log('given up:', error.cause);
+ * });
+ */
 export class AbortError extends TcpxError {
   override readonly name = 'AbortError';
 

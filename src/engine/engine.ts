@@ -53,7 +53,11 @@ const CLOSE_WAIT_MS = 2000;
 /** The plugin's processes, where the tcpx provider is open: for our own tools, not for programs. */
 export let tcpxOf: (engine: Engine) => TcpxProvider | undefined;
 
-/** One end: its memory, its sessions, its threads. Open one per process, close it when done. */
+/**
+ * One end: its memory, its sessions, its threads. Open one per process, close it when done.
+ * @example
+ * await using engine = await Engine.open({ name: 'decode-0' });
+ */
 export class Engine {
   static {
     tcpxOf = (engine) => engine.#opened.tcpx;
@@ -212,8 +216,7 @@ export class Engine {
 
   /**
    * Memory of the engine's own, page-aligned; register it to transfer it. Where a plugin is open it
-   * can reach this host memory and no other, and has it on normal pages unless huge ones are a
-   * must.
+   * reaches this host memory and no other, on normal pages unless huge ones are a must.
    */
   allocate(bytes: number, pages: PageKind = 'normal'): RegionMemory {
     return this.#memory.allocate(bytes, pages);
@@ -272,8 +275,7 @@ export class Engine {
   /**
    * Lets the process end though the engine is open: it holds the process no longer than somebody
    * awaits something of it (a transfer, a connection, a lookup), or a session was told to by
-   * `session.ref()`. Peers see a process that ends so as lost. With `lane.progress=caller` an
-   * engine never holds more than that.
+   * `session.ref()`. Peers see it as lost. With `lane.progress=caller` it never holds more.
    */
   unref(): this {
     this.#core.hold.setWanted(false);

@@ -48,7 +48,11 @@ export class NotificationStreams {
   }
 }
 
-/** Notifications in the order in which they landed; see `Engine.notifications`. */
+/**
+ * Notifications in the order in which they landed; see `Engine.notifications`.
+ * @example
+ * for await (const { session, text } of engine.notifications()) console.log(session.peer, text);
+ */
 export class NotificationStream implements AsyncIterableIterator<PeerNotification, undefined> {
   readonly #onEnd: (stream: NotificationStream) => void;
   readonly #waiting: PeerNotification[] = [];

@@ -65,6 +65,10 @@ export interface TransferProgress {
  *
  * An async function that returns it waits for it, as for any promise; return it in an object where
  * the caller wants the handle.
+ * @example
+ * const transfer = session.write({ local, remote }, { deadlineMs: 2000 });
+ * const { bytesConfirmed, bytes } = transfer.progress();
+ * const receipt = await transfer;
  */
 export class Transfer implements PromiseLike<Receipt> {
   /**

@@ -42,7 +42,13 @@ import { checkPrepared, type XferOptions } from './xfer-factory.js';
 import { checkRequest, type XferRequest } from './xfer-request.js';
 import type { PostOptions, XferControl } from './xfer-runner.js';
 
-/** NIXL's agent with NIXL's verbs: backends, memory, metadata, transfers, notifications. */
+/**
+ * NIXL's agent with NIXL's verbs: backends, memory, metadata, transfers, notifications.
+ * @example
+ * const agent = await Agent.create('decode-0');
+ * await agent.createBackend('TCPX');
+ * await agent.registerMem({ memType: MemType.DRAM, descs: [describeMemory(buffer)] });
+ */
 export class Agent {
   /** Its name among its peers. */
   readonly name: string;
@@ -100,8 +106,6 @@ export class Agent {
     return { memTypes: handle.memTypes, params: handle.params };
   }
 
-  // ── memory ──
-
   /**
    * Page-aligned host memory, from the first backend that has some of its own: through TCPX's
    * plugin go this memory and that of GPUs, other memory goes over tcp. Not in NIXL. Register it as
@@ -158,8 +162,6 @@ export class Agent {
   releaseMemView(view: MemView): void {
     this.#parts.views.release(view);
   }
-
-  // ── metadata ──
 
   /** Metadata of this agent, to be given to its peers. */
   getLocalMD(): Uint8Array {
@@ -228,8 +230,6 @@ export class Agent {
   async makeConnection(agent: string, choice: ConnectionChoice = {}): Promise<void> {
     await connectToPeer(this.#parts, agent, choice);
   }
-
-  // ── transfers ──
 
   /** Checks a list once, so that many requests can be made from it. */
   prepXferDlist(agent: string, list: XferDlistInput, choice: BackendChoice = {}): PreparedDlist {
@@ -338,8 +338,6 @@ export class Agent {
     this.#parts.telemetry.assertEnabled('getTelemetry');
     return this.#parts.telemetry.snapshot();
   }
-
-  // ── notifications ──
 
   /** Sends a message to a peer, by itself. */
   genNotif(agent: string, message: Uint8Array | string, choice: BackendChoice = {}): void {

@@ -28,7 +28,12 @@ export interface RemoteDlist {
   readonly descs: readonly RemoteDesc[];
 }
 
-/** A view that a backend has made. */
+/**
+ * A view that a backend has made.
+ * @example
+ * const view = agent.prepMemView(list);
+ * agent.releaseMemView(view);
+ */
 export class MemView {
   /** The backend that it belongs to. */
   readonly backend: BackendHandle;

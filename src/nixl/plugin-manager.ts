@@ -15,7 +15,13 @@ import { resolvePackage } from './package-resolution.js';
 
 const PLUGIN_EXPORT = 'nixlBackendPlugin';
 
-/** Finds the backends that an agent can create. */
+/**
+ * Finds the backends that an agent can create.
+ * @example
+ * const plugins = new PluginManager();
+ * plugins.declare('ACME', './acme.js');
+ * const agent = await Agent.create('a', { plugins });
+ */
 export class PluginManager {
   readonly #plugins = new Map<string, BackendPlugin>();
   /** Declared but not imported yet: type name → path or package. */

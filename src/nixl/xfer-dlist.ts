@@ -17,7 +17,11 @@ export interface XferDlistLiteral {
 /** Wherever a transfer list is taken, a literal will do for short ones. */
 export type XferDlistInput = XferDlist | XferDlistLiteral;
 
-/** Ranges of memory for a transfer, kept as columns: many cost little. */
+/**
+ * Ranges of memory for a transfer, kept as columns: many cost little.
+ * @example
+ * const list = new XferDlist(MemType.DRAM).add(addr, 4096).add(addr + 8192, 4096);
+ */
 export class XferDlist {
   /** Memory that all of them are in. */
   readonly memType: MemType;

@@ -21,7 +21,13 @@ export interface XferParts {
   readonly remote: MetaDlist;
 }
 
-/** Opaque to users; the agent's verbs read and change it. */
+/**
+ * Opaque to users; the agent's verbs read and change it.
+ * @example
+ * const request = agent.createXferReq('WRITE', local, remote, 'decode-0');
+ * agent.postXferReq(request);
+ * await agent.waitXferReq(request);
+ */
 export class XferRequest {
   /** Write or read. */
   readonly op: XferOp;

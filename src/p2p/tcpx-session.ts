@@ -52,7 +52,13 @@ const OPEN_OPTIONS = {
   gpuModule: checkRecord,
 };
 
-/** Sends and receives that match by order, between a server and its clients. */
+/**
+ * Sends and receives that match by order, between a server and its clients.
+ * @example
+ * const client = await TcpxSession.open({ name: 'client' });
+ * client.loadRemoteConnInfo('server', info);
+ * await client.connect('server');
+ */
 export class TcpxSession {
   readonly #engine: Engine;
   readonly #memory = new MemoryTable();

@@ -45,7 +45,13 @@ export interface OperationBatch {
 
 const TAG_MAX = 2 ** 32 - 1;
 
-/** A group of sends and receives with one peer, waited for together. */
+/**
+ * A group of sends and receives with one peer, waited for together.
+ * @example
+ * const transfer = session.createTransfer('server');
+ * transfer.postSend(memId, 0, 4096, 7);
+ * await transfer.wait(5000);
+ */
 export class TcpxTransfer {
   /** Its sends by state. */
   readonly sends: OperationCounts = { posted: 0, completed: 0, failed: 0 };
