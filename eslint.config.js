@@ -125,7 +125,5 @@ export default tseslint.config(
       'no-restricted-syntax': ['error', NO_DEFAULT_EXPORT, NAMED_REPORTER, BENCH_WHEN_RUN],
     },
   },
-  // Node asks for the default export of a reporter.
-  { files: ['**/reporter.ts'], rules: { 'no-restricted-syntax': ['error', NAMED_REPORTER] } },
   { files: ['**/*.hot.ts'], rules: { 'no-restricted-syntax': ['error', ...HOT_BANNED] } },
 );

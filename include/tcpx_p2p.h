@@ -43,7 +43,7 @@ extern "C" {
 #endif
 
 /* Grows with every addition; a change that breaks callers changes the library's soname. */
-#define TCPX_P2P_API_VERSION 2
+#define TCPX_P2P_API_VERSION 3
 
 typedef enum tcpx_status {
   TCPX_OK = 0,
@@ -102,6 +102,12 @@ TCPX_API void tcpx_close(tcpx_session *session);
 TCPX_API tcpx_status tcpx_alive(tcpx_session *session);
 
 /*
+ * One line of JSON: `provider` and `providerReason` (what this session offers, and why), and `rails`:
+ * what its own transfers moved over each NIC so far, with which provider. Since version 3.
+ */
+TCPX_API tcpx_status tcpx_telemetry(tcpx_session *session, char *text, size_t size);
+
+/*
  * How peers reach this session: text for tcpx_load_peer, the session's until it is closed. The
  * session accepts peers from its opening on.
  */
@@ -141,7 +147,8 @@ typedef enum tcpx_memory_kind {
  *
  * Host memory of tcpx_alloc is shared with the service; any other is copied once more, by
  * process_vm_readv and process_vm_writev, which needs the same user and PID namespace (the library
- * allows the service by PR_SET_PTRACER). TCPX_ERR_MEMORY names what is in the way.
+ * allows the service by PR_SET_PTRACER). TCPX_ERR_MEMORY names what is in the way: virtual memory
+ * and pools of a GPU must have been made exportable by file descriptor.
  */
 TCPX_API tcpx_status tcpx_register(tcpx_session *session, void *addr, size_t bytes,
                                    tcpx_memory_kind kind, unsigned rights, uint32_t *memory);
@@ -156,7 +163,10 @@ TCPX_API tcpx_status tcpx_register_fd(tcpx_session *session, void *addr, size_t 
 TCPX_API tcpx_status tcpx_deregister(tcpx_session *session, uint32_t memory);
 /* The key for peers: text, until the memory is deregistered. NULL: no such memory. */
 TCPX_API const char *tcpx_describe(tcpx_session *session, uint32_t memory);
-/* "copied", "shared" or "ipc": how the service reaches it. NULL: no such memory. */
+/*
+ * How the service reaches it: "copied" or "shared" for host memory, "ipc", "vmm" (virtual memory,
+ * by descriptors) or "pool" for GPU memory. NULL: no such memory.
+ */
 TCPX_API const char *tcpx_memory_way(tcpx_session *session, uint32_t memory);
 
 /* Page-aligned memory that the service can share; tcpx_free after it was deregistered. */
@@ -223,7 +233,10 @@ TCPX_API tcpx_status tcpx_cancel(tcpx_request *request);
 TCPX_API tcpx_status tcpx_release(tcpx_request *request, int timeout_ms);
 /* Why the last post failed, as text for people; copied into `text`, cut to `size`. */
 TCPX_API tcpx_status tcpx_explain(tcpx_request *request, char *text, size_t size);
-/* The receipt of the last post that finished, as one line of JSON: path, NICs, bytes, times. */
+/*
+ * The receipt of the last post that finished, as one line of JSON: provider, path, NICs, bytes, times;
+ * `memory` has the ways of this end's memory, `providerReason` why it did not go through a plugin.
+ */
 TCPX_API tcpx_status tcpx_receipt(tcpx_request *request, char *text, size_t size);
 
 /* tcpx_prepare and tcpx_post in one; release the request as any other. */

@@ -9,7 +9,8 @@ A thin layer over libtcpx_p2p.so, with nothing to build and nothing but the stan
     peer.write([(memory, 0, region, 0, memory.bytes)]).wait(1.0)
 
 Failures are TcpxError with a `status` and the name of it; docs/service.md lists them. The library is
-looked for in $TCPX_P2P_LIBRARY, beside this file, in ../build/native, then where the system looks.
+looked for in $TCPX_P2P_LIBRARY, beside this file, in ../lib and ../build/native, then where the
+system looks.
 """
 
 import ctypes
@@ -68,6 +69,7 @@ _P, _U, _S, _T, _I = (
 _CALLS = {
     "tcpx_open": [_T, _T, _T, _P],
     "tcpx_alive": [_P],
+    "tcpx_telemetry": [_P, _P, _S],
     "tcpx_accept": [_P, _T, _I],
     "tcpx_load_peer": [_P, _T, _T, _P],
     "tcpx_connect": [_P, _U, _I],
@@ -98,7 +100,8 @@ def _places():
     if os.environ.get("TCPX_P2P_LIBRARY"):
         return [os.environ["TCPX_P2P_LIBRARY"]]
     here = os.path.dirname(os.path.abspath(__file__))
-    beside = [os.path.join(here, _NAME), os.path.join(here, "..", "build", "native", _NAME)]
+    folders = [[], ["..", "lib"], ["..", "build", "native"]]
+    beside = [os.path.join(here, *folder, _NAME) for folder in folders]
     return [path for path in beside if os.path.exists(path)] + [_NAME]
 
 
@@ -166,6 +169,13 @@ class Session:
     def check(self):
         """Raises TcpxError where the service is gone."""
         _call("tcpx_alive", self._handle)
+
+    @property
+    def telemetry(self):
+        """Provider, and what went over which NIC so far, as JSON."""
+        text = ctypes.create_string_buffer(16384)
+        _call("tcpx_telemetry", self._handle, text, len(text))
+        return text.value.decode(errors="replace")
 
     def accept(self, name, timeout=None):
         _call("tcpx_accept", self._handle, name.encode(), _milliseconds(timeout))
@@ -235,7 +245,7 @@ class Memory:
 
     @property
     def way(self):
-        """How the service reaches it: copied, shared or ipc."""
+        """How the service reaches it: copied, shared, ipc, vmm or pool."""
         return _library().tcpx_memory_way(self.session._handle, self.number).decode()
 
     def deregister(self):

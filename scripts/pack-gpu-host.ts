@@ -2,15 +2,14 @@
 // needs to run GPU tests and benchmarks: a stripped node, koffi for Linux x86-64, dist, the PTX,
 // and the C sources of the plugin emulator.
 
-import { execFileSync } from 'node:child_process';
-import { copyFileSync, cpSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { formatBytes } from '../src/base/units.js';
+import { runTool, stageApp, stageNode } from './pack/stage.js';
+import { repositoryRoot } from './repository.js';
 
-const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-const PACK = join(ROOT, 'build/gpu-host');
-const STAGE = join(ROOT, 'build/gpu-host-stage');
+const PACK = join(repositoryRoot, 'build/gpu-host');
+const STAGE = join(repositoryRoot, 'build/gpu-host-stage');
 const PACK_BYTES_MAX = 40 * 1024 * 1024;
 
 const APP_PATHS = [
@@ -24,38 +23,16 @@ const APP_PATHS = [
   'native',
   'scripts/nccl-socket.py',
 ];
-const MODULE_PATHS = [
-  'koffi/package.json',
-  'koffi/index.js',
-  'koffi/index.cjs',
-  'koffi/indirect.js',
-  'koffi/indirect.cjs',
-  'koffi/lib',
-  'koffi/src',
-  '@koromix/koffi-linux-x64/package.json',
-  '@koromix/koffi-linux-x64/index.js',
-  '@koromix/koffi-linux-x64/linux_x64',
-];
-
-function run(tool: string, words: readonly string[], cwd = ROOT): void {
-  execFileSync(tool, words, { cwd, stdio: ['ignore', 'inherit', 'inherit'] });
-}
-
 function packNode(): void {
-  copyFileSync(process.execPath, join(STAGE, 'node'));
-  run('strip', ['--strip-unneeded', 'node'], STAGE);
-  run('xz', ['-6', '-T1', '--keep', '--force', 'node'], STAGE);
+  stageNode(STAGE);
+  runTool('xz', ['-6', '-T1', '--keep', '--force', 'node'], STAGE);
   copyFileSync(join(STAGE, 'node.xz'), join(PACK, 'node.xz'));
 }
 
 function packApp(): void {
   const app = join(STAGE, 'app');
-  for (const path of APP_PATHS) cpSync(join(ROOT, path), join(app, path), { recursive: true });
-  for (const path of MODULE_PATHS) {
-    const target = join(app, 'node_modules', path);
-    cpSync(join(ROOT, 'node_modules', path), target, { recursive: true });
-  }
-  run('tar', ['-cJf', join(PACK, 'app.tar.xz'), '-C', app, '.']);
+  stageApp(app, APP_PATHS);
+  runTool('tar', ['-cJf', join(PACK, 'app.tar.xz'), '-C', app, '.']);
 }
 
 function packedBytes(): number {

@@ -1,14 +1,13 @@
-// `npm test`: `node --test` over every compiled test, or over those whose path contains a filter;
-// first those that bear neighbours, then one by one those that do not.
+// `npm test`: every compiled test, or those whose path contains a filter; first those that bear
+// neighbours, then one by one those that do not.
 
-import { spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { pipeline } from 'node:stream/promises';
 import { repositoryRoot } from './repository.js';
-import { runsAlone } from './suite/alone.js';
 import { compiledTests } from './suite/compiled.js';
+import { report } from './suite/reporter.js';
+import { runFiles } from './suite/run-files.js';
 import { sourcePaths } from './suite/source-paths.js';
 import { readCount, readWords, refuse } from './words.js';
 
@@ -16,7 +15,6 @@ const USAGE = `npm test [-- FLAGS] [FILTER…]
   --concurrency N  files at a time, of those that bear neighbours; 2 by default
   --except PART    leaves out files whose path contains it
   --root DIR       another tree with src/ and dist/`;
-const REPORTER = fileURLToPath(new URL('suite/reporter.js', import.meta.url));
 
 const { values, positionals } = readWords(USAGE, {
   options: {
@@ -34,28 +32,4 @@ const files = compiledTests(sourcePaths(root), positionals)
 if (files.length === 0) refuse(`no test matches ${positionals.join(' ')}`);
 const missing = files.filter((path) => !existsSync(path));
 if (missing.length > 0) refuse(`not compiled, run npm run build: ${missing.join(' ')}`);
-process.exitCode = runAll();
-
-function runAll(): number {
-  const together = files.filter((path) => !runsAlone(path));
-  const alone = files.filter(runsAlone);
-  if (alone.length === 0) return run(together, concurrency, {});
-  if (together.length === 0) return run(alone, 1, {});
-  const folder = mkdtempSync(join(tmpdir(), 'tcpx-test-'));
-  try {
-    const outcome = join(folder, 'outcome.json');
-    const first = run(together, concurrency, { TEST_LATER: outcome });
-    // Without an outcome node has not come to its end.
-    if (!existsSync(outcome)) return first === 0 ? 1 : first;
-    const second = run(alone, 1, { TEST_EARLIER: outcome });
-    return first === 0 ? second : first;
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
-}
-
-function run(paths: readonly string[], atOnce: number, own: NodeJS.ProcessEnv): number {
-  const words = ['--test', `--test-concurrency=${atOnce}`, `--test-reporter=${REPORTER}`, ...paths];
-  const env = { ...process.env, ...own };
-  return spawnSync(process.execPath, words, { stdio: 'inherit', env }).status ?? 1;
-}
+await pipeline(report(runFiles(files, concurrency)), process.stdout, { end: false });

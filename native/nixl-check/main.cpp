@@ -42,6 +42,7 @@ void create(const Words &words) {
   nixlBackendInitParams init;
   init.localAgent = words[1];
   init.type = "TCPX";
+  init.enableTelemetry_ = params.erase("telemetry") > 0;
   init.customParams = &params;
   engine = plugin->create_engine(&init);
   if (engine == nullptr || engine->getInitErr()) {

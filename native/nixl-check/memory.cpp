@@ -50,6 +50,20 @@ void compare(const CheckMemory &memory, size_t seed) {
   reply(NIXL_SUCCESS, verdict + std::to_string(at));
 }
 
+// How it is reached, and what the engine says of its rails; - for memory that is not registered.
+void query(const CheckMemory &memory) {
+  std::vector<nixl_query_resp_t> answers;
+  nixl_reg_dlist_t ranges(memory.type);
+  ranges.addDesc({reinterpret_cast<uintptr_t>(memory.addr), memory.bytes, 0, ""});
+  ranges.addDesc({4096, 1, 0, ""});
+  const nixl_status_t status = engine->queryMem(ranges, answers);
+  std::string text;
+  for (const nixl_query_resp_t &answer : answers) {
+    text += answer ? answer->at("way") + " " + answer->at("telemetry") : " -";
+  }
+  reply(status, text);
+}
+
 // Both ends of it, in the order of an agent.
 void remove(CheckMemory &memory) {
   const nixl_status_t unloaded = engine->unloadMD(memory.self);
@@ -63,7 +77,8 @@ bool onMemory(const Words &words) {
   const std::string &verb = words[0];
   if (verb == "memory" && words.size() == 3) return allocate(words), true;
   if (words.size() < 2) return false;
-  const bool isKnown = verb == "again" || verb == "fill" || verb == "same" || verb == "deregister";
+  const bool isKnown = verb == "again" || verb == "fill" || verb == "same" ||
+                       verb == "query" || verb == "deregister";
   if (!isKnown) return false;
   CheckMemory &memory = memories.at(number(words[1]));
   if (verb == "again") {
@@ -71,6 +86,8 @@ bool onMemory(const Words &words) {
   } else if (verb == "fill") {
     fill(memory, number(words[2]));
     reply(NIXL_SUCCESS, "filled");
+  } else if (verb == "query") {
+    query(memory);
   } else if (verb == "same") {
     compare(memory, number(words[2]));
   } else {

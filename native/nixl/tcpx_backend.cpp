@@ -9,6 +9,7 @@ namespace {
 
 constexpr size_t NAME_BYTES = 256;
 constexpr size_t FIRST_ROOM_BYTES = 4096;
+constexpr size_t TELEMETRY_BYTES = 16384;
 // A ring that stays full this long belongs to a service that does not turn any more.
 constexpr std::chrono::milliseconds FULL_MAX(2000);
 constexpr std::chrono::microseconds FULL_PAUSE(50);
@@ -44,7 +45,20 @@ void nixlTcpxEngine::open(const nixlBackendInitParams *init) {
   initErr = false;
 }
 
-nixlTcpxEngine::~nixlTcpxEngine() { TcpxKeeper::stop(keeper); }
+nixlTcpxEngine::~nixlTcpxEngine() {
+  TcpxKeeper::stop(keeper);
+  if (!enableTelemetry_ || initErr) return;
+  guarded("tell telemetry", [&] {
+    const std::string text = telemetry();
+    if (!text.empty()) log->say("telemetry " + text);
+    return NIXL_SUCCESS;
+  });
+}
+
+std::string nixlTcpxEngine::telemetry() const {
+  char text[TELEMETRY_BYTES] = "";
+  return tcpx_telemetry(session.handle, text, sizeof text) == TCPX_OK ? text : "";
+}
 
 nixl_status_t nixlTcpxEngine::guarded(const char *attempted,
                                       const std::function<nixl_status_t()> &work) const noexcept {
@@ -116,6 +130,21 @@ nixl_status_t nixlTcpxEngine::loadRemoteMD(const nixlBlobDesc &input, const nixl
       return status == TCPX_ERR_ARGUMENT ? NIXL_ERR_MISMATCH : answer;
     }
     output = target.release();
+    return NIXL_SUCCESS;
+  });
+}
+
+nixl_status_t nixlTcpxEngine::queryMem(const nixl_reg_dlist_t &ranges,
+                                       std::vector<nixl_query_resp_t> &answers) const {
+  return guarded("query memory", [&] {
+    const std::string used = telemetry();
+    for (int i = 0; i < ranges.descCount(); i++) {
+      const nixlBlobDesc &one = ranges[static_cast<size_t>(i)];
+      const std::string way =
+          registrations->wayOf({ranges.getType(), one.devId, one.addr, one.len});
+      if (way.empty()) answers.emplace_back(std::nullopt);
+      else answers.emplace_back(nixl_b_params_t{{"way", way}, {"telemetry", used}});
+    }
     return NIXL_SUCCESS;
   });
 }

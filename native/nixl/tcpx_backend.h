@@ -49,6 +49,8 @@ class nixlTcpxEngine : public nixlBackendEngine {
   nixl_status_t makeBlocks(const nixl_meta_dlist_t &local, const nixl_meta_dlist_t &remote,
                            const std::string &agent, uint32_t peer,
                            std::vector<tcpx_block> &blocks, size_t &bytes) const;
+  // One line of JSON; empty where the service is gone.
+  std::string telemetry() const;
   tcpx_status takeNotification(notif_list_t &list);
   // Nothing is thrown into NIXL, which may unwind by another library.
   nixl_status_t guarded(const char *attempted, const std::function<nixl_status_t()> &work) const
@@ -93,6 +95,10 @@ class nixlTcpxEngine : public nixlBackendEngine {
                                  std::chrono::microseconds &duration,
                                  std::chrono::microseconds &margin, nixl_cost_t &method,
                                  const nixl_opt_args_t *args = nullptr) const override;
+
+  // For each range that is registered: how it is reached, and the rails used so far.
+  nixl_status_t queryMem(const nixl_reg_dlist_t &ranges,
+                         std::vector<nixl_query_resp_t> &answers) const override;
 
   nixl_status_t getNotifs(notif_list_t &list) override;
   nixl_status_t genNotif(const std::string &agent, const std::string &message) const override;

@@ -19,6 +19,14 @@ tcpx_status TcpxRegistrations::add(const TcpxRange &range, TcpxRegistration *&ou
   return TCPX_OK;
 }
 
+std::string TcpxRegistrations::wayOf(const TcpxRange &range) {
+  std::lock_guard lock(mutex);
+  auto found = known.find(range);
+  if (found == known.end()) return "";
+  const char *way = tcpx_memory_way(session, found->second->memory);
+  return way == nullptr ? "" : way;
+}
+
 tcpx_status TcpxRegistrations::remove(TcpxRegistration *registration, uint32_t &memory) {
   std::lock_guard lock(mutex);
   if (--registration->users > 0) return TCPX_OK;

@@ -55,6 +55,8 @@ class TcpxRegistrations {
   explicit TcpxRegistrations(tcpx_session *itsSession) : session(itsSession) {}
 
   tcpx_status add(const TcpxRange &range, TcpxRegistration *&out);
+  // How the service reaches exactly this range; empty where it is not registered.
+  std::string wayOf(const TcpxRange &range);
   // TCPX_ERR_BUSY: a transfer still uses it; `memory` is set to what has to be freed later.
   tcpx_status remove(TcpxRegistration *registration, uint32_t &memory);
 };

@@ -60,7 +60,7 @@ static tcpx_status make_file(size_t bytes, bool is_sealed, int *fd, uint8_t **ad
   return TCPX_OK;
 }
 
-// memory BYTES malloc|alloc|file|unsealed|cuda|nowhere
+// memory BYTES malloc|alloc|file|unsealed|nowhere, or a kind of device_alloc
 static void do_memory(size_t bytes, const char *kind, unsigned rights) {
   struct check_memory memory = {.bytes = bytes};
   uint32_t id = 0;
@@ -68,8 +68,8 @@ static void do_memory(size_t bytes, const char *kind, unsigned rights) {
   tcpx_status status = TCPX_OK;
   if (strcmp(kind, "malloc") == 0) memory.addr = malloc(bytes);
   else if (strcmp(kind, "alloc") == 0) status = tcpx_alloc(session, bytes, (void **)&memory.addr);
-  else if (strcmp(kind, "cuda") == 0) memory.addr = device_alloc(bytes), memory.is_device = true;
   else if (strcmp(kind, "nowhere") == 0) memory.addr = (void *)0x10000;
+  else if ((memory.addr = device_alloc(bytes, kind)) != NULL) memory.is_device = true;
   else status = make_file(bytes, strcmp(kind, "file") == 0, &fd, &memory.addr);
   if (status == TCPX_OK && fd >= 0) {
     status = tcpx_register_fd(session, memory.addr, bytes, fd, 0, rights, &id);
@@ -153,6 +153,12 @@ static void do_orphan(void) {
     _exit(0);
   }
   reply(TCPX_OK, "%d", (int)child);
+}
+
+static void do_telemetry(void) {
+  char text[MESSAGE_TEXT_BYTES_MAX] = "";
+  tcpx_status status = tcpx_telemetry(session, text, sizeof text);
+  reply(status, "%s", text);
 }
 
 static void do_text(int count, char **words, tcpx_status (*ask)(tcpx_request *, char *, size_t)) {
@@ -244,6 +250,7 @@ static void obey(int count, char **words, const char *rest) {
     session = NULL;
     reply(TCPX_OK, "closed");
   } else if (strcmp(verb, "alive") == 0) reply(tcpx_alive(session), "alive");
+  else if (strcmp(verb, "telemetry") == 0) do_telemetry();
   else if (strcmp(verb, "next") == 0) do_next();
   else if (strcmp(verb, "fork") == 0) do_fork();
   else if (strcmp(verb, "orphan") == 0) do_orphan();

@@ -23,7 +23,8 @@ bool misbehave(int count, char **words);
 // measure.c
 bool measure(int count, char **words);
 // device.c
-uint8_t *device_alloc(size_t bytes);
+// cuda: of cuMemAlloc; vmm, pool: exportable; hidden: of a pool that is not. NULL: not of these.
+uint8_t *device_alloc(size_t bytes, const char *kind);
 void device_copy(uint8_t *device, uint8_t *host, size_t bytes, bool is_in);
 
 #endif

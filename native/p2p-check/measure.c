@@ -1,5 +1,6 @@
 // Many posts of one request, timed: `repeat REQUEST COUNT` says median, 99th part and total in µs.
-// `flood COUNT` posts every request that is prepared, again whenever it has finished.
+// `flood COUNT [MS]` posts every request that is prepared, again whenever it has finished, so often
+// or for so long: it says how many were posted, or with MS how many had finished by then.
 // `crowd FOLDER COUNT` opens so many sessions at once and says how many were attached.
 
 #include <stdio.h>
@@ -35,11 +36,11 @@ static void repeat(tcpx_request *request, size_t count) {
   free(times);
 }
 
-static void flood(size_t count) {
+static void flood(size_t count, double limit_us) {
   tcpx_status status = TCPX_OK;
   size_t posted = 0, finished = 0;
   double begin = now_us();
-  while (finished < count && status >= 0) {
+  while (finished < count && status >= 0 && now_us() - begin < limit_us) {
     bool has_moved = false;
     for (tcpx_request *one = session->requests; one != NULL && status >= 0; one = one->next) {
       status = one->posts == 0 ? TCPX_OK : tcpx_test(one);
@@ -49,15 +50,15 @@ static void flood(size_t count) {
       if (posted < count) status = tcpx_post(one, NULL), posted += status == TCPX_OK;
     }
     if (!has_moved && status >= 0) status = tcpx_wait_event(session, 20000);
-    if (posted == count) {
-      // What is left in flight is waited for, each once.
-      for (tcpx_request *one = session->requests; one != NULL; one = one->next) {
-        if (status >= 0) status = tcpx_wait(one, 20000);
-      }
-      break;
-    }
+    if (posted == count) break;
   }
-  reply(status > 0 ? TCPX_OK : status, "%zu %.1f", posted, now_us() - begin);
+  double total = now_us() - begin;
+  // What is left in flight is waited for, each once.
+  for (tcpx_request *one = session->requests; one != NULL; one = one->next) {
+    if (status >= 0 && one->posts > 0) status = tcpx_wait(one, 20000);
+  }
+  if (posted == count) finished = posted, total = now_us() - begin;
+  reply(status > 0 ? TCPX_OK : status, "%zu %.1f", finished, total);
 }
 
 static void crowd(const char *folder, size_t count) {
@@ -80,7 +81,8 @@ bool measure(int count, char **words) {
     return crowd(words[1], strtoul(words[2], NULL, 10)), true;
   }
   if (strcmp(words[0], "flood") == 0 && count > 1) {
-    return flood(strtoul(words[1], NULL, 10)), true;
+    double limit_us = count > 2 ? 1e3 * strtod(words[2], NULL) : 1e12;
+    return flood(strtoul(words[1], NULL, 10), limit_us), true;
   }
   if (strcmp(words[0], "repeat") != 0 || count < 3) return false;
   uint32_t index = (uint32_t)strtoul(words[1], NULL, 10);

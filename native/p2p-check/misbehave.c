@@ -58,7 +58,7 @@ bool misbehave(int count, char **words) {
     pthread_mutex_init(&other.call_lock, NULL);
     pthread_mutex_init(&other.send_lock, NULL);
     tcpx_status status = connect_service(count > 2 ? words[2] : NULL, &other.fd);
-    if (status == TCPX_OK) status = call(&other, MESSAGE_ATTACH, parts, 2, -1, &answer);
+    if (status == TCPX_OK) status = call(&other, MESSAGE_ATTACH, parts, 2, NOTHING_PASSED, &answer);
     close(other.fd);
     reply(status, "accepted");
     return true;

@@ -19,18 +19,20 @@ static size_t total_bytes(const struct part *parts, size_t count) {
   return bytes;
 }
 
-// All of it, with the descriptor at its first byte. Blocks while the service does not read.
-static bool send_all(int fd, struct iovec *vector, size_t count, int passed) {
-  char control[CMSG_SPACE(sizeof(int))] __attribute__((aligned(8))) = {0};
+// All of it, with the descriptors at its first byte. Blocks while the service does not read.
+static bool send_all(int fd, struct iovec *vector, size_t count, struct passed passed) {
+  char control[CMSG_SPACE(REGISTER_DESCRIPTORS_MAX * sizeof(int))] __attribute__((aligned(8)));
   struct msghdr message = {.msg_iov = vector, .msg_iovlen = count};
-  if (passed >= 0) {
+  if (passed.count > 0) {
+    size_t bytes = passed.count * sizeof *passed.fds;
+    memset(control, 0, sizeof control);
     message.msg_control = control;
-    message.msg_controllen = sizeof control;
+    message.msg_controllen = CMSG_SPACE(bytes);
     struct cmsghdr *head = CMSG_FIRSTHDR(&message);
     head->cmsg_level = SOL_SOCKET;
     head->cmsg_type = SCM_RIGHTS;
-    head->cmsg_len = CMSG_LEN(sizeof(int));
-    memcpy(CMSG_DATA(head), &passed, sizeof passed);
+    head->cmsg_len = CMSG_LEN(bytes);
+    memcpy(CMSG_DATA(head), passed.fds, bytes);
   }
   while (message.msg_iovlen > 0) {
     ssize_t sent = sendmsg(fd, &message, MSG_NOSIGNAL);
@@ -51,7 +53,7 @@ static bool send_all(int fd, struct iovec *vector, size_t count, int passed) {
 }
 
 static bool send_message(tcpx_session *session, struct message_head *head,
-                         const struct part *parts, size_t count, int passed) {
+                         const struct part *parts, size_t count, struct passed passed) {
   struct iovec vector[1 + PARTS_MAX] = {{head, sizeof *head}};
   for (size_t i = 0; i < count; i++) {
     vector[1 + i] = (struct iovec){(void *)(uintptr_t)parts[i].data, parts[i].bytes};
@@ -103,6 +105,7 @@ static bool receive_answer(tcpx_session *session, int kind, struct message_head 
   return receive_all(session->fd, answer->payload, answer->bytes, end_ms, answer->fds);
 }
 
+const struct passed NOTHING_PASSED = {NULL, 0};
 static const struct answer NO_ANSWER = {.fds = {-1, -1}};
 
 void drop_answer(struct answer *answer) {
@@ -113,8 +116,8 @@ void drop_answer(struct answer *answer) {
   *answer = NO_ANSWER;
 }
 
-tcpx_status call(tcpx_session *session, int kind, const struct part *parts, size_t count, int fd,
-                 struct answer *answer) {
+tcpx_status call(tcpx_session *session, int kind, const struct part *parts, size_t count,
+                 struct passed passed, struct answer *answer) {
   *answer = NO_ANSWER;
   tcpx_status usable = check_session(session);
   if (usable != TCPX_OK) return usable;
@@ -124,7 +127,7 @@ tcpx_status call(tcpx_session *session, int kind, const struct part *parts, size
   head.bytes = (int32_t)bytes;
   pthread_mutex_lock(&session->call_lock);
   head.sequence = ++session->sequence;
-  bool is_sent = send_message(session, &head, parts, count, fd);
+  bool is_sent = send_message(session, &head, parts, count, passed);
   // Even where sending failed, the reason may lie in the socket.
   bool is_answered = receive_answer(session, kind, &head, answer);
   pthread_mutex_unlock(&session->call_lock);
@@ -142,7 +145,7 @@ tcpx_status call(tcpx_session *session, int kind, const struct part *parts, size
 tcpx_status call_number(tcpx_session *session, int kind, const struct part *parts, size_t count,
                         uint32_t *number) {
   struct answer answer;
-  tcpx_status status = call(session, kind, parts, count, -1, &answer);
+  tcpx_status status = call(session, kind, parts, count, NOTHING_PASSED, &answer);
   if (status != TCPX_OK) return status;
   if (number != NULL && answer.bytes >= sizeof *number) {
     memcpy(number, answer.payload, sizeof *number);
@@ -154,7 +157,7 @@ tcpx_status call_number(tcpx_session *session, int kind, const struct part *part
 tcpx_status call_text(tcpx_session *session, int kind, const struct part *parts, size_t count,
                       char *text, size_t size) {
   struct answer answer;
-  tcpx_status status = call(session, kind, parts, count, -1, &answer);
+  tcpx_status status = call(session, kind, parts, count, NOTHING_PASSED, &answer);
   if (status != TCPX_OK) return status;
   if (size > 0) {
     size_t bytes = answer.bytes < size - 1 ? answer.bytes : size - 1;

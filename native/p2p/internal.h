@@ -88,9 +88,15 @@ struct answer {
   size_t bytes;
   int fds[ANSWER_FDS_MAX];  // −1, or to be closed
 };
-// Sends the parts as one message, with a descriptor where `fd` is not −1, and waits for the answer.
-tcpx_status call(tcpx_session *session, int kind, const struct part *parts, size_t count, int fd,
-                 struct answer *answer);
+// Descriptors that go along; they stay the caller's.
+struct passed {
+  const int *fds;
+  size_t count;
+};
+extern const struct passed NOTHING_PASSED;
+// Sends the parts as one message, with descriptors, and waits for the answer.
+tcpx_status call(tcpx_session *session, int kind, const struct part *parts, size_t count,
+                 struct passed passed, struct answer *answer);
 // The same where the answer is at most one number.
 tcpx_status call_number(tcpx_session *session, int kind, const struct part *parts, size_t count,
                         uint32_t *number);
@@ -102,8 +108,16 @@ void drop_answer(struct answer *answer);
 void wake_service(const tcpx_session *session);
 tcpx_status put_command(tcpx_session *session, int kind, const struct part *parts, size_t count);
 
-// cuda.c: what REGISTER needs to know about a device address.
-tcpx_status describe_device(void *addr, size_t bytes, struct register_message *message);
+// cuda.c: fills what REGISTER needs to know about the device memory that it names.
+struct device_export {
+  const char *way;
+  // Of each allocation behind the address, to be closed, and their lengths.
+  int fds[REGISTER_DESCRIPTORS_MAX];
+  uint64_t segments[REGISTER_DESCRIPTORS_MAX];
+  size_t fd_count, segment_count;
+};
+tcpx_status describe_device(struct register_message *message, struct device_export *given);
+void drop_export(struct device_export *given);
 
 // transfer.c
 void free_requests(tcpx_session *session);

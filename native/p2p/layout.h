@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 enum {
-  SERVICE_VERSION = 1,
+  SERVICE_VERSION = 2,
   COMMAND_POST = 1,
   COMMAND_CANCEL = 2,
   COMMAND_NOTIFY = 3,
@@ -19,6 +19,9 @@ enum {
   WAY_COPIED = 0,
   WAY_SHARED = 1,
   WAY_IPC = 2,
+  WAY_VMM = 3,
+  WAY_POOL = 4,
+  REGISTER_DESCRIPTORS_MAX = 128,
 };
 
 enum {
@@ -35,6 +38,7 @@ enum {
   MESSAGE_RELEASE = 11,
   MESSAGE_EXPLAIN = 12,
   MESSAGE_RECEIPT = 13,
+  MESSAGE_TELEMETRY = 14,
 };
 
 struct client_block {

@@ -44,11 +44,10 @@ static tcpx_status keep(tcpx_session *session, const struct answer *answer, cons
   return TCPX_OK;
 }
 
-static tcpx_status send_register(tcpx_session *session, const struct register_message *message,
-                                 int fd, const char *way, uint32_t *id) {
-  const struct part parts[] = {{message, sizeof *message}};
+static tcpx_status send_register(tcpx_session *session, const struct part *parts, size_t count,
+                                 struct passed passed, const char *way, uint32_t *id) {
   struct answer answer;
-  tcpx_status status = call(session, MESSAGE_REGISTER, parts, 1, fd, &answer);
+  tcpx_status status = call(session, MESSAGE_REGISTER, parts, count, passed, &answer);
   if (status != TCPX_OK) return status;
   status = keep(session, &answer, way, id);
   drop_answer(&answer);
@@ -75,16 +74,27 @@ static tcpx_status check_register(tcpx_session *session, const void *addr, size_
   return check_session(session);
 }
 
+static tcpx_status register_device(tcpx_session *session, struct register_message *message,
+                                   uint32_t *memory) {
+  struct device_export given = {.way = "ipc"};
+  tcpx_status status = describe_device(message, &given);
+  if (status == TCPX_OK) {
+    const struct part parts[] = {{message, sizeof *message},
+                                 {given.segments, given.segment_count * sizeof *given.segments}};
+    const struct passed passed = {given.fds, given.fd_count};
+    status = send_register(session, parts, 2, passed, given.way, memory);
+  }
+  drop_export(&given);
+  return status;
+}
+
 tcpx_status tcpx_register(tcpx_session *session, void *addr, size_t bytes, tcpx_memory_kind kind,
                           unsigned rights, uint32_t *memory) {
   tcpx_status status = check_register(session, addr, bytes, rights, memory);
   if (status != TCPX_OK) return status;
   struct register_message message = {.way = WAY_COPIED, .rights = (int32_t)rights,
                                      .addr = (uint64_t)(uintptr_t)addr, .bytes = bytes};
-  if (kind == TCPX_MEMORY_CUDA) {
-    status = describe_device(addr, bytes, &message);
-    return status != TCPX_OK ? status : send_register(session, &message, -1, "ipc", memory);
-  }
+  if (kind == TCPX_MEMORY_CUDA) return register_device(session, &message, memory);
   if (kind != TCPX_MEMORY_HOST) return fail(TCPX_ERR_ARGUMENT, "register: kind %d", (int)kind);
   pthread_mutex_lock(&session->list_lock);
   const struct allocation *allocation = find_allocation(session, addr, bytes);
@@ -92,7 +102,8 @@ tcpx_status tcpx_register(tcpx_session *session, void *addr, size_t bytes, tcpx_
   size_t offset = allocation == NULL ? 0 : (size_t)((char *)addr - (char *)allocation->addr);
   pthread_mutex_unlock(&session->list_lock);
   if (fd >= 0) return tcpx_register_fd(session, addr, bytes, fd, offset, rights, memory);
-  return send_register(session, &message, -1, "copied", memory);
+  const struct part parts[] = {{&message, sizeof message}};
+  return send_register(session, parts, 1, NOTHING_PASSED, "copied", memory);
 }
 
 tcpx_status tcpx_register_fd(tcpx_session *session, void *addr, size_t bytes, int fd,
@@ -103,7 +114,8 @@ tcpx_status tcpx_register_fd(tcpx_session *session, void *addr, size_t bytes, in
   struct register_message message = {.way = WAY_SHARED, .rights = (int32_t)rights,
                                      .addr = (uint64_t)(uintptr_t)addr, .bytes = bytes,
                                      .offset = offset};
-  return send_register(session, &message, fd, "shared", memory);
+  const struct part parts[] = {{&message, sizeof message}};
+  return send_register(session, parts, 1, (struct passed){&fd, 1}, "shared", memory);
 }
 
 static struct memory *find_memory(tcpx_session *session, uint32_t id) {

@@ -90,6 +90,13 @@ tcpx_status check_service(tcpx_session *session) {
   return has_ended ? mark_gone(session) : TCPX_OK;
 }
 
+tcpx_status tcpx_telemetry(tcpx_session *session, char *text, size_t size) {
+  if (session == NULL || text == NULL) return fail(TCPX_ERR_ARGUMENT, "telemetry: no session");
+  const uint32_t reserved = 0;
+  const struct part parts[] = {{&reserved, sizeof reserved}};
+  return call_text(session, MESSAGE_TELEMETRY, parts, 1, text, size);
+}
+
 tcpx_status tcpx_alive(tcpx_session *session) {
   tcpx_status status = check_session(session);
   return status == TCPX_OK ? check_service(session) : status;
@@ -133,7 +140,7 @@ static tcpx_status attach(tcpx_session *session, const char *name, const char *s
   const struct part parts[] = {
       {&wish, sizeof wish}, {name, strlen(name)}, {settings, strlen(settings)}};
   struct answer answer;
-  tcpx_status status = call(session, MESSAGE_ATTACH, parts, 3, -1, &answer);
+  tcpx_status status = call(session, MESSAGE_ATTACH, parts, 3, NOTHING_PASSED, &answer);
   if (status != TCPX_OK) return status;
   const struct attached_message *facts = (const void *)answer.payload;
   if (answer.bytes < sizeof *facts || facts->version != SERVICE_VERSION) {

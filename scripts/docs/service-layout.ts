@@ -40,6 +40,9 @@ const CONSTANTS: Readonly<Record<string, number>> = {
   WAY_COPIED: layout.MEMORY_WAYS.copied,
   WAY_SHARED: layout.MEMORY_WAYS.shared,
   WAY_IPC: layout.MEMORY_WAYS.ipc,
+  WAY_VMM: layout.MEMORY_WAYS.vmm,
+  WAY_POOL: layout.MEMORY_WAYS.pool,
+  REGISTER_DESCRIPTORS_MAX: layout.REGISTER_DESCRIPTORS_MAX,
 };
 
 export function renderServiceHeader(): string {

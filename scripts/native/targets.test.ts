@@ -12,6 +12,7 @@ test('native targets: each source of native/ belongs to exactly one output', () 
     'native/emulator/nccl-check.c',
     'native/logger/logger.c',
     'native/unpack/unpack.c',
+    'native/launcher/launcher.c',
     'native/p2p/session.c',
     'native/p2p-check/check.c',
     'native/nixl/tcpx_plugin.cpp',

@@ -94,6 +94,7 @@ export function nativeTargets(paths: readonly string[], version: string): Native
       isArchive: true,
     },
     { ...target('p2p-check', inP2pCheck, []), libraries: [P2P_ARCHIVE, '-ldl'] },
+    target('tcpx-launcher', ['native/launcher/launcher.c'], []),
     target('libtcpx-unpack.so', ['native/unpack/unpack.c'], [...SHARED, ...HIDDEN]),
     // Not under the name that NIXL looks for: its classes are not laid out as NIXL's.
     pluginTarget(paths, 'libtcpx-nixl-check.so', [`-I${NIXL_INTERFACE}`]),

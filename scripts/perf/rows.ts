@@ -5,6 +5,7 @@ import { runIperf3 } from '../../src/bench/peers/iperf3.js';
 import { runUcx } from '../../src/bench/peers/ucx.js';
 import { medianOf } from '../../src/bench/statistics.js';
 import { netLabObstacle, openNetLab } from '../../test/support/net-lab.js';
+import { defaults } from './default-rows.js';
 import { benchInTurn, checkShape } from './in-turn.js';
 import { networkBench } from './network-bench.js';
 import { ownBench } from './own-bench.js';
@@ -252,4 +253,12 @@ async function stripe(ratesMbit: readonly number[], rounds: number) {
   }
 }
 
-export const PERF_GROUPS: readonly PerfGroup[] = [bulk, channels, latency, blocks, sizes, links];
+export const PERF_GROUPS: readonly PerfGroup[] = [
+  defaults,
+  bulk,
+  channels,
+  latency,
+  blocks,
+  sizes,
+  links,
+];

@@ -3,9 +3,8 @@
 
 /** Parts of paths. */
 export const ALONE: readonly string[] = [
-  '/faults.test.', // links that fail are noticed within a time, and the rate comes back
+  '/faults/faults.', // links that fail are noticed within a time, and the rate comes back
   '/hostile-server.', // honest peers get through in time
-  '/node-versions.', // a suite in itself
   '/service-end.', // the end of a service is noticed within a second
   '/service-posts.', // a hundred thousand posts fill both cores
   '/soak.', // fills both cores

@@ -54,7 +54,7 @@ for (const major of NODE_MAJORS) {
     assert.equal(bench.status, 0, bench.stderr);
     assert.match(bench.stdout, new RegExp(`all correct[^]*Node v${major}\\.`));
     if (major === ownMajor) return;
-    const suite = runUnder(node, ['dist/scripts/test.js', ...FILES]);
+    const suite = runUnder(node, ['dist/scripts/test.js', '--concurrency', '1', ...FILES]);
     assert.equal(suite.status, 0, `${suite.stdout.slice(-20_000)}\n${suite.stderr}`);
     const pattern = `--test-name-pattern=${MEMORY.test}`;
     const words = ['--test', '--test-reporter=tap', pattern, ...testsOf(MEMORY.file)];

@@ -1,15 +1,14 @@
-// What `node --test` reports, as its own reporter `spec` prints it, and three things more: skips by
-// name and reason, an end to files that do not end, and one closing summary for two runs. A skip is
-// loud everywhere; where CI=true it fails the run, unless it waits for something that machines of
-// continuous integration never have. We end files ourselves, because the release of Node decides
-// whether `--test-timeout` ends a file or a single test.
+// What a run of tests reports, as node's own reporter `spec` prints it, and some things more: skips
+// by name and reason, files that did not end, what was dear, and one closing summary for all runs.
+// A skip is loud everywhere; where CI=true it fails the run, unless it waits for something that
+// machines of continuous integration never have.
 
-import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { Readable } from 'node:stream';
 import { spec } from 'node:test/reporters';
+import { cpuSecondsOf, FileWatch } from './file-watch.js';
 
 /** The part of node's events that is looked at here. */
-interface TestEvent {
+export interface TestEvent {
   readonly type: string;
   readonly data: {
     readonly name?: string;
@@ -21,9 +20,8 @@ interface TestEvent {
   };
 }
 
-/** What a run hands on to the next one, which prints it. */
 interface Outcome {
-  readonly counts: Record<string, number>;
+  readonly counts: Map<string, number>;
   readonly skips: string[];
   readonly failures: string[];
 }
@@ -33,37 +31,42 @@ const NEVER_IN_CI: readonly string[] = ['needs a GPU', 'needs PyTorch'];
 const UNEXCUSED = ', which no lack of hardware excuses';
 const COUNT = /^(tests|suites|pass|fail|cancelled|skipped|todo|duration_ms) ([\d.]+)$/;
 const FILE_MS_MAX = Number(process.env['TEST_FILE_MS_MAX'] ?? 300_000);
-const LOOK_EVERY_MS = 1000;
-const earlierPath = process.env['TEST_EARLIER'];
-const laterPath = process.env['TEST_LATER'];
+/** CPU seconds of a whole run; more fail it. None where nobody names them: hosts differ. */
+const CPU_SECONDS_MAX = Number(process.env['TEST_CPU_SECONDS_MAX'] ?? Infinity);
+const DEAREST_COUNT = 10;
 
-export default async function* report(source: AsyncIterable<TestEvent>) {
-  const outcome = earlierOutcome();
-  const earlierFailures = [...outcome.failures];
-  const timer = setInterval(() => outcome.failures.push(...endOverdueFiles()), LOOK_EVERY_MS);
+/** The lines; sets the exit status of the process where something is not well. */
+export async function* report(source: AsyncIterable<TestEvent>): AsyncGenerator<string> {
+  const outcome: Outcome = { counts: new Map(), skips: [], failures: [] };
+  const watch = new FileWatch(FILE_MS_MAX);
   yield* Readable.from(note(source, outcome)).pipe(new spec());
-  clearInterval(timer);
-  if (laterPath !== undefined) {
-    writeFileSync(laterPath, JSON.stringify(outcome));
-    return;
-  }
-  const killed = outcome.failures.filter((line) => line.includes(': killed'));
-  for (const line of new Set([...earlierFailures, ...killed])) yield `\n✖ ${line}\n`;
+  watch.stop();
   const { skips } = outcome;
+  const failures = new Set([...outcome.failures, ...watch.killed]);
+  for (const line of failures) yield `\n✖ ${line}\n`;
   if (skips.length > 0) yield `\nskipped ${skips.length}:\n  ${skips.join('\n  ')}\n`;
+  const seconds = cpuSecondsOf('self');
+  yield describeCost(seconds, watch);
   const forbidden = skips.filter((line) => line.endsWith(UNEXCUSED)).length;
-  if (forbidden === 0 || process.env['CI'] !== 'true') return;
-  yield `\n${forbidden} skips are not allowed where CI=true\n`;
-  process.exitCode = 1;
+  const isForbidden = forbidden > 0 && process.env['CI'] === 'true';
+  if (isForbidden) yield `\n${forbidden} skips are not allowed where CI=true\n`;
+  const isDear = seconds > CPU_SECONDS_MAX;
+  if (isDear) yield `\n✖ more than TEST_CPU_SECONDS_MAX=${CPU_SECONDS_MAX}\n`;
+  if (failures.size > 0 || isForbidden || isDear) process.exitCode = 1;
 }
 
-function earlierOutcome(): Outcome {
-  if (earlierPath === undefined) return { counts: {}, skips: [], failures: [] };
-  return JSON.parse(readFileSync(earlierPath, 'utf8')) as Outcome;
+/** Wall time says little about a test that has neighbours. */
+function describeCost(seconds: number, watch: FileWatch): string {
+  const rows = watch
+    .dearest(DEAREST_COUNT)
+    .map(([file, each]) => `  ${each.toFixed(1).padStart(6)} ${file}`);
+  return `\nCPU seconds: ${seconds.toFixed(0)} in all; the dearest files\n${rows.join('\n')}\n`;
 }
 
-/** Passes events on; the counts of the closing summary become those of all runs. */
+/** Passes events on; the closing summaries of all runs become one. */
 async function* note(source: AsyncIterable<TestEvent>, outcome: Outcome) {
+  const startMs = Date.now();
+  let summary: TestEvent | undefined;
   for await (const event of source) {
     const { skip, todo, file, name } = event.data;
     const place = `${file ?? '?'}: ${name ?? '?'}`;
@@ -71,20 +74,23 @@ async function* note(source: AsyncIterable<TestEvent>, outcome: Outcome) {
       outcome.skips.push(`${place}: ${describeSkip(skip)}`);
     }
     if (event.type === 'test:fail' && !isMarked(todo)) outcome.failures.push(place);
-    const sum = addCount(event, outcome.counts);
-    if (sum === undefined) yield event;
-    else if (laterPath === undefined) yield { ...event, data: { ...event.data, message: sum } };
+    if (event.type === 'test:summary' && file === undefined) summary = event;
+    else if (!addCount(event, outcome.counts)) yield event;
   }
+  outcome.counts.set('duration_ms', Date.now() - startMs);
+  for (const [label, count] of outcome.counts) {
+    yield { type: 'test:diagnostic', data: { nesting: 0, message: `${label} ${count}` } };
+  }
+  if (summary !== undefined) yield summary;
 }
 
-/** The line with the sum of all runs, of a line of the closing summary; undefined of all else. */
-function addCount({ type, data }: TestEvent, counts: Outcome['counts']): string | undefined {
-  if (type !== 'test:diagnostic' || data.nesting !== 0) return undefined;
+/** Whether it was a line of a closing summary. */
+function addCount({ type, data }: TestEvent, counts: Outcome['counts']): boolean {
+  if (type !== 'test:diagnostic' || data.nesting !== 0) return false;
   const [, label, count] = COUNT.exec(data.message ?? '') ?? [];
-  if (label === undefined) return undefined;
-  const sum = (counts[label] ?? 0) + Number(count);
-  counts[label] = sum;
-  return `${label} ${sum}`;
+  if (label === undefined) return false;
+  counts.set(label, (counts.get(label) ?? 0) + Number(count));
+  return true;
 }
 
 function describeSkip(skip: string | boolean | undefined): string {
@@ -95,18 +101,4 @@ function describeSkip(skip: string | boolean | undefined): string {
 // An empty reason is still a mark.
 function isMarked(mark: string | boolean | undefined): boolean {
   return mark !== undefined && mark !== false;
-}
-
-/** Children of this process, which are one test file each, that are older than a file may be. */
-function endOverdueFiles(): string[] {
-  const children = readFileSync(`/proc/self/task/${process.pid}/children`, 'utf8');
-  const lines: string[] = [];
-  for (const pid of children.split(' ').filter(Boolean)) {
-    const stat = statSync(`/proc/${pid}`, { throwIfNoEntry: false });
-    if (stat === undefined || Date.now() - stat.ctimeMs < FILE_MS_MAX) continue;
-    const file = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').at(-2) ?? pid;
-    process.kill(Number(pid), 'SIGKILL');
-    lines.push(`${file}: killed, because it has not ended after ${FILE_MS_MAX} ms`);
-  }
-  return lines;
 }

@@ -12,9 +12,11 @@ import { ALONE } from './alone.js';
 import { compiledTests, staleOutputs } from './compiled.js';
 import { newestOf } from './newest-version.js';
 import { outsideEnvironment } from './outside.js';
+import { WAITING } from './run-files.js';
 import { sourcePaths } from './source-paths.js';
 
 const HEAD = "import { test } from 'node:test';\n";
+const COST = /\nCPU seconds: (\d+) in all; the dearest files\n +[\d.]+ (\S+)\n/;
 
 test('compiled: outputs without a source are stale, others and foreign files are not', () => {
   const outputs = ['dist/src/a.js', 'dist/src/b.js', 'dist/src/b.d.ts', 'dist/src/b.js.map'];
@@ -35,7 +37,12 @@ test('node versions: the newest of a major, by number, releases only', () => {
   assert.equal(newestOf(versions, 22), undefined);
 });
 
-function runSuiteOn(t: TestContext, tests: Readonly<Record<string, string>>, ci: string) {
+function runSuiteOn(
+  t: TestContext,
+  tests: Readonly<Record<string, string>>,
+  ci: string,
+  more: Readonly<Record<string, string>> = {},
+) {
   const root = mkdtempSync(join(tmpdir(), 'tcpx-suite-'));
   t.after(() => rmSync(root, { recursive: true, force: true }));
   writeAt(join(root, 'package.json'), '{ "type": "module" }');
@@ -43,7 +50,7 @@ function runSuiteOn(t: TestContext, tests: Readonly<Record<string, string>>, ci:
     writeAt(join(root, `dist/src/${name}.test.js`), HEAD + text);
     if (!name.startsWith('stale')) writeAt(join(root, `src/${name}.test.ts`), '');
   }
-  const env = { ...outsideEnvironment(), CI: ci, TEST_FILE_MS_MAX: '2000' };
+  const env = { ...outsideEnvironment(), CI: ci, TEST_FILE_MS_MAX: '2000', ...more };
   const script = join(repositoryRoot, 'dist/scripts/test.js');
   // More at a time than there are cores: most of what is slow here only waits.
   const words = [script, '--root', root, '--concurrency', '4'];
@@ -64,7 +71,7 @@ test('suite: several files make one closing summary', (t) => {
 
 test('suite: files that run alone run last, and count in the one closing summary', (t) => {
   const tests = {
-    'node-versions': "test('alone', (t) => { t.skip('needs a GPU'); });",
+    soak: "test('alone', (t) => { t.skip('needs a GPU'); });",
     watch: "test('alone too', () => {});",
     zebra: "test('bad', () => { throw 1; }); test('skips', (t) => { t.skip('no reason'); });",
   };
@@ -77,9 +84,10 @@ test('suite: files that run alone run last, and count in the one closing summary
   assert.match(stdout, /skipped 2:\n {2}\S+zebra\S+ skips: no reason.*\n {2}\S+ alone: needs a/);
 });
 
-test('suite: each file that runs alone is one', () => {
+test('suite: each file that runs alone, or waits, is one', () => {
   const sources = sourcePaths(repositoryRoot);
-  for (const part of ALONE) assert.ok(compiledTests(sources, [part]).length > 0, part);
+  for (const part of [...ALONE, ...WAITING])
+    assert.ok(compiledTests(sources, [part]).length > 0, part);
 });
 
 test('suite: passes, prints the closing summary and leaves stale tests alone', (t) => {
@@ -132,6 +140,20 @@ test('suite: a file that does not end is a failure after its time, the others st
     );
   }
   assert.match(stdout, /✔ fine/);
+});
+
+test('suite: says what was dear, and fails beyond a limit of CPU time', (t) => {
+  const tests = {
+    cheap: "test('cheap', () => {});",
+    // By CPU time: beside others a while of the clock may hold little of it.
+    dear: "test('dear', () => { while (process.cpuUsage().user < 1_000_000); });",
+  };
+  const { status, stdout } = runSuiteOn(t, tests, '', { TEST_CPU_SECONDS_MAX: '0.5' });
+  assert.equal(status, 1, stdout);
+  const [, seconds, first] = COST.exec(stdout) ?? [];
+  assert.ok(Number(seconds) >= 1, stdout);
+  assert.match(first ?? '', /\/dear\.test\.js$/);
+  assert.match(stdout, /✖ more than TEST_CPU_SECONDS_MAX=0\.5\n$/);
 });
 
 test('suite: nothing to run is a failure', (t) => {

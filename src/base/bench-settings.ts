@@ -113,6 +113,14 @@ export const BENCH_SETTINGS = {
     summary: 'Memory that a benchmark moves: host or GPU.',
     cost: 'vram needs an NVIDIA GPU and driver.',
   },
+  'bench.pages': {
+    kind: 'choice',
+    fallback: 'auto',
+    choices: ['auto', 'normal', 'prefer-huge', 'huge'],
+    flag: 'pages',
+    summary: 'Pages of the host memory at this end: auto takes transparent huge ones.',
+    cost: 'Peers are compared on equal pages only; through a plugin pages are normal.',
+  },
   'bench.gpu': {
     kind: 'count',
     fallback: 0,

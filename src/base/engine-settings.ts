@@ -159,11 +159,11 @@ export const ENGINE_SETTINGS = {
   },
   'session.peersMax': {
     kind: 'count',
-    fallback: 64,
+    fallback: 1024,
     minimum: 1,
-    maximum: 1024,
+    maximum: 16_384,
     summary: 'Sessions that one engine holds at a time.',
-    cost: 'Memory per lane grows with it.',
+    cost: 'About 200 KiB for each with one channel; memory.readsBytes bounds the channels.',
   },
   'trust.mode': {
     kind: 'choice',

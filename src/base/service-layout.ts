@@ -13,7 +13,7 @@ import { declareBlock, type SharedField } from './shared-block.js';
 import { RING_BLOCK } from './shared-layout.js';
 
 /** Changes with every change of this file that an older library or service would not survive. */
-export const SERVICE_VERSION = 1;
+export const SERVICE_VERSION = 2;
 
 function field(type: SharedField['type']) {
   return (offset: number, writer: string, meaning: string, count = 1): SharedField => ({
@@ -151,6 +151,7 @@ export const MESSAGE_KINDS = {
   RELEASE: 11,
   EXPLAIN: 12,
   RECEIPT: 13,
+  TELEMETRY: 14,
 } as const;
 
 export const ATTACH_MESSAGE = declareBlock(
@@ -187,21 +188,23 @@ export const ATTACHED_MESSAGE = declareBlock(
 );
 
 /** How the service reaches the memory of a client. */
-export const MEMORY_WAYS = { copied: 0, shared: 1, ipc: 2 } as const;
+export const MEMORY_WAYS = { copied: 0, shared: 1, ipc: 2, vmm: 3, pool: 4 } as const;
 export type MemoryWay = keyof typeof MEMORY_WAYS;
 
 export const REGISTER_MESSAGE = declareBlock(
   { title: 'REGISTER', bytes: 128 },
   {
-    way: int32(0, CLIENT, '0 copied, 1 a descriptor comes along, 2 CUDA IPC'),
+    way: int32(0, CLIENT, '0 copied, 1 shared, 2 CUDA IPC, 3 virtual memory, 4 a pool'),
     rights: int32(4, CLIENT, '1 peers may read, 2 they may write'),
     addr: uint64(8, CLIENT, 'address in the client'),
     bytes: uint64(16, CLIENT, 'length'),
-    offset: uint64(24, CLIENT, 'place in the file, or in the GPU’s allocation'),
-    handle: uint8(32, CLIENT, 'CUDA IPC handle', 64),
+    offset: uint64(24, CLIENT, 'place in the file, or in the GPU’s first allocation'),
+    handle: uint8(32, CLIENT, 'CUDA IPC handle, or what names an allocation of a pool', 64),
     pciAddress: uint8(96, CLIENT, 'of the GPU, as text, NUL-terminated', 32),
   },
 );
+/** A descriptor each comes along; of virtual memory their lengths, of 64 bits, follow REGISTER. */
+export const REGISTER_DESCRIPTORS_MAX = 128;
 
 export const BLOCK_ROW = declareBlock(
   { title: 'Block of PREPARE', bytes: 32 },

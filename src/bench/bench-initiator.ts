@@ -38,6 +38,8 @@ export interface BenchRun {
   /** Of the plugin's helper threads, at each end. */
   readonly threads: { initiator: string | undefined; target: string | undefined } | undefined;
   readonly peer: HostFacts;
+  /** What this end's host memory lies on. */
+  readonly pages: BenchMemory['pages'];
   /** Of one transfer. */
   readonly blocks: number;
 }
@@ -135,6 +137,7 @@ export class BenchInitiator {
       intakeAfter: this.#intakeAfter,
       threads: this.#threads,
       peer: scene.peer,
+      pages: scene.memory.pages,
       blocks: scene.blocks,
     };
   }
@@ -146,8 +149,8 @@ export class BenchInitiator {
 
   #allocate(bytes: number): BenchMemory {
     const { engine, values } = this.#options;
-    const { 'bench.memory': kind, 'bench.gpu': gpu } = values;
-    const memory = allocateBenchMemory(engine, kind, bytes, gpu);
+    const { 'bench.memory': kind, 'bench.gpu': gpu, 'bench.pages': pages } = values;
+    const memory = allocateBenchMemory(engine, kind, bytes, { gpu, pages });
     this.#memories.push(memory);
     return memory;
   }

@@ -7,8 +7,9 @@ import {
   type DeviceRange,
   type Engine,
   GpuBuffer,
+  type PageKind,
+  type RegionMemory,
   type RegionSource,
-  tcpxOf,
 } from '../engine/internal.js';
 
 export type MemoryKind = 'dram' | 'vram';
@@ -16,6 +17,8 @@ export type MemoryKind = 'dram' | 'vram';
 export interface BenchMemory {
   readonly kind: MemoryKind;
   readonly bytes: number;
+  /** What it lies on; a GPU's has no kind of pages that anybody chose. */
+  readonly pages: RegionMemory['pages'] | undefined;
   /** What the engine registers. */
   readonly source: RegionSource;
   /** The bytes themselves; GPU memory has none here. */
@@ -29,31 +32,32 @@ export interface BenchMemory {
   free(): void;
 }
 
+export interface BenchMemoryChoice {
+  readonly gpu: number;
+  readonly pages: PageKind;
+}
+
 export function allocateBenchMemory(
   engine: Engine,
   kind: MemoryKind,
   bytes: number,
-  gpu: number,
+  { gpu, pages }: BenchMemoryChoice,
 ): BenchMemory {
-  return kind === 'vram' ? gpuMemory(gpu, bytes) : hostMemory(engine, bytes);
-}
-
-function hostMemory(engine: Engine, bytes: number): BenchMemory {
-  // A plugin reaches normal pages alone.
-  const pages = tcpxOf(engine) === undefined ? 'prefer-huge' : 'normal';
-  return hostMemoryOver(new Uint8Array(engine.allocate(bytes, pages).buffer));
+  return kind === 'vram' ? gpuMemory(gpu, bytes) : hostMemory(engine.allocate(bytes, pages));
 }
 
 /** Any byte but 0. */
 const TOUCHED = 0xa5;
 
-function hostMemoryOver(view: Uint8Array): BenchMemory {
+function hostMemory({ buffer, pages }: RegionMemory): BenchMemory {
+  const view = new Uint8Array(buffer);
   // Pages that were never written are all the same one, which is always in the cache: a transfer
   // from there says nothing about one from memory.
   view.fill(TOUCHED);
   return {
     kind: 'dram',
     bytes: view.length,
+    pages,
     source: view,
     view,
     fill: (offset, count, position, seed) =>
@@ -70,6 +74,7 @@ function gpuMemory(gpu: number, bytes: number): BenchMemory & { readonly source:
   return {
     kind: 'vram',
     bytes,
+    pages: undefined,
     source: { device: gpu, addr: buffer.addr, bytes },
     view: undefined,
     fill: (offset, count, position, seed) => buffer.fill(offset, count, seed, position),

@@ -1,6 +1,6 @@
 // The document that benchmarks print: schema tcpx.bench/1.
 
-import type { DevmemVerdict } from '../engine/internal.js';
+import type { DevmemVerdict, RegionMemory } from '../engine/internal.js';
 import type { EncodedHistogram } from './histogram.js';
 import type { InterruptPairs } from './interrupt-counts.js';
 import type { BenchInterval } from './interval-meter.js';
@@ -49,6 +49,8 @@ export interface BenchResult {
   readonly host: HostFacts;
   readonly peer: HostFacts;
   // From here on: absent from results of earlier versions.
+  /** What the initiator's host memory lies on. */
+  readonly pages?: RegionMemory['pages'];
   /** When it ended. */
   readonly recordedAt?: string;
   /** Its name in the store; absent where it is not kept. */

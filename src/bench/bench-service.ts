@@ -32,6 +32,7 @@ export async function openBenchService(options: BenchServiceOptions): Promise<Be
     host: readHostFacts(config.values['socket.congestion']),
     log,
     gpu: config.values['bench.gpu'],
+    pages: config.values['bench.pages'],
     clients: config.values['bench.initiators'],
     onReport: (peer, report) => options.onReport?.(peer, report),
     onFinished: () => resolveFinished(),

@@ -129,6 +129,7 @@ function toResult(
     path: receipt?.path ?? session.facts.path,
     op: values['bench.op'],
     memory: values['bench.memory'],
+    ...(run.pages === undefined ? {} : { pages: run.pages }),
     progress: values['lane.progress'],
     sizeBytes: values['bench.sizeBytes'],
     blockBytes: values['bench.blockBytes'] || values['bench.sizeBytes'],

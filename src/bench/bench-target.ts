@@ -3,7 +3,7 @@
 import { isTcpxError, TcpxError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
 import { SETTINGS } from '../base/settings.js';
-import type { Engine, Region, Session } from '../engine/internal.js';
+import type { Engine, PageKind, Region, Session } from '../engine/internal.js';
 import { allocateBenchMemory, type BenchMemory } from './bench-memory.js';
 import {
   type BenchMessage,
@@ -22,6 +22,7 @@ export interface BenchTargetOptions {
   readonly log: Log;
   /** GPU of this end, where GPU memory is asked for. */
   readonly gpu: number;
+  readonly pages: PageKind;
   /** Initiators that measure at once: each waits for all to be warm. */
   readonly clients: number;
   /** An initiator has finished and hung up. */
@@ -139,7 +140,7 @@ export class BenchTarget {
     const engine = this.#options.engine();
     this.#checkSetUp(session, sizeBytes, blockBytes);
     const bytes = message.isBoth ? 2 * sizeBytes : sizeBytes;
-    const memory = allocateBenchMemory(engine, message.memory, bytes, this.#options.gpu);
+    const memory = allocateBenchMemory(engine, message.memory, bytes, this.#options);
     const region = engine.register(memory.source);
     const blocks = layOutBlocks(sizeBytes, blockBytes);
     const readBase = message.isBoth ? sizeBytes : 0;
@@ -191,7 +192,7 @@ export class BenchTarget {
     const stage = this.#stage(session);
     const { memory } = stage;
     const allocate = (): BenchMemory => {
-      const more = allocateBenchMemory(engine, memory.kind, memory.bytes, this.#options.gpu);
+      const more = allocateBenchMemory(engine, memory.kind, memory.bytes, this.#options);
       stage.outboxes.push(more);
       return more;
     };

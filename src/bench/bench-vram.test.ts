@@ -26,7 +26,13 @@ function outOfReach(): BenchMemory {
   const refuse = (): never => {
     throw new Error('GPU memory is not the CPU’s to touch');
   };
-  const rest = { fill: refuse, settle: refuse, findMismatch: refuse, free: refuse };
+  const rest = {
+    fill: refuse,
+    settle: refuse,
+    findMismatch: refuse,
+    free: refuse,
+    pages: undefined,
+  };
   return { kind: 'vram', bytes: BYTES, source: new Uint8Array(1), view: undefined, ...rest };
 }
 

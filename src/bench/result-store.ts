@@ -3,7 +3,7 @@
 
 import { randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
-import { homedir } from 'node:os';
+import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Environment } from '../base/config.js';
 import { TcpxError, toTcpxError } from '../base/errors.js';
@@ -23,9 +23,19 @@ const LATEST = /^latest(?:~(\d+))?$/;
 export function storeFolder(wanted: string, environment: Environment): string {
   if (wanted !== '') return wanted;
   const state = environment['XDG_STATE_HOME'] ?? '';
-  const home = environment['HOME'] ?? '';
-  const base = state.startsWith('/') ? state : join(home === '' ? homedir() : home, '.local/state');
+  const base = state.startsWith('/') ? state : join(homeOf(environment), '.local/state');
   return join(base, 'nixl-tcpx', 'bench');
+}
+
+// Users of containers may have no entry in passwd, and then no home.
+function homeOf(environment: Environment): string {
+  const home = environment['HOME'] ?? '';
+  if (home !== '') return home;
+  try {
+    return homedir();
+  } catch {
+    return join(tmpdir(), `nixl-tcpx-${process.getuid?.() ?? 'user'}`);
+  }
 }
 
 export class ResultStore {

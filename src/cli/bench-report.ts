@@ -39,6 +39,7 @@ export function formatBenchResult(result: BenchResult): string {
       ? [`zero-copy       ${describeZeroCopy(result)}`]
       : []),
     ...describePlugin(result),
+    ...describePages(result),
     `measured on     ${result.host.cpu}, ${result.host.cores} cores, ` +
       `Linux ${result.host.kernel}, Node ${result.host.node}, ${result.host.congestion}`,
     ...(result.warnings ?? []).map((warning) => `warning         ${warning}`),
@@ -91,6 +92,13 @@ export function formatThresholds(verdicts: readonly ThresholdVerdict[]): string 
 }
 
 const OPERATIONS: Readonly<Record<string, string>> = { both: 'write and read at once' };
+
+// Compared with a peer on other pages a figure says as much of the pages as of either.
+function describePages({ pages }: BenchResult): string[] {
+  if (pages === undefined) return [];
+  const names = { normal: '4 KiB', transparent: 'transparent huge', huge: 'huge, of the pool' };
+  return [`pages           ${names[pages]}`];
+}
 
 /** Of one prompt; several that are posted together share the time. */
 function describeKv({ kv, latencyUs }: BenchResult): string[] {

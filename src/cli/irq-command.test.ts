@@ -1,4 +1,4 @@
-// The irq and env commands as child processes, on a generated A3-high tree below --root.
+// The irq and env commands by their words, on a generated A3-high tree below --root.
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
@@ -16,6 +16,7 @@ import { afterEach, beforeEach, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { a3HighSpec } from '../../test/support/a3-high-host.js';
 import { buildHostTree } from '../../test/support/host-tree.js';
+import { runResident } from '../../test/support/resident-tcpx.js';
 import { removeTreeFolder, writeTreeFolder } from '../../test/support/tree-folder.js';
 import type { IrqPlan } from '../host/irq/plan.js';
 import { A3_HIGH_RX_BINDINGS, A3_HIGH_TX_BINDINGS } from '../host/irq/policy.js';
@@ -37,11 +38,10 @@ interface RunOptions {
 
 function tcpx(words: readonly string[], options: RunOptions = {}) {
   const { uid } = options;
-  return spawnSync(process.execPath, [TCPX, ...words, '--root', root], {
-    encoding: 'utf8',
-    env: { PATH: process.env['PATH'] ?? '', ...options.env },
-    ...(uid === undefined ? {} : { uid, gid: uid }),
-  });
+  const env = { PATH: process.env['PATH'] ?? '', ...options.env };
+  const all = [...words, '--root', root];
+  if (uid === undefined) return runResident({ words: all, environment: env });
+  return spawnSync(process.execPath, [TCPX, ...all], { encoding: 'utf8', env, uid, gid: uid });
 }
 
 function affinity(irq: number): string {

@@ -12,6 +12,10 @@ import { columnsOf, isColoured, paint, paintVerdicts } from './terminal.js';
 /** What has gone to stdout as JSON: nothing, a document, or lines of one each. */
 let jsonPrinted: 'none' | 'document' | 'lines' = 'none';
 
+export function beginOutput(): void {
+  jsonPrinted = 'none';
+}
+
 export function printJson(document: unknown): void {
   jsonPrinted = 'document';
   process.stdout.write(`${plainJson(document, 2)}\n`);

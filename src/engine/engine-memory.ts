@@ -15,6 +15,7 @@ import {
 } from '../memory/region.js';
 import { allocateRegionMemory, type PageKind, type RegionMemory } from '../os/region-memory.js';
 import type { TcpxProvider } from '../provider/tcpx/tcpx-provider.js';
+import type { EngineOptions } from './engine-options.js';
 import type { GpuUse } from './gpu-use.js';
 
 interface DeregisterWait {
@@ -26,18 +27,25 @@ export class EngineMemory {
   readonly #regions: RegionRegistry;
   readonly #gpus: GpuUse;
   readonly #tcpx: TcpxProvider | undefined;
+  readonly #shareOf: EngineOptions['shareOf'];
 
-  constructor(regions: RegionRegistry, gpus: GpuUse, tcpx: TcpxProvider | undefined) {
+  constructor(
+    regions: RegionRegistry,
+    gpus: GpuUse,
+    tcpx: TcpxProvider | undefined,
+    shareOf: EngineOptions['shareOf'],
+  ) {
     this.#regions = regions;
     this.#gpus = gpus;
     this.#tcpx = tcpx;
+    this.#shareOf = shareOf;
   }
 
   register(source: RegionSource, rights: RegionRights, terms: RegionTerms): Region {
     checkMemory(source);
     if (isDeviceRange(source)) this.#gpus.admit(source);
     const shared = this.#tcpx?.regions;
-    const share = shared?.shareOf(source);
+    const share = shared && (this.#shareOf ?? ((one) => shared.shareOf(one)))(source);
     const region = this.#regions.register(source, rights, terms, share !== undefined);
     if (share !== undefined) shared?.add(region, share);
     return region;

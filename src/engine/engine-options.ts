@@ -18,6 +18,8 @@ import type { Config } from '../base/config.js';
 import { parseEndpoint } from '../base/endpoint.js';
 import type { Log } from '../base/log.js';
 import type { SettingValues } from '../base/settings.js';
+import type { RegionSource } from '../memory/region.js';
+import type { RegionShare } from '../provider/tcpx/region-share.js';
 import type { TcpxProviderOptions } from '../provider/tcpx/tcpx-provider.js';
 import type { PeerNotification } from './notification.js';
 import { type ReconnectOptions, reconnectOptionsOf } from './reconnection.js';
@@ -51,6 +53,12 @@ export interface EngineOptions {
    * @internal
    */
   readonly pluginOverrides?: TcpxProviderOptions['hostOverrides'];
+  /**
+   * How plugin processes reach memory that this process has itself from another one, which cannot
+   * be exported a second time; undefined where they cannot. Asked for every region, once.
+   * @internal
+   */
+  readonly shareOf?: (source: RegionSource) => RegionShare | undefined;
   /** Something happened: a transfer may have finished, a session begun or ended. */
   readonly onActivity?: () => void;
   /** Ends the wait for its start with an `AbortError`; an engine that is open does not hear it. */
@@ -61,7 +69,7 @@ const OPEN_OPTIONS = {
   ...{ name: checkText, settings: checkRecord, config: checkConfig, log: checkLog },
   ...{ onSession: checkFunction, onNotification: checkFunction, onActivity: checkFunction },
   ...{ gpu: checkWhole, gpuModule: checkRecord, signal: checkSignal },
-  ...{ pluginEnvironment: checkTexts, pluginOverrides: checkRecord },
+  ...{ pluginEnvironment: checkTexts, pluginOverrides: checkRecord, shareOf: checkFunction },
 };
 
 export function checkEngineOptions(options: EngineOptions): void {

@@ -119,6 +119,20 @@ test('engine: 100,000,007 bytes over two lanes and two channels', async () => {
   await pair.close();
 });
 
+test('engine: a request is cut for the lanes that it gets, not for all there are', async () => {
+  const pair = await openPair({ 'lane.count': 4, 'flow.channels': 4 });
+  const local = pair.client.register(new Uint8Array(8 << 20));
+  const remote = pair.server.register(new Uint8Array(8 << 20));
+  const small = await pair.session.write(whole(local, remote, 1 << 20)).done;
+  assert.equal(small.chunks, 2, 'one lane: whole chunks of 512 KiB');
+  const large = await pair.session.write(whole(local, remote, 8 << 20)).done;
+  assert.ok(
+    large.chunks > 16,
+    'four lanes: smaller ones towards the end, so that all end together',
+  );
+  await pair.close();
+});
+
 test('engine: the receipt tells channels, chunks and trust', async () => {
   const pair = await openPair({ 'flow.channels': 2, 'flow.chunkBytes': 65536 });
   const local = pair.client.register(new Uint8Array(4_000_000));

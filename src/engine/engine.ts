@@ -95,9 +95,7 @@ export class Engine {
     this.#options = options;
     this.#opened = opened;
     this.#gpus = new GpuUse(openGpus, (device) => this.#tellDevice(device));
-    this.name = basis.name;
-    this.config = basis.config;
-    this.log = basis.log;
+    ({ name: this.name, config: this.config, log: this.log } = basis);
     const values = this.config.values;
     this.trust = loadTrust(values);
     this.#identity = {
@@ -135,7 +133,7 @@ export class Engine {
       },
       onActivity: () => this.#options.onActivity?.(),
     });
-    this.#memory = new EngineMemory(this.#core.regions, this.#gpus, opened.tcpx);
+    this.#memory = new EngineMemory(this.#core.regions, this.#gpus, opened.tcpx, options.shareOf);
     this.#door = new EngineDoor({
       ...{ control: this.#control, config: this.config, log: this.log, opened },
       ...{ identity: this.#identity, sessions: this.#core.sessions },
@@ -215,10 +213,10 @@ export class Engine {
   }
 
   /**
-   * Memory of the engine's own, page-aligned; register it to transfer it. Where a plugin is open it
-   * reaches this host memory and no other, on normal pages unless huge ones are a must.
+   * Memory of the engine's own, page-aligned, on huge pages where it is large and the kernel gives
+   * them; register it to transfer it. A plugin reaches this host memory and no other.
    */
-  allocate(bytes: number, pages: PageKind = 'normal'): RegionMemory {
+  allocate(bytes: number, pages: PageKind = 'auto'): RegionMemory {
     return this.#memory.allocate(bytes, pages);
   }
 

@@ -6,12 +6,8 @@ import { placeBytes } from '../provider/tcp/lane/served-reads.js';
 import type { Agreement } from '../wire/control-frame.js';
 
 /** Refuses a session whose reads, with those of the others, could take more than `bytesMax`. */
-export function checkReadsBudget(
-  wanted: Agreement,
-  others: readonly Agreement[],
-  bytesMax: number,
-): void {
-  const bytes = [wanted, ...others].reduce((sum, one) => sum + readsBytes(one), 0);
+export function checkReadsBudget(wanted: Agreement, othersBytes: number, bytesMax: number): void {
+  const bytes = othersBytes + readsBytes(wanted);
   if (bytes <= bytesMax) return;
   const what = `${wanted.channels} channels with a window of ${wanted.windowChunks}`;
   throw new TcpxError(
@@ -22,6 +18,7 @@ export function checkReadsBudget(
   );
 }
 
-function readsBytes({ channels, windowChunks }: Agreement): number {
+/** What the reads of one session's peer could take. */
+export function readsBytes({ channels, windowChunks }: Agreement): number {
   return channels * placeBytes(windowChunks);
 }

@@ -21,6 +21,7 @@ import type { NewChannel, NewSession } from './new-session.js';
 import { checkReadsBudget } from './reads-budget.js';
 import { Recovery } from './recovery.js';
 import type { RecoveryHost } from './recovery-host.js';
+import { SessionIndex } from './session-index.js';
 import {
   type SessionTableOptions,
   type SessionTransfers,
@@ -33,12 +34,13 @@ export class SessionTable {
   readonly #clock: Clock;
   readonly #closeConnection: (fd: number) => void;
   readonly #broken: LimitedLog;
-  readonly #byIndex: (LiveSession | undefined)[] = [];
+  readonly #index: SessionIndex<LiveSession>;
   readonly #transfers: SessionTransfers;
   readonly #host: SessionHost;
 
   constructor(options: SessionTableOptions) {
     this.#options = options;
+    this.#index = new SessionIndex(options.sessionsMax);
     this.#clock = options.clock ?? systemClock;
     this.#broken = new LimitedLog(options.log, this.#clock);
     this.#closeConnection = options.closeConnection ?? closeSocket;
@@ -63,25 +65,24 @@ export class SessionTable {
   }
 
   list(): LiveSession[] {
-    return this.#byIndex.filter((session) => session !== undefined);
+    return this.#index.list();
   }
 
   at(index: number): LiveSession | undefined {
-    return this.#byIndex[index];
+    return this.#index.at(index);
   }
 
   /** Numbers are this engine's own choice only where it is the server. */
   byId(id: number): LiveSession | undefined {
-    return this.list().find(({ facts }) => facts.id === id && facts.role === 'server');
+    return this.#index.served(id);
   }
 
   create(options: NewSession): LiveSession {
-    const index = this.#freeIndex();
+    const index = this.#index.freeIndex();
     // The peer may be the one that wants it.
     if (options.isChecked) loadCrc32();
     const { lanes, nicCount, readsBytesMax = Number.POSITIVE_INFINITY } = this.#options;
-    const others = this.list().map(({ facts }) => facts.agreement);
-    checkReadsBudget(options.agreement, others, readsBytesMax);
+    checkReadsBudget(options.agreement, this.#index.readsBytes, readsBytesMax);
     const {
       control,
       peerGeneration,
@@ -115,7 +116,7 @@ export class SessionTable {
     );
     session.reconnect = reconnect;
     session.holders = facts.lanes.length + (session.matched === undefined ? 0 : 1);
-    this.#byIndex[index] = session;
+    this.#index.add(session);
     return session;
   }
 
@@ -215,17 +216,6 @@ export class SessionTable {
     } catch (error) {
       this.close(session, toTcpxError(error, 'ERR_SYS_CALL', `${session.peer}: fence`));
     }
-  }
-
-  #freeIndex(): number {
-    let index = this.#byIndex.indexOf(undefined);
-    if (index < 0) index = this.#byIndex.length;
-    const { sessionsMax } = this.#options;
-    if (index < sessionsMax) return index;
-    throw new TcpxError(
-      'ERR_WIRE_LIMIT',
-      `${sessionsMax} sessions are open, session.peersMax allows no more`,
-    );
   }
 
   /** A peer attaches a channel anew: its old connection is closed at this end first. */
@@ -362,11 +352,11 @@ export class SessionTable {
 
   /** A lane, or the matched carrier, has let go of the session. */
   onLaneClosed(index: number): void {
-    const session = this.#byIndex[index];
+    const session = this.#index.at(index);
     if (session === undefined) return;
     session.holders--;
     if (session.holders > 0) return;
-    this.#byIndex[index] = undefined;
+    this.#index.remove(session);
     this.#transfers.abandonSession(session);
     session.setClosed();
   }

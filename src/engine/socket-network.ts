@@ -25,12 +25,16 @@ export function listNics(config: Config): string[] {
   return splitNics(config.values['session.nics']);
 }
 
+const NIC_NAMES_US = 1_000_000;
+
 export class SocketNetwork implements PeerNetwork {
   readonly #set: ControlSet;
   readonly #config: Config;
   readonly #log: Log;
   readonly #wants: LimitedLog;
   readonly #congestion: CongestionChoice;
+  #nicNames: ReadonlyMap<string, string> = new Map();
+  #nicNamesUs = Number.NEGATIVE_INFINITY;
 
   constructor(set: ControlSet, config: Config, log: Log) {
     this.#set = set;
@@ -127,12 +131,25 @@ export class SocketNetwork implements PeerNetwork {
     for (const name of listNics(this.#config)) assertNic(name);
   }
 
+  // The list of all addresses costs as much as the rest of an attach: it may be a second old.
   nicOf(host: string): string {
-    for (const [name, entries] of Object.entries(networkInterfaces())) {
-      if (entries?.some((entry) => entry.address === host) === true) return name;
+    const nowUs = systemClock.nowUs();
+    const isOld = nowUs - this.#nicNamesUs > NIC_NAMES_US;
+    if (isOld || !this.#nicNames.has(host)) {
+      this.#nicNames = nicNames();
+      this.#nicNamesUs = nowUs;
     }
-    return '';
+    return this.#nicNames.get(host) ?? '';
   }
+}
+
+/** NICs by their addresses. */
+function nicNames(): Map<string, string> {
+  const names = new Map<string, string>();
+  for (const [name, entries] of Object.entries(networkInterfaces())) {
+    for (const { address } of entries ?? []) if (!names.has(address)) names.set(address, name);
+  }
+  return names;
 }
 
 function localNic(name: string, family: NicFamily): LocalNic {

@@ -251,7 +251,7 @@ export class Transfer implements PromiseLike<Receipt> {
     const channels = this.#outcome?.channels ?? [];
     const stages = this.#outcome?.stages;
     const plugin = this.#outcome?.plugin;
-    return {
+    const receipt: { -readonly [Key in keyof Receipt]: Receipt[Key] } = {
       peer: facts.peer,
       provider: facts.provider,
       providerReason: facts.providerReason,
@@ -265,9 +265,10 @@ export class Transfer implements PromiseLike<Receipt> {
       damaged: this.#outcome?.damaged ?? 0,
       channels,
       durationUs: (this.#finishedUs || this.#host.nowUs()) - facts.postedUs,
-      ...(stages === undefined ? {} : { stages }),
-      ...(plugin === undefined ? {} : { plugin }),
     };
+    if (stages !== undefined) receipt.stages = stages;
+    if (plugin !== undefined) receipt.plugin = plugin;
+    return receipt;
   }
 
   /**

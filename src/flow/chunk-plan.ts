@@ -37,6 +37,7 @@ const CHUNK_ALIGNMENT = 4096;
 
 /** Merges pairs that continue their predecessor on both sides; groups by remote region. */
 export function mergePairs(pairs: PairColumns): PairColumns {
+  if (pairs.count === 1) return pairs;
   const order = groupByRemote(pairs);
   const merged = emptyColumns(pairs.count);
   let count = 0;

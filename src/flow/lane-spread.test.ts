@@ -31,6 +31,20 @@ test('lane spread: a fast link keeps 1 MiB on one lane, whatever is tried', () =
   assert.ok((share[1] ?? 0) > 0.95, JSON.stringify(share));
 });
 
+test('lane spread: a number of lanes that proved hopeless is seldom tried again', () => {
+  const share = settle(64 * MIB, 2048, (lanes) => 14_000 / lanes);
+  assert.ok((share[4] ?? 0) < 0.01, JSON.stringify(share));
+  assert.ok((share[4] ?? 0) > 0, 'though never given up');
+});
+
+test('lane spread: what is expected is what the next usual transfer gets, taking no turn', () => {
+  const spread = new LaneSpread();
+  for (let turn = 0; turn < 100; turn++) assert.equal(spread.expected(MIB, 8), 1);
+  assert.equal(spread.expected(64 * MIB, 8), 8);
+  assert.equal(spread.expected(64 * MIB, 2), 2);
+  assert.equal(spread.lanesFor(MIB, 2, 8), 1, 'the first turn is no trial');
+});
+
 test('lane spread: a slow link gets all its lanes for 1 MiB soon', () => {
   const share = settle(MIB, 256, (lanes) => 8000 / lanes + 50);
   assert.ok((share[8] ?? 0) > 0.8, JSON.stringify(share));

@@ -16,6 +16,9 @@ const SAMPLES_MIN = 2;
 /** More lanes cost CPU: they must be faster by this, fewer may be as slow as this. */
 const GAIN_OF_MORE = 0.93;
 const LOSS_OF_FEWER = 1.02;
+/** A neighbour that was slower by this is tried once in so many trials: the link may change. */
+const HOPELESS = 1.25;
+const HOPELESS_TRIALS = 8;
 const SMOOTHING = 1 / 4;
 /** A pause of somebody else's doing counts for no more than this. */
 const OUTLIER = 2;
@@ -45,11 +48,18 @@ export class LaneSpread {
     size.turns++;
     const isSettled = size.turns > SETTLED_AFTER_TURNS;
     const period = isSettled ? SETTLED_TRIAL_TURNS : TRIAL_TURNS;
-    const isTrial = size.turns % period === 0;
-    const isUp = Math.floor(size.turns / period) % 2 === 0;
     // Lanes may have gone since.
     const current = Math.min(size.current, lanes);
-    return Math.min(most, isTrial ? neighbour(current, isUp, lanes) : current);
+    if (size.turns % period !== 0) return Math.min(most, current);
+    const trial = size.turns / period;
+    const tried = neighbour(current, trial % 2 === 0, lanes);
+    const isDue = !isHopeless(size, tried) || Math.floor(trial / 2) % HOPELESS_TRIALS === 0;
+    return Math.min(most, isDue ? tried : current);
+  }
+
+  /** Lanes that the next transfer of so many bytes gets, unless it is a trial. */
+  expected(bytes: number, lanes: number): number {
+    return Math.min(lanes, this.#classOf(bytes, lanes).current);
   }
 
   onDone(bytes: number, durationUs: number, lanes: number): void {
@@ -78,6 +88,12 @@ function neighbour(lanes: number, isUp: boolean, most: number): number {
   if (lanes <= 1) return 2;
   if (lanes >= most || !isUp) return Math.ceil(lanes / 2);
   return Math.min(most, lanes * 2);
+}
+
+function isHopeless({ current, meanUs, samples }: SizeClass, lanes: number): boolean {
+  const [tried, used] = [meanUs[lanes], meanUs[current]];
+  if (tried === undefined || used === undefined) return false;
+  return (samples[lanes] ?? 0) >= SAMPLES_MIN && tried > used * HOPELESS;
 }
 
 function isBetter({ current, meanUs, samples }: SizeClass, lanes: number): boolean {

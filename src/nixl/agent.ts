@@ -113,7 +113,7 @@ export class Agent {
    */
   allocateMem(
     byteCount: number,
-    pages: PageKind = 'normal',
+    pages: PageKind = 'auto',
     choice: BackendChoice = {},
   ): RegionMemory {
     checkOptions('allocateMem', choice, CHOICE);

@@ -138,7 +138,7 @@ export class TcpxBackend implements Backend {
   }
 
   /** Where a plugin is open, it reaches this host memory and no other. */
-  allocateMem(byteCount: number, pages: PageKind = 'normal'): RegionMemory {
+  allocateMem(byteCount: number, pages: PageKind = 'auto'): RegionMemory {
     return this.engine.allocate(byteCount, pages);
   }
 

@@ -67,17 +67,17 @@ export class XferDlist {
 
   /** Columns, `count` long; views that a later `add` may leave behind. */
   get addrs(): Float64Array {
-    return this.#addrs.subarray(0, this.#count);
+    return firstOf(this.#addrs, this.#count);
   }
 
   /** Length of each, in bytes. */
   get lens(): Float64Array {
-    return this.#lens.subarray(0, this.#count);
+    return firstOf(this.#lens, this.#count);
   }
 
   /** Device of each. */
   get devIds(): Float64Array {
-    return this.#devIds.subarray(0, this.#count);
+    return firstOf(this.#devIds, this.#count);
   }
 
   /** One range, as an object. */
@@ -109,6 +109,11 @@ export function checkDlist(what: string, list: { memType: unknown; descs: unknow
   for (const desc of list.descs) {
     if (!Array.isArray(desc)) checkRecord(`${what}: one of descs`, desc);
   }
+}
+
+// A view costs half a microsecond, and a list made from a literal fills its columns.
+function firstOf(column: Float64Array, count: number): Float64Array {
+  return column.length === count ? column : column.subarray(0, count);
 }
 
 /** The local and remote list of a request: same count, lengths equal pair by pair. */

@@ -15,6 +15,7 @@ import {
   removeFromEpoll,
   waitEpoll,
 } from '../ffi/libc/epoll.js';
+import { ControlBufferPool } from './control-buffers.js';
 
 export interface ControlHandler {
   /** The socket is readable or writable, or has failed. */
@@ -24,6 +25,7 @@ export interface ControlHandler {
 }
 
 export class ControlSet {
+  readonly buffers = new ControlBufferPool();
   readonly #epoll: Epoll = createEpoll();
   readonly #handlers = new Map<number, ControlHandler>();
   #isClosed = false;
@@ -78,6 +80,7 @@ export class ControlSet {
     for (const handler of [...this.#handlers.values()]) handler.onSetClosed?.();
     this.#isClosed = true;
     this.#handlers.clear();
+    this.buffers.close();
     closeEpoll(this.#epoll);
   }
 }

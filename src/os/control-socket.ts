@@ -3,15 +3,11 @@
 import { EAGAIN, errnoName } from '../ffi/libc/errno.js';
 import { closeFd } from '../ffi/libc/file-descriptor.js';
 import { receiveVector, sendVector, setIov } from '../ffi/libc/message.hot.js';
-import { createIovTable, destroyIovTable, type IovTable } from '../ffi/libc/message.js';
 import { abortOnClose, localAddress, peerAddress, takeSocketError } from '../ffi/libc/socket.js';
 import { isLoopbackHost } from '../ffi/libc/socket-address.js';
+import { type ControlBuffers, INPUT_BYTES, QUEUE_BYTES_MAX } from './control-buffers.js';
 import type { ControlHandler, ControlSet } from './control-set.js';
-import { createFixedMemory, destroyFixedMemory, type FixedMemory } from './fixed-memory.js';
 import { keepAlive } from './keep-alive.js';
-
-const BUFFER_BYTES = 8 * 1024;
-const QUEUE_BYTES_MAX = 64 * 1024;
 
 /** The reason of an end that the peer's program, or its kernel after it, has made. */
 export const END_OF_STREAM = 'the peer closed the connection';
@@ -36,9 +32,7 @@ export class ControlSocket implements ControlHandler {
   readonly localHost: string;
   readonly #set: ControlSet;
   readonly #listener: ControlListener;
-  readonly #input: FixedMemory;
-  readonly #output: FixedMemory;
-  readonly #iov: IovTable;
+  readonly #buffers: ControlBuffers;
   #outputBytes = 0;
   #isOpen = true;
   #isReading = false;
@@ -49,9 +43,7 @@ export class ControlSocket implements ControlHandler {
     this.peerHost = address.host;
     this.peerPort = address.port;
     this.localHost = localAddress(fd).host;
-    this.#input = createFixedMemory(BUFFER_BYTES);
-    this.#output = createFixedMemory(QUEUE_BYTES_MAX);
-    this.#iov = createIovTable();
+    this.#buffers = set.buffers.take();
     this.#set = set;
     this.#listener = listener;
     set.add(fd, this);
@@ -73,9 +65,10 @@ export class ControlSocket implements ControlHandler {
       this.#onReadyWhilePaused();
       return;
     }
-    setIov(this.#iov, 0, this.#input.addr, Math.min(this.#listener.bytesWanted(), BUFFER_BYTES));
-    const received = receiveVector(this.fd, this.#iov, 0, 1);
-    if (received > 0) this.#listener.onBytes(this.#input.uint8.subarray(0, received));
+    const { input, iov } = this.#buffers;
+    setIov(iov, 0, input.addr, Math.min(this.#listener.bytesWanted(), INPUT_BYTES));
+    const received = receiveVector(this.fd, iov, 0, 1);
+    if (received > 0) this.#listener.onBytes(input.uint8.subarray(0, received));
     else if (received === 0) this.#fail(END_OF_STREAM);
     else if (received !== -EAGAIN) this.#fail(errnoName(-received));
   }
@@ -109,21 +102,22 @@ export class ControlSocket implements ControlHandler {
   /** Queues and sends; false when the peer does not take its bytes and the queue is full. */
   send(bytes: Uint8Array): boolean {
     if (!this.#isOpen || this.#outputBytes + bytes.length > QUEUE_BYTES_MAX) return false;
-    this.#output.uint8.set(bytes, this.#outputBytes);
+    this.#buffers.output.uint8.set(bytes, this.#outputBytes);
     this.#outputBytes += bytes.length;
     this.#flush();
     return this.#isOpen;
   }
 
   #flush(): void {
-    setIov(this.#iov, 0, this.#output.addr, this.#outputBytes);
-    const sent = sendVector(this.fd, this.#iov, 0, 1, 0);
+    const { output, iov } = this.#buffers;
+    setIov(iov, 0, output.addr, this.#outputBytes);
+    const sent = sendVector(this.fd, iov, 0, 1, 0);
     if (sent < 0 && sent !== -EAGAIN) {
       this.#fail(errnoName(-sent));
       return;
     }
     const taken = Math.max(0, sent);
-    this.#output.uint8.copyWithin(0, taken, this.#outputBytes);
+    output.uint8.copyWithin(0, taken, this.#outputBytes);
     this.#outputBytes -= taken;
     this.#updateInterest();
   }
@@ -151,8 +145,6 @@ export class ControlSocket implements ControlHandler {
     if (!this.#isOpen) return;
     this.#isOpen = false;
     this.#set.remove(this.fd);
-    destroyFixedMemory(this.#input);
-    destroyFixedMemory(this.#output);
-    destroyIovTable(this.#iov);
+    this.#set.buffers.giveBack(this.#buffers);
   }
 }

@@ -13,6 +13,14 @@ test('region memory: ordinary pages are zero, page-aligned and exactly as long a
   assert.ok(new Uint8Array(buffer).every((byte) => byte === 0));
 });
 
+test('region memory: auto leaves the host’s pool alone, and small memory on small pages', () => {
+  const large = allocateRegionMemory(3 * 1024 * 1024, 'auto');
+  assert.ok(['transparent', 'normal'].includes(large.pages), large.pages);
+  assert.equal(large.buffer.byteLength, 3 * 1024 * 1024);
+  new Uint8Array(large.buffer).fill(1);
+  assert.equal(allocateRegionMemory(2 * 1024 * 1024 - 1, 'auto').pages, 'normal');
+});
+
 test('region memory: prefer-huge always succeeds and says what it got', () => {
   const { buffer, pages } = allocateRegionMemory(3 * 1024 * 1024, 'prefer-huge');
   assert.ok(['huge', 'transparent', 'normal'].includes(pages), pages);

@@ -12,8 +12,12 @@ import {
   viewMapping,
 } from '../ffi/libc/mapping.js';
 
-/** Which pages memory gets: 4 KiB ones, huge ones if there are any, or huge ones or an error. */
-export type PageKind = 'normal' | 'prefer-huge' | 'huge';
+/**
+ * Which pages memory gets. `auto`: transparent huge ones from 2 MiB on, where there are.
+ * `normal`: of 4 KiB. `huge`: from the pool that the host's owner reserved, or an error.
+ * `prefer-huge`: from that pool if it has some, else as `auto`.
+ */
+export type PageKind = 'auto' | 'normal' | 'prefer-huge' | 'huge';
 
 /** Memory that was mapped for a region. */
 export interface RegionMemory {
@@ -21,7 +25,7 @@ export interface RegionMemory {
   readonly buffer: ArrayBuffer;
   /** Address of the first one. */
   readonly addr: number;
-  /** What the memory really lies on; `prefer-huge` may end as `transparent` or `normal`. */
+  /** What the memory really lies on. */
   readonly pages: 'normal' | 'transparent' | 'huge';
 }
 
@@ -32,11 +36,15 @@ const PAGE_BYTES = 4096;
 const unmapWhenUnused = new FinalizationRegistry<Mapping>((mapping) => unmapMemory(mapping));
 
 /** Maps memory for a region. Throws `ERR_CAP_HUGE_PAGES` where huge pages are lacking. */
-export function allocateRegionMemory(bytes: number, pages: PageKind = 'normal'): RegionMemory {
+export function allocateRegionMemory(bytes: number, pages: PageKind = 'auto'): RegionMemory {
   checkWhole('allocate: bytes', bytes, 1);
-  checkOneOf('allocate: pages', pages, ['normal', 'prefer-huge', 'huge']);
-  if (pages === 'normal') return wrap(mapMemory(roundUp(bytes, PAGE_BYTES)), bytes, 'normal');
+  checkOneOf('allocate: pages', pages, ['auto', 'normal', 'prefer-huge', 'huge']);
+  // What is smaller than a huge page would waste most of it.
+  if (pages === 'normal' || (pages === 'auto' && bytes < HUGE_PAGE_BYTES)) {
+    return wrap(mapMemory(roundUp(bytes, PAGE_BYTES)), bytes, 'normal');
+  }
   const hugeBytes = roundUp(bytes, HUGE_PAGE_BYTES);
+  if (pages === 'auto') return transparent(hugeBytes, bytes);
   const huge = tryMapMemory(hugeBytes, { isHuge: true, isPopulated: true });
   if (typeof huge !== 'number') return wrap(huge, bytes, 'huge');
   if (pages === 'huge') {
@@ -45,7 +53,11 @@ export function allocateRegionMemory(bytes: number, pages: PageKind = 'normal'):
       `allocate ${bytes} bytes on huge pages: mmap: ${errnoName(-huge)}`,
     );
   }
-  const mapping = mapMemory(hugeBytes);
+  return transparent(hugeBytes, bytes);
+}
+
+function transparent(mappedBytes: number, bytes: number): RegionMemory {
+  const mapping = mapMemory(mappedBytes);
   return wrap(mapping, bytes, adviseHugePages(mapping) ? 'transparent' : 'normal');
 }
 

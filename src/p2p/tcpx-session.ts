@@ -172,7 +172,7 @@ export class TcpxSession {
   }
 
   /** Page-aligned memory; where a plugin is open, it reaches this host memory and no other. */
-  allocateMemory(bytes: number, pages: PageKind = 'normal'): RegionMemory {
+  allocateMemory(bytes: number, pages: PageKind = 'auto'): RegionMemory {
     return this.#engine.allocate(bytes, pages);
   }
 

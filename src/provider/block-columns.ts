@@ -2,6 +2,7 @@
 // them. Pure.
 
 import { checkList, checkRecord, checkWhole, wrongArgument } from '../base/argument.js';
+import { at } from '../base/assert.js';
 import { TcpxError } from '../base/errors.js';
 import type { Region, RegionDescriptor } from '../memory/region.js';
 
@@ -69,7 +70,20 @@ export function checkBlocks(blocks: readonly Block[] | BlockColumns): CheckedBlo
     }
     totalBytes += bytes;
   }
-  return { ...rows, totalBytes };
+  // Written out here and below: V8 spreads objects slowly, and small requests are many.
+  const { count, localOffsets, remoteOffsets, bytes, localIndexes, remoteIndexes } = rows;
+  const { locals, remotes } = rows;
+  return {
+    count,
+    localOffsets,
+    remoteOffsets,
+    bytes,
+    localIndexes,
+    remoteIndexes,
+    locals,
+    remotes,
+    totalBytes,
+  };
 }
 
 function isColumns(blocks: readonly Block[] | BlockColumns): blocks is BlockColumns {
@@ -97,32 +111,54 @@ function wrongColumn(name: keyof BlockColumns, type: string, blocks: BlockColumn
 }
 
 function columnsOf(blocks: readonly Block[]): BlockColumns {
-  const locals = new Map<Region, number>();
-  const remotes = new Map<RegionDescriptor, number>();
-  const rows = {
-    count: blocks.length,
-    localOffsets: new Float64Array(blocks.length),
-    remoteOffsets: new Float64Array(blocks.length),
-    bytes: new Float64Array(blocks.length),
-    localIndexes: new Uint32Array(blocks.length),
-    remoteIndexes: new Uint32Array(blocks.length),
-  };
-  for (const [index, block] of blocks.entries()) {
-    rows.localOffsets[index] = block.localOffset;
-    rows.remoteOffsets[index] = block.remoteOffset;
-    rows.bytes[index] = block.bytes;
-    rows.localIndexes[index] = indexOf(locals, block.local);
-    rows.remoteIndexes[index] = indexOf(remotes, block.remote);
+  const locals = new Numbered<Region>();
+  const remotes = new Numbered<RegionDescriptor>();
+  const count = blocks.length;
+  const localOffsets = new Float64Array(count);
+  const remoteOffsets = new Float64Array(count);
+  const bytes = new Float64Array(count);
+  const localIndexes = new Uint32Array(count);
+  const remoteIndexes = new Uint32Array(count);
+  for (let index = 0; index < count; index++) {
+    const block = at(blocks, index);
+    localOffsets[index] = block.localOffset;
+    remoteOffsets[index] = block.remoteOffset;
+    bytes[index] = block.bytes;
+    localIndexes[index] = locals.indexOf(block.local);
+    remoteIndexes[index] = remotes.indexOf(block.remote);
   }
-  return { ...rows, locals: [...locals.keys()], remotes: [...remotes.keys()] };
+  return {
+    count,
+    localOffsets,
+    remoteOffsets,
+    bytes,
+    localIndexes,
+    remoteIndexes,
+    locals: locals.items,
+    remotes: remotes.items,
+  };
 }
 
-/** The number of an object, in order of first appearance. */
-function indexOf<T>(indexes: Map<T, number>, key: T): number {
-  const known = indexes.get(key);
-  if (known !== undefined) return known;
-  indexes.set(key, indexes.size);
-  return indexes.size - 1;
+/** Objects in the order of their first appearance. Nearly always the same one follows itself. */
+class Numbered<T> {
+  readonly items: T[] = [];
+  #indexes: Map<T, number> | undefined;
+  #last = -1;
+
+  indexOf(item: T): number {
+    if (this.#last >= 0 && this.items[this.#last] === item) return this.#last;
+    if (this.items.length > 0) {
+      this.#indexes ??= new Map(this.items.map((known, index) => [known, index]));
+      const known = this.#indexes.get(item);
+      if (known !== undefined) {
+        this.#last = known;
+        return known;
+      }
+      this.#indexes.set(item, this.items.length);
+    }
+    this.#last = this.items.push(item) - 1;
+    return this.#last;
+  }
 }
 
 function checkKey(remote: RegionDescriptor): void {

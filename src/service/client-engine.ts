@@ -7,8 +7,8 @@ import { TcpxError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
 import { SETTING_NAMES, type SettingName } from '../base/settings.js';
 import { formatConnInfo, parseConnInfo } from '../engine/conn-info.js';
-import { Engine } from '../engine/engine.js';
-import type { BlockColumns } from '../engine/internal.js';
+import { Engine, tcpxOf } from '../engine/engine.js';
+import type { BlockColumns, RegionShare } from '../engine/internal.js';
 import { formatRegion, parseRegion } from '../engine/region-text.js';
 import type { Session } from '../engine/session.js';
 import type { Region, RegionDescriptor, RegionRights, RegionSource } from '../memory/region.js';
@@ -38,6 +38,9 @@ export interface ClientEngineOptions {
   onActivity(): void;
 }
 
+/** How a plugin reaches memory that a client has lent; what is copied is not in it. */
+type Shares = WeakMap<RegionSource, () => RegionShare>;
+
 export type ServicePeer = TcpxPeer;
 export type ServiceTransfer = TcpxXfer;
 
@@ -46,12 +49,19 @@ export class ClientEngine {
   readonly #engine: Engine;
   readonly #inbox: TcpxInbox;
   readonly #inbound: Map<string, Session>;
+  readonly #shares: Shares;
   readonly #peers = new Set<TcpxPeer>();
   /** Notifications have come since they were drained last. */
   hasNotifications = false;
 
-  private constructor(engine: Engine, inbox: TcpxInbox, inbound: Map<string, Session>) {
+  private constructor(
+    engine: Engine,
+    inbox: TcpxInbox,
+    inbound: Map<string, Session>,
+    shares: Shares,
+  ) {
     this.#engine = engine;
+    this.#shares = shares;
     this.#inbox = inbox;
     this.#inbound = inbound;
     this.info = formatConnInfo(engine.connInfo());
@@ -64,12 +74,14 @@ export class ClientEngine {
     const bytesMax = config.values['service.inboxBytes'];
     const inbox = new TcpxInbox(log, { bytesMax, peerBytesMax: bytesMax });
     const inbound = new Map<string, Session>();
+    const shares: Shares = new WeakMap();
     let opened: ClientEngine | undefined;
     const engine = await Engine.open({
       name,
       config,
       log,
       gpuModule: memoryModuleOf(options.process),
+      shareOf: (source) => shares.get(source)?.(),
       onSession: (session) => {
         inbox.admit(session);
         inbound.set(session.facts.peerName, session);
@@ -88,12 +100,21 @@ export class ClientEngine {
     });
     try {
       engine.listen({ port: portOf(options.config, options.index) });
-      opened = new ClientEngine(engine, inbox, inbound);
+      opened = new ClientEngine(engine, inbox, inbound, shares);
       return opened;
     } catch (error) {
       await engine.close();
       throw error;
     }
+  }
+
+  /** What it offers to its peers, and why; what carried a transfer is in its receipt. */
+  get provider(): 'tcpx' | 'tcp' {
+    return tcpxOf(this.#engine) === undefined ? 'tcp' : 'tcpx';
+  }
+
+  get providerReason(): string {
+    return this.#engine.providerReason;
   }
 
   poll(): void {
@@ -106,8 +127,9 @@ export class ClientEngine {
     return this.#engine.register({ device: HOST_DEVICE, addr, bytes }, rights);
   }
 
-  /** Memory that this process has mapped. */
-  registerMapped(source: RegionSource, rights: RegionRights): Region {
+  /** Memory that this process has mapped; `share` is asked where a plugin is to reach it. */
+  registerMapped(source: RegionSource, rights: RegionRights, share: () => RegionShare): Region {
+    this.#shares.set(source, share);
     return this.#engine.register(source, rights);
   }
 

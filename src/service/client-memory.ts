@@ -2,16 +2,15 @@
 // a client passes is hostile: a file that could become shorter is refused before it is mapped.
 
 import { fstatSync } from 'node:fs';
+import { assert } from '../base/assert.js';
 import { TcpxError } from '../base/errors.js';
 import type { MemoryWay } from '../base/service-layout.js';
-import { GpuContext } from '../ffi/cuda/context.js';
-import { deviceByPciAddress } from '../ffi/cuda/device.js';
-import { openCudaDriver } from '../ffi/cuda/driver.js';
-import { IpcMapping } from '../ffi/cuda/ipc.js';
 import { mapMemory, unmapMemory } from '../ffi/libc/mapping.js';
 import { cannotShrink } from '../ffi/libc/memory-file.js';
 import type { Region } from '../memory/region.js';
 import { type ClientEngine, keyOf } from './client-engine.js';
+import { ClientFiles } from './client-files.js';
+import { ClientGpus } from './client-gpus.js';
 import type { RegisterWish } from './message-codec.js';
 
 export interface ClientRegion {
@@ -29,6 +28,8 @@ export class ClientMemory {
   /** Why host memory cannot be copied; empty where it can. */
   readonly #copyObstacle: string;
   readonly #regions = new Map<number, ClientRegion>();
+  readonly #ways = new WeakMap<Region, MemoryWay>();
+  readonly #files = new ClientFiles();
   readonly #gpus = new ClientGpus();
   #lastId = 0;
 
@@ -37,12 +38,13 @@ export class ClientMemory {
     this.#copyObstacle = copyObstacle;
   }
 
-  /** The number of the registration; `fd` stays the caller's. */
-  register(wish: RegisterWish, fd: number | undefined): { id: number; entry: ClientRegion } {
+  /** The number of the registration; descriptors stay the caller's. */
+  register(wish: RegisterWish, fds: readonly number[]): { id: number; entry: ClientRegion } {
     if (wish.bytes < 1) throw new TcpxError('ERR_USAGE_ARGUMENT', 'register: 0 bytes');
-    const entry = this.#open(wish, fd);
+    const entry = this.#open(wish, fds);
     const id = ++this.#lastId;
     this.#regions.set(id, entry);
+    this.#ways.set(entry.region, entry.way);
     return { id, entry };
   }
 
@@ -50,6 +52,12 @@ export class ClientMemory {
     const entry = this.#regions.get(id);
     if (entry !== undefined) return entry;
     throw new TcpxError('ERR_USAGE_NOT_FOUND', `memory ${id} is not registered`);
+  }
+
+  wayOf(region: Region): MemoryWay {
+    const way = this.#ways.get(region);
+    assert(way !== undefined, 'a region of a client was registered here');
+    return way;
   }
 
   async deregister(id: number): Promise<void> {
@@ -66,14 +74,16 @@ export class ClientMemory {
     this.#gpus.close();
   }
 
-  #open(wish: RegisterWish, fd: number | undefined): ClientRegion {
+  #open(wish: RegisterWish, fds: readonly number[]): ClientRegion {
     switch (wish.way) {
       case 'copied':
         return this.#openCopied(wish);
       case 'shared':
-        return this.#openShared(wish, fd);
+        return this.#openShared(wish, fds[0]);
       case 'ipc':
-        return this.#openIpc(wish);
+      case 'vmm':
+      case 'pool':
+        return this.#openDevice(wish, fds);
     }
   }
 
@@ -99,7 +109,8 @@ export class ClientMemory {
     const mapping = mapMemory(offset + bytes, { fd, isReserveOnly: true });
     try {
       const source = { addr: mapping.addr + offset, bytes };
-      const region = this.#engine.registerMapped(source, rights);
+      const share = () => this.#files.share(fd, offset, bytes);
+      const region = this.#engine.registerMapped(source, rights, share);
       const release = (): void => unmapMemory(mapping);
       return { region, key: keyOf(region), way: 'shared', release };
     } catch (error) {
@@ -108,63 +119,19 @@ export class ClientMemory {
     }
   }
 
-  #openIpc({ bytes, offset, rights, handle, pciAddress }: RegisterWish): ClientRegion {
-    const opened = this.#gpus.open(pciAddress, handle);
+  #openDevice(wish: RegisterWish, fds: readonly number[]): ClientRegion {
+    const { way, bytes, offset, rights } = wish;
+    const opened = this.#gpus.open(wish, fds);
     try {
       const source = { device: opened.device, addr: opened.baseAddr + offset, bytes };
-      const region = this.#engine.registerMapped(source, rights);
+      const share = () => this.#gpus.share(opened, wish, fds);
+      const region = this.#engine.registerMapped(source, rights, share);
       const release = (): void => this.#gpus.release(opened);
-      return { region, key: keyOf(region), way: 'ipc', release };
+      return { region, key: keyOf(region), way, release };
     } catch (error) {
       this.#gpus.release(opened);
       throw error;
     }
-  }
-}
-
-interface OpenedAllocation {
-  readonly name: string;
-  readonly device: number;
-  readonly baseAddr: number;
-  readonly mapping: IpcMapping;
-  users: number;
-}
-
-/** Allocations that a client shares by CUDA IPC: each is opened once, however often it is used. */
-class ClientGpus {
-  readonly #contexts = new Map<number, GpuContext>();
-  readonly #allocations = new Map<string, OpenedAllocation>();
-
-  open(pciAddress: string, handle: Uint8Array): OpenedAllocation {
-    const name = Buffer.from(handle).toString('hex');
-    const known = this.#allocations.get(name);
-    if (known !== undefined) {
-      known.users++;
-      return known;
-    }
-    const driver = openCudaDriver();
-    const device = deviceByPciAddress(driver, pciAddress);
-    const context = this.#contexts.get(device.ordinal) ?? new GpuContext(driver, device);
-    this.#contexts.set(device.ordinal, context);
-    context.makeCurrent();
-    const mapping = new IpcMapping(context, handle);
-    const { baseAddr } = mapping;
-    const opened = { name, device: device.ordinal, baseAddr, mapping, users: 1 };
-    this.#allocations.set(name, opened);
-    return opened;
-  }
-
-  release(opened: OpenedAllocation): void {
-    opened.users--;
-    if (opened.users > 0) return;
-    this.#allocations.delete(opened.name);
-    this.#contexts.get(opened.device)?.makeCurrent();
-    opened.mapping.close();
-  }
-
-  close(): void {
-    for (const context of this.#contexts.values()) context.close();
-    this.#contexts.clear();
   }
 }
 

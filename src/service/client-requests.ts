@@ -3,6 +3,7 @@
 
 import { at, floatAt } from '../base/assert.js';
 import { TcpxError } from '../base/errors.js';
+import type { MemoryWay } from '../base/service-layout.js';
 import { serviceStatus, serviceStatusOf } from '../base/service-status.js';
 import type { BlockColumns } from '../engine/internal.js';
 import type { Region, RegionDescriptor } from '../memory/region.js';
@@ -12,10 +13,13 @@ import type { ClientMapping } from './client-mapping.js';
 import type { ClientMemory } from './client-memory.js';
 import { type ClientPeers, quota } from './client-peers.js';
 import type { PrepareWish } from './message-codec.js';
+import { RailTotals } from './rail-totals.js';
 
 interface ClientRequest {
   readonly number: number;
   readonly transfer: ServiceTransfer;
+  /** How the service reaches the memory at this end, each way once. */
+  readonly memory: readonly MemoryWay[];
   /** Of the last post. */
   post: number;
   isActive: boolean;
@@ -32,6 +36,7 @@ export interface RequestParts {
 }
 
 export class ClientRequests {
+  readonly rails = new RailTotals();
   readonly #parts: RequestParts;
   readonly #requests: (ClientRequest | undefined)[] = [];
   readonly #active = new Set<ClientRequest>();
@@ -54,7 +59,9 @@ export class ClientRequests {
     for (const bytes of wish.bytes) totalBytes += bytes;
     const peer = peers.get(wish.peer);
     const transfer = engine.prepare(peer, wish.operation, columns, totalBytes);
-    this.#requests[number] = { number, transfer, post: 0, isActive: false, error: undefined };
+    const ways = new Set(columns.locals.map((region) => memory.wayOf(region)));
+    const state = { post: 0, isActive: false, error: undefined };
+    this.#requests[number] = { number, transfer, memory: [...ways], ...state };
     mapping.finishRequest(number, 0, 0);
     return number;
   }
@@ -100,8 +107,9 @@ export class ClientRequests {
   }
 
   receipt(number: number): string {
-    const { receipt } = this.#get(number).transfer;
-    if (receipt !== undefined) return JSON.stringify(receipt);
+    const { transfer, memory } = this.#get(number);
+    const { receipt } = transfer;
+    if (receipt !== undefined) return JSON.stringify({ memory, ...receipt });
     throw new TcpxError('ERR_USAGE_STATE', `request ${number}: no post of it has finished`);
   }
 
@@ -116,6 +124,8 @@ export class ClientRequests {
     this.#active.delete(request);
     request.isActive = false;
     request.error = request.transfer.error;
+    const { receipt } = request.transfer;
+    if (receipt !== undefined) this.rails.add(receipt);
     const status = outcome === NixlStatus.SUCCESS ? 0 : failureOf(outcome, request.error);
     this.#parts.mapping.finishRequest(request.number, request.post, status);
   }

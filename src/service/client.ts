@@ -145,7 +145,7 @@ export class Client {
     const first = reader.int32(0);
     switch (kind) {
       case MESSAGE_KINDS.REGISTER: {
-        const { id, entry } = this.#memory.register(decodeRegister(payload), descriptors[0]);
+        const { id, entry } = this.#memory.register(decodeRegister(payload), descriptors);
         return encodeNumbered(id, entry.key);
       }
       case MESSAGE_KINDS.DEREGISTER:
@@ -173,9 +173,16 @@ export class Client {
         return encodeText(this.#explain(first, payload));
       case MESSAGE_KINDS.RECEIPT:
         return encodeText(this.#requests.receipt(first));
+      case MESSAGE_KINDS.TELEMETRY:
+        return encodeText(this.#telemetry());
       default:
         throw new TcpxError('ERR_WIRE_FRAME', `socket: message ${kind} in this state`);
     }
+  }
+
+  #telemetry(): string {
+    const { provider, providerReason } = this.#engine;
+    return JSON.stringify({ provider, providerReason, rails: this.#requests.rails.list() });
   }
 
   #release(number: number): Uint8Array {

@@ -12,6 +12,7 @@ import {
   MESSAGE_KINDS,
   MESSAGE_TEXT_BYTES_MAX,
   PREPARE_HEAD_BYTES,
+  REGISTER_DESCRIPTORS_MAX,
 } from '../base/service-layout.js';
 import { serviceStatus, serviceStatusOf } from '../base/service-status.js';
 import { EAGAIN, EINTR, errnoName } from '../ffi/libc/errno.js';
@@ -22,7 +23,7 @@ import { encodeAnswer, encodeText } from './message-codec.js';
 import { type Message, MessageStream } from './message-stream.js';
 
 /** Descriptors that may wait for the message that they belong to. */
-const DESCRIPTORS_MAX = 16;
+const DESCRIPTORS_MAX = REGISTER_DESCRIPTORS_MAX;
 /** Reads in one go; then the others have a turn. */
 const READS_MAX = 64;
 const NO_DESCRIPTORS: readonly number[] = [];

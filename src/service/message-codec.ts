@@ -11,6 +11,7 @@ import {
   MESSAGE_TEXT_BYTES_MAX,
   type MemoryWay,
   PREPARE_HEAD_BYTES,
+  REGISTER_DESCRIPTORS_MAX,
   REGISTER_MESSAGE,
 } from '../base/service-layout.js';
 
@@ -44,6 +45,8 @@ export interface RegisterWish {
   readonly offset: number;
   readonly handle: Uint8Array;
   readonly pciAddress: string;
+  /** Lengths of the allocations of virtual memory, in the order of their descriptors. */
+  readonly segments: readonly number[];
 }
 
 export function decodeRegister(payload: Uint8Array): RegisterWish {
@@ -64,7 +67,16 @@ export function decodeRegister(payload: Uint8Array): RegisterWish {
     offset: reader.uint64(fields.offset.offset),
     handle: payload.slice(fields.handle.offset, fields.handle.offset + 64),
     pciAddress: Buffer.from(pci.subarray(0, end < 0 ? pci.length : end)).toString('latin1'),
+    segments: decodeSegments(reader, payload.length - REGISTER_MESSAGE.bytes),
   };
+}
+
+function decodeSegments(reader: PayloadReader, bytes: number): number[] {
+  const count = bytes / 8;
+  if (!Number.isInteger(count) || count > REGISTER_DESCRIPTORS_MAX) {
+    throw refused(`REGISTER: ${bytes} bytes behind it`);
+  }
+  return Array.from({ length: count }, (_, at) => reader.uint64(REGISTER_MESSAGE.bytes + at * 8));
 }
 
 /** Rows as columns; regions by the client's numbers for them. */

@@ -31,6 +31,7 @@ async function openTarget(t: TestContext, tamper: Tamper) {
     host: readHostFacts(''),
     log,
     gpu: 0,
+    pages: 'auto',
     clients: 1,
     onReport: () => undefined,
     onFinished: () => undefined,

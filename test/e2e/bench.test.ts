@@ -52,8 +52,9 @@ const FEW = ['--iters', '3', '--warmup', '1'];
 describe('bench loopback: results', () => {
   test('bench: the document has every field, with its type', async () => {
     const one = ['--channels', '1', '--lanes', '1'];
-    const result = await loopback(['--size', '1MiB', ...FEW, ...one]);
+    const result = await loopback(['--size', '1MiB', ...FEW, ...one, '--pages', 'normal']);
     assertGood(result, 4);
+    assert.equal(result.pages, 'normal');
     assert.equal(result.schema, 'tcpx.bench/1');
     assert.equal(result.evidence, 'measured');
     const texts = ['provider', 'op', 'memory', 'progress'] as const;

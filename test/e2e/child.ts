@@ -2,6 +2,7 @@
 
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { runResident } from '../support/resident-tcpx.js';
 
 export interface ChildResult {
   /** null where a signal ended it. */
@@ -54,10 +55,21 @@ export const TEST_VARIABLES = {
  * Nor do they leave their results in the home of whoever runs the tests.
  */
 export function runTcpx(words: readonly string[], env: Record<string, string> = {}) {
+  return runChild(process.execPath, ['bin/tcpx.js', ...words], { env: tcpxEnvironment(env) });
+}
+
+/**
+ * The same words without a process of their own, for help and refusals by the dozen: what is said
+ * and the exit code are those of the program, only the start of a process is left out.
+ */
+export function askTcpx(words: readonly string[], env: Record<string, string> = {}): ChildResult {
+  const { status, ...said } = runResident({ words, environment: tcpxEnvironment(env) });
+  return { exitCode: status, ...said };
+}
+
+function tcpxEnvironment(env: Readonly<Record<string, string>>) {
   const inherited = Object.entries(process.env).filter(
     ([name]) => !/^(NIXL_|UCCL_|NCCL_)/.test(name),
   );
-  return runChild(process.execPath, ['bin/tcpx.js', ...words], {
-    env: { ...Object.fromEntries(inherited), ...TEST_VARIABLES, ...env },
-  });
+  return { ...Object.fromEntries(inherited), ...TEST_VARIABLES, ...env };
 }

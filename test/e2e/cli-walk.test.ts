@@ -6,7 +6,7 @@ import { spawn } from 'node:child_process';
 import { after, before, describe, test } from 'node:test';
 import { COMMANDS } from '../../src/cli/commands.js';
 import type { ErrorDocument } from '../../src/cli/error-document.js';
-import { type ChildResult, packageRoot, runChild, runTcpx } from './child.js';
+import { askTcpx, type ChildResult, packageRoot, runChild, runTcpx } from './child.js';
 import { type WalkCase, WalkWorld } from './cli-walk-cases.js';
 
 const COLUMNS = 60;
@@ -70,8 +70,8 @@ function assertFits(text: string, name: string): void {
 for (const { name, examples } of COMMANDS) {
   // One service has a folder at a time.
   describe(`walk: tcpx ${name}`, { concurrency: name === 'serve' ? 1 : 2 }, () => {
-    test('--help: usage, two examples, flags with a kind of value, within 60 columns', async () => {
-      const { exitCode, stdout, stderr } = await runTcpx([...name.split(' '), '--help'], {
+    test('--help: usage, two examples, flags with a kind of value, within 60 columns', () => {
+      const { exitCode, stdout, stderr } = askTcpx([...name.split(' '), '--help'], {
         COLUMNS: String(COLUMNS),
       });
       assert.equal(exitCode, 0, stderr);
@@ -101,8 +101,8 @@ for (const { name, examples } of COMMANDS) {
       }
     });
 
-    test('--json: a failure is a document too, beside the line on stderr', async () => {
-      const { exitCode, stdout, stderr } = await run(name, ['--json', '--no-such-flag'], '');
+    test('--json: a failure is a document too, beside the line on stderr', () => {
+      const { exitCode, stdout, stderr } = askTcpx(wordsOf(name, ['--json', '--no-such-flag']));
       assert.equal(exitCode, 2);
       const { schema, ok, error } = JSON.parse(stdout) as ErrorDocument;
       assert.equal(schema, 'tcpx.error/1');

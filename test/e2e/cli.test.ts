@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, test } from 'node:test';
 import { SETTING_NAMES } from '../../src/base/settings.js';
-import { packageRoot, runChild, runTcpx } from './child.js';
+import { askTcpx, packageRoot, runChild, runTcpx } from './child.js';
 
 interface ConfigDocument {
   readonly schema: string;
@@ -40,8 +40,8 @@ describe('tcpx: usage errors exit with 2, one line on stderr, nothing on stdout'
     ['settings that conflict', ['config', '--progress', 'caller', '--lanes', '2'], /_CONFLICT: /],
   ];
   for (const [name, words, pattern] of cases) {
-    test(`tcpx: ${name}`, async () => {
-      const { exitCode, stdout, stderr } = await runTcpx(words);
+    test(`tcpx: ${name}`, () => {
+      const { exitCode, stdout, stderr } = askTcpx(words);
       assert.equal(exitCode, 2, stderr);
       assert.match(stderr, pattern);
       assert.equal(stderr.trimEnd().split('\n').length, 1, `more than one line: ${stderr}`);
@@ -107,7 +107,7 @@ describe('tcpx: help and version', () => {
 });
 
 describe('tcpx: words that people type', () => {
-  test('tcpx: did you mean', async () => {
+  test('tcpx: did you mean', () => {
     const cases = [
       [['bech'], /did you mean bench\?/],
       [['bench', 'lopback'], /did you mean bench loopback\?/],
@@ -115,11 +115,11 @@ describe('tcpx: words that people type', () => {
       [['completion', 'bsh'], /did you mean bash\?/],
     ] as const;
     for (const [words, expected] of cases) {
-      const { exitCode, stderr } = await runTcpx(words);
+      const { exitCode, stderr } = askTcpx(words);
       assert.equal(exitCode, 2);
       assert.match(stderr, expected);
     }
-    const { exitCode, stderr } = await runTcpx(['config'], { NIXL_TCPX_FLOW_CHANELS: '2' });
+    const { exitCode, stderr } = askTcpx(['config'], { NIXL_TCPX_FLOW_CHANELS: '2' });
     assert.equal(exitCode, 2);
     assert.match(stderr, /^ERR_CONFIG_UNKNOWN: .*did you mean NIXL_TCPX_FLOW_CHANNELS\?/);
   });

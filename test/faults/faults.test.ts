@@ -1,28 +1,14 @@
-// Each real fault once, with a smaller transfer than `npm run faults` takes.
+// Faults whose promise is kept within a second, or that nobody may notice: alone on the machine.
 
-import { after, test } from 'node:test';
-import { type NetLab, netLabObstacle } from '../support/net-lab.js';
-import { openFaultLab, runScenario } from './scenario.js';
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { testFaults } from './fault-tests.js';
 import { SCENARIOS } from './scenarios.js';
 
-/** Long enough for a fault to come in mid-transfer on four links of 1 Gbit/s. */
-const BYTES = 384 * 1024 * 1024;
-const LONG_BYTES = 2 * BYTES;
-/** `npm run faults` asks for nine tenths: here the machine may lose speed between two moments. */
-const FULL_SHARE = 0.5;
+const tight = SCENARIOS.filter(({ isTight }) => isTight === true);
 
-const obstacle = netLabObstacle();
-let lab: NetLab | undefined;
-after(() => lab?.close());
+testFaults(tight);
 
-for (const scenario of SCENARIOS) {
-  test(`fault: ${scenario.name}: ${scenario.promise}`, { timeout: 60_000 }, async (t) => {
-    if (obstacle !== undefined) {
-      t.skip(obstacle);
-      return;
-    }
-    lab ??= openFaultLab();
-    const bytes = scenario.isLong === true ? LONG_BYTES : BYTES;
-    await runScenario(lab, scenario, bytes, FULL_SHARE);
-  });
-}
+test('faults: some are tight, and some are left for slow-faults.test.ts', () => {
+  assert.ok(tight.length > 0 && tight.length < SCENARIOS.length);
+});

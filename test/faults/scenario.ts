@@ -20,6 +20,8 @@ export interface Scenario {
   readonly links?: number;
   /** Something is measured long after the fault: the transfer must last. */
   readonly isLong?: boolean;
+  /** It promises something within a second, or that nobody notices: busy neighbours break it. */
+  readonly isTight?: boolean;
   run(lab: NetLab, bytes: number, fullShare: number): Promise<Outcome>;
 }
 

@@ -131,6 +131,7 @@ function cutOne(operation: 'write' | 'read', one: Cut): Scenario {
       `all bytes land; noticed within ${noticedMs} ms; ` +
       'full rate on the rest within 100 ms after',
     isLong: true,
+    isTight: true,
     run: (lab, bytes, fullShare) =>
       started(lab, bytes, operation, async (run) => {
         await inMid(run, bytes);
@@ -200,6 +201,7 @@ function pause(who: 'target' | 'initiator', pauseMs: number): Scenario {
   return {
     name: `${who} stopped for ${pauseMs} ms`,
     promise: isShort ? 'no failover, all bytes land' : 'all bytes land',
+    isTight: isShort,
     run: (lab, bytes) =>
       started(lab, bytes, 'write', async (run) => {
         await inMid(run, bytes);
@@ -236,6 +238,7 @@ function fullBuffers(holdMs: number): Scenario {
   return {
     name: `socket buffers full for ${holdMs} ms, the target does not read`,
     promise: holdMs < 2000 ? 'no failover, all bytes land' : 'all bytes land',
+    isTight: holdMs < 2000,
     run: (lab, bytes) =>
       started(
         lab,
@@ -270,6 +273,7 @@ function fullBuffers(holdMs: number): Scenario {
 const stoppedForGood: Scenario = {
   name: 'target stopped for good, transfer with a deadline of 1 s',
   promise: 'ERR_XFER_DEADLINE at the deadline, though nobody confirms anything',
+  isTight: true,
   run: (lab, bytes) =>
     started(
       lab,
@@ -289,6 +293,7 @@ const stoppedForGood: Scenario = {
 const killTarget: Scenario = {
   name: 'kill -9 of the target',
   promise: 'a typed error at once: the peer is lost',
+  isTight: true,
   run: (lab, bytes) =>
     started(lab, bytes, 'write', async (run) => {
       await inMid(run, bytes);
@@ -303,6 +308,7 @@ const killTarget: Scenario = {
 const killInitiator: Scenario = {
   name: 'kill -9 of the initiator',
   promise: 'the target closes the session within 1 s and goes on',
+  isTight: true,
   run: (lab, bytes) =>
     started(lab, bytes, 'read', async (run) => {
       await inMid(run, bytes);

@@ -32,3 +32,17 @@ for (const [name, last, code] of [
     assert.equal(result.stdout, 'tcpx\n');
   });
 }
+
+/** Far less than a match connection waits for last words. */
+const END_MS_MAX = 2000;
+
+test('tcpx: closed engines do not keep the process, whatever clocks of theirs ran', async () => {
+  const last = 'await Promise.all([client.close(), server.close()]); console.log(Date.now());';
+  const script = SCRIPT.replace('server.unref(); client.unref();', '') + last;
+  const env = { ...cleanEnvironment(), ...emulatorVariables, ...pluginVariables({}) };
+  const words = ['--input-type=module', '-e', script];
+  const { exitCode, stdout, stderr } = await runChild(process.execPath, words, { env });
+  assert.equal(exitCode, 0, stderr);
+  const heldMs = Date.now() - Number(stdout.split('\n')[1]);
+  assert.ok(heldMs < END_MS_MAX, `${heldMs} ms`);
+});

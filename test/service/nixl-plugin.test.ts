@@ -74,7 +74,7 @@ test('nixl plugin: says what it is, and what its parameters mean', options, asyn
   assert.match(params, /help=.*release_ms: how long .*any name with a dot/);
   assert.equal(await a.program.do('engine'), 'TCPX 111 0 1');
   const none = S.ERR_NOT_SUPPORTED;
-  assert.equal(await a.program.do('more'), `${none} ${none} ${none}`);
+  assert.equal(await a.program.do('more'), `${S.SUCCESS} ${none} ${none}`);
 });
 
 test('nixl plugin: write, read, repost, messages after the data and once', options, async () => {
@@ -244,6 +244,22 @@ test('nixl plugin: provider and settings reach the engine', options, async () =>
   assert.equal(told.status, S.ERR_BACKEND, 'the environment speaks where no parameter does');
   await nixlEnd(world, service, 'carol', { env, params: 'engine.provider=tcp lane.count=1' });
 });
+
+test(
+  'nixl plugin: memory is queried by its exact range; telemetry is told at the end',
+  options,
+  () => {
+    const input = [
+      `create erin service_folder=${service.folder} telemetry=1`,
+      'memory 100 dram',
+      'query 0',
+      'destroy',
+    ].join('\n');
+    const told = spawnSync(CHECK_PROGRAM, [CHECK_PLUGIN], { encoding: 'utf8', input });
+    assert.match(told.stdout, /^0 copied \{"provider":"tcp",.*"rails":\[\]\} -$/m);
+    assert.match(told.stderr, /^TCPX backend of erin: telemetry \{"provider":"tcp",/m);
+  },
+);
 
 test('nixl plugin: a child destroys what it inherited; the parent goes on', options, async () => {
   assert.equal(await a.program.do('fork'), '0');

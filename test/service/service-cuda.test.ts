@@ -25,20 +25,35 @@ test('service: GPU memory of two programs, to each other, to host memory and bac
   const service = await world.service({ env });
   const a = await world.end(service, 'alice', { env });
   const b = await world.end(service, 'bob', { env });
-  const here = await addMemory(a, BYTES, 'cuda');
-  assert.equal(here.way, 'ipc');
-  for (const kind of ['cuda', 'malloc']) {
+  const moves = [
+    ['cuda', 'cuda', 'ipc'],
+    ['cuda', 'malloc', 'ipc'],
+    ['vmm', 'pool', 'vmm'],
+    ['pool', 'vmm', 'pool'],
+  ] as const;
+  for (const [own, kind, way] of moves) {
+    const here = await addMemory(a, BYTES, own);
+    assert.equal(here.way, way);
     const there = await addMemory(b, BYTES, kind);
     const { peer, region } = await load(a, b, there);
     await a.program.do(`fill ${here.id} 5`);
     const request = await a.program.do(`write ${peer} ${here.id} ${region} ${BYTES}`);
     assert.equal(await b.program.do(`check ${there.id} 5`), `same ${BYTES}`);
-    const receipt = JSON.parse(await a.program.do(`receipt ${request}`)) as { path: string };
-    assert.equal(receipt.path, 'tcp staged');
+    const receipt = JSON.parse(await a.program.do(`receipt ${request}`)) as {
+      path: string;
+      memory: string[];
+    };
+    assert.deepEqual([receipt.path, receipt.memory], ['tcp staged', [way]]);
     await b.program.do(`fill ${there.id} 6`);
     await a.program.do(`read ${peer} ${here.id} ${region} ${BYTES}`);
     assert.equal(await a.program.do(`check ${here.id} 6`), `same ${BYTES}`);
   }
+  const hidden = await a.program.ask(`memory ${BYTES} hidden`);
+  assert.equal(hidden.status, serviceStatus('ERR_MEMORY'));
+  assert.match(hidden.text, /not made to be exported by file descriptor/);
+  const long = await a.program.ask(`memory ${129 * 2 * 1024 * 1024} vmm`);
+  assert.equal(long.status, serviceStatus('ERR_MEMORY'));
+  assert.match(long.text, /more than 128 allocations: register them in parts/);
   await a.program.kill();
   const c = await world.end(service, 'carol', { env });
   await addMemory(c, BYTES, 'cuda');

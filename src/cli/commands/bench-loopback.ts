@@ -45,6 +45,7 @@ export const BENCH_SETTINGS: readonly SettingName[] = [
   'bench.verify',
   'bench.deadlineMs',
   'bench.memory',
+  'bench.pages',
   'bench.gpu',
   'gpu.stagingBytes',
   'engine.provider',

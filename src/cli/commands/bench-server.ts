@@ -30,6 +30,7 @@ export const benchServerCommand: Command = {
     'trust.mode',
     'trust.secretFile',
     'bench.gpu',
+    'bench.pages',
     'bench.initiators',
     'bench.verbose',
     'bench.logDir',

@@ -24,6 +24,7 @@ const fcntlC = bindFunction<(fd: number, command: number, value: number) => numb
   'int fcntl(int fd, int command, int value)',
 );
 const F_SETPIPE_SZ = 1031;
+const F_DUPFD_CLOEXEC = 1030;
 
 const flockC = bindFunction<(fd: number, operation: number) => number>(
   'int flock(int fd, int operation)',
@@ -45,6 +46,11 @@ export function tryLockFile(fd: number): number {
 /** Closes; 0 or −errno. Close is never retried: the descriptor is gone even after EINTR. */
 export function closeFd(fd: number): number {
   return resultOrErrno(closeC(fd));
+}
+
+/** Another descriptor of the same file, whatever kind it is of. */
+export function duplicateFd(fd: number): number {
+  return checkCall('fcntl F_DUPFD', `${fd}`, resultOrErrno(fcntlC(fd, F_DUPFD_CLOEXEC, 0)));
 }
 
 export interface Pipe {

@@ -27,8 +27,8 @@ const IOV_AT = 64;
 const CONTROL_AT = 128;
 const PAYLOAD_AT = 4096;
 const CMSG_HEAD_BYTES = 16;
-/** Of one message, in either direction. */
-const DESCRIPTORS_MAX = 16;
+/** Of one message, in either direction. The kernel allows 253. */
+const DESCRIPTORS_MAX = 128;
 
 const socketC = bindFunction<(family: number, type: number, protocol: number) => number>(
   'int socket(int family, int type, int protocol)',

@@ -50,7 +50,7 @@ export function openFolderFiles(root: string): HostFiles {
     need: (path) => read(path, true),
     list: (path) => listFolder(place(path)),
     realPath: (path) => {
-      const real = attempt(() => realpathSync(place(path)));
+      const real = attempt(() => realpathSync.native(place(path)));
       if (real === undefined || isLive) return real;
       return real.startsWith(`${realRoot}/`) ? real.slice(realRoot.length) : undefined;
     },
@@ -60,7 +60,7 @@ export function openFolderFiles(root: string): HostFiles {
 }
 
 function openRoot(root: string): string {
-  const realRoot = attempt(() => realpathSync(root));
+  const realRoot = attempt(() => realpathSync.native(root));
   if (realRoot === undefined || !statSync(realRoot).isDirectory()) {
     throw new TcpxError('ERR_USAGE_ARGUMENT', `root ${root}: neither a folder nor a capture file`, {
       facts: { root },
@@ -78,7 +78,8 @@ function checkReadable(file: string): void {
 
 // A captured tree may come from anybody: a link in it must not lead out of it.
 function containedPath(realRoot: string, file: string): string {
-  const real = realpathSync(file);
+  // One call, where the other looks at every part of the path by a call of its own.
+  const real = realpathSync.native(file);
   if (!real.startsWith(`${realRoot}/`)) throw new Error('link leads out of the tree');
   return real;
 }
@@ -95,9 +96,11 @@ function listFolder(folder: string): string[] {
   return attempt(() => readdirSync(folder).sort(compareNames)) ?? [];
 }
 
+const names = new Intl.Collator('en', { numeric: true });
+
 /** Numeric order inside names: eth2 before eth10, 9 before 10. */
 export function compareNames(a: string, b: string): number {
-  return a.localeCompare(b, 'en', { numeric: true });
+  return names.compare(a, b);
 }
 
 function attempt<T>(action: () => T): T | undefined {

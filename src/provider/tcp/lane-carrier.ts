@@ -76,7 +76,6 @@ interface Notice {
 const NO_NOTICE: Notice = { notifyBytes: -1, notifyAt: -1 };
 /** One lane has nothing to learn: no clock is read for it. */
 const UNTIMED = -1;
-const NO_PLACES: RequestPlaces = { remotesAt: 0, pairsAt: 0, chunksAt: 0 };
 
 export class LaneCarrier implements Carrier<LaneSession, LaneRequest> {
   readonly capability = 'addressed';
@@ -104,7 +103,7 @@ export class LaneCarrier implements Carrier<LaneSession, LaneRequest> {
 
   prepare(session: LaneSession, _: DataOperation, blocks: CheckedBlocks): LaneRequest {
     const { arena, lanes } = this.#options;
-    const plan = planRequest(blocks, session.facts.agreement);
+    const plan = planRequest(blocks, this.#limitsOf(session, blocks.totalBytes));
     const bytes = planBytes(plan);
     const place = arena.allocate(bytes);
     if (place < 0) throw arenaFull(bytes);
@@ -116,6 +115,19 @@ export class LaneCarrier implements Carrier<LaneSession, LaneRequest> {
       at: place,
       bytes,
     };
+  }
+
+  /**
+   * A request is cut for the channels of the lanes that it will have: pieces for all eight of them
+   * make 1 MiB on one lane half as slow again. Several NICs are links of their own, all wanted.
+   */
+  #limitsOf(session: LaneSession, bytes: number): { chunkBytes: number; channels: number } {
+    const { agreement, nics } = session.facts;
+    const lanes = session.recovery.book.livingLanes.length;
+    const isOneLink = nics.every((nic) => nic === nics[0]);
+    if (lanes < 2 || !isOneLink || bytes === 0) return agreement;
+    const share = this.#spreadOf(session).expected(bytes, lanes) / lanes;
+    return { chunkBytes: agreement.chunkBytes, channels: Math.ceil(agreement.channels * share) };
   }
 
   release(prepared: LaneRequest): void {
@@ -182,8 +194,11 @@ export class LaneCarrier implements Carrier<LaneSession, LaneRequest> {
       operation: isSignal ? OPERATION_SIGNAL : OPERATION_WRITE,
       sessionIndex: session.facts.index,
       chunkCount: 0,
-      ...NO_PLACES,
-      ...notice,
+      remotesAt: 0,
+      pairsAt: 0,
+      chunksAt: 0,
+      notifyBytes: notice.notifyBytes,
+      notifyAt: notice.notifyAt,
       holders: Math.min(1, session.recovery.book.livingLanes.length),
     });
     this.#notices[slot] = notice;

@@ -61,7 +61,8 @@ export function planRequest(
     columns.remoteIndex[index] = groups.indexOf(at(rows.remoteIndexes, index), device);
   }
   const pairs = mergePairs(columns);
-  const chunks = planChunks(pairs, { ...limits, pairsMax: TABLE_ENTRIES_MAX });
+  const { chunkBytes, channels } = limits;
+  const chunks = planChunks(pairs, { chunkBytes, channels, pairsMax: TABLE_ENTRIES_MAX });
   const { remotes, localDevices } = groups;
   const { locals, totalBytes } = rows;
   return { pairs, chunks, remotes, localDevices, locals, totalBytes };

@@ -6,21 +6,26 @@ import type { MatchConnection } from './match-connection.js';
 
 const FENCE_MS = 2000;
 /** After this time nobody waits for a word on a connection whose epoch is over. */
-export const LAST_WORDS_MS = 2 * FENCE_MS;
+const LAST_WORDS_MS = 2 * FENCE_MS;
 
 export class EpochFences {
-  readonly #after: (delayMs: number, act: () => void) => unknown;
+  readonly #after: (delayMs: number, act: () => void) => () => void;
   readonly #waiting = new WeakMap<MatchConnection, (detail: string) => void>();
+  /** What stops the clock of its last words. */
+  readonly #closing = new WeakMap<MatchConnection, () => void>();
 
-  constructor(after: (delayMs: number, act: () => void) => unknown) {
+  constructor(after: (delayMs: number, act: () => void) => () => void) {
     this.#after = after;
   }
 
   /** What the peer says with it; undefined where it does not say it in time. */
   wait(stream: MatchConnection): Promise<string | undefined> {
     return new Promise((resolve) => {
-      this.#waiting.set(stream, resolve);
-      this.#after(FENCE_MS, () => resolve(undefined));
+      const stopClock = this.#after(FENCE_MS, () => resolve(undefined));
+      this.#waiting.set(stream, (detail) => {
+        stopClock();
+        resolve(detail);
+      });
     });
   }
 
@@ -37,5 +42,18 @@ export class EpochFences {
     } catch {
       // A peer that takes no frames has to do without.
     }
+  }
+
+  closeLater(stream: MatchConnection): void {
+    this.#closing.set(
+      stream,
+      this.#after(LAST_WORDS_MS, () => stream.close()),
+    );
+  }
+
+  /** A clock that went on would keep a process that has nothing else to do. */
+  closeNow(stream: MatchConnection): void {
+    this.#closing.get(stream)?.();
+    stream.close();
   }
 }

@@ -29,7 +29,7 @@ import {
 } from '../../wire/match-hello.js';
 import type { ChannelSet } from './channel-set.js';
 import { describeDown, differs, type Pending, pending, withNews } from './epoch-end.js';
-import { EpochFences, LAST_WORDS_MS } from './epoch-fence.js';
+import { EpochFences } from './epoch-fence.js';
 import type { EpochsParts } from './epochs-parts.js';
 import type { MatchConnection, OpenMatch } from './match-connection.js';
 
@@ -178,7 +178,7 @@ export class Epochs {
     });
     // Whoever had a deadline has been told by then, and not what the peer knows.
     if (by === 'this end') void fenced.then((told) => this.#logDown(told));
-    if (stream !== undefined) this.#parts.after(LAST_WORDS_MS, () => stream.close());
+    if (stream !== undefined) this.#fences.closeLater(stream);
     this.#settleReady(error);
     this.#parts.onDown(fenced);
   }
@@ -196,7 +196,7 @@ export class Epochs {
     this.#settleReady(error);
     this.#state = 'closed';
     await this.#teardown;
-    stream?.close();
+    if (stream !== undefined) this.#fences.closeNow(stream);
   }
 
   /** What the peer says when it is fenced too; undefined where nobody waits for it. */

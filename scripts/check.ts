@@ -1,0 +1,52 @@
+// `npm run check`, behind the build: ESLint, which takes longest, and beside it one after another
+// all that is quicker; with --native the C parts too, which tests need. Everything is run and told,
+// whatever fails.
+
+import { spawn } from 'node:child_process';
+import { join } from 'node:path';
+import { repositoryRoot } from './repository.js';
+import { readWords } from './words.js';
+
+const USAGE = `npm run check [-- FLAGS]
+  --native  builds the C parts too`;
+const { values } = readWords(USAGE, { options: { native: { type: 'boolean', default: false } } });
+
+const SLOW = [['eslint', '.']];
+const QUICK = [
+  ['biome', 'format', '.'],
+  ['knip'],
+  ['knip', '--production', '--include', 'files'],
+  ['tidy.js'],
+  ...(values.native ? [['build-native.js']] : []),
+];
+
+const statuses = (await Promise.all([SLOW, QUICK].map(runSteps))).flat();
+process.exitCode = statuses.find((status) => status !== 0) ?? 0;
+
+async function runSteps(steps: readonly (readonly string[])[]): Promise<number[]> {
+  const outcomes: number[] = [];
+  for (const step of steps) outcomes.push(await runStep(step));
+  return outcomes;
+}
+
+/** A script of ours, or a program of a package; what it says comes at once, when it has ended. */
+function runStep([name = '', ...words]: readonly string[]): Promise<number> {
+  const isOurs = name.endsWith('.js');
+  const program = join(repositoryRoot, isOurs ? 'dist/scripts' : 'node_modules/.bin', name);
+  const child = spawn(isOurs ? process.execPath : program, isOurs ? [program] : words, {
+    cwd: repositoryRoot,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const said: Buffer[] = [];
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on('data', (bytes: Buffer) => said.push(bytes));
+  }
+  return new Promise((resolve, reject) => {
+    child.on('error', reject);
+    child.on('close', (status) => {
+      process.stdout.write(Buffer.concat(said));
+      if (status !== 0) process.stderr.write(`check: ${name} ${words.join(' ')}: failed\n`);
+      resolve(status ?? 1);
+    });
+  });
+}

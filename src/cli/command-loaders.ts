@@ -1,0 +1,43 @@
+// Every command by its name, in the order in which help lists them, each in a module of its own
+// that is loaded when it is wanted: a start that loads all of them takes twice as long.
+
+import type { Command } from './command.js';
+
+export const COMMAND_LOADERS: Readonly<Record<string, () => Promise<Command>>> = {
+  'bench loopback': async () => (await import('./commands/bench-loopback.js')).benchLoopbackCommand,
+  'bench server': async () => (await import('./commands/bench-server.js')).benchServerCommand,
+  'bench client': async () => (await import('./commands/bench-client.js')).benchClientCommand,
+  'bench sweep': async () => (await import('./commands/bench-sweep.js')).benchSweepCommand,
+  'bench show': async () => (await import('./commands/bench-show.js')).benchShowCommand,
+  'bench diff': async () => (await import('./commands/bench-diff.js')).benchDiffCommand,
+  topo: async () => (await import('./commands/topo.js')).topoCommand,
+  nic: async () => (await import('./commands/nic.js')).nicCommand,
+  'nic diff': async () => (await import('./commands/nic-diff.js')).nicDiffCommand,
+  devices: async () => (await import('./commands/devices.js')).devicesCommand,
+  'plugin check': async () => (await import('./commands/plugin-check.js')).pluginCheckCommand,
+  'irq show': async () => (await import('./commands/irq-show.js')).irqShowCommand,
+  'irq plan': async () => (await import('./commands/irq-plan.js')).irqPlanCommand,
+  'irq apply': async () => (await import('./commands/irq-apply.js')).irqApplyCommand,
+  'irq verify': async () => (await import('./commands/irq-verify.js')).irqVerifyCommand,
+  'irq rollback': async () => (await import('./commands/irq-rollback.js')).irqRollbackCommand,
+  'irq baseline': async () => (await import('./commands/irq-baseline.js')).irqBaselineCommand,
+  'irq run': async () => (await import('./commands/irq-run.js')).irqRunCommand,
+  'irq mask': async () => (await import('./commands/irq-mask.js')).irqMaskCommand,
+  'irq threads': async () => (await import('./commands/irq-threads.js')).irqThreadsCommand,
+  env: async () => (await import('./commands/env.js')).envCommand,
+  'env diff': async () => (await import('./commands/env-diff.js')).envDiffCommand,
+  doctor: async () => (await import('./commands/doctor.js')).doctorCommand,
+  watch: async () => (await import('./commands/watch.js')).watchCommand,
+  'diag run': async () => (await import('./commands/diag-run.js')).diagRunCommand,
+  'diag latest': async () => (await import('./commands/diag-latest.js')).diagLatestCommand,
+  'diag analyze': async () => (await import('./commands/diag-analyze.js')).diagAnalyzeCommand,
+  'diag diff': async () => (await import('./commands/diag-diff.js')).diagDiffCommand,
+  'diag stall': async () => (await import('./commands/diag-stall.js')).diagStallCommand,
+  'diag status': async () => (await import('./commands/diag-status.js')).diagStatusCommand,
+  nccl: async () => (await import('./commands/nccl.js')).ncclCommand,
+  serve: async () => (await import('./commands/serve.js')).serveCommand,
+  'trace diff': async () => (await import('./commands/trace.js')).traceDiffCommand,
+  'trace summary': async () => (await import('./commands/trace.js')).traceSummaryCommand,
+  config: async () => (await import('./commands/config.js')).configCommand,
+  completion: async () => (await import('./commands/completion.js')).completionCommand,
+};

@@ -1,0 +1,92 @@
+// The bundle, made, unpacked and run where there is nothing else: a root of its own with the C
+// library and the loader, no PATH, no shell, no Node.
+
+import assert from 'node:assert/strict';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { copyFileSync, existsSync, mkdirSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { after, test } from 'node:test';
+import { packageRoot } from '../e2e/child.js';
+import { addMemory, load, ServiceWorld } from './service-world.js';
+
+const world = new ServiceWorld();
+after(() => world.close());
+const canUnshare =
+  process.getuid?.() === 0 && spawnSync('unshare', ['--mount', 'true']).status === 0;
+const skip = canUnshare ? false : 'needs root and a mount namespace of its own';
+
+/** Of the C library alone: what a program in C is linked with. */
+function copyLibc(root: string): void {
+  const program = join(packageRoot, 'build/native/p2p-check');
+  const listed = execFileSync('ldd', [program, process.execPath], { encoding: 'utf8' });
+  const isLibc = /^(libc|libm|libdl|libpthread|ld-linux[^/]*)\.so/;
+  for (const [path] of listed.matchAll(/\/\S+/g)) {
+    const name = path.slice(path.lastIndexOf('/') + 1);
+    if (!isLibc.test(name)) continue;
+    mkdirSync(join(root, dirname(path)), { recursive: true });
+    copyFileSync(path, join(root, path));
+  }
+}
+
+/** A root with the bundle in /opt, under another name than it was packed with. */
+function makeRoot(): string {
+  const folder = world.newFolder();
+  const words = ['--output', folder, '--compress', 'none', '--symbols'];
+  execFileSync(process.execPath, [join(packageRoot, 'dist/scripts/pack-bundle.js'), ...words], {
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  const [archive = ''] = readdirSync(folder).filter((name) => name.endsWith('.tar'));
+  const root = join(folder, 'root');
+  for (const name of ['proc', 'dev', 'tmp', 'opt/moved']) {
+    mkdirSync(join(root, name), { recursive: true });
+  }
+  const target = join(root, 'opt/moved');
+  execFileSync('tar', ['-xf', join(folder, archive), '-C', target, '--strip-components=1']);
+  rmSync(join(folder, archive));
+  copyLibc(root);
+  copyFileSync(join(packageRoot, 'build/native/p2p-check'), join(root, 'opt/p2p-check'));
+  symlinkSync('/opt/moved/bin/tcpx', join(root, 'opt/tcpx'));
+  return root;
+}
+
+/** Words that run a program of that root, in it. Environment variables are given by the caller. */
+function inside(root: string, words: readonly string[], env: readonly string[] = []): string[] {
+  const mounts = `mount -t proc proc ${root}/proc && mount --rbind /dev ${root}/dev`;
+  const script = `${mounts} && exec env -i ${env.join(' ')} $(command -v chroot) ${root} "$@"`;
+  return ['unshare', '--mount', 'sh', '-c', script, 'sh', ...words];
+}
+
+function run(root: string, ...words: readonly string[]) {
+  const [tool = '', ...rest] = inside(root, ['/opt/tcpx', ...words], ['PATH=']);
+  return spawnSync(tool, rest, { encoding: 'utf8', timeout: 60_000 });
+}
+
+test('bundle: runs in a root with a C library and nothing else', { skip }, async () => {
+  const root = makeRoot();
+  assert.ok(!existsSync(join(root, 'bin')), 'no shell');
+  for (const path of ['include/tcpx_p2p.h', 'python/tcpx_p2p.py', 'lib/libtcpx_p2p.so.1']) {
+    assert.ok(existsSync(join(root, 'opt/moved', path)), path);
+  }
+  const kernels = readdirSync(join(root, 'opt/moved/app/kernels'));
+  assert.ok(kernels.some((name) => name.endsWith('.ptx')));
+  const bench = run(root, 'bench', 'loopback', '--json', '--size', '64KiB', '--iters', '3');
+  assert.equal(bench.status, 0, bench.stderr);
+  assert.match(bench.stdout, /"schema":\s*"tcpx\.bench/);
+  const wrong = run(root, 'serve', '--fodler', '/tmp');
+  assert.equal(wrong.status, 2, wrong.stderr);
+  assert.match(wrong.stderr, /--folder/);
+
+  const service = await world.service({
+    folder: '/tmp/service',
+    inside: ([, , ...words]) => inside(root, ['/opt/tcpx', ...words], ['PATH=']),
+  });
+  const program = { inside: () => inside(root, ['/opt/p2p-check']) };
+  const a = await world.end(service, 'alice', program);
+  const b = await world.end(service, 'bob', program);
+  const here = await addMemory(a, 1_000_003, 'malloc');
+  const there = await addMemory(b, 1_000_003, 'alloc');
+  const { peer, region } = await load(a, b, there);
+  await a.program.do(`fill ${here.id} 5`);
+  await a.program.do(`write ${peer} ${here.id} ${region} 1000003`);
+  assert.equal(await b.program.do(`check ${there.id} 5`), 'same 1000003');
+});
