@@ -3,10 +3,14 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { repositoryRoot } from '../repository.js';
-import { uncommentedNames } from './api-comments.js';
+import { classesWithoutExample, uncommentedNames } from './api-comments.js';
 
 test('API comments: every public name and member says what it is', () => {
   assert.deepEqual(uncommentedNames(), []);
+});
+
+test('API comments: every public class has an example', () => {
+  assert.deepEqual(classesWithoutExample(), []);
 });
 
 test('API comments: a name and a member without one are found', () => {
@@ -20,6 +24,7 @@ test('API comments: a name and a member without one are found', () => {
         '/** Known. */ known(): void; quiet(): void }\n',
     );
     assert.deepEqual(uncommentedNames(door), ['Bare', 'Bare.count', 'Told.quiet']);
+    assert.deepEqual(classesWithoutExample(door), ['Told']);
   } finally {
     rmSync(folder, { recursive: true });
   }

@@ -12,6 +12,15 @@ const OWN = join(repositoryRoot, 'dist/src/');
 export interface PublicName {
   readonly name: string;
   readonly comment: string;
+  /** A class whose comment shows how it is used; undefined for all else. */
+  readonly hasExample?: boolean;
+}
+
+/** Classes that show nobody how they are used. */
+export function classesWithoutExample(door = DOOR): string[] {
+  return publicSurface(door).flatMap(({ name, hasExample }) =>
+    hasExample === false ? [name] : [],
+  );
 }
 
 /** `Engine`, `Engine.open`, …: sorted, once each. */
@@ -41,7 +50,10 @@ export function publicSurface(door = DOOR): PublicName[] {
       name: `${exported.name}.${member.name}`,
       comment: commentOf(member),
     }));
-    return [{ name: exported.name, comment: commentOf(symbol) }, ...members];
+    const isClass = (symbol.flags & ts.SymbolFlags.Class) !== 0;
+    const isShown = symbol.getJsDocTags(checker).some(({ name }) => name === 'example');
+    const example = isClass ? { hasExample: isShown } : {};
+    return [{ name: exported.name, comment: commentOf(symbol), ...example }, ...members];
   });
 }
 

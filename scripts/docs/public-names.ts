@@ -27,7 +27,8 @@ export function renderPublicNames(): string {
   const source = readFileSync(join(repositoryRoot, 'src/index.ts'), 'utf8');
   const rows = publicNames(source).map(({ file, names }) => [
     names.map((name) => `\`${name}\``).join(', '),
-    `[${file}](../${file})`,
+    // Not a link: the package has the declarations, a fresh clone has the source.
+    `\`${file.replace(/^src\/(.*)\.ts$/, 'dist/src/$1.d.ts')}\``,
   ]);
   return markdownTable(['names', 'declared in'], rows);
 }

@@ -3,7 +3,13 @@
 
 import { type ErrorCode, type ErrorFacts, TcpxError } from './errors.js';
 
-/** As the platform names it; the code says what kind of failure it is for a program. */
+/**
+ * As the platform names it; the code says what kind of failure it is for a program.
+ * @example
+ * engine.connect(peer, { signal }).catch((error) => {
+ *   if (error.name === 'AbortError') console.log('given up:', error.cause);
+ * });
+ */
 export class AbortError extends TcpxError {
   override readonly name = 'AbortError';
 
@@ -19,6 +25,24 @@ export class AbortError extends TcpxError {
 
 export function throwIfAborted(signal: AbortSignal | undefined, what: string): void {
   if (signal?.aborted === true) throw new AbortError(`${what}: aborted by its signal`, signal);
+}
+
+/** Opens something that takes its time; what comes after an abort is closed again. */
+export async function openWithSignal<T extends { close(): Promise<void> }>(
+  what: string,
+  signal: AbortSignal | undefined,
+  open: () => Promise<T>,
+): Promise<T> {
+  throwIfAborted(signal, what);
+  const opening = open();
+  try {
+    return await withSignal(opening, signal, what);
+  } catch (error) {
+    if (signal?.aborted === true) {
+      void opening.then((late) => late.close()).catch(() => undefined);
+    }
+    throw error;
+  }
 }
 
 /** The outcome of `promise`, or an AbortError as soon as the signal says so. */

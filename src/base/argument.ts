@@ -4,12 +4,78 @@
 import { TcpxError } from './errors.js';
 import { didYouMean } from './suggestion.js';
 
+/** Throws `ERR_USAGE_ARGUMENT` unless the value is of its kind; `what` names it. */
+export type Check = (what: string, value: unknown) => void;
+
 export function checkText(what: string, value: unknown): asserts value is string {
-  if (typeof value !== 'string' || value === '') throw wrong(what, 'a text', value);
+  if (typeof value !== 'string' || value === '') throw wrongArgument(what, 'a text', value);
 }
 
 export function checkRecord(what: string, value: unknown): asserts value is object {
-  if (typeof value !== 'object' || value === null) throw wrong(what, 'an object', value);
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return;
+  throw wrongArgument(what, 'an object', value);
+}
+
+export function checkList(what: string, value: unknown): asserts value is readonly unknown[] {
+  if (!Array.isArray(value)) throw wrongArgument(what, 'an array', value);
+}
+
+export function checkFlag(what: string, value: unknown): asserts value is boolean {
+  if (typeof value !== 'boolean') throw wrongArgument(what, 'true or false', value);
+}
+
+export function checkFunction(what: string, value: unknown): void {
+  if (typeof value !== 'function') throw wrongArgument(what, 'a function', value);
+}
+
+export function checkBytes(what: string, value: unknown): asserts value is Uint8Array {
+  if (!(value instanceof Uint8Array)) throw wrongArgument(what, 'a Uint8Array or Buffer', value);
+}
+
+/** A text, empty too, or bytes. */
+export function checkMessage(what: string, value: unknown): asserts value is string | Uint8Array {
+  if (typeof value === 'string' || value instanceof Uint8Array) return;
+  throw wrongArgument(what, 'a text or bytes (Buffer, Uint8Array)', value);
+}
+
+export function checkWhole(what: string, value: unknown, min = 0): asserts value is number {
+  if (Number.isSafeInteger(value) && (value as number) >= min) return;
+  throw wrongArgument(what, `a whole number from ${min}`, value);
+}
+
+export function checkPort(what: string, value: unknown): void {
+  if (Number.isSafeInteger(value) && (value as number) >= 0 && (value as number) <= 65535) return;
+  throw wrongArgument(what, 'a port, 0 to 65535', value);
+}
+
+export function checkOneOf(what: string, value: unknown, words: readonly string[]): void {
+  if (typeof value === 'string' && words.includes(value)) return;
+  throw wrongArgument(what, words.map((word) => `'${word}'`).join(' or '), value);
+}
+
+/** In ms; Infinity is a time. */
+export function checkTime(what: string, value: unknown): void {
+  if (value === undefined || (typeof value === 'number' && value >= 0)) return;
+  throw wrongArgument(what, 'a time in ms', value);
+}
+
+/** One that must be there. */
+export function checkGivenTime(what: string, value: unknown): void {
+  if (value === undefined) throw wrongArgument(what, 'a time in ms', value);
+  checkTime(what, value);
+}
+
+export function checkSignal(what: string, value: unknown): void {
+  if (value === undefined || value instanceof AbortSignal) return;
+  throw wrongArgument(what, 'an AbortSignal', value);
+}
+
+/** Something that writes events; see `Log`. */
+export function checkLog(what: string, value: unknown): void {
+  checkRecord(what, value);
+  const levels = ['error', 'warn', 'info', 'debug', 'trace'];
+  if (levels.every((level) => typeof Reflect.get(value, level) === 'function')) return;
+  throw wrongArgument(what, `an object with the functions ${levels.join(', ')}`, value);
 }
 
 /** An option that nobody knows is a mistake in writing, and would be ignored in silence. */
@@ -21,6 +87,19 @@ export function checkNames(what: string, options: object, known: readonly string
   }
 }
 
+/** An object of options: those that are there, each of its kind, and no other. */
+export function checkOptions(
+  what: string,
+  options: unknown,
+  kinds: Readonly<Record<string, Check>>,
+): asserts options is object {
+  checkRecord(`${what}: options`, options);
+  checkNames(what, options, Object.keys(kinds));
+  for (const [name, value] of Object.entries(options) as [string, unknown][]) {
+    if (value !== undefined) kinds[name]?.(`${what}: ${name}`, value);
+  }
+}
+
 /** A wait as programs give it: a time alone, or options. */
 export interface TimedWait {
   /** How long to wait, in ms. */
@@ -29,27 +108,32 @@ export interface TimedWait {
   readonly signal?: AbortSignal;
 }
 
+export const TIMED_WAIT = { timeoutMs: checkTime, signal: checkSignal };
+
 export function timedWaitOf(what: string, given: number | TimedWait): TimedWait {
   const options = typeof given === 'number' ? { timeoutMs: given } : given;
-  checkRecord(`${what}: options`, options);
-  checkNames(what, options, ['timeoutMs', 'signal']);
-  checkTime(`${what}: timeoutMs`, options.timeoutMs);
-  checkSignal(what, options.signal);
+  checkOptions(what, options, TIMED_WAIT);
   return options;
 }
 
-/** In ms; Infinity is a time. */
-export function checkTime(what: string, timeMs: unknown): void {
-  if (timeMs === undefined || (typeof timeMs === 'number' && timeMs >= 0)) return;
-  throw wrong(what, 'a time in ms', timeMs);
+/** "deadlineMs is a time in ms, not text". */
+export function wrongArgument(what: string, wanted: string, value: unknown): TcpxError {
+  return new TcpxError('ERR_USAGE_ARGUMENT', `${what} is ${wanted}, not ${shownValue(value)}`);
 }
 
-export function checkSignal(what: string, signal: unknown): void {
-  if (signal === undefined || signal instanceof AbortSignal) return;
-  throw wrong(`${what}: signal`, 'an AbortSignal', signal);
+// What it holds is not shown: it may be a secret in the wrong place, or have no text at all.
+function shownValue(value: unknown): string {
+  if (value === null || value === undefined) return String(value);
+  if (value === '') return 'an empty text';
+  if (Array.isArray(value)) return 'an array';
+  if (typeof value === 'string') return 'a text';
+  if (typeof value === 'number' || typeof value === 'boolean') return String(value);
+  if (typeof value === 'bigint') return `${value}n, a BigInt`;
+  return typeof value === 'object' ? nameOf(value) : `a ${typeof value}`;
 }
 
-function wrong(what: string, wanted: string, value: unknown): TcpxError {
-  const given = value === '' ? 'an empty one' : `${typeof value} ${String(value)}`;
-  return new TcpxError('ERR_USAGE_ARGUMENT', `${what} is ${wanted}, not ${given}`);
+function nameOf(value: object): string {
+  const { constructor } = value as { constructor?: { name?: unknown } };
+  const name = typeof constructor === 'function' ? (constructor as { name: string }).name : '';
+  return name === '' || name === 'Object' ? 'an object' : `a ${name}`;
 }

@@ -342,7 +342,11 @@ export interface TcpxErrorOptions {
   readonly cause?: unknown;
 }
 
-/** The one error type; `code` says which condition, `facts` carry what was seen. */
+/**
+ * The one error type; `code` says which condition, `facts` carry what was seen.
+ * @example
+ * if (isTcpxError(error, 'ERR_PEER_UNREACHABLE') && error.isRetryable) await tryElsewhere();
+ */
 export class TcpxError extends Error {
   /** Class of the code: `UsageError`, `PeerError`, `TransferError`, … */
   override readonly name: string;

@@ -33,11 +33,11 @@ test('block: what does not fit or is no memory is refused in words', () => {
     [{ local: local.slice(0, 10), remote, bytes: 11 }, /11 bytes do not fit/],
     [{ local, remote, localOffset: 100 }, /localOffset/],
     [{ local, remote, localOffset: -1 }, /localOffset/],
-    [{ local: 'abc', remote }, /local is a region, .* not abc/],
+    [{ local: 'abc', remote }, /local is a region, .* not a text/],
     [{ local, remote: local }, /remote is a descriptor/],
     [{ local }, /remote is a descriptor .*, not undefined/],
     [undefined, /an object with local and remote/],
-    ['text', /an object with local and remote, not text/],
+    ['text', /an object with local and remote, not a text/],
   ];
   for (const [spec, text] of bad) {
     const check = withCode('ERR_USAGE_ARGUMENT', text);

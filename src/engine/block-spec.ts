@@ -1,6 +1,6 @@
 // Blocks as programs write them: whole regions, slices, plain memory, or places and lengths.
 
-import { checkNames } from '../base/argument.js';
+import { checkNames, wrongArgument } from '../base/argument.js';
 import { TcpxError } from '../base/errors.js';
 import type { Region, RegionDescriptor, RegionSlice } from '../memory/region.js';
 import type { Block } from '../provider/block-columns.js';
@@ -41,7 +41,7 @@ const REMOTE = 'a descriptor (what lookup found) or a slice of one';
 
 /** `lent` registers what is plain memory. */
 export function blockOf(spec: BlockSpec, index: number, lent: LentMemory): Block {
-  if (!isRecord(spec)) throw wrong(index, 'is an object with local and remote', spec);
+  if (!isRecord(spec)) throw wrong(index, '', 'an object with local and remote', spec);
   // The first alone: who writes a name wrong does so in all, and there may be very many.
   if (index === 0) checkNames('block 0', spec, FIELDS);
   const own = isPlainMemory(spec.local)
@@ -49,11 +49,12 @@ export function blockOf(spec: BlockSpec, index: number, lent: LentMemory): Block
     : spec.local;
   const local = placeOf(own, spec.localOffset, isRegion, index, 'local', LOCAL);
   const remote = placeOf(spec.remote, spec.remoteOffset, isDescriptor, index, 'remote', REMOTE);
-  const bytes = spec.bytes ?? local.room;
-  if (!Number.isSafeInteger(bytes) || bytes <= 0 || bytes > local.room || bytes > remote.room) {
+  const bytes = spec.bytes === undefined ? local.room : spec.bytes;
+  if (!Number.isSafeInteger(bytes)) throw wrong(index, 'bytes', 'a whole number', bytes);
+  if (bytes <= 0 || bytes > local.room || bytes > remote.room) {
     throw new TcpxError(
       'ERR_USAGE_ARGUMENT',
-      `block ${index}: ${String(bytes)} bytes do not fit between ${local.room} bytes here and ` +
+      `block ${index}: ${bytes} bytes do not fit between ${local.room} bytes here and ` +
         `${remote.room} at the peer`,
     );
   }
@@ -76,12 +77,12 @@ function placeOf<R extends { readonly bytes: number }>(
 ): Place<R> {
   const slice = sliceOf(memory);
   const region = slice === undefined ? memory : slice.region;
-  if (!isWhole(region)) throw wrong(index, `${side} is ${what}`, region);
+  if (!isWhole(region)) throw wrong(index, side, what, region);
   const start = slice?.offset ?? 0;
   const length = slice?.bytes ?? region.bytes;
-  const at = offset ?? 0;
+  const at = offset === undefined ? 0 : offset;
   if (!Number.isSafeInteger(at) || at < 0 || at >= length) {
-    throw wrong(index, `${side}Offset lies within its ${length} bytes`, at);
+    throw wrong(index, `${side}Offset`, `a place within its ${length} bytes`, at);
   }
   return { region, offset: start + at, room: length - at };
 }
@@ -102,7 +103,6 @@ function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null;
 }
 
-function wrong(index: number, rule: string, given: unknown): TcpxError {
-  const shown = isRecord(given) ? (given.constructor as { name?: string }).name : String(given);
-  return new TcpxError('ERR_USAGE_ARGUMENT', `block ${index}: ${rule}, not ${shown ?? 'object'}`);
+function wrong(index: number, field: string, wanted: string, given: unknown): TcpxError {
+  return wrongArgument(field === '' ? `block ${index}` : `block ${index}: ${field}`, wanted, given);
 }

@@ -7,6 +7,7 @@
 
 import { isIP } from 'node:net';
 import type { NetworkInterfaceInfo } from 'node:os';
+import { checkList, checkPort, checkRecord, checkText, wrongArgument } from '../base/argument.js';
 import { TcpxError } from '../base/errors.js';
 
 const CONN_INFO_VERSION = 'tcpx-conn/1';
@@ -25,12 +26,18 @@ export interface ConnInfo {
 
 /** As a text that `parseConnInfo` reads. */
 export function formatConnInfo(info: ConnInfo): string {
+  checkRecord('formatConnInfo: info', info);
   const { instance, port, hosts } = info;
+  checkText('formatConnInfo: instance', instance);
+  checkPort('formatConnInfo: port', port);
+  checkList('formatConnInfo: hosts', hosts);
+  for (const host of hosts) checkText('formatConnInfo: a host', host);
   return `${CONN_INFO_VERSION} instance=${instance} port=${port} hosts=${hosts.join(',')}`;
 }
 
 /** Throws `ERR_WIRE_METADATA` for a text that `formatConnInfo` did not make. */
 export function parseConnInfo(text: string): ConnInfo {
+  if (typeof text !== 'string') throw wrongArgument('connection info', 'a text', text);
   if (text.length > CONN_INFO_BYTES_MAX) throw refused(`it is ${text.length} bytes long`);
   if (!/^[\x20-\x7e]+$/.test(text)) throw refused('it holds something else than printable ASCII');
   const [version, ...fields] = text.split(' ');

@@ -3,6 +3,7 @@
 import { hostname } from 'node:os';
 import { loadConfig, processEnvironment } from '../base/config.js';
 import { createLog } from '../base/log.js';
+import { checkEngineName } from './engine-name.js';
 import type { EngineOptions } from './engine-options.js';
 
 /** As the options say; else from the environment and the table of settings. */
@@ -12,5 +13,6 @@ export function basisOf(options: EngineOptions) {
     loadConfig({ options: options.settings ?? {}, environment: processEnvironment() });
   const { 'log.level': level, 'log.format': format } = config.values;
   const log = options.log ?? createLog({ level, format });
-  return { name: options.name ?? `${hostname()}:${process.pid}`, config, log };
+  const name = checkEngineName(options.name ?? `${hostname()}:${process.pid}`);
+  return { name, config, log };
 }

@@ -2,10 +2,10 @@
 // it.
 
 import { throwIfAborted } from '../base/abort.js';
-import { checkRecord } from '../base/argument.js';
 import { sleepMs, systemClock } from '../base/clock.js';
 import { TcpxError } from '../base/errors.js';
 import {
+  checkMemory,
   isDeviceRange,
   type Region,
   type RegionRegistry,
@@ -42,7 +42,7 @@ export class EngineMemory {
   }
 
   register(source: RegionSource, rights: RegionRights, terms: RegionTerms): Region {
-    checkRecord('register: the memory', source);
+    checkMemory(source);
     if (isDeviceRange(source)) this.#gpus.admit(source);
     const shared = this.#tcpx?.regions;
     const share = shared && (this.#shareOf ?? ((one) => shared.shareOf(one)))(source);

@@ -1,10 +1,12 @@
 // How an engine may be called: its name reaches peers, their logs and terminals.
 
+import { checkText } from '../base/argument.js';
 import { TcpxError } from '../base/errors.js';
 import { hasUnseen } from '../base/foreign-text.js';
 import { NAME_BYTES_MAX } from '../wire/control-frame.js';
 
 export function checkEngineName(name: string): string {
+  checkText('name', name);
   const bytes = Buffer.byteLength(name);
   if (hasUnseen(name)) {
     throw new TcpxError(

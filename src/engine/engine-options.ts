@@ -1,6 +1,19 @@
 // What an engine is opened with, and how it connects.
 
-import { checkNames, checkRecord, checkSignal, checkText, checkTime } from '../base/argument.js';
+import {
+  checkFlag,
+  checkFunction,
+  checkLog,
+  checkOptions,
+  checkPort,
+  checkRecord,
+  checkSignal,
+  checkText,
+  checkTime,
+  checkWhole,
+  TIMED_WAIT,
+  wrongArgument,
+} from '../base/argument.js';
 import type { Config } from '../base/config.js';
 import { parseEndpoint } from '../base/endpoint.js';
 import type { Log } from '../base/log.js';
@@ -48,16 +61,43 @@ export interface EngineOptions {
   readonly shareOf?: (source: RegionSource) => RegionShare | undefined;
   /** Something happened: a transfer may have finished, a session begun or ended. */
   readonly onActivity?: () => void;
+  /** Ends the wait for its start with an `AbortError`; an engine that is open does not hear it. */
+  readonly signal?: AbortSignal;
 }
 
-const OPEN_OPTIONS = [
-  ...['name', 'settings', 'config', 'log', 'onSession', 'onNotification', 'onActivity'],
-  ...['gpu', 'gpuModule', 'pluginEnvironment', 'pluginOverrides', 'shareOf'],
-];
+const OPEN_OPTIONS = {
+  ...{ name: checkText, settings: checkRecord, config: checkConfig, log: checkLog },
+  ...{ onSession: checkFunction, onNotification: checkFunction, onActivity: checkFunction },
+  ...{ gpu: checkWhole, gpuModule: checkRecord, signal: checkSignal },
+  ...{ pluginEnvironment: checkTexts, pluginOverrides: checkRecord, shareOf: checkFunction },
+};
 
 export function checkEngineOptions(options: EngineOptions): void {
-  checkRecord('Engine.open: options', options);
-  checkNames('Engine.open', options, OPEN_OPTIONS);
+  checkOptions('Engine.open', options, OPEN_OPTIONS);
+}
+
+function checkTexts(what: string, texts: unknown): void {
+  checkRecord(what, texts);
+  for (const text of Object.values(texts)) {
+    if (typeof text !== 'string') throw wrongArgument(what, 'texts by name', text);
+  }
+}
+
+function checkConfig(what: string, config: unknown): void {
+  checkRecord(what, config);
+  if (!('values' in config)) throw wrongArgument(what, 'a configuration', config);
+}
+
+/** What `register` has returned. */
+export function checkRegion(region: unknown): void {
+  checkRecord('deregister: region', region);
+  if (!('descriptor' in region)) throw wrongArgument('deregister: region', 'a region', region);
+}
+
+export function checkPromise(promise: unknown): void {
+  const then: unknown = (promise as { then?: unknown } | null | undefined)?.then;
+  if (typeof then !== 'function')
+    throw wrongArgument('drive: what it waits for', 'a promise', promise);
 }
 
 /** How a peer is tried. */
@@ -84,17 +124,20 @@ export interface DeregisterOptions {
 
 export function deregisterOptionsOf(given: number | DeregisterOptions): DeregisterOptions {
   const options = typeof given === 'number' ? { waitMs: given } : given;
-  checkRecord('deregister: options', options);
-  checkNames('deregister', options, ['waitMs', 'signal']);
-  checkTime('deregister: waitMs', options.waitMs);
-  checkSignal('deregister', options.signal);
+  checkOptions('deregister', options, { waitMs: checkTime, signal: checkSignal });
   return options;
 }
 
 /** Where an engine listens: text as `host:port`, a port alone, or both apart. */
 export type ListenPlace = string | number | { readonly host?: string; readonly port?: number };
 
-const KNOWN = ['timeoutMs', 'signal', 'port', 'isPatient', 'reconnect'];
+const CONNECT_OPTIONS = {
+  ...TIMED_WAIT,
+  port: checkPort,
+  isPatient: checkFlag,
+  // Its reader checks it.
+  reconnect: () => undefined,
+};
 
 /** Where to listen: what was asked for, then the settings. */
 export function listenAddress(
@@ -114,8 +157,8 @@ export function listenAddress(
 function placeOf(where: ListenPlace): { readonly host?: string; readonly port?: number } {
   if (typeof where === 'string') return parseEndpoint(where);
   const place = typeof where === 'number' ? { port: where } : where;
-  checkRecord('listen: where', place);
-  checkNames('listen', place, ['host', 'port']);
+  checkRecord("listen: where ('host:port', a port, or { host, port })", place);
+  checkOptions('listen', place, { host: checkText, port: checkPort });
   return place;
 }
 
@@ -127,11 +170,9 @@ export function connectOptions(
   values: SettingValues,
 ) {
   checkText('connect: the peer', where);
+  checkRecord('connect: options', more);
   const options = typeof given === 'number' ? { ...more, port: given } : given;
-  checkRecord('connect: options', options);
-  checkNames('connect', options, KNOWN);
-  checkSignal('connect', options.signal);
-  checkTime('connect: timeoutMs', options.timeoutMs);
+  checkOptions('connect', options, CONNECT_OPTIONS);
   const { host, port = options.port } = parseEndpoint(where);
   return {
     reconnect: reconnectOptionsOf(options.reconnect),

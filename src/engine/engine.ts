@@ -3,6 +3,7 @@
 
 import { randomBytes } from 'node:crypto';
 import { inspect } from 'node:util';
+import { openWithSignal } from '../base/abort.js';
 import { systemClock, withinMs } from '../base/clock.js';
 import type { Config } from '../base/config.js';
 import { isTcpxError, TcpxError, toTcpxError } from '../base/errors.js';
@@ -24,10 +25,11 @@ import { basisOf } from './engine-basis.js';
 import { EngineCore, limitsOf } from './engine-core.js';
 import { EngineDoor } from './engine-door.js';
 import { EngineMemory } from './engine-memory.js';
-import { checkEngineName } from './engine-name.js';
 import {
   type ConnectOptions,
   checkEngineOptions,
+  checkPromise,
+  checkRegion,
   type DeregisterOptions,
   deregisterOptionsOf,
   type EngineOptions,
@@ -38,7 +40,7 @@ import type { Identity } from './identity.js';
 import { type NotificationStream, NotificationStreams } from './notification-stream.js';
 import { settleBoundMs } from './progress-watch.js';
 import { type OpenedProvider, openProvider } from './provider-open.js';
-import { type RegisterOptions, registerOptionsOf } from './register-options.js';
+import { checkTerms, type RegisterOptions, registerOptionsOf } from './register-options.js';
 import type { Session } from './session.js';
 import { loadTrust, type Trust, warnOfTrust } from './trust.js';
 import { tunedHere } from './tuned-config.js';
@@ -51,7 +53,11 @@ const CLOSE_WAIT_MS = 2000;
 /** The plugin's processes, where the tcpx provider is open: for our own tools, not for programs. */
 export let tcpxOf: (engine: Engine) => TcpxProvider | undefined;
 
-/** One end: its memory, its sessions, its threads. Open one per process, close it when done. */
+/**
+ * One end: its memory, its sessions, its threads. Open one per process, close it when done.
+ * @example
+ * await using engine = await Engine.open({ name: 'decode-0' });
+ */
 export class Engine {
   static {
     tcpxOf = (engine) => engine.#opened.tcpx;
@@ -89,9 +95,7 @@ export class Engine {
     this.#options = options;
     this.#opened = opened;
     this.#gpus = new GpuUse(openGpus, (device) => this.#tellDevice(device));
-    this.name = basis.name;
-    this.config = basis.config;
-    this.log = basis.log;
+    ({ name: this.name, config: this.config, log: this.log } = basis);
     const values = this.config.values;
     this.trust = loadTrust(values);
     this.#identity = {
@@ -141,21 +145,22 @@ export class Engine {
   /** Starts an engine. Rejects with `ERR_CONFIG_…` or `ERR_CAP_…` where it cannot run. */
   static async open(options: EngineOptions = {}): Promise<Engine> {
     checkEngineOptions(options);
+    return openWithSignal('Engine.open', options.signal, () => Engine.#open(options));
+  }
+
+  static async #open(options: EngineOptions): Promise<Engine> {
     const { name, config, log } = basisOf(options);
-    checkEngineName(name);
     const openGpus = await gpuSource(options.gpuModule);
     const { pluginEnvironment = {}, pluginOverrides = {} } = options;
     const plugin = { values: config.values, log, name, pluginEnvironment };
     const opened = await openProvider({ ...plugin, hostOverrides: pluginOverrides }, options.gpu);
     const engine = new Engine(options, { name, config: tunedHere(config), log }, openGpus, opened);
-    try {
-      await engine.#core.lanes.start();
-    } catch (error) {
+    await engine.#core.lanes.start().catch(async (error: unknown) => {
       await engine.#core.lanes.close();
       engine.#control.close();
       await opened.tcpx?.close();
       throw error;
-    }
+    });
     log.info('provider', { tcpx: opened.tcpx !== undefined, reason: opened.reason });
     engine.#isOpen = true;
     warnOfTrust(engine.trust, engine.log);
@@ -194,6 +199,7 @@ export class Engine {
   ): Region {
     this.#assertOpen();
     const { name, rights = FULL_RIGHTS, ...own } = registerOptionsOf(options);
+    checkTerms(terms);
     if (name !== undefined) this.#core.names.assertFree(name);
     const region = this.#memory.register(source, rights, { ...own, ...terms });
     if (name !== undefined) this.#core.names.add(name, region);
@@ -208,8 +214,7 @@ export class Engine {
 
   /**
    * Memory of the engine's own, page-aligned, on huge pages where it is large and the kernel gives
-   * them; register it to transfer it. Where a plugin is open it can reach this host memory and no
-   * other, and has it on normal pages unless huge ones are a must.
+   * them; register it to transfer it. A plugin reaches this host memory and no other.
    */
   allocate(bytes: number, pages: PageKind = 'auto'): RegionMemory {
     return this.#memory.allocate(bytes, pages);
@@ -222,6 +227,7 @@ export class Engine {
    * A number in place of the options is `waitMs`.
    */
   async deregister(region: Region, options: number | DeregisterOptions = {}): Promise<void> {
+    checkRegion(region);
     this.#assertOpen();
     const { waitMs = settleBoundMs(limitsOf(this.config), 0), signal } =
       deregisterOptionsOf(options);
@@ -261,14 +267,13 @@ export class Engine {
    */
   notifications(options: { readonly signal?: AbortSignal } = {}): NotificationStream {
     this.#assertOpen();
-    return this.#streams.open(options.signal);
+    return this.#streams.open(options);
   }
 
   /**
    * Lets the process end though the engine is open: it holds the process no longer than somebody
    * awaits something of it (a transfer, a connection, a lookup), or a session was told to by
-   * `session.ref()`. Peers see a process that ends so as lost. With `lane.progress=caller` an
-   * engine never holds more than that.
+   * `session.ref()`. Peers see it as lost. With `lane.progress=caller` it never holds more.
    */
   unref(): this {
     this.#core.hold.setWanted(false);
@@ -288,13 +293,14 @@ export class Engine {
 
   /** A line: its name, where it listens, its sessions. Never the secret. */
   [inspect.custom](): string {
-    const port = this.port === 0 ? '' : `, port ${this.port}`;
-    const count = `${this.sessions.length} sessions`;
-    return `Engine { ${this.name}${port}, ${count}, trust: ${this.trust.name} }`;
+    const { name, port, sessions, trust } = this;
+    const where = port === 0 ? '' : `, port ${port}`;
+    return `Engine { ${name}${where}, ${sessions.length} sessions, trust: ${trust.name} }`;
   }
 
   /** Where callers drive: keeps data moving from the event loop until the promise settles. */
   async drive<T>(promise: Promise<T>): Promise<T> {
+    checkPromise(promise);
     this.#core.transfers.beginAwait();
     try {
       return await promise;

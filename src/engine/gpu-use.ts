@@ -1,7 +1,7 @@
 // GPUs whose memory the engine has been given: each is opened in the main thread for the check of
 // what is registered, and announced to the lanes before anybody can name memory of it.
 
-import { TcpxError } from '../base/errors.js';
+import { wrongArgument } from '../base/argument.js';
 import { openGpuProvider } from '../gpu/gpu-staging.js';
 import { GPUS_MAX, type GpuModule, type GpuProvider } from '../gpu/staging-device.js';
 import type { DeviceRange } from '../memory/region.js';
@@ -48,5 +48,5 @@ export async function gpuSource(gpuModule: URL | undefined): Promise<() => GpuPr
 
 function checkOrdinal(device: number): void {
   if (Number.isInteger(device) && device >= 0 && device < GPUS_MAX) return;
-  throw new TcpxError('ERR_USAGE_ARGUMENT', `GPU ${device}: ordinals are 0 … ${GPUS_MAX - 1}`);
+  throw wrongArgument('GPU', `an ordinal, 0 … ${GPUS_MAX - 1}`, device);
 }

@@ -84,10 +84,9 @@ export function secretError(
 function secretText(isHere: boolean, isThere: boolean, peer: Role): string {
   const own = peer === 'client' ? 'server' : 'client';
   if (isHere && isThere) return `the ${peer} has another shared secret than this end, the ${own}`;
-  if (isHere)
-    return `the ${peer} has no shared secret, this end has one (start it with --secret-file)`;
-  if (isThere)
-    return `this end has no shared secret, the ${peer} has one (start with --secret-file)`;
+  const how = 'by the setting trust.secret, NIXL_TCPX_TRUST_SECRET_FILE or --secret-file';
+  if (isHere) return `the ${peer} has no shared secret, this end has one; give it the same ${how}`;
+  if (isThere) return `this end has no shared secret, the ${peer} has one; give it here ${how}`;
   return `neither end has a shared secret, and what the ${peer} said was changed on its way`;
 }
 

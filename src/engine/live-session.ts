@@ -3,7 +3,14 @@
 
 import { inspect } from 'node:util';
 import { withSignal } from '../base/abort.js';
-import { checkNames, checkRecord, checkSignal, checkText, checkTime } from '../base/argument.js';
+import {
+  checkOneOf,
+  checkOptions,
+  checkSignal,
+  checkText,
+  checkTime,
+  TIMED_WAIT,
+} from '../base/argument.js';
 import { assert } from '../base/assert.js';
 import { TcpxError } from '../base/errors.js';
 import type { SecretBytes } from '../base/secret-bytes.js';
@@ -19,7 +26,7 @@ import type { ControlKeeper, SessionControl } from './control-keeper.js';
 import type { LentMemory } from './lent-memory.js';
 import { type LookupHost, Lookups } from './lookups.js';
 import type { Reconnect } from './new-session.js';
-import { applyOptions, checkOptions } from './post-options.js';
+import { applyOptions, checkMessageOptions } from './post-options.js';
 import { ProgressWatch } from './progress-watch.js';
 import type { Recovery } from './recovery.js';
 import type {
@@ -135,17 +142,15 @@ export class LiveSession implements Session {
 
   async lookup(name: string, options: LookupOptions = {}): Promise<RegionDescriptor> {
     checkText('lookup: the name', name);
+    checkOptions('lookup', options, { waitMs: checkTime, signal: checkSignal });
     if (this.isLost('lookup')) throw this.#error ?? new TcpxError('ERR_PEER_LOST', this.peer);
-    checkRecord('lookup: options', options);
-    checkNames('lookup', options, ['waitMs', 'signal']);
-    checkTime('lookup: waitMs', options.waitMs);
-    checkSignal('lookup', options.signal);
     const { waitMs = 0, signal } = options;
     const found = this.lookups.ask(name, waitMs);
     return await this.#host.drive(withSignal(found, signal, `lookup of ${JSON.stringify(name)}`));
   }
 
   async reopen(options: ConnectWait = {}): Promise<Session> {
+    checkOptions('reopen', options, TIMED_WAIT);
     if (!this.isEnding()) {
       throw new TcpxError('ERR_USAGE_STATE', `reopen: the session with ${this.peer} is open`);
     }
@@ -218,6 +223,7 @@ export class LiveSession implements Session {
 
   /** Columns instead of blocks spare an object per block, where there are very many. */
   prepare(operation: 'write' | 'read', blocks: Blocks): TransferRequest {
+    checkOneOf('prepare: the operation', operation, ['write', 'read']);
     this.isLost('prepare');
     const lent = this.#host.lend();
     try {
@@ -251,7 +257,7 @@ export class LiveSession implements Session {
   }
 
   notify(message: Uint8Array | string, options: MessageOptions = {}): Transfer {
-    checkOptions(options);
+    checkMessageOptions(options);
     const transfer = this.#host.postNotification(this, message);
     applyOptions(transfer, options, 0);
     return transfer;

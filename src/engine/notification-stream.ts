@@ -2,6 +2,7 @@
 // so: what waits is bounded in number and bytes.
 
 import { AbortError, throwIfAborted } from '../base/abort.js';
+import { checkOptions, checkSignal } from '../base/argument.js';
 import { TcpxError } from '../base/errors.js';
 import type { PeerNotification } from './notification.js';
 
@@ -21,7 +22,9 @@ const END: Result = { done: true, value: undefined };
 export class NotificationStreams {
   readonly #open = new Set<NotificationStream>();
 
-  open(signal: AbortSignal | undefined): NotificationStream {
+  open(options: { readonly signal?: AbortSignal }): NotificationStream {
+    checkOptions('notifications', options, { signal: checkSignal });
+    const { signal } = options;
     throwIfAborted(signal, 'notifications');
     const abort = (): void => {
       if (signal !== undefined) stream.end(new AbortError('notifications: aborted', signal));
@@ -45,7 +48,11 @@ export class NotificationStreams {
   }
 }
 
-/** Notifications in the order in which they landed; see `Engine.notifications`. */
+/**
+ * Notifications in the order in which they landed; see `Engine.notifications`.
+ * @example
+ * for await (const { session, text } of engine.notifications()) console.log(session.peer, text);
+ */
 export class NotificationStream implements AsyncIterableIterator<PeerNotification, undefined> {
   readonly #onEnd: (stream: NotificationStream) => void;
   readonly #waiting: PeerNotification[] = [];

@@ -1,6 +1,13 @@
 // What goes with a post beside its blocks: checked, encoded, applied.
 
-import { checkNames, checkRecord, checkSignal, checkTime } from '../base/argument.js';
+import {
+  checkMessage,
+  checkOptions,
+  checkRecord,
+  checkSignal,
+  checkTime,
+  wrongArgument,
+} from '../base/argument.js';
 import { TcpxError } from '../base/errors.js';
 import type { DataOperation, SourceEvent } from '../provider/contract.js';
 import { NOTIFICATION_BYTES_MAX } from '../wire/data-frame.js';
@@ -23,19 +30,24 @@ function viewOf(message: unknown): Uint8Array {
   if (ArrayBuffer.isView(message)) {
     return new Uint8Array(message.buffer, message.byteOffset, message.byteLength);
   }
-  const given = message === null ? 'null' : typeof message;
-  const text = `a message is a text or bytes (Buffer, Uint8Array), not ${given}`;
-  throw new TcpxError('ERR_USAGE_ARGUMENT', text);
+  throw wrongArgument('a message', 'a text or bytes (Buffer, Uint8Array)', message);
 }
 
-const OPTIONS = ['notify', 'deadlineMs', 'sourceReady', 'signal'];
+const WAIT = { deadlineMs: checkTime, signal: checkSignal };
+const OPTIONS = { ...WAIT, notify: checkNotify, sourceReady: checkRecord };
 
 /** Before anything is posted. */
-export function checkOptions(options: PostOptions): void {
-  checkRecord('post: options', options);
-  checkNames('post', options, OPTIONS);
-  checkTime('post: deadlineMs', options.deadlineMs);
-  checkSignal('post', options.signal);
+export function checkPostOptions(options: PostOptions): void {
+  checkOptions('post', options, OPTIONS);
+}
+
+/** Of a message without data. */
+export function checkMessageOptions(options: Pick<PostOptions, 'deadlineMs' | 'signal'>): void {
+  checkOptions('notify', options, WAIT);
+}
+
+function checkNotify(what: string, message: unknown): void {
+  if (!ArrayBuffer.isView(message)) checkMessage(what, message);
 }
 
 /** Only a write has a source of its own that may not be ready. */
@@ -45,7 +57,7 @@ export function checkSource(operation: DataOperation, event: SourceEvent | undef
     throw new TcpxError('ERR_USAGE_ARGUMENT', 'post: sourceReady goes with a write');
   }
   if (Number.isSafeInteger(event.handle) && event.handle > 0) return event;
-  throw new TcpxError('ERR_USAGE_ARGUMENT', `post: ${event.handle} is not the handle of an event`);
+  throw wrongArgument('post: sourceReady.handle', 'the handle of an event', event.handle);
 }
 
 export function applyOptions(

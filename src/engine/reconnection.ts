@@ -2,7 +2,7 @@
 // intervals, a bounded number of times. The next session has the listeners of the lost one.
 
 import { randomInt } from 'node:crypto';
-import { checkNames, checkRecord } from '../base/argument.js';
+import { checkFlag, checkOptions, checkTime, checkWhole } from '../base/argument.js';
 import { TcpxError, toTcpxError } from '../base/errors.js';
 import type { LiveSession } from './live-session.js';
 
@@ -31,21 +31,13 @@ export function reconnectOptionsOf(
 ): Required<ReconnectOptions> | undefined {
   if (given === undefined || given === false) return undefined;
   if (given === true) return DEFAULTS;
-  checkRecord('connect: reconnect', given);
-  checkNames('connect: reconnect', given, Object.keys(DEFAULTS));
-  const options = { ...DEFAULTS, ...given };
-  const { attempts, delayMs, delayMsMax } = options;
-  if (!Number.isSafeInteger(attempts) || attempts < 1) {
-    throw wrong(`attempts is a count from 1, not ${attempts}`);
-  }
-  if (!(delayMs >= 0) || !(delayMsMax >= 0)) {
-    throw wrong(`delayMs and delayMsMax are times, not ${delayMs} and ${delayMsMax}`);
-  }
-  return options;
-}
-
-function wrong(rule: string): TcpxError {
-  return new TcpxError('ERR_USAGE_ARGUMENT', `connect: reconnect: ${rule}`);
+  checkOptions('connect: reconnect', given, {
+    attempts: (what, value) => checkWhole(what, value, 1),
+    delayMs: checkTime,
+    delayMsMax: checkTime,
+    afterGoodbye: checkFlag,
+  });
+  return { ...DEFAULTS, ...given };
 }
 
 /** Watches a session and those that follow it. `after` calls after a time, unless taken back. */

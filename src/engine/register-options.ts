@@ -1,8 +1,7 @@
 // How memory is registered: who may do what, under which name, for how long.
 
-import { checkNames, checkRecord } from '../base/argument.js';
-import { TcpxError } from '../base/errors.js';
-import type { RegionRights } from '../memory/region.js';
+import { checkFlag, checkOptions, checkRecord, checkText, checkTime } from '../base/argument.js';
+import type { RegionRights, RegionTerms } from '../memory/region.js';
 
 /** What `Engine.register` takes beside the memory. */
 export interface RegisterOptions {
@@ -14,21 +13,27 @@ export interface RegisterOptions {
   readonly expiresMs?: number;
 }
 
-const KNOWN = ['name', 'rights', 'expiresMs'];
+const KINDS = { name: checkText, rights: checkRights, expiresMs: checkTime };
 
 export function registerOptionsOf(given: RegisterOptions | RegionRights): RegisterOptions {
   checkRecord('register: what comes after the memory', given);
-  if ('read' in given) return { rights: checkRights(given) };
-  checkNames('register', given, KNOWN);
-  if (given.rights !== undefined) checkRights(given.rights);
+  if ('read' in given) {
+    checkRights('register: rights', given);
+    return { rights: given };
+  }
+  checkOptions('register', given, KINDS);
   return given;
 }
 
-function checkRights(rights: RegionRights): RegionRights {
-  checkRecord('register: rights', rights);
-  checkNames('register: rights', rights, ['read', 'write']);
-  const { read, write }: { read: unknown; write: unknown } = rights;
-  if (typeof read === 'boolean' && typeof write === 'boolean') return rights;
-  const text = 'register: rights say for read and for write whether peers may: true or false';
-  throw new TcpxError('ERR_USAGE_ARGUMENT', text);
+/** What may come as a third argument. */
+export function checkTerms(terms: RegionTerms): void {
+  checkOptions('register: terms', terms, { expiresMs: checkTime });
+}
+
+// Both are said: who leaves one out may have meant either.
+function checkRights(what: string, rights: unknown): void {
+  checkOptions(what, rights, { read: checkFlag, write: checkFlag });
+  const { read, write } = rights as Partial<RegionRights>;
+  checkFlag(`${what}: read`, read);
+  checkFlag(`${what}: write`, write);
 }

@@ -1,6 +1,7 @@
 // What a program may hear of a session while it lives: its end, and channels that come and go.
 
 import { EventEmitter } from 'node:events';
+import { checkFunction, checkText } from '../base/argument.js';
 import { TcpxError } from '../base/errors.js';
 import { didYouMean } from '../base/suggestion.js';
 import type { Session } from './session.js';
@@ -53,14 +54,14 @@ const EVENTS: readonly (keyof SessionEventMap)[] = [
 ];
 
 // One that never happens would be waited for in silence.
-function checkEvent(event: string, listener: unknown): void {
+function checkEvent(event: unknown, listener: unknown): void {
   const known: readonly string[] = EVENTS;
+  checkText('on: the event', event);
   if (!known.includes(event)) {
     const near = didYouMean(event, known) || `; there are: ${known.join(', ')}`;
     throw new TcpxError('ERR_USAGE_ARGUMENT', `a session has no event "${event}"${near}`);
   }
-  if (typeof listener === 'function') return;
-  throw new TcpxError('ERR_USAGE_ARGUMENT', `on ${event}: a listener is a function`);
+  checkFunction(`on ${event}: a listener`, listener);
 }
 
 export class SessionEvents {
@@ -77,6 +78,7 @@ export class SessionEvents {
   }
 
   off<E extends keyof SessionEventMap>(event: E, listener: Listener<E>): void {
+    checkEvent(event, listener);
     this.#emitter.off(event, listener);
   }
 

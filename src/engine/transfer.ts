@@ -2,6 +2,7 @@
 
 import { inspect } from 'node:util';
 import { AbortError } from '../base/abort.js';
+import { checkGivenTime, wrongArgument } from '../base/argument.js';
 import { type ErrorCode, TcpxError } from '../base/errors.js';
 import { FAIL_CANCELLED, FAIL_DEADLINE, failureOf } from '../base/failure.js';
 import type { Generation, TransferSlot } from '../base/quantity.js';
@@ -64,6 +65,10 @@ export interface TransferProgress {
  *
  * An async function that returns it waits for it, as for any promise; return it in an object where
  * the caller wants the handle.
+ * @example
+ * const transfer = session.write({ local, remote }, { deadlineMs: 2000 });
+ * const { bytesConfirmed, bytes } = transfer.progress();
+ * const receipt = await transfer;
  */
 export class Transfer implements PromiseLike<Receipt> {
   /**
@@ -186,6 +191,7 @@ export class Transfer implements PromiseLike<Receipt> {
    * channels of a plugin have ended or are not there yet: only the event loop can settle it then.
    */
   wait(timeoutMs: number): TransferStatus {
+    checkGivenTime('wait: timeoutMs', timeoutMs);
     const endUs = Math.min(this.#host.nowUs() + timeoutMs * 1000, this.#deadlineUs);
     while (this.poll() === 'active') {
       const leftMs = (endUs - this.#host.nowUs()) / 1000;
@@ -204,6 +210,7 @@ export class Transfer implements PromiseLike<Receipt> {
 
   /** Cancels when the signal is aborted; lets go of the signal when the transfer has ended. */
   cancelOn(signal: AbortSignal): void {
+    if (!(signal instanceof AbortSignal)) throw wrongArgument('cancelOn', 'an AbortSignal', signal);
     this.#signal = signal;
     if (signal.aborted) {
       this.cancel();
@@ -216,6 +223,7 @@ export class Transfer implements PromiseLike<Receipt> {
 
   /** Fails by itself after this time. */
   setDeadline(deadlineMs: number): void {
+    checkGivenTime('setDeadline: deadlineMs', deadlineMs);
     this.#deadlineUs = this.#host.nowUs() + deadlineMs * 1000;
     this.#cancelDeadline = this.#host.after(deadlineMs, () => {
       // It may have ended in time, and nobody has looked.

@@ -23,7 +23,7 @@ import { AwaitPump } from './await-pump.js';
 import { FinishWait } from './finish-wait.js';
 import { LentMemory } from './lent-memory.js';
 import type { LiveSession } from './live-session.js';
-import { applyOptions, checkOptions, checkSource, encodeMessage } from './post-options.js';
+import { applyOptions, checkPostOptions, checkSource, encodeMessage } from './post-options.js';
 import {
   type AnyCarrier,
   type InFlight,
@@ -174,7 +174,7 @@ export class Transfers implements TransferHost {
     const { regions } = this.#options;
     for (const region of blocks.locals) regions.assertRegistered(region);
     this.#table.assertFree();
-    if (options !== NO_OPTIONS) checkOptions(options);
+    if (options !== NO_OPTIONS) checkPostOptions(options);
     const source = checkSource(operation, options.sourceReady);
     const { notify } = options;
     const message = notify === undefined ? undefined : encodeMessage(notify);

@@ -3,6 +3,7 @@
 
 import { randomFillSync, randomInt } from 'node:crypto';
 import { inspect, types } from 'node:util';
+import { wrongArgument } from '../base/argument.js';
 import { assert } from '../base/assert.js';
 import { TcpxError } from '../base/errors.js';
 import { addressOf } from '../ffi/libc/library.js';
@@ -76,16 +77,24 @@ export interface RegionSlice<R> {
 export function sliceRegion<R extends { readonly bytes: number }>(
   region: R,
   from = 0,
-  to = region.bytes,
+  to = wholeOf(region),
 ): RegionSlice<R> {
-  const isWhole = Number.isSafeInteger(from) && Number.isSafeInteger(to);
-  if (!isWhole || from < 0 || to <= from || to > region.bytes) {
+  if (!Number.isSafeInteger(from)) throw wrongArgument('slice: from', 'a whole number', from);
+  if (!Number.isSafeInteger(to)) throw wrongArgument('slice: to', 'a whole number', to);
+  if (from < 0 || to <= from || to > region.bytes) {
     throw new TcpxError(
       'ERR_USAGE_ARGUMENT',
       `slice: ${from} to ${to} is not inside a region of ${region.bytes} bytes`,
     );
   }
   return { region, offset: from, bytes: to - from };
+}
+
+// Programs without types pass anything.
+function wholeOf(region: { readonly bytes: number } | null | undefined): number {
+  const bytes: unknown = region?.bytes;
+  if (typeof bytes === 'number') return bytes;
+  throw wrongArgument('slice: of what', 'a region or a descriptor', region);
 }
 
 /** On what terms memory is registered. */
@@ -275,21 +284,24 @@ export function isDeviceRange(source: RegionSource): source is DeviceRange {
   return 'device' in source;
 }
 
+function isRawRange(source: unknown): source is { readonly addr: number; readonly bytes: number } {
+  return typeof source === 'object' && source !== null && 'addr' in source;
+}
+
+/** Programs without types pass anything. */
+export function checkMemory(source: unknown): void {
+  if (isRawRange(source) || ArrayBuffer.isView(source) || types.isAnyArrayBuffer(source)) return;
+  const memory = 'a Buffer, a typed array, an ArrayBuffer, or { addr, bytes }';
+  throw wrongArgument('register: memory', memory, source);
+}
+
 /** Where it lies; refuses what may move. */
 export function memoryRange(source: RegionSource): { addr: number; bytes: number } {
-  const isRaw = 'addr' in source;
-  if (!isRaw && !ArrayBuffer.isView(source) && !types.isAnyArrayBuffer(source)) {
-    throw new TcpxError(
-      'ERR_USAGE_ARGUMENT',
-      'register: memory is a Buffer, a typed array, an ArrayBuffer, or { addr, bytes }',
-    );
-  }
+  checkMemory(source);
+  const isRaw = isRawRange(source);
   const bytes = isRaw ? source.bytes : source.byteLength;
   if (!Number.isSafeInteger(bytes) || bytes <= 0) {
-    throw new TcpxError(
-      'ERR_USAGE_ARGUMENT',
-      `register: a region has at least 1 byte, not ${bytes}`,
-    );
+    throw wrongArgument('register: the length', 'at least 1 byte', bytes);
   }
   if (!isRaw) {
     const buffer = ArrayBuffer.isView(source) ? source.buffer : source;
@@ -299,7 +311,7 @@ export function memoryRange(source: RegionSource): { addr: number; bytes: number
     return { addr: addressOf(source), bytes };
   }
   if (!Number.isSafeInteger(source.addr) || source.addr <= 0) {
-    throw new TcpxError('ERR_USAGE_ARGUMENT', `register: ${source.addr} is not an address`);
+    throw wrongArgument('register: addr', 'an address', source.addr);
   }
   return { addr: source.addr, bytes };
 }

@@ -1,14 +1,17 @@
 // Puts an agent together from its parts; the verbs are in agent.ts.
 
+import { checkOptions } from '../base/argument.js';
 import { type Clock, systemClock } from '../base/clock.js';
 import { TcpxError } from '../base/errors.js';
 import { createLog, type Log } from '../base/log.js';
 import type { SettingValues } from '../base/settings.js';
 import { ActivityBell } from './activity-bell.js';
+import { OWN_METADATA } from './agent-arguments.js';
 import { type BackendHandle, BackendSet } from './backend-set.js';
-import type { RegDlist } from './descriptors.js';
+import { checkDesc, type RegDlist } from './descriptors.js';
 import { LocalSections } from './local-sections.js';
 import { MemViews } from './mem-views.js';
+import { MemType } from './memory-type.js';
 import { encodeMetadata } from './metadata.js';
 import { MetadataEndpoint } from './metadata-endpoint.js';
 import { Notifier } from './notifier.js';
@@ -34,6 +37,8 @@ export interface AgentOptions {
   readonly onPeerEvicted?: (agent: string) => void;
   /** On stderr, as log.level and log.format say, unless given. */
   readonly log?: Log;
+  /** Ends the wait for its start with an `AbortError`; one that is open does not hear it. */
+  readonly signal?: AbortSignal;
   /**
    * Time, for tests.
    * @internal
@@ -127,6 +132,8 @@ export function ownMetadata(
   list?: RegDlist,
   options: OwnMetadataOptions = {},
 ): Uint8Array {
+  checkOptions(attempted, options, OWN_METADATA);
+  for (const desc of list?.descs ?? []) checkDesc(MemType.DRAM, desc, attempted);
   const selected = parts.backends.select(options.backends);
   const remote = selected.filter((handle) => handle.backend.supportsRemote);
   const isConnOnly = list?.descs.length === 0;

@@ -6,11 +6,16 @@ import { createServer } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { inspect } from 'node:util';
 import { openMockPair, piecesOf, regionOf } from '../../test/support/mock-agents.js';
+import { until } from '../../test/support/until.js';
 import { AbortError } from '../base/abort.js';
+import { Engine } from '../engine/engine.js';
 import { Agent } from './agent.js';
+import type { BackendInit } from './backend.js';
 import { describeMemory } from './host-memory.js';
 import { MemType } from './memory-type.js';
+import { PluginManager } from './plugin-manager.js';
 import { NixlStatus } from './status.js';
+import { tcpxPlugin } from './tcpx-backend.js';
 
 const REASON = new Error('enough');
 
@@ -76,6 +81,49 @@ test('abort: waiting for a cancelled transfer to let go', async (t) => {
   await a.agent.cancelXferReq(request);
 });
 
+test('abort: starting an engine, an agent, a backend; registering memory', async (t) => {
+  const early = { signal: AbortSignal.abort(REASON) };
+  await assert.rejects(Engine.open(early), AbortError);
+  await assert.rejects(Agent.create('early', early), AbortError);
+  const port = await mute(t);
+  const settings = {
+    'nixl.tcpStoreEndpoint': `127.0.0.1:${port}`,
+    'nixl.tcpStoreTimeoutMs': 1000,
+    'nixl.tcpStoreOpTimeoutMs': 1000,
+  };
+  await aborts((signal) => Agent.create('late', { settings, signal }));
+  let created = 0;
+  let closed = 0;
+  const plugins = new PluginManager();
+  const create = async (init: BackendInit) => {
+    created++;
+    const backend = await tcpxPlugin.create({ ...init, params: { 'lane.progress': 'caller' } });
+    const close = backend.close.bind(backend);
+    backend.close = async () => {
+      closed++;
+      await close();
+    };
+    await new Promise((resolve) => setTimeout(resolve, 60));
+    return backend;
+  };
+  plugins.register({ ...tcpxPlugin, name: 'SLOW', create });
+  const agent = await Agent.create('a', { plugins });
+  t.after(() => agent.close());
+  await aborts((signal) => agent.createBackend('SLOW', {}, { signal }), false);
+  await assert.rejects(agent.createBackend('TCPX', {}, early), AbortError);
+  await until('what came too late is closed', 5000, () => created === 1 && closed === 1);
+  const { a } = await openMockPair(t);
+  const list = { memType: MemType.DRAM, descs: [describeMemory(new Uint8Array(8))] };
+  await assert.rejects(a.agent.registerMem(list, early), AbortError);
+  const controller = new AbortController();
+  const registering = a.agent.registerMem(list, { signal: controller.signal });
+  controller.abort(REASON);
+  await assert.rejects(registering, AbortError);
+  const isGone = () => assert.throws(() => a.agent.prepXferDlist('', list));
+  await new Promise((resolve) => setTimeout(resolve, 10));
+  isGone();
+});
+
 test('abort: connecting, and giving memory back', async (t) => {
   const pair = await openMockPair(t);
   const { a, b } = pair;
@@ -117,6 +165,10 @@ test('secrets: nothing that an agent gives out prints them', async (t) => {
   const request = agent.createXferReq('WRITE', list, list, 'a');
   const described = agent.getBackendParams(handle);
   const prepared = agent.prepXferDlist('', list);
+  assert.match(
+    inspect(request),
+    /^XferRequest \{ WRITE of 64 B, NIXL_ERR_NOT_POSTED, peer: a, TCPX \}$/,
+  );
   for (const [name, value] of Object.entries({ agent, handle, request, described, prepared })) {
     const deep = { depth: 20, showHidden: false, getters: true };
     for (const text of [inspect(value, deep), JSON.stringify(value)]) {

@@ -3,11 +3,12 @@
 // throw a TcpxError, whose number nixlStatusOf() tells.
 
 import { inspect } from 'node:util';
-import { throwIfAborted, withSignal } from '../base/abort.js';
+import { openWithSignal } from '../base/abort.js';
+import { checkBytes, checkMessage, checkOptions } from '../base/argument.js';
 import { loadConfig, processEnvironment } from '../base/config.js';
 import { TcpxError } from '../base/errors.js';
-import { SETTINGS } from '../base/settings.js';
 import { allocateRegionMemory, type PageKind, type RegionMemory } from '../os/region-memory.js';
+import { CHOICE, CHOICE_AND_WAIT, checkAgentOptions, TAG, WAIT } from './agent-arguments.js';
 import type {
   BackendChoice,
   BackendDescription,
@@ -15,6 +16,7 @@ import type {
   TagOptions,
   WaitOptions,
 } from './agent-choice.js';
+import { openExchange } from './agent-exchange.js';
 import {
   type AgentOptions,
   type AgentParts,
@@ -24,27 +26,29 @@ import {
 } from './agent-parts.js';
 import type { BackendParams, XferCost } from './backend.js';
 import type { BackendHandle } from './backend-set.js';
-import type { RegDlist } from './descriptors.js';
+import { bytesOf, type RegDlist } from './descriptors.js';
 import type { MemView, RemoteDlist } from './mem-views.js';
 import type { XferOpInput } from './memory-type.js';
-import { type ExchangeOptions, MetadataExchange } from './metadata-exchange.js';
+import { checkExchange, type ExchangeOptions, type MetadataExchange } from './metadata-exchange.js';
 import { checkAgentName } from './names.js';
 import type { NotifMap } from './notifier.js';
-import { openStore } from './open-store.js';
 import { connectToPeer } from './peer-connection.js';
 import type { PreparedDlist } from './prepared-dlist.js';
 import { APPLICATION_ORIGIN } from './remote-peers.js';
 import { NixlStatus, type XferState, xferStateOf } from './status.js';
 import type { TelemetrySnapshot, XferTelemetry } from './telemetry.js';
-import type { XferDlistInput } from './xfer-dlist.js';
-import { notifBytes, type XferOptions } from './xfer-factory.js';
-import type { XferRequest } from './xfer-request.js';
+import { checkDlist, type XferDlistInput } from './xfer-dlist.js';
+import { checkPrepared, type XferOptions } from './xfer-factory.js';
+import { checkRequest, type XferRequest } from './xfer-request.js';
 import type { PostOptions, XferControl } from './xfer-runner.js';
 
-/** Where peers are looked for unless a port is named; NIXL's default. */
-const PEER_PORT = SETTINGS['nixl.listenPort'].fallback;
-
-/** NIXL's agent with NIXL's verbs: backends, memory, metadata, transfers, notifications. */
+/**
+ * NIXL's agent with NIXL's verbs: backends, memory, metadata, transfers, notifications.
+ * @example
+ * const agent = await Agent.create('decode-0');
+ * await agent.createBackend('TCPX');
+ * await agent.registerMem({ memType: MemType.DRAM, descs: [describeMemory(buffer)] });
+ */
 export class Agent {
   /** Its name among its peers. */
   readonly name: string;
@@ -61,24 +65,17 @@ export class Agent {
   /** C++ `nixlAgent(name, config)`. Rejects on a bad name, a taken port or an unusable store. */
   static async create(name: string, options: AgentOptions = {}): Promise<Agent> {
     checkAgentName(name, 'create agent');
+    checkAgentOptions(options);
+    return openWithSignal('create agent', options.signal, () => Agent.#open(name, options));
+  }
+
+  static async #open(name: string, options: AgentOptions): Promise<Agent> {
     const sources = { options: options.settings ?? {}, environment: processEnvironment() };
     const settings = loadConfig(sources).values;
     const parts = assembleAgent(name, options, settings);
-    const { endpoint, peers, log } = parts;
-    try {
-      if (options.useListenThread === true) {
-        await endpoint.listen(settings['nixl.listenHost'], settings['nixl.listenPort']);
-      }
-      const store = await openStore(name, settings, log);
-      const where = { endpoint, store, defaultPort: PEER_PORT };
-      return new Agent(name, parts, new MetadataExchange({ agent: name, peers, log, ...where }));
-    } catch (error) {
-      await parts.endpoint.close();
-      throw error;
-    }
+    const isListening = options.useListenThread === true;
+    return new Agent(name, parts, await openExchange(parts, settings, isListening));
   }
-
-  // ── backends ──
 
   /** Names of backends that can be created. */
   getAvailPlugins(): string[] {
@@ -92,8 +89,13 @@ export class Agent {
   }
 
   /** Starts a backend; `params` are texts, as in NIXL. */
-  async createBackend(type: string, params: BackendParams = {}): Promise<BackendHandle> {
-    const handle = await this.#parts.backends.create(type, params);
+  async createBackend(
+    type: string,
+    params: BackendParams = {},
+    options: WaitOptions = {},
+  ): Promise<BackendHandle> {
+    checkOptions('createBackend', options, WAIT);
+    const handle = await this.#parts.backends.create(type, params, options.signal);
     handle.backend.onActivity?.(this.#parts.bell.ring);
     return handle;
   }
@@ -103,8 +105,6 @@ export class Agent {
     this.#parts.backends.select([handle]);
     return { memTypes: handle.memTypes, params: handle.params };
   }
-
-  // ── memory ──
 
   /**
    * Page-aligned host memory, from the first backend that has some of its own: through TCPX's
@@ -116,6 +116,7 @@ export class Agent {
     pages: PageKind = 'auto',
     choice: BackendChoice = {},
   ): RegionMemory {
+    checkOptions('allocateMem', choice, CHOICE);
     for (const { backend } of this.#parts.backends.select(choice.backends)) {
       if (backend.allocateMem !== undefined) return backend.allocateMem(byteCount, pages);
     }
@@ -123,18 +124,19 @@ export class Agent {
   }
 
   /** Registers every range with the backends that can take it, or with those chosen. */
-  async registerMem(list: RegDlist, choice: BackendChoice = {}): Promise<void> {
+  async registerMem(list: RegDlist, choice: BackendChoice & WaitOptions = {}): Promise<void> {
+    checkOptions('registerMem', choice, CHOICE_AND_WAIT);
     const { backends, sections } = this.#parts;
-    await sections.register(list, backends.select(choice.backends), isNamed(choice));
+    const takers = backends.select(choice.backends);
+    await sections.register(list, takers, takers === choice.backends, choice.signal);
     this.#parts.telemetry.onRegistered(bytesOf(list));
   }
 
   /** Takes ranges back, as they were registered; waits for transfers that use them. */
   async deregisterMem(list: RegDlist, choice: BackendChoice & WaitOptions = {}): Promise<void> {
-    throwIfAborted(choice.signal, 'deregisterMem');
+    checkOptions('deregisterMem', choice, CHOICE_AND_WAIT);
     const { backends, sections } = this.#parts;
-    const done = sections.deregister(list, backends.select(choice.backends));
-    await withSignal(done, choice.signal, 'deregisterMem');
+    await sections.deregister(list, backends.select(choice.backends), choice.signal);
     this.#parts.telemetry.onDeregistered(bytesOf(list));
   }
 
@@ -143,6 +145,7 @@ export class Agent {
     list: RegDlist,
     choice: BackendChoice,
   ): Promise<readonly (BackendParams | undefined)[]> {
+    checkOptions('queryMem', choice, CHOICE);
     return this.#parts.backends.queryMem(list, choice.backends);
   }
 
@@ -151,6 +154,7 @@ export class Agent {
    * `ERR_USAGE_NOT_SUPPORTED` where the backend that covers it has none, as TCPX.
    */
   prepMemView(list: XferDlistInput | RemoteDlist, choice: BackendChoice = {}): MemView {
+    checkOptions('prepMemView', choice, CHOICE);
     return this.#parts.views.prepare(list, choice.backends);
   }
 
@@ -159,8 +163,6 @@ export class Agent {
     this.#parts.views.release(view);
   }
 
-  // ── metadata ──
-
   /** Metadata of this agent, to be given to its peers. */
   getLocalMD(): Uint8Array {
     return ownMetadata(this.#parts, 'getLocalMD');
@@ -168,16 +170,19 @@ export class Agent {
 
   /** An empty list gives connection info alone; otherwise those registrations. */
   getLocalPartialMD(list: RegDlist, options: OwnMetadataOptions = {}): Uint8Array {
+    checkDlist('getLocalPartialMD', list);
     return ownMetadata(this.#parts, 'getLocalPartialMD', list, options);
   }
 
   /** Returns the name of the agent whose metadata it was. */
   loadRemoteMD(blob: Uint8Array): string {
+    checkBytes('loadRemoteMD: the metadata', blob);
     return this.#parts.peers.load(blob, APPLICATION_ORIGIN);
   }
 
   /** Forgets a peer: its sessions end, its transfers fail. */
   invalidateRemoteMD(agent: string): void {
+    checkAgentName(agent, 'invalidateRemoteMD');
     this.#parts.peers.invalidate(agent, APPLICATION_ORIGIN);
   }
 
@@ -197,7 +202,10 @@ export class Agent {
     list: RegDlist,
     options: ExchangeOptions & OwnMetadataOptions = {},
   ): Promise<void> {
-    await this.#exchange.sendPartial(this.getLocalPartialMD(list, options), options);
+    checkExchange('sendLocalPartialMD', options);
+    const { backends = [], includeConnInfo = false } = options;
+    const blob = this.getLocalPartialMD(list, { backends, includeConnInfo });
+    await this.#exchange.sendPartial(blob, options);
   }
 
   /** Resolves when the metadata is loaded. */
@@ -223,8 +231,6 @@ export class Agent {
     await connectToPeer(this.#parts, agent, choice);
   }
 
-  // ── transfers ──
-
   /** Checks a list once, so that many requests can be made from it. */
   prepXferDlist(agent: string, list: XferDlistInput, choice: BackendChoice = {}): PreparedDlist {
     return this.#parts.factory.prepare(agent, list, choice);
@@ -232,6 +238,7 @@ export class Agent {
 
   /** C++ spells it so. */
   releasedDlistH(list: PreparedDlist): void {
+    checkPrepared('releasedDlistH: the list', list);
     list.isReleased = true;
   }
 
@@ -301,48 +308,45 @@ export class Agent {
   }
 
   /** Releases a request, waiting until no byte of it moves any more. */
-  async cancelXferReq(request: XferRequest, { signal }: WaitOptions = {}): Promise<void> {
-    await this.#parts.runner.cancel(request, signal);
+  async cancelXferReq(request: XferRequest, options: WaitOptions = {}): Promise<void> {
+    checkOptions('cancelXferReq', options, WAIT);
+    await this.#parts.runner.cancel(request, options.signal);
   }
 
   /** How long a request will take, as its backend reckons. */
   estimateXferCost(request: XferRequest): XferCost {
+    checkRequest('estimateXferCost', request);
     return request.estimateCost();
   }
 
   /** The backend that was chosen for a request. */
   queryXferBackend(request: XferRequest): BackendHandle {
+    checkRequest('queryXferBackend', request);
     return request.backend;
   }
 
   /** Times and sizes of a request. Throws `ERR_USAGE_NO_TELEMETRY` where it is off. */
   getXferTelemetry(request: XferRequest): XferTelemetry {
-    if (!this.#parts.telemetry.isEnabled) {
-      throw new TcpxError('ERR_USAGE_NO_TELEMETRY', 'getXferTelemetry: telemetry is off');
-    }
+    checkRequest('getXferTelemetry', request);
+    this.#parts.telemetry.assertEnabled('getXferTelemetry');
     if (request.status === NixlStatus.SUCCESS) return request.telemetry;
-    throw (
-      request.error ?? new TcpxError('ERR_USAGE_STATE', 'getXferTelemetry: it has not completed')
-    );
+    throw request.error ?? new TcpxError('ERR_USAGE_STATE', 'getXferTelemetry: not completed');
   }
 
   /** Counters since the agent was created, under NIXL's event names. */
   getTelemetry(): TelemetrySnapshot {
-    const { telemetry } = this.#parts;
-    if (telemetry.isEnabled) return telemetry.snapshot();
-    throw new TcpxError('ERR_USAGE_NO_TELEMETRY', 'getTelemetry: telemetry is off');
+    this.#parts.telemetry.assertEnabled('getTelemetry');
+    return this.#parts.telemetry.snapshot();
   }
-
-  // ── notifications ──
 
   /** Sends a message to a peer, by itself. */
   genNotif(agent: string, message: Uint8Array | string, choice: BackendChoice = {}): void {
-    this.#parts.notifier.send(agent, notifBytes(message) ?? new Uint8Array(0), choice.backends);
+    this.#parts.notifier.send(agent, message, choice);
   }
 
   /** Appends to `into` what has arrived: sender → messages. */
   getNotifs(into: NotifMap = new Map(), choice: BackendChoice = {}): NotifMap {
-    return this.#parts.notifier.collect(into, choice.backends);
+    return this.#parts.notifier.collect(into, choice);
   }
 
   /**
@@ -351,7 +355,7 @@ export class Agent {
    */
   updateNotifs(choice: BackendChoice = {}): NotifMap {
     const { notifier, unread } = this.#parts;
-    return unread.add(notifier.collect(new Map(), choice.backends));
+    return unread.add(notifier.collect(new Map(), choice));
   }
 
   /**
@@ -359,7 +363,10 @@ export class Agent {
    * for later questions. Beyond `nixl.inboxBytesMax` the busiest sender loses its oldest.
    */
   checkRemoteXferDone(agent: string, tag: Uint8Array | string, options: TagOptions = {}): boolean {
-    this.updateNotifs(options);
+    checkAgentName(agent, 'checkRemoteXferDone');
+    checkMessage('checkRemoteXferDone: the tag', tag);
+    checkOptions('checkRemoteXferDone', options, TAG);
+    this.updateNotifs(options.backends === undefined ? {} : { backends: options.backends });
     const bytes = typeof tag === 'string' ? Buffer.from(tag) : tag;
     return this.#parts.unread.take(agent, bytes, options.tagIsPrefix ?? true);
   }
@@ -387,12 +394,4 @@ export class Agent {
     await this.#parts.peers.clear();
     await this.#parts.backends.closeAll();
   }
-}
-
-function isNamed({ backends }: BackendChoice): boolean {
-  return backends !== undefined && backends.length > 0;
-}
-
-function bytesOf(list: RegDlist): number {
-  return list.descs.reduce((sum, desc) => sum + desc.len, 0);
 }

@@ -1,5 +1,7 @@
 // The backends of one agent, in the order of their creation, which is also the order of preference.
 
+import { throwIfAborted, withSignal } from '../base/abort.js';
+import { checkList, checkRecord, wrongArgument } from '../base/argument.js';
 import { TcpxError, toTcpxError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
 import { type Backend, type BackendParams, type BackendPlugin, missingMethods } from './backend.js';
@@ -7,6 +9,7 @@ import type { RegDlist } from './descriptors.js';
 import { type MemType, memTypeName } from './memory-type.js';
 import { checkBackendType } from './names.js';
 import type { PluginManager } from './plugin-manager.js';
+import { checkDlist } from './xfer-dlist.js';
 
 /** Names of parameters, of TCPX and of other backends, whose values are nobody's business. */
 const MAYBE_SECRET = /secret|token|password|credential|key/i;
@@ -28,6 +31,7 @@ export interface BackendHandle {
 export class BackendSet {
   readonly #handles: BackendHandle[] = [];
   readonly #creating = new Set<string>();
+  #isClosed = false;
   readonly #agent: string;
   readonly #plugins: PluginManager;
   readonly #log: Log;
@@ -48,23 +52,45 @@ export class BackendSet {
 
   /** The named backends, or all; a handle of another agent is refused. */
   select(hint: readonly BackendHandle[] | undefined): readonly BackendHandle[] {
-    if (hint === undefined || hint.length === 0) return this.#handles;
+    this.#assertOpen();
+    if (hint === undefined) return this.#handles;
+    checkList('backends', hint);
+    if (hint.length === 0) return this.#handles;
     for (const handle of hint) {
       if (this.#handles.includes(handle)) continue;
-      throw new TcpxError('ERR_USAGE_ARGUMENT', `backend ${handle.type} is not of ${this.#agent}`);
+      throw wrongArgument('backends', `handles from createBackend of ${this.#agent}`, handle);
     }
     return hint;
   }
 
-  async create(type: string, params: BackendParams): Promise<BackendHandle> {
+  async create(type: string, params: BackendParams, signal?: AbortSignal): Promise<BackendHandle> {
     checkBackendType(type, 'createBackend');
+    checkParams(params);
+    this.#assertOpen();
     if (this.get(type) !== undefined || this.#creating.has(type)) {
       throw new TcpxError('ERR_USAGE_ARGUMENT', `createBackend: ${type} exists already`);
     }
+    const attempted = `createBackend ${type}`;
+    throwIfAborted(signal, attempted);
+    return await withSignal(this.#create(type, params, attempted, signal), signal, attempted);
+  }
+
+  async #create(
+    type: string,
+    params: BackendParams,
+    attempted: string,
+    signal: AbortSignal | undefined,
+  ): Promise<BackendHandle> {
     this.#creating.add(type);
     try {
       const plugin = await this.#plugins.get(type);
       const handle = await this.#open(type, plugin, { ...plugin.defaultParams, ...params });
+      // Nobody waits for it any more.
+      if (signal?.aborted === true || this.#isClosed) {
+        await closeQuietly(handle.backend, type, this.#log);
+      }
+      throwIfAborted(signal, attempted);
+      this.#assertOpen();
       this.#handles.push(handle);
       return handle;
     } finally {
@@ -74,6 +100,8 @@ export class BackendSet {
 
   /** Asks exactly one, as NIXL does. */
   async queryMem(list: RegDlist, hint: readonly BackendHandle[] = []) {
+    checkDlist('queryMem', list);
+    checkList('queryMem: backends', hint);
     const [handle, ...others] = hint;
     if (handle === undefined || others.length > 0) {
       throw new TcpxError('ERR_USAGE_ARGUMENT', 'queryMem: exactly one backend is asked');
@@ -84,7 +112,12 @@ export class BackendSet {
     throw new TcpxError('ERR_USAGE_NOT_SUPPORTED', `queryMem: ${handle.type} cannot be asked`);
   }
 
+  #assertOpen(): void {
+    if (this.#isClosed) throw new TcpxError('ERR_USAGE_STATE', `agent ${this.#agent} is closed`);
+  }
+
   async closeAll(): Promise<void> {
+    this.#isClosed = true;
     for (const handle of this.#handles.splice(0).toReversed()) {
       await closeQuietly(handle.backend, handle.type, this.#log);
     }
@@ -107,6 +140,15 @@ export class BackendSet {
       await closeQuietly(backend, type, this.#log);
       throw toTcpxError(error, 'ERR_CAP_BACKEND', `createBackend ${type}`);
     }
+  }
+}
+
+function checkParams(params: BackendParams): void {
+  checkRecord('createBackend: params', params);
+  for (const [name, value] of Object.entries(params) as [string, unknown][]) {
+    if (typeof value === 'string') continue;
+    const text = `createBackend: parameter ${name} is a text, as in NIXL, not ${typeof value}`;
+    throw new TcpxError('ERR_USAGE_ARGUMENT', text);
   }
 }
 

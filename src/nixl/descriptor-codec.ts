@@ -4,6 +4,7 @@
 //   B: one untagged element of n × 24 bytes · S: n untagged elements of 24 bytes + key
 // Each descriptor is addr, len, devId as u64.
 
+import { checkBytes, wrongArgument } from '../base/argument.js';
 import { assert } from '../base/assert.js';
 import { TcpxError } from '../base/errors.js';
 import { type BasicDesc, type BlobDesc, type RegDlist, UNBOUNDED_LEN } from './descriptors.js';
@@ -16,7 +17,7 @@ import {
   SerdesWriter,
   writeU64,
 } from './serdes.js';
-import { XferDlist } from './xfer-dlist.js';
+import { checkDlist, XferDlist } from './xfer-dlist.js';
 
 const DESC_BYTES = 24;
 /** A region's key is a backend's own affair; this bounds what a peer can make us keep. */
@@ -30,6 +31,9 @@ const NO_KEY = new Uint8Array(0);
 
 /** Writes NIXL's format. */
 export function encodeXferDlist(list: XferDlist): Uint8Array {
+  if (!(list instanceof XferDlist)) {
+    throw wrongArgument('encodeXferDlist', 'an XferDlist (XferDlist.from makes one)', list);
+  }
   const writer = new SerdesWriter(128 + list.count * DESC_BYTES);
   writeListHead(writer, BASIC_LIST, list.memType, list.count);
   if (list.count > 0) {
@@ -44,6 +48,7 @@ export function encodeXferDlist(list: XferDlist): Uint8Array {
 
 /** Reads NIXL's format. Throws `ERR_WIRE_METADATA` for anything else. */
 export function decodeXferDlist(bytes: Uint8Array): XferDlist {
+  checkBytes('decodeXferDlist', bytes);
   const reader = new SerdesReader(bytes);
   const { memType, count } = readListHead(reader, BASIC_LIST);
   if (count > reader.remainingBytes / DESC_BYTES) {
@@ -65,6 +70,7 @@ export function decodeXferDlist(bytes: Uint8Array): XferDlist {
 
 /** Writes NIXL's format. */
 export function encodeRegDlist(list: RegDlist): Uint8Array {
+  checkDlist('encodeRegDlist', list);
   const writer = new SerdesWriter(128 + list.descs.length * 64);
   writeRegDlist(writer, list);
   return writer.finish();
@@ -72,6 +78,7 @@ export function encodeRegDlist(list: RegDlist): Uint8Array {
 
 /** Reads NIXL's format. Throws `ERR_WIRE_METADATA` for anything else. */
 export function decodeRegDlist(bytes: Uint8Array): RegDlist {
+  checkBytes('decodeRegDlist', bytes);
   const reader = new SerdesReader(bytes);
   const list = readRegDlist(reader);
   refuseTrailing(reader);

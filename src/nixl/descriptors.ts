@@ -1,5 +1,6 @@
 // Descriptors: what a registration, a transfer and a peer's metadata say about memory. Pure.
 
+import { checkWhole } from '../base/argument.js';
 import { TcpxError } from '../base/errors.js';
 import { type MemType, memTypeName } from './memory-type.js';
 
@@ -46,6 +47,9 @@ export function checkDesc(memType: number, desc: BasicDesc, attempted: string): 
   const isUsable =
     isCount(desc.addr) && isCount(desc.devId) && isCount(desc.len) && isCount(desc.addr + desc.len);
   if (isUsable) return;
+  checkWhole(`${attempted}: addr`, desc.addr);
+  checkWhole(`${attempted}: len`, desc.len);
+  checkWhole(`${attempted}: devId`, desc.devId);
   throw new TcpxError(
     'ERR_USAGE_ARGUMENT',
     `${attempted}: ${formatDesc(memType, desc)} is not a range below 2^53`,
@@ -61,6 +65,10 @@ export function checkRegionDesc(memType: number, desc: BasicDesc, attempted: str
     'ERR_USAGE_ARGUMENT',
     `${attempted}: ${formatDesc(memType, desc)} holds no byte`,
   );
+}
+
+export function bytesOf(list: RegDlist): number {
+  return list.descs.reduce((sum, desc) => sum + desc.len, 0);
 }
 
 function isCount(value: number): boolean {

@@ -1,6 +1,7 @@
 // What this agent registered: for each backend and memory type the ranges, the backend's objects,
 // and the keys that metadata gives to peers.
 
+import { throwIfAborted, withSignal } from '../base/abort.js';
 import { TcpxError, toTcpxError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
 import { type BackendHandle, noBackendFor } from './backend-set.js';
@@ -15,6 +16,7 @@ import { checkMovable, type MemType } from './memory-type.js';
 import type { SectionEntry } from './metadata.js';
 import { RangeIndex } from './range-index.js';
 import { type BackendRegion, SharedRegions } from './shared-regions.js';
+import { checkDlist } from './xfer-dlist.js';
 
 /** One registration; others of the same range share its region. */
 export interface LocalRegion extends BasicDesc {
@@ -52,6 +54,27 @@ export class LocalSections {
     list: RegDlist,
     backends: readonly BackendHandle[],
     isChosen = false,
+    signal?: AbortSignal,
+  ): Promise<void> {
+    throwIfAborted(signal, 'registerMem');
+    const done = this.#register(list, backends, isChosen);
+    try {
+      await withSignal(done, signal, 'registerMem');
+    } catch (error) {
+      if (signal?.aborted === true) this.#undo(done, list, backends);
+      throw error;
+    }
+  }
+
+  // Nobody waits for it any more, so nobody would give it back.
+  #undo(done: Promise<void>, list: RegDlist, backends: readonly BackendHandle[]): void {
+    void done.then(() => this.deregister(list, backends)).catch(() => undefined);
+  }
+
+  async #register(
+    list: RegDlist,
+    backends: readonly BackendHandle[],
+    isChosen: boolean,
   ): Promise<void> {
     checkList(list, 'registerMem');
     const takers = backends.filter((handle) => handle.memTypes.includes(list.memType));
@@ -74,7 +97,16 @@ export class LocalSections {
   }
 
   /** Each range must equal a registered one; a backend that misses one keeps all of them. */
-  async deregister(list: RegDlist, backends: readonly BackendHandle[]): Promise<void> {
+  async deregister(
+    list: RegDlist,
+    backends: readonly BackendHandle[],
+    signal?: AbortSignal,
+  ): Promise<void> {
+    throwIfAborted(signal, 'deregisterMem');
+    await withSignal(this.#deregister(list, backends), signal, 'deregisterMem');
+  }
+
+  async #deregister(list: RegDlist, backends: readonly BackendHandle[]): Promise<void> {
     checkList(list, 'deregisterMem');
     const holders = backends.filter((handle) => this.index(handle, list.memType).size > 0);
     let failure: TcpxError | undefined;
@@ -199,6 +231,7 @@ function publicDesc({ addr, len, devId, region }: LocalRegion): BlobDesc {
 }
 
 function checkList(list: RegDlist, attempted: string): void {
+  checkDlist(attempted, list);
   checkMovable(list.memType, attempted);
   for (const desc of list.descs) checkRegionDesc(list.memType, desc, attempted);
 }

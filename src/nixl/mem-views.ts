@@ -1,13 +1,14 @@
 // Views of memory that a device reads by itself. The agent finds the memory; whether there are such
 // views is for the backend to say, and TCPX has none.
 
+import { wrongArgument } from '../base/argument.js';
 import { TcpxError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
 import type { MemViewList } from './backend.js';
 import type { BackendHandle, BackendSet } from './backend-set.js';
 import type { BasicDesc } from './descriptors.js';
 import type { MemType } from './memory-type.js';
-import { XferDlist, type XferDlistInput } from './xfer-dlist.js';
+import { checkDlist, XferDlist, type XferDlistInput } from './xfer-dlist.js';
 import type { XferFactory } from './xfer-factory.js';
 
 /** Stands for no agent: a hole in a view. */
@@ -27,7 +28,12 @@ export interface RemoteDlist {
   readonly descs: readonly RemoteDesc[];
 }
 
-/** A view that a backend has made. */
+/**
+ * A view that a backend has made.
+ * @example
+ * const view = agent.prepMemView(list);
+ * agent.releaseMemView(view);
+ */
 export class MemView {
   /** The backend that it belongs to. */
   readonly backend: BackendHandle;
@@ -72,6 +78,9 @@ export class MemViews {
   }
 
   release(view: MemView): void {
+    if (!(view instanceof MemView)) {
+      throw wrongArgument('releaseMemView: the view', 'what prepMemView gave', view);
+    }
     if (!this.#live.delete(view)) {
       this.#log.warn('memory view is unknown', {});
       return;
@@ -106,6 +115,7 @@ export class MemViews {
 
 function isRemote(list: XferDlistInput | RemoteDlist): list is RemoteDlist {
   if (list instanceof XferDlist) return false;
+  checkDlist('prepMemView', list);
   const [first] = list.descs;
   return first !== undefined && 'remoteAgent' in first;
 }

@@ -1,5 +1,6 @@
 // NIXL's memory types and operations with their wire numbers.
 
+import { wrongArgument } from '../base/argument.js';
 import { TcpxError } from '../base/errors.js';
 
 /** Kinds of memory, with NIXL's numbers. */
@@ -30,10 +31,7 @@ const OPERATIONS: ReadonlyMap<unknown, XferOp> = new Map(
 export function xferOpOf(op: XferOpInput, attempted: string): XferOp {
   const known = OPERATIONS.get(op);
   if (known !== undefined) return known;
-  throw new TcpxError(
-    'ERR_USAGE_ARGUMENT',
-    `${attempted}: operation ${JSON.stringify(op)} is neither READ nor WRITE`,
-  );
+  throw wrongArgument(`${attempted}: the operation`, 'READ or WRITE', op);
 }
 
 const MEM_TYPE_NAMES = ['DRAM_SEG', 'VRAM_SEG', 'BLK_SEG', 'OBJ_SEG', 'FILE_SEG'] as const;
@@ -42,6 +40,12 @@ const MEM_TYPE_COUNT = MEM_TYPE_NAMES.length;
 
 export function isMemType(value: number): value is MemType {
   return Number.isInteger(value) && value >= 0 && value < MEM_TYPE_COUNT;
+}
+
+/** Of any kind that NIXL names, also those that nothing here moves. */
+export function checkMemType(what: string, value: unknown): void {
+  if (typeof value === 'number' && isMemType(value)) return;
+  throw wrongArgument(`${what}: memType`, 'one of MemType', value);
 }
 
 export function memTypeName(memType: number): string {

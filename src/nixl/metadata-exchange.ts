@@ -3,10 +3,19 @@
 // push was accepted shows at the peer (checkRemoteMD there).
 
 import { throwIfAborted, withSignal } from '../base/abort.js';
+import {
+  checkFlag,
+  checkList,
+  checkOptions,
+  checkPort,
+  checkSignal,
+  checkText,
+} from '../base/argument.js';
 import { TcpxError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
 import type { MetadataEndpoint } from './metadata-endpoint.js';
 import { FULL_LABEL, type MetadataStore } from './metadata-store.js';
+import { checkAgentName } from './names.js';
 import type { RemotePeers } from './remote-peers.js';
 
 /** With whom metadata is exchanged. */
@@ -32,29 +41,45 @@ export interface ExchangeParts {
 
 export class MetadataExchange {
   readonly #parts: ExchangeParts;
+  #isClosed = false;
 
   constructor(parts: ExchangeParts) {
     this.#parts = parts;
   }
 
   async sendFull(blob: Uint8Array, options: ExchangeOptions): Promise<void> {
-    await within(options, 'sendLocalMD', () => this.#sendFull(blob, options));
+    await this.#within(options, 'sendLocalMD', () => this.#sendFull(blob, options));
   }
 
   async sendPartial(blob: Uint8Array, options: ExchangeOptions): Promise<void> {
-    await within(options, 'sendLocalPartialMD', () => this.#sendPartial(blob, options));
+    await this.#within(options, 'sendLocalPartialMD', () => this.#sendPartial(blob, options));
   }
 
   /** Loads what `agent` published; metadata under another name is refused. */
   async fetch(agent: string, options: ExchangeOptions): Promise<void> {
-    await within(options, 'fetchRemoteMD', () => this.#fetch(agent, options));
+    checkAgentName(agent, 'fetchRemoteMD');
+    await this.#within(options, 'fetchRemoteMD', () => this.#fetch(agent, options));
   }
 
   async withdraw(options: ExchangeOptions): Promise<void> {
-    await within(options, 'invalidateLocalMD', () => this.#withdraw(options));
+    await this.#within(options, 'invalidateLocalMD', () => this.#withdraw(options));
+  }
+
+  async #within(
+    options: ExchangeOptions,
+    attempted: string,
+    call: () => Promise<void>,
+  ): Promise<void> {
+    checkExchange(attempted, options);
+    if (this.#isClosed) {
+      throw new TcpxError('ERR_USAGE_STATE', `${attempted}: agent ${this.#parts.agent} is closed`);
+    }
+    throwIfAborted(options.signal, attempted);
+    await withSignal(call(), options.signal, attempted);
   }
 
   async close(): Promise<void> {
+    this.#isClosed = true;
     await this.#parts.endpoint.close();
     await this.#parts.store?.close();
   }
@@ -122,11 +147,12 @@ export class MetadataExchange {
   }
 }
 
-async function within(
-  { signal }: ExchangeOptions,
-  attempted: string,
-  call: () => Promise<void>,
-): Promise<void> {
-  throwIfAborted(signal, attempted);
-  await withSignal(call(), signal, attempted);
+/** Partial metadata is told apart by the same options. */
+const EXCHANGE = {
+  ...{ ipAddr: checkText, port: checkPort, metadataLabel: checkText, signal: checkSignal },
+  ...{ backends: checkList, includeConnInfo: checkFlag },
+};
+
+export function checkExchange(attempted: string, options: ExchangeOptions): void {
+  checkOptions(attempted, options, EXCHANGE);
 }

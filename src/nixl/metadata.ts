@@ -3,7 +3,7 @@
 //   Agent · Conns = count · (t = type, c = connection info)* · "MemSection"
 //   nixlSecElms = count · (bknd = type, descriptor list with keys)*
 
-import { assert } from '../base/assert.js';
+import { checkBytes, checkList, checkRecord, checkText } from '../base/argument.js';
 import { readRegDlist, refuseTrailing, writeRegDlist } from './descriptor-codec.js';
 import { compareDescs, type RegDlist } from './descriptors.js';
 import {
@@ -11,8 +11,10 @@ import {
   agentNameProblem,
   BACKEND_TYPE_BYTES_MAX,
   backendTypeProblem,
+  checkAgentName,
 } from './names.js';
 import { ELEMENT_OVERHEAD_BYTES, refuseMetadata, SerdesReader, SerdesWriter } from './serdes.js';
+import { checkDlist } from './xfer-dlist.js';
 
 export const CONN_INFO_BYTES_MAX = 1024 * 1024;
 /** One per backend, and one per memory type and backend: far above any real agent. */
@@ -48,7 +50,7 @@ export interface MeasuredMetadata {
 
 /** Writes NIXL's format. */
 export function encodeMetadata(metadata: AgentMetadata): Uint8Array {
-  assert(agentNameProblem(metadata.agent) === undefined, 'the agent name was checked');
+  checkMetadata(metadata);
   const writer = new SerdesWriter(512);
   writer.addText('Agent', metadata.agent).addU64('Conns', metadata.connections.length);
   for (const connection of metadata.connections) {
@@ -64,8 +66,22 @@ export function encodeMetadata(metadata: AgentMetadata): Uint8Array {
   return writer.finish();
 }
 
+function checkMetadata(metadata: AgentMetadata): void {
+  checkRecord('encodeMetadata: metadata', metadata);
+  checkAgentName(metadata.agent, 'encodeMetadata');
+  checkList('encodeMetadata: connections', metadata.connections);
+  for (const connection of metadata.connections) {
+    checkRecord('encodeMetadata: a connection', connection);
+    checkText('encodeMetadata: type of a connection', connection.type);
+    checkBytes('encodeMetadata: info of a connection', connection.info);
+  }
+  checkList('encodeMetadata: sections', metadata.sections);
+  for (const section of metadata.sections) checkDlist('encodeMetadata: a section', section);
+}
+
 /** Reads NIXL's format. Throws `ERR_WIRE_METADATA` for anything else. */
 export function decodeMetadata(bytes: Uint8Array): AgentMetadata {
+  checkBytes('metadata', bytes);
   const reader = new SerdesReader(bytes);
   const metadata = readMetadata(reader);
   refuseTrailing(reader);

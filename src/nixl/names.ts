@@ -1,5 +1,6 @@
 // Rules for names that cross the wire or become part of a store's key. All are bounded.
 
+import { checkText } from '../base/argument.js';
 import { TcpxError } from '../base/errors.js';
 import { hasUnseen } from '../base/foreign-text.js';
 
@@ -17,6 +18,7 @@ export function agentNameProblem(name: string): string | undefined {
 }
 
 export function checkAgentName(name: string, attempted: string): void {
+  checkText(`${attempted}: the agent's name`, name);
   const problem = agentNameProblem(name);
   if (problem === undefined) return;
   throw new TcpxError('ERR_USAGE_ARGUMENT', `${attempted}: agent name ${quote(name)} ${problem}`);
@@ -30,6 +32,7 @@ export function backendTypeProblem(type: string): string | undefined {
 }
 
 export function checkBackendType(type: string, attempted: string): void {
+  checkText(`${attempted}: the backend type`, type);
   const problem = backendTypeProblem(type);
   if (problem === undefined) return;
   throw new TcpxError('ERR_USAGE_ARGUMENT', `${attempted}: backend type ${quote(type)} ${problem}`);

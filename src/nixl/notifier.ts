@@ -1,11 +1,22 @@
 // Notifications of one agent: sends through the backend that reaches the peer, collects from all.
 
 import { throwIfAborted } from '../base/abort.js';
+import {
+  checkGivenTime,
+  checkMessage,
+  checkOptions,
+  checkSignal,
+  wrongArgument,
+} from '../base/argument.js';
 import { TcpxError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
 import { type ActivityBell, nextTurn } from './activity-bell.js';
+import { CHOICE } from './agent-arguments.js';
+import type { BackendChoice } from './agent-choice.js';
 import type { BackendHandle, BackendSet } from './backend-set.js';
+import { checkAgentName } from './names.js';
 import type { RemotePeers } from './remote-peers.js';
+import { notifBytes } from './xfer-factory.js';
 
 /** Sender → messages, in order of arrival. */
 export type NotifMap = Map<string, Uint8Array[]>;
@@ -31,7 +42,12 @@ export class Notifier {
     this.#log = log;
   }
 
-  send(agent: string, message: Uint8Array, hint?: readonly BackendHandle[]): void {
+  send(agent: string, given: Uint8Array | string, choice: BackendChoice): void {
+    checkAgentName(agent, 'genNotif');
+    checkMessage('genNotif: the message', given);
+    checkOptions('genNotif', choice, CHOICE);
+    const message = notifBytes(given) ?? new Uint8Array(0);
+    const hint = choice.backends;
     const capable = this.#capable(hint, 'genNotif');
     const carrier = capable.find((handle) =>
       agent === this.#ownName
@@ -48,10 +64,12 @@ export class Notifier {
 
   /** Appends to `into`. One failing backend does not stop the others; the last error is thrown
    *  only when nothing was delivered, so that nothing drained is lost. */
-  collect(into: NotifMap, hint?: readonly BackendHandle[]): NotifMap {
+  collect(into: NotifMap, choice: BackendChoice): NotifMap {
+    if (!(into instanceof Map)) throw wrongArgument('getNotifs: into', 'a Map', into);
+    checkOptions('getNotifs', choice, CHOICE);
     let failure: unknown;
     let count = 0;
-    for (const handle of this.#capable(hint, 'getNotifs')) {
+    for (const handle of this.#capable(choice.backends, 'getNotifs')) {
       try {
         count += append(into, handle);
       } catch (error) {
@@ -65,6 +83,8 @@ export class Notifier {
 
   /** The first notifications to come; none when time is up. An AbortError when `signal` fires. */
   async wait(timeoutMs: number, signal?: AbortSignal): Promise<NotifMap> {
+    checkGivenTime('waitNotifs: timeoutMs', timeoutMs);
+    checkSignal('waitNotifs: signal', signal);
     const into: NotifMap = new Map();
     const canAllRing = this.#capable(undefined, 'waitNotifs').every(
       (handle) => handle.backend.onActivity !== undefined,
@@ -77,7 +97,7 @@ export class Notifier {
     const timer = setTimeout(stop, timeoutMs);
     signal?.addEventListener('abort', stop, { once: true });
     try {
-      while (this.collect(into).size === 0 && !isOver) {
+      while (this.collect(into, {}).size === 0 && !isOver) {
         await (canAllRing ? this.#bell.next() : nextTurn());
       }
       if (into.size === 0) throwIfAborted(signal, 'waitNotifs');

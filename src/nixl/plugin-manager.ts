@@ -6,6 +6,7 @@ import { stat } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { isAbsolute, join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { checkRecord, checkText } from '../base/argument.js';
 import { TcpxError } from '../base/errors.js';
 import { BACKEND_API_VERSION, type BackendPlugin } from './backend.js';
 import { isMemType } from './memory-type.js';
@@ -14,7 +15,13 @@ import { resolvePackage } from './package-resolution.js';
 
 const PLUGIN_EXPORT = 'nixlBackendPlugin';
 
-/** Finds the backends that an agent can create. */
+/**
+ * Finds the backends that an agent can create.
+ * @example
+ * const plugins = new PluginManager();
+ * plugins.declare('ACME', './acme.js');
+ * const agent = await Agent.create('a', { plugins });
+ */
 export class PluginManager {
   readonly #plugins = new Map<string, BackendPlugin>();
   /** Declared but not imported yet: type name → path or package. */
@@ -27,7 +34,12 @@ export class PluginManager {
   }
 
   /** Adds a plugin that is already in the program. */
-  register(plugin: BackendPlugin, type = plugin.name): void {
+  register(plugin: BackendPlugin, type?: string): void {
+    checkRecord('register plugin', plugin);
+    this.#register(plugin, type === undefined ? plugin.name : type);
+  }
+
+  #register(plugin: BackendPlugin, type: string): void {
     const problem = pluginProblem(plugin);
     if (problem !== undefined) throw refusal(type, problem);
     checkBackendType(type, 'register plugin');
@@ -37,11 +49,14 @@ export class PluginManager {
   /** Names a plugin without importing it; a type may differ from the plugin's own name. */
   declare(type: string, specifier: string): void {
     checkBackendType(type, 'declare plugin');
+    checkText('declare plugin: the path or package', specifier);
     this.#declared.set(type, specifier);
   }
 
   /** Imports a plugin and registers it, under its own name unless told otherwise. */
   async load(specifier: string, type?: string): Promise<BackendPlugin> {
+    checkText('load plugin: the path or package', specifier);
+    if (type !== undefined) checkBackendType(type, 'load plugin');
     const plugin = await this.#importPlugin(specifier);
     this.register(plugin, type ?? plugin.name);
     return plugin;
@@ -54,6 +69,7 @@ export class PluginManager {
 
   /** The plugin behind a type, imported now if it was only declared. */
   async get(type: string): Promise<BackendPlugin> {
+    checkText('the backend type', type);
     const known = this.#plugins.get(type);
     if (known !== undefined) return known;
     const specifier = this.#declared.get(type);

@@ -11,7 +11,13 @@ import type { RangeIndex } from './range-index.js';
 import type { PeerRef } from './remote-peer.js';
 import type { XferDlist } from './xfer-dlist.js';
 
-/** A list of ranges, checked once; requests pick from it by index. */
+/**
+ * A list of ranges, checked once; requests pick from it by index.
+ * @example
+ * const here = agent.prepXferDlist('', local);
+ * const there = agent.prepXferDlist('prefill-0', remote);
+ * const request = agent.makeXferReq('READ', here, [0, 1], there, [4, 5]);
+ */
 export class PreparedDlist {
   /** Whether it is memory of this agent or of a peer. */
   readonly side: 'initiator' | 'target';

@@ -1,6 +1,7 @@
 // Agent telemetry: NIXL's events as counters, under NIXL's names. `tx` is WRITE and `rx` is READ as
 // the initiator sees them; a target counts nothing for what is pushed into it.
 
+import { TcpxError } from '../base/errors.js';
 import { XferOp } from './memory-type.js';
 import { NixlStatus, type NixlStatusName } from './status.js';
 
@@ -47,6 +48,11 @@ export class AgentTelemetry {
   constructor(isEnabled: boolean) {
     this.isEnabled = isEnabled;
     for (const event of ERROR_EVENTS.values()) this.#counters[event] = 0;
+  }
+
+  assertEnabled(attempted: string): void {
+    if (this.isEnabled) return;
+    throw new TcpxError('ERR_USAGE_NO_TELEMETRY', `${attempted}: telemetry is off`);
   }
 
   onRegistered(bytes: number): void {

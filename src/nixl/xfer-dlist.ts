@@ -1,10 +1,11 @@
 // Transfer lists in columns: a request of a hundred thousand descriptors is four arrays, not a
 // hundred thousand objects. Columns hold doubles because addresses exceed 32 bits.
 
-import { assert } from '../base/assert.js';
+import { checkList, checkRecord, wrongArgument } from '../base/argument.js';
+import { floatAt } from '../base/assert.js';
 import { TcpxError } from '../base/errors.js';
 import { type BasicDesc, checkDesc } from './descriptors.js';
-import type { MemType } from './memory-type.js';
+import { checkMemType, type MemType } from './memory-type.js';
 
 export type DescTriple = readonly [addr: number, len: number, devId: number];
 
@@ -16,7 +17,11 @@ export interface XferDlistLiteral {
 /** Wherever a transfer list is taken, a literal will do for short ones. */
 export type XferDlistInput = XferDlist | XferDlistLiteral;
 
-/** Ranges of memory for a transfer, kept as columns: many cost little. */
+/**
+ * Ranges of memory for a transfer, kept as columns: many cost little.
+ * @example
+ * const list = new XferDlist(MemType.DRAM).add(addr, 4096).add(addr + 8192, 4096);
+ */
 export class XferDlist {
   /** Memory that all of them are in. */
   readonly memType: MemType;
@@ -35,6 +40,7 @@ export class XferDlist {
   /** A list from objects; a list stays as it is. */
   static from(input: XferDlistInput): XferDlist {
     if (input instanceof XferDlist) return input;
+    checkDlist('transfer list', input);
     const list = new XferDlist(input.memType, input.descs.length);
     for (const desc of input.descs) {
       if (isTriple(desc)) list.add(desc[0], desc[1], desc[2]);
@@ -76,14 +82,15 @@ export class XferDlist {
 
   /** One range, as an object. */
   at(index: number): BasicDesc {
-    const addr = this.#addrs[index];
-    const len = this.#lens[index];
-    const devId = this.#devIds[index];
-    assert(
-      index < this.#count && addr !== undefined && len !== undefined && devId !== undefined,
-      `descriptor ${index} of ${this.#count} exists`,
-    );
-    return { addr, len, devId };
+    if (!Number.isSafeInteger(index) || index < 0 || index >= this.#count) {
+      throw wrongArgument('at: the index', `a place in a list of ${this.#count}`, index);
+    }
+    const [addrs, lens, devIds] = [this.#addrs, this.#lens, this.#devIds];
+    return {
+      addr: floatAt(addrs, index),
+      len: floatAt(lens, index),
+      devId: floatAt(devIds, index),
+    };
   }
 
   #grow(): void {
@@ -91,6 +98,16 @@ export class XferDlist {
     this.#addrs = grownColumn(this.#addrs, capacity);
     this.#lens = grownColumn(this.#lens, capacity);
     this.#devIds = grownColumn(this.#devIds, capacity);
+  }
+}
+
+/** A list that a program wrote: `{ memType, descs: [{ addr, len, devId }, …] }`. */
+export function checkDlist(what: string, list: { memType: unknown; descs: unknown }): void {
+  checkRecord(what, list);
+  checkMemType(what, list.memType);
+  checkList(`${what}: descs`, list.descs);
+  for (const desc of list.descs) {
+    if (!Array.isArray(desc)) checkRecord(`${what}: one of descs`, desc);
   }
 }
 

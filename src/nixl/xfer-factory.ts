@@ -1,11 +1,19 @@
 // Makes requests: resolves lists against what is registered here and known of the peer, chooses the
 // backend (the first created that covers both sides, or the one named), and lets it prepare.
 
+import {
+  checkFlag,
+  checkList,
+  checkMessage,
+  checkOptions,
+  wrongArgument,
+} from '../base/argument.js';
 import { TcpxError } from '../base/errors.js';
 import type { MetaDlist } from './backend.js';
 import type { BackendHandle, BackendSet } from './backend-set.js';
 import type { LocalSections } from './local-sections.js';
 import { checkMovable, type XferOpInput, xferOpOf } from './memory-type.js';
+import { checkAgentName } from './names.js';
 import { PreparedDlist, resolveList } from './prepared-dlist.js';
 import type { PeerRef } from './remote-peer.js';
 import type { RemotePeers } from './remote-peers.js';
@@ -27,6 +35,7 @@ export interface XferOptions {
 
 export function notifBytes(notif: Uint8Array | string | undefined): Uint8Array | undefined {
   if (notif === undefined) return undefined;
+  checkMessage('the notification', notif);
   return typeof notif === 'string' ? Buffer.from(notif) : Uint8Array.from(notif);
 }
 
@@ -45,6 +54,8 @@ export class XferFactory {
 
   /** `''`: this agent's side. The own name: the far side of a loopback. Else: a peer's side. */
   prepare(agent: string, input: XferDlistInput, options: XferOptions): PreparedDlist {
+    checkXferOptions('prepXferDlist', options);
+    if (agent !== '') checkAgentName(agent, 'prepXferDlist');
     const list = XferDlist.from(input);
     checkMovable(list.memType, 'prepXferDlist');
     if (list.count === 0) {
@@ -70,7 +81,10 @@ export class XferFactory {
     options: XferOptions,
   ): XferRequest {
     const operation = xferOpOf(op, 'makeXferReq');
+    checkXferOptions('makeXferReq', options);
     checkSides(local, remote);
+    checkIndices('makeXferReq: local indices', localIndices);
+    checkIndices('makeXferReq: remote indices', remoteIndices);
     if (localIndices.length === 0 || localIndices.length !== remoteIndices.length) {
       throw new TcpxError(
         'ERR_USAGE_ARGUMENT',
@@ -98,6 +112,7 @@ export class XferFactory {
     options: XferOptions,
   ): XferRequest {
     const operation = xferOpOf(op, 'createXferReq');
+    checkXferOptions('createXferReq', options);
     const localList = XferDlist.from(localInput);
     const remoteList = XferDlist.from(remoteInput);
     checkPairs(localList.lens, remoteList.lens, 'createXferReq');
@@ -120,6 +135,7 @@ export class XferFactory {
    * knows itself once it has memory for loopback, and answers no question about its own ranges.
    */
   isCovered(agent: string, input: XferDlistInput | undefined): boolean {
+    checkAgentName(agent, 'checkRemoteMD');
     const list = input === undefined ? undefined : XferDlist.from(input);
     const isEmpty = list === undefined || list.count === 0;
     if (agent === this.#self.name) return isEmpty && this.#sections.hasLoopback;
@@ -166,7 +182,34 @@ export class XferFactory {
   }
 }
 
+const XFER_OPTIONS = {
+  backends: checkList,
+  notif: checkMessage,
+  customParam: checkMessage,
+  skipDescMerge: checkFlag,
+};
+
+function checkXferOptions(attempted: string, options: XferOptions): void {
+  checkOptions(attempted, options, XFER_OPTIONS);
+  const { customParam } = options;
+  if (customParam !== undefined && typeof customParam !== 'string') {
+    throw wrongArgument(`${attempted}: customParam`, 'a text', customParam);
+  }
+}
+
+// Each index is checked where it is used.
+function checkIndices(what: string, indices: ArrayLike<number>): void {
+  if (Array.isArray(indices) || ArrayBuffer.isView(indices)) return;
+  throw wrongArgument(what, 'an array or a typed array', indices);
+}
+
+export function checkPrepared(what: string, list: PreparedDlist): void {
+  if (!(list instanceof PreparedDlist)) throw wrongArgument(what, 'what prepXferDlist gave', list);
+}
+
 function checkSides(local: PreparedDlist, remote: PreparedDlist): void {
+  checkPrepared('makeXferReq: the local list', local);
+  checkPrepared('makeXferReq: the remote list', remote);
   if (local.isReleased || remote.isReleased) {
     throw new TcpxError('ERR_USAGE_ARGUMENT', 'makeXferReq: a prepared list was released');
   }

@@ -1,6 +1,7 @@
 // Picks pairs out of two prepared lists and joins neighbours, as NIXL 1.4 does: pairs whose indices
 // count up by one on both sides, inside a dense run of both lists, become one descriptor. Pure.
 
+import { wrongArgument } from '../base/argument.js';
 import { at, floatAt } from '../base/assert.js';
 import { TcpxError } from '../base/errors.js';
 import type { MetaDlist } from './backend.js';
@@ -58,10 +59,7 @@ function checkedIndex(indices: ArrayLike<number>, pair: number, list: PreparedDl
   if (index !== undefined && Number.isInteger(index) && index >= 0 && index < list.count) {
     return index;
   }
-  throw new TcpxError(
-    'ERR_USAGE_ARGUMENT',
-    `makeXferReq: index ${String(index)} is not in a list of ${list.count}`,
-  );
+  throw wrongArgument('makeXferReq: an index', `a place in a list of ${list.count}`, index);
 }
 
 /** One side under construction. */

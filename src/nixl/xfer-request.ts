@@ -2,12 +2,15 @@
 //   NOT_POSTED ──post──► IN_PROG ──► SUCCESS or an error; post again from any state but IN_PROG.
 // A request remembers which generation of its peer it was made for and runs against no other.
 
+import { inspect } from 'node:util';
+import { wrongArgument } from '../base/argument.js';
 import { TcpxError, toTcpxError } from '../base/errors.js';
+import { formatBytes } from '../base/units.js';
 import type { MetaDlist, XferCost, XferHandle } from './backend.js';
 import type { BackendHandle } from './backend-set.js';
-import type { XferOp } from './memory-type.js';
+import { XferOp } from './memory-type.js';
 import type { PeerRef } from './remote-peer.js';
-import { NixlStatus } from './status.js';
+import { NixlStatus, nixlStatusName } from './status.js';
 import type { XferTelemetry } from './telemetry.js';
 
 export interface XferParts {
@@ -18,7 +21,13 @@ export interface XferParts {
   readonly remote: MetaDlist;
 }
 
-/** Opaque to users; the agent's verbs read and change it. */
+/**
+ * Opaque to users; the agent's verbs read and change it.
+ * @example
+ * const request = agent.createXferReq('WRITE', local, remote, 'decode-0');
+ * agent.postXferReq(request);
+ * await agent.waitXferReq(request);
+ */
 export class XferRequest {
   /** Write or read. */
   readonly op: XferOp;
@@ -75,6 +84,14 @@ export class XferRequest {
     return { startTimeUs, postDurationUs, xferDurationUs, totalBytes, descCount };
   }
 
+  /** A line: what it moves, with whom, and how it stands. */
+  [inspect.custom](): string {
+    const { op, totalBytes, peer, status, backend } = this;
+    const what = `${op === XferOp.READ ? 'READ' : 'WRITE'} of ${formatBytes(totalBytes)}`;
+    const how = `${nixlStatusName(status)}, peer: ${peer.name}, ${backend.type}`;
+    return `XferRequest { ${what}, ${how} }`;
+  }
+
   /** How long it will take, as its backend reckons. */
   estimateCost(): XferCost {
     this.checkUsable('estimateXferCost');
@@ -92,6 +109,12 @@ export class XferRequest {
     if (!this.isReleased) return;
     throw new TcpxError('ERR_USAGE_ARGUMENT', `${attempted}: the request was released`);
   }
+}
+
+/** Programs without types pass anything. */
+export function checkRequest(attempted: string, request: unknown): asserts request is XferRequest {
+  if (request instanceof XferRequest) return;
+  throw wrongArgument(`${attempted}: request`, 'what createXferReq or makeXferReq gave', request);
 }
 
 function prepare(parts: XferParts, customParam: string | undefined): XferHandle {

@@ -2,6 +2,7 @@
 // never throw for what happens at run time; a status is a load and, while running, one check.
 
 import { AbortError, throwIfAborted, withSignal } from '../base/abort.js';
+import { checkMessage, checkOptions, checkSignal, checkTime } from '../base/argument.js';
 import type { Clock } from '../base/clock.js';
 import { TcpxError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
@@ -11,7 +12,7 @@ import type { RemotePeers } from './remote-peers.js';
 import { errorOfStatus, isNixlStatus, NixlStatus, nixlStatusOf } from './status.js';
 import type { AgentTelemetry } from './telemetry.js';
 import { notifBytes } from './xfer-factory.js';
-import type { XferRequest } from './xfer-request.js';
+import { checkRequest, type XferRequest } from './xfer-request.js';
 
 /** What a post may carry. */
 export interface PostOptions {
@@ -26,6 +27,8 @@ export interface XferControl {
   /** Time after which it fails, in ms. */
   readonly deadlineMs?: number;
 }
+
+const CONTROL = { signal: checkSignal, deadlineMs: checkTime };
 
 export class XferRunner {
   readonly #clock: Clock;
@@ -61,6 +64,9 @@ export class XferRunner {
    * Options without one: no message, now and later.
    */
   post(request: XferRequest, options?: PostOptions, control?: XferControl): NixlStatus {
+    checkRequest('postXferReq', request);
+    if (options !== undefined) checkOptions('postXferReq', options, { notif: checkMessage });
+    if (control !== undefined) checkOptions('postXferReq', control, CONTROL);
     if (request.isHandleFreed) return NixlStatus.ERR_INVALID_PARAM;
     if (request.isAborting || isDraining(request)) {
       return this.#refuse(NixlStatus.ERR_REPOST_ACTIVE);
@@ -79,6 +85,7 @@ export class XferRunner {
   }
 
   status(request: XferRequest): NixlStatus {
+    checkRequest('getXferStatus', request);
     if (request.status !== NixlStatus.IN_PROG) return request.status;
     // Returned, not stored: the transfer itself has not ended.
     if (!request.peer.isLive) return NixlStatus.ERR_NOT_FOUND;
@@ -91,6 +98,8 @@ export class XferRunner {
 
   /** Resolves when the transfer has landed; rejects with why it did not. */
   async wait(request: XferRequest, control?: XferControl): Promise<void> {
+    checkRequest('waitXferReq', request);
+    if (control !== undefined) checkOptions('waitXferReq', control, CONTROL);
     request.checkUsable('waitXferReq');
     if (request.status === NixlStatus.ERR_NOT_POSTED) {
       throw new TcpxError('ERR_USAGE_STATE', 'waitXferReq: the request was never posted');
@@ -110,6 +119,7 @@ export class XferRunner {
 
   /** SUCCESS: given back, and no byte moves any more. REPOST_ACTIVE: could not abort yet. */
   release(request: XferRequest): NixlStatus {
+    checkRequest('releaseXferReq', request);
     if (request.isReleased) return NixlStatus.ERR_INVALID_PARAM;
     if (request.status === NixlStatus.IN_PROG) this.#check(request);
     if (!request.isHandleFreed) {

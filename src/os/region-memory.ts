@@ -1,5 +1,6 @@
 // Memory that the engine allocates for regions: mapped, page-aligned, on huge pages where asked.
 
+import { checkOneOf, checkWhole } from '../base/argument.js';
 import { TcpxError } from '../base/errors.js';
 import { errnoName } from '../ffi/libc/errno.js';
 import {
@@ -35,13 +36,9 @@ const PAGE_BYTES = 4096;
 const unmapWhenUnused = new FinalizationRegistry<Mapping>((mapping) => unmapMemory(mapping));
 
 /** Maps memory for a region. Throws `ERR_CAP_HUGE_PAGES` where huge pages are lacking. */
-export function allocateRegionMemory(bytes: number, pages: PageKind): RegionMemory {
-  if (!Number.isSafeInteger(bytes) || bytes <= 0) {
-    throw new TcpxError(
-      'ERR_USAGE_ARGUMENT',
-      `allocate: ${bytes} is not a positive number of bytes`,
-    );
-  }
+export function allocateRegionMemory(bytes: number, pages: PageKind = 'auto'): RegionMemory {
+  checkWhole('allocate: bytes', bytes, 1);
+  checkOneOf('allocate: pages', pages, ['auto', 'normal', 'prefer-huge', 'huge']);
   // What is smaller than a huge page would waste most of it.
   if (pages === 'normal' || (pages === 'auto' && bytes < HUGE_PAGE_BYTES)) {
     return wrap(mapMemory(roundUp(bytes, PAGE_BYTES)), bytes, 'normal');

@@ -1,6 +1,7 @@
 // Memory of a p2p session by number. Numbers start at 1 and are never used again, so that one kept
 // too long names nothing instead of somebody else's memory.
 
+import { checkWhole } from '../base/argument.js';
 import { TcpxError } from '../base/errors.js';
 import type { Region } from '../memory/region.js';
 
@@ -34,6 +35,7 @@ export class MemoryTable {
   }
 
   get(id: number): MemoryHandle {
+    checkWhole('memory id', id);
     const handle = this.#handles.get(id);
     if (handle !== undefined) return handle;
     throw new TcpxError('ERR_USAGE_NOT_FOUND', `memory ${id} is not registered here`, {
@@ -54,8 +56,9 @@ export class MemoryTable {
         `${use}: memory ${id} was registered to ${handle.use}`,
       );
     }
-    const isWhole = Number.isSafeInteger(offset) && Number.isSafeInteger(bytes);
-    if (isWhole && offset >= 0 && bytes > 0 && offset + bytes <= handle.bytes) return handle;
+    checkWhole(`${use}: offset`, offset);
+    checkWhole(`${use}: bytes`, bytes, 1);
+    if (offset + bytes <= handle.bytes) return handle;
     throw new TcpxError(
       'ERR_USAGE_ARGUMENT',
       `${use}: offset ${offset} + ${bytes} bytes is not inside memory ${id} of ${handle.bytes}`,

@@ -73,7 +73,13 @@ abstract class Operation {
   }
 }
 
-/** A posted send. */
+/**
+ * A posted send.
+ * @example
+ * const send = transfer.postSend(memId, 0, 4096, 7);
+ * await transfer.wait(5000);
+ * console.log(send.receipt?.durationUs);
+ */
 export class Send extends Operation {
   /** Tells it from a receive. */
   readonly kind = 'send';
@@ -110,7 +116,13 @@ export class Send extends Operation {
   }
 }
 
-/** A posted receive. */
+/**
+ * A posted receive.
+ * @example
+ * const receive = transfer.postRecv(memId, 0, 4096, 7);
+ * await transfer.wait(5000);
+ * await transfer.consume(receive);
+ */
 export class Receive extends Operation {
   /** Tells it from a send. */
   readonly kind = 'receive';

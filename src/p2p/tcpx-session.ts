@@ -2,12 +2,23 @@
 // server is reached and connects. Which of the two it is follows from the first call and stays.
 
 import { AbortError, throwIfAborted } from '../base/abort.js';
-import { type TimedWait, timedWaitOf } from '../base/argument.js';
+import {
+  checkLog,
+  checkOneOf,
+  checkOptions,
+  checkRecord,
+  checkSignal,
+  checkText,
+  TIMED_WAIT,
+  type TimedWait,
+  timedWaitOf,
+} from '../base/argument.js';
 import { TcpxError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
 import type { SettingValues } from '../base/settings.js';
 import { type ConnInfo, formatConnInfo, parseConnInfo } from '../engine/conn-info.js';
 import { Engine } from '../engine/engine.js';
+import type { DeregisterOptions } from '../engine/engine-options.js';
 import type { Session } from '../engine/session.js';
 import type { RegionSource } from '../memory/region.js';
 import type { PageKind, RegionMemory } from '../os/region-memory.js';
@@ -26,6 +37,8 @@ export interface TcpxSessionOptions {
   readonly settings?: Partial<SettingValues>;
   /** Instead of lines on stderr. */
   readonly log?: Log;
+  /** Ends the wait for its start with an `AbortError`; one that is open does not hear it. */
+  readonly signal?: AbortSignal;
   /**
    * Module that stands in for the CUDA driver, for tests.
    * @internal
@@ -34,8 +47,18 @@ export interface TcpxSessionOptions {
 }
 
 const ACCEPT_TIMEOUT_MS = 30_000;
+const OPEN_OPTIONS = {
+  ...{ name: checkText, settings: checkRecord, log: checkLog, signal: checkSignal },
+  gpuModule: checkRecord,
+};
 
-/** Sends and receives that match by order, between a server and its clients. */
+/**
+ * Sends and receives that match by order, between a server and its clients.
+ * @example
+ * const client = await TcpxSession.open({ name: 'client' });
+ * client.loadRemoteConnInfo('server', info);
+ * await client.connect('server');
+ */
 export class TcpxSession {
   readonly #engine: Engine;
   readonly #memory = new MemoryTable();
@@ -43,6 +66,7 @@ export class TcpxSession {
   readonly #arrivals: Arrivals;
   readonly #infos = new Map<string, ConnInfo>();
   #role: Role = 'none';
+  #isClosed = false;
 
   private constructor(engine: Engine, peers: Map<string, P2pPeer>, arrivals: Arrivals) {
     this.#engine = engine;
@@ -52,6 +76,7 @@ export class TcpxSession {
 
   /** Starts one, with an engine of its own. */
   static async open(options: TcpxSessionOptions = {}): Promise<TcpxSession> {
+    checkOptions('TcpxSession.open', options, OPEN_OPTIONS);
     const peers = new Map<string, P2pPeer>();
     const arrivals = new Arrivals();
     const bySession = new Map<Session, P2pPeer>();
@@ -97,7 +122,9 @@ export class TcpxSession {
    * `ERR_PEER_TIMEOUT`, or with an `AbortError` when the signal says so.
    */
   async accept(remoteName: string, options: number | TimedWait = {}): Promise<void> {
+    checkText('accept: the name', remoteName);
     const { timeoutMs = ACCEPT_TIMEOUT_MS, signal } = timedWaitOf('accept', options);
+    if (this.#isClosed) throw new TcpxError('ERR_USAGE_STATE', 'accept: the session is closed');
     if (this.#role !== 'server') throw wrongOrder('accept', 'listen');
     this.#assertNew(remoteName, 'accept');
     throwIfAborted(signal, `accept ${remoteName}`);
@@ -108,12 +135,16 @@ export class TcpxSession {
 
   /** Client, first step. The text is checked; nothing is connected yet. */
   loadRemoteConnInfo(remoteName: string, info: string): void {
+    checkText('loadRemoteConnInfo: the name', remoteName);
+    const parsed = parseConnInfo(info);
     this.#take('client', 'loadRemoteConnInfo');
-    this.#infos.set(remoteName, parseConnInfo(info));
+    this.#infos.set(remoteName, parsed);
   }
 
   /** Client, second step: tries the addresses of the server in turn, each for the time given. */
   async connect(remoteName: string, options: TimedWait = {}): Promise<void> {
+    checkText('connect: the name', remoteName);
+    checkOptions('connect', options, TIMED_WAIT);
     const info = this.#infos.get(remoteName);
     if (info === undefined) throw wrongOrder('connect', 'loadRemoteConnInfo');
     this.#assertNew(remoteName, 'connect');
@@ -134,6 +165,7 @@ export class TcpxSession {
 
   /** What is pending with that peer fails as unmatched, or with the loss of the session. */
   async disconnect(remoteName: string): Promise<void> {
+    checkText('disconnect: the name', remoteName);
     const peer = this.#peers.get(remoteName);
     this.#peers.delete(remoteName);
     if (peer !== undefined) await this.#engine.drive(peer.session.close());
@@ -146,14 +178,18 @@ export class TcpxSession {
 
   /** Registers memory; the number names it in posts. */
   registerMemory(source: RegionSource, use: MemoryUse = 'both'): number {
+    checkOneOf('registerMemory: use', use, ['send', 'receive', 'both']);
     // No rights: peers reach it only through the receives that are posted on it.
     return this.#memory.add(this.#engine.register(source, { read: false, write: false }), use);
   }
 
-  /** Takes it back. Rejects while operations use it. */
-  async deregisterMemory(id: number): Promise<void> {
+  /**
+   * Takes it back. Rejects with `ERR_USAGE_REGION_BUSY` while operations use it, after `waitMs` or
+   * as long as peers can hold memory, or with an `AbortError`.
+   */
+  async deregisterMemory(id: number, options: number | DeregisterOptions = {}): Promise<void> {
     const { region } = this.#memory.get(id);
-    await this.#engine.deregister(region);
+    await this.#engine.deregister(region, options);
     this.#memory.remove(id);
   }
 
@@ -164,6 +200,7 @@ export class TcpxSession {
 
   /** A group of sends and receives with one peer. */
   createTransfer(remoteName: string): TcpxTransfer {
+    checkText('createTransfer: the name', remoteName);
     const peer = this.#peers.get(remoteName);
     if (peer !== undefined) return new TcpxTransfer(this.#engine, this.#memory, peer);
     throw new TcpxError('ERR_USAGE_NOT_FOUND', `createTransfer: ${remoteName} is not connected`);
@@ -171,6 +208,7 @@ export class TcpxSession {
 
   /** Ends it; what has no counterpart fails with `ERR_XFER_UNMATCHED`. */
   async close(): Promise<void> {
+    this.#isClosed = true;
     await this.#engine.close();
   }
 

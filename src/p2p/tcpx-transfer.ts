@@ -2,7 +2,13 @@
 // number and offset; sends and receives are counted apart; only receives can be consumed.
 
 import { throwIfAborted } from '../base/abort.js';
-import { type TimedWait, timedWaitOf } from '../base/argument.js';
+import {
+  checkList,
+  checkRecord,
+  type TimedWait,
+  timedWaitOf,
+  wrongArgument,
+} from '../base/argument.js';
 import { TcpxError } from '../base/errors.js';
 import type { Engine } from '../engine/engine.js';
 import type { MemoryTable } from './memory-table.js';
@@ -39,7 +45,13 @@ export interface OperationBatch {
 
 const TAG_MAX = 2 ** 32 - 1;
 
-/** A group of sends and receives with one peer, waited for together. */
+/**
+ * A group of sends and receives with one peer, waited for together.
+ * @example
+ * const transfer = session.createTransfer('server');
+ * transfer.postSend(memId, 0, 4096, 7);
+ * await transfer.wait(5000);
+ */
 export class TcpxTransfer {
   /** Its sends by state. */
   readonly sends: OperationCounts = { posted: 0, completed: 0, failed: 0 };
@@ -217,12 +229,16 @@ export class TcpxTransfer {
       throw new TcpxError('ERR_USAGE_STATE', `${attempted}: the transfer was released`);
     }
     if (Number.isInteger(tag) && tag >= 0 && tag <= TAG_MAX) return;
-    throw new TcpxError('ERR_USAGE_ARGUMENT', `${attempted}: tag ${tag} is not 0 … ${TAG_MAX}`);
+    throw wrongArgument(`${attempted}: tag`, `a whole number, 0 … ${TAG_MAX}`, tag);
   }
 }
 
 function operationsOf(batch: OperationBatch, attempted: string): OperationFacts[] {
+  checkRecord(`${attempted}: the batch`, batch);
   const { memIds, offsets, sizes, tags } = batch;
+  for (const [name, column] of Object.entries({ memIds, offsets, sizes, tags })) {
+    checkList(`${attempted}: ${name}`, column);
+  }
   const lengths = [memIds.length, offsets.length, sizes.length, tags.length];
   if (lengths.some((length) => length !== memIds.length)) {
     throw new TcpxError(

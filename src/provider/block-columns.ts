@@ -1,6 +1,7 @@
 // What a request moves, checked: blocks of two regions, as columns, whatever provider will carry
 // them. Pure.
 
+import { checkList, checkRecord, checkWhole, wrongArgument } from '../base/argument.js';
 import { at } from '../base/assert.js';
 import { TcpxError } from '../base/errors.js';
 import type { Region, RegionDescriptor } from '../memory/region.js';
@@ -45,9 +46,12 @@ export interface CheckedBlocks extends BlockColumns {
   readonly totalBytes: number;
 }
 
+const DOUBLES = ['localOffsets', 'remoteOffsets', 'bytes'] as const;
+const INDEXES = ['localIndexes', 'remoteIndexes'] as const;
+
 /** Throws unless every block lies inside its regions and every key has the form of one. */
 export function checkBlocks(blocks: readonly Block[] | BlockColumns): CheckedBlocks {
-  const rows = isColumns(blocks) ? blocks : columnsOf(blocks);
+  const rows = isColumns(blocks) ? checkColumns(blocks) : columnsOf(blocks);
   if (rows.count === 0) throw new TcpxError('ERR_USAGE_ARGUMENT', 'a request needs a block');
   for (const remote of rows.remotes) checkKey(remote);
   let totalBytes = 0;
@@ -84,6 +88,26 @@ export function checkBlocks(blocks: readonly Block[] | BlockColumns): CheckedBlo
 
 function isColumns(blocks: readonly Block[] | BlockColumns): blocks is BlockColumns {
   return !Array.isArray(blocks);
+}
+
+// Programs without types pass anything. Rows are checked by their reader.
+function checkColumns(blocks: BlockColumns): BlockColumns {
+  checkWhole('columns: count', blocks.count);
+  checkList('columns: locals', blocks.locals);
+  checkList('columns: remotes', blocks.remotes);
+  for (const local of blocks.locals) checkRecord('columns: one of locals', local);
+  for (const remote of blocks.remotes) checkRecord('columns: one of remotes', remote);
+  for (const name of DOUBLES) {
+    if (!(blocks[name] instanceof Float64Array)) throw wrongColumn(name, 'Float64Array', blocks);
+  }
+  for (const name of INDEXES) {
+    if (!(blocks[name] instanceof Uint32Array)) throw wrongColumn(name, 'Uint32Array', blocks);
+  }
+  return blocks;
+}
+
+function wrongColumn(name: keyof BlockColumns, type: string, blocks: BlockColumns): TcpxError {
+  return wrongArgument(`columns: ${name}`, `a ${type}`, blocks[name]);
 }
 
 function columnsOf(blocks: readonly Block[]): BlockColumns {

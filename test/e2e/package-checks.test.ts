@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { build } from 'esbuild';
@@ -91,13 +91,27 @@ describe('package: refers to nothing that it does not hold', () => {
   });
 
   test('every link of the README leads somewhere', () => {
-    const targets = [...read('README.md').matchAll(/\]\(([^)#]+)(?:#[^)]*)?\)/g)].map(
-      ([, target = '']) => target,
-    );
-    assert.ok(targets.length > 10, targets.join(' '));
-    const lost = targets.filter((target) => !existsSync(join(installed, target)));
-    assert.deepEqual(lost, []);
+    assert.deepEqual(lostLinks('README.md'), []);
   });
+
+  test('every link of the pages for users leads somewhere', () => {
+    const listed = read('docs/README.md')
+      .split(/^## /m)
+      .find((part) => part.startsWith('To use'));
+    const pages = [...(listed ?? '').matchAll(/\]\(([\w-]+\.md)\)/g)].map(([, page]) => page ?? '');
+    assert.ok(pages.length > 8, pages.join(' '));
+    assert.deepEqual(
+      pages.flatMap((page) => lostLinks(`docs/${page}`)),
+      [],
+    );
+  });
+
+  function lostLinks(page: string): string[] {
+    const targets = [...read(page).matchAll(/\]\(([^)#:]+)(?:#[^)]*)?\)/g)].map(([, target = '']) =>
+      join(dirname(page), target),
+    );
+    return targets.filter((target) => !existsSync(join(installed, target)));
+  }
 
   test('every page that an error or a setting cites is there', () => {
     const texts = [
