@@ -1,7 +1,7 @@
 // What an experiment says, joined: a row for each arm, the decision, attribution, and how the best
 // stands to the reference. Pure over the record and the bundles that were read for it.
 
-import { REFERENCES, type Reference, standTo } from '../bench/references.js';
+import { type Reference, readReferences, standTo } from '../bench/references.js';
 import { medianOf } from '../bench/statistics.js';
 import {
   type ArmChange,
@@ -160,7 +160,7 @@ function referenceFor(
     const standing = standTo(rateGBps, { lowGBps: GBps, highGBps: GBps });
     return { name, GBps, evidence: 'measured', remark: 'a run that was named', ...standing };
   }
-  const known: Reference | undefined = REFERENCES.find(({ name }) => name === REFERENCE_NAME);
+  const known: Reference | undefined = readReferences().find(({ name }) => name === REFERENCE_NAME);
   if (known === undefined) return undefined;
   const { name, lowGBps: GBps, what, remark } = known;
   const standing = standTo(rateGBps, known);
