@@ -21,6 +21,7 @@ import { layOutBlocks } from './block-layout.js';
 import { usageOf } from './end-usage.js';
 import type { BenchInterval } from './interval-meter.js';
 import { createPingPongEnd, type MarkCounter, PING_SEED, playPingPong } from './ping-pong.js';
+import { countRetransmits } from './retransmits.js';
 import type { Turns } from './turns.js';
 import { isChecked, SAMPLE_EVERY } from './verify-choice.js';
 
@@ -392,11 +393,4 @@ export class BenchInitiator {
 /** With fractions, and steady while a process lives. */
 function epochMs(): number {
   return performance.timeOrigin + performance.now();
-}
-
-/** Segments that were sent again so far, over all channels; −1 where no kernel counts them. */
-function countRetransmits(session: Session): number {
-  const counts = session.kernelCounters().map(({ retransmits }) => retransmits);
-  if (counts.length === 0 || counts.some((count) => count < 0)) return -1;
-  return counts.reduce((sum, count) => sum + count, 0);
 }

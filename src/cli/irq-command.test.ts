@@ -216,7 +216,7 @@ test('irq plan --from: interrupt lines of another machine type are noticed witho
 });
 
 test('irq apply: unprivileged, exit 3 with guidance and nothing written', {
-  skip: !isRoot(),
+  skip: process.geteuid?.() !== 0,
 }, () => {
   const before = allAffinities();
   for (const name of ['proc', 'sys', 'tcpx-capture']) openForReading(join(root, name));
@@ -388,10 +388,6 @@ test('irq apply --plan: a saved plan follows renumbered vectors; another host’
   writeFileSync(join(root, 'proc/sys/kernel/hostname'), 'elsewhere\n');
   assert.equal(tcpx(apply).status, 2);
 });
-
-function isRoot(): boolean {
-  return process.geteuid?.() === 0;
-}
 
 function openForReading(folder: string): void {
   for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {

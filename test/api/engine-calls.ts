@@ -1,7 +1,6 @@
 // Every call of an engine, its sessions, transfers and regions, argument by argument.
 
 import { Engine } from '../../src/engine/engine.js';
-import type { NotificationStream } from '../../src/engine/notification-stream.js';
 import type { Session, TransferRequest } from '../../src/engine/session.js';
 import type { Transfer } from '../../src/engine/transfer.js';
 import type { Region } from '../../src/memory/region.js';
@@ -210,8 +209,4 @@ export function regionCalls({ region }: EngineWorld): Calls<Region> {
       ['to', RIGHT.optionalCount, (given) => region.slice(0, given)],
     ],
   };
-}
-
-export function streamCalls(): Calls<NotificationStream> {
-  return { next: [], return: [], push: [], end: [] };
 }

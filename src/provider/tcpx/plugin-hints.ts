@@ -6,10 +6,7 @@ const HINTS: readonly (readonly [RegExp, string])[] = [
     'a message had more than 2048 fragments: lower --chunk, or raise the MTU',
   ],
   [/cmsg truncated/, 'a message had more than 2048 fragments: lower --chunk, or raise the MTU'],
-  [
-    /no cmsg/,
-    'data did not come through device memory: docs/irq-investigation.md has the causes',
-  ],
+  [/no cmsg/, 'data did not come through device memory: docs/irq-investigation.md has the causes'],
   [
     /data landed on host memory/,
     'payload came with the header: switch header split on (ethtool -G NIC tcp-data-split on)',
