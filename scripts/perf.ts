@@ -44,7 +44,7 @@ async function runPerf(rounds: number, groups: readonly string[]): Promise<numbe
   process.stdout.write(
     `measured on ${cores[0]?.model ?? '?'}, ${cores.length} cores, Linux ${release()}, ` +
       `Node ${process.version}, ` +
-      `UCX ${await ucxVersion()}; ${rounds} interleaved rounds ` +
+      `UCX ${await ucxVersion().catch(() => 'not installed')}; ${rounds} interleaved rounds ` +
       `(bulk, channels, latency, blocks: ${SETS_PER_ROUND} sets each), medians (min … max)\n` +
       `around each group: ${formatMachine(states)}\n\n`,
   );

@@ -72,7 +72,7 @@ export class BenchTarget {
     if (this.#marks.take(bytes)) return;
     try {
       const answer = this.#answer(session, decodeBenchMessage(bytes));
-      if (answer !== undefined) session.notify(encodeBenchMessage(answer));
+      if (answer !== undefined) this.#tell(session, answer);
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
       this.#options.log.error('benchmark target failed', {
@@ -80,8 +80,13 @@ export class BenchTarget {
         code: isTcpxError(error) ? error.code : 'internal',
         reason,
       });
-      session.notify(encodeBenchMessage({ kind: 'failed', reason }));
+      this.#tell(session, { kind: 'failed', reason });
     }
+  }
+
+  /** A session that is ending takes no answer, and its initiator waits for none. */
+  #tell(session: Session, message: BenchMessage): void {
+    if (session.state === 'ready') session.notify(encodeBenchMessage(message));
   }
 
   #answer(session: Session, message: BenchMessage): BenchMessage | undefined {
@@ -125,7 +130,7 @@ export class BenchTarget {
   #begin(session: Session): void {
     this.#warm.add(session);
     if (this.#warm.size < this.#options.clients) return;
-    for (const one of this.#warm) one.notify(encodeBenchMessage({ kind: 'begun' }));
+    for (const one of this.#warm) this.#tell(one, { kind: 'begun' });
     this.#warm.clear();
   }
 
@@ -198,7 +203,7 @@ export class BenchTarget {
     };
     const own = { memory, allocate };
     const end = createPingPongEnd(engine, session, own, message.region, this.#marks);
-    session.notify(encodeBenchMessage({ kind: 'ponging' }));
+    this.#tell(session, { kind: 'ponging' });
     playPingPong(end, message.count, false, PONG_TIMEOUT_MS);
   }
 }

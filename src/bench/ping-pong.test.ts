@@ -48,7 +48,7 @@ test('ping-pong: a count that no initiator can be asked for is refused by name',
     onFinished: () => undefined,
   });
   const notify = (text: string) => answers.push(text);
-  const session = { peer: 'hostile', notify } as unknown as Session;
+  const session = { peer: 'hostile', state: 'ready', notify } as unknown as Session;
   const region = { slot: 0, generation: 1, key: '0'.repeat(32), bytes: 64 };
   const question = { kind: 'pong', region, count: Number.MAX_SAFE_INTEGER, bytes: 64 } as const;
   target.onNotification(session, Buffer.from(encodeBenchMessage(question)));

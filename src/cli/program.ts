@@ -18,12 +18,25 @@ export async function runProgram(words: readonly string[]): Promise<number> {
   beginOutput();
   try {
     return await runWords(words);
-  } catch (error) {
+  } catch (thrown) {
     const { own } = splitRest(words);
+    const want = loaderWant(thrown);
+    const error = want ?? thrown;
     const hasStack = own.includes('--stack') || !isTcpxError(error);
     printError(error, { hasStack, isJson: await isJsonWanted(own) });
-    return exitCodeOf(error);
+    return want === undefined ? exitCodeOf(error) : ExitCode.Environment;
   }
+}
+
+/** Modules are loaded when a command needs them, so the loader may run out of files at any time. */
+function loaderWant(error: unknown): TcpxError | undefined {
+  if (!(error instanceof Error && 'code' in error)) return undefined;
+  if (error.code !== 'EMFILE' && error.code !== 'ENFILE') return undefined;
+  return new TcpxError(
+    'ERR_SYS_DESCRIPTORS',
+    `${error.message}: too few files may be open; raise the limit (ulimit -n 1024)`,
+    { cause: error },
+  );
 }
 
 /** Known even where the words cannot be parsed. */

@@ -12,6 +12,7 @@ import { diagnose } from './doctor.js';
 import type { DoctorFacts } from './facts.js';
 import { netTables } from './plugin-file.js';
 import type { RuleStatus } from './rule.js';
+import { LIST_VARIABLE } from './rules/interface-list.js';
 import { RULES } from './rules.js';
 import { parseTcpTable } from './tcp-sockets.js';
 
@@ -23,7 +24,10 @@ const HEALTHY: DoctorFacts = {
   host: HOST,
   isCapture: false,
   dataNics: DATA_NICS,
-  environment: { NCCL_DYNAMIC_CHUNK_SIZE: '524288' },
+  environment: {
+    NCCL_DYNAMIC_CHUNK_SIZE: '524288',
+    [LIST_VARIABLE]: 'eth1,eth2,eth3,eth4',
+  },
   reference: undefined,
   rxdm: {
     processes: [{ pid: 9, name: 'tcpgpudmarxd', command: '/tcpgpudmarxd' }],
@@ -190,6 +194,10 @@ const FAULTS: readonly (readonly [string, RuleStatus, Partial<DoctorFacts>])[] =
   ['system.gpu', 'fail', { host: { ...HOST, gpus: [] } }],
   ['system.gpu', 'skip', { provider: 'tcp', host: { ...HOST, gpus: [] } }],
   ['run.peers', 'fail', { peers: [{ name: 'me', addresses: ['10.0.1.2'], isLocal: true }] }],
+  ['run.list', 'warn', { environment: {} }],
+  ['run.list', 'warn', { environment: { [LIST_VARIABLE]: 'eth1,eth9' } }],
+  ['run.list', 'fail', { environment: { [LIST_VARIABLE]: 'eth9' } }],
+  ['run.list', 'skip', { provider: 'tcp', environment: {} }],
   ['run.variables', 'fail', { environment: {} }],
   ['run.variables', 'fail', { environment: { ...CHUNK, NCCL_SOCKET_NTHREADS: '9' } }],
   ['run.variables', 'warn', { environment: { ...CHUNK, [`${PREFIX}PORT_BEGIN`]: '5000' } }],
@@ -308,6 +316,7 @@ const UNKNOWNS: readonly (readonly [string, Partial<DoctorFacts>])[] = [
   ['irq.clash', { environment: BINDINGS, host: { ...HOST, irqs: [] } }],
   ['run.peers', { peers: [{ name: 'b', addresses: ['10.0.1.3'], isLocal: undefined }] }],
   ['run.bindings', { environment: BINDINGS, host: { ...HOST, nics: [] } }],
+  ['run.list', { host: { ...HOST, nics: [] } }],
   ['tcp.congestion', { host: { ...HOST, limits: { ...HOST.limits, sysctls: {} } } }],
   [
     'tcp.buffers',

@@ -10,6 +10,7 @@ for (const limit of [30, 60]) {
     const { exitCode, stdout, stderr } = await runChild('sh', ['-c', line]);
     assert.equal(exitCode, 3, stderr);
     assert.equal(stdout, '');
-    assert.match(stderr, /^ERR_SYS_DESCRIPTORS: EMFILE: .*raise the limit \(ulimit -n 1024\)\n$/);
+    assert.match(stderr, /^ERR_SYS_DESCRIPTORS: EMFILE: .*raise the limit \(ulimit -n 1024\)\n$/m);
+    assert.doesNotMatch(stderr, /^ +at /m);
   });
 }
