@@ -5,6 +5,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { TcpxError } from '../../src/base/errors.js';
 import type { Transfer } from '../../src/engine/transfer.js';
+import type { RegionDescriptor } from '../../src/memory/region.js';
 import type { Machine } from '../support/sim/sim-job.js';
 import { CELL_BYTES } from '../support/sim/sim-memory.js';
 import { planOf, type SimPlan, withPlugin } from '../support/sim/sim-plan.js';
@@ -21,7 +22,7 @@ interface Pair {
   readonly world: SimWorld;
   readonly own: Machine;
   readonly peer: Machine;
-  readonly write: () => Transfer;
+  readonly write: (changes?: Partial<RegionDescriptor>) => Transfer;
   readonly ended: (transfer: Transfer) => Promise<void>;
   readonly pass: (ms: number) => Promise<void>;
 }
@@ -45,9 +46,9 @@ async function openPair(): Promise<Pair> {
   await world.until(isReady, READY_MS, () => 'the channels are ready');
   const session = world.links[0]?.pair.atClient;
   assert.ok(session !== undefined);
-  const write = (): Transfer => {
+  const write = (changes: Partial<RegionDescriptor> = {}): Transfer => {
     const local = own.memory.region(0);
-    const remote = peer.memory.region(0).descriptor;
+    const remote = { ...peer.memory.region(0).descriptor, ...changes };
     const bytes = CELLS * CELL_BYTES;
     return session.write([{ local, localOffset: 0, remote, remoteOffset: 0, bytes }]);
   };
@@ -159,5 +160,18 @@ test('matched: a post whose epoch goes down before its start fails with it', asy
   const transfer = write();
   await ended(transfer);
   assert.equal(transfer.error?.code, 'ERR_XFER_FAILED', transfer.error?.message);
+  await world.destroy();
+});
+
+test('matched: a refused WRITE ends when the plugin has read its chunks, not before', async () => {
+  const { world, own, write, ended, pass } = await openPair();
+  const processes = own.node.plugin?.processes ?? [];
+  for (const process of processes) process.pause(world.time.nowUs + HANG_MS * 1000);
+  const transfer = write({ key: 'ab'.repeat(16) });
+  await pass(HANG_MS / 2);
+  assert.equal(transfer.status, 'active', 'its memory is still read');
+  await ended(transfer);
+  assert.equal(transfer.error?.code, 'ERR_PEER_KEY');
+  assert.equal(own.node.sessions.list()[0]?.matched?.epochs.state, 'ready', 'the epoch goes on');
   await world.destroy();
 });

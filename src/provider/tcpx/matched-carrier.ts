@@ -298,7 +298,10 @@ export class MatchedCarrier<S> implements Carrier<S, MatchedRequest> {
     if (!flight.isLanded || flight.openParts.size > 0) return;
     this.#peers.close(flight);
     const { operation, transfer } = flight.kind;
-    if (operation === 'write') this.#finish(this.#own.get(transfer), flight);
+    if (operation === 'read') return;
+    const own = this.#own.get(transfer);
+    if (own?.refusal === undefined) this.#finish(own, flight);
+    else this.#fail(own, own.refusal);
   }
 
   #onRefused({ transfer, body }: MatchFrame): void {
@@ -307,10 +310,15 @@ export class MatchedCarrier<S> implements Carrier<S, MatchedRequest> {
     if (own === undefined) return;
     const { code, reason } = decodeReason(body);
     const known = code in ERROR_CODES ? (code as ErrorCode) : 'ERR_PEER_REFUSED';
+    const refusal = new TcpxError(known, `refused: ${reason}`);
     const flight = this.deck.find('send', transfer, 'write');
-    if (flight !== undefined) flight.isLanded = true;
-    this.#fail(own, new TcpxError(known, `refused: ${reason}`));
-    if (flight === undefined) return;
+    if (flight === undefined) {
+      this.#fail(own, refusal);
+      return;
+    }
+    // The plugin still reads the memory of the chunks: the transfer ends when they are through.
+    own.refusal = refusal;
+    flight.isLanded = true;
     this.#peers.expectEnd(flight);
     this.#checkSent(flight);
   }
@@ -373,7 +381,7 @@ export class MatchedCarrier<S> implements Carrier<S, MatchedRequest> {
     const sessionError = this.#ending;
     own.outcome =
       sessionError === undefined
-        ? failed(error, own.isCancelled)
+        ? failed(own.refusal ?? error, own.isCancelled)
         : { ...failed(lostError(this.#parts.peer), false), sessionError };
     this.#settle(own);
   }

@@ -25,6 +25,8 @@ export class OwnPost {
   /** Of a READ: what the NICs had taken in before. */
   intake: Intake | undefined;
   outcome: Outcome | undefined;
+  /** Of a WRITE whose chunks are still with the plugin: what the peer said. */
+  refusal: TcpxError | undefined;
   isCancelled = false;
   /** Its epoch is being taken down. */
   isFailing = false;
