@@ -20,11 +20,8 @@ export function launchUrl(entry: string): URL {
 
 /** An entry that this thread is to load too: of the same kind, as no module may be there twice. */
 export function besideUrl(entry: string): URL {
-  return isLaunchFile(import.meta.url) ? new URL(basename(entry), FOLDER) : new URL(entry, SOURCES);
-}
-
-export function isLaunchFile(url: string): boolean {
-  return url.startsWith(FOLDER.href);
+  const isLaunched = import.meta.url.startsWith(FOLDER.href);
+  return isLaunched ? new URL(basename(entry), FOLDER) : new URL(entry, SOURCES);
 }
 
 /** −1 for a file that is not there; an installed package has no trace of its compilation. */

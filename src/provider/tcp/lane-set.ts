@@ -4,7 +4,7 @@
 import { Worker } from 'node:worker_threads';
 import { assert } from '../../base/assert.js';
 import { TcpxError } from '../../base/errors.js';
-import { isLaunchFile, launchUrl } from '../../base/launch.js';
+import { launchUrl } from '../../base/launch.js';
 import type { LaneIndex, TransferSlot } from '../../base/quantity.js';
 import type { GpuProvider } from '../../gpu/staging-device.js';
 import { type FixedMemory, type MemorySource, mappedMemory } from '../../os/fixed-memory.js';
@@ -181,7 +181,7 @@ export class LaneSet {
       receiveBytes,
       sendBytes,
     };
-    const worker = new Worker(workerUrl(gpuModule), {
+    const worker = new Worker(launchUrl('provider/tcp/lane/lane-worker.js'), {
       workerData,
       ...workerFlags(process.execArgv),
     });
@@ -338,11 +338,4 @@ export class LaneSet {
 // would be refused; then it starts without any.
 function workerFlags(flags: readonly string[]): { execArgv?: string[] } {
   return flags.some((flag) => flag.startsWith('--input-type')) ? { execArgv: [] } : {};
-}
-
-/** A lane and what it is told to load are of the same kind, as no module may be there twice. */
-function workerUrl(gpuModule: string): URL {
-  const isLaunched = gpuModule === '' || isLaunchFile(gpuModule);
-  if (isLaunched) return launchUrl('provider/tcp/lane/lane-worker.js');
-  return new URL('./lane/lane-worker.js', import.meta.url);
 }
