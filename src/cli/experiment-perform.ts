@@ -145,7 +145,11 @@ function figuresOf({ run }: RunFacts): Told {
     chunkBytes: bench?.chunkBytes ?? null,
     busyCpus: busy.length === 0 ? null : busy.reduce((sum, one) => sum + one, 0) / 100,
     interruptsByNic: Object.fromEntries(
-      nics.map(({ nic, irqCpus }) => [nic, irqCpus.reduce((sum, { count }) => sum + count, 0)]),
+      nics.flatMap(({ nic, parts, irqCpus }) => {
+        // An interface without vectors has none to count: that is not the number 0.
+        if (parts.every(({ interrupts }) => interrupts === undefined)) return [];
+        return [[nic, irqCpus.reduce((sum, { count }) => sum + count, 0)]];
+      }),
     ),
     devmemPacketsByNic: Object.fromEntries(
       nics.flatMap(({ nic, rx }) =>

@@ -41,6 +41,8 @@ export interface RunView {
   readonly tests: NcclTests;
   readonly perf: PerfLog;
   readonly bench: BenchFacts | undefined;
+  /** What the command said last; empty where it said nothing. */
+  readonly lastLine: string;
   /** The NIC that is nearest to each GPU, as the collector saw it. */
   readonly nicOfGpu: ReadonlyMap<number, string>;
   readonly traces: readonly NamedText[];
@@ -93,12 +95,20 @@ export function openRunView(path: string): RunView {
     tests: parseNcclTests(bundle.log),
     perf: parsePerfLog(bundle.log),
     bench: findBenchDocument(bundle.log),
+    lastLine: lastLineOf(bundle.log),
     nicOfGpu: parseNearest(bundle.numaTopology),
     traces: bundle.traces,
     fileCount: bundle.names.length,
     missing: observation?.missing ?? ['everything that a host tells'],
   };
 }
+
+function lastLineOf(log: string): string {
+  const text = log.trimEnd();
+  return text.slice(text.lastIndexOf('\n') + 1).slice(0, LINE_CHARS_MAX);
+}
+
+const LINE_CHARS_MAX = 200;
 
 /** undefined where the bundle holds logs alone. */
 function observe(path: string): Observation | undefined {
