@@ -34,7 +34,8 @@ function bits(mask: string): bigint {
 function command({ file, folder, lab }: Place, atEnd: string): string {
   const seen = `$(cat ${file}) \${NCCL_GPUDIRECTTCPX_RX_BINDINGS-unset} $UCCL_TCPX_NUM_CHANNELS`;
   // Nobody listens there: what comes back are refusals.
-  const traffic = `for i in {1..100}; do echo x >/dev/udp/${at(lab.links, 0).rightHost}/9; done`;
+  const knocks = `for i in {1..50}; do : >/dev/tcp/${at(lab.links, 0).rightHost}/9; done`;
+  const traffic = `{ ${knocks}; } 2>/dev/null`;
   const figure = 'echo "67108864 16777216 float sum -1 6710 10.0 10.0 0 6400 10.0 10.0 0"';
   return `echo "${seen}" >>${join(folder, 'seen')}; ${traffic}; ${atEnd} ${figure}`;
 }
@@ -87,7 +88,7 @@ async function checkArms(place: Place): Promise<void> {
   }
   assert.equal(await maskOf(place), CHOSEN, 'as before, at the end');
   const received = await inside(place, ['cat', `/sys/class/net/${nic}/statistics/rx_packets`]);
-  assert.ok(Number(received.stdout) > lines.length, 'packets came in every run');
+  assert.ok(Number(received.stdout) >= 50 * lines.length, `${received.stdout} packets came`);
 }
 
 /** A run of a matched arm that is under way: its mask stands. */
