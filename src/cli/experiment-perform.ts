@@ -16,6 +16,8 @@ import type { EnvironmentValues } from '../host/environment/preset.js';
 import { STATE_FOLDER_VARIABLE } from '../host/read/emulated-nics.js';
 import { RunCounters } from './experiment-counters.js';
 import type { ExperimentPlacement } from './experiment-placement.js';
+import { keptResult } from './kept-result.js';
+import { programWords } from './own-program.js';
 import { packageVersion } from './package-version.js';
 
 export interface PerformWish {
@@ -93,14 +95,9 @@ async function collect(
     intervalMs: INTERVAL_MS,
     sizeBytesMax: SIZE_BYTES_MAX,
     hasProfile: false,
+    resultOf: await keptResult(record.words, own),
   });
   return bundle;
-}
-
-/** `tcpx` is this very program, whatever PATH says. */
-function programWords(words: readonly string[]): readonly string[] {
-  const [program = '', ...others] = words;
-  return program === 'tcpx' ? [process.execPath, process.argv[1] ?? '', ...others] : words;
 }
 
 function nicsOf(arm: Arm, { nics }: Pick<ExperimentRecord, 'nics'>): readonly string[] {
