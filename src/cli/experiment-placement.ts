@@ -126,8 +126,10 @@ function rpsPlacement(
   return {
     kind: entries.length === 0 ? 'none' : 'rps',
     text:
-      `${nics.join(', ')}: no interrupts of its own, so that the place of received packets is ` +
-      'chosen by RPS (rps_cpus), which emulates it',
+      entries.length === 0
+        ? `${nics.join(', ')}: neither interrupts nor receive queues of the kernel`
+        : `${nics.join(', ')}: no interrupts of its own, so that the place of received packets is ` +
+          'chosen by RPS (rps_cpus), which emulates it',
     txBindings: tx,
     rxBindings: rx,
     problem,

@@ -90,6 +90,7 @@ test('plans: T1 to T5, one NIC against the next, one or two NICs for a GPU', () 
     [['eth1'], ['eth2'], ['eth3']],
   );
   assert.ok(ab.command.includes('--trace-dir'));
+  assert.ok(!ab.command.includes('--seconds'), 'traces of equally many calls are compared');
   const perGpu = builtInPlan('nics-per-gpu', ['eth1', 'eth2']);
   assert.deepEqual(
     perGpu.arms.map(({ name, nics, variables }) => [name, nics.length, variables]),
