@@ -125,11 +125,7 @@ function rpsPlacement(
   const problem = rpsProblem(entries);
   return {
     kind: entries.length === 0 ? 'none' : 'rps',
-    text:
-      entries.length === 0
-        ? `${nics.join(', ')}: neither interrupts nor receive queues of the kernel`
-        : `${nics.join(', ')}: no interrupts of its own, so that the place of received packets is ` +
-          'chosen by RPS (rps_cpus), which emulates it',
+    text: placeText(nics, entries.length > 0),
     txBindings: tx,
     rxBindings: rx,
     problem,
@@ -139,6 +135,15 @@ function rpsPlacement(
       return now.map((entry) => entry.mask).join(' ');
     },
   };
+}
+
+function placeText(nics: readonly string[], hasQueues: boolean): string {
+  const names = nics.join(', ');
+  if (!hasQueues) return `${names}: neither interrupts nor receive queues of the kernel`;
+  return (
+    `${names}: no interrupts of its own, so that the place of received packets is chosen by RPS ` +
+    '(rps_cpus), which emulates it'
+  );
 }
 
 function bindRps(entries: readonly RpsEntry[], mask: string, folder: string): () => void {
