@@ -12,13 +12,13 @@ import { sourcePaths } from './suite/source-paths.js';
 import { readCount, readWords, refuse } from './words.js';
 
 const USAGE = `npm test [-- FLAGS] [FILTER…]
-  --concurrency N  files at a time, of those that bear neighbours; 2 by default
+  --concurrency N  files at a time, of those that bear neighbours; 3 by default
   --except PART    leaves out files whose path contains it
   --root DIR       another tree with src/ and dist/`;
 
 const { values, positionals } = readWords(USAGE, {
   options: {
-    concurrency: { type: 'string', default: '2' },
+    concurrency: { type: 'string', default: '3' },
     except: { type: 'string', multiple: true, default: [] },
     root: { type: 'string', default: repositoryRoot },
   },

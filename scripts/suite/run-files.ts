@@ -1,4 +1,5 @@
-// Test files in the order in which they keep two cores busy: what bears neighbours, dear folders
+// Test files in the order in which they keep two cores busy: what bears neighbours, three at a time
+// because each waits now and then, dear folders
 // first, beside it one by one what mostly waits, and then one by one what has to be alone.
 
 import { run } from 'node:test';
