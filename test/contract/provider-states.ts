@@ -12,6 +12,7 @@ const WAIT_MS = 20_000;
 export function stateRows(row: Row): void {
   regionRows(row);
   closeRows(row);
+  peerCloseRows(row);
   limitRows(row);
 }
 
