@@ -110,7 +110,9 @@ function closeRows(row: Row): void {
       });
     },
   );
+}
 
+function peerCloseRows(row: Row): void {
   row(
     'a session that the peer closes fails posts before and after, with the cause',
     async (h, o) => {
