@@ -63,7 +63,7 @@ function sessionsSummary(report: SessionSoakReport): string {
     `${report.sessions} sessions in ${Math.round(report.seconds)} s`,
     `resident: ${mebibytes(report.idle.rssBytes)} at first, ${mebibytes(Math.min(...half))} to ` +
       `${mebibytes(Math.max(...half))} in the last half`,
-    `second part of the last half against its first: ${(report.rssGrowth * 100).toFixed(1)} %`,
+    `last quarter against the one before, medians: ${(report.rssDrift * 100).toFixed(1)} %`,
     `${report.last.sessions} sessions and ${report.last.descriptors} descriptors in the end, ` +
       `${report.idle.descriptors} at first`,
     ...report.broken.map((what) => `BROKEN: ${what}`),
