@@ -8,6 +8,7 @@ export interface InsideProgram {
   stdout(): string;
   stderr(): string;
   kill(): void;
+  signal(name: NodeJS.Signals): void;
   /** Exit status, null after a signal. */
   end(limitMs: number): Promise<number | null>;
 }
@@ -31,6 +32,7 @@ export function spawnInside(
     stdout: () => stdout,
     stderr: () => stderr,
     kill: () => child.kill('SIGKILL'),
+    signal: (name) => child.kill(name),
     end: async (limitMs) => {
       const timer = setTimeout(() => child.kill('SIGKILL'), limitMs);
       const [code] = await closed;
