@@ -3,6 +3,7 @@
 // The only reader of process.env.
 
 import { TcpxError } from './errors.js';
+import { hideProperties } from './secret-bytes.js';
 import { describeRange, type Setting, type SettingValue } from './setting.js';
 import {
   ENVIRONMENT_PREFIX,
@@ -62,10 +63,8 @@ export function loadConfig(sources: ConfigSources = {}): Config {
   return config;
 }
 
-/** Readable by its name; nothing that prints the settings comes across it. */
 function secretHidden(values: SettingValues, secret = values['trust.secret']): SettingValues {
-  Object.defineProperty(values, 'trust.secret', { value: secret, enumerable: false });
-  return values;
+  return hideProperties({ ...values, 'trust.secret': secret }, ['trust.secret']);
 }
 
 /** Whether somebody has set it, here or in the environment. */

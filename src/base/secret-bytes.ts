@@ -33,3 +33,12 @@ export class SecretBytes {
     return SHOWN;
   }
 }
+
+/**
+ * Readable by their names; nothing that prints or copies the record comes across them, nor an
+ * inspection that asks for hidden properties.
+ */
+export function hideProperties<T extends object>(record: T, names: readonly string[]): T {
+  for (const name of names) Object.defineProperty(record, name, { enumerable: false });
+  return Object.defineProperty(record, inspect.custom, { value: () => ({ ...record }) });
+}

@@ -141,9 +141,11 @@ test('api: secrets and keys are in nothing that prints', async () => {
   await transfer;
   const things = [client, client.config, client.trust, session, called[0], transfer, local];
   for (const thing of things) {
-    const shown = inspect(thing, { depth: 12, showHidden: false });
-    assert.ok(!shown.includes(SECRET), shown.slice(0, 200));
-    assert.ok(!shown.includes(local.descriptor.key));
+    for (const showHidden of [false, true]) {
+      const shown = inspect(thing, { depth: 12, showHidden, getters: true });
+      assert.ok(!shown.includes(SECRET), shown.slice(0, 200));
+      assert.ok(!shown.includes(local.descriptor.key));
+    }
   }
   for (const thing of [client.config, client.config.values, client.trust, session.facts]) {
     assert.ok(!JSON.stringify(thing).includes(SECRET));

@@ -170,7 +170,7 @@ test('secrets: nothing that an agent gives out prints them', async (t) => {
     /^XferRequest \{ WRITE of 64 B, NIXL_ERR_NOT_POSTED, peer: a, TCPX \}$/,
   );
   for (const [name, value] of Object.entries({ agent, handle, request, described, prepared })) {
-    const deep = { depth: 20, showHidden: false, getters: true };
+    const deep = { depth: 20, showHidden: true, getters: true };
     for (const text of [inspect(value, deep), JSON.stringify(value)]) {
       assert.ok(!text.includes(secret), `${name}: ${text}`);
     }

@@ -4,6 +4,7 @@ import { throwIfAborted, withSignal } from '../base/abort.js';
 import { checkList, checkRecord, wrongArgument } from '../base/argument.js';
 import { TcpxError, toTcpxError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
+import { hideProperties } from '../base/secret-bytes.js';
 import { type Backend, type BackendParams, type BackendPlugin, missingMethods } from './backend.js';
 import type { RegDlist } from './descriptors.js';
 import { type MemType, memTypeName } from './memory-type.js';
@@ -154,11 +155,8 @@ function checkParams(params: BackendParams): void {
 
 /** Readable by name; nothing that prints or copies the parameters comes across a secret. */
 function unprinted(params: BackendParams): BackendParams {
-  const copy = { ...params };
-  for (const name of Object.keys(copy)) {
-    if (MAYBE_SECRET.test(name)) Object.defineProperty(copy, name, { enumerable: false });
-  }
-  return copy;
+  const secrets = Object.keys(params).filter((name) => MAYBE_SECRET.test(name));
+  return hideProperties({ ...params }, secrets);
 }
 
 /** Refuses a backend that claims more than it has; returns its connection info. */

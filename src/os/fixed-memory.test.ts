@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { isMapped } from '../../test/support/process-resources.js';
 import {
   copyMemory,
   createFixedMemory,
   destroyFixedMemory,
   openFixedMemory,
+  ReusedMemory,
 } from './fixed-memory.js';
 
 test('fixed memory: all views show the same bytes, rounded up to pages', () => {
@@ -27,4 +29,23 @@ test('fixed memory: opened by address it is the same memory, Atomics included', 
   copyMemory(memory.addr + 1000, memory.addr + 28, 4);
   assert.equal(other.int32[250], 5);
   destroyFixedMemory(memory);
+});
+
+test('reused memory: the same place and views again, zero, until the source ends', () => {
+  const source = new ReusedMemory();
+  const first = source.create(5000);
+  first.uint8.fill(7);
+  source.destroy(first);
+  assert.throws(() => source.destroy(first), /in use/);
+  const again = source.create(6000);
+  assert.equal(again, first, 'as many pages');
+  assert.ok(again.uint8.every((byte) => byte === 0));
+  const other = source.create(5000);
+  assert.notEqual(other.addr, again.addr, 'the first one is in use');
+  assert.notEqual(source.create(5000, { isLow: true }).addr, again.addr, 'of another kind');
+  source.destroy(again);
+  source.destroy(other);
+  assert.ok(isMapped(again.addr));
+  source.end();
+  assert.ok(!isMapped(again.addr) && !isMapped(other.addr));
 });

@@ -1,11 +1,13 @@
 // Memory with a fixed address, seen by this thread through typed views. Other threads view the
 // same bytes by address; the memory stays mapped until every thread has let go.
 
+import { assert } from '../base/assert.js';
 import type { Address, ByteCount } from '../base/quantity.js';
 import { crc32At, loadCrc32 } from '../ffi/crc32.js';
 import { viewMemory } from '../ffi/libc/library.js';
 import {
   copyMemory,
+  dropPages,
   type MapOptions,
   mapMemory,
   unmapMemory,
@@ -44,12 +46,47 @@ export function destroyFixedMemory(memory: FixedMemory): void {
 export interface MemorySource {
   create(bytes: number, options?: MapOptions): FixedMemory;
   destroy(memory: FixedMemory): void;
+  /** Nothing of it is in use any more. */
+  end?(): void;
 }
 
 export const mappedMemory: MemorySource = {
   create: createFixedMemory,
   destroy: destroyFixedMemory,
 };
+
+/**
+ * Mappings and views that are given back wait for the next who asks for the same. Node frees what
+ * it knows of a view in a turn of the thread's event loop, and a lane has none: each new view would
+ * cost some 250 bytes for as long as the lane lives.
+ */
+export class ReusedMemory implements MemorySource {
+  /** By length and place. */
+  readonly #spare = new Map<string, FixedMemory[]>();
+  readonly #kinds = new Map<FixedMemory, string>();
+
+  create(bytes: number, options: MapOptions = {}): FixedMemory {
+    const kind = JSON.stringify([Math.ceil(bytes / PAGE_BYTES), options]);
+    const memory = this.#spare.get(kind)?.pop() ?? createFixedMemory(bytes, options);
+    this.#kinds.set(memory, kind);
+    return memory;
+  }
+
+  destroy(memory: FixedMemory): void {
+    const kind = this.#kinds.get(memory);
+    assert(kind !== undefined, 'the memory is of this source, and in use');
+    this.#kinds.delete(memory);
+    dropPages(memory);
+    const spare = this.#spare.get(kind) ?? [];
+    spare.push(memory);
+    this.#spare.set(kind, spare);
+  }
+
+  end(): void {
+    for (const spare of this.#spare.values()) spare.forEach(destroyFixedMemory);
+    this.#spare.clear();
+  }
+}
 
 function viewsOver(addr: Address, bytes: ByteCount, buffer: ArrayBuffer): FixedMemory {
   return {

@@ -12,6 +12,7 @@ const WAIT_MS = 20_000;
 export function stateRows(row: Row): void {
   regionRows(row);
   closeRows(row);
+  peerCloseRows(row);
   limitRows(row);
 }
 
@@ -109,40 +110,48 @@ function closeRows(row: Row): void {
       });
     },
   );
+}
 
-  row('a session that the peer closes fails what is in flight, with the cause', async (h, open) => {
-    const pair = await open('slow');
-    const { session, targetSession } = await pair.connect();
-    await withPlaces(pair, h.slowBytes, async ({ local, remote }) => {
-      const failing = [
-        failure(session.write(blocksOf(local, remote)).done),
-        failure(session.read(blocksOf(local, remote)).done),
-      ];
-      await pair.drive(targetSession.close());
-      for (const error of await pair.drive(Promise.all(failing))) {
-        assert.equal(error.code, 'ERR_XFER_FAILED', error.message);
-        assert.ok(isTcpxError(error.cause, 'ERR_PEER_GOODBYE'), String(error.cause));
-      }
-      await pair.drive(session.closed);
-      const late = [
-        session.write(blocksOf(local, remote)),
-        session.read(blocksOf(local, remote), { deadlineMs: 1000 }),
-        session.notify('x'),
-      ];
-      for (const { status, isReleased, done } of late) {
-        assert.deepEqual([status, isReleased], ['failed', true]);
-        const error = await failure(done);
-        assert.equal(error.code, 'ERR_XFER_FAILED', error.message);
-        assert.equal(error.cause, session.error, 'the loss that ended the session');
-      }
-      local.fill(1);
-      await pair.pause(20);
-      assert.equal(local.mismatches(1), 0, 'no byte lands afterwards');
-    });
-    await withPlaces(pair, 5000, async (places) => {
-      await moveBoth(pair, places, 1);
-    });
-  });
+function peerCloseRows(row: Row): void {
+  row(
+    'a session that the peer closes fails posts before and after, with the cause',
+    async (h, o) => {
+      const pair = await o('slow');
+      const { session, targetSession } = await pair.connect();
+      await withPlaces(pair, h.slowBytes, async ({ local, remote }) => {
+        const request = session.prepare('write', blocksOf(local, remote));
+        const failing = [
+          failure(session.write(blocksOf(local, remote)).done),
+          failure(session.read(blocksOf(local, remote)).done),
+        ];
+        await pair.drive(targetSession.close());
+        for (const error of await pair.drive(Promise.all(failing))) {
+          assert.equal(error.code, 'ERR_XFER_FAILED', error.message);
+          assert.ok(isTcpxError(error.cause, 'ERR_PEER_GOODBYE'), String(error.cause));
+        }
+        await pair.drive(session.closed);
+        const late = [
+          session.write(blocksOf(local, remote)),
+          session.read(blocksOf(local, remote), { deadlineMs: 1000 }),
+          request.post({ notify: 'y' }),
+          session.notify('x'),
+        ];
+        for (const { status, isReleased, done } of late) {
+          assert.deepEqual([status, isReleased], ['failed', true]);
+          const error = await failure(done);
+          assert.equal(error.code, 'ERR_XFER_FAILED', error.message);
+          assert.equal(error.cause, session.error, 'the loss that ended the session');
+        }
+        request.release();
+        local.fill(1);
+        await pair.pause(20);
+        assert.equal(local.mismatches(1), 0, 'no byte lands afterwards');
+      });
+      await withPlaces(pair, 5000, async (places) => {
+        await moveBoth(pair, places, 1);
+      });
+    },
+  );
 }
 
 function limitRows(row: Row): void {

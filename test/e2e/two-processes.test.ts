@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { sleepMs } from '../../src/base/clock.js';
+import type { TcpxError } from '../../src/base/errors.js';
 import { fillPattern, findMismatch } from '../../src/base/pattern.js';
 import type { SettingValues } from '../../src/base/settings.js';
 import { closeEngines, openEngine } from '../support/engine-pair.js';
@@ -85,6 +86,14 @@ for (const [name, settings] of Object.entries(MODES)) {
     }
     await engine.drive(session.closed);
     assert.equal(session.error?.code, 'ERR_PEER_LOST');
+    // What is posted on a session that died rejects like what was in flight, and names the loss.
+    const late = [session.write(blocks), session.read(blocks), write.post(), session.notify('x')];
+    for (const { done } of late) {
+      await assert.rejects(done, (error: TcpxError) => {
+        assert.equal(error.cause, session.error);
+        return withCode('ERR_XFER_FAILED', /ERR_PEER_LOST/)(error);
+      });
+    }
     await engine.deregister(local);
     write.release();
     read.release();

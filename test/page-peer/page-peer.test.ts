@@ -73,7 +73,7 @@ async function acknowledged(data: PageConnection, count: number): Promise<void> 
 }
 
 test('page peer: nothing of it is taken from src', () => {
-  for (const name of ['page-frames', 'page-peer', 'page-server']) {
+  for (const name of ['page-frames', 'page-peer', 'page-plan', 'page-server']) {
     const url = new URL(`../../../test/page-peer/${name}.ts`, import.meta.url);
     for (const [, from] of readFileSync(url, 'utf8').matchAll(/ from '([^']+)'/g)) {
       assert.match(from ?? '', /^(node:|\.\/page-(frames|peer)\.js)/);

@@ -4,11 +4,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { TcpxError } from '../../src/base/errors.js';
+import type { PostOptions, Session } from '../../src/engine/session.js';
 import type { Transfer } from '../../src/engine/transfer.js';
 import type { RegionDescriptor } from '../../src/memory/region.js';
+import { type Direction, RECEIVE, SEND } from '../../src/provider/tcpx/host-layout.js';
+import { decodeMatchHead, MatchKind } from '../../src/wire/match-frame.js';
 import type { Machine } from '../support/sim/sim-job.js';
 import { CELL_BYTES } from '../support/sim/sim-memory.js';
-import { planOf, type SimPlan, withPlugin } from '../support/sim/sim-plan.js';
+import { MIN_RATE, planOf, type SimPlan, withPlugin } from '../support/sim/sim-plan.js';
 import { SimWorld } from '../support/sim/sim-world.js';
 
 const SEED = 5;
@@ -17,17 +20,24 @@ const READY_MS = 10_000;
 const END_MS = 10_000;
 /** A process that hangs is ended later than this. */
 const HANG_MS = 400;
+/** tcpx.deadlineMs */
+const OWNER_MS = 4000;
 
 interface Pair {
   readonly world: SimWorld;
   readonly own: Machine;
   readonly peer: Machine;
+  readonly session: Session;
   readonly write: (changes?: Partial<RegionDescriptor>) => Transfer;
+  /** From and into memory that `write` leaves alone. */
+  readonly move: (operation: 'write' | 'read', options: PostOptions) => Transfer;
   readonly ended: (transfer: Transfer) => Promise<void>;
   readonly pass: (ms: number) => Promise<void>;
 }
 
-async function openPair(): Promise<Pair> {
+type Arrange = (own: Machine, peer: Machine) => void;
+
+async function openPair(arrange: Arrange = () => undefined, isPaced = false): Promise<Pair> {
   const { plugin, ...rest } = withPlugin(planOf(SEED));
   assert.ok(plugin !== undefined);
   const delays = { command: 50, post: 50, wire: 50, unpack: 50, start: 100 };
@@ -35,11 +45,13 @@ async function openPair(): Promise<Pair> {
     ...{ ...rest, machines: 2, isCalm: true, faults: 0, delayUs: 50, jitterUs: 0 },
     // Programs that wait for the ends here do so by the event loop, which the ends need.
     blockChance: 0,
-    plugin: { ...plugin, isFirm: true, isPaced: false, stagedChance: 0, delays },
+    limits: { ...rest.limits, minRate: MIN_RATE },
+    plugin: { ...plugin, isFirm: true, isPaced, stagedChance: 0, delays, deadlineMs: OWNER_MS },
   };
   const world = new SimWorld(plan, undefined, undefined);
   const [own, peer] = world.machines;
   assert.ok(own !== undefined && peer !== undefined);
+  arrange(own, peer);
   world.connect(own, peer.name);
   const isReady = (): boolean =>
     world.links.some(({ pair }) => pair.atServer.matched?.epochs.state === 'ready');
@@ -51,6 +63,12 @@ async function openPair(): Promise<Pair> {
     const remote = { ...peer.memory.region(0).descriptor, ...changes };
     const bytes = CELLS * CELL_BYTES;
     return session.write([{ local, localOffset: 0, remote, remoteOffset: 0, bytes }]);
+  };
+  const move = (operation: 'write' | 'read', options: PostOptions): Transfer => {
+    const remote = peer.memory.region(1).descriptor;
+    const bytes = CELLS * CELL_BYTES;
+    const place = { local: own.memory.region(1), localOffset: 0, remote, remoteOffset: 0 };
+    return session[operation]([{ ...place, bytes }], options);
   };
   const ended = (transfer: Transfer): Promise<void> => {
     transfer.done.catch(() => undefined);
@@ -64,11 +82,11 @@ async function openPair(): Promise<Pair> {
     const endUs = world.time.nowUs + ms * 1000;
     await world.until(
       () => world.time.nowUs >= endUs,
-      END_MS,
+      ms + END_MS,
       () => 'time passes',
     );
   };
-  return { world, own, peer, write, ended, pass };
+  return { world, own, peer, session, write, move, ended, pass };
 }
 
 /** Nothing that is sent arrives, and no plugin says a word. */
@@ -175,3 +193,97 @@ test('matched: a refused WRITE ends when the plugin has read its chunks, not bef
   assert.equal(own.node.sessions.list()[0]?.matched?.epochs.state, 'ready', 'the epoch goes on');
   await world.destroy();
 });
+
+test('matched: posts on a session whose peer has crashed reject and name the loss', async () => {
+  const { world, own, peer, session, move, ended } = await openPair();
+  const place = { localOffset: 0, remote: peer.memory.region(0).descriptor, remoteOffset: 0 };
+  const block = { ...place, local: own.memory.region(0), bytes: CELL_BYTES };
+  const request = session.prepare('read', [block]);
+  world.crash(peer, false);
+  await world.until(
+    () => session.state === 'closed',
+    END_MS,
+    () => `the session ends: ${session.state}`,
+  );
+  const late = [move('write', {}), move('read', {}), request.post(), session.notify('late')];
+  for (const transfer of late) {
+    await ended(transfer);
+    assert.equal(transfer.error?.code, 'ERR_XFER_FAILED');
+    assert.equal(transfer.error.cause, session.error);
+    assert.equal(session.error?.code, 'ERR_PEER_LOST');
+  }
+  await world.destroy();
+});
+
+/** What a peer's flight may take, with its bytes at the least rate. */
+const LIMIT_MS = OWNER_MS + (CELLS * CELL_BYTES * 1000) / MIN_RATE;
+/** What the fence takes behind it: the peer's word, or a process that hangs. */
+const FENCE_MS = 2500;
+
+/** A peer that says what it will do and keeps the chunks of one direction from its plugin. */
+function withhold({ node }: Machine, direction: Direction): void {
+  assert.ok(node.plugin !== undefined);
+  node.plugin.onChannel = (channel) => {
+    const put = channel.put.bind(channel);
+    channel.put = (order) => {
+      if (order.direction !== direction) put(order);
+    };
+  };
+  node.plugin.onCarrier = ({ epochs }) => {
+    const send = epochs.send.bind(epochs);
+    epochs.send = (frame) => {
+      if (decodeMatchHead(frame).kind !== MatchKind.Go) send(frame);
+    };
+  };
+}
+
+/** How many regions the peers of a machine are in. */
+function countEntered({ node }: Machine): () => number {
+  assert.ok(node.plugin !== undefined);
+  let count = 0;
+  node.plugin.onHost = (host) => ({
+    ...host,
+    enter: (...asked) => {
+      const entered = host.enter(...asked);
+      count += entered.length;
+      return entered;
+    },
+    leave: (entered) => {
+      count -= entered.length;
+      host.leave(entered);
+    },
+  });
+  return () => count;
+}
+
+const WITHHELD = [
+  ['a reader that never posts its receives', 'read', RECEIVE, false],
+  ['a reader that never says GO', 'read', RECEIVE, true],
+  ['a writer that announces and never sends', 'write', SEND, false],
+] as const;
+
+for (const [name, operation, direction, isPaced] of WITHHELD) {
+  test(`matched: ${name} is in the region for a bounded time`, async () => {
+    let entered = (): number => 0;
+    const { world, peer, move, ended, pass } = await openPair((own, owner) => {
+      withhold(own, direction);
+      entered = countEntered(owner);
+    }, isPaced);
+    const owners = peer.node.sessions.list()[0]?.matched;
+    assert.ok(owners !== undefined);
+    // Its own patience has no end.
+    const transfer = move(operation, { deadlineMs: 3_600_000 });
+    await pass(LIMIT_MS - 1000);
+    assert.equal(entered(), 1, 'the owner is patient');
+    assert.equal(owners.deck.count, 1);
+    await world.until(
+      () => entered() === 0,
+      1000 + FENCE_MS,
+      () => `the owner has left: ${entered()}`,
+    );
+    assert.equal(owners.deck.count, 0);
+    await ended(transfer);
+    assert.equal(transfer.error?.facts['peerCode'], 'ERR_PEER_TIMEOUT', transfer.error?.message);
+    await world.destroy();
+  });
+}

@@ -2,6 +2,7 @@
 // Pure.
 
 import type { SettingValues } from '../../src/base/settings.js';
+import { medianOf } from '../../src/bench/statistics.js';
 
 const MIB = 1024 * 1024;
 /** Heaps of the threads and what their collectors have not taken back yet. */
@@ -72,4 +73,16 @@ export function growth(samples: readonly SoakSample[]): number {
   const peak = (part: readonly SoakSample[]) => Math.max(...part.map(({ rssBytes }) => rssBytes));
   if (half === 0) return 0;
   return peak(samples.slice(half)) / peak(samples.slice(0, half)) - 1;
+}
+
+/**
+ * How much more is resident in the last quarter than in the one before, by their medians: what is
+ * left behind by everyone who came adds up, whatever a single look catches.
+ */
+export function drift(samples: readonly SoakSample[]): number {
+  const half = Math.floor(samples.length / 2);
+  const quarter = half + Math.floor((samples.length - half) / 2);
+  const middle = (part: readonly SoakSample[]) => medianOf(part.map(({ rssBytes }) => rssBytes));
+  if (quarter === half) return 0;
+  return middle(samples.slice(quarter)) / middle(samples.slice(half, quarter)) - 1;
 }

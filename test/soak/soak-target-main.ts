@@ -34,6 +34,7 @@ const collecting = setInterval(() => agent.getNotifs(), COLLECT_MS);
 
 const lines = createInterface({ input: process.stdin });
 lines.on('line', () => {
+  globalThis.gc?.();
   print({ descriptors: openDescriptors(), sessions: engine.sessions.length });
 });
 await once(lines, 'close');

@@ -29,9 +29,11 @@ export class SoakTarget {
   readonly #lines: Interface;
   #address: SoakAddress | undefined;
 
-  constructor(bytes: number, settings: Partial<SettingValues>) {
-    const words = ['--max-semi-space-size=1', MAIN, JSON.stringify({ bytes, settings })];
-    this.#child = spawn(process.execPath, words, { stdio: ['pipe', 'pipe', 'inherit'] });
+  /** With `--expose-gc` among the flags it collects its garbage before each look. */
+  constructor(bytes: number, settings: Partial<SettingValues>, flags: readonly string[] = []) {
+    const words = [MAIN, JSON.stringify({ bytes, settings })];
+    const all = ['--max-semi-space-size=1', ...flags, ...words];
+    this.#child = spawn(process.execPath, all, { stdio: ['pipe', 'pipe', 'inherit'] });
     this.#lines = createInterface({ input: this.#child.stdout! });
   }
 

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { runSoak } from './run-soak.js';
-import { brokenBound, growth, soakBounds } from './soak-bounds.js';
+import { brokenBound, drift, growth, soakBounds } from './soak-bounds.js';
 
 const MIB = 1024 * 1024;
 const SECONDS = 12;
@@ -32,4 +32,7 @@ test('soak: a sample beyond its settings names the bound that broke', () => {
   }
   const samples = [100, 101, 100, 126].map((mib) => ({ ...idle, rssBytes: mib * MIB }));
   assert.ok(Math.abs(growth(samples) - 25 / 101) < 1e-9);
+  const late = [50, 60, 70, 80, 90, 95, 100, 101, 102, 104, 105, 108];
+  const risen = drift(late.map((mib) => ({ ...idle, rssBytes: mib * MIB })));
+  assert.ok(Math.abs(risen - 4 / 101) < 1e-9, 'what came before the last half is no matter');
 });

@@ -23,6 +23,7 @@ const MAP_NORESERVE = 0x4000;
 const MAP_POPULATE = 0x8000;
 const MAP_HUGETLB = 0x40000;
 const MFD_CLOEXEC = 1;
+const MADV_DONTNEED = 4;
 const MADV_DONTFORK = 10;
 const MADV_HUGEPAGE = 14;
 
@@ -110,6 +111,15 @@ export function unmapMemory(mapping: Mapping): void {
 /** Asks for transparent huge pages; false where the kernel declines. */
 export function adviseHugePages(mapping: Mapping): boolean {
   return madviseC(mapping.addr, mapping.bytes, MADV_HUGEPAGE) === 0;
+}
+
+/**
+ * Gives the pages of a private mapping back; the place stays, and is zero when it is touched again.
+ * Who refers to the old pages (a pipe, a socket) keeps them as they are.
+ */
+export function dropPages(mapping: Mapping): void {
+  const result = resultOrErrno(madviseC(mapping.addr, mapping.bytes, MADV_DONTNEED));
+  checkCall('madvise', `${mapping.bytes} bytes`, result);
 }
 
 /** A child process does not get these pages; without, a fork could move them away from a device. */

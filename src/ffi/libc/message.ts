@@ -6,7 +6,7 @@
 //   │ msghdr  │pad│ iovec 0   │ iovec 1   │     │     iovec = base u64, length u64
 //   └─────────┴───┴───────────┴───────────┴─ … ─┘
 
-import { mapMemory, unmapMemory, viewMapping } from './mapping.js';
+import { dropPages, type Mapping, mapMemory, unmapMemory, viewMapping } from './mapping.js';
 
 export const IOV_ENTRIES_MAX = 1024; // UIO_MAXIOV of the kernel
 export const HEADER_BYTES = 64;
@@ -25,7 +25,15 @@ export interface IovTable {
 
 const TABLE_BYTES = HEADER_BYTES + IOV_ENTRIES_MAX * IOV_BYTES;
 
+/**
+ * Tables of this thread that wait for the next port. Node frees what it knows of a view in a turn
+ * of the thread's event loop, and lanes have none.
+ */
+const spare: IovTable[] = [];
+
 export function createIovTable(): IovTable {
+  const table = spare.pop();
+  if (table !== undefined) return table;
   const mapping = mapMemory(TABLE_BYTES, { isLow: true });
   return {
     headerAddr: mapping.addr,
@@ -36,5 +44,15 @@ export function createIovTable(): IovTable {
 
 /** The table must not be used, nor its words touched, after this. */
 export function destroyIovTable(table: IovTable): void {
-  unmapMemory({ addr: table.headerAddr, bytes: TABLE_BYTES });
+  dropPages(mappingOf(table));
+  spare.push(table);
+}
+
+/** A thread that ends leaves no mapping. */
+export function unmapSpareTables(): void {
+  for (const table of spare.splice(0)) unmapMemory(mappingOf(table));
+}
+
+function mappingOf({ headerAddr }: IovTable): Mapping {
+  return { addr: headerAddr, bytes: TABLE_BYTES };
 }

@@ -61,7 +61,7 @@ export class FlightDeck {
     derived: DerivedPlan,
     places: readonly BlockPlace[],
     { plan, notify }: Announced,
-  ): void {
+  ): Flight {
     const { isPaced } = this.#parts;
     const firstTag = this.#sendTags.reserve(derived.plan.chunkCount);
     const flags =
@@ -87,6 +87,7 @@ export class FlightDeck {
     this.#sendSequence++;
     const flight = this.#open({ ...kind, role: 'send' }, derived, firstTag, places);
     if (!isPaced) this.#put(flight);
+    return flight;
   }
 
   /** The receiver has posted: a paced flight may go. */

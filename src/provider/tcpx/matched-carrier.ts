@@ -78,7 +78,8 @@ export class MatchedCarrier<S> implements Carrier<S, MatchedRequest> {
     this.#peers = new PeerFlights({
       ...{ peer: parts.peer, log: parts.log, host, deck: this.deck, epochs: this.epochs },
       chunkBytes: values['flow.chunkBytes'],
-      orphanMs: values['tcpx.deadlineMs'],
+      patienceMs: values['tcpx.deadlineMs'],
+      minRate: values['session.minRateBytes'],
       findRead: (transfer) => this.#own.get(transfer)?.asRead(),
       onReadLanded: (transfer, flight) => this.#finish(this.#own.get(transfer), flight),
     });

@@ -26,8 +26,10 @@ export interface PeerFlightsParts {
   readonly log: Log;
   readonly host: MatchedHost;
   readonly chunkBytes: number;
-  /** How long a flight that nobody waits for may take. */
-  readonly orphanMs: number;
+  /** How long a flight of the peer's may take, beside what its bytes take at the least rate. */
+  readonly patienceMs: number;
+  /** Bytes a second. */
+  readonly minRate: number;
   readonly deck: FlightDeck;
   readonly epochs: Pick<Epochs, 'send' | 'set' | 'takeDown'>;
   /** The own read of this number that was asked for; undefined where none was. */
@@ -42,13 +44,21 @@ export interface OwnRead {
 
 const WANTED = { isRefused: false, isUnwanted: false };
 
+/** Chunks of a peer's transfers in flight, those of the last one not counted: each takes memory. */
+export const PEER_CHUNKS_MAX = 1_048_576;
+
 export class PeerFlights {
   readonly #parts: PeerFlightsParts;
   #kept = new KeptPlans();
   /** READs that were cancelled before their owner announced them: it does so all the same. */
   readonly #unwanted = new Map<number, OwnRead>();
-  /** Flights that nobody waits for any more, and how to stop their clocks. */
-  readonly #orphans = new Map<Flight, () => void>();
+  /**
+   * Flights that no deadline of this end covers, the peer's and those that nobody waits for any
+   * more, and how to stop their clocks.
+   */
+  readonly #watched = new Map<Flight, () => void>();
+  #chunks = 0;
+  #bytes = 0;
 
   constructor(parts: PeerFlightsParts) {
     this.#parts = parts;
@@ -58,24 +68,46 @@ export class PeerFlights {
   reset(): void {
     this.#kept = new KeptPlans();
     this.#unwanted.clear();
-    for (const stopClock of this.#orphans.values()) stopClock();
-    this.#orphans.clear();
+    for (const stopClock of this.#watched.values()) stopClock();
+    this.#watched.clear();
+    this.#chunks = 0;
+    this.#bytes = 0;
   }
 
   /**
-   * How it ends is known, but chunks of it are still with the plugin, and regions with them: it
-   * ends by itself, or the epoch ends for it.
+   * Chunks of it are with the plugin, and regions with them, and it is the peer who has to do its
+   * part, wanted or not: it ends by itself, or the epoch ends for it. What a peer has under way
+   * counts as one, so that no transfer is blamed for those before it.
    */
   expectEnd(flight: Flight): void {
-    const { host, epochs, orphanMs } = this.#parts;
+    // A peer may refuse the same transfer again.
+    this.#unwatch(flight);
+    const { host, epochs, patienceMs, minRate } = this.#parts;
+    const { totalBytes, chunkCount } = flight.derived.plan;
+    this.#bytes += totalBytes;
+    this.#chunks += chunkCount;
+    const limitMs = Math.ceil(patienceMs + (this.#bytes / minRate) * 1000);
     const giveUp = (): void => {
-      this.#orphans.delete(flight);
-      const { operation, transfer } = flight.kind;
-      const what = `${operation} ${transfer} was refused or given up`;
-      const reason = `${what}, and its chunks are not through after ${orphanMs} ms`;
+      const { operation, transfer, role } = flight.kind;
+      const what = `${operation} ${transfer}, ${role === 'send' ? 'sent' : 'received'} here`;
+      const reason = `${what}, is not through after ${limitMs} ms`;
       epochs.takeDown(new TcpxError('ERR_PEER_TIMEOUT', reason));
     };
-    this.#orphans.set(flight, host.after(orphanMs, giveUp));
+    this.#watched.set(flight, host.after(limitMs, giveUp));
+  }
+
+  #unwatch(flight: Flight): void {
+    const stopClock = this.#watched.get(flight);
+    if (stopClock === undefined) return;
+    stopClock();
+    this.#watched.delete(flight);
+    this.#bytes -= flight.derived.plan.totalBytes;
+    this.#chunks -= flight.derived.plan.chunkCount;
+  }
+
+  #assertRoom(code: 'ERR_WIRE_LIMIT' | 'ERR_PEER_REFUSED'): void {
+    if (this.#chunks < PEER_CHUNKS_MAX) return;
+    throw new TcpxError(code, `${this.#chunks} chunks in flight, at most ${PEER_CHUNKS_MAX}`);
   }
 
   /** When it comes it is thrown away. */
@@ -95,14 +127,14 @@ export class PeerFlights {
 
   onAnnounce(frame: MatchFrame, operation: DataOperation): void {
     const { transfer } = frame;
-    const target = operation === 'write' ? this.#writeTarget(frame) : this.#readTarget(transfer);
-    this.#parts.deck.checkDue(frame, target.derived);
+    const target = operation === 'write' ? this.#writeTarget(frame) : this.#readTarget(frame);
     const hasNotify = operation === 'write' && (frame.flags & MatchFlag.Notify) !== 0;
     const notify = hasNotify ? frame.body.slice() : undefined;
     const { derived, places, lengths, entered, isRefused } = target;
     const kind = { operation, transfer, notify, lengths, entered, isRefused };
     const flight = this.#parts.deck.receive(kind, derived, frame.tag, places);
-    if (isRefused || target.isUnwanted) this.expectEnd(flight);
+    // A READ of this end that is wanted has a deadline here.
+    if (operation === 'write' || target.isUnwanted) this.expectEnd(flight);
     if ((frame.flags & MatchFlag.Paced) !== 0) {
       const flags = operation === 'read' ? MatchFlag.Read : 0;
       this.#parts.epochs.send(encodeMatch({ kind: MatchKind.Go, flags, transfer }));
@@ -112,9 +144,13 @@ export class PeerFlights {
 
   // The chunks of a WRITE that is refused come all the same: they are received in their turn and
   // thrown away.
-  #writeTarget({ plan, transfer }: MatchHead) {
+  #writeTarget(head: MatchHead) {
+    const { plan, transfer } = head;
     const kept = this.#kept.get(plan);
     const { lengths } = kept.blocks;
+    // Before a region is entered: whoever throws here leaves none.
+    this.#parts.deck.checkDue(head, kept);
+    this.#assertRoom('ERR_WIRE_LIMIT');
     try {
       const entered = this.#enter(kept, 'write');
       return { derived: kept, places: kept.places, lengths, entered, ...WANTED };
@@ -125,11 +161,13 @@ export class PeerFlights {
     }
   }
 
-  #readTarget(transfer: TransferNumber) {
+  #readTarget(head: MatchHead) {
+    const { transfer } = head;
     const unwanted = this.#unwanted.get(transfer);
     if (unwanted !== undefined) {
       this.#unwanted.delete(transfer);
       const { derived, request } = unwanted;
+      this.#parts.deck.checkDue(head, derived);
       const places = request.places.map(() => DISCARD);
       const { lengths } = request;
       return { derived, places, lengths, entered: [], ...WANTED, isUnwanted: true };
@@ -138,6 +176,7 @@ export class PeerFlights {
     if (own === undefined) {
       throw new TcpxError('ERR_WIRE_STATE', `read ${transfer} was not asked for`);
     }
+    this.#parts.deck.checkDue(head, own.derived);
     const { places, lengths } = own.request;
     return { derived: own.derived, places, lengths, entered: [], ...WANTED };
   }
@@ -147,6 +186,7 @@ export class PeerFlights {
     const { regions } = this.#parts.host;
     let entered: readonly number[] = [];
     try {
+      this.#assertRoom('ERR_PEER_REFUSED');
       entered = this.#enter(kept, 'read');
       regions.fillShadows(kept.places, kept.blocks.lengths);
     } catch (error) {
@@ -155,7 +195,15 @@ export class PeerFlights {
       return;
     }
     const kind = { operation: 'read', transfer, lengths: kept.blocks.lengths, entered } as const;
-    this.#parts.deck.send(kind, kept, kept.places, { plan: 0, notify: undefined });
+    const { deck, host } = this.#parts;
+    const before = deck.count;
+    try {
+      this.expectEnd(deck.send(kind, kept, kept.places, { plan: 0, notify: undefined }));
+    } catch (error) {
+      // What is on the deck is left with its epoch.
+      if (deck.count === before) host.leave(entered);
+      throw error;
+    }
   }
 
   /** Lets the peer into the regions of a plan, or throws why not; `leave` undoes it. */
@@ -199,8 +247,7 @@ export class PeerFlights {
 
   /** It has finished at this end. */
   close(flight: Flight): void {
-    this.#orphans.get(flight)?.();
-    this.#orphans.delete(flight);
+    this.#unwatch(flight);
     this.#parts.deck.remove(flight);
     this.#parts.host.leave(flight.kind.entered);
   }

@@ -7,7 +7,7 @@ import { FLOAT_ZERO } from '../../../base/float-zero.js';
 import type { TransferSlot } from '../../../base/quantity.js';
 import { ZERO_COPY_COUNTERS } from '../../../base/shared-layout.js';
 import { type RegionTable, regionTableOver } from '../../../memory/region-table.js';
-import { type FixedMemory, type MemorySource, mappedMemory } from '../../../os/fixed-memory.js';
+import { type FixedMemory, type MemorySource, ReusedMemory } from '../../../os/fixed-memory.js';
 import { RecordRing, RING_HEADER_BYTES } from '../../../os/record-ring.js';
 import { type SendBy } from '../port/stream-port.js';
 import type { Channel } from './channel.js';
@@ -124,7 +124,7 @@ export class LaneCore {
     this.sessions = Array.from({ length: options.sessionCount }, () => new SessionLane());
     this.nextActive = new Int32Array(shape.transferCount).fill(-1);
     this.nextNotify = new Int32Array(shape.transferCount).fill(-1);
-    this.memory = options.memory ?? mappedMemory;
+    this.memory = options.memory ?? new ReusedMemory();
     this.sink = this.memory.create(SINK_BYTES);
     this.staging = new LaneStaging(options.staging ?? NO_STAGING);
     this.ackDelayTurns = options.ackDelayTurns;
@@ -146,6 +146,7 @@ export function destroyLaneCore(core: LaneCore): void {
   for (const channel of core.channels.splice(0)) channel.destroy();
   core.staging.close();
   core.memory.destroy(core.sink);
+  core.memory.end?.();
 }
 
 /** Where the port of a channel counts its sends by reference. */

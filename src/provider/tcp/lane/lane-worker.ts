@@ -1,6 +1,7 @@
 // Entry of a lane's worker thread: opens the shared memory, pins itself, runs the loop.
 
 import { parentPort, workerData } from 'node:worker_threads';
+import { unmapSpareTables } from '../../../ffi/libc/message.js';
 import { openGpuProvider } from '../../../gpu/gpu-staging.js';
 import type { GpuModule } from '../../../gpu/staging-device.js';
 import { openFixedMemory } from '../../../os/fixed-memory.js';
@@ -59,4 +60,5 @@ const loop = new LaneLoop({
 parentPort?.postMessage('ready');
 loop.run();
 destroyLaneCore(core);
+unmapSpareTables();
 endThread();
