@@ -57,7 +57,8 @@ export class BenchMeter {
 
   countHalfTrip(bytes: number, durationUs: number): void {
     this.latencyUs.add(durationUs);
-    this.bytesPerSecond.add((bytes / durationUs) * 1e6);
+    this.lastRate = (bytes / durationUs) * 1e6;
+    this.bytesPerSecond.add(this.lastRate);
     this.bytesMoved += bytes;
   }
 

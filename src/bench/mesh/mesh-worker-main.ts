@@ -3,6 +3,7 @@
 
 import { once } from 'node:events';
 import { assert, at } from '../../base/assert.js';
+import { epochMs } from '../../base/clock.js';
 import { type Config, loadConfig, processEnvironment } from '../../base/config.js';
 import { isTcpxError } from '../../base/errors.js';
 import { createLog } from '../../base/log.js';
@@ -96,10 +97,6 @@ async function measure({ round, order }: Extract<WorkerOrder, { kind: 'measure' 
   } catch (error) {
     fail(error, worker);
   }
-}
-
-function epochMs(): number {
-  return performance.timeOrigin + performance.now();
 }
 
 function tell(word: WorkerWord): void {
