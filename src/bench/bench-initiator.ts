@@ -375,11 +375,13 @@ export class BenchInitiator {
     await this.#becomeWarm();
     await dialogue.ask(question, 'ponging', timeoutMs);
     this.#intakeBefore = this.#usage().intake;
+    this.#meter.startIntervals();
     const ended = await playOut(new PingPongGame(end, { count, isFirst: true, timeoutMs }), {
       isStopped: () => this.#options.stop?.aborted === true,
       onSlice: (turn, halfTrips) => {
         const measured = halfTrips.slice(Math.max(0, values['bench.warmup'] - turn));
-        for (const halfTrip of measured) this.#meter.countHalfTrip(bytes, halfTrip);
+        const nowUs = systemClock.nowUs();
+        for (const halfTrip of measured) this.#meter.countHalfTrip(bytes, halfTrip, nowUs);
         this.#options.onProgress((turn + halfTrips.length) / count, this.#meter.lastRate);
       },
     });

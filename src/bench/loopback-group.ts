@@ -19,6 +19,7 @@ export async function runLoopbackGroup(
   given: Config,
   pattern: GroupPattern,
   members: number,
+  stop: AbortSignal,
 ): Promise<BenchResult[]> {
   const config = withOneTimeSecret(given);
   const leaveEmulator = prepareEmulator(config);
@@ -33,6 +34,7 @@ export async function runLoopbackGroup(
     return await runGroup(
       config,
       ports.flatMap((port) => (port === undefined ? [] : { host: HOST, port })),
+      stop,
     );
   } finally {
     await Promise.all(targets.map((target) => target.close()));

@@ -2,6 +2,7 @@
 
 import { isByHand } from '../../base/config.js';
 import { formatComparisonTable } from '../bench-compare-text.js';
+import { untilInterrupted } from '../bench-runs.js';
 import { type Command, type Invocation, usageError } from '../command.js';
 import { ExitCode } from '../exit-code.js';
 import { clearProgress, printJson, printNote, printText, showProgress } from '../print.js';
@@ -75,6 +76,7 @@ export const benchCompareCommand: Command = {
     const { runComparison } = await import('../../bench/compare/compare-run.js');
     const [host] = positionals;
     if (!invocation.isJson) printNote(`comparing, ${rounds} rounds in turn`);
+    const { stop, release } = untilInterrupted(invocation);
     const outcome = await runComparison({
       config,
       log,
@@ -83,8 +85,9 @@ export const benchCompareCommand: Command = {
       seconds,
       congestion,
       limitMs: hasRounds ? Number.POSITIVE_INFINITY : LIMIT_MS,
+      stop,
       onTurn: (done, total, name) => showProgress(`${done} of ${total}  ${name}`),
-    });
+    }).finally(release);
     clearProgress();
     const { checked } = outcome;
     if (invocation.isJson) {
@@ -99,7 +102,8 @@ export const benchCompareCommand: Command = {
         ...outcome,
       });
     } else printText(formatComparisonTable(outcome, congestion));
-    return checked.ok ? ExitCode.Good : ExitCode.AnswerIsNo;
+    if (!checked.ok) return ExitCode.AnswerIsNo;
+    return outcome.partial === undefined ? ExitCode.Good : ExitCode.RunTime;
   },
 };
 
