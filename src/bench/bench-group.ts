@@ -9,7 +9,14 @@ import type { Config } from '../base/config.js';
 import { type ErrorCode, TcpxError } from '../base/errors.js';
 import type { BenchResult } from './bench-result.js';
 import { nothingMeasured } from './bench-run.js';
+import type { BenchInterval } from './interval-meter.js';
 import { endChild, forkWith } from './loopback.js';
+
+export interface GroupControl {
+  readonly stop: AbortSignal;
+  /** Of one initiator, where lines of intervals are asked for. */
+  onInterval(member: number, interval: BenchInterval): void;
+}
 
 export interface GroupTarget {
   readonly host: string;
@@ -23,18 +30,19 @@ export interface GroupTarget {
 export async function runGroup(
   config: Config,
   targets: readonly GroupTarget[],
-  stop: AbortSignal,
+  control: GroupControl,
 ): Promise<BenchResult[]> {
   const workers = targets.map(() => forkWith(config, 'bench-worker-main.js'));
   try {
-    return await new Conductor(workers, targets, stop).run();
+    return await new Conductor(workers, targets, control).run();
   } finally {
     await Promise.all(workers.map(endChild));
   }
 }
 
 interface WorkerMessage {
-  readonly kind: 'warm' | 'result' | 'failed';
+  readonly kind: 'warm' | 'interval' | 'result' | 'failed';
+  readonly interval?: BenchInterval;
   readonly result?: BenchResult;
   readonly code?: ErrorCode;
   readonly message?: string;
@@ -46,7 +54,7 @@ const STOP_MS = 3000;
 class Conductor {
   readonly #workers: readonly ChildProcess[];
   readonly #targets: readonly GroupTarget[];
-  readonly #stop: AbortSignal;
+  readonly #control: GroupControl;
   readonly #results = new Map<number, BenchResult>();
   readonly #ended = new Set<number>();
   #warm = 0;
@@ -54,16 +62,16 @@ class Conductor {
   constructor(
     workers: readonly ChildProcess[],
     targets: readonly GroupTarget[],
-    stop: AbortSignal,
+    control: GroupControl,
   ) {
     this.#workers = workers;
     this.#targets = targets;
-    this.#stop = stop;
+    this.#control = control;
   }
 
   async run(): Promise<BenchResult[]> {
     const stopping = new AbortController();
-    const isLate = once(this.#stop, 'abort', { signal: stopping.signal }).then(async () => {
+    const isLate = once(this.#control.stop, 'abort', { signal: stopping.signal }).then(async () => {
       for (const worker of this.#workers) tell(worker, { kind: 'stop' });
       await sleepMs(STOP_MS, stopping.signal);
     });
@@ -81,13 +89,15 @@ class Conductor {
     return new Promise((resolve, reject) => {
       const end = (index: number, failure: TcpxError | undefined): void => {
         // Who had nothing yet when all were stopped has not failed.
-        if (failure !== undefined && !this.#stop.aborted) reject(failure);
+        if (failure !== undefined && !this.#control.stop.aborted) reject(failure);
         this.#ended.add(index);
         if (this.#ended.size === this.#workers.length) resolve();
       };
       for (const [index, worker] of this.#workers.entries()) {
         worker.on('message', (message: WorkerMessage) => {
           if (message.kind === 'warm') this.#countWarm();
+          else if (message.interval !== undefined)
+            this.#control.onInterval(index, message.interval);
           else end(index, this.#take(index, message));
         });
         worker.once('exit', (code, signal) => {

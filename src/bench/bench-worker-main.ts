@@ -34,6 +34,9 @@ try {
     port: order.port,
     stop: stop.signal,
     onProgress: () => undefined,
+    onInterval: (interval) => {
+      if (values['bench.intervalSeconds'] > 0) process.send?.({ kind: 'interval', interval });
+    },
     onWarm: async () => {
       process.send?.({ kind: 'warm' });
       await Promise.race([go, stopped]);

@@ -3,7 +3,14 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { withCode } from '../../test/support/expect-error.js';
-import { expandAxis, outcomesSoFar, pointsOf, runSweep, type SweepPoint, type SweepRuns } from './sweep.js';
+import {
+  expandAxis,
+  outcomesSoFar,
+  pointsOf,
+  runSweep,
+  type SweepPoint,
+  type SweepRuns,
+} from './sweep.js';
 
 const KIB = 1024;
 

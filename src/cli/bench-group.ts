@@ -1,12 +1,14 @@
 // Several initiators at once: `--pattern` of `bench loopback`, several hosts for `bench client`.
 
 import { formatBytes, formatUs, plural } from '../base/units.js';
+import type { GroupControl } from '../bench/bench-group.js';
 import type { BenchResult } from '../bench/bench-result.js';
 import type { GroupFigures } from '../bench/group-figures.js';
+import { formatInterval } from './bench-report.js';
 import { keepResult, openStore, untilInterrupted } from './bench-runs.js';
 import { type Command, type Invocation, type OwnFlag, usageError } from './command.js';
 import { ExitCode } from './exit-code.js';
-import { formatTable, printJson, printText } from './print.js';
+import { formatTable, printJson, printNote, printText } from './print.js';
 
 const PATTERNS = ['many-to-one', 'one-to-many'] as const;
 const PEERS_DEFAULT = 4;
@@ -64,11 +66,13 @@ export function checkAlone(command: Command, invocation: Invocation): void {
 export async function measureGroup(
   invocation: Invocation,
   pattern: string,
-  measure: (stop: AbortSignal) => Promise<BenchResult[]>,
+  measure: (control: GroupControl) => Promise<BenchResult[]>,
 ): Promise<ExitCode> {
   const { stop, release } = untilInterrupted(invocation);
+  const onInterval: GroupControl['onInterval'] = (member, interval) =>
+    printNote(`initiator ${member}  ${formatInterval(interval)}`);
   try {
-    return await reportGroup(invocation, pattern, await measure(stop));
+    return await reportGroup(invocation, pattern, await measure({ stop, onInterval }));
   } finally {
     release();
   }

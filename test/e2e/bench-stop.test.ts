@@ -31,8 +31,8 @@ describe('bench: stopped in mid-run', () => {
     await until('it listens', LIMIT_MS, () => / --port \d+/.test(server.stdout));
     const [, port = ''] = / --port (\d+)/.exec(server.stdout) ?? [];
     const [, secret = ''] = /NIXL_TCPX_TRUST_SECRET=(\S+)/.exec(server.stdout) ?? [];
-    const run = (shape: readonly string[]) => {
-      const words = ['bench', 'client', '127.0.0.1', '--port', port, ...shape];
+    const run = (shape: readonly string[], hosts = '127.0.0.1') => {
+      const words = ['bench', 'client', hosts, '--port', port, ...shape];
       const quick = ['--warmup', '0', '--warmup-seconds', '0', '-i', '1'];
       const kept = ['--store', store, '--keep', '9', '--progress', 'lanes'];
       const env = { NIXL_TCPX_TRUST_SECRET: secret };
@@ -62,13 +62,22 @@ describe('bench: stopped in mid-run', () => {
     assert.match(game.stdout, /\(half round trip\)/);
     await until('the server is told', LIMIT_MS, () => /client .* pingpong/.test(server.stderr));
 
+    const pair = run(LONG, '127.0.0.1,127.0.0.1');
+    await until('both have measured', LIMIT_MS, () =>
+      [0, 1].every((one) => pair.stderr.includes(`initiator ${one}  `)),
+    );
+    pair.child.kill('SIGINT');
+    assert.equal(await pair.end(LIMIT_MS), 4, pair.stderr);
+    assert.match(pair.stdout, /^2 initiators, one-to-many$/m);
+    assert.match(pair.stdout, /^PARTIAL +stopped by the user$/m);
+
     const second = run(ENDLESS);
     await hasMeasured(second);
     server.child.kill('SIGINT');
     assert.equal(await second.end(LIMIT_MS), 4, second.stderr);
     assert.match(second.stderr, /^ERR_\w+: .*bench-target/m);
     assert.match(second.stdout, /^PARTIAL +/m);
-    assert.equal(keptRuns().length, 3);
+    assert.equal(keptRuns().length, 5);
     assert.equal(await server.end(LIMIT_MS), 0, server.stderr);
   });
 });

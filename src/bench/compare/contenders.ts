@@ -92,9 +92,7 @@ async function runOwn(
   const port = own.values['session.port'];
   const options = { config: own, log, onProgress, stop };
   const result =
-    host === undefined
-      ? await runLoopback(options)
-      : await runBench({ ...options, host, port });
+    host === undefined ? await runLoopback(options) : await runBench({ ...options, host, port });
   // Half a turn would stand beside whole ones.
   if (stop.aborted) throw nothingMeasured();
   return result;
@@ -145,7 +143,9 @@ export function peerContenders(shape: CompareShape): Contender[] {
       runRowPeer(fabtests('fi_rdm_pingpong', small, PINGS), shape.stop),
     ),
     peer('sockperf', 'latency', 'sockperf', () => runRowPeer(sockperf(small), shape.stop)),
-    peer('sendrecv_perf', 'write', 'NCCL send, sockets', () => runRowPeer(ncclTests(bulk), shape.stop)),
+    peer('sendrecv_perf', 'write', 'NCCL send, sockets', () =>
+      runRowPeer(ncclTests(bulk), shape.stop),
+    ),
     peer('nixlbench', 'write', 'NIXL over UCX', () => runRowPeer(nixlbench(bulk, 64), shape.stop)),
   ];
 }

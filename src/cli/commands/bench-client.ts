@@ -64,7 +64,9 @@ export const benchClientCommand: Command = {
       checkAlone(benchClientCommand, invocation);
       const { runGroup } = await import('../../bench/bench-group.js');
       const targets = hosts.map((one) => ({ host: one, port }));
-      return measureGroup(invocation, 'one-to-many', (stop) => runGroup(config, targets, stop));
+      return measureGroup(invocation, 'one-to-many', (control) =>
+        runGroup(config, targets, control),
+      );
     }
     const { runBench } = await import('../../bench/bench-session.js');
     return measureRuns(benchClientCommand, invocation, async (control) => {

@@ -152,8 +152,8 @@ export const benchLoopbackCommand: Command = {
     if (wish !== undefined) {
       const { runLoopbackGroup } = await import('../../bench/loopback-group.js');
       const { pattern, peers } = wish;
-      return measureGroup(invocation, pattern, (stop) =>
-        runLoopbackGroup(config, pattern, peers, stop),
+      return measureGroup(invocation, pattern, (control) =>
+        runLoopbackGroup(config, pattern, peers, control),
       );
     }
     // Half of what there is to load: other commands start in half the time without it.
