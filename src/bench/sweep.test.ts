@@ -59,7 +59,8 @@ function machine(speedOf: (point: SweepPoint) => number) {
     asked.push(point.key);
     const speed = speedOf(point);
     const rates = Array.from({ length: 40 }, (_, index) => speed * (1 + (index % 5) / 1000));
-    return Promise.resolve({ rates, latencyP50Us: 1 / speed });
+    const wireBytes = { acknowledged: 2, received: 2 };
+    return Promise.resolve({ rates, latencyP50Us: 1 / speed, bytes: 1, wireBytes });
   };
   return { asked, measure };
 }

@@ -9,6 +9,7 @@ import { type SettingName, settingOf } from '../base/settings.js';
 import { parseBytes } from '../base/units.js';
 import { compareSpeeds, type SpeedComparison } from './ratio-verdict.js';
 import { medianOf } from './statistics.js';
+import type { WireBytes } from './wire-bytes.js';
 
 export type SweepAxes = Partial<Readonly<Record<SettingName, readonly string[]>>>;
 
@@ -21,6 +22,8 @@ export interface SweepRun {
   /** Of iterations, in the order of time. */
   readonly rates: readonly number[];
   readonly latencyP50Us: number;
+  readonly bytes: number;
+  readonly wireBytes: WireBytes;
 }
 
 /** By the key of the point. */

@@ -7,7 +7,7 @@ import { packageRoot } from './child.js';
 export interface InsideProgram {
   stdout(): string;
   stderr(): string;
-  kill(): void;
+  kill(signal?: NodeJS.Signals): void;
   /** Exit status, null after a signal. */
   end(limitMs: number): Promise<number | null>;
 }
@@ -30,7 +30,7 @@ export function spawnInside(
   return {
     stdout: () => stdout,
     stderr: () => stderr,
-    kill: () => child.kill('SIGKILL'),
+    kill: (signal = 'SIGKILL') => child.kill(signal),
     end: async (limitMs) => {
       const timer = setTimeout(() => child.kill('SIGKILL'), limitMs);
       const [code] = await closed;

@@ -12,7 +12,8 @@ import { runBench } from '../bench-session.js';
 import { deriveConfig } from '../derived-config.js';
 import { lightResult } from './light-result.js';
 import type { MeshOrder } from './mesh-message.js';
-import type { WorkerOrder, WorkerWish, WorkerWord } from './mesh-workers.js';
+import type { WorkerOrder, WorkerWord } from './mesh-workers.js';
+import { workerConfig } from './worker-config.js';
 
 const config = loadConfig({ environment: processEnvironment() });
 const { values } = config;
@@ -22,7 +23,7 @@ process.once('disconnect', () => process.kill(process.pid, 'SIGKILL'));
 
 const [first] = (await once(process, 'message')) as [WorkerOrder];
 assert(first.kind === 'open', 'a worker process is told its workers first');
-const configs = first.workers.map(workerConfig);
+const configs = first.workers.map(({ gpu, nic }) => workerConfig(config, gpu, nic));
 /** When the parent has said go, by round. */
 const starts = new Map<number, (atMs: number) => void>();
 const started = new Map<number, Promise<number>>();
@@ -48,12 +49,6 @@ function openTarget(worker: number, port: number): Promise<BenchService> {
     port,
     onReport: (peer, report) => tell({ kind: 'served', worker, peer, report }),
   });
-}
-
-function workerConfig({ gpu, nic }: WorkerWish): Config {
-  const bound = nic === '' ? {} : { 'session.nics': nic };
-  const own = { 'bench.gpu': gpu, 'session.portIndex': 0, 'bench.initiators': 1, ...bound };
-  return deriveConfig(config, own, 'mesh');
 }
 
 /** Over another NIC than the GPU's own: what is near that NIC gathers for it. */

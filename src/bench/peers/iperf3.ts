@@ -38,15 +38,19 @@ export async function runIperf3(options: Iperf3Options): Promise<PeerFigure> {
     if (options.blockBytes > 0) words.push('-l', String(options.blockBytes));
     if (options.isReverse === true) words.push('-R');
     if (options.congestion !== '') words.push('-C', options.congestion);
-    return parseIperf3(await start(words).finished);
+    return parseIperf3(await start(words).finished, options);
   } finally {
     server?.kill();
   }
 }
 
-/** Pure. */
-function parseIperf3(output: string): PeerFigure {
+/** Pure. A failure is a document too. */
+function parseIperf3(output: string, { host, port, hasServer }: Iperf3Options): PeerFigure {
   const document: unknown = JSON.parse(output); // checked: field by field below
+  if (typeof document === 'object' && document !== null && 'error' in document) {
+    const advice = hasServer === true ? ` (iperf3 -s -p ${port} at ${host ?? ''})` : '';
+    throw new TcpxError('ERR_PEER_REFUSED', `iperf3: ${String(document.error)}${advice}`);
+  }
   const end = field(document, 'end');
   const received = field(end, 'sum_received');
   const bytesPerSecond = numberOf(field(received, 'bits_per_second')) / 8;

@@ -1,6 +1,8 @@
 // `tcpx bench compare [HOST]`: ourselves and the programs that are installed here, in turn.
 
 import { isByHand } from '../../base/config.js';
+import { splitNics } from '../../base/interface-list.js';
+import { plural } from '../../base/units.js';
 import { formatComparisonTable } from '../bench-compare-text.js';
 import { untilInterrupted } from '../bench-runs.js';
 import { type Command, type Invocation, usageError } from '../command.js';
@@ -75,7 +77,8 @@ export const benchCompareCommand: Command = {
       : CONGESTION;
     const { runComparison } = await import('../../bench/compare/compare-run.js');
     const [host] = positionals;
-    if (!invocation.isJson) printNote(`comparing, ${rounds} rounds in turn`);
+    if (!invocation.isJson) printNote(`comparing, ${plural(rounds, 'round')} in turn`);
+    noteLinks(invocation, host);
     const { stop, release } = untilInterrupted(invocation);
     const outcome = await runComparison({
       config,
@@ -106,6 +109,13 @@ export const benchCompareCommand: Command = {
     return outcome.partial === undefined ? ExitCode.Good : ExitCode.RunTime;
   },
 };
+
+/** Its streams go to one address; ours have every NIC that was named. */
+function noteLinks({ config, isJson }: Invocation, host: string | undefined): void {
+  const nics = splitNics(config.values['session.nics']);
+  if (isJson || host === undefined || nics.length < 2) return;
+  printNote(`iperf3 has the way to ${host} alone, we have ${nics.length} NICs: one is a fair one`);
+}
 
 function countOf(
   invocation: Invocation,

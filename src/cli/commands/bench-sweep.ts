@@ -1,5 +1,6 @@
 // `tcpx bench sweep [HOST]`: which settings are best here, size by size.
 
+import { assert } from '../../base/assert.js';
 import { isTcpxError, TcpxError } from '../../base/errors.js';
 import { type SettingName, settingOf } from '../../base/settings.js';
 import { plural } from '../../base/units.js';
@@ -11,6 +12,7 @@ import type {
   SweepRun,
   SweepRuns,
 } from '../../bench/sweep.js';
+import type { WireBytes } from '../../bench/wire-bytes.js';
 import { openStore, untilInterrupted } from '../bench-runs.js';
 import { formatProfile, formatSweep, SweepFile, saveText } from '../bench-sweep-text.js';
 import { type Command, flagOf, type Invocation, type OwnFlag, usageError } from '../command.js';
@@ -186,6 +188,7 @@ async function measurer(
   const { deriveConfig } = await import('../../bench/derived-config.js');
   const { runLoopback } = await import('../../bench/loopback.js');
   const { runBench } = await import('../../bench/bench-session.js');
+  const { wireBytesOf } = await import('../../bench/wire-bytes.js');
   return async ({ settings }) => {
     const own = deriveConfig(config, settings, 'sweep');
     const port = own.values['session.port'];
@@ -195,13 +198,15 @@ async function measurer(
         : await runBench({ config: own, log, host, port, onProgress, stop });
     // Half a run would stand beside whole ones.
     if (stop.aborted) throw new TcpxError('ERR_XFER_CANCELLED', STOPPED);
-    return toRun(result);
+    return toRun(result, wireBytesOf(result));
   };
 }
 
-function toRun(result: BenchResult): SweepRun {
+function toRun(result: BenchResult, wireBytes: WireBytes): SweepRun {
+  const { bytesMoved: bytes } = result;
+  assert(bytes !== undefined, 'a run of this version says what it moved');
   const values = result.samples?.bandwidthGBps.values ?? [];
   const every = Math.ceil(values.length / RATES_KEPT);
   const rates = values.filter((_, index) => index % every === 0);
-  return { rates, latencyP50Us: result.latencyUs.p50 };
+  return { rates, latencyP50Us: result.latencyUs.p50, bytes, wireBytes };
 }
