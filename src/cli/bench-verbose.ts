@@ -17,11 +17,7 @@ import { cpusOfLanes } from '../provider/tcp/lane-placement.js';
 const PREFIX = 'NCCL_GPUDIRECTTCPX_';
 const NICS = '/sys/class/net';
 
-export function verboseStart(
-  config: Config,
-  environment: Environment,
-  files: HostFiles,
-): string[] {
+export function verboseStart(config: Config, environment: Environment, files: HostFiles): string[] {
   const variables = Object.entries(environment)
     .filter(([name, value]) => name.startsWith(PREFIX) && value !== undefined)
     .map(([name, value]) => `${name}=${value}`)
