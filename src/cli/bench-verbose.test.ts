@@ -44,7 +44,7 @@ test('verbose, at the end: thread to CPU, NIC to channel', () => {
   assert.deepEqual(verboseEnd(result), ['lane 0: CPU 9, of 8-9', 'channel 0: eth1']);
 });
 
-test('verbose, of a worker: interrupts of its NIC alone, its lanes and channels, by its GPU', () => {
+test('verbose, of a worker: interrupts of its NIC alone, its lanes and channels', () => {
   const flags = { 'lane.bindings': 'eth1:8-9;eth2:10-11', 'flow.channels': '2' };
   const files = openTreeFiles(a3HighTree(), '/');
   const lines = meshVerboseStart(

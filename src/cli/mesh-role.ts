@@ -1,5 +1,5 @@
-// `bench mesh server [GPU]` and `bench mesh client HOST [GPU]`, as UCCL's full-mesh runs are started:
-// two nodes, GPU by GPU, towards the server. The server conducts, and the client knows its address.
+// `bench mesh server [GPU]` and `bench mesh client HOST [GPU]`, as UCCL's full-mesh runs are
+// started: two nodes, GPU by GPU, towards the server, which conducts; the client has its address.
 
 import { networkInterfaces } from 'node:os';
 import { formatEndpoint } from '../base/endpoint.js';

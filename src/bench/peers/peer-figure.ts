@@ -21,7 +21,7 @@ export interface RunningProgram {
 
 const PROGRAM_TIMEOUT_MS = 120_000;
 
-/** Starts a program, which `stop` kills; a missing one is ERR_CAP_MISSING_TOOL naming its package. */
+/** `stop` kills it; a missing program is ERR_CAP_MISSING_TOOL naming its package. */
 export function startProgram(
   words: readonly string[],
   packageName: string,
