@@ -1,7 +1,8 @@
 #!/usr/bin/env node
 // A process that may open too few files ends in the loader of Node, with a trace of its own files.
 try {
-  await import('../dist/src/cli/start.js');
+  const { launchUrl } = await import('../dist/src/base/launch.js');
+  await import(launchUrl('cli/start.js').href);
 } catch (error) {
   if (error?.code !== 'EMFILE' && error?.code !== 'ENFILE') throw error;
   process.stderr.write(

@@ -139,7 +139,7 @@ void *device_alloc(int gpu, size_t bytes) {
   if (!is_cuda) {
     void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) fatal("mmap of %zu bytes failed", bytes);
-    madvise(memory, bytes, MADV_HUGEPAGE);
+    if (settings.huge_pages) madvise(memory, bytes, MADV_HUGEPAGE);
     return memory;
   }
   uint64_t address = 0;

@@ -53,6 +53,7 @@ struct settings {
   enum bad_device bad_device;
   uint64_t seed;
   uint64_t bounce_bytes;
+  bool huge_pages;
   uint64_t register_max_bytes;
   uint32_t page_run;  // 0: as page_run() says
   int socket_budget;  // data sockets per NIC over all processes; 0 = no limit

@@ -77,6 +77,7 @@ bool settings_read(void) {
   settings.seed = settings_number("TCPX_EMU_SEED", 1, 0, UINT64_MAX);
   settings.bounce_bytes =
       settings_number("TCPX_EMU_BOUNCE_BYTES", 64u << 20, PAGE_BYTES, 4ULL << 30);
+  settings.huge_pages = settings_number("TCPX_EMU_HUGE_PAGES", 1, 0, 1) == 1;
   settings.page_run = (uint32_t)settings_number("TCPX_EMU_PAGE_RUN", 0, 1, BATCH_PAGES);
   settings.register_max_bytes =
       settings_number("TCPX_EMU_REGISTER_MAX_BYTES", UINT64_MAX, 1, UINT64_MAX);

@@ -15,6 +15,7 @@ import {
   setDefaultVariables,
 } from '../base/config.js';
 import { ERROR_CODES, type ErrorCode, TcpxError } from '../base/errors.js';
+import { launchUrl } from '../base/launch.js';
 import type { Log } from '../base/log.js';
 import { environmentName, SETTING_NAMES, settingOf } from '../base/settings.js';
 import { STATE_FOLDER_VARIABLE } from '../host/read/emulated-nics.js';
@@ -112,8 +113,7 @@ export function forkWith(
     for (const alias of settingOf(name).aliases ?? []) environment[alias] = undefined;
     environment[environmentName(name)] = isOurs ? String(config.values[name]) : undefined;
   }
-  const path = fileURLToPath(new URL(main, import.meta.url));
-  return fork(path, {
+  return fork(fileURLToPath(launchUrl(`bench/${main}`)), {
     env: { ...environment, ...more },
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     execArgv: [],

@@ -5,6 +5,7 @@ import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { processEnvironment } from '../base/config.js';
 import { type ErrorCode, TcpxError } from '../base/errors.js';
+import { launchUrl } from '../base/launch.js';
 import { LEVEL_WARN, type LoggerLine, splitLoggerLines } from '../ffi/nccl-net/logger-line.js';
 import type { DeviceProperties } from '../ffi/nccl-net/properties.js';
 
@@ -32,7 +33,7 @@ export interface ProbeRequest {
   onLine(line: LoggerLine): void;
 }
 
-const MAIN_PATH = fileURLToPath(new URL('./plugin-probe-main.js', import.meta.url));
+const MAIN = 'cli/plugin-probe-main.js';
 
 export async function probePlugin(request: ProbeRequest): Promise<PluginFacts> {
   const ended = await runProbe(request);
@@ -55,12 +56,16 @@ interface ProbeEnd {
 
 function runProbe(request: ProbeRequest): Promise<ProbeEnd> {
   return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, [MAIN_PATH, request.path, request.name], {
-      env: { ...processEnvironment(), ...request.environment },
-      stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
-      timeout: request.timeoutMs,
-      killSignal: 'SIGKILL',
-    });
+    const child = spawn(
+      process.execPath,
+      [fileURLToPath(launchUrl(MAIN)), request.path, request.name],
+      {
+        env: { ...processEnvironment(), ...request.environment },
+        stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
+        timeout: request.timeoutMs,
+        killSignal: 'SIGKILL',
+      },
+    );
     const texts = { stdout: '', stderr: '', logText: '' };
     child.stdout?.setEncoding('utf8').on('data', (text: string) => (texts.stdout += text));
     child.stderr?.setEncoding('utf8').on('data', (text: string) => (texts.stderr += text));

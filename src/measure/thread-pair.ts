@@ -3,6 +3,7 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { TcpxError } from '../base/errors.js';
+import { launchUrl } from '../base/launch.js';
 import { createFixedMemory, destroyFixedMemory } from '../os/fixed-memory.js';
 import { closeStreamListener, openStreamListener } from './loopback-stream.js';
 import type { MeasureAnswer, MeasureJob } from './measure-job.js';
@@ -87,7 +88,7 @@ export class ThreadPair {
 }
 
 function openWorker(): Worker {
-  return new Worker(new URL('./measure-worker.js', import.meta.url));
+  return new Worker(launchUrl('measure/measure-worker.js'));
 }
 
 async function ask(worker: Worker, job: MeasureJob, cpus: readonly number[]): Promise<number> {

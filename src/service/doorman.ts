@@ -1,6 +1,7 @@
 // The thread that watches the service's sockets, seen from the main thread.
 
 import { Worker } from 'node:worker_threads';
+import { launchUrl } from '../base/launch.js';
 import type { ControlSet } from '../os/control-set.js';
 import { closeDoorbell, createDoorbell, ringDoorbell } from '../os/readiness.js';
 import { WakePipe } from '../os/wake-pipe.js';
@@ -22,7 +23,7 @@ export class Doorman {
       doorbellFd: this.#doorbellFd,
       stop: this.#stop.buffer,
     };
-    this.#worker = new Worker(new URL('./doorman-worker.js', import.meta.url), { workerData });
+    this.#worker = new Worker(launchUrl('service/doorman-worker.js'), { workerData });
     this.#ended = new Promise((resolve) => this.#worker.once('exit', () => resolve()));
   }
 

@@ -1,6 +1,7 @@
 // Which device number stands for a client's host memory, and how the lanes are told whose it is.
 
 import { TcpxError } from '../base/errors.js';
+import { besideUrl } from '../base/launch.js';
 import { GPUS_MAX } from '../gpu/staging-device.js';
 import type { OtherProcess } from './process-copies.js';
 
@@ -9,7 +10,9 @@ export const HOST_DEVICE = GPUS_MAX - 1;
 
 /** The module that an engine's lanes load for the memory of this client. */
 export function memoryModuleOf({ pid, pidfd }: OtherProcess): URL {
-  return new URL(`./client-memory-main.js?pid=${pid}&pidfd=${pidfd}`, import.meta.url);
+  const module = besideUrl('service/client-memory-main.js');
+  module.search = `pid=${pid}&pidfd=${pidfd}`;
+  return module;
 }
 
 export function processOf(module: URL): OtherProcess {

@@ -18,6 +18,8 @@ export const emulatorVariables: Variables = {
   TCPX_EMU_NICS: NICS.join(';'),
   TCPX_EMU_SAME_HOST: '1',
   TCPX_EMU_SETUP_STEP_MICROS: '1000',
+  // Few bytes are moved: with huge pages most time goes into zeroing the pools.
+  TCPX_EMU_HUGE_PAGES: '0',
   // A GPU of the host that runs the tests is left alone.
   TCPX_EMU_MEMORY: 'host',
   NCCL_GPUDIRECTTCPX_PROGRAM_FLOW_STEERING_WAIT_MICROS: '1000',

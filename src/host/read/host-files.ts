@@ -1,8 +1,8 @@
 // The files of a host below a root folder: this machine's own `/`, or a captured tree elsewhere.
 // Readers see only this interface, so they cannot tell one from the other.
 
-import { lstatSync, readdirSync, readFileSync, realpathSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { lstatSync, readdirSync, readFileSync, realpathSync, type Stats, statSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import { TcpxError } from '../../base/errors.js';
 import type { ReadGap } from './read-gap.js';
 
@@ -32,11 +32,25 @@ export function openFolderFiles(root: string): HostFiles {
   const isLive = realRoot === '/';
   const gaps: ReadGap[] = [];
   const place = (path: string): string => (isLive ? path : join(realRoot, path));
+  // A host has few folders and many files: links to folders are followed once.
+  const realFolders = new Map<string, string>();
+  const realFolder = (folder: string): string => {
+    const real = realFolders.get(folder) ?? containedPath(realRoot, folder);
+    realFolders.set(folder, real);
+    return real;
+  };
+  const readablePath = (file: string): string => {
+    const facts = lstatSync(file);
+    const isLink = facts.isSymbolicLink();
+    const real = isLink
+      ? containedPath(realRoot, file)
+      : join(realFolder(dirname(file)), basename(file));
+    checkReadable(isLink ? statSync(real) : facts);
+    return real;
+  };
   const read = (path: string, isNeeded: boolean): string | undefined => {
     try {
-      const file = isLive ? path : containedPath(realRoot, place(path));
-      if (!isLive) checkReadable(file);
-      return readFileSync(file, 'utf8');
+      return readFileSync(isLive ? path : readablePath(place(path)), 'utf8');
     } catch (error) {
       noteGap(gaps, path, error, isNeeded);
       return undefined;
@@ -70,8 +84,7 @@ function openRoot(root: string): string {
 }
 
 // A pipe in a foreign tree would wait for a writer for ever.
-function checkReadable(file: string): void {
-  const facts = statSync(file);
+function checkReadable(facts: Stats): void {
   if (!facts.isFile() && !facts.isDirectory()) throw new Error('not a regular file');
   if (facts.size > TEXT_BYTES_MAX) throw new Error('larger than 64 MiB');
 }
@@ -80,7 +93,8 @@ function checkReadable(file: string): void {
 function containedPath(realRoot: string, file: string): string {
   // One call, where the other looks at every part of the path by a call of its own.
   const real = realpathSync.native(file);
-  if (!real.startsWith(`${realRoot}/`)) throw new Error('link leads out of the tree');
+  if (real !== realRoot && !real.startsWith(`${realRoot}/`))
+    throw new Error('link leads out of the tree');
   return real;
 }
 

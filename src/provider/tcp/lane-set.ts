@@ -4,6 +4,7 @@
 import { Worker } from 'node:worker_threads';
 import { assert } from '../../base/assert.js';
 import { TcpxError } from '../../base/errors.js';
+import { launchUrl } from '../../base/launch.js';
 import type { LaneIndex, TransferSlot } from '../../base/quantity.js';
 import type { GpuProvider } from '../../gpu/staging-device.js';
 import { type FixedMemory, type MemorySource, mappedMemory } from '../../os/fixed-memory.js';
@@ -180,7 +181,7 @@ export class LaneSet {
       receiveBytes,
       sendBytes,
     };
-    const worker = new Worker(new URL('./lane/lane-worker.js', import.meta.url), {
+    const worker = new Worker(launchUrl('provider/tcp/lane/lane-worker.js'), {
       workerData,
       ...workerFlags(process.execArgv),
     });

@@ -33,6 +33,8 @@ import { PeerFlights } from './peer-flights.js';
 const CANCEL_GRACE_MS = 200;
 /** A peer that has ended is known to have, by its control connection, within this time. */
 const PEER_END_MS = 1000;
+/** A peer that closes its session says so before it fences; both may be read in either order. */
+const GOODBYE_MS = 100;
 /** Between two looks at the event of a source. */
 const SOURCE_LOOK_MS = 1;
 
@@ -369,10 +371,10 @@ export class MatchedCarrier<S> implements Carrier<S, MatchedRequest> {
       for (const { kind } of flights) host.leave(kind.entered);
       if (isFallback && this.#ending === undefined) this.#giveUp(error);
       const failAll = () => failing.forEach((own) => this.#fail(own, toldOf(error)));
-      // A peer that is gone ends the session, soon.
-      const mayBeGone = error.code === 'ERR_PEER_LOST' && error.facts['isFenced'] !== true;
-      if (mayBeGone) host.after(PEER_END_MS, failAll);
-      else failAll();
+      // A peer that is gone, or is going, ends the session, soon.
+      const isFenced = error.facts['isFenced'] === true;
+      if (error.code !== 'ERR_PEER_LOST') failAll();
+      else host.after(isFenced ? GOODBYE_MS : PEER_END_MS, failAll);
     });
   }
 

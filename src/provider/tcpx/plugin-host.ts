@@ -7,6 +7,7 @@ import { Socket } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { sleepMs, withinMs } from '../../base/clock.js';
 import { isTcpxError, TcpxError } from '../../base/errors.js';
+import { launchUrl } from '../../base/launch.js';
 import type { Log } from '../../base/log.js';
 import type { ChannelSlot } from '../../base/quantity.js';
 import { createSocketPair, sendDescriptor } from '../../ffi/libc/descriptor-passing.js';
@@ -63,7 +64,7 @@ export interface HostAnswer {
   readonly pages?: PageCount;
 }
 
-const MAIN_PATH = fileURLToPath(new URL('child/plugin-host-main.js', import.meta.url));
+const MAIN = 'provider/tcpx/child/plugin-host-main.js';
 const WATCH_MS = 100;
 const STOP_MS = 2000;
 const WARNINGS_MS = 20;
@@ -99,7 +100,11 @@ export class PluginHost {
     const pair = createSocketPair();
     this.#descriptorFd = pair.ownFd;
     // Its parent's number goes with it: one that asks later may be an orphan already.
-    const words = [MAIN_PATH, JSON.stringify(options.options), String(process.pid)];
+    const words = [
+      fileURLToPath(launchUrl(MAIN)),
+      JSON.stringify(options.options),
+      String(process.pid),
+    ];
     this.#child = spawn(process.execPath, words, {
       env: { ...options.environment },
       stdio: [

@@ -2,6 +2,7 @@
 
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { launchUrl } from '../../../base/launch.js';
 import { type LoggerLine, splitLoggerLines } from '../../../ffi/nccl-net/logger-line.js';
 import type { Variables } from '../plugin-variables.js';
 import {
@@ -30,17 +31,21 @@ export interface CheckOutcome {
   readonly log: readonly LoggerLine[];
 }
 
-const MAIN_PATH = fileURLToPath(new URL('./check-main.js', import.meta.url));
+const MAIN = 'provider/tcpx/check/check-main.js';
 const GRACE_MS = 3000;
 
 export function runCheck(request: CheckRequest, environment: Variables): Promise<CheckOutcome> {
   return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, [MAIN_PATH, JSON.stringify(request)], {
-      env: environment,
-      stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
-      timeout: request.timeoutMs + GRACE_MS,
-      killSignal: 'SIGKILL',
-    });
+    const child = spawn(
+      process.execPath,
+      [fileURLToPath(launchUrl(MAIN)), JSON.stringify(request)],
+      {
+        env: environment,
+        stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
+        timeout: request.timeoutMs + GRACE_MS,
+        killSignal: 'SIGKILL',
+      },
+    );
     const texts = { stdout: '', stderr: '', log: '' };
     child.stdout?.setEncoding('utf8').on('data', (text: string) => (texts.stdout += text));
     child.stderr?.setEncoding('utf8').on('data', (text: string) => (texts.stderr += text));

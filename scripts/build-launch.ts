@@ -1,0 +1,56 @@
+// The last step of the build: each entry of a thread or process, and the command line, as few files
+// that are quick to load. src/base/launch.ts says which of both is started.
+
+import { mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { basename, join, relative } from 'node:path';
+import { build, type Plugin } from 'esbuild';
+import { repositoryRoot, walk } from './repository.js';
+
+const SOURCES = join(repositoryRoot, 'dist/src');
+const FOLDER = join(SOURCES, 'launch');
+/** Has to know whether it is part of a launch file. */
+const KEPT = /\/base\/launch\.js$/;
+const ENTRY = /(-worker|-main|\/cli\/start)\.js$/;
+
+const entries = walk(repositoryRoot, 'dist/src')
+  .filter((path) => ENTRY.test(path) && !path.includes('/launch/'))
+  .map((path) => join(repositoryRoot, path));
+const names = entries.map((path) => basename(path));
+const double = names.find((name, index) => names.indexOf(name) !== index);
+if (double !== undefined) throw new Error(`two entries are called ${double}`);
+
+/** A module finds files by its own place, wherever its code has gone; an entry keeps its query. */
+const ownPlaces: Plugin = {
+  name: 'own-places',
+  setup({ onLoad }) {
+    onLoad({ filter: /\.js$/ }, async ({ path }) => {
+      if (!path.startsWith(SOURCES)) return undefined;
+      const text = await readFile(path, 'utf8');
+      if (KEPT.test(path) || entries.includes(path)) return { contents: text };
+      const place = JSON.stringify(relative(FOLDER, path));
+      return {
+        contents: text.replaceAll('import.meta.url', `new URL(${place}, import.meta.url).href`),
+      };
+    });
+  },
+};
+
+const { metafile } = await build({
+  entryPoints: entries,
+  outdir: FOLDER,
+  entryNames: '[name]',
+  chunkNames: 'part-[hash]',
+  bundle: true,
+  splitting: true,
+  format: 'esm',
+  platform: 'node',
+  target: 'node20.19',
+  packages: 'external',
+  metafile: true,
+  logLevel: 'warning',
+  plugins: [ownPlaces],
+});
+mkdirSync(FOLDER, { recursive: true });
+const made = new Set(Object.keys(metafile.outputs).map((path) => basename(path)));
+for (const name of readdirSync(FOLDER)) if (!made.has(name)) rmSync(join(FOLDER, name));
