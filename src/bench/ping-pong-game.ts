@@ -85,14 +85,14 @@ export interface PingPongPlay {
 /** Plays to the end, slice by slice; the event loop has its turn between them. */
 export async function playOut(
   game: PingPongGame,
-  { isStopped, onSlice }: PingPongPlay,
+  play: PingPongPlay,
 ): Promise<'done' | 'stopped' | 'lost'> {
   while (!game.isDone) {
-    if (isStopped()) return 'stopped';
+    if (play.isStopped()) return 'stopped';
     const firstTurn = game.turns;
     const halfTrips = game.play(SLICE_MS);
     if (halfTrips === null) return 'lost';
-    onSlice(firstTurn, halfTrips);
+    play.onSlice(firstTurn, halfTrips);
     await turnOfEventLoop();
   }
   return 'done';

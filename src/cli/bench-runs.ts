@@ -128,7 +128,7 @@ async function judgeRuns(
 export interface Interruption {
   readonly stop: AbortSignal;
   /** Ctrl-C ends the process again. */
-  release(): void;
+  readonly release: () => void;
 }
 
 /** The first Ctrl-C ends the run in order, the second one at once. */

@@ -109,22 +109,26 @@ class Arena {
 
   /** Returns how many rounds there were. */
   async play(measureRoofs: () => Promise<void>): Promise<number> {
-    const { rounds, limitMs, stop } = this.#options;
+    const { rounds, limitMs } = this.#options;
     const beganMs = performance.now();
     const total = rounds * this.#contenders.length;
     for (let round = 0; round < rounds; round++) {
       // A round that would end long after the limit is not begun.
       const spentMs = performance.now() - beganMs;
       if (round > 0 && spentMs + spentMs / round > limitMs) return round;
-      if (stop.aborted) return round;
+      if (this.#isStopped()) return round;
       await measureRoofs();
       const order = round % 2 === 0 ? this.#contenders : [...this.#contenders].reverse();
       for (const [turn, contender] of order.entries()) {
         this.#options.onTurn(round * order.length + turn, total, contender.name);
-        if (!stop.aborted) await this.#turn(contender);
+        if (!this.#isStopped()) await this.#turn(contender);
       }
     }
     return rounds;
+  }
+
+  #isStopped(): boolean {
+    return this.#options.stop.aborted;
   }
 
   /** Once it is known to be far behind, its turns would only take time from the others. */
@@ -147,7 +151,7 @@ class Arena {
       const { bytesPerSecond, halfTripUs } = await contender.run();
       figures?.push((contender.work === 'latency' ? halfTripUs : bytesPerSecond) ?? Number.NaN);
     } catch (error) {
-      if (this.#options.stop.aborted && isTcpxError(error)) return;
+      if (this.#isStopped() && isTcpxError(error)) return;
       if (contender.isOurs || !isTcpxError(error)) throw error;
       this.#failures.set(contender, error.message);
     }
