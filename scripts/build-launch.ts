@@ -23,8 +23,8 @@ if (double !== undefined) throw new Error(`two entries are called ${double}`);
 /** A module finds files by its own place, wherever its code has gone; an entry keeps its query. */
 const ownPlaces: Plugin = {
   name: 'own-places',
-  setup({ onLoad }) {
-    onLoad({ filter: /\.js$/ }, async ({ path }) => {
+  setup(plugin) {
+    plugin.onLoad({ filter: /\.js$/ }, async ({ path }) => {
       if (!path.startsWith(SOURCES)) return undefined;
       const text = await readFile(path, 'utf8');
       if (KEPT.test(path) || entries.includes(path)) return { contents: text };

@@ -1,6 +1,7 @@
 // `npm run test:vm`: binds real interrupts, inside a virtual machine. Eight CPUs on two nodes, four
-// virtio NICs with four queue pairs each; runs show, plan, apply, verify and rollback there
-// (scripts/vm/guest.ts). Needs Debian's package archive for the first run; no KVM and no root.
+// virtio NICs with four queue pairs each; runs show, plan, apply, verify, rollback there, and an
+// experiment (scripts/vm/guest.ts). Needs Debian's package archive for the first run; no KVM, no
+// root.
 
 import { spawn } from 'node:child_process';
 import { accessSync, constants, mkdirSync, writeFileSync } from 'node:fs';
@@ -16,10 +17,17 @@ const BOOT_TIMEOUT_MS = 900_000;
 const repository = fileURLToPath(new URL('../..', import.meta.url));
 const cache = join(repository, '.cache/vm');
 
-// The taps live in a network namespace of their own, so that nothing of this host is touched.
+// The taps live in a network namespace of their own, so that nothing of this host is touched. The
+// first one has the other end of the guest's benchmark, which goes with QEMU: it is the first
+// process of its process namespace.
 const TAP_SCRIPT = `#!/bin/sh
 ip link set "$1" up
 ip addr add "10.77.\${1#tap}.1/24" dev "$1"
+[ "$1" = tap0 ] || exit 0
+unset LD_LIBRARY_PATH
+export NIXL_TCPX_SESSION_HANDSHAKE_TIMEOUT_MS=60000
+{ sleep 1; exec ${process.execPath} ${repository}bin/tcpx.js bench server \\
+  --port 20130 --nics tap0 --trust network; } </dev/null >${join(cache, 'server.log')} 2>&1 &
 `;
 
 process.exitCode = await main();
@@ -48,7 +56,7 @@ function canOpenTap(): boolean {
 
 function boot(tools: VmTools, initramfs: string, hasTap: boolean): Promise<number> {
   const words = [tools.qemu, ...tools.qemuArguments, ...machineArguments(tools, initramfs, hasTap)];
-  const isolate = ['--user', '--map-root-user', '--net', '--kill-child'];
+  const isolate = ['--user', '--map-root-user', '--net', '--pid', '--kill-child'];
   const [program, ...rest] = hasTap ? ['unshare', ...isolate, ...words] : words;
   const startedMs = performance.now();
   return new Promise((resolve) => {

@@ -2,18 +2,19 @@
 // at the kernel's own files, not only at what the commands say. Prints one line per check.
 
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-
-interface Result {
-  readonly status: number | null;
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
-interface PlanDocument {
-  readonly lines: readonly { readonly irq: number; readonly value: string; readonly nic: string }[];
-  readonly xps?: readonly { readonly path: string; readonly value: string }[];
-}
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { checkExperiment } from './guest-experiment.js';
+import {
+  type Affinities,
+  affinities,
+  check,
+  failureCount,
+  isSame,
+  json,
+  type PlanDocument,
+  say,
+  tcpx,
+} from './guest-host.js';
 
 interface VerifyDocument {
   readonly ok: boolean;
@@ -35,17 +36,15 @@ interface ShowDocument {
   }[];
 }
 
-const TCPX = '/app/bin/tcpx.js';
 const UNPRIVILEGED = 65534;
 const PLAN_FILE = '/tmp/plan.json';
 /** Lines move at their first interrupt after the write. */
 const SETTLE_MS = 2000;
 const RUN_MS = 6000;
-let failures = 0;
 
-process.exitCode = main();
+process.exitCode = await main();
 
-function main(): number {
+async function main(): Promise<number> {
   const original = affinities();
   checkShow();
   const plan = checkPlan();
@@ -57,9 +56,10 @@ function main(): number {
   checkRollback(original);
   check('every send queue is as it was before the apply', isSame(sendQueues(plan), queues));
   checkLoad(plan);
+  await checkExperiment(original);
   checkImmovable(original);
   checkHotplug();
-  return failures === 0 ? 0 : 1;
+  return failureCount() === 0 ? 0 : 1;
 }
 
 function checkShow(): void {
@@ -254,50 +254,4 @@ function checkHotplug(): void {
   const watch = ['irq', 'verify', '--watch', '--seconds', '1', '--interval', '1', '--json'];
   const events = tcpx(watch);
   check('watch names lost bindings', events.status === 1 && /"event":"lost"/.test(events.stdout));
-}
-
-type Affinities = ReadonlyMap<number, string>;
-
-function affinities(): Affinities {
-  const values = new Map<number, string>();
-  for (const name of readdirSync('/proc/irq')) {
-    if (!/^\d+$/.test(name)) continue;
-    values.set(Number(name), readFileSync(`/proc/irq/${name}/smp_affinity_list`, 'utf8').trim());
-  }
-  return values;
-}
-
-function isSame<K, V extends string | bigint>(
-  left: ReadonlyMap<K, V>,
-  right: ReadonlyMap<K, V>,
-): boolean {
-  const text = (map: ReadonlyMap<K, V>) =>
-    [...map].map(([key, value]) => `${String(key)}=${value}`);
-  return text(left).join() === text(right).join();
-}
-
-function tcpx(words: readonly string[], uid?: number): Result {
-  const options = uid === undefined ? {} : { uid, gid: uid };
-  return spawnSync(process.execPath, [TCPX, ...words], {
-    ...options,
-    encoding: 'utf8',
-    maxBuffer: 64 * 1024 * 1024,
-  });
-}
-
-function json(result: Result): unknown {
-  try {
-    return JSON.parse(result.stdout) as unknown;
-  } catch {
-    throw new Error(`no JSON (status ${result.status ?? 'none'}): ${result.stderr}`);
-  }
-}
-
-function check(name: string, isGood: boolean, detail = ''): void {
-  if (!isGood) failures++;
-  say(`${isGood ? 'ok  ' : 'FAIL'} ${name}${isGood || detail === '' ? '' : `: ${detail}`}`);
-}
-
-function say(text: string): void {
-  process.stdout.write(`${text}\n`);
 }

@@ -29,6 +29,13 @@ mount -t devtmpfs dev /dev
 hostname vm-guest
 for module in $(cat /modules/order); do insmod "/modules/$module"; done
 ip link set lo up
+# By their addresses, which the machine gives in the order of its taps: the kernel may find the
+# NICs in another, and a socket that is bound to one would not hear its peer.
+for nic in 0 1 2 3; do
+  read -r mac < "/sys/class/net/eth$nic/address"
+  ip link set "eth$nic" name "tap$((\${mac##*:} - 1))"
+done
+for nic in 0 1 2 3; do ip link set "tap$nic" name "eth$nic"; done
 for nic in 0 1 2 3; do
   ip link set "eth$nic" up
   ip addr add "10.77.$nic.2/24" dev "eth$nic"
@@ -47,6 +54,9 @@ export function buildInitramfs(repository: string, tools: VmTools): Buffer {
     ...treeEntries(join(repository, 'dist/src'), 'app/dist/src', (name) => name.endsWith('.js')),
     ...treeEntries(join(repository, 'dist/scripts/vm'), 'app/dist/scripts/vm', isPlainScript),
     ...treeEntries(join(repository, 'bin'), 'app/bin', () => true),
+    ...treeEntries(join(repository, 'references'), 'app/references', (name) =>
+      name.endsWith('.json'),
+    ),
     fileEntry('app/package.json', readFileSync(join(repository, 'package.json'))),
     ...koffiEntries(repository),
   ];

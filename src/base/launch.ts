@@ -10,8 +10,8 @@ const FOLDER = new URL('launch/', SOURCES);
 const COMPILED = new URL('../.tsbuildinfo', SOURCES);
 
 /**
- * `entry` is a module by its path below src/, as "bench/bench-worker-main.js". In a source tree that
- * was compiled since, its launch file is out of date, and the module itself is taken.
+ * `entry` is a module by its path below src/, as "bench/bench-worker-main.js". In a tree that was
+ * compiled since, its launch file is out of date, and the module itself is taken.
  */
 export function launchUrl(entry: string): URL {
   const launch = new URL(basename(entry), FOLDER);

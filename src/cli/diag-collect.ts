@@ -9,6 +9,8 @@ import { STATE_FOLDER_VARIABLE } from '../host/read/emulated-nics.js';
 import { DATA_LIST_VARIABLE } from '../host/topo/data-nics.js';
 import { type Command, type Invocation, type OwnFlag, usageError } from './command.js';
 import { ExitCode } from './exit-code.js';
+import { keptResult } from './kept-result.js';
+import { programWords } from './own-program.js';
 import { packageVersion } from './package-version.js';
 import { printJson, printNote } from './print.js';
 
@@ -63,7 +65,7 @@ export async function collectAround(
 ): Promise<number> {
   const { words, environment } = request;
   const collected = await collectRun({
-    words,
+    words: programWords(words),
     environment,
     // With --json stdout is for our document alone.
     stdout: invocation.isJson ? process.stderr : process.stdout,
@@ -77,6 +79,7 @@ export async function collectAround(
     deadlineMs: deadlineMs(command, invocation),
     sizeBytesMax: sizeMax(command, invocation),
     hasProfile: invocation.has('perf'),
+    resultOf: await keptResult(words, environment),
   });
   report(invocation, words, collected);
   const { end, problem } = collected;

@@ -8,6 +8,8 @@ import { join } from 'node:path';
 import { after, beforeEach, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { runTcpx, type TcpxRun } from '../../test/support/run-tcpx.js';
+import { at } from '../base/assert.js';
+import type { BenchResult } from '../bench/bench-result.js';
 import { openRunView } from '../diag/view/run-view.js';
 import { readBundle } from '../host/irq/observation.js';
 import { openSnapshotPair } from '../host/nic/snapshot-pair.js';
@@ -168,12 +170,17 @@ test('diag run: a reader that goes away does not end the command', () => {
 });
 
 test('diag run: its bytes are those of TCP_INFO, and of the interface within a percent', () => {
+  const store = join(folder, 'store');
   const bench = ['bench', 'loopback', '--size', '16M', '--iters', '10', '--warmup-seconds', '0'];
-  const words = [process.execPath, PROGRAM, ...bench, '--nics', 'lo', '--json'];
-  const { status, stdout } = diagRun(words, ['--label', 'bench']);
+  const { status, stdout } = diagRun(['tcpx', ...bench, '--nics', 'lo', '--store', store]);
   assert.equal(status, 0);
-  const { kernel } = JSON.parse(stdout) as { kernel: { channels: { bytesAcked: number }[] } };
-  const acked = kernel.channels.reduce((sum, { bytesAcked }) => sum + bytesAcked, 0);
+  assert.match(stdout, /bandwidth GB\/s/);
+  const kept = at(readdirSync(store), 0);
+  const document = JSON.parse(readFileSync(join(store, kept), 'utf8')) as BenchResult;
+  const channels = document.kernel?.channels ?? [];
+  const acked = channels.reduce((sum, { bytesAcked }) => sum + bytesAcked, 0);
+  assert.ok(acked > 10 * 16 * 2 ** 20);
+  assert.ok(readdirSync(bundleOf()).length >= 13);
   const summary = read('SUMMARY.txt');
   const told = /data sockets +(\d+) bytes acknowledged/.exec(summary)?.[1];
   assert.equal(Number(told), acked);

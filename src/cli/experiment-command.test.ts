@@ -72,6 +72,9 @@ test('experiment run --dry-run: runs, order and time; nothing is written', () =>
   assert.equal(dry.order.length, 3);
   assert.ok((dry['secondsMin'] as number) < (dry['secondsMax'] as number));
   assert.ok(!existsSync(out));
+  const short = runTcpx([...words, '--seconds', '0.5']);
+  assert.equal(short.status, 2);
+  assert.match(short.stderr, /--seconds 0\.5: tcpx bench measures whole seconds/);
 });
 
 test('arm environment: T1 has no binding variable whatever this shell has', () => {

@@ -16,6 +16,8 @@ import type { EnvironmentValues } from '../host/environment/preset.js';
 import { STATE_FOLDER_VARIABLE } from '../host/read/emulated-nics.js';
 import { RunCounters } from './experiment-counters.js';
 import type { ExperimentPlacement } from './experiment-placement.js';
+import { keptResult } from './kept-result.js';
+import { programWords } from './own-program.js';
 import { packageVersion } from './package-version.js';
 
 export interface PerformWish {
@@ -93,14 +95,9 @@ async function collect(
     intervalMs: INTERVAL_MS,
     sizeBytesMax: SIZE_BYTES_MAX,
     hasProfile: false,
+    resultOf: await keptResult(record.words, own),
   });
   return bundle;
-}
-
-/** `tcpx` is this very program, whatever PATH says. */
-function programWords(words: readonly string[]): readonly string[] {
-  const [program = '', ...others] = words;
-  return program === 'tcpx' ? [process.execPath, process.argv[1] ?? '', ...others] : words;
 }
 
 function nicsOf(arm: Arm, { nics }: Pick<ExperimentRecord, 'nics'>): readonly string[] {
@@ -145,7 +142,11 @@ function figuresOf({ run }: RunFacts): Told {
     chunkBytes: bench?.chunkBytes ?? null,
     busyCpus: busy.length === 0 ? null : busy.reduce((sum, one) => sum + one, 0) / 100,
     interruptsByNic: Object.fromEntries(
-      nics.map(({ nic, irqCpus }) => [nic, irqCpus.reduce((sum, { count }) => sum + count, 0)]),
+      nics.flatMap(({ nic, parts, irqCpus }) => {
+        // An interface without vectors has none to count: that is not the number 0.
+        if (parts.every(({ interrupts }) => interrupts === undefined)) return [];
+        return [[nic, irqCpus.reduce((sum, { count }) => sum + count, 0)]];
+      }),
     ),
     devmemPacketsByNic: Object.fromEntries(
       nics.flatMap(({ nic, rx }) =>

@@ -125,9 +125,7 @@ function rpsPlacement(
   const problem = rpsProblem(entries);
   return {
     kind: entries.length === 0 ? 'none' : 'rps',
-    text:
-      `${nics.join(', ')}: no interrupts of its own, so that the place of received packets is ` +
-      'chosen by RPS (rps_cpus), which emulates it',
+    text: placeText(nics, entries.length > 0),
     txBindings: tx,
     rxBindings: rx,
     problem,
@@ -139,13 +137,19 @@ function rpsPlacement(
   };
 }
 
+function placeText(nics: readonly string[], hasQueues: boolean): string {
+  const names = nics.join(', ');
+  if (!hasQueues) return `${names}: neither interrupts nor receive queues of the kernel`;
+  return (
+    `${names}: no interrupts of its own, so that the place of received packets is chosen by RPS ` +
+    '(rps_cpus), which emulates it'
+  );
+}
+
 function bindRps(entries: readonly RpsEntry[], mask: string, folder: string): () => void {
   // On disk before the first write: whoever resumes after a crash puts it back.
   saveDocument(join(folder, RPS_FILE), folder, entries);
-  const restore = () => {
-    for (const entry of entries) writeRps(entry);
-    rmSync(join(folder, RPS_FILE), { force: true });
-  };
+  const restore = () => restoreRps(entries, join(folder, RPS_FILE));
   try {
     for (const { path } of entries) writeRps({ path, mask });
   } catch (error) {
@@ -158,13 +162,43 @@ function bindRps(entries: readonly RpsEntry[], mask: string, folder: string): ()
 /** What a killed experiment left behind in this folder. */
 function restoreLeft(folder: string): void {
   const path = join(folder, RPS_FILE);
-  let left: readonly RpsEntry[];
+  let left: unknown;
   try {
-    left = JSON.parse(readFileSync(path, 'utf8')) as readonly RpsEntry[]; // checked: our own file
+    left = JSON.parse(readFileSync(path, 'utf8')) as unknown; // checked: below
   } catch {
     return;
   }
-  for (const entry of left) writeRps(entry);
+  // Root writes what stands in it: a folder from elsewhere must not name other files.
+  if (!Array.isArray(left) || !left.every(isRpsEntry)) {
+    const what = `experiment: ${path} does not hold masks of receive queues`;
+    throw new TcpxError('ERR_USAGE_STATE', what);
+  }
+  restoreRps(left, path);
+}
+
+const RPS_PATH = /^\/sys\/class\/net\/[^/]+\/queues\/rx-\d+\/rps_cpus$/;
+
+function isRpsEntry(value: unknown): value is RpsEntry {
+  const { path, mask } = (value ?? {}) as Partial<Record<'path' | 'mask', unknown>>;
+  const isPath = typeof path === 'string' && RPS_PATH.test(path);
+  return isPath && typeof mask === 'string' && /^[\da-f,]+$/i.test(mask);
+}
+
+/** All that can be: one queue that refuses must not keep others from their mask. */
+function restoreRps(entries: readonly RpsEntry[], path: string): void {
+  const refused = entries.flatMap((entry) => {
+    try {
+      writeRps(entry);
+      return [];
+    } catch (error) {
+      // A queue that has gone took its mask with it.
+      return errnoOf(error) === 'ENOENT' ? [] : [`${entry.path}: ${errnoOf(error)}`];
+    }
+  });
+  if (refused.length > 0) {
+    const what = `experiment: ${refused.join(', ')}; what was there is in ${path}`;
+    throw new TcpxError('ERR_SYS_CALL', what);
+  }
   rmSync(path, { force: true });
 }
 

@@ -42,7 +42,7 @@ function answersOf(folder: string, record: ExperimentRecord): readonly Answer[] 
     return (found?.variables === 'nccl' ? 2 : 0) + (found?.interrupts === 'matched' ? 1 : 0);
   };
   const counted = record.runs.filter(({ isCounted, round }) => isCounted && round >= 0);
-  const [run] = [...counted].sort((a, b) => rank(b) - rank(a));
+  const [run] = [...counted].reverse().sort((a, b) => rank(b) - rank(a));
   if (run === undefined || rank(run) === 0) return [];
   return negativeChecks(runFacts(join(folder, run.bundle)), record);
 }

@@ -62,7 +62,7 @@ export function formatDryRun(dry: DryRun, record: ExperimentRecord): string {
 }
 
 export function formatResults(results: ExperimentResults): string {
-  const { rows, decision, attribution, reference, best, checks } = results;
+  const { rows, decision, attribution, reference, best, checks, placement } = results;
   const head = ['arm', 'runs', 'GB/s', 'against the first', 'verdict'];
   const cells = rows.map(({ arm, runs, medianGBps, change, leftOut }) => [
     arm.name,
@@ -74,6 +74,7 @@ export function formatResults(results: ExperimentResults): string {
   const spread = results.spreadPercent?.toFixed(1) ?? 'unknown';
   return [
     `${results.title}, ${results.evidence}, ${results.rounds} rounds, spread of a run ${spread} %`,
+    placement.text,
     formatTable([head, ...cells]).trimEnd(),
     ...(attribution.text === '' ? [] : [attribution.text]),
     ...(reference === undefined || best === undefined

@@ -78,6 +78,9 @@ export function experimentWish(command: Command, invocation: Invocation): Experi
   if (words.length === 0) {
     throw usageError(command, `plan ${name} names no command: -- COMMAND is wanted`);
   }
+  if (words[0] === 'tcpx' && words.includes('{seconds}') && !Number.isInteger(plan.seconds)) {
+    throw usageError(command, `--seconds ${plan.seconds}: tcpx bench measures whole seconds`);
+  }
   return { plan, nics, words: ownWords(invocation, words, rest.length === 0) };
 }
 

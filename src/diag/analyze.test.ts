@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { HostSpec } from '../../test/support/host-spec.js';
 import {
+  afterRun,
   grownNic,
   HEALTHY_ENVIRONMENT,
   HEALTHY_LOG,
@@ -59,6 +60,20 @@ function nics(change: (nic: HostSpec['nics'][number], index: number) => HostSpec
   return (spec: HostSpec): HostSpec => ({ ...spec, nics: spec.nics.map(change) });
 }
 
+/** Interrupts of eth1 on CPU 1 alone, so that its sibling 5 is free for a thread. */
+function onCpuOne(spec: HostSpec): HostSpec {
+  return nics((nic, index) => {
+    if (index > 0) return nic;
+    const place = { requested: '1', effective: '1', counts: { 1: 1000 } };
+    return { ...nic, vectors: nic.vectors.map((vector) => ({ ...vector, ...place })) };
+  })(spec);
+}
+
+/** Data came over both, and neither counted a packet. */
+function stillEverywhere(spec: HostSpec): HostSpec {
+  return { ...spec, nics: spec.nics.map((nic) => grownNic(nic, 0)) };
+}
+
 const PLANTS: readonly (readonly [id: string, plant: RunPlant])[] = [
   [
     'channels.one-nic',
@@ -73,6 +88,7 @@ const PLANTS: readonly (readonly [id: string, plant: RunPlant])[] = [
       }),
     },
   ],
+  ['devmem.still', { after: () => stillEverywhere(smallHostSpec()) }],
   ['no-cmsg.same-host', { log: [...HEALTHY_LOG, NO_CMSG('10.0.0.2<1><-10.0.0.2<2>')] }],
   ['no-cmsg.same-host', { log: [...HEALTHY_LOG, NO_CMSG('127.0.0.1<1><-127.0.0.1<2>')] }],
   [
@@ -113,6 +129,14 @@ const PLANTS: readonly (readonly [id: string, plant: RunPlant])[] = [
   ],
   ['chunk.unset', { log: HEALTHY_LOG.map((line) => line.replace('size: 524288', 'size: 0')) }],
   ['cores.shared', { environment: { NCCL_GPUDIRECTTCPX_TX_BINDINGS: 'eth1:0-1;eth2:2-2' } }],
+  [
+    'cores.shared',
+    {
+      before: onCpuOne,
+      after: () => afterRun(onCpuOne(smallHostSpec())),
+      environment: { NCCL_GPUDIRECTTCPX_RX_BINDINGS: 'eth1:5-5;eth2:6-6' },
+    },
+  ],
   ['cores.remote', { environment: { NCCL_GPUDIRECTTCPX_TX_BINDINGS: 'eth1:2-2;eth2:0-0' } }],
   [
     'irq.moved',
@@ -125,6 +149,17 @@ const PLANTS: readonly (readonly [id: string, plant: RunPlant])[] = [
             : vector,
         ),
       })),
+    },
+  ],
+  [
+    'irq.moved',
+    {
+      after: nics((nic, index) => {
+        if (index > 0 || nic.ethtool === undefined) return nic;
+        const { statistics } = nic.ethtool;
+        const reset = { ...statistics, reset_cnt: (statistics['reset_cnt'] ?? 0) + 1 };
+        return { ...nic, ethtool: { ...nic.ethtool, statistics: reset } };
+      }),
     },
   ],
   ['softnet.drops', { end: { softnet: { processed: 1000, dropped: 7, timeSqueeze: 0 } } }],

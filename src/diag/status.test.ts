@@ -16,8 +16,17 @@ function run(plant: RunPlant, label: string): StatusRun {
 const GOOD = run({}, 'good');
 const BAD = run({ environment: { NCCL_NSOCKS_PERTHREAD: '1' }, end: { status: 1 } }, 'bad');
 
+const DECISIONS = [
+  {
+    path: 'experiments/irq-binding_1',
+    where: 'irq-binding on node-a, measured',
+    decision: 'B, no arm gains <10 %',
+    consequence: 'Keep the defaults.',
+  },
+];
+
 function linesOf(title: string, runs: readonly StatusRun[], plan?: string): readonly string[] {
-  const { sections } = statusPage({ runs, unread: [], plan });
+  const { sections } = statusPage({ runs, decisions: DECISIONS, unread: [], plan });
   return sections.find((section) => section.title === title)?.lines ?? [];
 }
 
@@ -28,6 +37,10 @@ test('status: what works, what was measured, issues and steps come from the runs
   assert.equal(linesOf('What was measured where', runs).length, 3);
   assert.match(linesOf('Known issues', runs)[0] ?? '', /^sockets\.single: .*2 runs/);
   assert.match(linesOf('Next steps', runs)[0] ?? '', /NCCL_NSOCKS_PERTHREAD=4/);
+  assert.deepEqual(linesOf('Decisions', runs), [
+    'irq-binding on node-a, measured: B, no arm gains <10 % (experiments/irq-binding_1)',
+  ]);
+  assert.equal(linesOf('Next steps', runs).at(-1), 'Keep the defaults.');
 });
 
 test('status: the checklist ticks only what a file shows', () => {
@@ -43,6 +56,10 @@ test('status: the checklist ticks only what a file shows', () => {
 });
 
 test('status: one page of Markdown', () => {
-  const text = formatStatus(statusPage({ runs: [GOOD], unread: [], plan: undefined }), true);
+  const text = formatStatus(
+    statusPage({ runs: [GOOD], decisions: DECISIONS, unread: [], plan: undefined }),
+    true,
+  );
+  assert.match(text, /no arm gains &lt;10 %/);
   assert.match(text, /^# Status\n\n## What works\n\n- good on small-fixture/);
 });

@@ -11,9 +11,20 @@ export interface StatusRun {
   readonly isGood: boolean;
 }
 
+/** What an experiment said. */
+export interface StatusDecision {
+  readonly path: string;
+  /** Of what, on which host, and of which class of evidence. */
+  readonly where: string;
+  readonly decision: string;
+  readonly consequence: string;
+}
+
 export interface StatusFacts {
   /** Newest first. */
   readonly runs: readonly StatusRun[];
+  /** Of experiments, newest first. */
+  readonly decisions: readonly StatusDecision[];
   /** Bundles that could not be read, with the reason. */
   readonly unread: readonly string[];
   /** The plan of interrupts in force; undefined where none is applied. */
@@ -32,7 +43,7 @@ export interface StatusSection {
 
 const STEPS_SHOWN = 5;
 
-export function statusPage({ runs, unread, plan }: StatusFacts): StatusPage {
+export function statusPage({ runs, decisions, unread, plan }: StatusFacts): StatusPage {
   const issues = issuesOf(runs);
   const verified = runs.find(isVerified);
   const last = runs[0];
@@ -41,8 +52,12 @@ export function statusPage({ runs, unread, plan }: StatusFacts): StatusPage {
     sections: [
       section('What works', runs.filter(({ isGood }) => isGood).map(runLine)),
       section('What was measured where', runs.map(measuredLine)),
+      section('Decisions', decisions.map(decisionLine)),
       section('Known issues', [...issues.map(issueLine), ...unread]),
-      section('Next steps', issues.slice(0, STEPS_SHOWN).map(stepLine)),
+      section('Next steps', [
+        ...issues.slice(0, STEPS_SHOWN).map(stepLine),
+        ...decisions.slice(0, 1).map(({ consequence }) => consequence),
+      ]),
       section('Checklist', [
         check(
           plan === undefined,
@@ -87,6 +102,10 @@ function measuredLine(run: StatusRun): string {
   return `${whereOf(run)}: ${run.analysis.bandwidth}`;
 }
 
+function decisionLine({ where, decision, path }: StatusDecision): string {
+  return `${where}: ${decision} (${path})`;
+}
+
 interface Issue {
   readonly finding: Finding;
   readonly count: number;
@@ -122,7 +141,9 @@ export function formatStatus({ sections }: StatusPage, isMarkdown: boolean): str
   const parts = sections.map(({ title, lines }) => {
     const head = isMarkdown ? `## ${title}\n\n` : `${title}\n`;
     const bullet = isMarkdown ? '- ' : '  ';
-    return `${head}${lines.map((line) => `${bullet}${line}\n`).join('')}`;
+    // A bundle may come from anybody: its words are no part of the page's own.
+    const shown = isMarkdown ? lines.map((line) => line.replaceAll('<', '&lt;')) : lines;
+    return `${head}${shown.map((line) => `${bullet}${line}\n`).join('')}`;
   });
   return `${isMarkdown ? '# Status\n\n' : ''}${parts.join('\n')}`;
 }

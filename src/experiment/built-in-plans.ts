@@ -15,12 +15,18 @@ export const PLAN_NAMES = ['irq-binding', 'nic-ab', 'nics-per-gpu'] as const;
 export type PlanName = (typeof PLAN_NAMES)[number];
 
 /** What each run measures where no command is named: both ends here, payload checked. */
-const LOOPBACK = [
-  ...['tcpx', 'bench', 'loopback', '--json', '--verify', 'sample'],
-  ...['--seconds', '{seconds}', '--nics', '{nics}'],
+const BENCH = [
+  ...['tcpx', 'bench', 'loopback', '--json', '--verify', 'sample', '--nics', '{nics}'],
 ];
-/** The call trace of each end goes into a folder of the run's own. */
-const TRACED = [...LOOPBACK, '--trace-dir', '{traces}'];
+const LOOPBACK = [...BENCH, '--seconds', '{seconds}'];
+/**
+ * The call trace of each end goes into a folder of the run's own. By iterations: what a run of a
+ * given time does more than another is no divergence.
+ */
+const TRACED = [
+  ...BENCH,
+  ...['--iters', '50', '--warmup', '5', '--warmup-seconds', '0', '--trace-dir', '{traces}'],
+];
 const GPU_NICS = 2;
 
 export function builtInPlan(name: string, nics: readonly string[]): ExperimentPlan {

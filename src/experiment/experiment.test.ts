@@ -90,6 +90,7 @@ test('plans: T1 to T5, one NIC against the next, one or two NICs for a GPU', () 
     [['eth1'], ['eth2'], ['eth3']],
   );
   assert.ok(ab.command.includes('--trace-dir'));
+  assert.ok(!ab.command.includes('--seconds'), 'traces of equally many calls are compared');
   const perGpu = builtInPlan('nics-per-gpu', ['eth1', 'eth2']);
   assert.deepEqual(
     perGpu.arms.map(({ name, nics, variables }) => [name, nics.length, variables]),
@@ -141,7 +142,8 @@ function runOf(arm: string, round: number, rate: number, isGood = true): RunReco
   return {
     ...{ arm, round, startedAt: '', seconds: 1, bundle: `runs/${arm}-${round}` },
     figures: {
-      ...{ bandwidthGBps: rate, perGpuGBps: null, latencyP50Us: 5, requestDepth: null },
+      ...{ bandwidthGBps: rate, perGpuGBps: null, latencyP50Us: 5 },
+      requestDepth: { transfers: 2, chunks: 16 },
       ...{ chunkBytes: 524_288, busyCpus: 1, interruptsByNic: { eth1: 10 } },
       devmemPacketsByNic: { eth1: 7 },
       ...{ contextSwitches: 3, contextSwitchesOf: 'host', cacheMisses: null },
@@ -215,8 +217,10 @@ test('experiment: an arm without a valid run is dropped; the first one ends it',
   const results = experimentResults(record, [], undefined);
   assert.equal(results.decision.outcome, 'B');
   assert.equal(results.invalid.length, 3);
-  const none = await runExperiment(begun, edgesOf({ T1: 0, T2: 10, T3: 1, T4: 1, T5: 1 }).edges);
+  const first = edgesOf({ T1: 0, T2: 10, T3: 1, T4: 1, T5: 1 });
+  const none = await runExperiment(begun, first.edges);
   assert.equal(experimentResults(none, [], undefined).decision.outcome, 'undecided');
+  assert.equal(first.order.at(-1), 'T1.0', 'without it the rest of the round tells nothing');
 });
 
 test('page: every section, also for what was not gained or not run', async () => {
@@ -240,6 +244,10 @@ test('page: every section, also for what was not gained or not run', async () =>
   assert.match(page, /T3 is slower: -/);
   assert.match(page, /CPU 7 &lt;b>/);
   assert.match(page, /device-memory packets by NIC, after/);
+  assert.match(
+    page,
+    /\| T1 \| eth1: 30 \| eth1: 21 \| 2 transfers, 16 chunks \| 1\.0 \| 0 of 3 \|/,
+  );
   assert.match(page, /seed 11/);
 });
 
@@ -268,6 +276,10 @@ test('checks: a healthy run counts; each planted fault is named', () => {
   ]);
   assert.deepEqual(failed({ end: { status: 134 } }), ['ended in time']);
   assert.deepEqual(failed({ log: ['no figure'] }), ['has a figure']);
+  withRunBundle({ log: ['10 GB/s', 'no such NIC', ''], end: { status: 2 } }, (folder) => {
+    const run = { arm: ARM, facts: runFacts(folder), ...BOUND, placement: STABLE, gpuLines: [] };
+    assert.equal(at(checkRun(run), 0).evidence, 'exit status 2, its last line: no such NIC');
+  });
   assert.deepEqual(failed({}, { placement: { before: '2', after: '3' } }), ['affinity stable']);
   assert.deepEqual(failed({}, { gpuLines: ['NVRM: Xid 31'] }), ['no Xid in the kernel’s log']);
   assert.deepEqual(failed({}, { arm: PLAIN }), ['variables as planned']);

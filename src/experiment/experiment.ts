@@ -57,6 +57,7 @@ export async function runExperiment(
       if (reason === undefined) continue;
       keep({ dropped: [...record.dropped, { arm: name, reason }] });
       edges.tell(`${name} is dropped: ${reason}`);
+      if (!isComparable(record)) break;
     }
   }
   keep({ state: edges.isInterrupted() ? 'interrupted' : 'done' });

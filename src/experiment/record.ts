@@ -1,7 +1,7 @@
 // What an experiment leaves behind, in one document that is saved after each run: so an experiment
 // that was interrupted goes on where it stopped.
 
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { TcpxError, toTcpxError } from '../base/errors.js';
 import { saveDocument } from '../host/irq/journal.js';
@@ -10,6 +10,8 @@ import type { Rounds } from './round-fit.js';
 
 export const EXPERIMENT_SCHEMA = 'tcpx.experiment/1';
 const FILE = 'experiment.json';
+/** Below which experiments are kept unless somebody names another place. */
+export const EXPERIMENTS_FOLDER = 'experiments';
 
 export interface RunCheck {
   readonly name: string;
@@ -97,6 +99,22 @@ export function loadRecord(folder: string): ExperimentRecord {
   const isWhole = Array.isArray(document.runs) && Array.isArray(document.plan?.arms);
   if (document.schema === EXPERIMENT_SCHEMA && isWhole) return document as ExperimentRecord;
   throw new TcpxError('ERR_USAGE_ARGUMENT', `${path} is not an experiment (${EXPERIMENT_SCHEMA})`);
+}
+
+/** Folders of experiments, the newest first. */
+export function listExperiments(parent: string): readonly string[] {
+  let names: readonly string[];
+  try {
+    names = readdirSync(parent);
+  } catch {
+    return [];
+  }
+  const found = names.flatMap((name) => {
+    const folder = join(parent, name);
+    const written = statSync(join(folder, FILE), { throwIfNoEntry: false });
+    return written?.isFile() === true ? [{ folder, writtenMs: written.mtimeMs }] : [];
+  });
+  return found.sort((a, b) => b.writtenMs - a.writtenMs).map(({ folder }) => folder);
 }
 
 /** Arms that are still compared, in the order of the plan. */

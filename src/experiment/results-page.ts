@@ -1,6 +1,7 @@
 // The page IRQ_BINDING_RESULTS.md from the results of an experiment: what was compared, what is
 // best, what it gains, what is missing, and what was learnt, negative results included. Pure.
 
+import { medianOf } from '../bench/statistics.js';
 import { changeText, percent } from './decision.js';
 import type { ExperimentRecord } from './record.js';
 import type { ArmRow, ExperimentResults } from './results.js';
@@ -179,7 +180,10 @@ function counterTable(record: ExperimentRecord, after: ExperimentRecord | undefi
     ...countersOf(record, name),
     ...(after === undefined ? [] : countersOf(after, name)),
   ]);
-  const head = ['interrupts by NIC', 'device-memory packets by NIC', 'runs that failed a check'];
+  const head = [
+    ...['interrupts by NIC', 'device-memory packets by NIC', 'in flight at most'],
+    ...['busy CPUs', 'runs that failed a check'],
+  ];
   if (after === undefined) return table(['test', ...head], rows);
   const both = [...head.map((one) => `${one}, before`), ...head.map((one) => `${one}, after`)];
   return table(['test', ...both], rows);
@@ -199,9 +203,14 @@ function countersOf(record: ExperimentRecord, arm: string): readonly string[] {
       : [...totals].map(([nic, count]) => `${nic}: ${count}`).join(', ');
   };
   const failed = runs.filter(({ isCounted }) => !isCounted).length;
+  const depth = runs.find(({ figures }) => figures.requestDepth !== null)?.figures.requestDepth;
+  const parts = Object.entries(depth ?? {}).map(([what, count]) => `${count} ${what}`);
+  const busy = runs.flatMap(({ figures }) => figures.busyCpus ?? []);
   return [
     sum(({ figures }) => figures.interruptsByNic),
     sum(({ figures }) => figures.devmemPacketsByNic),
+    parts.length === 0 ? 'N/A' : parts.join(', '),
+    number(busy.length === 0 ? undefined : medianOf(busy), 1),
     `${failed} of ${runs.length}`,
   ];
 }

@@ -73,7 +73,8 @@ function endCheck({ facts: { run } }: CheckedRun): RunCheck {
   const { status, isTimedOut, failure, signal } = run.end;
   if (isTimedOut) return check('ended in time', false, 'ended at the deadline');
   const text = failure ?? (signal === undefined ? `exit status ${status ?? '?'}` : signal);
-  return check('ended in time', status === 0, text);
+  if (status === 0 || run.lastLine === '') return check('ended in time', status === 0, text);
+  return check('ended in time', false, `${text}, its last line: ${run.lastLine}`);
 }
 
 function figureCheck({ facts: { run } }: CheckedRun): RunCheck {

@@ -160,7 +160,7 @@ async function checkCompare(t: TestContext, lab: NetLab, left: readonly string[]
   t.after(() => compare.kill());
   const tests = () => peers.stdout().split('Accepted connection').length - 1;
   await until('the second round begins', START_MS, () => tests() > 3);
-  compare.kill('SIGINT');
+  compare.signal('SIGINT');
   assert.equal(await compare.end(START_MS), 4, compare.stderr());
   peers.kill();
   const outcome = JSON.parse(compare.stdout()) as CompareOutcome;

@@ -5,6 +5,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { emulatorPath, emulatorVariables, requireNative } from '../native/plugin-environment.js';
 import { packageRoot, runChild } from './child.js';
 
@@ -43,6 +44,8 @@ describe('package', () => {
   test('package: holds what runs, and neither tests nor build leftovers', () => {
     const paths = packed.files.map((file) => file.path);
     const wanted = ['bin/tcpx.js', 'dist/src/index.js', 'dist/src/index.d.ts', 'LICENSE'];
+    const launched = ['start', 'lane-worker', 'plugin-host-main', 'loopback-target-main'];
+    wanted.push(...launched.map((name) => `dist/src/launch/${name}.js`));
     for (const path of [...wanted, 'native/logger/logger.c']) {
       assert.ok(paths.includes(path), `${path} is missing`);
     }
@@ -66,6 +69,18 @@ describe('package', () => {
     const result = await runChild(process.execPath, ['use.mjs'], { cwd: project, env });
     assert.equal(result.exitCode, 0, result.stderr);
     assert.equal(result.stdout, 'PeerError true');
+  });
+
+  test('package: threads and processes start from launch files', async (t) => {
+    if (offlineReason !== undefined) {
+      t.skip(offlineReason);
+      return;
+    }
+    const { launchUrl } = (await import(
+      pathToFileURL(join(installed, 'dist/src/base/launch.js')).href
+    )) as typeof import('../../src/base/launch.js');
+    const lane = launchUrl('provider/tcp/lane/lane-worker.js');
+    assert.equal(fileURLToPath(lane), join(installed, 'dist/src/launch/lane-worker.js'));
   });
 
   test('package: npx starts the command', async (t) => {

@@ -7,7 +7,8 @@ import { packageRoot } from './child.js';
 export interface InsideProgram {
   stdout(): string;
   stderr(): string;
-  kill(signal?: NodeJS.Signals): void;
+  kill(): void;
+  signal(name: NodeJS.Signals): void;
   /** Exit status, null after a signal. */
   end(limitMs: number): Promise<number | null>;
 }
@@ -30,7 +31,8 @@ export function spawnInside(
   return {
     stdout: () => stdout,
     stderr: () => stderr,
-    kill: (signal = 'SIGKILL') => child.kill(signal),
+    kill: () => child.kill('SIGKILL'),
+    signal: (name) => child.kill(name),
     end: async (limitMs) => {
       const timer = setTimeout(() => child.kill('SIGKILL'), limitMs);
       const [code] = await closed;

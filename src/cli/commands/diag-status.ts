@@ -1,11 +1,18 @@
-// `tcpx diag status`: where things stand, from bundles and journals alone.
+// `tcpx diag status`: where things stand, from bundles, experiments and journals alone.
 
 import { readBootId } from '../../base/boot-id.js';
 import { plainText } from '../../base/foreign-text.js';
 import { analyze } from '../../diag/analyze.js';
 import { BUNDLES_FOLDER, listBundles } from '../../diag/bundle/bundle-folder.js';
 import { runFacts } from '../../diag/run-facts.js';
-import { formatStatus, type StatusRun, statusPage } from '../../diag/status.js';
+import {
+  formatStatus,
+  type StatusDecision,
+  type StatusRun,
+  statusPage,
+} from '../../diag/status.js';
+import { EXPERIMENTS_FOLDER, listExperiments, loadRecord } from '../../experiment/record.js';
+import { experimentResults } from '../../experiment/results.js';
 import { openJournals } from '../../host/irq/journal.js';
 import { openHost } from '../../host/read/open-host.js';
 import type { Command, Invocation } from '../command.js';
@@ -16,11 +23,12 @@ import { printCode, printJson, printText } from '../print.js';
 
 /** Older ones say little about how things stand. */
 const BUNDLES_MAX = 20;
+const EXPERIMENTS_MAX = 5;
 
 export const diagStatusCommand: Command = {
   name: 'diag status',
   group: 'diagnose',
-  summary: 'What works, what was measured, known issues and next steps, from bundles.',
+  summary: 'What works, what was measured, decisions, known issues and next steps.',
   settings: [],
   flags: [
     OUT_FLAG,
@@ -32,7 +40,14 @@ export const diagStatusCommand: Command = {
     ['diag status --markdown', 'The same as a page for a hand-over.'],
   ],
   run(invocation) {
-    const page = statusPage({ ...readRuns(invocation), plan: planInForce(invocation) });
+    const { runs, unread } = readRuns(invocation);
+    const experiments = readDecisions();
+    const page = statusPage({
+      runs,
+      decisions: experiments.decisions,
+      unread: [...unread, ...experiments.unread],
+      plan: planInForce(invocation),
+    });
     if (invocation.isJson) printJson(page);
     else if (invocation.has('markdown')) printCode(formatStatus(page, true));
     else printText(formatStatus(page, false));
@@ -59,6 +74,27 @@ function readRuns(invocation: Invocation) {
     }
   }
   return { runs, unread };
+}
+
+function readDecisions() {
+  const decisions: StatusDecision[] = [];
+  const unread: string[] = [];
+  for (const path of listExperiments(EXPERIMENTS_FOLDER).slice(0, EXPERIMENTS_MAX)) {
+    try {
+      const { decision, ...results } = experimentResults(loadRecord(path), [], undefined);
+      const { name, hostname, evidence, state } = results;
+      const about = `${name} on ${hostname}, ${evidence}${state === 'done' ? '' : `, ${state}`}`;
+      decisions.push({
+        path,
+        where: plainText(about),
+        decision: plainText(`${decision.outcome}, ${decision.reason}`),
+        consequence: decision.consequence,
+      });
+    } catch (error) {
+      unread.push(`${path}: ${error instanceof Error ? error.message : String(error)}`);
+    }
+  }
+  return { decisions, unread };
 }
 
 /** The policy of the newest apply that has not been undone. */

@@ -9,6 +9,7 @@ import { PLAN_NAMES } from '../../experiment/built-in-plans.js';
 import { runExperiment } from '../../experiment/experiment.js';
 import {
   EXPERIMENT_SCHEMA,
+  EXPERIMENTS_FOLDER,
   type ExperimentRecord,
   livingArms,
   loadRecord,
@@ -32,7 +33,6 @@ import { BIND_FLAGS } from '../irq-transaction.js';
 import { packageVersion } from '../package-version.js';
 import { printJson, printNote, printText } from '../print.js';
 
-const EXPERIMENTS_FOLDER = 'experiments';
 /** A run that takes so much longer than it measures hangs. */
 const DEADLINE_EXTRA_S = 60;
 const DEADLINE_FACTOR = 5;

@@ -27,6 +27,7 @@ import {
 import { formatUnknowns } from '../irq-plan-text.js';
 import { formatMapping } from '../irq-text.js';
 import { BIND_FLAGS, bindForRun, unbindAfterRun } from '../irq-transaction.js';
+import { programWords } from '../own-program.js';
 import { printJson, printNote, printText } from '../print.js';
 import { bindingVariables, processPlan } from '../process-plan.js';
 
@@ -147,7 +148,7 @@ async function runChild(
   environment: EnvironmentValues,
   isVerbose: boolean,
 ): Promise<ChildEnd> {
-  const [program = '', ...rest] = words;
+  const [program = '', ...rest] = programWords(words);
   // With --json stdout is for our document alone.
   const stdio = ['inherit', isJson ? 2 : 'inherit', 'inherit'] as const;
   const child = spawn(program, rest, { stdio: [...stdio], env: environment });

@@ -1,6 +1,8 @@
 // Collects a bundle around a command: the host before, samples while it runs, the host after, and
 // what all of that says. The command comes first: whatever fails here does not stop it.
 
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Writable } from 'node:stream';
 import { plainText } from '../../base/foreign-text.js';
 import type { EnvironmentValues } from '../../host/environment/preset.js';
@@ -11,6 +13,7 @@ import { openStatistics, type StatisticsSource } from '../../host/read/nic-stati
 import { openHost } from '../../host/read/open-host.js';
 import { readHost } from '../../host/read/read-host.js';
 import { type WatchedNic, WatchSampler } from '../../host/watch/watch-sample.js';
+import { RESULT_FILE } from '../view/bundle-files.js';
 import { type BeginRecord, BUNDLE_SCHEMA, type EndRecord } from '../view/run-record.js';
 import { openRunView, type RunView } from '../view/run-view.js';
 import { metricsText, summaryText } from '../view/summary-text.js';
@@ -42,6 +45,8 @@ export interface CollectWish {
   readonly hasProfile: boolean;
   /** For those who count something else of the command. */
   readonly onCommand?: (pid: number) => void;
+  /** The command's whole result, where its log has only a part of it. */
+  readonly resultOf?: ((log: string) => string | undefined) | undefined;
 }
 
 export interface CollectedRun {
@@ -56,6 +61,7 @@ export interface CollectedRun {
 /** Fewer files than this are no bundle. */
 export const FILES_MIN = 13;
 const COUNTERS = ['rx_devmem*', 'rx_hsplit_pkt', 'reset_cnt', 'rx_drop*', 'tx_drop*'];
+const LOG_FILE = 'nccl_test_output.log';
 const LOG_SHARE = 0.5;
 
 export async function collectRun(wish: CollectWish): Promise<CollectedRun> {
@@ -137,7 +143,7 @@ async function runSampled(
   });
   const { intervalMs } = wish;
   const run = new RunSampler({ files, model, nics: watched, sampler, writer, lines, intervalMs });
-  const log = new CommandLog(writer.open('nccl_test_output.log'), writer.leftBytes * LOG_SHARE);
+  const log = new CommandLog(writer.open(LOG_FILE), writer.leftBytes * LOG_SHARE);
   const profile = wish.hasProfile ? new Profile(writer) : undefined;
   const over = new AbortController();
   let sampling: Promise<void> = Promise.resolve();
@@ -182,6 +188,8 @@ function finish(
   writer.beginFinal();
   writeAfter(writer, source, before, after);
   writer.write('thread_affinity.txt', threadAffinityText(report.threads));
+  const result = wish.resultOf?.(readLog(join(writer.folder, LOG_FILE)));
+  if (result !== undefined) writer.write(RESULT_FILE, result);
   lines?.write(`${JSON.stringify(endRecord(end, report, writer.problem))}\n`);
   lines?.close();
   const { folder } = writer;
@@ -192,6 +200,14 @@ function finish(
   }
   const { files } = writer;
   return { folder, end, files, problem: bundleProblem(writer), view };
+}
+
+function readLog(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return '';
+  }
 }
 
 /** Its own check: enough files, and none of those that must hold something empty. */

@@ -86,6 +86,7 @@ export const outcomeRule: RunRule = {
     const { status, failure, signal } = run.end;
     if (status === undefined) return skip('the bundle does not say how it ended');
     if (status === 0) return pass(headline(run));
-    return warn(failure ?? (signal === undefined ? `exit status ${status}` : `ended by ${signal}`));
+    const how = failure ?? (signal === undefined ? `exit status ${status}` : `ended by ${signal}`);
+    return warn(how, ...(run.lastLine === '' ? [] : [`its last line: ${run.lastLine}`]));
   },
 };

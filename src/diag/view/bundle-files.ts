@@ -19,6 +19,8 @@ export interface OpenedBundle {
   readonly names: readonly string[];
   /** Logs of the run, one below the other. */
   readonly log: string;
+  /** Of a benchmark of ours whose log has only a table of it; empty otherwise. */
+  readonly result: string;
   /** Of the machine-readable file: its first and its last line. */
   readonly records: { readonly begin: unknown; readonly end: unknown };
   /** Sections per NIC, with the GPUs that it is nearest to. */
@@ -28,6 +30,9 @@ export interface OpenedBundle {
 }
 
 const LOG = /(^|\/)[^/]*\.log$/i;
+/** Beside the log: the document that a benchmark of ours has kept. */
+export const RESULT_FILE = 'bench_result.json';
+const RESULT = /(^|\/)bench_result\.json$/;
 const RECORDS = /(^|\/)bundle\.jsonl$/;
 const NUMA = /(^|\/)nic_numa_topology\.txt$/;
 const TRACE = /(^|\/)[^/]*\.trace$/;
@@ -45,6 +50,7 @@ export function openBundle(path: string): OpenedBundle {
       names.filter((name) => LOG.test(name)),
       read,
     ),
+    result: read(names.find((name) => RESULT.test(name)) ?? '') ?? '',
     records: { begin: parseRecord(firstLine(records)), end: parseRecord(lastLine(records)) },
     numaTopology: read(names.find((name) => NUMA.test(name)) ?? '') ?? '',
     traces: traces.map((name) => ({ name, text: read(name) ?? '' })),

@@ -51,9 +51,9 @@ function placeOf(host: HostModel, node: number | undefined, irqs: readonly numbe
 /** A driver's rows under an address that no NIC of the bundle has. */
 function undescribed(host: HostModel): readonly IrqOwner[] {
   const described = new Set(host.nics.map(({ pciAddress }) => pciAddress));
-  const drivers = new Set(
-    host.nics.flatMap(({ vectors }) => vectors.map((one) => kindOf(one.name))),
-  );
+  const queues = host.nics.flatMap(queueVectors);
+  const drivers = new Set(queues.map(({ name }) => kindOf(name)));
+  const shapes = new Set(queues.map(({ name }) => shapeOf(name)));
   const byAddress = new Map<string, Irq[]>();
   for (const irq of host.irqs) {
     const { pciAddress: address, actions } = irq;
@@ -62,7 +62,11 @@ function undescribed(host: HostModel): readonly IrqOwner[] {
     if (kind === undefined || !drivers.has(kind)) continue;
     byAddress.set(address, [...(byAddress.get(address) ?? []), irq]);
   }
-  return [...byAddress].map(([pciAddress, lines]) => ({
+  // Disks and other devices of virtio share the driver's name, but have no queues of a NIC.
+  const nics = [...byAddress].filter(([, lines]) =>
+    lines.some(({ actions }) => shapes.has(shapeOf(actions?.[0]))),
+  );
+  return nics.map(([pciAddress, lines]) => ({
     nic: undefined,
     pciAddress,
     node: undefined,
@@ -76,6 +80,11 @@ function undescribed(host: HostModel): readonly IrqOwner[] {
 /** `gve` of `gve-ntfy-blk0@pci:…`. */
 function kindOf(name: string | undefined): string | undefined {
   return /^([a-z_]+)\d*-/.exec(name ?? '')?.[1];
+}
+
+/** `virtio-input.` of `virtio2-input.0`: a row without its numbers. */
+function shapeOf(name: string | undefined): string {
+  return (name ?? '').replace(/@.*$/, '').replaceAll(/\d+/g, '');
 }
 
 /** The control NIC by the variables of the run, where the bundle has no section about it. */

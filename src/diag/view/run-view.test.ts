@@ -89,6 +89,35 @@ test('owners: without a variable a NIC that is not described has no name', () =>
   assert.equal(stranger.nic, undefined);
 });
 
+test('owners: disks and other devices of virtio are no NICs', () => {
+  const { host } = runFacts(writtenBundle());
+  const [nic] = host.nics;
+  const [vector] = nic?.vectors ?? [];
+  const [line] = host.irqs;
+  assert.ok(nic !== undefined && vector !== undefined && line !== undefined);
+  const row = (irq: number, pciAddress: string, action: string) => {
+    return { ...line, irq, pciAddress, actions: [action] };
+  };
+  const virtio = {
+    ...host,
+    nics: [{ ...nic, vectors: [{ ...vector, name: 'virtio2-input.0' }] }],
+    irqs: [
+      ...[row(28, '0000:00:01.0', 'virtio0-config'), row(36, '0000:00:02.0', 'virtio1-req.0')],
+      ...[row(34, '0000:00:05.0', 'virtio4-input'), row(50, '0000:00:06.0', 'virtio5-input.0')],
+    ],
+  };
+  const strangers = irqOwners({ host: virtio, environment: {} }).slice(1);
+  assert.deepEqual(
+    strangers.map(({ pciAddress }) => pciAddress),
+    ['0000:00:06.0'],
+  );
+});
+
+function writtenBundle(): string {
+  writeRunBundle(folder);
+  return folder;
+}
+
 test('run view: a .tgz of a bundle is the bundle', () => {
   const entries = [...flatBundle()].map(([name, text]): [string, TreeEntry] => {
     return [`/../../nccl_1/${name}`, { kind: 'file', text }];

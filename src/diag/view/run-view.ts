@@ -17,7 +17,7 @@ import { type BenchFacts, findBenchDocument } from '../parse/bench-document.js';
 import { type NcclLog, parseNcclLog } from '../parse/nccl-log.js';
 import { type NcclTests, parseNcclTests } from '../parse/nccl-tests-table.js';
 import { type PerfLog, parsePerfLog } from '../parse/perf-log.js';
-import { type NamedText, openBundle } from './bundle-files.js';
+import { type NamedText, type OpenedBundle, openBundle } from './bundle-files.js';
 import { type RunBegin, type RunEnd, readBegin, readEnd } from './run-record.js';
 
 export interface RunView {
@@ -41,6 +41,8 @@ export interface RunView {
   readonly tests: NcclTests;
   readonly perf: PerfLog;
   readonly bench: BenchFacts | undefined;
+  /** What the command said last; empty where it said nothing. */
+  readonly lastLine: string;
   /** The NIC that is nearest to each GPU, as the collector saw it. */
   readonly nicOfGpu: ReadonlyMap<number, string>;
   readonly traces: readonly NamedText[];
@@ -92,13 +94,26 @@ export function openRunView(path: string): RunView {
     nccl: parseNcclLog(bundle.log),
     tests: parseNcclTests(bundle.log),
     perf: parsePerfLog(bundle.log),
-    bench: findBenchDocument(bundle.log),
+    bench: benchOf(bundle),
+    lastLine: lastLineOf(bundle.log),
     nicOfGpu: parseNearest(bundle.numaTopology),
     traces: bundle.traces,
     fileCount: bundle.names.length,
     missing: observation?.missing ?? ['everything that a host tells'],
   };
 }
+
+/** A benchmark that printed a table has its document beside the log. */
+function benchOf({ log, result }: OpenedBundle): BenchFacts | undefined {
+  return findBenchDocument(log) ?? findBenchDocument(result);
+}
+
+function lastLineOf(log: string): string {
+  const text = log.trimEnd();
+  return text.slice(text.lastIndexOf('\n') + 1).slice(0, LINE_CHARS_MAX);
+}
+
+const LINE_CHARS_MAX = 200;
 
 /** undefined where the bundle holds logs alone. */
 function observe(path: string): Observation | undefined {

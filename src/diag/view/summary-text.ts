@@ -85,6 +85,7 @@ export function socketFacts({ bench }: RunView): readonly string[] {
 
 function ownCost({ end }: RunView): string {
   if (end.overheadPercent === undefined) return 'not measured';
+  if ((end.seconds ?? 0) < 1) return 'the run was too short to tell';
   return `${end.overheadPercent.toFixed(2)} % of one core, ${end.samples ?? '?'} samples`;
 }
 

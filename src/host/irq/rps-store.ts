@@ -5,6 +5,7 @@
 import { closeSync, constants, openSync, readdirSync, readFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { errnoOf } from './affinity-store.js';
+import { explainQueueErrno } from './xps-store.js';
 
 export interface RpsEntry {
   readonly path: string;
@@ -40,7 +41,8 @@ export function rpsProblem(entries: readonly RpsEntry[]): string | undefined {
     for (const entry of entries) writeRps(entry);
     return undefined;
   } catch (error) {
-    return `${entries[0]?.path ?? ''}: ${errnoOf(error)}`;
+    const errno = errnoOf(error);
+    return `${entries[0]?.path ?? ''}: ${errno}, ${explainQueueErrno(errno)}`;
   }
 }
 

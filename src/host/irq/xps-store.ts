@@ -95,10 +95,15 @@ const MEANINGS: Readonly<Record<string, string>> = {
   EACCES: 'writing needs root',
   EPERM: 'writing needs the right to administer the network (CAP_NET_ADMIN)',
   EROFS: '/sys is mounted read-only, as in most containers',
-  ENOENT: 'the queue is gone, or the kernel has no XPS for it',
+  ENOENT: 'the queue is gone, or the kernel does not steer it',
 };
+
+/** Why a file of a queue below /sys cannot be written. */
+export function explainQueueErrno(errno: string): string {
+  return MEANINGS[errno] ?? 'the kernel refused';
+}
 
 function problemText(nic: string, queue: number, error: unknown): string {
   const errno = errnoOf(error);
-  return `${nic} TX queue ${queue}: ${errno}, ${MEANINGS[errno] ?? 'the kernel refused'}`;
+  return `${nic} TX queue ${queue}: ${errno}, ${explainQueueErrno(errno)}`;
 }

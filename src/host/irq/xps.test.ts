@@ -146,7 +146,7 @@ test('XPS: a queue that is gone refuses the plan before anything is written', ()
   rmSync(pathOf(7));
   const report = apply(xpsFolder(root), []);
   assert.equal(report.outcome, 'refused');
-  assert.match(report.xpsProblems[0] ?? '', /TX queue 7: ENOENT, .*the kernel has no XPS for it/);
+  assert.match(report.xpsProblems[0] ?? '', /TX queue 7: ENOENT, .*the kernel does not steer it/);
   assert.equal(maskOf(0), '0');
 });
 

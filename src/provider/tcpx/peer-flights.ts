@@ -63,8 +63,8 @@ export class PeerFlights {
   }
 
   /**
-   * How it ends is known, but chunks of it are still with the plugin, and regions with them: it ends
-   * by itself, or the epoch ends for it.
+   * How it ends is known, but chunks of it are still with the plugin, and regions with them: it
+   * ends by itself, or the epoch ends for it.
    */
   expectEnd(flight: Flight): void {
     const { host, epochs, orphanMs } = this.#parts;

@@ -1,0 +1,36 @@
+// The whole result of a benchmark of ours that printed only a table of it: it has kept the document
+// and said under which name.
+
+import type { EnvironmentValues } from '../host/environment/preset.js';
+import { isOwnProgram } from './own-program.js';
+
+const KEPT = /^kept as ([\w-]+)(?:, [\w-]+)* \(tcpx bench show\)$/gm;
+const STORE = '--store';
+
+/** From the log of the command to the document; undefined where the command is another. */
+export async function keptResult(
+  words: readonly string[],
+  environment: EnvironmentValues,
+): Promise<((log: string) => string | undefined) | undefined> {
+  if (!isOwnProgram(words) || !words.includes('bench')) return undefined;
+  const { ResultStore, storeFolder } = await import('../bench/result-store.js');
+  const wanted = storeFlag(words) ?? environment['NIXL_TCPX_BENCH_STORE_DIR'] ?? '';
+  const store = new ResultStore(storeFolder(wanted, environment), 1);
+  return (log) => {
+    const id = [...log.matchAll(KEPT)].at(-1)?.[1];
+    if (id === undefined) return undefined;
+    try {
+      const [result] = store.find(id);
+      return result === undefined ? undefined : `${JSON.stringify(result, null, 2)}\n`;
+    } catch {
+      // Gone in the meantime: the log has what there is.
+      return undefined;
+    }
+  };
+}
+
+function storeFlag(words: readonly string[]): string | undefined {
+  const index = words.indexOf(STORE);
+  if (index >= 0) return words[index + 1];
+  return words.find((word) => word.startsWith(`${STORE}=`))?.slice(STORE.length + 1);
+}
