@@ -60,7 +60,7 @@ export const BENCH_SETTINGS = {
     maximum: 3600,
     flag: 'interval',
     summary: 'Print a line of what moved every so many seconds; 0 prints none.',
-    cost: 'None; a ping-pong has no lines.',
+    cost: 'None.',
   },
   'bench.warmup': {
     kind: 'count',

@@ -13,6 +13,11 @@ export const systemClock: Clock = {
   nowUs: () => ORIGIN_US + performance.now() * 1000,
 };
 
+/** Since 1970, with fractions, and steady while a process lives. */
+export function epochMs(): number {
+  return performance.timeOrigin + performance.now();
+}
+
 /** Ends early, and without an error, when the signal is aborted. */
 export function sleepMs(durationMs: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve) => {

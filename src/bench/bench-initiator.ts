@@ -1,7 +1,7 @@
 // The initiator's role: posts, measures, has the target check what landed.
 
 import { assert } from '../base/assert.js';
-import { systemClock } from '../base/clock.js';
+import { epochMs, systemClock } from '../base/clock.js';
 import { TcpxError } from '../base/errors.js';
 import type { SettingValues } from '../base/settings.js';
 import type {
@@ -16,11 +16,12 @@ import { allocateBenchMemory, type BenchMemory } from './bench-memory.js';
 import { type BenchDialogue } from './bench-message.js';
 import { BenchMeter } from './bench-meter.js';
 import type { HostFacts } from './bench-result.js';
-import type { BenchRun } from './bench-run.js';
+import { type BenchRun, nothingMeasured } from './bench-run.js';
 import { layOutBlocks } from './block-layout.js';
 import { usageOf } from './end-usage.js';
 import type { BenchInterval } from './interval-meter.js';
-import { createPingPongEnd, type MarkCounter, PING_SEED, playPingPong } from './ping-pong.js';
+import { createPingPongEnd, type MarkCounter, PING_SEED } from './ping-pong.js';
+import { PingPongGame, playOut } from './ping-pong-game.js';
 import { countRetransmits } from './retransmits.js';
 import type { Turns } from './turns.js';
 import { isChecked, SAMPLE_EVERY } from './verify-choice.js';
@@ -216,7 +217,7 @@ export class BenchInitiator {
     let index = 0;
     while (index < count || this.#busyUs < limitUs) {
       if (this.#options.stop?.aborted === true) {
-        throw new TcpxError('ERR_XFER_CANCELLED', 'stopped before anything was measured');
+        throw nothingMeasured();
       }
       const end = index < count ? count : Number.POSITIVE_INFINITY;
       index = await this.#takeTurn(scene, index, end, false);
@@ -374,23 +375,26 @@ export class BenchInitiator {
     await this.#becomeWarm();
     await dialogue.ask(question, 'ponging', timeoutMs);
     this.#intakeBefore = this.#usage().intake;
-    const halfTrips = playPingPong(end, count, true, timeoutMs);
-    this.#meter.receipt = end.settle(timeoutMs);
-    this.#intakeAfter = this.#usage().intake;
-    if (halfTrips === null) {
+    this.#meter.startIntervals();
+    const ended = await playOut(new PingPongGame(end, { count, isFirst: true, timeoutMs }), {
+      isStopped: () => this.#options.stop?.aborted === true,
+      onSlice: (turn, halfTrips) => {
+        const measured = halfTrips.slice(Math.max(0, values['bench.warmup'] - turn));
+        const nowUs = systemClock.nowUs();
+        for (const halfTrip of measured) this.#meter.countHalfTrip(bytes, halfTrip, nowUs);
+        this.#options.onProgress((turn + halfTrips.length) / count, this.#meter.lastRate);
+      },
+    });
+    if (ended === 'lost') {
       const why = session.error?.message ?? `no pong in ${timeoutMs} ms`;
       throw new TcpxError('ERR_PEER_TIMEOUT', `pingpong with ${session.peer}: ${why}`);
     }
+    if (this.#meter.latencyUs.count === 0) throw nothingMeasured();
+    this.#isWhole = ended === 'done';
+    this.#meter.receipt = end.settle(timeoutMs);
+    this.#intakeAfter = this.#usage().intake;
     if (end.isCheckable && values['bench.verify'] !== 'none') {
       this.#meter.countVerified(scene.memory.findMismatch(0, bytes, 0, PING_SEED));
     }
-    for (const halfTrip of halfTrips.slice(values['bench.warmup'])) {
-      this.#meter.countHalfTrip(bytes, halfTrip);
-    }
   }
-}
-
-/** With fractions, and steady while a process lives. */
-function epochMs(): number {
-  return performance.timeOrigin + performance.now();
 }

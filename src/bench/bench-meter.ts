@@ -55,10 +55,13 @@ export class BenchMeter {
     this.flightUs.add(Math.max(0, durationUs - postUs));
   }
 
-  countHalfTrip(bytes: number, durationUs: number): void {
+  /** It had ended by `nowUs`: those of a slice are counted together. */
+  countHalfTrip(bytes: number, durationUs: number, nowUs: number): void {
     this.latencyUs.add(durationUs);
-    this.bytesPerSecond.add((bytes / durationUs) * 1e6);
+    this.lastRate = (bytes / durationUs) * 1e6;
+    this.bytesPerSecond.add(this.lastRate);
     this.bytesMoved += bytes;
+    this.#intervals.add(nowUs, bytes, durationUs);
   }
 
   countVerified(mismatchAt: number): void {

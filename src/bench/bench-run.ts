@@ -1,5 +1,6 @@
 // What an initiator hands over when it has measured.
 
+import { TcpxError } from '../base/errors.js';
 import type { NicIntake } from '../engine/internal.js';
 import type { BenchMemory } from './bench-memory.js';
 import type { BenchMeter } from './bench-meter.js';
@@ -27,4 +28,9 @@ export interface BenchRun {
   readonly blocks: number;
   /** Whether everything was measured that was asked for. */
   readonly isWhole: boolean;
+}
+
+/** A run that was ended in its warm-up has no figures. */
+export function nothingMeasured(): TcpxError {
+  return new TcpxError('ERR_XFER_CANCELLED', 'stopped before anything was measured');
 }

@@ -14,7 +14,8 @@ import {
 import type { HostFacts } from './bench-result.js';
 import { type BenchBlock, layOutBlocks } from './block-layout.js';
 import { usageOf } from './end-usage.js';
-import { createPingPongEnd, MarkCounter, playPingPong } from './ping-pong.js';
+import { createPingPongEnd, MarkCounter } from './ping-pong.js';
+import { PingPongGame, playOut } from './ping-pong-game.js';
 
 export interface BenchTargetOptions {
   readonly engine: () => Engine;
@@ -51,6 +52,8 @@ export class BenchTarget {
   readonly #stages = new Map<Session, Stage>();
   readonly #marks = new MarkCounter();
   readonly #warm = new Set<Session>();
+  /** The last of those that were asked for: two at once would wait for each other's slices. */
+  #game: Promise<void> = Promise.resolve();
   #finished = 0;
 
   constructor(options: BenchTargetOptions) {
@@ -74,14 +77,18 @@ export class BenchTarget {
       const answer = this.#answer(session, decodeBenchMessage(bytes));
       if (answer !== undefined) this.#tell(session, answer);
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
-      this.#options.log.error('benchmark target failed', {
-        peer: session.peer,
-        code: isTcpxError(error) ? error.code : 'internal',
-        reason,
-      });
-      this.#tell(session, { kind: 'failed', reason });
+      this.#tellFailure(session, error);
     }
+  }
+
+  #tellFailure(session: Session, error: unknown): void {
+    const reason = error instanceof Error ? error.message : String(error);
+    this.#options.log.error('benchmark target failed', {
+      peer: session.peer,
+      code: isTcpxError(error) ? error.code : 'internal',
+      reason,
+    });
+    this.#tell(session, { kind: 'failed', reason });
   }
 
   /** A session that is ending takes no answer, and its initiator waits for none. */
@@ -189,21 +196,39 @@ export class BenchTarget {
   }
 
   #pong(session: Session, message: Extract<BenchMessage, { kind: 'pong' }>): void {
-    const engine = this.#options.engine();
     if (message.count > TURNS_MAX) {
       const rule = `${message.count} turns, at most ${TURNS_MAX}`;
       throw new TcpxError('ERR_WIRE_LIMIT', `pong from ${session.peer}: ${rule}`);
     }
     const stage = this.#stage(session);
+    this.#game = this.#game.then(async () => {
+      try {
+        if (this.#stages.get(session) === stage) await this.#play(session, stage, message);
+      } catch (error) {
+        this.#tellFailure(session, error);
+      }
+    });
+  }
+
+  async #play(
+    session: Session,
+    stage: Stage,
+    { region, count }: Extract<BenchMessage, { kind: 'pong' }>,
+  ): Promise<void> {
+    const engine = this.#options.engine();
     const { memory } = stage;
     const allocate = (): BenchMemory => {
       const more = allocateBenchMemory(engine, memory.kind, memory.bytes, this.#options);
       stage.outboxes.push(more);
       return more;
     };
-    const own = { memory, allocate };
-    const end = createPingPongEnd(engine, session, own, message.region, this.#marks);
+    const end = createPingPongEnd(engine, session, { memory, allocate }, region, this.#marks);
     this.#tell(session, { kind: 'ponging' });
-    playPingPong(end, message.count, false, PONG_TIMEOUT_MS);
+    const rules = { count, isFirst: false, timeoutMs: PONG_TIMEOUT_MS };
+    await playOut(new PingPongGame(end, rules), {
+      // The memory goes with the session.
+      isStopped: () => this.#stages.get(session) !== stage,
+      onSlice: () => undefined,
+    });
   }
 }

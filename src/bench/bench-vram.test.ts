@@ -13,7 +13,8 @@ import type { Engine, RegionSource } from '../engine/internal.js';
 import { gpuAbsence } from '../ffi/cuda/driver.js';
 import type { BenchMemory } from './bench-memory.js';
 import { runLoopback } from './loopback.js';
-import { createPingPongEnd, MarkCounter, playPingPong } from './ping-pong.js';
+import { createPingPongEnd, MarkCounter } from './ping-pong.js';
+import { PingPongGame } from './ping-pong-game.js';
 
 after(closeEngines);
 
@@ -74,8 +75,8 @@ test('ping-pong: GPU memory is answered by notification, turn by turn', async ()
   const register = (memory: RegionSource) => client.register(memory);
   const both = { poll, register } as unknown as Engine;
   const end = createPingPongEnd(both, session, own, there.region.descriptor, marks);
-  const halfTrips = playPingPong(end, 50, true, 20_000);
-  assert.equal(halfTrips?.length, 50);
+  const game = new PingPongGame(end, { count: 50, isFirst: true, timeoutMs: 20_000 });
+  assert.equal(game.play(20_000)?.length, 50);
   assert.deepEqual(seen, new Array<number>(50).fill(5), 'the data is there with each mark');
 });
 

@@ -5,6 +5,7 @@ import { once } from 'node:events';
 import { loadConfig, processEnvironment } from '../base/config.js';
 import { isTcpxError } from '../base/errors.js';
 import { createLog } from '../base/log.js';
+import { nothingMeasured } from './bench-run.js';
 import { runBench } from './bench-session.js';
 
 const config = loadConfig({ environment: processEnvironment() });
@@ -13,18 +14,33 @@ const log = createLog({ level: values['log.level'], format: values['log.format']
 // The parent is gone, whatever the reason: leave, and let the kernel close what is open.
 process.once('disconnect', () => process.kill(process.pid, 'SIGKILL'));
 
+// A terminal tells all processes; the parent says when to stop.
+process.on('SIGINT', () => undefined);
+
+const stop = new AbortController();
+const stopped = once(stop.signal, 'abort');
 const [order] = (await once(process, 'message')) as [{ host: string; port: number }];
+const go = new Promise<void>((resolve) => {
+  process.on('message', ({ kind }: { kind: 'go' | 'stop' }) => {
+    if (kind === 'go') resolve();
+    else stop.abort();
+  });
+});
 try {
   const result = await runBench({
     config,
     log,
     host: order.host,
     port: order.port,
+    stop: stop.signal,
     onProgress: () => undefined,
+    onInterval: (interval) => {
+      if (values['bench.intervalSeconds'] > 0) process.send?.({ kind: 'interval', interval });
+    },
     onWarm: async () => {
-      const go = once(process, 'message');
       process.send?.({ kind: 'warm' });
-      await go;
+      await Promise.race([go, stopped]);
+      if (stop.signal.aborted) throw nothingMeasured();
     },
   });
   await tell({ kind: 'result', result });

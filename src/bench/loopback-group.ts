@@ -1,7 +1,7 @@
 // Several initiators at once on this machine: against one target, or each against its own.
 
 import type { Config } from '../base/config.js';
-import { runGroup } from './bench-group.js';
+import { type GroupControl, runGroup } from './bench-group.js';
 import type { BenchResult } from './bench-result.js';
 import { deriveConfig } from './derived-config.js';
 import {
@@ -19,6 +19,7 @@ export async function runLoopbackGroup(
   given: Config,
   pattern: GroupPattern,
   members: number,
+  control: GroupControl,
 ): Promise<BenchResult[]> {
   const config = withOneTimeSecret(given);
   const leaveEmulator = prepareEmulator(config);
@@ -33,6 +34,7 @@ export async function runLoopbackGroup(
     return await runGroup(
       config,
       ports.flatMap((port) => (port === undefined ? [] : { host: HOST, port })),
+      control,
     );
   } finally {
     await Promise.all(targets.map((target) => target.close()));

@@ -7,7 +7,8 @@ import type { Engine, Session } from '../engine/internal.js';
 import { encodeBenchMessage } from './bench-message.js';
 import type { HostFacts } from './bench-result.js';
 import { BenchTarget } from './bench-target.js';
-import { type PingPongEnd, playPingPong } from './ping-pong.js';
+import type { PingPongEnd } from './ping-pong.js';
+import { PingPongGame } from './ping-pong-game.js';
 
 /** An end whose peer answers `turns` times; then its session is gone. */
 function deserted(turns: number): PingPongEnd & { polls: number } {
@@ -28,11 +29,44 @@ function deserted(turns: number): PingPongEnd & { polls: number } {
   return end;
 }
 
+/** Until it is lost: how many slices that took. */
+function playOut(end: PingPongEnd, isFirst: boolean): number {
+  const rules = { count: Number.MAX_SAFE_INTEGER, isFirst, timeoutMs: 60_000 };
+  const game = new PingPongGame(end, rules);
+  for (let slices = 1; slices < 100; slices++) if (game.play(2) === null) return slices;
+  return Number.POSITIVE_INFINITY;
+}
+
 test('ping-pong: ends when its session does, long before its time is up', () => {
-  const startMs = performance.now();
-  assert.equal(playPingPong(deserted(10), Number.MAX_SAFE_INTEGER, false, 60_000), null);
-  assert.equal(playPingPong(deserted(Infinity), Number.MAX_SAFE_INTEGER, false, 60_000), null);
-  assert.ok(performance.now() - startMs < 10_000);
+  for (const isFirst of [true, false]) {
+    assert.equal(playOut(deserted(10), isFirst), 3);
+    assert.equal(playOut(deserted(Number.POSITIVE_INFINITY), isFirst), 3);
+  }
+});
+
+test('ping-pong: a slice that ends within a turn goes on with it, and sends it once', () => {
+  const sent: number[] = [];
+  let hasAnswer = false;
+  const end: PingPongEnd = {
+    ...deserted(0),
+    send: (turn) => sent.push(turn),
+    hasCome: () => hasAnswer,
+    session: { isReady: true } as unknown as Session,
+  };
+  const game = new PingPongGame(end, { count: 3, isFirst: true, timeoutMs: 60_000 });
+  assert.deepEqual(game.play(1), []);
+  assert.deepEqual([sent, game.turns, game.isDone], [[0], 0, false]);
+  hasAnswer = true;
+  assert.equal(game.play(1000)?.length, 3);
+  assert.deepEqual([sent, game.turns, game.isDone], [[0, 1, 2], 3, true]);
+});
+
+test('ping-pong: nothing comes for the time that was set: lost', () => {
+  const end = { ...deserted(0), session: { isReady: true } as unknown as Session };
+  const play = (timeoutMs: number) =>
+    new PingPongGame(end, { count: 1, isFirst: false, timeoutMs }).play(5);
+  assert.deepEqual(play(60_000), []);
+  assert.equal(play(1), null);
 });
 
 test('ping-pong: a count that no initiator can be asked for is refused by name', () => {

@@ -31,8 +31,6 @@ export interface PingPongEnd {
 }
 
 const REST_MS = 1;
-/** Turns between two looks at the clock and the session, less one; a power of two, less one. */
-const TURNS_MASK = 0x3ff;
 
 /** A notification that stands for a mark in memory. */
 const MARK = Uint8Array.of(0xff);
@@ -180,49 +178,4 @@ class NotifiedEnd implements PingPongEnd {
 
 function receiptOf(transfer: Transfer | undefined, timeoutMs: number): Receipt | undefined {
   return transfer?.wait(timeoutMs) === 'done' ? transfer.receipt() : undefined;
-}
-
-/**
- * Plays `count` turns; returns half round trips in µs where `isFirst`. Null when
- * nothing comes for that time, or the session ends.
- */
-export function playPingPong(
-  end: PingPongEnd,
-  count: number,
-  isFirst: boolean,
-  timeoutMs: number,
-): number[] | null {
-  let endMs = performance.now() + timeoutMs;
-  const halfTrips: number[] = [];
-  let startMs = performance.now();
-  for (let turn = 0; turn < count; turn++) {
-    if ((turn & TURNS_MASK) === TURNS_MASK) {
-      if (isOver(end, endMs)) return null;
-      endMs = performance.now() + timeoutMs;
-    }
-    if (isFirst) end.send(turn);
-    if (!awaitTurn(end, turn, endMs)) return null;
-    if (!isFirst) {
-      end.send(turn);
-      continue;
-    }
-    const nowMs = performance.now();
-    halfTrips.push(((nowMs - startMs) * 1000) / 2);
-    startMs = nowMs;
-  }
-  return halfTrips;
-}
-
-function awaitTurn(end: PingPongEnd, turn: number, endMs: number): boolean {
-  for (let spins = 1; !end.hasCome(turn); spins++) {
-    end.rest();
-    if ((spins & 0x3fff) === 0 && isOver(end, endMs)) return false;
-  }
-  return true;
-}
-
-// A peer that hung up never comes.
-function isOver(end: PingPongEnd, endMs: number): boolean {
-  end.engine.poll();
-  return performance.now() > endMs || !end.session.isReady;
 }

@@ -3,7 +3,14 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { withCode } from '../../test/support/expect-error.js';
-import { expandAxis, pointsOf, runSweep, type SweepPoint, type SweepRuns } from './sweep.js';
+import {
+  expandAxis,
+  outcomesSoFar,
+  pointsOf,
+  runSweep,
+  type SweepPoint,
+  type SweepRuns,
+} from './sweep.js';
 
 const KIB = 1024;
 
@@ -52,7 +59,8 @@ function machine(speedOf: (point: SweepPoint) => number) {
     asked.push(point.key);
     const speed = speedOf(point);
     const rates = Array.from({ length: 40 }, (_, index) => speed * (1 + (index % 5) / 1000));
-    return Promise.resolve({ rates, latencyP50Us: 1 / speed });
+    const wireBytes = { acknowledged: 2, received: 2 };
+    return Promise.resolve({ rates, latencyP50Us: 1 / speed, bytes: 1, wireBytes });
   };
   return { asked, measure };
 }
@@ -96,6 +104,14 @@ describe('sweep: running', () => {
       return first.measure(point);
     };
     await assert.rejects(runSweep(pointsOf(AXES), failing, runs, OPTIONS), /interrupted/);
+    const soFar = outcomesSoFar(pointsOf(AXES), runs, OPTIONS).map(({ size, best, points }) => {
+      return [size, best.settings['flow.channels'], points];
+    });
+    assert.deepEqual(soFar, [
+      ['1', '8', 4],
+      ['2', '1', 1],
+    ]);
+    assert.deepEqual(outcomesSoFar(pointsOf(AXES), {}, OPTIONS), []);
     const again = machine((point) => channels(point));
     const saved = JSON.parse(JSON.stringify(runs)) as SweepRuns;
     const outcome = await runSweep(pointsOf(AXES), again.measure, saved, OPTIONS);

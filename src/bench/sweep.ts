@@ -9,6 +9,7 @@ import { type SettingName, settingOf } from '../base/settings.js';
 import { parseBytes } from '../base/units.js';
 import { compareSpeeds, type SpeedComparison } from './ratio-verdict.js';
 import { medianOf } from './statistics.js';
+import type { WireBytes } from './wire-bytes.js';
 
 export type SweepAxes = Partial<Readonly<Record<SettingName, readonly string[]>>>;
 
@@ -21,6 +22,8 @@ export interface SweepRun {
   /** Of iterations, in the order of time. */
   readonly rates: readonly number[];
   readonly latencyP50Us: number;
+  readonly bytes: number;
+  readonly wireBytes: WireBytes;
 }
 
 /** By the key of the point. */
@@ -102,19 +105,38 @@ export async function runSweep(
   runs: SweepRuns,
   options: SweepOptions,
 ): Promise<SweepOutcome[]> {
-  const sizes = [...new Set(points.map(({ settings }) => settings[SIZE] ?? ''))];
-  const groups = sizes.map((size) => points.filter((one) => (one.settings[SIZE] ?? '') === size));
+  const groups = groupsOf(points);
   for (let round = 0; round < options.rounds; round++) {
     const chosen =
       round === 0 ? points : groups.flatMap((group) => survivors(group, runs, options));
     for (const point of chosen) {
-      const own = (runs[point.key] ??= []);
+      const own = runs[point.key] ?? [];
       if (own.length > round) continue;
-      own.push(await measure(point));
+      runs[point.key] = [...own, await measure(point)];
       options.onRun(countRuns(runs), point);
     }
   }
-  return groups.map((group, index) => outcomeOf(sizes[index] ?? '', group, runs, options));
+  return outcomesSoFar(points, runs, options);
+}
+
+/** Of what has been measured, whether or not the sweep came to its end. */
+export function outcomesSoFar(
+  points: readonly SweepPoint[],
+  runs: SweepRuns,
+  options: Pick<SweepOptions, 'prune'>,
+): SweepOutcome[] {
+  const measured = points.filter(({ key }) => (runs[key]?.length ?? 0) > 0);
+  return groupsOf(measured).map((group) => outcomeOf(group, runs, options));
+}
+
+/** Points of one size are held against each other. */
+function groupsOf(points: readonly SweepPoint[]): SweepPoint[][] {
+  const sizes = [...new Set(points.map(sizeOf))];
+  return sizes.map((size) => points.filter((point) => sizeOf(point) === size));
+}
+
+function sizeOf({ settings }: SweepPoint): string {
+  return settings[SIZE] ?? '';
 }
 
 function countRuns(runs: SweepRuns): number {
@@ -122,17 +144,20 @@ function countRuns(runs: SweepRuns): number {
 }
 
 /** By the first run alone, so that it is the same whenever it is asked. */
-function survivors(group: readonly SweepPoint[], runs: SweepRuns, { prune }: SweepOptions) {
+function survivors(
+  group: readonly SweepPoint[],
+  runs: SweepRuns,
+  { prune }: Pick<SweepOptions, 'prune'>,
+) {
   const first = (point: SweepPoint) => medianOf(runs[point.key]?.[0]?.rates ?? []);
   const best = Math.max(...group.map(first));
   return group.filter((point) => first(point) >= (1 - prune) * best);
 }
 
 function outcomeOf(
-  size: string,
   group: readonly SweepPoint[],
   runs: SweepRuns,
-  options: SweepOptions,
+  options: Pick<SweepOptions, 'prune'>,
 ): SweepOutcome {
   const finalists = survivors(group, runs, options);
   const ranked = [...group].sort((a, b) => rateOf(b, runs) - rateOf(a, runs));
@@ -141,7 +166,7 @@ function outcomeOf(
   const rates = (point: SweepPoint) => (runs[point.key] ?? []).map((run) => run.rates);
   const latencies = (runs[best.key] ?? []).map(({ latencyP50Us }) => latencyP50Us);
   return {
-    size,
+    size: sizeOf(best),
     best,
     medianRate: rateOf(best, runs),
     latencyP50Us: medianOf(latencies),

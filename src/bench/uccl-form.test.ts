@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { benchResult } from '../../test/support/bench-result.js';
 import { loadConfig } from '../base/config.js';
-import { applyUcclForm, clientLines, logName, serverLines } from './uccl-form.js';
+import { applyUcclForm, clientLines, idleVariables, logName, serverLines } from './uccl-form.js';
 
 const MIB = 1024 * 1024;
 
@@ -90,4 +90,13 @@ describe('UCCL form: logs', () => {
     const lines = serverLines('10.0.0.2', report, 1);
     assert.ok(lines.includes('[PERF] Avg (10 iter): 2.097 ms, BW: 2.00 GB/s'), lines.join('\n'));
   });
+});
+
+test('UCCL form: one line names what is set and has no meaning here, and what has instead', () => {
+  assert.equal(idleVariables({ UCCL_TCPX_PERF_SIZE: '4096', UCCL_TCPX_CTRL_IP: '' }), undefined);
+  assert.equal(
+    idleVariables({ UCCL_TCPX_PORT_RETRIES: '16', UCCL_TCPX_PREF_SIZE: '1', HOME: '/' }),
+    'without meaning here: UCCL_TCPX_PORT_RETRIES (a port that is taken is an error: --port), ' +
+      'UCCL_TCPX_PREF_SIZE (not known)',
+  );
 });

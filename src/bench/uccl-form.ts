@@ -4,6 +4,7 @@
 
 import { assert } from '../base/assert.js';
 import type { Config, Environment } from '../base/config.js';
+import { SETTING_NAMES, settingOf } from '../base/settings.js';
 import type { BenchReport } from './bench-message.js';
 import type { BenchResult } from './bench-result.js';
 import { deriveConfig, type SettingChanges } from './derived-config.js';
@@ -34,6 +35,32 @@ export function applyUcclForm(config: Config, signs: UcclSigns): Config | undefi
     changed.map(({ name }) => [name, wanted[name]]),
   ) as SettingChanges;
   return deriveConfig(config, fresh, ORIGIN);
+}
+
+/** Variables of UCCL that nothing here reads, and what does that work instead. */
+const IDLE: Readonly<Record<string, string>> = {
+  UCCL_HOME: 'no script is looked for',
+  UCCL_TCPX_LAUNCH_DEBUG: '--trace-dir has every step of a chunk',
+  UCCL_TCPX_KERNEL_DEBUG: '--trace-dir has every step of a chunk',
+  UCCL_TCPX_PROBE_BYTE: 'every byte is checked: --verify',
+  UCCL_TCPX_USE_STAGING: 'the path is named in the result',
+  UCCL_TCPX_PORT_RETRIES: 'a port that is taken is an error: --port',
+  UCCL_TCPX_CTRL_IP: '--bind or --ctrl has the address',
+  UCCL_P2P_TRANSPORT: '--provider',
+  UCCL_TCP_OOB_PORT: '--port',
+  UCCL_RCMODE: 'of RDMA',
+  UCCL_P2P_DISABLE_IPC: '--local tcp',
+};
+
+/** One line on those that are set and change nothing; undefined without any. */
+export function idleVariables(environment: Environment): string | undefined {
+  const read = new Set(SETTING_NAMES.flatMap((name) => settingOf(name).aliases ?? []));
+  const idle = Object.keys(environment)
+    .filter((name) => (environment[name] ?? '') !== '')
+    .filter((name) => name in IDLE || (VARIABLE.test(name) && !read.has(name)))
+    .sort()
+    .map((name) => `${name} (${IDLE[name] ?? 'not known'})`);
+  return idle.length === 0 ? undefined : `without meaning here: ${idle.join(', ')}`;
 }
 
 /** `bench_client_20260131_235958.log`, in local time. */

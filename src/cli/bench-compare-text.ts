@@ -13,7 +13,7 @@ const NAMES: Readonly<Record<Work, string>> = {
 };
 
 export function formatComparisonTable(outcome: CompareOutcome, congestion: string): string {
-  const { checked, rounds, rows, roofs, binding, absent, failed } = outcome;
+  const { checked, rounds, rows, roofs, binding, absent, failed, partial } = outcome;
   const { host, evidence } = checked;
   const heading = ['what', 'against', 'ours', 'theirs', 'ours better by', '', ''];
   const confidence = rows.find(({ ratio }) => ratio.pairs > 1)?.ratio.confidence;
@@ -28,6 +28,7 @@ export function formatComparisonTable(outcome: CompareOutcome, congestion: strin
     binding.map(formatBinding).join('') +
     (absent.length === 0 ? '' : `not installed   ${absent.join(', ')}\n`) +
     failed.map(({ name, reason }) => `no figure       ${name}: ${firstLine(reason)}\n`).join('') +
+    (partial === undefined ? '' : `PARTIAL         ${partial}\n`) +
     `${evidence} on     ${host.cpu}, ${host.cores} cores, Linux ${host.kernel}, Node ${host.node}\n`
   );
 }

@@ -1,12 +1,14 @@
 // Several initiators at once: `--pattern` of `bench loopback`, several hosts for `bench client`.
 
 import { formatBytes, formatUs, plural } from '../base/units.js';
+import type { GroupControl } from '../bench/bench-group.js';
 import type { BenchResult } from '../bench/bench-result.js';
 import type { GroupFigures } from '../bench/group-figures.js';
-import { keepResult, openStore } from './bench-runs.js';
+import { formatInterval } from './bench-report.js';
+import { keepResult, openStore, untilInterrupted } from './bench-runs.js';
 import { type Command, type Invocation, type OwnFlag, usageError } from './command.js';
 import { ExitCode } from './exit-code.js';
-import { formatTable, printJson, printText } from './print.js';
+import { formatTable, printJson, printNote, printText } from './print.js';
 
 const PATTERNS = ['many-to-one', 'one-to-many'] as const;
 const PEERS_DEFAULT = 4;
@@ -60,7 +62,23 @@ export function checkAlone(command: Command, invocation: Invocation): void {
   if (flag !== undefined) throw usageError(command, `--${flag} is of a single initiator`);
 }
 
-export async function reportGroup(
+/** Measures until it is done or Ctrl-C ends it, and tells of those that measured. */
+export async function measureGroup(
+  invocation: Invocation,
+  pattern: string,
+  measure: (control: GroupControl) => Promise<BenchResult[]>,
+): Promise<ExitCode> {
+  const { stop, release } = untilInterrupted(invocation);
+  const onInterval: GroupControl['onInterval'] = (member, interval) =>
+    printNote(`initiator ${member}  ${formatInterval(interval)}`);
+  try {
+    return await reportGroup(invocation, pattern, await measure({ stop, onInterval }));
+  } finally {
+    release();
+  }
+}
+
+async function reportGroup(
   invocation: Invocation,
   pattern: string,
   measured: readonly BenchResult[],
@@ -68,14 +86,20 @@ export async function reportGroup(
   const { groupFigures } = await import('../bench/group-figures.js');
   const store = await openStore(invocation);
   const members = measured.length;
+  const partial = measured.find((run) => run.partial !== undefined)?.partial;
   const runs = measured.map((run, member) => {
     const group = { pattern, member, members };
     return keepResult(store, { ...run, command: process.argv.slice(2), group });
   });
   const figures = groupFigures(runs);
   if (invocation.isJson) {
-    printJson({ schema: 'tcpx.bench-group/1', pattern, ...figures, runs });
-  } else printText(formatGroup(pattern, runs, figures));
+    const why = partial === undefined ? {} : { partial };
+    printJson({ schema: 'tcpx.bench-group/1', pattern, ...figures, ...why, runs });
+  } else {
+    printText(formatGroup(pattern, runs, figures));
+    if (partial !== undefined) printText(`PARTIAL    ${partial}\n`);
+  }
+  if (partial !== undefined && figures.ok) return ExitCode.RunTime;
   return figures.ok ? ExitCode.Good : ExitCode.AnswerIsNo;
 }
 

@@ -125,19 +125,21 @@ async function judgeRuns(
   return verdicts.every(({ ok }) => ok) ? ExitCode.Good : ExitCode.AnswerIsNo;
 }
 
-/**
- * The first Ctrl-C ends the run in order, the second one at once. A ping-pong has the thread to
- * itself until it ends: nobody would hear the first.
- */
-function untilInterrupted({ config, isJson }: Invocation) {
+export interface Interruption {
+  readonly stop: AbortSignal;
+  /** Ctrl-C ends the process again. */
+  readonly release: () => void;
+}
+
+/** The first Ctrl-C ends the run in order, the second one at once. */
+export function untilInterrupted({ isJson }: Pick<Invocation, 'isJson'>): Interruption {
   const controller = new AbortController();
   const onSignal = (): void => {
     controller.abort();
     clearProgress();
     if (!isJson) printNote('stopping; once more ends it at once');
   };
-  const isHeard = config.values['bench.op'] !== 'pingpong';
-  if (isHeard) process.once('SIGINT', onSignal);
+  process.once('SIGINT', onSignal);
   const release = (): void => {
     process.removeListener('SIGINT', onSignal);
   };

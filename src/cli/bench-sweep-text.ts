@@ -11,7 +11,7 @@ import { saveDocument } from '../host/irq/journal.js';
 import { flagOf } from './command.js';
 import { formatTable } from './print.js';
 
-const SCHEMA = 'tcpx.bench-sweep-runs/1';
+const SCHEMA = 'tcpx.bench-sweep-runs/2';
 
 /** What a sweep has measured so far, by what it measures. */
 export class SweepFile {

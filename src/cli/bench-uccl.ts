@@ -20,9 +20,17 @@ export interface UcclForm {
 
 export async function ucclForm(given: Config, hasGpu: boolean): Promise<UcclForm> {
   const { applyUcclForm } = await import('../bench/uccl-form.js');
+  await noteIdleVariables();
   const config = applyUcclForm(given, { hasGpu, environment: processEnvironment() });
   if (config === undefined) return { config: given, logs: undefined };
   return { config, logs: new UcclLogs(config, new Date()) };
+}
+
+/** What somebody has set and nothing reads. */
+export async function noteIdleVariables(): Promise<void> {
+  const { idleVariables } = await import('../bench/uccl-form.js');
+  const line = idleVariables(processEnvironment());
+  if (line !== undefined) printNote(line);
 }
 
 export class UcclLogs {

@@ -42,6 +42,10 @@ export interface ClientLineFacts {
   readonly config: Config;
   /** The server was told its GPU by a word. */
   readonly hasGpu: boolean;
+  /** Its words after `bench`; `client` by default. */
+  readonly command?: readonly string[];
+  /** Settings that this command must have alike besides. */
+  readonly alike?: readonly SettingName[];
 }
 
 /** What the two ends must have alike. */
@@ -61,16 +65,19 @@ export function clientLine({
   secret,
   config,
   hasGpu,
+  command = ['client'],
+  alike = [],
 }: ClientLineFacts): string {
   const { values, effective } = config;
-  const words = [...program.split(' '), 'bench', 'client', host];
+  const words = [...program.split(' '), 'bench', ...command, host];
   if (hasGpu) words.push(String(values['bench.gpu']));
   // The client adds the index to the port as the server did.
   const index = hasGpu ? values['session.portIndex'] : 0;
   words.push('--port', String(port - index));
   for (const { name, value, origin } of effective) {
-    if (ALIKE.includes(name) && origin !== 'default')
-      words.push(`--${flagOf(name)}`, String(value));
+    const isAlike = ALIKE.includes(name) || alike.includes(name);
+    // Defaults of a form or of a mesh are those of the other end too.
+    if (isAlike && !origin.startsWith('default')) words.push(`--${flagOf(name)}`, String(value));
   }
   const line = words.map(quote).join(' ');
   return secret === undefined ? line : `${environmentName('trust.secret')}=${secret} ${line}`;

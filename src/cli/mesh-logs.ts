@@ -12,10 +12,11 @@ export class MeshLogs {
   readonly #folder: string | undefined;
   readonly #time = new Date();
 
-  constructor(config: Config) {
+  /** `isAsked`: the command has the form of UCCL's. */
+  constructor(config: Config, isAsked: boolean) {
     const variables = Object.entries(processEnvironment());
     const isUccl = variables.some(([name, text]) => /^UCCL_TCPX_/.test(name) && text !== '');
-    const isWanted = isUccl || isByHand(config, 'bench.logDir');
+    const isWanted = isAsked || isUccl || isByHand(config, 'bench.logDir');
     this.#folder = isWanted ? config.values['bench.logDir'] : undefined;
   }
 

@@ -31,7 +31,7 @@ export type Rendezvous =
   | { readonly kind: 'etcd'; readonly job: string };
 
 /** Behind those of 64 GPUs. */
-const PORT_OFFSET = 64;
+export const RENDEZVOUS_OFFSET = 64;
 const LOOPBACK = '127.0.0.1';
 
 export async function meshPlace(command: Command, invocation: Invocation): Promise<MeshPlace> {
@@ -128,7 +128,7 @@ function rendezvousOf(
     );
   }
   const base = values['session.port'];
-  const port = asked?.port ?? (base === 0 ? 0 : base + PORT_OFFSET);
+  const port = asked?.port ?? (base === 0 ? 0 : base + RENDEZVOUS_OFFSET);
   if (port === 0 && size > 1) {
     throw usageError(command, '--port 0 needs --rendezvous HOST:PORT: rank 0 must be found');
   }

@@ -1,15 +1,20 @@
 // Bytes of a benchmark against what the kernels counted, between two namespaces with four links.
 //
-// Of a run with twice the iterations the same words pass between the ends as of one with N: filling
-// and checking are off, and N fits one group. So what the connections' TCP_INFO counted more in the
-// second is N transfers and the heads of their frames, to the byte.
+// Words between the ends have one length, so all that passes in the measured part is known to the
+// byte: transfers with a head for each chunk, two words for each group of iterations (some 200 ms),
+// and one that asks for the counters; the other end's words are acknowledged by a head each.
 
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import type { BenchResult } from '../../src/bench/bench-result.js';
+import type { CompareOutcome } from '../../src/bench/compare/compare-run.js';
+import { isInstalled } from '../../src/bench/peers/installed.js';
+import type { SweepRuns } from '../../src/bench/sweep.js';
+import { wireBytesOf } from '../../src/bench/wire-bytes.js';
 import type { Receipt } from '../../src/engine/internal.js';
 import { DATA_HEAD_BYTES } from '../../src/wire/data-frame.js';
 import { emulatorVariables, requireNative } from '../native/plugin-environment.js';
@@ -20,10 +25,10 @@ import { spawnInside } from './spawn-inside.js';
 
 const SECRET = { ...TEST_VARIABLES, NIXL_TCPX_TRUST_SECRET: 'a secret for the four links' };
 const PORT = '20120';
-const SIZE = 512 * 1024;
-/** Iterations without a check that last longer are two groups, with more words between the ends. */
-const GROUP_MS = 180;
-const TRIES = 8;
+const SIZE = 256 * 1024;
+const COUNT = 20;
+/** A word with its head, and the head that acknowledges the answer. */
+const WORD_BYTES = 2048 + 2 * DATA_HEAD_BYTES;
 const BIG = 4 * 1024 * 1024;
 const START_MS = 30_000;
 const TCPX = [process.execPath, 'bin/tcpx.js', 'bench'];
@@ -49,15 +54,40 @@ function sumOf<T>(items: readonly T[], of: (item: T) => number): number {
   return items.reduce((sum, item) => sum + of(item), 0);
 }
 
-/** What left these interfaces, less the headers of packets. */
-function payloadOf({ kernel }: BenchResult, nics: readonly string[]): number {
+/** What left or reached these interfaces, less the headers of packets. */
+function payloadOf({ kernel, op }: BenchResult, nics: readonly string[]): number {
+  const way = op === 'read' ? 'rx' : 'tx';
   return sumOf(nics, (nic) => {
     const counts = kernel?.nics[nic];
     // Interfaces on which nothing moved are left out of a result.
     if (counts === undefined) return 0;
-    const { tx_bytes: bytes = Number.NaN, tx_packets: packets = Number.NaN } = counts;
+    const [bytes = Number.NaN, packets = Number.NaN] = ['bytes', 'packets'].map(
+      (what) => counts[`${way}_${what}`],
+    );
     return bytes - HEADERS_BYTES * packets;
   });
+}
+
+/** Transfers of `bytes` in all, so many chunks; the rest is words, of whole groups. */
+function assertWords(what: string, wire: number, bytes: number, chunks: number): void {
+  const words = wire - bytes - chunks * DATA_HEAD_BYTES;
+  const groups = (words / WORD_BYTES - 1) / 2;
+  assert.ok(Number.isInteger(groups) && groups >= 1, `${what}: ${words} bytes besides the data`);
+}
+
+/** Both kernels to the byte, the interfaces within 1 %. */
+function assertRun(run: BenchResult, nics: readonly string[]): void {
+  const { op, iterations, bytesMoved = Number.NaN } = run;
+  const { acknowledged, received } = wireBytesOf(run);
+  const { channels } = run.receipt as Receipt;
+  const chunks = iterations * sumOf(channels, (one) => one.chunks);
+  assertWords(`${op}: confirmed`, acknowledged, bytesMoved, chunks);
+  assertWords(`${op}: received`, received, bytesMoved, chunks);
+  assertNear(`${op}: interfaces`, payloadOf(run, nics) / acknowledged);
+}
+
+function assertNear(what: string, share: number): void {
+  assert.ok(Math.abs(share - 1) < 0.01, `${what}: ${share} of TCP_INFO`);
 }
 
 type Environment = Readonly<Record<string, string>>;
@@ -73,31 +103,77 @@ async function checkTcp(t: TestContext, lab: NetLab): Promise<void> {
   const left = lab.links.map(({ leftNic }) => leftNic);
   const right = lab.links.map(({ rightNic }) => rightNic);
   const server = await serve(t, lab, ['--port', PORT, '--nics', right.join()], SECRET);
-  const flags = ['--size', String(SIZE), '--verify', 'none', '--channels', '4'];
-  const inOneGroup = async (iterations: number): Promise<BenchResult> => {
-    for (let tries = 0; tries < TRIES; tries++) {
-      const run = await measure(lab, left, [...flags, '--iters', String(iterations)], SECRET);
-      const { fromMs = 0, toMs = Number.NaN } = run.window ?? {};
-      if (toMs - fromMs < GROUP_MS) return run;
-    }
-    throw new Error(`no run of ${iterations} iterations within ${GROUP_MS} ms`);
-  };
-  const once = await inOneGroup(10);
-  const twice = await inOneGroup(20);
-  server.kill();
-  assert.deepEqual([once.bytesMoved, twice.bytesMoved], [10 * SIZE, 20 * SIZE]);
-  const acked = ({ kernel }: BenchResult) =>
-    sumOf(kernel?.channels ?? [], ({ bytesAcked }) => bytesAcked);
-  const received = ({ kernel }: BenchResult) =>
-    sumOf(kernel?.peerChannels ?? [], ({ bytesReceived }) => bytesReceived);
-  const { channels } = once.receipt as Receipt;
-  const framed = SIZE + sumOf(channels, ({ chunks }) => chunks) * DATA_HEAD_BYTES;
-  assert.equal(acked(twice) - acked(once), 10 * framed, 'the initiator’s kernel: confirmed');
-  assert.equal(received(twice) - received(once), 10 * framed, 'the target’s kernel: received');
-  for (const run of [once, twice]) {
-    const share = payloadOf(run, left) / acked(run);
-    assert.ok(Math.abs(share - 1) < 0.01, `interfaces: ${share} of TCP_INFO`);
+  const flags = ['--size', String(SIZE), '--verify', 'none', '--iters', String(COUNT)];
+  for (const op of ['write', 'read']) {
+    const run = await measure(lab, left, [...flags, '--channels', '4', '--op', op], SECRET);
+    assert.equal(run.bytesMoved, COUNT * SIZE);
+    assertRun(run, left);
   }
+  await checkSweep(lab, left);
+  await checkCompare(t, lab, left);
+  server.kill();
+}
+
+/** Against a target elsewhere: each run to the byte, all of them by the interfaces. */
+async function checkSweep(lab: NetLab, left: readonly string[]): Promise<void> {
+  const host = lab.links[0]?.rightHost ?? '';
+  const axes = ['--size', `${SIZE},${2 * SIZE}`, '--rounds', '1', '--iters', String(COUNT)];
+  const shape = ['--nics', left.join(), '--verify', 'none', '--warmup', '0', '--channels', '1'];
+  const words = [...TCPX, 'sweep', host, '--port', PORT, ...axes, ...shape, '--json'];
+  const before = sumOf(left, (nic) => sentBy(lab, nic));
+  const [program = '', ...rest] = lab.inside('left', words);
+  const env = { ...process.env, ...SECRET };
+  const { exitCode, stdout, stderr } = await runChild(program, rest, { env, cwd: packageRoot });
+  const sent = sumOf(left, (nic) => sentBy(lab, nic)) - before;
+  assert.equal(exitCode, 0, stderr);
+  const runs = Object.values((JSON.parse(stdout) as { runs: SweepRuns }).runs).flat();
+  assert.equal(runs.length, 2);
+  for (const { bytes, wireBytes } of runs) {
+    assertWords('sweep: confirmed', wireBytes.acknowledged, bytes, COUNT);
+    assertWords('sweep: received', wireBytes.received, bytes, COUNT);
+  }
+  assertNear('sweep: interfaces', sent / sumOf(runs, ({ wireBytes }) => wireBytes.acknowledged));
+}
+
+function sentBy(lab: NetLab, nic: string): number {
+  const folder = `/sys/class/net/${nic}/statistics`;
+  const files = [`${folder}/tx_bytes`, `${folder}/tx_packets`];
+  const [program = '', ...words] = lab.inside('left', ['cat', ...files]);
+  const { stdout } = spawnSync(program, words, { encoding: 'utf8' });
+  const [bytes = Number.NaN, packets = Number.NaN] = stdout.trim().split('\n').map(Number);
+  return bytes - HEADERS_BYTES * packets;
+}
+
+/** Against iperf3 there, until Ctrl-C in the second round. */
+async function checkCompare(t: TestContext, lab: NetLab, left: readonly string[]): Promise<void> {
+  if (!isInstalled('iperf3', process.env)) {
+    t.diagnostic('bench compare was not run: needs iperf3');
+    return;
+  }
+  const peers = spawnInside(lab.inside('right', ['iperf3', '-s', '--forceflush']), {});
+  t.after(() => peers.kill());
+  const host = lab.links[0]?.rightHost ?? '';
+  const shape = ['--size', String(SIZE), '--nics', left.join(), '--channels', '4'];
+  const turns = ['--rounds', '1000', '--turn-seconds', '0', '--json'];
+  const words = [...TCPX, 'compare', host, '--port', PORT, ...shape, ...turns];
+  const compare = spawnInside(lab.inside('left', words), SECRET);
+  t.after(() => compare.kill());
+  const tests = () => peers.stdout().split('Accepted connection').length - 1;
+  await until('the second round begins', START_MS, () => tests() > 3);
+  compare.signal('SIGINT');
+  assert.equal(await compare.end(START_MS), 4, compare.stderr());
+  peers.kill();
+  const outcome = JSON.parse(compare.stdout()) as CompareOutcome;
+  assert.deepEqual([outcome.partial, outcome.failed], ['stopped by the user', []]);
+  assert.deepEqual(
+    outcome.rows.map(({ work, ratio }) => [work, ratio.pairs]),
+    ['write', 'write', 'read'].map((work) => [work, 1]),
+  );
+  assert.deepEqual(
+    outcome.own.map(({ op }) => op),
+    ['write', 'read'],
+  );
+  for (const run of outcome.own) assertRun(run, left);
 }
 
 /** The same through the plugin's emulator, over the second NIC alone. */

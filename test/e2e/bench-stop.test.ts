@@ -13,6 +13,10 @@ const LIMIT_MS = 40_000;
 const store = mkdtempSync(join(tmpdir(), 'tcpx-stop-'));
 after(() => rmSync(store, { recursive: true, force: true }));
 
+const LONG = ['--size', '64KiB', '--seconds', '60'];
+/** Both ends hold their thread for as long as it lasts. */
+const ENDLESS = ['--op', 'pingpong', '--size', '64', '--iters', '100000000'];
+
 /** One of each kind: files of the store that hold a result. */
 function keptRuns(): BenchResult[] {
   return readdirSync(store)
@@ -27,9 +31,9 @@ describe('bench: stopped in mid-run', () => {
     await until('it listens', LIMIT_MS, () => / --port \d+/.test(server.stdout));
     const [, port = ''] = / --port (\d+)/.exec(server.stdout) ?? [];
     const [, secret = ''] = /NIXL_TCPX_TRUST_SECRET=(\S+)/.exec(server.stdout) ?? [];
-    const run = (seconds: string) => {
-      const words = ['bench', 'client', '127.0.0.1', '--port', port, '--seconds', seconds];
-      const quick = ['--size', '64KiB', '--warmup', '0', '--warmup-seconds', '0', '-i', '1'];
+    const run = (shape: readonly string[], hosts = '127.0.0.1') => {
+      const words = ['bench', 'client', hosts, '--port', port, ...shape];
+      const quick = ['--warmup', '0', '--warmup-seconds', '0', '-i', '1'];
       const kept = ['--store', store, '--keep', '9', '--progress', 'lanes'];
       const env = { NIXL_TCPX_TRUST_SECRET: secret };
       const client = new RunningTcpx([...words, ...quick, ...kept], env);
@@ -39,7 +43,7 @@ describe('bench: stopped in mid-run', () => {
     const hasMeasured = (client: RunningTcpx) =>
       until('a line of an interval', LIMIT_MS, () => / GB\/s {2}\d/.test(client.stderr));
 
-    const first = run('60');
+    const first = run(LONG);
     await hasMeasured(first);
     first.child.kill('SIGINT');
     assert.equal(await first.end(LIMIT_MS), 4, first.stderr);
@@ -50,13 +54,30 @@ describe('bench: stopped in mid-run', () => {
     assert.ok(kept.iterations > 0 && kept.bytesMoved === kept.iterations * 65_536);
     await until('the server is told', LIMIT_MS, () => /client .* all correct/.test(server.stderr));
 
-    const second = run('60');
+    const game = run(ENDLESS);
+    await hasMeasured(game);
+    game.child.kill('SIGINT');
+    assert.equal(await game.end(LIMIT_MS), 4, game.stderr);
+    assert.match(game.stdout, /^PARTIAL +stopped by the user$/m);
+    assert.match(game.stdout, /\(half round trip\)/);
+    await until('the server is told', LIMIT_MS, () => /client .* pingpong/.test(server.stderr));
+
+    const pair = run(LONG, '127.0.0.1,127.0.0.1');
+    await until('both have measured', LIMIT_MS, () =>
+      [0, 1].every((one) => pair.stderr.includes(`initiator ${one}  `)),
+    );
+    pair.child.kill('SIGINT');
+    assert.equal(await pair.end(LIMIT_MS), 4, pair.stderr);
+    assert.match(pair.stdout, /^2 initiators, one-to-many$/m);
+    assert.match(pair.stdout, /^PARTIAL +stopped by the user$/m);
+
+    const second = run(ENDLESS);
     await hasMeasured(second);
     server.child.kill('SIGINT');
     assert.equal(await second.end(LIMIT_MS), 4, second.stderr);
     assert.match(second.stderr, /^ERR_\w+: .*bench-target/m);
     assert.match(second.stdout, /^PARTIAL +/m);
-    assert.equal(keptRuns().length, 2);
+    assert.equal(keptRuns().length, 5);
     assert.equal(await server.end(LIMIT_MS), 0, server.stderr);
   });
 });

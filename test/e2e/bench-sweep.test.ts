@@ -53,8 +53,16 @@ test('bench sweep: interrupted, the same line goes on and does not measure twice
   await until('two points are measured', LIMIT_MS, isMidway);
   assert.equal(hasEnded(), false, sweep.stderr);
   sweep.child.kill('SIGINT');
-  await sweep.end(LIMIT_MS);
+  assert.equal(await sweep.end(LIMIT_MS), 4, sweep.stderr);
   const before = saved();
+  const told = JSON.parse(sweep.stdout) as {
+    partial: string;
+    runs: SweepRuns;
+    outcomes: unknown[];
+  };
+  assert.equal(told.partial, 'stopped by the user');
+  assert.deepEqual(told.runs, before);
+  assert.ok(told.outcomes.length > 0);
   const { exitCode, stdout, stderr } = await runTcpx(words, STORE);
   assert.equal(exitCode, 0, stderr);
   const { outcomes, runs } = JSON.parse(stdout) as { outcomes: SweepOutcome[]; runs: SweepRuns };

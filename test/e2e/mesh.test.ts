@@ -6,7 +6,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, before, describe, test } from 'node:test';
+import { after, before, describe, type TestContext, test } from 'node:test';
 import type { MeshDocument } from '../../src/bench/mesh/mesh-figures.js';
 import { emulatorPath, requireNative } from '../native/plugin-environment.js';
 import { freePort } from '../support/etcd-server.js';
@@ -15,6 +15,7 @@ import { until } from '../support/until.js';
 import { runTcpx, TEST_VARIABLES } from './child.js';
 import { emulatorOnLinks, meshInLab, mpirunInLab, mpirunObstacle } from './mesh-lab.js';
 import { childrenOf, RunningTcpx } from './running-tcpx.js';
+import { spawnInside } from './spawn-inside.js';
 
 const FEW = ['--size', '256K', '--iters', '3', '--warmup', '1', '--lanes', '1', '--workers', 'one'];
 const folder = mkdtempSync(join(tmpdir(), 'tcpx-mesh-'));
@@ -37,18 +38,17 @@ describe('mesh between two hosts', () => {
     assert.deepEqual([mesh.ok, mesh.pairs.length, mesh.rounds.length], [true, 8, 2]);
     assert.deepEqual(mesh.nodes, ['10.77.0.1', '10.77.0.2']);
     assertRails(mesh);
-    // What the target's kernel took in is the payload, a head for each chunk, and a few messages.
-    const chunks = 3;
-    for (const { bytes, wireBytes } of mesh.pairs) {
-      assert.equal(bytes, 3 * 262_144);
-      const more = wireBytes.received - bytes;
-      assert.ok(more >= chunks * 64 && more < 4096, `${more} bytes besides the payload`);
-      // The last few words may be without their acknowledgement when the counters are read.
-      assert.ok(wireBytes.received - wireBytes.acknowledged <= 512);
-    }
-    assert.equal(new Set(mesh.pairs.map(({ wireBytes }) => wireBytes.received)).size, 1);
+    assertBytes(mesh);
     assertStored(stores);
     assertLogs(join(folder, 'logs'));
+  });
+
+  test('server and client as UCCL has them: the printed line, logs by role and GPU', async (t) => {
+    if (lab === undefined) {
+      t.skip(obstacle);
+      return;
+    }
+    await assertRoles(t, lab);
   });
 
   test('tcpx over the emulator: one pair of each rail', async (t) => {
@@ -84,6 +84,55 @@ describe('mesh between two hosts', () => {
     assert.deepEqual(mesh.nodes, ['10.77.0.1', '10.77.0.2']);
   });
 });
+
+/** UCCL's full mesh between the two: the line that the server prints, as printed. */
+async function assertRoles(t: TestContext, lab: NetLab): Promise<void> {
+  const logs = join(folder, 'roles');
+  const { links } = lab;
+  const nics = (end: 'left' | 'right') => links.map((link) => link[`${end}Nic`]).join();
+  const common = { ...TEST_VARIABLES, LOG_DIR: logs, COLUMNS: '2000', VERBOSE: '1' };
+  const idle = { ...common, UCCL_TCPX_PORT_RETRIES: '16' };
+  const shape = ['--gpus', '0,1', '--nics', nics('right'), ...FEW];
+  const serve = [process.execPath, 'bin/tcpx.js', 'bench', 'mesh', 'server', ...shape];
+  const server = spawnInside(lab.inside('right', serve), idle);
+  t.after(() => server.kill());
+  const printed = () => /^ +(\S.* bench mesh client .*)$/m.exec(server.stderr())?.[1];
+  await until('the line is printed', 30_000, () => printed() !== undefined);
+  const line = (printed() ?? '')
+    .replace(/ tcpx bench /, ` '${process.execPath}' bin/tcpx.js bench `)
+    .replace(nics('right'), nics('left'));
+  // Of a mesh's flags the warm-up alone is each end's own.
+  const words = ['bash', '-c', `${line} --warmup 1`];
+  const client = spawnInside(lab.inside('left', words), common);
+  t.after(() => client.kill());
+  assert.equal(await client.end(60_000), 0, client.stderr());
+  assert.equal(await server.end(30_000), 0, server.stderr());
+  assert.match(server.stderr(), /^without meaning here: UCCL_TCPX_PORT_RETRIES \(/m);
+  assert.match(client.stderr(), /^GPU 1 to 10\.77\.0\.2:20001: \d+\.\d\d GB\/s$/m);
+  for (const [end, nic] of [
+    [server, 'tr1'],
+    [client, 'tl1'],
+  ] as const) {
+    assert.match(end.stderr(), /^GPU 1: no NCCL_GPUDIRECTTCPX_ variable is set$/m);
+    assert.match(end.stderr(), new RegExp(`^GPU 1: channel 0: ${nic}$`, 'm'));
+  }
+  assert.match(client.stderr(), /^GPU 0: lane 0: CPU \d+, pinned nowhere$/m);
+  assertLogs(logs);
+  assert.equal(readdirSync(logs).filter((name) => /^fullmesh_info_/.test(name)).length > 0, true);
+}
+
+function assertBytes(mesh: MeshDocument): void {
+  // What the target's kernel took in is the payload, a head for each chunk, two words for each
+  // iteration, which is checked, and one for the counters; each word is answered by one.
+  const words = 2 * 3 + 1;
+  for (const { bytes, wireBytes } of mesh.pairs) {
+    assert.equal(bytes, 3 * 262_144);
+    assert.equal(wireBytes.received - bytes, 3 * 64 + words * (2048 + 2 * 64));
+    // The last few words may be without their acknowledgement when the counters are read.
+    assert.ok(wireBytes.received - wireBytes.acknowledged <= 512);
+  }
+  assert.equal(new Set(mesh.pairs.map(({ wireBytes }) => wireBytes.received)).size, 1);
+}
 
 /** A pair's channel is on the NIC that belongs to the receiver's. */
 function assertRails({ workers, pairs, runs }: MeshDocument): void {

@@ -31,7 +31,10 @@ export interface CompareOptions extends Omit<CompareShape, 'onOwn' | 'channels'>
 }
 
 export interface CompareOutcome {
+  /** That all contenders have begun; the last may lack some where `partial` says so. */
   readonly rounds: number;
+  /** Why it ended early. */
+  readonly partial?: string;
   readonly series: readonly Series[];
   readonly rows: readonly ComparedRow[];
   readonly roofs: readonly Roof[];
@@ -69,7 +72,8 @@ export async function runComparison(options: CompareOptions): Promise<CompareOut
       linkRoof(own.get('write') ?? checked),
       gpuRoof(options.config.values['bench.memory']),
     ];
-    const series = arena.series();
+    // Who was not begun before it was stopped has none.
+    const series = arena.series().filter(({ figures }) => figures.length > 0);
     const rows = compareSeries(series);
     const binding = bindingRoofs(series, roofs);
     const failed = arena.failures();
@@ -83,6 +87,7 @@ export async function runComparison(options: CompareOptions): Promise<CompareOut
       failed,
       checked,
       own: [...own.values()],
+      ...(options.stop.aborted ? { partial: 'stopped by the user' } : {}),
     };
   } finally {
     await measured.close();
@@ -111,14 +116,19 @@ class Arena {
       // A round that would end long after the limit is not begun.
       const spentMs = performance.now() - beganMs;
       if (round > 0 && spentMs + spentMs / round > limitMs) return round;
+      if (this.#isStopped()) return round;
       await measureRoofs();
       const order = round % 2 === 0 ? this.#contenders : [...this.#contenders].reverse();
       for (const [turn, contender] of order.entries()) {
         this.#options.onTurn(round * order.length + turn, total, contender.name);
-        await this.#turn(contender);
+        if (!this.#isStopped()) await this.#turn(contender);
       }
     }
     return rounds;
+  }
+
+  #isStopped(): boolean {
+    return this.#options.stop.aborted;
   }
 
   /** Once it is known to be far behind, its turns would only take time from the others. */
@@ -141,6 +151,7 @@ class Arena {
       const { bytesPerSecond, halfTripUs } = await contender.run();
       figures?.push((contender.work === 'latency' ? halfTripUs : bytesPerSecond) ?? Number.NaN);
     } catch (error) {
+      if (this.#isStopped() && isTcpxError(error)) return;
       if (contender.isOurs || !isTcpxError(error)) throw error;
       this.#failures.set(contender, error.message);
     }

@@ -4,6 +4,7 @@
 import type { Config, Environment } from '../../base/config.js';
 import type { Log } from '../../base/log.js';
 import type { BenchResult } from '../bench-result.js';
+import { nothingMeasured } from '../bench-run.js';
 import { runBench } from '../bench-session.js';
 import { deriveConfig, type SettingChanges } from '../derived-config.js';
 import { runLoopback } from '../loopback.js';
@@ -31,6 +32,8 @@ export interface CompareShape {
   /** Of a turn; 0 takes few iterations of ours, to try it. */
   readonly seconds: number;
   readonly congestion: string;
+  /** Ends whatever has its turn. */
+  readonly stop: AbortSignal;
   /** Told of each of our own results. */
   onOwn(work: Work, result: BenchResult): void;
   /** Streams that a peer gets: as many as we have channels. */
@@ -80,12 +83,19 @@ export async function checkOwn(shape: CompareShape): Promise<BenchResult> {
   return await runOwn(shape, { ...quick, 'bench.seconds': 0, 'bench.verify': 'all' });
 }
 
-async function runOwn({ config, log, host, congestion }: CompareShape, changes: SettingChanges) {
+async function runOwn(
+  { config, log, host, congestion, stop }: CompareShape,
+  changes: SettingChanges,
+) {
   const own = deriveConfig(config, { ...changes, 'socket.congestion': congestion }, 'compare');
   const onProgress = (): void => undefined;
-  if (host === undefined) return await runLoopback({ config: own, log, onProgress });
   const port = own.values['session.port'];
-  return await runBench({ config: own, log, host, port, onProgress });
+  const options = { config: own, log, onProgress, stop };
+  const result =
+    host === undefined ? await runLoopback(options) : await runBench({ ...options, host, port });
+  // Half a turn would stand beside whole ones.
+  if (stop.aborted) throw nothingMeasured();
+  return result;
 }
 
 const IPERF3_PORT = 5201;
@@ -104,6 +114,7 @@ export function peerContenders(shape: CompareShape): Contender[] {
       blockBytes,
       congestion: shape.congestion,
       isReverse: work === 'read',
+      stop: shape.stop,
       ...(shape.host === undefined ? {} : { host: shape.host, hasServer: true }),
     });
   const chunk = shape.config.values['flow.chunkBytes'];
@@ -117,7 +128,8 @@ export function peerContenders(shape: CompareShape): Contender[] {
   const small = { ...bulk, port: PORT + 3, sizeBytes: LATENCY_BYTES };
   const ucx = (test: Parameters<typeof runUcx>[0]['test'], bytes: number, iterations: number) => {
     const warmup = bytes === sizeBytes ? { warmup: 1 } : {};
-    return () => runUcx({ test, port: PORT + 1, sizeBytes: bytes, iterations, ...warmup });
+    const { stop } = shape;
+    return () => runUcx({ test, port: PORT + 1, sizeBytes: bytes, iterations, stop, ...warmup });
   };
   return [
     ...everywhere,
@@ -125,14 +137,16 @@ export function peerContenders(shape: CompareShape): Contender[] {
     peer('ucx_perftest', 'read', 'UCX get', ucx('ucp_get', sizeBytes, UCX_GETS)),
     peer('ucx_perftest', 'latency', 'UCX put', ucx('ucp_put_lat', LATENCY_BYTES, PINGS)),
     peer('fi_rma_bw', 'write', 'libfabric write', () =>
-      runRowPeer(fabtests('fi_rma_bw', bulk, UCX_GETS)),
+      runRowPeer(fabtests('fi_rma_bw', bulk, UCX_GETS), shape.stop),
     ),
     peer('fi_rdm_pingpong', 'latency', 'libfabric ping-pong', () =>
-      runRowPeer(fabtests('fi_rdm_pingpong', small, PINGS)),
+      runRowPeer(fabtests('fi_rdm_pingpong', small, PINGS), shape.stop),
     ),
-    peer('sockperf', 'latency', 'sockperf', () => runRowPeer(sockperf(small))),
-    peer('sendrecv_perf', 'write', 'NCCL send, sockets', () => runRowPeer(ncclTests(bulk))),
-    peer('nixlbench', 'write', 'NIXL over UCX', () => runRowPeer(nixlbench(bulk, 64))),
+    peer('sockperf', 'latency', 'sockperf', () => runRowPeer(sockperf(small), shape.stop)),
+    peer('sendrecv_perf', 'write', 'NCCL send, sockets', () =>
+      runRowPeer(ncclTests(bulk), shape.stop),
+    ),
+    peer('nixlbench', 'write', 'NIXL over UCX', () => runRowPeer(nixlbench(bulk, 64), shape.stop)),
   ];
 }
 

@@ -3,6 +3,7 @@
 import { assert, at } from '../../base/assert.js';
 import type { BenchResult } from '../bench-result.js';
 import { type GroupFigures, groupFigures } from '../group-figures.js';
+import { sumKnown, type WireBytes, wireBytesOf } from '../wire-bytes.js';
 import type { MeshOutcome, MeshRun, MeshWorker } from './mesh-conductor.js';
 import { placeWorkers } from './mesh-plan.js';
 
@@ -26,8 +27,7 @@ export interface MeshPairFigures {
   readonly latencyP50Us: number;
   readonly latencyP99Us: number;
   readonly bytes: number;
-  /** Bytes on the data connections in the measured iterations, by TCP_INFO; −1 where unknown. */
-  readonly wireBytes: { readonly acknowledged: number; readonly received: number };
+  readonly wireBytes: WireBytes;
   /** −1 where the kernel does not count them. */
   readonly retransmits: number;
   readonly ok: boolean;
@@ -118,7 +118,7 @@ function pairFigures({ from, to, round, result }: MeshRun): MeshPairFigures {
   assert(bytesMoved !== undefined, 'a pair says what it moved');
   // Through the plugin the data has sockets of its own, which tell nothing.
   const isSeen = result.provider === 'tcp' && kernel !== undefined;
-  const { channels, peerChannels } = isSeen ? kernel : { channels: [], peerChannels: [] };
+  const { channels } = isSeen ? kernel : { channels: [] };
   return {
     ...{ from, to, round },
     meanGBps: bandwidthGBps.mean,
@@ -126,19 +126,10 @@ function pairFigures({ from, to, round, result }: MeshRun): MeshPairFigures {
     latencyP50Us: latencyUs.p50,
     latencyP99Us: latencyUs.p99,
     bytes: bytesMoved,
-    wireBytes: {
-      acknowledged: sumKnown(channels.map(({ bytesAcked }) => bytesAcked)),
-      received: sumKnown(peerChannels.map(({ bytesReceived }) => bytesReceived)),
-    },
+    wireBytes: wireBytesOf(result),
     retransmits: sumKnown(channels.map(({ retransmits }) => retransmits)),
     ok: result.ok,
   };
-}
-
-/** −1 where one of them is not known, or there is none. */
-function sumKnown(counts: readonly number[]): number {
-  if (counts.length === 0 || counts.some((count) => count < 0)) return -1;
-  return counts.reduce((sum, count) => sum + count, 0);
 }
 
 /** By the time since the start of the round, which every host measures with its own clock. */

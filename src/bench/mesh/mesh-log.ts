@@ -11,3 +11,8 @@ export function meshLogName(role: 'server' | 'client', gpu: number, time: Date):
 export function meshClientLines(result: BenchResult, gpu: number, to: string): string[] {
   return [`[PERF] to ${to}`, ...clientLines(result, gpu)];
 }
+
+/** `fullmesh_info_20260131_235958.log`: what is known of the host. */
+export function meshInfoName(time: Date): string {
+  return logName('info', time).replace('bench_', 'fullmesh_');
+}

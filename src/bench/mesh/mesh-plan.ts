@@ -17,8 +17,11 @@ export interface MeshPair {
   readonly to: number;
 }
 
-/** `nodes`: all pairs between nodes; `rails`: equal places of them; `all`: also within a node. */
-export const MESH_PAIRS = ['nodes', 'rails', 'all'] as const;
+/**
+ * `nodes`: all pairs between nodes; `rails`: equal places of them; `all`: also within a node;
+ * `inward`: equal places, towards the first node alone.
+ */
+export const MESH_PAIRS = ['nodes', 'rails', 'all', 'inward'] as const;
 export type MeshPairs = (typeof MESH_PAIRS)[number];
 
 /** Between nodes; on one node alone there is nothing else than its own workers. */
@@ -79,6 +82,8 @@ function isWanted(a: PlannedWorker, b: PlannedWorker, pairs: MeshPairs): boolean
       return a.node !== b.node;
     case 'rails':
       return a.node !== b.node && a.place === b.place;
+    case 'inward':
+      return a.node !== 0 && b.node === 0 && a.place === b.place;
   }
 }
 

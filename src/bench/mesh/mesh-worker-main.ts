@@ -3,6 +3,7 @@
 
 import { once } from 'node:events';
 import { assert, at } from '../../base/assert.js';
+import { epochMs } from '../../base/clock.js';
 import { type Config, loadConfig, processEnvironment } from '../../base/config.js';
 import { isTcpxError } from '../../base/errors.js';
 import { createLog } from '../../base/log.js';
@@ -11,7 +12,8 @@ import { runBench } from '../bench-session.js';
 import { deriveConfig } from '../derived-config.js';
 import { lightResult } from './light-result.js';
 import type { MeshOrder } from './mesh-message.js';
-import type { WorkerOrder, WorkerWish, WorkerWord } from './mesh-workers.js';
+import type { WorkerOrder, WorkerWord } from './mesh-workers.js';
+import { workerConfig } from './worker-config.js';
 
 const config = loadConfig({ environment: processEnvironment() });
 const { values } = config;
@@ -21,7 +23,7 @@ process.once('disconnect', () => process.kill(process.pid, 'SIGKILL'));
 
 const [first] = (await once(process, 'message')) as [WorkerOrder];
 assert(first.kind === 'open', 'a worker process is told its workers first');
-const configs = first.workers.map(workerConfig);
+const configs = first.workers.map(({ gpu, nic }) => workerConfig(config, gpu, nic));
 /** When the parent has said go, by round. */
 const starts = new Map<number, (atMs: number) => void>();
 const started = new Map<number, Promise<number>>();
@@ -47,12 +49,6 @@ function openTarget(worker: number, port: number): Promise<BenchService> {
     port,
     onReport: (peer, report) => tell({ kind: 'served', worker, peer, report }),
   });
-}
-
-function workerConfig({ gpu, nic }: WorkerWish): Config {
-  const bound = nic === '' ? {} : { 'session.nics': nic };
-  const own = { 'bench.gpu': gpu, 'session.portIndex': 0, 'bench.initiators': 1, ...bound };
-  return deriveConfig(config, own, 'mesh');
 }
 
 /** Over another NIC than the GPU's own: what is near that NIC gathers for it. */
@@ -96,10 +92,6 @@ async function measure({ round, order }: Extract<WorkerOrder, { kind: 'measure' 
   } catch (error) {
     fail(error, worker);
   }
-}
-
-function epochMs(): number {
-  return performance.timeOrigin + performance.now();
 }
 
 function tell(word: WorkerWord): void {

@@ -20,6 +20,7 @@ export interface Iperf3Options {
   readonly hasServer?: boolean;
   /** The server sends. */
   readonly isReverse?: boolean;
+  readonly stop?: AbortSignal;
 }
 
 const START_MS = 300;
@@ -27,10 +28,9 @@ const START_MS = 300;
 export async function runIperf3(options: Iperf3Options): Promise<PeerFigure> {
   const port = String(options.port);
   const serverWords = [...(options.serverPrefix ?? []), 'iperf3', '-s', '-1', '-p', port];
-  const server =
-    options.hasServer === true
-      ? undefined
-      : startProgram(serverWords, 'iperf3', {}, processEnvironment());
+  const start = (words: readonly string[]) =>
+    startProgram(words, 'iperf3', {}, processEnvironment(), options.stop);
+  const server = options.hasServer === true ? undefined : start(serverWords);
   try {
     if (server !== undefined) await sleepMs(START_MS);
     const words = [...(options.clientPrefix ?? []), 'iperf3', '-c', options.host ?? '127.0.0.1'];
@@ -38,16 +38,19 @@ export async function runIperf3(options: Iperf3Options): Promise<PeerFigure> {
     if (options.blockBytes > 0) words.push('-l', String(options.blockBytes));
     if (options.isReverse === true) words.push('-R');
     if (options.congestion !== '') words.push('-C', options.congestion);
-    const output = await startProgram(words, 'iperf3', {}, processEnvironment()).finished;
-    return parseIperf3(output);
+    return parseIperf3(await start(words).finished, options);
   } finally {
     server?.kill();
   }
 }
 
-/** Pure. */
-function parseIperf3(output: string): PeerFigure {
+/** Pure. A failure is a document too. */
+function parseIperf3(output: string, { host, port, hasServer }: Iperf3Options): PeerFigure {
   const document: unknown = JSON.parse(output); // checked: field by field below
+  if (typeof document === 'object' && document !== null && 'error' in document) {
+    const advice = hasServer === true ? ` (iperf3 -s -p ${port} at ${host ?? ''})` : '';
+    throw new TcpxError('ERR_PEER_REFUSED', `iperf3: ${String(document.error)}${advice}`);
+  }
   const end = field(document, 'end');
   const received = field(end, 'sum_received');
   const bytesPerSecond = numberOf(field(received, 'bits_per_second')) / 8;

@@ -21,12 +21,13 @@ export interface RunningProgram {
 
 const PROGRAM_TIMEOUT_MS = 120_000;
 
-/** Starts a program; a missing one is ERR_CAP_MISSING_TOOL naming its package. */
+/** `stop` kills it; a missing program is ERR_CAP_MISSING_TOOL naming its package. */
 export function startProgram(
   words: readonly string[],
   packageName: string,
   environment: Readonly<Record<string, string>>,
   base: Readonly<Record<string, string | undefined>>,
+  stop?: AbortSignal,
 ): RunningProgram {
   const [program = '', ...rest] = words;
   const child = spawn(program, rest, { env: { ...base, ...environment } });
@@ -36,11 +37,14 @@ export function startProgram(
       output += chunk.toString();
     });
   }
-  const timer = setTimeout(() => child.kill('SIGKILL'), PROGRAM_TIMEOUT_MS);
+  const kill = (): void => void child.kill('SIGKILL');
+  const timer = setTimeout(kill, PROGRAM_TIMEOUT_MS);
+  stop?.addEventListener('abort', kill);
   const finished = (async () => {
     try {
       const [code] = (await once(child, 'close')) as [number | null];
       if (code === 0) return output;
+      if (stop?.aborted === true) throw new TcpxError('ERR_XFER_CANCELLED', `${program}: stopped`);
       throw new TcpxError(
         'ERR_PEER_LOST',
         `${words.join(' ')}: exit ${String(code)}: ${output.trim()}`,
@@ -53,8 +57,9 @@ export function startProgram(
       });
     } finally {
       clearTimeout(timer);
+      stop?.removeEventListener('abort', kill);
     }
   })();
   finished.catch(() => undefined);
-  return { finished, kill: () => child.kill('SIGKILL') };
+  return { finished, kill };
 }

@@ -41,5 +41,6 @@ test('peers: one that prints no figures is named with its last line', async () =
     environment: {},
     parse: parseNixlbench,
   };
-  await assert.rejects(runRowPeer(peer), { message: /^echo: no figures in no etcd$/ });
+  const { signal } = new AbortController();
+  await assert.rejects(runRowPeer(peer, signal), { message: /^echo: no figures in no etcd$/ });
 });

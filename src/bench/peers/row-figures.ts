@@ -17,9 +17,9 @@ interface RowPeer {
   parse(output: string): PeerFigure | undefined;
 }
 
-export async function runRowPeer(peer: RowPeer): Promise<PeerFigure> {
+export async function runRowPeer(peer: RowPeer, stop: AbortSignal): Promise<PeerFigure> {
   const start = (words: readonly string[]) =>
-    startProgram(words, peer.packageName, peer.environment, processEnvironment());
+    startProgram(words, peer.packageName, peer.environment, processEnvironment(), stop);
   const server = peer.server.length === 0 ? undefined : start(peer.server);
   try {
     if (server !== undefined) await sleepMs(START_MS);

@@ -12,6 +12,7 @@ export interface UcxOptions {
   readonly iterations: number;
   /** Iterations before; UCX's own choice where absent. */
   readonly warmup?: number;
+  readonly stop?: AbortSignal;
 }
 
 const START_MS = 500;
@@ -19,15 +20,15 @@ const ENVIRONMENT = { UCX_TLS: 'tcp', UCX_NET_DEVICES: 'lo', UCX_WARN_UNUSED_ENV
 
 export async function runUcx(options: UcxOptions): Promise<PeerFigure> {
   const common = ['ucx_perftest', '-p', String(options.port)];
-  const server = startProgram(common, 'ucx-utils', ENVIRONMENT, processEnvironment());
+  const start = (words: readonly string[]) =>
+    startProgram(words, 'ucx-utils', ENVIRONMENT, processEnvironment(), options.stop);
+  const server = start(common);
   try {
     await sleepMs(START_MS);
     const size = ['-s', String(options.sizeBytes), '-n', String(options.iterations)];
     if (options.warmup !== undefined) size.push('-w', String(options.warmup));
     const words = [...common, '-t', options.test, ...size, '-f', '127.0.0.1'];
-    const output = await startProgram(words, 'ucx-utils', ENVIRONMENT, processEnvironment())
-      .finished;
-    return parseUcx(output, options);
+    return parseUcx(await start(words).finished, options);
   } finally {
     server.kill();
   }

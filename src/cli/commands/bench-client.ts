@@ -1,6 +1,6 @@
 // `tcpx bench client HOST`: the initiator of a two-node benchmark.
 
-import { checkAlone, reportGroup } from '../bench-group.js';
+import { checkAlone, measureGroup } from '../bench-group.js';
 import { kvWorkload } from '../bench-kv.js';
 import { measureRuns } from '../bench-runs.js';
 import { ucclForm } from '../bench-uccl.js';
@@ -64,7 +64,9 @@ export const benchClientCommand: Command = {
       checkAlone(benchClientCommand, invocation);
       const { runGroup } = await import('../../bench/bench-group.js');
       const targets = hosts.map((one) => ({ host: one, port }));
-      return reportGroup(invocation, 'one-to-many', await runGroup(config, targets));
+      return measureGroup(invocation, 'one-to-many', (control) =>
+        runGroup(config, targets, control),
+      );
     }
     const { runBench } = await import('../../bench/bench-session.js');
     return measureRuns(benchClientCommand, invocation, async (control) => {

@@ -1,7 +1,10 @@
 // `tcpx bench compare [HOST]`: ourselves and the programs that are installed here, in turn.
 
 import { isByHand } from '../../base/config.js';
+import { splitNics } from '../../base/interface-list.js';
+import { plural } from '../../base/units.js';
 import { formatComparisonTable } from '../bench-compare-text.js';
+import { untilInterrupted } from '../bench-runs.js';
 import { type Command, type Invocation, usageError } from '../command.js';
 import { ExitCode } from '../exit-code.js';
 import { clearProgress, printJson, printNote, printText, showProgress } from '../print.js';
@@ -74,7 +77,9 @@ export const benchCompareCommand: Command = {
       : CONGESTION;
     const { runComparison } = await import('../../bench/compare/compare-run.js');
     const [host] = positionals;
-    if (!invocation.isJson) printNote(`comparing, ${rounds} rounds in turn`);
+    if (!invocation.isJson) printNote(`comparing, ${plural(rounds, 'round')} in turn`);
+    noteLinks(invocation, host);
+    const { stop, release } = untilInterrupted(invocation);
     const outcome = await runComparison({
       config,
       log,
@@ -83,8 +88,9 @@ export const benchCompareCommand: Command = {
       seconds,
       congestion,
       limitMs: hasRounds ? Number.POSITIVE_INFINITY : LIMIT_MS,
+      stop,
       onTurn: (done, total, name) => showProgress(`${done} of ${total}  ${name}`),
-    });
+    }).finally(release);
     clearProgress();
     const { checked } = outcome;
     if (invocation.isJson) {
@@ -99,9 +105,17 @@ export const benchCompareCommand: Command = {
         ...outcome,
       });
     } else printText(formatComparisonTable(outcome, congestion));
-    return checked.ok ? ExitCode.Good : ExitCode.AnswerIsNo;
+    if (!checked.ok) return ExitCode.AnswerIsNo;
+    return outcome.partial === undefined ? ExitCode.Good : ExitCode.RunTime;
   },
 };
+
+/** Its streams go to one address; ours have every NIC that was named. */
+function noteLinks({ config, isJson }: Invocation, host: string | undefined): void {
+  const nics = splitNics(config.values['session.nics']);
+  if (isJson || host === undefined || nics.length < 2) return;
+  printNote(`iperf3 has the way to ${host} alone, we have ${nics.length} NICs: one is a fair one`);
+}
 
 function countOf(
   invocation: Invocation,

@@ -5,7 +5,7 @@ import type { SettingName, SettingValues } from '../../base/settings.js';
 import { formatBytes, plural } from '../../base/units.js';
 import type { BenchSessionOptions } from '../../bench/bench-session.js';
 import type { BenchInterval } from '../../bench/interval-meter.js';
-import { groupWish, PATTERN_FLAGS, reportGroup } from '../bench-group.js';
+import { groupWish, measureGroup, PATTERN_FLAGS } from '../bench-group.js';
 import { KV_FLAG, kvWorkload } from '../bench-kv.js';
 import { BenchProgress } from '../bench-progress.js';
 import { formatInterval } from '../bench-report.js';
@@ -151,8 +151,10 @@ export const benchLoopbackCommand: Command = {
     announce(invocation, config);
     if (wish !== undefined) {
       const { runLoopbackGroup } = await import('../../bench/loopback-group.js');
-      const runs = await runLoopbackGroup(config, wish.pattern, wish.peers);
-      return reportGroup(invocation, wish.pattern, runs);
+      const { pattern, peers } = wish;
+      return measureGroup(invocation, pattern, (control) =>
+        runLoopbackGroup(config, pattern, peers, control),
+      );
     }
     // Half of what there is to load: other commands start in half the time without it.
     const { runLoopback } = await import('../../bench/loopback.js');

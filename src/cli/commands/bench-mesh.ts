@@ -1,15 +1,22 @@
 // `tcpx bench mesh`: every pair of GPUs between nodes, started once on each node or by a launcher.
 
+import { processEnvironment } from '../../base/config.js';
 import type { MeshRun, MeshWorker } from '../../bench/mesh/mesh-conductor.js';
 import type { MeshDocument } from '../../bench/mesh/mesh-figures.js';
+import type { MeshPairs } from '../../bench/mesh/mesh-plan.js';
+import type { OpenMeshWorkers } from '../../bench/mesh/mesh-workers.js';
+import { openFolderFiles } from '../../host/read/host-files.js';
 import { formatGpuMap, formatMesh, formatMeshCsv, formatMeshRound } from '../bench-mesh-text.js';
 import { openStore } from '../bench-runs.js';
+import { noteIdleVariables } from '../bench-uccl.js';
 import { type Command, type Invocation, usageError } from '../command.js';
 import { ExitCode } from '../exit-code.js';
 import { openIrqHost, PLAN_FLAGS, ROOT_FLAG, STATE_FLAG, secondsFlag } from '../irq-host.js';
 import { BIND_FLAGS } from '../irq-transaction.js';
 import { MeshLogs } from '../mesh-logs.js';
 import { type MeshPlace, meshPlace } from '../mesh-place.js';
+import { inRole, type MeshRole, meshRole, placeInRole } from '../mesh-role.js';
+import { MeshPlacements, meshVerboseStart } from '../mesh-verbose.js';
 import { meshConfig, meshPolicy, ownGpus } from '../mesh-workplace.js';
 import { printCode, printJson, printNote, printText } from '../print.js';
 import { BENCH_SETTINGS, BENCH_SHORT_FLAGS } from './bench-loopback.js';
@@ -23,6 +30,8 @@ export const benchMeshCommand: Command = {
   name: 'bench mesh',
   group: 'measure',
   summary: 'Every pair of GPUs between nodes, as a matrix; on each node, or by mpirun, srun, …',
+  positionals: '[server [GPU] | client HOST [GPU]]',
+  positionalsMax: 3,
   settings: [
     ...BENCH_SETTINGS.filter((name) => name !== 'bench.gpu' && name !== 'bench.intervalSeconds'),
     'bench.logDir',
@@ -110,10 +119,18 @@ export const benchMeshCommand: Command = {
       'bench mesh --nodes nodes.txt --performance --policy nccl',
       'Two channels of two sockets, cores as the policy has them.',
     ],
+    ['bench mesh server', 'As UCCL’s full mesh: all GPUs here, for one client; prints its line.'],
+    ['bench mesh client 10.0.0.2', 'Each GPU here to the one of the same place there.'],
   ],
-  async run(invocation) {
-    const wish = wishOf(invocation);
-    const place = await meshPlace(benchMeshCommand, invocation);
+  async run(given) {
+    const role = meshRole(benchMeshCommand, given);
+    await noteIdleVariables();
+    const invocation = role === undefined ? given : inRole(given, role);
+    const wish = { ...wishOf(invocation), role };
+    const place =
+      role === undefined
+        ? await meshPlace(benchMeshCommand, invocation)
+        : await placeInRole(benchMeshCommand, invocation, role);
     const host = openIrqHost(invocation);
     const config = await meshConfig(invocation);
     checkOperation(config.values['bench.op'], wish, place);
@@ -126,7 +143,10 @@ export const benchMeshCommand: Command = {
     const own = isAlone ? withOneTimeSecret(policy.config) : policy.config;
     try {
       const { variables } = policy;
-      return await runPlaced({ ...invocation, config: own }, place, { ...wish, gpus, variables });
+      const environment = { ...processEnvironment(), ...variables };
+      const facts = meshVerboseStart(own, gpus, environment, openFolderFiles(host.root));
+      const placed = { ...wish, gpus, variables, facts };
+      return await runPlaced({ ...invocation, config: own }, place, placed);
     } finally {
       leaveEmulator();
       policy.end();
@@ -136,13 +156,16 @@ export const benchMeshCommand: Command = {
 
 interface MeshWish {
   readonly waitMs: number;
-  readonly pairs: (typeof PAIRS)[number] | undefined;
+  readonly pairs: MeshPairs | undefined;
   readonly isAlone: boolean;
   readonly isOneProcess: boolean;
   readonly isCsv: boolean;
 }
 
 interface PlacedWish extends MeshWish {
+  readonly role: MeshRole | undefined;
+  /** Of the workers' NICs, threads and variables, for people. */
+  readonly facts: readonly string[];
   readonly gpus: Awaited<ReturnType<typeof ownGpus>>;
   readonly variables: Readonly<Record<string, string>>;
 }
@@ -182,23 +205,35 @@ async function runPlaced(
   const { runMesh } = await import('../../bench/mesh/run-mesh.js');
   const { openMeshWorkers } = await import('../../bench/mesh/mesh-workers.js');
   const { serverLines } = await import('../../bench/uccl-form.js');
-  const { meshLogName } = await import('../../bench/mesh/mesh-log.js');
+  const { meshInfoName, meshLogName } = await import('../../bench/mesh/mesh-log.js');
   const { config, log } = invocation;
   const { rank, size, rendezvous } = place;
-  const logs = new MeshLogs(config);
+  const logs = new MeshLogs(config, wish.role !== undefined);
+  logs.append(meshInfoName, () => wish.facts);
+  const isVerbose = config.values['bench.verbose'] && !invocation.isJson;
+  const placements = new MeshPlacements();
   if (!invocation.isJson) tellPlace(place, wish);
+  if (isVerbose) for (const line of wish.facts) printNote(line);
   const etcd =
     rendezvous.kind === 'etcd' ? await openEtcd(invocation, rendezvous.job, wish) : undefined;
   let rounds = 0;
   const outcome = await runMesh({
     ...{ config, log, rank, size, node: place.node, hosts: place.hosts },
-    ...{ pairs: wish.pairs, isAlone: wish.isAlone, waitMs: wish.waitMs },
+    ...{
+      pairs: wish.role === undefined ? wish.pairs : 'inward',
+      isAlone: wish.isAlone,
+      waitMs: wish.waitMs,
+    },
     findFirst: () => firstPlace(place, etcd),
     ...(etcd === undefined ? {} : { onListening: (port: number) => etcd.publish(port) }),
-    openWorkers: () =>
-      openMeshWorkers({
+    openWorkers: async () => {
+      const workers = await openMeshWorkers({
         config,
-        wishes: wish.gpus.map(({ gpu, nic }) => ({ gpu, nic, port: workerPort(config, gpu) })),
+        wishes: wish.gpus.map(({ gpu, nic }) => ({
+          gpu,
+          nic,
+          port: workerPort(wish, config, gpu),
+        })),
         isOneProcess: wish.isOneProcess,
         variables: wish.variables,
         onServed: (gpu, peer, report) =>
@@ -206,8 +241,16 @@ async function runPlaced(
             (time) => meshLogName('server', gpu, time),
             () => serverLines(peer, report, gpu),
           ),
-        onMeasured: (gpu, to, result) => void logClient(logs, gpu, to, result),
-      }),
+        onMeasured: (gpu, to, result) => {
+          void logClient(logs, gpu, to, result);
+          if (isVerbose) placements.tell(gpu, result);
+          if (wish.role?.name === 'client' && !invocation.isJson) {
+            printNote(`GPU ${gpu} to ${to}: ${result.bandwidthGBps.mean.toFixed(2)} GB/s`);
+          }
+        },
+      });
+      return towardsServer(workers, wish.role);
+    },
     onAssembled: (workers: readonly MeshWorker[], count: number) => {
       rounds = count;
       if (!invocation.isJson) printNote(`${workers.length} workers have come; ${count} rounds`);
@@ -228,11 +271,15 @@ async function logClient(
   to: string,
   result: MeshRun['result'],
 ): Promise<void> {
-  const { meshClientLines, meshLogName } = await import('../../bench/mesh/mesh-log.js');
+  const { meshClientLines, meshInfoName, meshLogName } = await import(
+    '../../bench/mesh/mesh-log.js'
+  );
   logs.append(
     (time) => meshLogName('client', gpu, time),
     () => meshClientLines(result, gpu, to),
   );
+  const { kernel } = result;
+  logs.append(meshInfoName, () => [`GPU ${gpu} to ${to}: ${JSON.stringify({ kernel })}`]);
 }
 
 function tellPlace({ rank, size, source }: MeshPlace, { gpus }: PlacedWish): void {
@@ -254,10 +301,20 @@ async function firstPlace(
   return rank === 0 ? { host: etcd.ownHost, port: 0 } : etcd.find();
 }
 
-/** As UCCL's benchmarks have it: the base and the GPU. */
-function workerPort({ values }: Invocation['config'], gpu: number): number {
+/** As UCCL's benchmarks have it: the base and the GPU. Nobody comes to a client. */
+function workerPort({ role }: PlacedWish, { values }: Invocation['config'], gpu: number): number {
   const base = values['session.port'];
-  return base === 0 ? 0 : base + gpu;
+  return base === 0 || role?.name === 'client' ? 0 : base + gpu;
+}
+
+/** The client's own word for the server leads there; the server's may be of another network. */
+function towardsServer(workers: OpenMeshWorkers, role: MeshRole | undefined): OpenMeshWorkers {
+  if (role?.name !== 'client') return workers;
+  const { host } = role;
+  return {
+    ...workers,
+    measure: (round, order, onWarm) => workers.measure(round, { ...order, host }, onWarm),
+  };
 }
 
 async function report(

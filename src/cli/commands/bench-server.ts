@@ -1,8 +1,6 @@
 // `tcpx bench server`: the target of a two-node benchmark.
 
-import { randomBytes } from 'node:crypto';
 import { networkInterfaces } from 'node:os';
-import { type Config, loadConfig, processEnvironment } from '../../base/config.js';
 import { formatReport } from '../bench-report.js';
 import { tellStart } from '../bench-runs.js';
 import { ucclForm } from '../bench-uccl.js';
@@ -10,6 +8,7 @@ import { type ClientLineFacts, clientLine, reachableAddress } from '../client-li
 import type { Command } from '../command.js';
 import { ExitCode } from '../exit-code.js';
 import { formatShellLine, printCode, printJson, printNote, printText } from '../print.js';
+import { ownProgram, withSecret } from '../server-secret.js';
 import { TCPX_BENCH_SETTINGS } from './bench-loopback.js';
 
 export const benchServerCommand: Command = {
@@ -96,16 +95,6 @@ export const benchServerCommand: Command = {
   },
 };
 
-// Without a secret of the user's, one is made for this run alone.
-function withSecret(config: Config): { config: Config; secret: string | undefined } {
-  const { values } = config;
-  const hasOwn = values['trust.secret'] !== '' || values['trust.secretFile'] !== '';
-  if (hasOwn || values['trust.mode'] === 'network') return { config, secret: undefined };
-  const secret = randomBytes(24).toString('base64url');
-  const fresh = loadConfig({ options: { ...values, 'trust.secret': secret } });
-  return { config: { values: fresh.values, effective: config.effective }, secret };
-}
-
 function announceServer(
   isJson: boolean,
   port: number,
@@ -114,18 +103,12 @@ function announceServer(
 ): void {
   const { 'session.bind': bind, 'session.ctrlInterface': control } = given.config.values;
   const host = reachableAddress(bind, control, networkInterfaces());
-  const program = isUnderNpx() ? 'npx tcpx' : 'tcpx';
-  const client = clientLine({ program, host, port, secret, ...given });
+  const client = clientLine({ program: ownProgram(), host, port, secret, ...given });
   if (isJson) printJson({ schema: 'tcpx.bench-server/1', port, client, secret });
   else {
     printText(`listening on port ${port}; on the other node run\n`);
     printCode(`${formatShellLine(`  ${client}`)}\n\n`);
   }
-}
-
-// In a clone there is no tcpx on the search path: whoever came by npx here does so there.
-function isUnderNpx(): boolean {
-  return processEnvironment()['npm_command'] === 'exec';
 }
 
 function untilSignal(): Promise<void> {

@@ -1,9 +1,19 @@
 // `tcpx bench sweep [HOST]`: which settings are best here, size by size.
 
+import { assert } from '../../base/assert.js';
+import { isTcpxError, TcpxError } from '../../base/errors.js';
 import { type SettingName, settingOf } from '../../base/settings.js';
+import { plural } from '../../base/units.js';
 import type { BenchResult } from '../../bench/bench-result.js';
-import type { SweepAxes, SweepPoint, SweepRun } from '../../bench/sweep.js';
-import { openStore } from '../bench-runs.js';
+import type {
+  SweepAxes,
+  SweepOutcome,
+  SweepPoint,
+  SweepRun,
+  SweepRuns,
+} from '../../bench/sweep.js';
+import type { WireBytes } from '../../bench/wire-bytes.js';
+import { openStore, untilInterrupted } from '../bench-runs.js';
 import { formatProfile, formatSweep, SweepFile, saveText } from '../bench-sweep-text.js';
 import { type Command, flagOf, type Invocation, type OwnFlag, usageError } from '../command.js';
 import { ExitCode } from '../exit-code.js';
@@ -20,6 +30,7 @@ const AXES = [
   'socket.sendBy',
 ] as const satisfies readonly SettingName[];
 const ROUNDS = 3;
+const STOPPED = 'stopped by the user';
 const PRUNE_PERCENT = 20;
 /** Of each run, to compare by. */
 const RATES_KEPT = 200;
@@ -76,7 +87,7 @@ export const benchSweepCommand: Command = {
     ['bench sweep 10.0.0.2 --channels 1..4 --secret-file tcpx.secret', 'Against a server there.'],
   ],
   async run(invocation) {
-    const { expandAxis, pointsOf, runSweep } = await import('../../bench/sweep.js');
+    const { expandAxis, outcomesSoFar, pointsOf, runSweep } = await import('../../bench/sweep.js');
     const axes: Partial<Record<SettingName, readonly string[]>> = {};
     for (const name of AXES) {
       const text = invocation.text(flagOf(name));
@@ -90,19 +101,33 @@ export const benchSweepCommand: Command = {
     const prune = countOf(invocation, 'prune', PRUNE_PERCENT, 1, 100) / 100;
     const file = await openFile(invocation, axes);
     const runs = invocation.has('restart') ? {} : file.load();
-    const measure = await measurer(invocation);
-    const outcomes = await runSweep(points, measure, runs, {
-      rounds,
-      prune,
-      onRun: (done, { key }) => {
-        file.save(runs);
-        showProgress(`${done} of ${points.length} to ${points.length * rounds}  ${key}`);
-      },
-    });
+    const { stop, release } = untilInterrupted(invocation);
+    const measure = await measurer(invocation, stop);
+    let outcomes: SweepOutcome[];
+    try {
+      outcomes = await runSweep(points, measure, runs, {
+        rounds,
+        prune,
+        onRun: (done, { key }) => {
+          file.save(runs);
+          showProgress(`${done} of ${points.length} to ${points.length * rounds}  ${key}`);
+        },
+      });
+    } catch (error) {
+      clearProgress();
+      const soFar = outcomesSoFar(points, runs, { prune });
+      const isStopped = stop.aborted && isTcpxError(error);
+      if (soFar.length === 0 || (invocation.isJson && !isStopped)) throw error;
+      const partial = isStopped ? STOPPED : error instanceof Error ? error.message : String(error);
+      printSweep(invocation, { axes, outcomes: soFar, runs, partial });
+      if (isStopped) return ExitCode.RunTime;
+      throw error;
+    } finally {
+      release();
+    }
     clearProgress();
     file.remove();
-    if (invocation.isJson) printJson({ schema: 'tcpx.bench-sweep/1', axes, outcomes, runs });
-    else printText(formatSweep(outcomes));
+    printSweep(invocation, { axes, outcomes, runs });
     const profile = invocation.text('save-profile');
     const last = outcomes.at(-1);
     if (profile !== undefined && last !== undefined) {
@@ -112,6 +137,26 @@ export const benchSweepCommand: Command = {
     return ExitCode.Good;
   },
 };
+
+interface PrintedSweep {
+  readonly axes: SweepAxes;
+  readonly outcomes: readonly SweepOutcome[];
+  readonly runs: SweepRuns;
+  /** Why it is not whole. */
+  readonly partial?: string;
+}
+
+function printSweep({ isJson }: Invocation, sweep: PrintedSweep): void {
+  const { outcomes, runs, partial } = sweep;
+  if (isJson) {
+    printJson({ schema: 'tcpx.bench-sweep/1', ...sweep });
+    return;
+  }
+  printText(formatSweep(outcomes));
+  if (partial === undefined) return;
+  const count = Object.values(runs).reduce((sum, list) => sum + list.length, 0);
+  printText(`PARTIAL  ${partial}; ${plural(count, 'run')} kept: the same line goes on with them\n`);
+}
 
 function countOf(
   invocation: Invocation,
@@ -133,27 +178,35 @@ async function openFile(invocation: Invocation, axes: SweepAxes): Promise<SweepF
   return new SweepFile(folder, { axes, values, host: invocation.positionals[0] ?? '' });
 }
 
-async function measurer(invocation: Invocation): Promise<(point: SweepPoint) => Promise<SweepRun>> {
+async function measurer(
+  invocation: Invocation,
+  stop: AbortSignal,
+): Promise<(point: SweepPoint) => Promise<SweepRun>> {
   const { config, log, positionals } = invocation;
   const [host] = positionals;
   const onProgress = (): void => undefined;
   const { deriveConfig } = await import('../../bench/derived-config.js');
   const { runLoopback } = await import('../../bench/loopback.js');
   const { runBench } = await import('../../bench/bench-session.js');
+  const { wireBytesOf } = await import('../../bench/wire-bytes.js');
   return async ({ settings }) => {
     const own = deriveConfig(config, settings, 'sweep');
     const port = own.values['session.port'];
     const result =
       host === undefined
-        ? await runLoopback({ config: own, log, onProgress })
-        : await runBench({ config: own, log, host, port, onProgress });
-    return toRun(result);
+        ? await runLoopback({ config: own, log, onProgress, stop })
+        : await runBench({ config: own, log, host, port, onProgress, stop });
+    // Half a run would stand beside whole ones.
+    if (stop.aborted) throw new TcpxError('ERR_XFER_CANCELLED', STOPPED);
+    return toRun(result, wireBytesOf(result));
   };
 }
 
-function toRun(result: BenchResult): SweepRun {
+function toRun(result: BenchResult, wireBytes: WireBytes): SweepRun {
+  const { bytesMoved: bytes } = result;
+  assert(bytes !== undefined, 'a run of this version says what it moved');
   const values = result.samples?.bandwidthGBps.values ?? [];
   const every = Math.ceil(values.length / RATES_KEPT);
   const rates = values.filter((_, index) => index % every === 0);
-  return { rates, latencyP50Us: result.latencyUs.p50 };
+  return { rates, latencyP50Us: result.latencyUs.p50, bytes, wireBytes };
 }
