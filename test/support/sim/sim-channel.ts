@@ -142,6 +142,10 @@ export class SimChannel {
 
   put(order: ChunkOrder): void {
     if (this.isGone) return;
+    if (this.process.isUnmappable(order)) {
+      this.break(new TcpxError('ERR_USAGE_STATE', `channel on ${this.nic}: no such region`));
+      return;
+    }
     if (order.direction === SEND) this.#out?.send(order);
     else this.#into?.receive(order);
   }

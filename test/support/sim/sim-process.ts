@@ -44,6 +44,8 @@ export class SimProcess implements ChannelHost {
   readonly channels = new Map<number, SimChannel>();
   readonly #parts: ProcessParts;
   readonly #regions = new Map<number, MappedRange>();
+  /** Regions whose map was refused. A chunk may have followed the map, as commands do. */
+  readonly #unmappable = new Set<number>();
   readonly #commands: (() => void)[] = [];
   readonly #news: (() => void)[] = [];
   readonly #waiting = new Set<(error: TcpxError) => void>();
@@ -92,9 +94,11 @@ export class SimProcess implements ChannelHost {
   ): Promise<HostAnswer> {
     return this.#ask('map', timeoutMs, onSettled, (answer) => {
       if (this.#parts.fabric.isFailing('maps')) {
+        this.#unmappable.add(region);
         answer(new TcpxError('ERR_NCCLNET_CALL', `map region ${region} on ${this.nic}`));
         return;
       }
+      this.#unmappable.delete(region);
       this.#regions.set(region, range);
       answer();
     });
@@ -220,6 +224,7 @@ export class SimProcess implements ChannelHost {
         return;
       case 'unmap':
         this.#regions.delete(body.region);
+        this.#unmappable.delete(body.region);
         answer();
         return;
       case 'map':
@@ -243,6 +248,11 @@ export class SimProcess implements ChannelHost {
     const channel = this.channels.get(slot);
     if (channel === undefined) throw new Error(`no channel ${slot} on ${this.nic}`);
     return channel;
+  }
+
+  /** Whether the order names a region that could not be mapped: its channel breaks. */
+  isUnmappable({ pieces }: ChunkOrder): boolean {
+    return pieces.some(({ region }) => this.#unmappable.has(region));
   }
 
   #addr(region: number, offset: number, bytes: number): number {
