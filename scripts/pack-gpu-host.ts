@@ -21,6 +21,7 @@ const APP_PATHS = [
   'include',
   'kernels',
   'native',
+  'references',
   'scripts/nccl-socket.py',
 ];
 function packNode(): void {

@@ -4,10 +4,20 @@
 //   bin/tcpx, bin/node │ app/ │ lib/*.so, lib/runtime/ │ include/ │ python/ │ README.txt, LICENSE…
 
 import { execFileSync } from 'node:child_process';
-import { copyFileSync, existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { basename, join, relative } from 'node:path';
 import { NATIVE_FOLDER } from '../native/targets.js';
 import { repositoryRoot } from '../repository.js';
+import { baseOf, packedPaths } from './packed-paths.js';
 import { stageApp, stageNode } from './stage.js';
 
 export interface BundleOptions {
@@ -17,8 +27,20 @@ export interface BundleOptions {
   readonly isStripped: boolean;
 }
 
-const APP_PATHS = ['package.json', 'bin', 'dist/src', 'kernels', 'native/logger/logger.c'];
-const LEFT_OUT = /\.(test|bench|fuzz)\.|\.map$|\.d\.ts$|\.cu$/;
+/** Parts of the npm package that the app does not read: for people, or elsewhere in the bundle. */
+const NOT_OF_APP = [
+  'CHANGELOG.md',
+  'SECURITY.md',
+  'deploy',
+  'docs/*.md',
+  'docs/decisions',
+  'examples',
+  'include',
+  'man',
+  'native/nixl',
+  'native/p2p',
+  'python/tcpx_p2p.py',
+];
 /** Looked for by the app in its own build folder. */
 const APP_LIBRARIES = ['libtcpx-logger.so', 'libtcpx-unpack.so'];
 const P2P = 'libtcpx_p2p.so';
@@ -29,7 +51,7 @@ const RUNTIME = ['libstdc++.so.6', 'libgcc_s.so.1'];
 export function stageBundle(folder: string, options: BundleOptions): void {
   stageNode(join(folder, 'bin'), options.isStripped);
   place(join(NATIVE_FOLDER, 'tcpx-launcher'), join(folder, 'bin'), 'tcpx');
-  stageApp(join(folder, 'app'), APP_PATHS, (path) => !LEFT_OUT.test(path));
+  stageApp(join(folder, 'app'), appPaths());
   for (const name of APP_LIBRARIES) {
     place(join(NATIVE_FOLDER, name), join(folder, 'app', NATIVE_FOLDER));
   }
@@ -45,6 +67,24 @@ export function stageBundle(folder: string, options: BundleOptions): void {
   const licence = nodeLicence();
   if (licence !== undefined) place(licence, folder, 'LICENSE.node');
   writeFileSync(join(folder, 'README.txt'), readme(folder, options));
+}
+
+/** Whatever npm would pack; types are for compilers. */
+function appPaths(): string[] {
+  const text = readFileSync(join(repositoryRoot, 'package.json'), 'utf8');
+  const { files } = JSON.parse(text) as { files: readonly string[] };
+  const bases = files.filter((entry) => !entry.startsWith('!')).map(baseOf);
+  const paths = packedPaths(files, [...new Set(bases)].flatMap(filesBelow), NOT_OF_APP);
+  const own = [...new Set(paths)].filter((path) => !path.endsWith('.d.ts'));
+  return ['package.json', ...own];
+}
+
+function filesBelow(path: string): string[] {
+  const place = join(repositoryRoot, path);
+  if (!statSync(place).isDirectory()) return [path];
+  return readdirSync(place, { withFileTypes: true, recursive: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => relative(repositoryRoot, join(entry.parentPath, entry.name)));
 }
 
 function place(from: string, folder: string, name = basename(from)): void {

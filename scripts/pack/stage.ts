@@ -27,19 +27,10 @@ export function stageNode(folder: string, isStripped = true): void {
   if (isStripped) runTool('strip', ['--strip-unneeded', 'node'], folder);
 }
 
-/** Files and folders of the project, and its module, as they lie here; some may be left out. */
-export function stageApp(
-  folder: string,
-  paths: readonly string[],
-  isWanted: (path: string) => boolean = () => true,
-): void {
-  for (const path of paths) copy(path, join(folder, path), isWanted);
-  for (const path of MODULE_PATHS) {
-    copy(join('node_modules', path), join(folder, 'node_modules', path), () => true);
+/** Files and folders of the project, and its module, as they lie here. */
+export function stageApp(folder: string, paths: readonly string[]): void {
+  const modules = MODULE_PATHS.map((path) => join('node_modules', path));
+  for (const path of [...paths, ...modules]) {
+    cpSync(join(repositoryRoot, path), join(folder, path), { recursive: true });
   }
-}
-
-function copy(path: string, target: string, isWanted: (path: string) => boolean): void {
-  const filter = (source: string): boolean => isWanted(source.slice(repositoryRoot.length));
-  cpSync(join(repositoryRoot, path), target, { recursive: true, filter });
 }

@@ -72,6 +72,15 @@ test('bundle: runs in a root with a C library and nothing else', { skip }, async
   const bench = run(root, 'bench', 'loopback', '--json', '--size', '64KiB', '--iters', '3');
   assert.equal(bench.status, 0, bench.stderr);
   assert.match(bench.stdout, /"schema":\s*"tcpx\.bench/);
+  const shown = run(root, 'bench', 'show', 'latest');
+  assert.equal(shown.status, 0, shown.stderr);
+  const app = join(root, 'opt/moved/app');
+  for (const path of ['emulator/plugin.c', 'emulator/emulator.h', 'nccl-net-v7.h', 'symbols.h']) {
+    assert.ok(existsSync(join(app, 'native', path)), path);
+  }
+  for (const path of ['native/emulator/driver.c', 'docs', 'dist/src/index.d.ts']) {
+    assert.ok(!existsSync(join(app, path)), path);
+  }
   const wrong = run(root, 'serve', '--fodler', '/tmp');
   assert.equal(wrong.status, 2, wrong.stderr);
   assert.match(wrong.stderr, /--folder/);
