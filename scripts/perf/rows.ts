@@ -149,7 +149,7 @@ const latency: PerfGroup = {
         sizeBytes: 4096,
         iterations: 40_000,
       } as const;
-      ucx.push((await runUcx(lat)).halfTripUs ?? 0);
+      ucx.push((await runUcx(lat)).halfTripUs ?? Number.NaN);
       lanes.push((await ownBench([...small, '--iters', '3000'])).latencyUs.p50);
       const driven = ['--progress', 'caller', '--iters', '3000'];
       caller.push((await ownBench([...small, ...driven])).latencyUs.p50);

@@ -15,12 +15,10 @@ const NAMES: Readonly<Record<Work, string>> = {
 export function formatComparisonTable(outcome: CompareOutcome, congestion: string): string {
   const { checked, rounds, rows, roofs, binding, absent, failed, partial } = outcome;
   const { host, evidence } = checked;
-  const heading = ['what', 'against', 'ours', 'theirs', 'ours better by', '', ''];
-  const confidence = rows.find(({ ratio }) => ratio.pairs > 1)?.ratio.confidence;
-  const percent = confidence === undefined ? '' : `, ${(100 * confidence).toFixed(0)} % intervals`;
+  const heading = ['what', 'against', 'ours', 'theirs', 'ours better by', 'interval', ''];
   return (
     `${formatBytes(checked.sizeBytes)}, ${plural(checked.channels, 'channel')}, ${congestion}; ` +
-    `${plural(rounds, 'round')} in turn, medians${percent}\n\n` +
+    `${plural(rounds, 'round')} in turn, medians\n\n` +
     (rows.length === 0
       ? 'nobody to compare with\n'
       : formatTable([heading, ...rows.map(cellsOf)])) +
@@ -36,8 +34,10 @@ export function formatComparisonTable(outcome: CompareOutcome, congestion: strin
 function cellsOf({ work, peer, ours, theirs, ratio, verdict }: ComparedRow): string[] {
   const figure = (value: number): string =>
     work === 'latency' ? `${value.toFixed(2)} µs` : `${(value / 1e9).toFixed(2)} GB/s`;
-  const isOne = ratio.pairs === 1;
-  const range = isOne ? 'one turn' : `${ratio.low.toFixed(2)} … ${ratio.high.toFixed(2)}`;
+  const { pairs, low, high, confidence } = ratio;
+  const percent = (100 * confidence).toFixed(0);
+  const range = pairs === 1 ? 'one turn' : `${low.toFixed(2)} … ${high.toFixed(2)}, ${percent} %`;
+  const isFar = verdict === 'peer far behind' || verdict === 'peer far ahead';
   return [
     NAMES[work],
     peer,
@@ -45,7 +45,7 @@ function cellsOf({ work, peer, ours, theirs, ratio, verdict }: ComparedRow): str
     figure(theirs),
     `${ratio.median.toFixed(2)}×`,
     range,
-    verdict,
+    isFar ? `${verdict}, ${plural(pairs, 'turn')}` : verdict,
   ];
 }
 

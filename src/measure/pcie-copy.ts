@@ -12,6 +12,8 @@ import { GpuStream } from '../ffi/cuda/stream.js';
 const BYTES = 64 * 1024 * 1024;
 const COPIES = 8;
 
+type CopyCall = 'cuMemcpyHtoDAsync_v2' | 'cuMemcpyDtoHAsync_v2';
+
 export interface PcieRates {
   readonly toDeviceGBps: number;
   readonly toHostGBps: number;
@@ -35,18 +37,22 @@ function measureIn(context: GpuContext): PcieRates {
   const host = new PinnedMemory(context, BYTES);
   const device = new DeviceMemory(context, BYTES);
   const { queue } = stream;
-  const rate = (copy: () => number): number => {
-    for (let index = 0; index < 2; index++) context.check(copy(), 'cuMemcpyHtoDAsync_v2');
+  const rate = (call: CopyCall, copy: () => number): number => {
+    for (let index = 0; index < 2; index++) context.check(copy(), call);
     stream.synchronize();
     const beganMs = performance.now();
-    for (let index = 0; index < COPIES; index++) context.check(copy(), 'cuMemcpyHtoDAsync_v2');
+    for (let index = 0; index < COPIES; index++) context.check(copy(), call);
     stream.synchronize();
     return (COPIES * BYTES) / (performance.now() - beganMs) / 1e6;
   };
   try {
     return {
-      toDeviceGBps: rate(() => queue.copyHostToDevice(device.addr, host.addr, BYTES)),
-      toHostGBps: rate(() => queue.copyDeviceToHost(host.addr, device.addr, BYTES)),
+      toDeviceGBps: rate('cuMemcpyHtoDAsync_v2', () =>
+        queue.copyHostToDevice(device.addr, host.addr, BYTES),
+      ),
+      toHostGBps: rate('cuMemcpyDtoHAsync_v2', () =>
+        queue.copyDeviceToHost(host.addr, device.addr, BYTES),
+      ),
     };
   } finally {
     device.free();

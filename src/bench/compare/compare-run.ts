@@ -2,14 +2,13 @@
 // has one turn; the order turns round, because a machine that gets slower favours the first.
 
 import { processEnvironment } from '../../base/config.js';
-import { isTcpxError } from '../../base/errors.js';
+import { isTcpxError, TcpxError } from '../../base/errors.js';
 import type { BenchResult } from '../bench-result.js';
 import {
   type BindingRoof,
   bindingRoofs,
   type ComparedRow,
   compareSeries,
-  FAR,
   type Roof,
   type Series,
 } from './comparison.js';
@@ -94,14 +93,16 @@ export async function runComparison(options: CompareOptions): Promise<CompareOut
   }
 }
 
+type ArenaOptions = Pick<CompareOptions, 'rounds' | 'limitMs' | 'stop' | 'onTurn'>;
+
 /** Where contenders take turns. One that fails is out, and named; ours that fails ends it. */
-class Arena {
+export class Arena {
   readonly #contenders: readonly Contender[];
-  readonly #options: CompareOptions;
+  readonly #options: ArenaOptions;
   readonly #figures = new Map<Contender, number[]>();
   readonly #failures = new Map<Contender, string>();
 
-  constructor(contenders: readonly Contender[], options: CompareOptions) {
+  constructor(contenders: readonly Contender[], options: ArenaOptions) {
     this.#contenders = contenders;
     this.#options = options;
     for (const contender of contenders) this.#figures.set(contender, []);
@@ -137,7 +138,7 @@ class Arena {
     const { name, work, isOurs } = contender;
     if (isOurs) return false;
     const row = rows.find((one) => one.peer === name && one.work === work);
-    return row !== undefined && row.ratio.median > FAR;
+    return row?.verdict === 'peer far behind';
   }
 
   async #turn(contender: Contender): Promise<void> {
@@ -148,8 +149,7 @@ class Arena {
       return;
     }
     try {
-      const { bytesPerSecond, halfTripUs } = await contender.run();
-      figures?.push((contender.work === 'latency' ? halfTripUs : bytesPerSecond) ?? Number.NaN);
+      figures?.push(await figureOf(contender));
     } catch (error) {
       if (this.#isStopped() && isTcpxError(error)) return;
       if (contender.isOurs || !isTcpxError(error)) throw error;
@@ -169,4 +169,13 @@ class Arena {
   failures(): { name: string; reason: string }[] {
     return [...this.#failures].map(([{ name }, reason]) => ({ name, reason }));
   }
+}
+
+/** Programs print "nan" and "inf" where they have measured nothing. */
+async function figureOf(contender: Contender): Promise<number> {
+  const { name, work } = contender;
+  const { bytesPerSecond, halfTripUs } = await contender.run();
+  const figure = work === 'latency' ? halfTripUs : bytesPerSecond;
+  if (figure !== undefined && Number.isFinite(figure) && figure > 0) return figure;
+  throw new TcpxError('ERR_PEER_REFUSED', `${name}: its figure is ${figure ?? 'missing'}`);
 }

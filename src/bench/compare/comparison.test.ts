@@ -26,12 +26,17 @@ test('compare: like with like, and above 1 is better for us in either unit', () 
   );
 });
 
-test('compare: few turns decide nothing, unless they are far apart', () => {
-  const of = (figure: number) => ({ ...own, name: 'few', isOurs: false, figures: [figure] });
-  const verdictOf = (figure: number) => compareSeries([own, of(figure)])[0]?.verdict;
-  assert.equal(verdictOf(5e9), 'not decided');
-  assert.equal(verdictOf(1e9), 'better');
-  assert.equal(verdictOf(25e9), 'worse');
+test('compare: fewer than six turns make nothing better or worse; two may show it is far', () => {
+  const verdictOf = (figure: number, turns: number) => {
+    const figures = six(figure).slice(0, turns);
+    return compareSeries([own, { ...own, name: 'few', isOurs: false, figures }])[0]?.verdict;
+  };
+  for (const figure of [1e9, 5e9, 7e9, 25e9]) assert.equal(verdictOf(figure, 1), 'not decided');
+  assert.equal(verdictOf(5e9, 5), 'not decided');
+  assert.equal(verdictOf(1e9, 2), 'peer far behind');
+  assert.equal(verdictOf(25e9, 2), 'peer far ahead');
+  assert.equal(verdictOf(1e9, 6), 'better');
+  assert.equal(verdictOf(25e9, 6), 'worse');
 });
 
 test('compare: a round that failed for one is left out of the pair, not counted as nothing', () => {

@@ -26,6 +26,9 @@ export interface Roof {
   readonly applies: boolean;
 }
 
+/** Ours against the peer's. `far`: decided by the size of the gap alone, in few turns. */
+type Verdict = 'better' | 'worse' | 'peer far behind' | 'peer far ahead' | 'not decided';
+
 export interface ComparedRow {
   readonly work: Work;
   readonly peer: string;
@@ -33,7 +36,7 @@ export interface ComparedRow {
   readonly theirs: number;
   /** Above 1 we are better, also where less is better. */
   readonly ratio: PairedRatio;
-  readonly verdict: 'better' | 'worse' | 'not decided';
+  readonly verdict: Verdict;
 }
 
 export interface BindingRoof {
@@ -77,13 +80,17 @@ function rowOf(ours: Series, peer: Series): ComparedRow[] {
   ];
 }
 
-/** So far apart no second turn is needed. */
-export const FAR = 4;
+/** So far apart in every turn, a few say it; one may be an accident. */
+const FAR = 4;
+const FAR_TURNS_MIN = 2;
 const CONFIDENCE = 0.95;
 
-function judge({ low, high, confidence }: PairedRatio): ComparedRow['verdict'] {
-  if (low > FAR || (low > 1 && confidence >= CONFIDENCE)) return 'better';
-  if (high < 1 / FAR || (high < 1 && confidence >= CONFIDENCE)) return 'worse';
+function judge({ low, high, confidence, pairs }: PairedRatio): Verdict {
+  const isSure = confidence >= CONFIDENCE;
+  if (isSure && low > 1) return 'better';
+  if (isSure && high < 1) return 'worse';
+  if (pairs >= FAR_TURNS_MIN && low > FAR) return 'peer far behind';
+  if (pairs >= FAR_TURNS_MIN && high < 1 / FAR) return 'peer far ahead';
   return 'not decided';
 }
 

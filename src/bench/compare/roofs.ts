@@ -1,9 +1,10 @@
 // What no transfer here can exceed: one core's memory copy, one plain stream over loopback, the
 // links that the bytes went over, the copy between a GPU and the host.
 
+import { isTcpxError } from '../../base/errors.js';
 import { openFolderFiles } from '../../host/read/host-files.js';
 import { COLD_BYTES, measureCopies } from '../../measure/copy-rate.js';
-import { measurePcie } from '../../measure/pcie-copy.js';
+import { measurePcie, type PcieRates } from '../../measure/pcie-copy.js';
 import { ThreadPair } from '../../measure/thread-pair.js';
 import type { BenchResult } from '../bench-result.js';
 import type { Roof } from './comparison.js';
@@ -50,15 +51,24 @@ export class MeasuredRoofs {
   }
 }
 
-export function gpuRoof(memory: string): Roof {
-  const rates = measurePcie();
-  const applies = memory === 'vram';
+/** Of memory that is a GPU's; a GPU that refuses leaves the comparison as it is. */
+export function gpuRoof(memory: string, measure: () => PcieRates | string = measurePcie): Roof {
   const name = 'GPU copy';
-  if (typeof rates === 'string') return { name, figures: [], detail: rates, applies };
+  if (memory !== 'vram') return { name, figures: [], detail: 'not in this path', applies: false };
+  const rates = ratesOrReason(measure);
+  if (typeof rates === 'string') return { name, figures: [], detail: rates, applies: true };
   const slower = Math.min(rates.toDeviceGBps, rates.toHostGBps) * GIGA;
-  const where = applies ? '' : '; not in this path';
-  const detail = `pinned memory to a GPU and back, the slower way${where}`;
-  return { name, figures: [slower], detail, applies };
+  const detail = 'pinned memory to a GPU and back, the slower way';
+  return { name, figures: [slower], detail, applies: true };
+}
+
+function ratesOrReason(measure: () => PcieRates | string): PcieRates | string {
+  try {
+    return measure();
+  } catch (error) {
+    if (isTcpxError(error)) return error.message;
+    throw error;
+  }
 }
 
 /** The NICs that the kernel counted our bytes on, by the speed of their links. */

@@ -3,7 +3,7 @@
 import { sleepMs } from '../../base/clock.js';
 import { processEnvironment } from '../../base/config.js';
 import { TcpxError } from '../../base/errors.js';
-import { type PeerFigure, startProgram } from './peer-figure.js';
+import { type PeerFigure, type ProgramOutput, reasonOf, startProgram } from './peer-figure.js';
 
 export interface Iperf3Options {
   readonly port: number;
@@ -45,8 +45,11 @@ export async function runIperf3(options: Iperf3Options): Promise<PeerFigure> {
 }
 
 /** Pure. A failure is a document too. */
-function parseIperf3(output: string, { host, port, hasServer }: Iperf3Options): PeerFigure {
-  const document: unknown = JSON.parse(output); // checked: field by field below
+export function parseIperf3(
+  output: ProgramOutput,
+  { host, port, hasServer }: Pick<Iperf3Options, 'host' | 'port' | 'hasServer'>,
+): PeerFigure {
+  const document = documentOf(output);
   if (typeof document === 'object' && document !== null && 'error' in document) {
     const advice = hasServer === true ? ` (iperf3 -s -p ${port} at ${host ?? ''})` : '';
     throw new TcpxError('ERR_PEER_REFUSED', `iperf3: ${String(document.error)}${advice}`);
@@ -57,6 +60,16 @@ function parseIperf3(output: string, { host, port, hasServer }: Iperf3Options): 
   const cpu = field(end, 'cpu_utilization_percent');
   const busy = (numberOf(field(cpu, 'host_total')) + numberOf(field(cpu, 'remote_total'))) / 100;
   return { bytesPerSecond, cpuSecondsPerGB: busy / (bytesPerSecond / 1e9) };
+}
+
+function documentOf(output: ProgramOutput): unknown {
+  try {
+    return JSON.parse(output.stdout); // checked: field by field by whoever reads it
+  } catch (error) {
+    const [line = ''] = reasonOf(output).split('\n');
+    const text = `iperf3: no document, but ${JSON.stringify(line)}`;
+    throw new TcpxError('ERR_PEER_REFUSED', text, { cause: error });
+  }
 }
 
 function field(value: unknown, name: string): unknown {

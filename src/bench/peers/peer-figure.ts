@@ -1,6 +1,6 @@
 // A figure that another program gives for the same work on the same machine.
 
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { TcpxError } from '../../base/errors.js';
 
@@ -13,9 +13,17 @@ export interface PeerFigure {
   readonly cpuSecondsPerGB?: number;
 }
 
+export interface ProgramOutput {
+  /** Where figures are. */
+  readonly stdout: string;
+  /** Warnings, and at times the reason why there are none. */
+  readonly stderr: string;
+}
+
 export interface RunningProgram {
-  /** Standard output and error together, once it has ended. */
-  readonly finished: Promise<string>;
+  readonly pid: number | undefined;
+  /** What it has printed, once it has ended well. */
+  readonly finished: Promise<ProgramOutput>;
   kill(): void;
 }
 
@@ -31,10 +39,11 @@ export function startProgram(
 ): RunningProgram {
   const [program = '', ...rest] = words;
   const child = spawn(program, rest, { env: { ...base, ...environment } });
-  let output = '';
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.on('data', (chunk: Buffer) => {
-      output += chunk.toString();
+  keepWatch(child);
+  const output = { stdout: '', stderr: '' };
+  for (const name of ['stdout', 'stderr'] as const) {
+    child[name].on('data', (chunk: Buffer) => {
+      output[name] += chunk.toString();
     });
   }
   const kill = (): void => void child.kill('SIGKILL');
@@ -47,7 +56,7 @@ export function startProgram(
       if (stop?.aborted === true) throw new TcpxError('ERR_XFER_CANCELLED', `${program}: stopped`);
       throw new TcpxError(
         'ERR_PEER_LOST',
-        `${words.join(' ')}: exit ${String(code)}: ${output.trim()}`,
+        `${words.join(' ')}: exit ${String(code)}: ${reasonOf(output)}`,
       );
     } catch (error) {
       if (error instanceof TcpxError) throw error;
@@ -61,5 +70,43 @@ export function startProgram(
     }
   })();
   finished.catch(() => undefined);
-  return { finished, kill };
+  return { pid: child.pid, finished, kill };
+}
+
+/** The words of one that has no figures: its errors first. */
+export function reasonOf({ stdout, stderr }: ProgramOutput): string {
+  return `${stderr.trim()}\n${stdout.trim()}`.trim();
+}
+
+/** None may outlive this process, whichever way it ends: servers among them wait for ever. */
+const living = new Set<ChildProcess>();
+const SIGNALS = ['SIGTERM', 'SIGHUP'] as const;
+
+function keepWatch(child: ChildProcess): void {
+  if (living.size === 0) {
+    process.on('exit', endLiving);
+    for (const signal of SIGNALS) process.on(signal, endBySignal);
+  }
+  living.add(child);
+  const forget = (): void => {
+    if (living.delete(child) && living.size === 0) leaveWatch();
+  };
+  child.once('exit', forget);
+  child.once('error', forget);
+}
+
+function leaveWatch(): void {
+  process.off('exit', endLiving);
+  for (const signal of SIGNALS) process.off(signal, endBySignal);
+}
+
+function endLiving(): void {
+  for (const child of living) child.kill('SIGKILL');
+}
+
+function endBySignal(signal: NodeJS.Signals): void {
+  endLiving();
+  leaveWatch();
+  // What the signal does without us; somebody else who listens decides for himself.
+  if (process.listenerCount(signal) === 0) process.kill(process.pid, signal);
 }

@@ -4,7 +4,7 @@
 import { sleepMs } from '../../base/clock.js';
 import { processEnvironment } from '../../base/config.js';
 import { TcpxError } from '../../base/errors.js';
-import { type PeerFigure, startProgram } from './peer-figure.js';
+import { type PeerFigure, reasonOf, startProgram } from './peer-figure.js';
 
 const START_MS = 400;
 
@@ -24,9 +24,9 @@ export async function runRowPeer(peer: RowPeer, stop: AbortSignal): Promise<Peer
   try {
     if (server !== undefined) await sleepMs(START_MS);
     const output = await start(peer.client).finished;
-    const figure = peer.parse(output);
+    const figure = peer.parse(output.stdout);
     if (figure !== undefined) return figure;
-    const line = output.trim().split('\n').at(-1) ?? '';
+    const line = reasonOf(output).split('\n').at(-1) ?? '';
     throw new TcpxError('ERR_PEER_REFUSED', `${peer.client[0] ?? ''}: no figures in ${line}`);
   } finally {
     server?.kill();

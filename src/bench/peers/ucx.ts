@@ -3,7 +3,7 @@
 import { sleepMs } from '../../base/clock.js';
 import { processEnvironment } from '../../base/config.js';
 import { TcpxError } from '../../base/errors.js';
-import { type PeerFigure, startProgram } from './peer-figure.js';
+import { type PeerFigure, type ProgramOutput, reasonOf, startProgram } from './peer-figure.js';
 
 export interface UcxOptions {
   readonly test: 'ucp_put_bw' | 'ucp_get' | 'ucp_put_lat';
@@ -35,14 +35,14 @@ export async function runUcx(options: UcxOptions): Promise<PeerFigure> {
 }
 
 /** Pure. The `Final:` row: iterations, median, average, overall µs, average and overall MB/s. */
-function parseUcx(output: string, options: UcxOptions): PeerFigure {
-  const row = /^Final:\s+(.*)$/m.exec(output)?.[1]?.trim().split(/\s+/).map(Number);
+function parseUcx(output: ProgramOutput, options: UcxOptions): PeerFigure {
+  const row = /^Final:\s+(.*)$/m.exec(output.stdout)?.[1]?.trim().split(/\s+/).map(Number);
   // With -f alone numbers are printed: the last line that consists of numbers.
-  const numbers = row ?? lastNumbers(output);
+  const numbers = row ?? lastNumbers(output.stdout);
   const medianUs = numbers?.[1];
   const overallMBps = numbers?.[5];
   if (medianUs === undefined || overallMBps === undefined) {
-    throw new TcpxError('ERR_PEER_REFUSED', `ucx_perftest output: no figures in ${output.trim()}`);
+    throw new TcpxError('ERR_PEER_REFUSED', `ucx_perftest: no figures in ${reasonOf(output)}`);
   }
   if (options.test === 'ucp_put_lat') return { halfTripUs: medianUs };
   return { bytesPerSecond: overallMBps * 1024 * 1024 };
@@ -57,6 +57,6 @@ function lastNumbers(output: string): number[] | undefined {
 
 export async function ucxVersion(): Promise<string> {
   const info = startProgram(['ucx_info', '-v'], 'ucx-utils', {}, processEnvironment());
-  const output = await info.finished;
-  return /Version ([\d.]+)/.exec(output)?.[1] ?? 'unknown';
+  const { stdout } = await info.finished;
+  return /Version ([\d.]+)/.exec(stdout)?.[1] ?? 'unknown';
 }
