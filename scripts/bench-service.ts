@@ -4,6 +4,8 @@
 // root. Figures of a machine that has other work are of no use.
 
 import { loadavg } from 'node:os';
+import { assert, at } from '../src/base/assert.js';
+import { medianOf } from '../src/bench/statistics.js';
 import {
   addMemory,
   type End,
@@ -23,7 +25,7 @@ const SMALL = 4096;
 const SMALL_POSTS = 2000;
 const BUSY_LOAD = 0.5;
 
-/** Takes a figure of itself: GB/s for large transfers, µs for small ones. */
+/** Takes a figure of itself, the median of its posts: GB/s for large transfers, µs for small. */
 interface Row {
   readonly name: string;
   /** Of the engine alone, which the others are compared with. */
@@ -40,7 +42,7 @@ function engineRows(): Row[] {
     {
       name: 'engine 64 MiB',
       unit: 'GB/s',
-      take: async () => (await ownBench([...flags, ...large])).bandwidthGBps.mean,
+      take: async () => (await ownBench([...flags, ...large])).bandwidthGBps.p50,
     },
     {
       name: 'engine 4 KiB',
@@ -63,44 +65,42 @@ async function serviceRows(where: string, from: End, to: End): Promise<Row[]> {
     const prepare = (bytes: number) =>
       from.program.do(`prepare ${peer} ${here.id} ${region} ${bytes}`);
     const [large, small] = [await prepare(LARGE), await prepare(SMALL)];
-    const repeat = async (request: string, count: number) => {
+    const medianUs = async (request: string, count: number): Promise<number> => {
       const said = await from.program.do(`repeat ${request} ${count}`);
-      const [medianUs = 0, , totalUs = 0] = said.split(' ').map(Number);
-      return { medianUs, totalUs };
+      return at(said.split(' ').map(Number), 0);
     };
-    await repeat(large, 2);
+    await medianUs(large, 2);
     rows.push({
       name: `${where}, ${way} 64 MiB`,
       base: 'engine 64 MiB',
       unit: 'GB/s',
-      take: async () => LARGE / (await repeat(large, LARGE_POSTS)).medianUs / 1000,
+      take: async () => LARGE / (await medianUs(large, LARGE_POSTS)) / 1000,
     });
     rows.push({
       name: `${where}, ${way} 4 KiB`,
       base: 'engine 4 KiB',
       unit: 'µs',
-      take: async () => (await repeat(small, SMALL_POSTS)).medianUs,
+      take: () => medianUs(small, SMALL_POSTS),
     });
   }
   return rows;
 }
 
-function median(figures: readonly number[]): number {
-  const sorted = [...figures].sort((left, right) => left - right);
-  return sorted[Math.trunc(sorted.length / 2)] ?? Number.NaN;
-}
-
 async function measure(rows: readonly Row[], rounds: number): Promise<void> {
   const taken = new Map(rows.map(({ name }) => [name, [] as number[]]));
   for (let round = 0; round < rounds; round++) {
-    for (const row of rows) taken.get(row.name)?.push(await row.take());
+    for (const row of rows) {
+      const figure = await row.take();
+      assert(Number.isFinite(figure), `${row.name} has a figure`);
+      taken.get(row.name)?.push(figure);
+    }
   }
   for (const { name, base, unit } of rows) {
-    const figure = median(taken.get(name) ?? []);
+    const figure = medianOf(taken.get(name) ?? []);
     const ratio =
       base === undefined
         ? ''
-        : `  ${(figure / median(taken.get(base) ?? [])).toFixed(2)} × ${base}`;
+        : `  ${(figure / medianOf(taken.get(base) ?? [])).toFixed(2)} × ${base}`;
     process.stdout.write(`${name}: ${figure.toFixed(2)} ${unit}${ratio}\n`);
   }
 }

@@ -4,6 +4,7 @@
 // counts.
 
 import { type BenchResult } from '../src/bench/bench-result.js';
+import { medianOf } from '../src/bench/statistics.js';
 import type { Row } from './gpu-rows.js';
 import { type NcclFigure, type NcclTrial, ncclTrials, runNccl } from './nccl-peer.js';
 import { ownBench } from './perf/own-bench.js';
@@ -50,10 +51,10 @@ export async function transferRows(hasNccl: boolean, congestion: Congestion): Pr
   const time = (name: RunName) => ownFigure(figures, name, (one) => one.latencyUs.p50);
   const rows = ncclRows(figures);
   const best = Math.max(
-    ...figures.nccl.map((runs) => median(runs.map((one) => one.bandwidthGBps))),
+    ...figures.nccl.map((runs) => medianOf(runs.map((one) => one.bandwidthGBps))),
   );
   const least = Math.min(
-    ...figures.nccl.map((runs) => median(runs.map((one) => one.halfRoundTripUs))),
+    ...figures.nccl.map((runs) => medianOf(runs.map((one) => one.halfRoundTripUs))),
   );
   const against = (ratio: number) => (Number.isFinite(ratio) ? ratio : undefined);
   const large = 'VRAM to VRAM over TCP, 64 MiB';
@@ -68,7 +69,7 @@ export async function transferRows(hasNccl: boolean, congestion: Congestion): Pr
   rows.push(rateRow(`${named}, read, 1 channel`, rate('read1'), against(best)));
   rows.push(rateRow(`${named}, read, 4 channels`, rate('read4'), against(best)));
   rows.push(rateRow('one block of 160 MB', rate('oneBlock')));
-  const one = median(rate('oneBlock'));
+  const one = medianOf(rate('oneBlock'));
   rows.push(rateRow('10,000 blocks × 16 KiB', rate('manyBlocks'), one, 0.7));
   rows.push(timeRow('4 KiB half round trip, caller', time('pingPong'), against(least), 0.6));
   rows.push(timeRow('4 KiB half round trip, lanes', time('pingPongLanes'), against(least)));
@@ -131,7 +132,7 @@ function stageRows(figures: Figures): Row[] {
   const stagesOf = (name: RunName, stage: string): number[] =>
     ownFigure(figures, name, (result) => {
       const { chunks, stages } = result.receipt as Staged;
-      return (stages?.[stage] ?? 0) / chunks;
+      return (stages?.[stage] ?? Number.NaN) / chunks;
     });
   return [
     timeRow('write, 1 channel: copy out, per chunk', stagesOf('write1', 'copyOutUs')),
@@ -155,15 +156,8 @@ export async function sweepRows(): Promise<Row[]> {
   return rows;
 }
 
-function median(values: readonly number[]): number {
-  const sorted = [...values].sort((one, other) => one - other);
-  const above = sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
-  const below = sorted[Math.ceil(sorted.length / 2) - 1] ?? Number.NaN;
-  return (below + above) / 2;
-}
-
 function rateRow(name: string, rates: readonly number[], against?: number, bar?: number): Row {
-  const row: Row = { name, value: median(rates), unit: 'GB/s', spread: roundsText(rates) };
+  const row: Row = { name, value: medianOf(rates), unit: 'GB/s', spread: roundsText(rates) };
   if (against === undefined) return bar === undefined ? row : { ...row, bar: `≥ ${bar}` };
   const ratio = row.value / against;
   if (bar === undefined) return { ...row, ratio };
@@ -171,7 +165,7 @@ function rateRow(name: string, rates: readonly number[], against?: number, bar?:
 }
 
 function timeRow(name: string, times: readonly number[], against?: number, bar?: number): Row {
-  const row: Row = { name, value: median(times), unit: 'µs', spread: roundsText(times) };
+  const row: Row = { name, value: medianOf(times), unit: 'µs', spread: roundsText(times) };
   if (against === undefined) return bar === undefined ? row : { ...row, bar: `≤ ${bar}` };
   const ratio = row.value / against;
   if (bar === undefined) return { ...row, ratio };
