@@ -1,13 +1,22 @@
 // The store of results: what is kept, found, replaced and refused.
 
 import assert from 'node:assert/strict';
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, beforeEach, describe, test } from 'node:test';
+import { after, afterEach, beforeEach, describe, test } from 'node:test';
 import { withCode } from '../../test/support/expect-error.js';
 import type { BenchResult } from './bench-result.js';
 import { ResultStore, storeFolder } from './result-store.js';
+import { temporaryHome } from './temporary-home.js';
 
 const made: string[] = [];
 let folder = '';
@@ -39,6 +48,49 @@ describe('result store: place', () => {
     // A relative path in that variable is to be ignored, says its specification.
     const relative = { XDG_STATE_HOME: 's', HOME: '/h' };
     assert.equal(storeFolder('', relative), '/h/.local/state/nixl-tcpx/bench');
+  });
+});
+
+describe('result store: of a user without a home', () => {
+  const before = process.env['TMPDIR'];
+  const inTemporary = (): ResultStore => {
+    process.env['TMPDIR'] = folder;
+    return new ResultStore(join(temporaryHome(), '.local/state'), 3);
+  };
+  afterEach(() => {
+    if (before === undefined) delete process.env['TMPDIR'];
+    else process.env['TMPDIR'] = before;
+  });
+
+  test('the folder is made for this user alone', () => {
+    const own = inTemporary();
+    assert.deepEqual(own.list(), []);
+    const kept = own.save(result(day(1)));
+    assert.equal(statSync(temporaryHome()).mode & 0o777, 0o700);
+    assert.deepEqual(own.find('latest'), [kept]);
+  });
+
+  test('one that others may use, or a link, is neither written nor read', () => {
+    const own = inTemporary();
+    own.save(result(day(1)));
+    const file = join(folder, 'own.json');
+    writeFileSync(file, JSON.stringify(result(day(2))));
+    chmodSync(temporaryHome(), 0o770);
+    const open = withCode('ERR_CAP_PERMISSION', /nixl-tcpx-.*others may use it \(chmod 700\)/);
+    for (const use of [
+      () => own.save(result(day(3))),
+      () => own.saveBaseline('b', [result(day(3))]),
+      () => own.list(),
+      () => own.find('latest'),
+      () => own.baselines(),
+    ]) {
+      assert.throws(use, open);
+    }
+    assert.equal(own.find(file).length, 1, 'a file that is named is not of the store');
+    rmSync(temporaryHome(), { recursive: true });
+    symlinkSync(mkdtempSync(join(folder, 'elsewhere-')), temporaryHome());
+    const foreign = withCode('ERR_CAP_PERMISSION', /it is no folder of this user/);
+    assert.throws(() => own.save(result(day(3))), foreign);
   });
 });
 

@@ -3,7 +3,7 @@
 
 import { randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
-import { homedir, tmpdir } from 'node:os';
+import { homedir } from 'node:os';
 import { join } from 'node:path';
 import type { Environment } from '../base/config.js';
 import { TcpxError, toTcpxError } from '../base/errors.js';
@@ -11,6 +11,7 @@ import { didYouMean } from '../base/suggestion.js';
 import { saveDocument } from '../host/irq/journal.js';
 import type { BenchResult } from './bench-result.js';
 import { MESH_SCHEMA, type MeshDocument } from './mesh/mesh-figures.js';
+import { checkTemporaryHome, makeTemporaryHome, temporaryHome } from './temporary-home.js';
 
 /** Results of this version are read; fields that it gained are absent from older ones. */
 const SCHEMA = 'tcpx.bench/1';
@@ -35,7 +36,7 @@ function homeOf(environment: Environment): string {
   try {
     return homedir();
   } catch {
-    return join(tmpdir(), `nixl-tcpx-${process.getuid?.() ?? 'user'}`);
+    return temporaryHome();
   }
 }
 
@@ -67,6 +68,7 @@ export class ResultStore {
   }
 
   #write(id: string, document: object): void {
+    makeTemporaryHome(this.folder);
     saveDocument(this.#path(id), this.folder, document);
     for (const old of this.#ids().slice(this.#keep)) rmSync(this.#path(old), { force: true });
   }
@@ -93,12 +95,14 @@ export class ResultStore {
   }
 
   baselines(): string[] {
+    checkTemporaryHome(this.folder);
     return namesIn(join(this.folder, 'baselines')).filter((name) => BASELINE.test(name));
   }
 
   /** The files, as `irq baseline` takes them. One of that name gives way as a whole. */
   saveBaseline(name: string, runs: readonly BenchResult[]): string[] {
     checkBaselineName(name);
+    makeTemporaryHome(this.folder);
     const folder = join(this.folder, 'baselines', name);
     // Hidden from the list until it is whole.
     const fresh = join(this.folder, 'baselines', `.${name}.new`);
@@ -121,6 +125,7 @@ export class ResultStore {
   }
 
   #findOne(name: string): BenchResult[] {
+    if (name.includes('/') || name.endsWith('.json')) return readRuns(name);
     const ids = this.#ids();
     const latest = LATEST.exec(name);
     if (latest !== null) {
@@ -128,7 +133,6 @@ export class ResultStore {
       if (id !== undefined) return readRuns(this.#path(id));
       throw usage(`${name}: ${this.folder} holds ${ids.length} results`);
     }
-    if (name.includes('/') || name.endsWith('.json')) return readRuns(name);
     const matching = name === '' ? [] : ids.filter((id) => id.startsWith(name));
     if (matching.length > 1) throw usage(`${name}: ${matching.length} results begin with that`);
     const [id] = matching;
@@ -157,6 +161,7 @@ export class ResultStore {
 
   /** Newest first. */
   #ids(): string[] {
+    checkTemporaryHome(this.folder);
     const ids = namesIn(this.folder).flatMap((name) => FILE.exec(name)?.[1] ?? []);
     return ids.sort().reverse();
   }
