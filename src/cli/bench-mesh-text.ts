@@ -29,7 +29,9 @@ export function formatMesh(mesh: MeshDocument): string {
 
 function wrongLine(mesh: MeshDocument): string {
   const wrong = mesh.pairs.filter(({ ok }) => !ok);
-  return wrong.map((pair) => `WRONG      ${pairName(mesh, pair)}\n`).join('');
+  return wrong
+    .map((pair) => `WRONG      ${pairName(mesh, pair)}: ${pair.fault ?? 'no reason kept'}\n`)
+    .join('');
 }
 
 /** `10.0.0.1 GPU 0 (eth1) → 10.0.0.2 GPU 4 (eth3)`. */

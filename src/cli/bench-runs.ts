@@ -2,9 +2,10 @@
 // against limits.
 
 import { processEnvironment } from '../base/config.js';
-import { isTcpxError, TcpxError } from '../base/errors.js';
+import { isTcpxError } from '../base/errors.js';
 import type { BenchResult } from '../bench/bench-result.js';
 import type { ResultStore } from '../bench/result-store.js';
+import { runFault } from '../bench/run-fault.js';
 import type { Threshold, ThresholdVerdict } from '../bench/thresholds.js';
 import { openFolderFiles } from '../host/read/host-files.js';
 import { formatCsv, formatNixlbench } from './bench-columns.js';
@@ -252,13 +253,6 @@ function noteKept(runs: readonly BenchResult[], files: readonly string[]): void 
 }
 
 function throwFailure(result: BenchResult): void {
-  if (result.ok) return;
-  const { mismatches, iterations } = result.verified;
-  if (mismatches === 0 && result.devmem?.verdict === 'failed') {
-    throw new TcpxError('ERR_XFER_PATH', `${result.devmem.reason} (rx_devmem_pkts)`);
-  }
-  throw new TcpxError(
-    'ERR_XFER_VERIFY',
-    `${mismatches} of ${iterations} verified iterations differ at the target`,
-  );
+  const fault = runFault(result);
+  if (fault !== undefined) throw fault;
 }

@@ -21,6 +21,8 @@ export class MeshEtcd {
   readonly #job: string;
   readonly #waitMs: number;
   readonly #config: Config;
+  #lease: string | undefined;
+  #isClosed = false;
 
   constructor(config: Config, job: string, waitMs: number) {
     const endpoints = config.values['nixl.etcdEndpoints'].split(',');
@@ -40,8 +42,18 @@ export class MeshEtcd {
 
   async publish(port: number): Promise<void> {
     const lease = await this.#client.grantLease(Math.ceil(this.#waitMs / 1000) + LEASE_MORE_S);
+    this.#lease = lease;
     const place = formatEndpoint(this.ownHost, port);
     await this.#client.put(this.#key, Buffer.from(place), lease);
+  }
+
+  /** Whoever comes by the same name later must not find this mesh; nor is anybody looked for. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    const lease = this.#lease;
+    this.#lease = undefined;
+    // Where etcd is gone the lease runs out by itself.
+    if (lease !== undefined) await this.#client.revokeLease(lease).catch(() => undefined);
   }
 
   async find(): Promise<{ readonly host: string; readonly port: number }> {
@@ -50,7 +62,7 @@ export class MeshEtcd {
       const { value } = await this.#client.get(this.#key);
       const { host, port } = value === undefined ? {} : parseEndpoint(value.toString());
       if (host !== undefined && port !== undefined) return { host, port };
-      if (performance.now() > endMs) {
+      if (this.#isClosed || performance.now() > endMs) {
         throw new TcpxError(
           'ERR_PEER_TIMEOUT',
           `mesh: rank 0 of job ${this.#job} did not say in etcd where it is (${this.#key}), ` +

@@ -150,12 +150,14 @@ describe('workers of a mesh on A3 High', () => {
     const before = masks();
     const second = { ...alone, localRank: 1, localSize: 2 };
     const idle = await meshPolicy(invocation, openIrqHost(invocation), second, invocation.config);
-    assert.deepEqual(masks(), before);
-    idle.end();
+    idle.begin();
     const bound = await meshPolicy(invocation, openIrqHost(invocation), alone, invocation.config);
+    assert.deepEqual(masks(), before, 'neither a plan nor the second process binds');
+    bound.begin();
     assert.notDeepEqual(masks(), before);
     bound.end();
     assert.deepEqual(masks(), before);
+    bound.end();
   });
 });
 
@@ -171,6 +173,14 @@ test('rank 0 is found through etcd; one that says nothing is waited for, then na
   const missing = withCode('ERR_PEER_TIMEOUT', /rank 0 of job other did not say in etcd/);
   await assert.rejects(new MeshEtcd(config, 'other', 1).find(), missing);
   const found = new MeshEtcd(config, 'job-1', 5000).find();
-  await new MeshEtcd(config, 'job-1', 5000).publish(20_064);
+  const first = new MeshEtcd(config, 'job-1', 5000);
+  await first.publish(20_064);
   assert.deepEqual(await found, { host: '10.0.0.1', port: 20_064 });
+  await first.close();
+  const gone = withCode('ERR_PEER_TIMEOUT', /rank 0 of job job-1 did not say/);
+  await assert.rejects(new MeshEtcd(config, 'job-1', 1).find(), gone);
+  const looking = new MeshEtcd(config, 'job-1', 60_000);
+  const never = assert.rejects(looking.find(), gone);
+  await looking.close();
+  await never;
 });

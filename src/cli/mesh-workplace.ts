@@ -60,7 +60,9 @@ export interface MeshPolicy {
   readonly config: Config;
   /** Of the workers. */
   readonly variables: Readonly<Record<string, string>>;
-  /** Puts back what was bound. */
+  /** Binds interrupts where that is asked for. */
+  begin(): void;
+  /** Puts back what was bound; again and again is fine. */
   end(): void;
 }
 
@@ -72,20 +74,24 @@ export async function meshPolicy(
 ): Promise<MeshPolicy> {
   const isBound = processEnvironment()['SETUP_IRQ_AFFINITY'] === '1';
   if (!isBound && invocation.text('policy') === undefined) {
-    return { config, variables: {}, end: () => undefined };
+    return { config, variables: {}, begin: () => undefined, end: () => undefined };
   }
   const plan = isBound ? planFor(invocation, host.model) : processPlan(invocation, host);
   const why = plan.choice === undefined ? '' : `: ${plan.choice}`;
   printNote(`policy ${plan.policy}${why}`);
-  // Once on each node.
-  const journal = isBound && localRank === 0 ? bindForRun(invocation, host, plan) : undefined;
+  let journal: string | undefined;
   const { deriveConfig } = await import('../bench/derived-config.js');
   const lanes = plan.txBindings === '' ? {} : { 'lane.bindings': plan.txBindings };
   return {
     config: deriveConfig(config, lanes, `policy ${plan.policy}`),
     variables: bindingVariables(plan),
+    begin: () => {
+      // Once on each node.
+      if (isBound && localRank === 0) journal = bindForRun(invocation, host, plan);
+    },
     end: () => {
       if (journal !== undefined) unbindAfterRun(host, journal);
+      journal = undefined;
     },
   };
 }

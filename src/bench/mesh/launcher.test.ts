@@ -16,6 +16,7 @@ const SLURM = {
   SLURM_TASKS_PER_NODE: '8(x2),4',
   SLURM_JOB_NODELIST: 'a3-[07-08],spare',
   SLURM_JOB_ID: '77',
+  SLURM_STEP_ID: '3',
 };
 const OPEN_MPI = {
   OMPI_COMM_WORLD_RANK: '3',
@@ -53,7 +54,7 @@ const PLACES: readonly [name: string, Environment, LaunchPlace | undefined][] = 
     SLURM,
     {
       ...{ launcher: 'Slurm', rank: 9, size: 20, localRank: 1, localSize: 8 },
-      ...{ firstHost: 'a3-07', job: '77' },
+      ...{ firstHost: 'a3-07', job: '77.3' },
     },
   ],
   [
@@ -66,7 +67,7 @@ const PLACES: readonly [name: string, Environment, LaunchPlace | undefined][] = 
     { ...SLURM, SLURM_STEP_NUM_TASKS: '12', SLURM_STEP_TASKS_PER_NODE: '6(x2)' },
     {
       ...{ launcher: 'Slurm', rank: 9, size: 12, localRank: 1, localSize: 6 },
-      ...{ firstHost: 'a3-07', job: '77' },
+      ...{ firstHost: 'a3-07', job: '77.3' },
     },
   ],
   [
@@ -76,6 +77,11 @@ const PLACES: readonly [name: string, Environment, LaunchPlace | undefined][] = 
       ...{ launcher: 'torchrun', rank: 5, size: 16, localRank: 5, localSize: 8 },
       ...{ firstHost: '10.0.0.1', job: 'run-1' },
     },
+  ],
+  [
+    'torchrun without a name of the run',
+    { RANK: '1', WORLD_SIZE: '2', TORCHELASTIC_RUN_ID: 'none' },
+    { launcher: 'torchrun', rank: 1, size: 2, localRank: 0, localSize: 1 },
   ],
   [
     'by hand in the form of torchrun',
@@ -95,7 +101,7 @@ const PLACES: readonly [name: string, Environment, LaunchPlace | undefined][] = 
     { PMI_RANK: '9', PMI_SIZE: '20', ...SLURM },
     {
       ...{ launcher: 'PMI', rank: 9, size: 20, localRank: 1, localSize: 8 },
-      ...{ firstHost: 'a3-07', job: '77' },
+      ...{ firstHost: 'a3-07', job: '77.3' },
     },
   ],
   [
@@ -112,6 +118,14 @@ const PLACES: readonly [name: string, Environment, LaunchPlace | undefined][] = 
     {
       ...{ launcher: 'Kubernetes', rank: 1, size: 2, localRank: 0, localSize: 1 },
       ...{ firstHost: 'mesh-0.mesh.default', job: 'mesh' },
+    },
+  ],
+  [
+    'Kubernetes: a job of the same name has another UID',
+    { ...POD, JOB_NAME: 'mesh', JOB_UID: '5f2c' },
+    {
+      ...{ launcher: 'Kubernetes', rank: 1, size: 2, localRank: 0, localSize: 1 },
+      ...{ firstHost: 'mesh-0', job: 'mesh.5f2c' },
     },
   ],
   [

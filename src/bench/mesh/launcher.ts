@@ -28,13 +28,19 @@ interface Launcher {
   readonly size: readonly string[];
   readonly localRank: readonly string[];
   readonly localSize: readonly string[];
-  readonly job: readonly string[];
+  /** Groups: the first one whose first variable is set makes the name, with what else it has. */
+  readonly job: readonly (readonly [string, ...string[]])[];
   firstHost?(environment: Environment, rank: number): string | undefined;
   /** Where no variable says so. */
   countLocal?(environment: Environment): number | undefined;
 }
 
 const SIZE_MAX = 65_536;
+
+/** Every srun of one allocation is a step of its own. */
+const SLURM_STEP = ['SLURM_JOB_ID', 'SLURM_STEP_ID'] as const;
+/** What torchrun says where nobody gave its run a name. */
+const NO_NAME = 'none';
 
 const LAUNCHERS: readonly Launcher[] = [
   {
@@ -44,7 +50,7 @@ const LAUNCHERS: readonly Launcher[] = [
     size: ['OMPI_COMM_WORLD_SIZE'],
     localRank: ['OMPI_COMM_WORLD_LOCAL_RANK'],
     localSize: ['OMPI_COMM_WORLD_LOCAL_SIZE'],
-    job: ['PMIX_NAMESPACE', 'OMPI_MCA_ess_base_jobid'],
+    job: [['PMIX_NAMESPACE'], ['OMPI_MCA_ess_base_jobid']],
   },
   {
     name: 'torchrun',
@@ -53,7 +59,7 @@ const LAUNCHERS: readonly Launcher[] = [
     size: ['WORLD_SIZE'],
     localRank: ['LOCAL_RANK'],
     localSize: ['LOCAL_WORLD_SIZE'],
-    job: ['TORCHELASTIC_RUN_ID'],
+    job: [['TORCHELASTIC_RUN_ID']],
   },
   {
     name: 'PMI',
@@ -62,7 +68,7 @@ const LAUNCHERS: readonly Launcher[] = [
     size: ['PMI_SIZE'],
     localRank: ['MPI_LOCALRANKID', 'PMI_LOCAL_RANK', 'SLURM_LOCALID'],
     localSize: ['MPI_LOCALNRANKS', 'PMI_LOCAL_SIZE'],
-    job: ['PMI_JOBID', 'SLURM_JOB_ID'],
+    job: [['PMI_JOBID'], SLURM_STEP],
     firstHost: slurmFirstHost,
     countLocal: slurmLocalSize,
   },
@@ -73,7 +79,7 @@ const LAUNCHERS: readonly Launcher[] = [
     size: ['SLURM_STEP_NUM_TASKS', 'SLURM_NTASKS', 'SLURM_NPROCS'],
     localRank: ['SLURM_LOCALID'],
     localSize: [],
-    job: ['SLURM_JOB_ID', 'SLURM_JOBID'],
+    job: [SLURM_STEP, ['SLURM_JOBID', 'SLURM_STEPID']],
     firstHost: slurmFirstHost,
     countLocal: slurmLocalSize,
   },
@@ -85,7 +91,8 @@ const LAUNCHERS: readonly Launcher[] = [
     // A pod is a node of its own.
     localRank: [],
     localSize: [],
-    job: ['JOB_NAME'],
+    // Every start of a Job by one name has a UID of its own.
+    job: [['JOB_NAME', 'JOB_UID'], ['JOB_UID']],
     firstHost: podZero,
   },
 ];
@@ -102,12 +109,17 @@ export function launchPlace(environment: Environment): LaunchPlace | undefined {
   const [localRank, localSize] = localPlace(environment, launcher, size);
   const firstHost =
     textOf(environment, 'MASTER_ADDR') ?? launcher.firstHost?.(environment, rank) ?? undefined;
-  const job = firstText(environment, launcher.job);
+  const job = jobName(environment, launcher);
   return {
     ...{ launcher: name, rank, size, localRank, localSize },
     ...(firstHost === undefined ? {} : { firstHost }),
     ...(job === undefined ? {} : { job }),
   };
+}
+
+function jobName(environment: Environment, { job }: Launcher): string | undefined {
+  const names = job.find(([first]) => (textOf(environment, first) ?? NO_NAME) !== NO_NAME);
+  return names?.flatMap((name) => textOf(environment, name) ?? []).join('.');
 }
 
 function localPlace(environment: Environment, launcher: Launcher, size: number) {

@@ -3,6 +3,7 @@
 import { assert, at } from '../../base/assert.js';
 import type { BenchResult } from '../bench-result.js';
 import { type GroupFigures, groupFigures } from '../group-figures.js';
+import { runFault } from '../run-fault.js';
 import { sumKnown, type WireBytes, wireBytesOf } from '../wire-bytes.js';
 import type { MeshOutcome, MeshRun, MeshWorker } from './mesh-conductor.js';
 import { placeWorkers } from './mesh-plan.js';
@@ -31,6 +32,8 @@ export interface MeshPairFigures {
   /** −1 where the kernel does not count them. */
   readonly retransmits: number;
   readonly ok: boolean;
+  /** Why it is not. */
+  readonly fault?: string;
 }
 
 export interface MeshRound extends GroupFigures {
@@ -129,6 +132,7 @@ function pairFigures({ from, to, round, result }: MeshRun): MeshPairFigures {
     wireBytes: wireBytesOf(result),
     retransmits: sumKnown(channels.map(({ retransmits }) => retransmits)),
     ok: result.ok,
+    ...(result.ok ? {} : { fault: runFault(result)?.message ?? '' }),
   };
 }
 

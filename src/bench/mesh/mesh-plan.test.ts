@@ -170,21 +170,22 @@ describe('messages of a mesh', () => {
   });
 });
 
+const worker = (node: string, gpu: number): MeshWorker => ({
+  ...{ rank: 0, worker: gpu, node, hostname: 'vm', host: `10.0.0.${node}`, port: 1, gpu },
+  nic: `eth${gpu + 1}`,
+});
+const workers = [worker('1', 0), worker('1', 1), worker('2', 0), worker('2', 1)];
+const run = (from: number, to: number, round: number, rate: number): MeshRun => ({
+  ...{ from, to, round, window: { fromMs: 0, toMs: 100 } },
+  result: benchResult(rate, {
+    bytesMoved: 1e8,
+    warnings: [`fastest was ${rate} times`],
+    kernel: { tcp: {}, nics: {}, channels: [], peerChannels: [] },
+  }),
+});
+const runs = [run(0, 2, 0, 4), run(1, 3, 0, 2), run(2, 0, 0, 4), run(3, 1, 0, 6)];
+
 describe('figures of a mesh', () => {
-  const worker = (node: string, gpu: number): MeshWorker => ({
-    ...{ rank: 0, worker: gpu, node, hostname: 'vm', host: `10.0.0.${node}`, port: 1, gpu },
-    nic: `eth${gpu + 1}`,
-  });
-  const workers = [worker('1', 0), worker('1', 1), worker('2', 0), worker('2', 1)];
-  const run = (from: number, to: number, round: number, rate: number): MeshRun => ({
-    ...{ from, to, round, window: { fromMs: 0, toMs: 100 } },
-    result: benchResult(rate, {
-      bytesMoved: 1e8,
-      warnings: [`fastest was ${rate} times`],
-      kernel: { tcp: {}, nics: {}, channels: [], peerChannels: [] },
-    }),
-  });
-  const runs = [run(0, 2, 0, 4), run(1, 3, 0, 2), run(2, 0, 0, 4), run(3, 1, 0, 6)];
   const mesh = meshDocument(
     { workers, rounds: 2, runs: [...runs, run(0, 3, 1, 1)] },
     '2026-01-01T00:00:00.000Z',
@@ -214,6 +215,18 @@ describe('figures of a mesh', () => {
       text,
       /^slowest +10\.0\.0\.1 GPU 0 \(eth1\) → 10\.0\.0\.2 GPU 1 \(eth2\): 1\.00 GB/m,
     );
+  });
+
+  test('a pair that is wrong has its reason: bytes that differ, or the way they came', () => {
+    const differs = { ok: false, verified: { iterations: 20, mismatches: 3 } };
+    const devmem = { verdict: 'failed', packets: 0, reason: 'eth1: no packet', nics: [] } as const;
+    const wrong = [differs, { ok: false, devmem }].map((fields, index) => {
+      const one = at(runs, index);
+      return { ...one, result: { ...one.result, ...fields } };
+    });
+    const text = formatMesh(meshDocument({ workers, rounds: 1, runs: wrong }, ''));
+    assert.match(text, /^WRONG +10\.0\.0\.1 GPU 0 .*: 3 of 20 verified iterations differ/m);
+    assert.match(text, /^WRONG +10\.0\.0\.1 GPU 1 .*: eth1: no packet \(rx_devmem_pkts\)$/m);
   });
 
   test('as rows: one for each pair', () => {

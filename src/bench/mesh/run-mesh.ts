@@ -29,6 +29,8 @@ export interface MeshOptions
   findFirst(): Promise<{ readonly host: string; readonly port: number }>;
   /** Rank 0 listens there. */
   onListening?(port: number): Promise<void>;
+  /** Resolves when this process shall end before its time: all others end with it. */
+  readonly stopped: Promise<TcpxError>;
 }
 
 /** The whole outcome at rank 0; at the others whether all is well. */
@@ -95,14 +97,25 @@ async function join(options: MeshOptions): Promise<boolean> {
     },
   });
   try {
-    const { host, port } = await options.findFirst();
-    const session = await engine.connect(host, port, { timeoutMs: options.waitMs });
+    const session = await unlessStopped(options, connectFirst(engine, options));
     link = new SessionLink(session);
     for (const bytes of early.splice(0)) link.receive(bytes);
     return await partWith(link, options);
   } finally {
     await engine.close();
   }
+}
+
+async function connectFirst(engine: Engine, options: MeshOptions): Promise<Session> {
+  const { host, port } = await options.findFirst();
+  return engine.connect(host, port, { timeoutMs: options.waitMs });
+}
+
+function unlessStopped<T>({ stopped }: MeshOptions, work: Promise<T>): Promise<T> {
+  const stop = stopped.then((reason) => {
+    throw reason;
+  });
+  return Promise.race([work, stop]);
 }
 
 async function partWith(link: MeshLink, options: MeshOptions): Promise<boolean> {
@@ -116,7 +129,9 @@ async function partWith(link: MeshLink, options: MeshOptions): Promise<boolean> 
     throw error;
   }
   try {
-    return await takePart(link, helloOf(options, workers), workers);
+    // As if a worker had died: the conductor hears why, and ends the mesh.
+    const death = Promise.race([workers.death, options.stopped]);
+    return await takePart(link, helloOf(options, workers), { ...workers, death });
   } finally {
     await workers.close();
   }

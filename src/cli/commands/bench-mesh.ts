@@ -1,6 +1,7 @@
 // `tcpx bench mesh`: every pair of GPUs between nodes, started once on each node or by a launcher.
 
 import { processEnvironment } from '../../base/config.js';
+import type { TcpxError } from '../../base/errors.js';
 import type { MeshRun, MeshWorker } from '../../bench/mesh/mesh-conductor.js';
 import type { MeshDocument } from '../../bench/mesh/mesh-figures.js';
 import type { MeshPairs } from '../../bench/mesh/mesh-plan.js';
@@ -16,6 +17,7 @@ import { BIND_FLAGS } from '../irq-transaction.js';
 import { MeshLogs } from '../mesh-logs.js';
 import { type MeshPlace, meshPlace } from '../mesh-place.js';
 import { inRole, type MeshRole, meshRole, placeInRole } from '../mesh-role.js';
+import { untilSignalled } from '../mesh-signals.js';
 import { MeshPlacements, meshVerboseStart } from '../mesh-verbose.js';
 import { meshConfig, meshPolicy, ownGpus } from '../mesh-workplace.js';
 import { printCode, printJson, printNote, printText } from '../print.js';
@@ -139,17 +141,19 @@ export const benchMeshCommand: Command = {
     const { prepareEmulator, withOneTimeSecret } = await import('../../bench/loopback.js');
     // On this machine alone workers trust each other and nobody else, as the ends of a loopback.
     const isAlone = place.size === 1;
-    const leaveEmulator = isAlone ? prepareEmulator(policy.config) : () => undefined;
+    if (isAlone) prepareEmulator(policy.config);
     const own = isAlone ? withOneTimeSecret(policy.config) : policy.config;
+    const { stopped, release } = untilSignalled(policy);
     try {
+      policy.begin();
       const { variables } = policy;
       const environment = { ...processEnvironment(), ...variables };
       const facts = meshVerboseStart(own, gpus, environment, openFolderFiles(host.root));
-      const placed = { ...wish, gpus, variables, facts };
+      const placed = { ...wish, gpus, variables, facts, stopped };
       return await runPlaced({ ...invocation, config: own }, place, placed);
     } finally {
-      leaveEmulator();
       policy.end();
+      release();
     }
   },
 };
@@ -163,6 +167,7 @@ interface MeshWish {
 }
 
 interface PlacedWish extends MeshWish {
+  readonly stopped: Promise<TcpxError>;
   readonly role: MeshRole | undefined;
   /** Of the workers' NICs, threads and variables, for people. */
   readonly facts: readonly string[];
@@ -224,6 +229,7 @@ async function runPlaced(
       isAlone: wish.isAlone,
       waitMs: wish.waitMs,
     },
+    stopped: wish.stopped,
     findFirst: () => firstPlace(place, etcd),
     ...(etcd === undefined ? {} : { onListening: (port: number) => etcd.publish(port) }),
     openWorkers: async () => {
@@ -259,7 +265,7 @@ async function runPlaced(
       const rates = runs.map(({ result }) => result.bandwidthGBps.mean);
       if (!invocation.isJson) printNote(formatMeshRound(round, rounds, rates));
     },
-  });
+  }).finally(() => etcd?.close());
   if (typeof outcome === 'boolean') return outcome ? ExitCode.Good : ExitCode.AnswerIsNo;
   const { meshDocument } = await import('../../bench/mesh/mesh-figures.js');
   return report(invocation, wish, meshDocument(outcome, new Date().toISOString()));
