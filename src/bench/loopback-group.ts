@@ -22,7 +22,7 @@ export async function runLoopbackGroup(
   control: GroupControl,
 ): Promise<BenchResult[]> {
   const config = withOneTimeSecret(given);
-  const leaveEmulator = prepareEmulator(config);
+  prepareEmulator(config);
   const targets: LoopbackTarget[] = [];
   try {
     const isOne = pattern === 'many-to-one';
@@ -38,6 +38,5 @@ export async function runLoopbackGroup(
     );
   } finally {
     await Promise.all(targets.map((target) => target.close()));
-    leaveEmulator();
   }
 }

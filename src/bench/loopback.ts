@@ -42,7 +42,7 @@ const EXIT_TIMEOUT_MS = 2000;
 
 export async function runLoopback(options: LoopbackOptions): Promise<BenchResult> {
   const config = withOneTimeSecret(options.config);
-  const leaveEmulator = prepareEmulator(config);
+  prepareEmulator(config);
   const target = await openLoopbackTarget(config);
   try {
     const { port } = target;
@@ -60,7 +60,6 @@ export async function runLoopback(options: LoopbackOptions): Promise<BenchResult
     });
   } finally {
     await target.close();
-    leaveEmulator();
   }
 }
 
@@ -83,12 +82,15 @@ export async function openLoopbackTarget(config: Config): Promise<LoopbackTarget
 }
 
 // Both ends are on this host, which the emulator refuses as the plugin does, unless told; and its
-// counters need a folder that both share. A real plugin does not look at either.
-export function prepareEmulator(config: Config): () => void {
-  if (config.values['engine.provider'] !== 'tcpx') return () => undefined;
+// counters need a folder that both share. A real plugin does not look at either. The folder is for
+// all runs of this process: a variable that is set once outlives the first of them.
+export function prepareEmulator(config: Config): void {
+  if (config.values['engine.provider'] !== 'tcpx') return;
+  setDefaultVariables({ TCPX_EMU_SAME_HOST: '1' });
+  if (processEnvironment()[STATE_FOLDER_VARIABLE] !== undefined) return;
   const folder = mkdtempSync(join(tmpdir(), 'tcpx-counters-'));
-  setDefaultVariables({ TCPX_EMU_SAME_HOST: '1', [STATE_FOLDER_VARIABLE]: folder });
-  return () => rmSync(folder, { recursive: true, force: true });
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
+  setDefaultVariables({ [STATE_FOLDER_VARIABLE]: folder });
 }
 
 // The two processes trust each other and nobody else.

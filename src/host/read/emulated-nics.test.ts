@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -12,7 +12,7 @@ test('emulated NICs: statistics as `ethtool -S` writes them', () => {
   assert.deepEqual(parseStatistics('no numbers: here\n'), {});
 });
 
-test('emulated NICs: those with a file are found, others read zero', () => {
+test('emulated NICs: those with a file are found, others read zero, or nothing', () => {
   const folder = mkdtempSync(join(tmpdir(), 'tcpx-emulated-'));
   try {
     writeFileSync(join(folder, 'eth2.stats'), TEXT);
@@ -22,6 +22,9 @@ test('emulated NICs: those with a file are found, others read zero', () => {
     assert.equal(readEmulatedStatistics(folder, 'eth2')['rx_devmem_pkts'], 7);
     assert.equal(readEmulatedStatistics(folder, 'eth2')['tx_bytes'], 0);
     assert.equal(readEmulatedStatistics(folder, 'eth1')['rx_devmem_pkts'], 0);
+    assert.deepEqual(readEmulatedStatistics(join(folder, 'none'), 'eth2'), {});
+    mkdirSync(join(folder, 'eth3.stats'));
+    assert.deepEqual(readEmulatedStatistics(folder, 'eth3'), {}, 'what cannot be read');
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

@@ -1,7 +1,7 @@
 // NICs of the plugin emulator: their counters lie in a folder that its processes share, one file
 // per NIC in the form of `ethtool -S`. They are no interfaces of this host.
 
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { StatisticsSource } from './nic-statistics.js';
 
@@ -30,11 +30,13 @@ export function emulatedNics(folder: string): string[] {
   }
 }
 
+/** Empty, which is unknown, where there is no folder or the file cannot be read. */
 export function readEmulatedStatistics(folder: string, nic: string): Record<string, number> {
+  const path = join(folder, `${nic}${SUFFIX}`);
   try {
-    return { ...ZEROS, ...parseStatistics(readFileSync(join(folder, `${nic}${SUFFIX}`), 'utf8')) };
+    return { ...ZEROS, ...parseStatistics(readFileSync(path, 'utf8')) };
   } catch {
-    return { ...ZEROS };
+    return existsSync(folder) && !existsSync(path) ? { ...ZEROS } : {};
   }
 }
 
