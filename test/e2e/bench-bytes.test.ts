@@ -30,6 +30,7 @@ const COUNT = 20;
 /** A word with its head, and the head that acknowledges the answer. */
 const WORD_BYTES = 2048 + 2 * DATA_HEAD_BYTES;
 const BIG = 4 * 1024 * 1024;
+const BIG_COUNT = 3;
 const START_MS = 30_000;
 const TCPX = [process.execPath, 'bin/tcpx.js', 'bench'];
 /** Ethernet, IPv4 and TCP with time stamps: what an interface counts of a packet besides. */
@@ -189,12 +190,12 @@ async function checkPlugin(t: TestContext, lab: NetLab): Promise<void> {
   const plugin = ['--plugin', 'emulator'];
   const words = ['--port', PORT, '--once', '--nics', second.rightNic, ...plugin];
   const target = await serve(t, lab, words, env);
-  const flags = [...plugin, '--size', String(BIG), '--iters', '10'];
+  const flags = [...plugin, '--size', String(BIG), '--iters', String(BIG_COUNT)];
   const result = await measure(lab, [second.leftNic], flags, env);
   assert.equal(await target.end(START_MS), 0, target.stderr());
   assert.deepEqual([result.provider, result.evidence, result.ok], ['tcpx', 'emulated', true]);
   assert.doesNotMatch(target.stderr(), /rx no cmsg/);
-  const share = payloadOf(result, [second.leftNic]) / (10 * BIG);
+  const share = payloadOf(result, [second.leftNic]) / (BIG_COUNT * BIG);
   assert.ok(Math.abs(share - 1) < 0.01, `interfaces: ${share} of what was moved`);
 }
 

@@ -2,15 +2,17 @@
 // mpirun, over both providers; and what goes wrong, in one line each.
 
 import assert from 'node:assert/strict';
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, type TestContext, test } from 'node:test';
 import type { MeshDocument } from '../../src/bench/mesh/mesh-figures.js';
 import { emulatorPath, requireNative } from '../native/plugin-environment.js';
+import { a3HighTree } from '../support/a3-high-host.js';
 import { freePort } from '../support/etcd-server.js';
 import { type NetLab, netLabObstacle, openNetLab } from '../support/net-lab.js';
+import { removeTreeFolder, writeTreeFolder } from '../support/tree-folder.js';
 import { until } from '../support/until.js';
 import { runTcpx, TEST_VARIABLES } from './child.js';
 import { emulatorOnLinks, meshInLab, mpirunInLab, mpirunObstacle } from './mesh-lab.js';
@@ -175,6 +177,43 @@ describe('mesh: what goes wrong', () => {
       process.kill(victim, 'SIGKILL');
       assert.equal(await mesh.end(20_000), 4, mesh.stderr);
       assert.match(mesh.stderr, new RegExp(`ERR_PEER_LOST: .*GPU [01] \\(process ${victim}\\)`));
+    } finally {
+      mesh.kill();
+    }
+  });
+
+  test('SIGTERM in mid-run: the reason, interrupts as before, nobody is left', async () => {
+    const root = writeTreeFolder(a3HighTree());
+    const mask = () => readFileSync(join(root, 'proc/irq/112/smp_affinity_list'), 'utf8').trim();
+    const bind = ['--root', root, '--state', join(root, 'state'), '--policy', 'split'];
+    const shape = ['--gpus', '0,1', '--map', '0=lo,1=lo', '--port', '0', '--workers', 'one'];
+    const words = [...bind, ...shape, '--no-baseline', '--size', '64K', '--iters', '10000000'];
+    const env = { ...TEST_VARIABLES, SETUP_IRQ_AFFINITY: '1' };
+    const mesh = new RunningTcpx(['bench', 'mesh', ...words, '--verify', 'none'], env);
+    try {
+      const before = mask();
+      await until('the workers have come', 30_000, () => /workers have come/.test(mesh.stderr));
+      const [worker = 0] = childrenOf(mesh.pid);
+      assert.notEqual(mask(), before);
+      mesh.child.kill('SIGTERM');
+      assert.equal(await mesh.end(20_000), 4, mesh.stderr);
+      assert.match(mesh.stderr, /^ERR_XFER_CANCELLED: .*mesh: stopped by SIGTERM$/m);
+      assert.equal(mask(), before);
+      assert.ok(worker > 0 && !existsSync(`/proc/${worker}`));
+    } finally {
+      mesh.kill();
+      removeTreeFolder(root);
+    }
+  });
+
+  test('SIGTERM while rank 0 is waited for: it does not wait on', async () => {
+    const place = ['--rank', '1', '--ranks', '2', '--rendezvous', `127.0.0.1:${await freePort()}`];
+    const mesh = new RunningTcpx(['bench', 'mesh', ...place, '--gpus', '0', ...FEW]);
+    try {
+      await until('it says who it is', 30_000, () => /^rank 1 of 2/m.test(mesh.stderr));
+      mesh.child.kill('SIGTERM');
+      assert.equal(await mesh.end(20_000), 4, mesh.stderr);
+      assert.match(mesh.stderr, /^ERR_XFER_CANCELLED: mesh: stopped by SIGTERM$/m);
     } finally {
       mesh.kill();
     }
