@@ -39,7 +39,7 @@ import { GpuUse, gpuSource } from './gpu-use.js';
 import type { Identity } from './identity.js';
 import { type NotificationStream, NotificationStreams } from './notification-stream.js';
 import { settleBoundMs } from './progress-watch.js';
-import { type OpenedProvider, openProvider } from './provider-open.js';
+import { constructed, type OpenedProvider, openProvider } from './provider-open.js';
 import { checkTerms, type RegisterOptions, registerOptionsOf } from './register-options.js';
 import type { Session } from './session.js';
 import { loadTrust, type Trust, warnOfTrust } from './trust.js';
@@ -214,9 +214,8 @@ export class Engine {
   }
 
   /**
-   * Memory of the engine's own, page-aligned; register it to transfer it. Where it is large it lies
-   * on huge pages if the kernel gives them. An engine that has a plugin gives normal pages that the
-   * plugin reaches, as it does no other host memory; with `'huge'` they are out of its reach.
+   * Memory of the engine's own, page-aligned; register it to transfer it. Large memory lies on huge
+   * pages where the kernel gives them; with a plugin on normal pages, which alone it can reach.
    */
   allocate(bytes: number, pages: PageKind = 'auto'): RegionMemory {
     return this.#memory.allocate(bytes, pages);
@@ -397,15 +396,5 @@ export class Engine {
       });
     }
     if (!this.#isOpen) throw new TcpxError('ERR_USAGE_STATE', 'the engine is closed');
-  }
-}
-
-/** Whatever a constructor throws, no process of the plugin stays behind. */
-async function constructed<T>({ tcpx }: OpenedProvider, construct: () => T): Promise<T> {
-  try {
-    return construct();
-  } catch (error) {
-    await tcpx?.close();
-    throw error;
   }
 }

@@ -22,7 +22,7 @@ test('own post: a READ is announced once', () => {
   assert.equal(read.asRead(), undefined);
 });
 
-test('own post: what is announced, or has landed, or is of the other kind, cannot be refused', () => {
+test('own post: what is announced, has landed or is of the other kind is not refused', () => {
   checkRefusable(post('read'), undefined, 'read');
   checkRefusable(post('write'), undefined, 'write');
   checkRefusable(post('write'), flight(false), 'write');

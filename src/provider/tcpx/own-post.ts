@@ -1,7 +1,7 @@
 // A post of this end until it is settled, and what becomes of it.
 
 import { floatAt, wordAt } from '../../base/assert.js';
-import { TcpxError } from '../../base/errors.js';
+import { ERROR_CODES, type ErrorCode, TcpxError } from '../../base/errors.js';
 import type { TransferNumber } from '../../base/quantity.js';
 import type { DataOperation, Outcome, PostExtra } from '../contract.js';
 import type { DerivedPlan } from './described-plan.js';
@@ -133,7 +133,7 @@ export function givenUpError(
   return new TcpxError('ERR_XFER_CANCELLED', `${peer}: ${waits}`);
 }
 
-/** Memory of a READ that was announced, or of a WRITE that has landed, is the plugin's for a while. */
+/** What was announced here, or has landed there, is the plugin's for as long as chunks move. */
 export function checkRefusable(
   own: OwnPost,
   flight: Flight | undefined,
@@ -142,4 +142,10 @@ export function checkRefusable(
   const isOpen = own.operation === 'write' ? flight?.isLanded !== true : flight === undefined;
   if (own.operation === operation && isOpen) return;
   throw new TcpxError('ERR_WIRE_STATE', `${operation} ${own.transfer} cannot be refused`);
+}
+
+/** What a peer has refused for, by its own words. */
+export function refusalOf({ code, reason }: { code: string; reason: string }): TcpxError {
+  const known = code in ERROR_CODES ? (code as ErrorCode) : 'ERR_PEER_REFUSED';
+  return new TcpxError(known, `refused: ${reason}`);
 }
