@@ -305,8 +305,7 @@ export class MatchedCarrier<S> implements Carrier<S, MatchedRequest> {
   #checkSent(flight: Flight): void {
     if (!flight.isLanded || flight.openParts.size > 0) return;
     this.#peers.close(flight);
-    const { operation, transfer } = flight.kind;
-    const own = operation === 'read' ? undefined : this.#own.get(transfer);
+    const own = flight.kind.operation === 'read' ? undefined : this.#own.get(flight.kind.transfer);
     if (own?.refusal === undefined) this.#finish(own, flight);
     else this.#fail(own, own.refusal);
   }
