@@ -154,7 +154,8 @@ export class Engine {
     const { pluginEnvironment = {}, pluginOverrides = {} } = options;
     const plugin = { values: config.values, log, name, pluginEnvironment };
     const opened = await openProvider({ ...plugin, hostOverrides: pluginOverrides }, options.gpu);
-    const engine = new Engine(options, { name, config: tunedHere(config), log }, openGpus, opened);
+    const basis = { name, config: tunedHere(config), log };
+    const engine = await constructed(opened, () => new Engine(options, basis, openGpus, opened));
     await engine.#core.lanes.start().catch(async (error: unknown) => {
       await engine.#core.lanes.close();
       engine.#control.close();
@@ -213,8 +214,9 @@ export class Engine {
   }
 
   /**
-   * Memory of the engine's own, page-aligned, on huge pages where it is large and the kernel gives
-   * them; register it to transfer it. A plugin reaches this host memory and no other.
+   * Memory of the engine's own, page-aligned; register it to transfer it. Where it is large it lies
+   * on huge pages if the kernel gives them. An engine that has a plugin gives normal pages that the
+   * plugin reaches, as it does no other host memory; with `'huge'` they are out of its reach.
    */
   allocate(bytes: number, pages: PageKind = 'auto'): RegionMemory {
     return this.#memory.allocate(bytes, pages);
@@ -395,5 +397,15 @@ export class Engine {
       });
     }
     if (!this.#isOpen) throw new TcpxError('ERR_USAGE_STATE', 'the engine is closed');
+  }
+}
+
+/** Whatever a constructor throws, no process of the plugin stays behind. */
+async function constructed<T>({ tcpx }: OpenedProvider, construct: () => T): Promise<T> {
+  try {
+    return construct();
+  } catch (error) {
+    await tcpx?.close();
+    throw error;
   }
 }

@@ -26,7 +26,15 @@ import type { Flight } from './flight.js';
 import { FlightDeck } from './flight-deck.js';
 import type { MatchedCarrierParts } from './matched-host.js';
 import { MatchedRequest, type WeighedPlan } from './matched-request.js';
-import { confirmedSoFar, failed, givenUpError, lostError, OwnPost, succeeded } from './own-post.js';
+import {
+  checkRefusable,
+  confirmedSoFar,
+  failed,
+  givenUpError,
+  lostError,
+  OwnPost,
+  succeeded,
+} from './own-post.js';
 import { PeerFlights } from './peer-flights.js';
 
 /** A cancelled transfer may land by itself within this time; then its epoch is taken down. */
@@ -80,7 +88,7 @@ export class MatchedCarrier<S> implements Carrier<S, MatchedRequest> {
       chunkBytes: values['flow.chunkBytes'],
       patienceMs: values['tcpx.deadlineMs'],
       minRate: values['session.minRateBytes'],
-      findRead: (transfer) => this.#own.get(transfer)?.asRead(),
+      takeRead: (transfer) => this.#own.get(transfer)?.takeRead(),
       onReadLanded: (transfer, flight) => this.#finish(this.#own.get(transfer), flight),
     });
   }
@@ -269,7 +277,7 @@ export class MatchedCarrier<S> implements Carrier<S, MatchedRequest> {
         this.#checkSent(this.deck.land(frame.transfer, operation, frame.tag));
         return;
       case MatchKind.Refuse:
-        this.#onRefused(frame);
+        this.#onRefused(frame, operation);
         return;
       case MatchKind.Hello:
       case MatchKind.Joined:
@@ -307,10 +315,11 @@ export class MatchedCarrier<S> implements Carrier<S, MatchedRequest> {
     else this.#fail(own, own.refusal);
   }
 
-  #onRefused({ transfer, body }: MatchFrame): void {
+  #onRefused({ transfer, body }: MatchFrame, operation: DataOperation): void {
     const own = this.#own.get(transfer);
     this.#peers.forgetRead(transfer);
     if (own === undefined) return;
+    checkRefusable(own, this.#flightOf(own), operation);
     const { code, reason } = decodeReason(body);
     const known = code in ERROR_CODES ? (code as ErrorCode) : 'ERR_PEER_REFUSED';
     const refusal = new TcpxError(known, `refused: ${reason}`);
