@@ -1,7 +1,7 @@
 // The last step of the build: each entry of a thread or process, and the command line, as few files
 // that are quick to load. src/base/launch.ts says which of both is started.
 
-import { mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { basename, join, relative } from 'node:path';
 import { build, type Plugin } from 'esbuild';
@@ -36,7 +36,7 @@ const ownPlaces: Plugin = {
   },
 };
 
-const { metafile } = await build({
+const { outputFiles } = await build({
   entryPoints: entries,
   outdir: FOLDER,
   entryNames: '[name]',
@@ -47,10 +47,16 @@ const { metafile } = await build({
   platform: 'node',
   target: 'node20.19',
   packages: 'external',
-  metafile: true,
+  write: false,
   logLevel: 'warning',
   plugins: [ownPlaces],
 });
 mkdirSync(FOLDER, { recursive: true });
-const made = new Set(Object.keys(metafile.outputs).map((path) => basename(path)));
+const made = new Map(outputFiles.map(({ path, contents }) => [basename(path), contents]));
+const isEntry = (name: string): number => Number(names.includes(name));
+// Entries last and each at once: whoever starts one meanwhile finds all that it imports.
+for (const name of [...made.keys()].sort((a, b) => isEntry(a) - isEntry(b))) {
+  writeFileSync(join(FOLDER, `${name}.new`), made.get(name) ?? '');
+  renameSync(join(FOLDER, `${name}.new`), join(FOLDER, name));
+}
 for (const name of readdirSync(FOLDER)) if (!made.has(name)) rmSync(join(FOLDER, name));

@@ -247,7 +247,7 @@ static ssize_t receive_device(struct comm *comm, struct data_socket *socket, uin
   struct msghdr message = {.msg_iov = batch.parts, .msg_iovlen = batch.count};
   ssize_t count = recvmsg(socket->fd, &message, MSG_DONTWAIT);
   if (count <= 0) {
-    pool_return(comm->pool, batch.pages, batch.count);
+    leave_pages(comm, &batch, 0, batch.count);
     return count;
   }
   record_batch(comm, socket, &batch, (uint32_t)count);

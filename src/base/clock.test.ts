@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { test } from 'node:test';
 import { Worker } from 'node:worker_threads';
-import { sleepMs, systemClock, withinMs } from './clock.js';
+import { afterMs, sleepMs, systemClock, withinMs } from './clock.js';
 
 test('clock: never goes back', () => {
   let last = systemClock.nowUs();
@@ -41,6 +41,24 @@ test('clock: a promise within its time wins, and its timer does not stay', async
   await assert.rejects(withinMs(Promise.reject(new Error('no')), 60_000), /no/);
   assert.equal(activeTimers(), timersBefore);
   assert.equal(await withinMs(new Promise(() => undefined), 1), undefined);
+});
+
+test('clock: a time longer than Node can wait for is waited for, Infinity too', async () => {
+  const acted: number[] = [];
+  const stops = [2 ** 31, 2 ** 40, Number.POSITIVE_INFINITY].map((delayMs) =>
+    afterMs(delayMs, () => acted.push(delayMs)),
+  );
+  const stop = afterMs(1, () => acted.push(1));
+  await sleepMs(30);
+  assert.deepEqual(acted, [1]);
+  for (const end of [...stops, stop]) end();
+  assert.equal(
+    await withinMs(
+      sleepMs(5).then(() => 'done'),
+      Number.POSITIVE_INFINITY,
+    ),
+    'done',
+  );
 });
 
 function activeTimers(): number {

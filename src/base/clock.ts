@@ -18,15 +18,30 @@ export function epochMs(): number {
   return performance.timeOrigin + performance.now();
 }
 
+/** Node takes every longer time for a millisecond. */
+export const TIMER_MS_MAX = 2 ** 31 - 1;
+
+/** Acts after any time, which may be Infinity; what it returns keeps it from acting. */
+export function afterMs(delayMs: number, act: () => void): () => void {
+  let timer: NodeJS.Timeout;
+  const wait = (leftMs: number): void => {
+    const isLong = leftMs > TIMER_MS_MAX;
+    const next = isLong ? (): void => wait(leftMs - TIMER_MS_MAX) : act;
+    timer = setTimeout(next, isLong ? TIMER_MS_MAX : leftMs);
+  };
+  wait(delayMs);
+  return () => clearTimeout(timer);
+}
+
 /** Ends early, and without an error, when the signal is aborted. */
 export function sleepMs(durationMs: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const end = (): void => {
-      clearTimeout(timer);
+      stop();
       signal?.removeEventListener('abort', end);
       resolve();
     };
-    const timer = setTimeout(end, durationMs);
+    const stop = afterMs(durationMs, end);
     signal?.addEventListener('abort', end);
     if (signal?.aborted === true) end();
   });
@@ -34,13 +49,13 @@ export function sleepMs(durationMs: number, signal?: AbortSignal): Promise<void>
 
 /** The promise, or nothing when the time is over; the timer goes with the promise. */
 export async function withinMs<T>(promise: Promise<T>, limitMs: number): Promise<T | undefined> {
-  let timer: NodeJS.Timeout | undefined;
+  let stop: () => void = () => undefined;
   const limit = new Promise<undefined>((resolve) => {
-    timer = setTimeout(() => resolve(undefined), limitMs);
+    stop = afterMs(limitMs, () => resolve(undefined));
   });
   try {
     return await Promise.race([promise, limit]);
   } finally {
-    clearTimeout(timer);
+    stop();
   }
 }

@@ -172,8 +172,15 @@ test('diag run: a reader that goes away does not end the command', () => {
 test('diag run: its bytes are those of TCP_INFO, and of the interface within a percent', () => {
   const store = join(folder, 'store');
   const bench = ['bench', 'loopback', '--size', '16M', '--iters', '10', '--warmup-seconds', '0'];
-  const { status, stdout } = diagRun(['tcpx', ...bench, '--nics', 'lo', '--store', store]);
-  assert.equal(status, 0);
+  const words = ['diag', 'run', '--', 'tcpx', ...bench, '--nics', 'lo', '--store', store];
+  // Other tests move bytes over the loopback of this host.
+  const alone = ['--net', 'sh', '-c', 'ip link set lo up; exec "$@"', 'sh'];
+  const { status, stdout, stderr } = spawnSync(
+    'unshare',
+    [...alone, process.execPath, PROGRAM, ...words],
+    { cwd: folder, encoding: 'utf8' },
+  );
+  assert.equal(status, 0, stderr);
   assert.match(stdout, /bandwidth GB\/s/);
   const kept = at(readdirSync(store), 0);
   const document = JSON.parse(readFileSync(join(store, kept), 'utf8')) as BenchResult;

@@ -2,18 +2,21 @@
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { benchResult } from '../../test/support/bench-result.js';
 import { runTcpx } from '../../test/support/run-tcpx.js';
 import { until } from '../../test/support/until.js';
+import { ResultStore } from '../bench/result-store.js';
 import { builtInPlan } from '../experiment/built-in-plans.js';
 import { loadRecord } from '../experiment/record.js';
 import { baselineProblem } from '../host/irq/baseline.js';
-import { parsePerfStat } from './experiment-counters.js';
+import { parsePerfStat, remoteAccesses } from './experiment-counters.js';
 import { armEnvironment } from './experiment-perform.js';
+import { keptResult } from './kept-result.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'tcpx-experiment-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
@@ -34,6 +37,10 @@ name = "fast"
 [arm.environment]
 F = "12.5"
 `;
+
+function modeOf(path: string): number {
+  return statSync(path).mode & 0o777;
+}
 
 test('experiment run: interrupted and resumed, it ends in a decision and a page', async () => {
   const plan = join(folder, 'fake.toml');
@@ -56,9 +63,14 @@ test('experiment run: interrupted and resumed, it ends in a decision and a page'
   const resumed = runTcpx(['experiment', 'run', '--resume', out, '--state', join(folder, 'state')]);
   assert.equal(resumed.status, 0, resumed.stderr);
   assert.match(resumed.stdout, /decision A: fast is faster by \+25\.0 %/);
-  assert.equal(baselineProblem(join(folder, 'state'), loadRecord(out).hostname), undefined);
+  const noBaseline = baselineProblem(join(folder, 'state'), loadRecord(out).hostname);
+  assert.match(noBaseline ?? '', /no baseline is recorded/, 'loopback is no state of this host');
   const { status } = runTcpx(['experiment', 'report', out]);
   assert.equal(status, 0);
+  const again = runTcpx(['experiment', 'run', plan, ...flags]);
+  assert.equal(again.status, 2);
+  assert.match(again.stderr, /holds an experiment already: --resume .* goes on with it/);
+  assert.deepEqual([modeOf(out), modeOf(join(out, 'experiment.json'))], [0o700, 0o600]);
   assert.match(readFileSync(join(out, 'IRQ_BINDING_RESULTS.md'), 'utf8'), /^# Two figures\n/);
 });
 
@@ -98,4 +110,23 @@ test('arm environment: T1 has no binding variable whatever this shell has', () =
 test('perf stat: counts by event; what the CPU does not have is left out', () => {
   const text = '# started\n14146;;context-switches:u;1;100\n<not supported>;;cache-misses;0;0\n';
   assert.deepEqual([...parsePerfStat(text)], [['context-switches', 14146]]);
+  const loads = '5;;node-load-misses;1;100\n';
+  assert.equal(remoteAccesses(parsePerfStat(loads)), null, 'stores are not known to be none');
+  assert.equal(remoteAccesses(parsePerfStat(`${loads}7;;node-store-misses;1;100\n`)), 12);
+});
+
+test('kept result: of several runs the one in the middle, of a part of a group none', async () => {
+  const place = join(folder, 'store');
+  const store = new ResultStore(place, 10);
+  const ids = [3, 9, 5].map((rate) => store.save(benchResult(rate)).id ?? '');
+  const pair = { group: { pattern: 'mesh', member: 0, members: 2 } } as const;
+  const mesh = store.save(benchResult(7, pair)).id ?? '';
+  const resultOf = await keptResult(['tcpx', 'bench', 'loopback', '--store', place], {});
+  const kept = (...names: string[]) =>
+    resultOf?.(`figures\nkept as ${names.join(', ')} (tcpx bench show)\n`);
+  assert.equal((JSON.parse(kept(...ids) ?? '') as { id: string }).id, ids[2]);
+  assert.equal((JSON.parse(kept(ids[1] ?? '') ?? '') as { id: string }).id, ids[1]);
+  assert.equal(kept(mesh), undefined);
+  assert.equal(kept('gone'), undefined);
+  assert.equal(resultOf?.('nothing was kept'), undefined);
 });

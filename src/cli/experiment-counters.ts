@@ -1,5 +1,6 @@
 // What is counted around a run of an experiment beside its bundle: context switches, cache misses,
-// accesses to memory of another node, and what the kernel says about GPUs. null where unknown.
+// accesses to memory of another node by the command, and what the kernel says about GPUs. null
+// where unknown.
 
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { readFileSync, rmSync } from 'node:fs';
@@ -28,7 +29,6 @@ export class RunCounters {
   private readonly path: string;
   private readonly hasPerf: boolean;
   private readonly switchesBefore = hostSwitches();
-  private readonly remoteBefore = remoteAccesses();
   private readonly gpuBefore = gpuLines();
   private child: ChildProcess | undefined;
 
@@ -50,14 +50,13 @@ export class RunCounters {
     const events = await this.finishPerf();
     const switches = hostSwitches();
     const own = events.get('context-switches');
-    const remote = remoteAccesses();
     const before = this.switchesBefore;
     const hostGrown = switches === null || before === null ? null : switches - before;
     return {
       contextSwitches: own ?? hostGrown,
       contextSwitchesOf: own !== undefined ? 'command' : hostGrown === null ? null : 'host',
       cacheMisses: events.get('cache-misses') ?? null,
-      remoteNumaAccesses: perfRemote(events) ?? grown(this.remoteBefore, remote),
+      remoteNumaAccesses: remoteAccesses(events),
     };
   }
 
@@ -83,14 +82,14 @@ export class RunCounters {
   }
 }
 
-function grown(before: number | null, after: number | null): number | null {
-  return before === null || after === null ? null : after - before;
-}
-
-function perfRemote(events: ReadonlyMap<string, number>): number | undefined {
+/**
+ * Loads and stores of the command that another node answered; null where the CPU does not count
+ * both. Pages that the kernel allocates on another node are something else, and of the whole host.
+ */
+export function remoteAccesses(events: ReadonlyMap<string, number>): number | null {
   const loads = events.get('node-load-misses');
   const stores = events.get('node-store-misses');
-  return loads === undefined ? undefined : loads + (stores ?? 0);
+  return loads === undefined || stores === undefined ? null : loads + stores;
 }
 
 /** Lines `count;unit;event;…`; an event that the CPU does not have has no number. */
@@ -115,20 +114,6 @@ function readText(path: string): string {
 function hostSwitches(): number | null {
   const text = /^ctxt (\d+)$/m.exec(openHost().files.read('/proc/stat') ?? '')?.[1];
   return text === undefined ? null : Number(text);
-}
-
-/** Pages that a node gave to CPUs of another; null on one node. */
-function remoteAccesses(): number | null {
-  const { files } = openHost();
-  const folder = '/sys/devices/system/node';
-  const nodes = files.list(folder).filter((name) => /^node\d+$/.test(name));
-  if (nodes.length < 2) return null;
-  const counts = nodes.map((node) => {
-    const text = files.read(`${folder}/${node}/numastat`) ?? '';
-    return Number(/^other_node (\d+)$/m.exec(text)?.[1] ?? Number.NaN);
-  });
-  const sum = counts.reduce((total, count) => total + count, 0);
-  return Number.isNaN(sum) ? null : sum;
 }
 
 function gpuLines(): readonly string[] | undefined {

@@ -1,18 +1,22 @@
 // One run of an experiment: environment and placement of its arm, a bundle around the command, what
 // was found is put back, and the run is checked.
 
-import { readFileSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
 import { Writable } from 'node:stream';
 import { collectRun } from '../diag/bundle/collector.js';
-import { parseBenchDocument } from '../diag/parse/bench-document.js';
 import { bandwidthGBps } from '../diag/run-difference.js';
 import { type RunFacts, runFacts } from '../diag/run-facts.js';
-import { type Arm, commandOf } from '../experiment/plan.js';
-import type { ExperimentRecord, RunFigures, RunRecord } from '../experiment/record.js';
+import { type Arm, commandOf, nicsOfArm } from '../experiment/plan.js';
+import {
+  cpusOfNics,
+  type ExperimentRecord,
+  type RunFigures,
+  type RunRecord,
+} from '../experiment/record.js';
 import { checkRun, isBindingVariable, isCounted } from '../experiment/run-checks.js';
 import { makeFolder } from '../host/capture/make-folder.js';
 import type { EnvironmentValues } from '../host/environment/preset.js';
+import { timeStamp } from '../host/irq/journal.js';
 import { STATE_FOLDER_VARIABLE } from '../host/read/emulated-nics.js';
 import { RunCounters } from './experiment-counters.js';
 import type { ExperimentPlacement } from './experiment-placement.js';
@@ -37,13 +41,19 @@ export async function performRun(wish: PerformWish, arm: Arm, round: number): Pr
   const { folder, placement } = wish;
   const startedAt = new Date();
   const counters = new RunCounters(join(folder, 'perf-stat.txt'), wish.hasPerf);
-  const release = arm.interrupts === 'matched' ? placement.bind() : () => undefined;
+  const nics = nicsOfArm(arm, wish.record.nics);
+  const label = round < 0 ? `${arm.name}-warm-up` : `${arm.name}-${round + 1}`;
+  // Each attempt has its own: calls of two would look like more calls of one.
+  const traces = wish.record.words.some((word) => word.includes('{traces}'))
+    ? join('traces', `${label}_${timeStamp(startedAt)}`)
+    : undefined;
+  const release = arm.interrupts === 'matched' ? placement.bind(nics) : () => undefined;
   let before = '';
   let after = '';
   let bundle: string;
   try {
     before = placement.read();
-    bundle = await collect(wish, arm, round, (pid) => counters.start(pid));
+    bundle = await collect(wish, arm, label, traces, (pid) => counters.start(pid));
     after = placement.read();
   } finally {
     release();
@@ -51,8 +61,9 @@ export async function performRun(wish: PerformWish, arm: Arm, round: number): Pr
   const counted = await counters.finish();
   const facts = runFacts(bundle);
   const { txBindings, rxBindings } = wish.record;
+  const interruptCpus = cpusOfNics(placement.interruptCpus, nics);
   const checks = checkRun({
-    ...{ arm, facts, txBindings, rxBindings, placement: { before, after } },
+    ...{ arm, facts, txBindings, rxBindings, interruptCpus, placement: { before, after } },
     gpuLines: counters.newGpuLines(),
   });
   return {
@@ -61,6 +72,7 @@ export async function performRun(wish: PerformWish, arm: Arm, round: number): Pr
     startedAt: startedAt.toISOString(),
     seconds: (Date.now() - startedAt.getTime()) / 1000,
     bundle: relative(folder, bundle),
+    traces,
     figures: { ...figuresOf(facts), ...counted },
     checks,
     isCounted: isCounted(checks),
@@ -70,18 +82,18 @@ export async function performRun(wish: PerformWish, arm: Arm, round: number): Pr
 async function collect(
   { folder, record, environment, deadlineMs }: PerformWish,
   arm: Arm,
-  round: number,
+  label: string,
+  traces: string | undefined,
   onCommand: (pid: number) => void,
 ): Promise<string> {
-  const label = round < 0 ? `${arm.name}-warm-up` : `${arm.name}-${round + 1}`;
-  const nics = nicsOf(arm, record);
-  const traces = resolve(folder, 'traces', label);
-  if (record.words.includes('{traces}')) makeFolder(traces);
+  const nics = nicsOfArm(arm, record.nics);
+  const traceFolder = resolve(folder, traces ?? '');
+  if (traces !== undefined) makeFolder(traceFolder);
   const words = commandOf(programWords(record.words), {
     nics: nics.join(','),
     channels: String(arm.channels ?? 1),
     seconds: String(record.plan.seconds),
-    traces,
+    traces: traceFolder,
   });
   const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
   const own = armEnvironment(arm, record, environment);
@@ -98,10 +110,6 @@ async function collect(
     resultOf: await keptResult(record.words, own),
   });
   return bundle;
-}
-
-function nicsOf(arm: Arm, { nics }: Pick<ExperimentRecord, 'nics'>): readonly string[] {
-  return arm.nics.length === 0 ? nics : arm.nics;
 }
 
 /** Binding variables are really unset, or set to the plan's; everything else is as it was. */
@@ -130,13 +138,10 @@ type Told = Omit<
 >;
 
 function figuresOf({ run }: RunFacts): Told {
-  const rate = bandwidthGBps(run) ?? null;
   const { bench, nics, busyPercent } = run;
   const busy = [...busyPercent.values()];
-  const isGpu = bench?.memory === 'vram';
   return {
-    bandwidthGBps: rate,
-    perGpuGBps: isGpu ? rate : null,
+    bandwidthGBps: bandwidthGBps(run) ?? null,
     latencyP50Us: bench?.latencyP50Us ?? null,
     requestDepth: bench?.requestDepth ?? null,
     chunkBytes: bench?.chunkBytes ?? null,
@@ -154,21 +159,4 @@ function figuresOf({ run }: RunFacts): Told {
       ),
     ),
   };
-}
-
-/** The result documents of an arm's runs, for tcpx irq; what other commands print is summed up. */
-export function baselineDocuments(folder: string, runs: readonly RunRecord[]): readonly unknown[] {
-  return runs.map((run) => {
-    const log = readLog(join(folder, run.bundle, 'nccl_test_output.log'));
-    const document = parseBenchDocument(log);
-    return document ?? { schema: 'tcpx.experiment-run/1', ok: true, ...run };
-  });
-}
-
-function readLog(path: string): string {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch {
-    return '';
-  }
 }

@@ -5,12 +5,16 @@ import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { bindingOf, formatBindings } from '../base/core-bindings.js';
 import { formatCpuMask } from '../base/cpu-set.js';
-import { TcpxError } from '../base/errors.js';
+import { isTcpxError, TcpxError } from '../base/errors.js';
+import { deriveConfig } from '../bench/derived-config.js';
+import type { CpusByNic, ExperimentRecord } from '../experiment/record.js';
 import { affinityFolder, errnoOf, explainErrno } from '../host/irq/affinity-store.js';
 import { coreMapOf } from '../host/irq/core-map.js';
+import { unionOf } from '../host/irq/cpu-choice.js';
 import { openJournals, saveDocument } from '../host/irq/journal.js';
-import type { IrqPlan } from '../host/irq/plan.js';
+import { type IrqPlan, planOfNics } from '../host/irq/plan.js';
 import { type RpsEntry, readRps, rpsProblem, writeRps } from '../host/irq/rps-store.js';
+import { requirePlan, samePlan } from '../host/irq/saved-plan.js';
 import type { HostModel } from '../host/read/model.js';
 import type { Invocation } from './command.js';
 import { type IrqHost, openIrqHost, planFor } from './irq-host.js';
@@ -21,16 +25,19 @@ export interface ExperimentPlacement {
   readonly text: string;
   readonly txBindings: string;
   readonly rxBindings: string;
-  /** Why interrupts cannot be placed here. */
-  readonly problem: string | undefined;
-  /** Returns what puts things back. */
-  bind(): () => void;
+  readonly irqPlan: IrqPlan | undefined;
+  readonly interruptCpus: CpusByNic;
+  /** Why interrupts of these NICs cannot be placed here. */
+  problemOf(nics: readonly string[]): string | undefined;
+  /** Those of these NICs alone; returns what puts things back. */
+  bind(nics: readonly string[]): () => void;
   /** Where everything is sent now; empty where that is not readable. */
   read(): string;
 }
 
 const RPS_FILE = 'rps-before.json';
 
+/** `nics`: of all arms. */
 export function openPlacement(
   invocation: Invocation,
   nics: readonly string[],
@@ -38,10 +45,64 @@ export function openPlacement(
 ): ExperimentPlacement {
   const host = openIrqHost(invocation);
   requireDefault(host);
-  const hasVectors = host.model.nics.some(
-    ({ name, vectors }) => nics.includes(name) && vectors.length > 0,
+  const placed = placedNics(host.model, nics);
+  if (placed.length === 0) return rpsPlacement(host, nics, folder);
+  // Whatever the host has beside: those of the arms are what is placed.
+  const named = { 'session.nics': placed.join(',') };
+  const config = deriveConfig(invocation.config, named, 'experiment');
+  return irqPlacement(invocation, host, planFor({ ...invocation, config }, host.model));
+}
+
+type Begun = Pick<
+  ExperimentRecord,
+  'placement' | 'irqPlan' | 'interruptCpus' | 'txBindings' | 'rxBindings'
+>;
+
+/** As the record has it, whatever flags and host would give today; an error where it cannot. */
+export function reopenPlacement(
+  invocation: Invocation,
+  record: Begun,
+  nics: readonly string[],
+  folder: string,
+): ExperimentPlacement {
+  const host = openIrqHost(invocation);
+  requireDefault(host);
+  if (record.placement.kind === 'irq') {
+    if (record.irqPlan === undefined) {
+      throw changed(folder, 'an earlier version began it, which did not record what it binds');
+    }
+    const plan = requirePlan(record.irqPlan, folder);
+    return irqPlacement(invocation, host, sameAsBegun(plan, host, folder));
+  }
+  const now = rpsPlacement(host, nics, folder);
+  const [before, after] = [record, now].map(({ interruptCpus, txBindings, rxBindings }) =>
+    JSON.stringify([interruptCpus, txBindings, rxBindings]),
   );
-  return hasVectors ? irqPlacement(invocation, host) : rpsPlacement(host, nics, folder);
+  const isSame = now.kind === record.placement.kind && before === after;
+  if (isSame && placedNics(host.model, nics).length === 0) return now;
+  throw changed(folder, 'interfaces, queues or CPUs are not those that it was begun with');
+}
+
+function sameAsBegun(plan: IrqPlan, { model }: IrqHost, folder: string): IrqPlan {
+  try {
+    return samePlan(plan, model);
+  } catch (error) {
+    if (!isTcpxError(error)) throw error;
+    throw changed(folder, error.message);
+  }
+}
+
+function changed(folder: string, reason: string): TcpxError {
+  return new TcpxError(
+    'ERR_USAGE_STATE',
+    `--resume ${folder}: ${reason}; its arms would mean something else: begin a new experiment`,
+  );
+}
+
+/** Those with vectors of their own. */
+function placedNics({ nics: known }: HostModel, nics: readonly string[]): readonly string[] {
+  const placed = known.filter(({ name, vectors }) => nics.includes(name) && vectors.length > 0);
+  return placed.map(({ name }) => name);
 }
 
 /** Otherwise the arm that is called default would not be. */
@@ -55,8 +116,7 @@ function requireDefault({ stateFolder, bootId }: IrqHost): void {
   );
 }
 
-function irqPlacement(invocation: Invocation, host: IrqHost): ExperimentPlacement {
-  const plan = planFor(invocation, host.model);
+function irqPlacement(invocation: Invocation, host: IrqHost, plan: IrqPlan): ExperimentPlacement {
   const store = affinityFolder(host.root);
   const nics = plan.allocations.map(({ nic }) => nic);
   const own = halvesOf(host.model, nics);
@@ -65,10 +125,18 @@ function irqPlacement(invocation: Invocation, host: IrqHost): ExperimentPlacemen
     text: `Interrupts of ${nics.join(', ')}, policy ${plan.policy}`,
     txBindings: plan.txBindings === '' ? own.tx : plan.txBindings,
     rxBindings: plan.rxBindings === '' ? own.rx : plan.rxBindings,
-    problem: probeLines(plan, (irq) => store.probe(irq)),
-    bind: () => bindPlan(invocation, plan),
+    irqPlan: plan,
+    interruptCpus: plannedCpus(plan),
+    problemOf: (named) => probeLines(planOfNics(plan, named), (irq) => store.probe(irq)),
+    bind: (named) => bindPlan(invocation, planOfNics(plan, named)),
     read: () => readLines(plan, (irq) => store.read(irq)),
   };
+}
+
+function plannedCpus({ lines }: IrqPlan): CpusByNic {
+  const cpus: Record<string, readonly number[]> = {};
+  for (const line of lines) cpus[line.nic] = unionOf(cpus[line.nic] ?? [], line.cpus);
+  return cpus;
 }
 
 function probeLines(plan: IrqPlan, probe: (irq: number) => void): string | undefined {
@@ -119,17 +187,21 @@ function rpsPlacement(
   folder: string,
 ): ExperimentPlacement {
   restoreLeft(folder);
-  const entries = nics.flatMap((nic) => readRps(root, nic));
+  const queues = nics.map((nic) => ({ nic, entries: readRps(root, nic) }));
+  const placed = queues.filter(({ entries }) => entries.length > 0);
+  const entriesOf = (named: readonly string[]) =>
+    placed.flatMap(({ nic, entries }) => (named.includes(nic) ? entries : []));
   const { tx, rx, rxCpus } = halvesOf(model, nics);
   const mask = formatCpuMask(rxCpus, coreMapOf(model).possibleCount) ?? '';
-  const problem = rpsProblem(entries);
   return {
-    kind: entries.length === 0 ? 'none' : 'rps',
-    text: placeText(nics, entries.length > 0),
+    kind: placed.length === 0 ? 'none' : 'rps',
+    text: placeText(nics, placed.length > 0),
     txBindings: tx,
     rxBindings: rx,
-    problem,
-    bind: () => bindRps(entries, mask, folder),
+    irqPlan: undefined,
+    interruptCpus: Object.fromEntries(placed.map(({ nic }) => [nic, rxCpus])),
+    problemOf: (named) => rpsProblem(entriesOf(named)),
+    bind: (named) => bindRps(entriesOf(named), mask, folder),
     read: () => {
       const now = nics.flatMap((nic) => readRps(root, nic));
       return now.map((entry) => entry.mask).join(' ');

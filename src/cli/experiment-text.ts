@@ -1,5 +1,6 @@
 // What the experiment commands print.
 
+import { safeWords } from '../diag/bundle/safe-variables.js';
 import { changeText } from '../experiment/decision.js';
 import { type ExperimentRecord, livingArms } from '../experiment/record.js';
 import { orderOfRound } from '../experiment/repetitions.js';
@@ -35,7 +36,8 @@ export function dryRun(record: ExperimentRecord): DryRun {
   const each = plan.seconds + OVERHEAD_S;
   return {
     schema: 'tcpx.experiment-plan/1',
-    ...{ name: plan.name, seed, words, arms, skipped, order, runsMin, runsMax },
+    ...{ name: plan.name, seed, arms, skipped, order, runsMin, runsMax },
+    words: safeWords(words),
     secondsMin: runsMin * each,
     secondsMax: runsMax * each,
   };

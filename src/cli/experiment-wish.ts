@@ -5,7 +5,14 @@ import { existsSync } from 'node:fs';
 import { isByHand } from '../base/config.js';
 import { type SkipFacts, skipReason } from '../experiment/arm-skip.js';
 import { builtInPlan, PLAN_NAMES } from '../experiment/built-in-plans.js';
-import { type ExperimentPlan, PLAN_LIMITS, readPlan, requireOrder } from '../experiment/plan.js';
+import {
+  type Arm,
+  type ExperimentPlan,
+  nicsOfArm,
+  PLAN_LIMITS,
+  readPlan,
+  requireOrder,
+} from '../experiment/plan.js';
 import type { LeftOut } from '../experiment/record.js';
 import { openHost } from '../host/read/open-host.js';
 import { readHost } from '../host/read/read-host.js';
@@ -13,6 +20,7 @@ import { dataNics } from '../host/topo/data-nics.js';
 import { type Command, type Invocation, type OwnFlag, usageError } from './command.js';
 import { dataNicWish } from './data-nics.js';
 import { readTextFile } from './environment-source.js';
+import { isOwnProgram } from './own-program.js';
 
 export const WISH_FLAGS: readonly OwnFlag[] = [
   {
@@ -54,11 +62,10 @@ export interface ExperimentWish {
 export function experimentWish(command: Command, invocation: Invocation): ExperimentWish {
   const [name = PLAN_NAMES[0]] = invocation.positionals;
   const { rest } = invocation;
-  const nics = nicsOf(invocation);
   const isFile = !PLAN_NAMES.some((one) => one === name) && existsSync(name);
-  const written = isFile
-    ? readPlan(readTextFile(name, `plan ${name}`), name)
-    : builtInPlan(name, nics);
+  const file = isFile ? readPlan(readTextFile(name, `plan ${name}`), name) : undefined;
+  const nics = nicsOf(invocation, file);
+  const written = file ?? builtInPlan(name, nics);
   const plan = requireOrder(
     {
       ...written,
@@ -84,13 +91,28 @@ export function experimentWish(command: Command, invocation: Invocation): Experi
   return { plan, nics, words: ownWords(invocation, words, rest.length === 0) };
 }
 
-/** Named ones; else, where the command is ours over loopback, that; else the data NICs. */
-function nicsOf(invocation: Invocation): readonly string[] {
+/** Named ones; else those of the arms; else loopback for our own command, and the data NICs. */
+function nicsOf(invocation: Invocation, file: ExperimentPlan | undefined): readonly string[] {
   const named = invocation.config.values['session.nics'];
   if (named !== '' && named !== 'auto') return named.split(',').map((nic) => nic.trim());
-  if (invocation.rest.length === 0) return [LOOPBACK_NIC];
+  const ofArms = nicsOfArms([], file?.arms ?? []);
+  if (ofArms.length > 0) return ofArms;
+  if (invocation.rest.length === 0 && isLoopback(file?.command)) return [LOOPBACK_NIC];
   const model = readHost(openHost());
   return dataNics(model, dataNicWish(invocation.config)).nics.map(({ name }) => name);
+}
+
+/** undefined: the command of a plan that comes with us, which is `tcpx bench loopback`. */
+function isLoopback(words: readonly string[] | undefined): boolean {
+  return words === undefined || (isOwnProgram(words) && words[2] === 'loopback');
+}
+
+/** Of the experiment and of its arms: what is placed. */
+export function nicsOfArms(
+  nics: readonly string[],
+  arms: readonly Pick<Arm, 'nics'>[],
+): readonly string[] {
+  return [...new Set([...nics, ...arms.flatMap((arm) => arm.nics)])];
 }
 
 /** The provider that was named is that of the plan's own command too. */
@@ -129,18 +151,19 @@ function fraction(
 
 export function skippedArms(
   { config }: Invocation,
-  { plan, words }: ExperimentWish,
-  placementProblem: string | undefined,
+  { plan, words, nics }: ExperimentWish,
+  problemOf: (nics: readonly string[]) => string | undefined,
 ): readonly LeftOut[] {
   const budget = config.values['tcpx.socketBudget'];
-  const facts: SkipFacts = {
-    placementProblem,
+  const facts: Omit<SkipFacts, 'placementProblem'> = {
     isPlugin: usesPlugin(words) || config.values['engine.provider'] === 'tcpx',
     socketsPerChannel: config.values['tcpx.sockets'],
     socketBudget: budget === 'off' ? undefined : Number(budget),
   };
   return plan.arms.flatMap((arm) => {
-    const reason = skipReason(arm, facts);
+    const isPlaced = arm.interrupts === 'matched';
+    const placementProblem = isPlaced ? problemOf(nicsOfArm(arm, nics)) : undefined;
+    const reason = skipReason(arm, { ...facts, placementProblem });
     return reason === undefined ? [] : [{ arm: arm.name, reason }];
   });
 }

@@ -1,10 +1,12 @@
 // The whole result of a benchmark of ours that printed only a table of it: it has kept the document
-// and said under which name.
+// and said under which name. Of several runs that one whose rate is in the middle; a mesh has no
+// rate that would be comparable, and so no document.
 
+import type { BenchResult } from '../bench/bench-result.js';
 import type { EnvironmentValues } from '../host/environment/preset.js';
 import { isOwnProgram } from './own-program.js';
 
-const KEPT = /^kept as ([\w-]+)(?:, [\w-]+)* \(tcpx bench show\)$/gm;
+const KEPT = /^kept as ([\w-]+(?:, [\w-]+)*) \(tcpx bench show\)$/gm;
 const STORE = '--store';
 
 /** From the log of the command to the document; undefined where the command is another. */
@@ -17,16 +19,23 @@ export async function keptResult(
   const wanted = storeFlag(words) ?? environment['NIXL_TCPX_BENCH_STORE_DIR'] ?? '';
   const store = new ResultStore(storeFolder(wanted, environment), 1);
   return (log) => {
-    const id = [...log.matchAll(KEPT)].at(-1)?.[1];
-    if (id === undefined) return undefined;
+    const ids = [...log.matchAll(KEPT)].at(-1)?.[1];
+    if (ids === undefined) return undefined;
     try {
-      const [result] = store.find(id);
+      const result = middleRun(store.find(ids));
       return result === undefined ? undefined : `${JSON.stringify(result, null, 2)}\n`;
     } catch {
       // Gone in the meantime: the log has what there is.
       return undefined;
     }
   };
+}
+
+/** Of an even number the slower of the two; undefined where each is only a part of the run. */
+function middleRun(runs: readonly BenchResult[]): BenchResult | undefined {
+  if (runs.some(({ group }) => group !== undefined)) return undefined;
+  const byRate = [...runs].sort((a, b) => a.bandwidthGBps.p50 - b.bandwidthGBps.p50);
+  return byRate[Math.floor((byRate.length - 1) / 2)];
 }
 
 function storeFlag(words: readonly string[]): string | undefined {

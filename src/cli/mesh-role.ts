@@ -7,7 +7,7 @@ import type { SettingName } from '../base/settings.js';
 import { clientLine, reachableAddress } from './client-line.js';
 import { type Command, type Invocation, usageError } from './command.js';
 import { type MeshPlace, meshPlace, RENDEZVOUS_OFFSET } from './mesh-place.js';
-import { formatShellLine, printNote } from './print.js';
+import { formatShellLine, printCodeNote, printNote } from './print.js';
 import { ownProgram, withSecret } from './server-secret.js';
 
 export interface MeshRole {
@@ -64,7 +64,7 @@ export function inRole(invocation: Invocation, { name, host, gpus }: MeshRole): 
     ...(invocation.has('performance') ? ['--performance'] : []),
   ];
   printNote('on the other node run');
-  process.stderr.write(`${formatShellLine(`  ${[line, ...more].join(' ')}`)}\n`);
+  printCodeNote(`${formatShellLine(`  ${[line, ...more].join(' ')}`)}\n`);
   return { ...invocation, config, text };
 }
 

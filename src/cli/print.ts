@@ -42,6 +42,11 @@ export function printCode(text: string): void {
   process.stdout.write(plainLines(text));
 }
 
+/** The same beside a result. */
+export function printCodeNote(text: string): void {
+  process.stderr.write(plainLines(text));
+}
+
 /** What accompanies a result: a warning, a hint, where a file went. */
 export function printNote(text: string): void {
   writeFitted(process.stderr, text);

@@ -1,7 +1,7 @@
 // Control frames over a control socket: whole messages in order, awaited with a deadline.
 
 import { assert } from '../base/assert.js';
-import { systemClock } from '../base/clock.js';
+import { systemClock, TIMER_MS_MAX } from '../base/clock.js';
 import { TcpxError } from '../base/errors.js';
 import { type CongestionChoice, settleCongestion } from '../os/congestion.js';
 import { identifySocket } from '../os/connection-counters.js';
@@ -69,7 +69,10 @@ export class ControlChannel implements PeerConnection {
     return new Promise((resolve) => {
       const delayMs = Math.max(0, (untilUs - systemClock.nowUs()) / 1000);
       // Whoever awaits what comes of it holds the process.
-      const timer = setTimeout(() => this.#tell({ kind: 'time' }), delayMs).unref();
+      const timer = setTimeout(
+        () => this.#tell({ kind: 'time' }),
+        Math.min(delayMs, TIMER_MS_MAX),
+      ).unref();
       this.#waiter = (heard) => {
         clearTimeout(timer);
         resolve(heard);

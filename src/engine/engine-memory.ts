@@ -46,9 +46,14 @@ export class EngineMemory {
     if (isDeviceRange(source)) this.#gpus.admit(source);
     const shared = this.#tcpx?.regions;
     const share = shared && (this.#shareOf ?? ((one) => shared.shareOf(one)))(source);
-    const region = this.#regions.register(source, rights, terms, share !== undefined);
-    if (share !== undefined) shared?.add(region, share);
-    return region;
+    try {
+      const region = this.#regions.register(source, rights, terms, share !== undefined);
+      if (share !== undefined) shared?.add(region, share);
+      return region;
+    } catch (error) {
+      share?.close();
+      throw error;
+    }
   }
 
   allocate(bytes: number, pages: PageKind): RegionMemory {

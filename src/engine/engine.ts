@@ -39,7 +39,7 @@ import { GpuUse, gpuSource } from './gpu-use.js';
 import type { Identity } from './identity.js';
 import { type NotificationStream, NotificationStreams } from './notification-stream.js';
 import { settleBoundMs } from './progress-watch.js';
-import { type OpenedProvider, openProvider } from './provider-open.js';
+import { constructed, type OpenedProvider, openProvider } from './provider-open.js';
 import { checkTerms, type RegisterOptions, registerOptionsOf } from './register-options.js';
 import type { Session } from './session.js';
 import { loadTrust, type Trust, warnOfTrust } from './trust.js';
@@ -154,7 +154,8 @@ export class Engine {
     const { pluginEnvironment = {}, pluginOverrides = {} } = options;
     const plugin = { values: config.values, log, name, pluginEnvironment };
     const opened = await openProvider({ ...plugin, hostOverrides: pluginOverrides }, options.gpu);
-    const engine = new Engine(options, { name, config: tunedHere(config), log }, openGpus, opened);
+    const basis = { name, config: tunedHere(config), log };
+    const engine = await constructed(opened, () => new Engine(options, basis, openGpus, opened));
     await engine.#core.lanes.start().catch(async (error: unknown) => {
       await engine.#core.lanes.close();
       engine.#control.close();
@@ -213,8 +214,8 @@ export class Engine {
   }
 
   /**
-   * Memory of the engine's own, page-aligned, on huge pages where it is large and the kernel gives
-   * them; register it to transfer it. A plugin reaches this host memory and no other.
+   * Memory of the engine's own, page-aligned; register it to transfer it. Large memory lies on huge
+   * pages where the kernel gives them; with a plugin on normal pages, which alone it can reach.
    */
   allocate(bytes: number, pages: PageKind = 'auto'): RegionMemory {
     return this.#memory.allocate(bytes, pages);

@@ -88,3 +88,13 @@ export function matchOpener(
     tcpx && ((fd: number, handler: MatchHandler) => tcpx.openStream(fd, silentMs, handler, watcher))
   );
 }
+
+/** Whatever a constructor throws, no process of the plugin stays behind. */
+export async function constructed<T>({ tcpx }: OpenedProvider, construct: () => T): Promise<T> {
+  try {
+    return construct();
+  } catch (error) {
+    await tcpx?.close();
+    throw error;
+  }
+}

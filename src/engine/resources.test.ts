@@ -47,9 +47,9 @@ for (const progress of ['caller', 'lanes'] as const) {
     const before = { fds: openDescriptors(), bytes: foreignBytes() };
     for (let round = 0; round < 60; round++) await once();
     assert.equal(openDescriptors(), before.fds, 'descriptors');
-    // A channel maps more than half a MiB.
+    // A channel maps more than half a MiB: four a session would be 120. Heaps of lanes grow too.
     const grown = foreignBytes() - before.bytes;
-    assert.ok(grown < 24 * 1024 * 1024, `${grown} bytes stayed mapped`);
+    assert.ok(grown < 48 * 1024 * 1024, `${grown} bytes stayed mapped`);
     await drive(Promise.all([client.close(), server.close()]));
   });
 

@@ -2,7 +2,7 @@
 // settled when it reports them finished.
 
 import { assert } from '../base/assert.js';
-import { type Clock, systemClock } from '../base/clock.js';
+import { afterMs, type Clock, systemClock } from '../base/clock.js';
 import { TcpxError } from '../base/errors.js';
 import { FAIL_CANCELLED, FAIL_CHANNEL } from '../base/failure.js';
 import type { Generation, TransferSlot } from '../base/quantity.js';
@@ -345,8 +345,7 @@ export class Transfers implements TransferHost {
 
   after(delayMs: number, act: () => void): () => void {
     if (this.#options.after !== undefined) return this.#options.after(delayMs, act);
-    const timer = setTimeout(act, delayMs);
-    return () => clearTimeout(timer);
+    return afterMs(delayMs, act);
   }
 
   /** Entries that a lane or a program still uses, signals included. */

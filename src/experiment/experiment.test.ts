@@ -3,7 +3,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { withCode } from '../../test/support/expect-error.js';
-import { withRunBundle } from '../../test/support/run-bundle.js';
+import { grownNic, withRunBundle } from '../../test/support/run-bundle.js';
+import { smallHostSpec } from '../../test/support/small-host.js';
 import { at } from '../base/assert.js';
 import { runFacts } from '../diag/run-facts.js';
 import { skipReason } from './arm-skip.js';
@@ -11,7 +12,7 @@ import { builtInPlan } from './built-in-plans.js';
 import { type ExperimentEdges, runExperiment } from './experiment.js';
 import { negativeChecks } from './negative-checks.js';
 import { commandOf, type ExperimentPlan, readPlan } from './plan.js';
-import { type ExperimentRecord, type RunRecord, wholeRounds } from './record.js';
+import { type CpusByNic, type ExperimentRecord, type RunRecord, wholeRounds } from './record.js';
 import { experimentResults } from './results.js';
 import { resultsPage } from './results-page.js';
 import { checkRun, isCounted } from './run-checks.js';
@@ -133,6 +134,7 @@ function recordOf(plan: ExperimentPlan): ExperimentRecord {
     ...{ plan, words: ['tcpx', 'bench'], nics: ['lo'], seed: 11, hostname: 'node-a' },
     ...{ version: '0.1.0', startedAt: '2026-01-01T00:00:00.000Z', state: 'running' },
     placement: { kind: 'rps', text: 'lo: RPS' },
+    interruptCpus: { lo: [1] },
     ...{ isEmulated: true, txBindings: 'lo:0-0', rxBindings: 'lo:1-1' },
     ...{ skipped: [], dropped: [], runs: [], isCapped: false },
   };
@@ -142,7 +144,7 @@ function runOf(arm: string, round: number, rate: number, isGood = true): RunReco
   return {
     ...{ arm, round, startedAt: '', seconds: 1, bundle: `runs/${arm}-${round}` },
     figures: {
-      ...{ bandwidthGBps: rate, perGpuGBps: null, latencyP50Us: 5 },
+      ...{ bandwidthGBps: rate, latencyP50Us: 5 },
       requestDepth: { transfers: 2, chunks: 16 },
       ...{ chunkBytes: 524_288, busyCpus: 1, interruptsByNic: { eth1: 10 } },
       devmemPacketsByNic: { eth1: 7 },
@@ -251,9 +253,23 @@ test('page: every section, also for what was not gained or not run', async () =>
   assert.match(page, /seed 11/);
 });
 
+test('page: unfinished, it claims nothing; counters are those of counted runs', () => {
+  const begun = recordOf(builtInPlan('irq-binding', []));
+  const pageOf = (record: ExperimentRecord) =>
+    resultsPage(experimentResults(record, [], undefined), record, { traces: [], after: undefined });
+  assert.match(pageOf(begun), /## Negative results\n\nNone so far: not every arm/);
+  const page = pageOf({ ...begun, runs: [runOf('T1', 0, 10), runOf('T1', 1, 10, false)] });
+  assert.match(page, /\| T1 \| eth1: 10 \| eth1: 7 \| .* \| 1 of 2 \|/);
+});
+
 const ARM = at(builtInPlan('irq-binding', []).arms, 3);
 const PLAIN = at(builtInPlan('irq-binding', []).arms, 0);
-const BOUND = { txBindings: 'eth1:0-0;eth2:2-2', rxBindings: 'eth1:4-4;eth2:6-6' };
+const INTERRUPTS_ONLY = at(builtInPlan('irq-binding', []).arms, 2);
+const BOUND = {
+  ...{ txBindings: 'eth1:0-0;eth2:2-2', rxBindings: 'eth1:4-4;eth2:6-6' },
+  // Where the interrupts of the fixture come.
+  interruptCpus: { eth1: [1, 5], eth2: [3, 7] },
+};
 const STABLE = { before: '2', after: '2' };
 
 test('checks: a healthy run counts; each planted fault is named', () => {
@@ -287,10 +303,28 @@ test('checks: a healthy run counts; each planted fault is named', () => {
   assert.deepEqual(failed({ cpuUse: idle }), ['bound cores active']);
 });
 
+test('checks: cores of interrupts where these are bound, of threads where those are', () => {
+  const verdictOf = (over: object, plant: Parameters<typeof withRunBundle>[0] = {}) =>
+    withRunBundle(plant, (folder) => {
+      const run = { arm: INTERRUPTS_ONLY, facts: runFacts(folder), ...BOUND, placement: STABLE };
+      const checks = checkRun({ ...run, gpuLines: [], ...over });
+      return checks.find(({ name }) => name === 'bound cores active')?.verdict;
+    });
+  const idle = Object.fromEntries([0, 2, 4, 6].map((cpu) => [cpu, 1]));
+  assert.equal(verdictOf({}, { cpuUse: idle }), 'pass', 'threads are not bound');
+  assert.equal(verdictOf({ interruptCpus: { eth1: [0], eth2: [2] } }), 'fail', 'none came there');
+  assert.equal(verdictOf({ interruptCpus: { lo: [0] } }), 'pass', 'RPS: a busy CPU');
+  assert.equal(verdictOf({ interruptCpus: { lo: [0] } }, { cpuUse: idle }), 'unknown');
+  assert.equal(verdictOf({ arm: ARM, interruptCpus: { eth1: [0] } }), 'fail', 'both must hold');
+  assert.equal(verdictOf({ arm: PLAIN }), 'unknown', 'nothing is bound');
+});
+
 test('outcome B: its seven questions in order, answered from a bundle', () => {
-  const answers = withRunBundle({ end: { threads: [thread(0), thread(5)] } }, (folder) =>
-    negativeChecks(runFacts(folder), { ...BOUND, placement: { kind: 'irq', text: '' } }),
-  );
+  const answers = withRunBundle({ end: { threads: [thread(0), thread(5)] } }, (folder) => {
+    const facts = runFacts(folder);
+    const others = { matched: { facts, interruptCpus: BOUND.interruptCpus }, uncounted: [] };
+    return negativeChecks(facts, BOUND_BY_IRQ, others);
+  });
   assert.deepEqual(
     answers.map(({ question }) => question.split(' ').slice(0, 3).join(' ')),
     [
@@ -301,6 +335,27 @@ test('outcome B: its seven questions in order, answered from a bundle', () => {
   const verdicts = answers.map(({ verdict }) => verdict);
   // CPU 5 is nobody's; the cores of the fixture are 20 % busy.
   assert.deepEqual(verdicts.slice(0, 5), ['no', 'yes', 'no', 'unknown', 'yes']);
+});
+
+const BOUND_BY_IRQ = { ...BOUND, placement: { kind: 'irq', text: '' } } as const;
+
+test('outcome B: interrupts elsewhere; a flow without its rule where a run did not count', () => {
+  const spec = smallHostSpec();
+  const still = { ...spec, nics: spec.nics.map((nic) => grownNic(nic, 0)) };
+  const lost = { after: () => still };
+  const answersOf = (interruptCpus: CpusByNic | undefined, isLost: boolean) =>
+    withRunBundle(lost, (bad) =>
+      withRunBundle({}, (good) => {
+        const facts = runFacts(good);
+        const matched = interruptCpus && { facts, interruptCpus };
+        const uncounted = isLost ? [runFacts(bad)] : [];
+        const answers = negativeChecks(facts, BOUND_BY_IRQ, { matched, uncounted });
+        return [at(answers, 1).verdict, at(answers, 5).verdict];
+      }),
+    );
+  assert.deepEqual(answersOf({ eth1: [1, 5], eth2: [3, 7] }, false), ['yes', 'yes']);
+  assert.deepEqual(answersOf({ eth1: [1, 5], eth2: [2] }, true), ['no', 'no']);
+  assert.deepEqual(answersOf(undefined, false), ['unknown', 'yes']);
 });
 
 function thread(cpu: number) {

@@ -5,6 +5,7 @@
 import { at } from '../base/assert.js';
 import type { Arm } from './plan.js';
 import {
+  armNamed,
   countedRun,
   type ExperimentRecord,
   livingArms,
@@ -43,7 +44,7 @@ export async function runExperiment(
   };
   keep({});
   if (!record.runs.some(({ round }) => round === WARM_UP_ROUND)) {
-    await perform(armOf(record, at(livingArms(record), 0)), WARM_UP_ROUND);
+    await perform(armNamed(record, at(livingArms(record), 0)), WARM_UP_ROUND);
   }
   for (let round = 0; !edges.isInterrupted(); round++) {
     const arms = livingArms(record);
@@ -53,7 +54,7 @@ export async function runExperiment(
     edges.tell(`round ${round + 1} of ${wanted.rounds}${wanted.isCapped ? ', the cap' : ''}`);
     for (const name of orderOfRound(arms, record.seed, round)) {
       if (edges.isInterrupted() || countedRun(record, name, round) !== undefined) continue;
-      const reason = await tryArm(armOf(record, name), round, perform, edges);
+      const reason = await tryArm(armNamed(record, name), round, perform, edges);
       if (reason === undefined) continue;
       keep({ dropped: [...record.dropped, { arm: name, reason }] });
       edges.tell(`${name} is dropped: ${reason}`);
@@ -62,13 +63,6 @@ export async function runExperiment(
   }
   keep({ state: edges.isInterrupted() ? 'interrupted' : 'done' });
   return record;
-}
-
-function armOf({ plan }: ExperimentRecord, name: string): Arm {
-  return at(
-    plan.arms.filter((arm) => arm.name === name),
-    0,
-  );
 }
 
 /** The first arm is what others are compared with: without it, or alone, there is nothing to do. */

@@ -193,6 +193,11 @@ class Fields {
   }
 }
 
+/** Its own, else those of the experiment. */
+export function nicsOfArm(arm: Pick<Arm, 'nics'>, nics: readonly string[]): readonly string[] {
+  return arm.nics.length === 0 ? nics : arm.nics;
+}
+
 /** Words of an arm's command. */
 export function commandOf(
   words: readonly string[],

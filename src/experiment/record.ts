@@ -1,11 +1,14 @@
 // What an experiment leaves behind, in one document that is saved after each run: so an experiment
 // that was interrupted goes on where it stopped.
 
-import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { at } from '../base/assert.js';
 import { TcpxError, toTcpxError } from '../base/errors.js';
+import { hideSecrets, safeWords } from '../diag/bundle/safe-variables.js';
 import { saveDocument } from '../host/irq/journal.js';
-import type { ExperimentPlan } from './plan.js';
+import type { IrqPlan } from '../host/irq/plan.js';
+import type { Arm, ExperimentPlan } from './plan.js';
 import type { Rounds } from './round-fit.js';
 
 export const EXPERIMENT_SCHEMA = 'tcpx.experiment/1';
@@ -23,7 +26,6 @@ export interface RunCheck {
 export interface RunFigures {
   /** 10^9 bytes per second. */
   readonly bandwidthGBps: number | null;
-  readonly perGpuGBps: number | null;
   readonly latencyP50Us: number | null;
   /** Transfers, blocks and chunks that are in flight at most. */
   readonly requestDepth: Readonly<Record<string, number>> | null;
@@ -36,6 +38,7 @@ export interface RunFigures {
   /** Whose context switches these are: perf counts those of the command alone. */
   readonly contextSwitchesOf: 'command' | 'host' | null;
   readonly cacheMisses: number | null;
+  /** Loads and stores of the command that memory of another node answered. */
   readonly remoteNumaAccesses: number | null;
 }
 
@@ -47,10 +50,14 @@ export interface RunRecord {
   readonly seconds: number;
   /** Folder of its bundle, below that of the experiment. */
   readonly bundle: string;
+  /** Folder of its call traces, below that of the experiment; undefined: the command has none. */
+  readonly traces?: string | undefined;
   readonly figures: RunFigures;
   readonly checks: readonly RunCheck[];
   readonly isCounted: boolean;
 }
+
+export type CpusByNic = Readonly<Record<string, readonly number[]>>;
 
 export interface LeftOut {
   readonly arm: string;
@@ -69,6 +76,10 @@ export interface ExperimentRecord {
   readonly state: 'running' | 'interrupted' | 'done';
   /** How interrupts were placed: by their affinity, or, where there are none, by RPS. */
   readonly placement: { readonly kind: 'irq' | 'rps' | 'none'; readonly text: string };
+  /** What matched arms bind, so that a resumed experiment binds the same; only with `irq`. */
+  readonly irqPlan?: IrqPlan | undefined;
+  /** By NIC: the CPUs that its interrupts, or its packets by RPS, are sent to in matched arms. */
+  readonly interruptCpus: CpusByNic;
   readonly isEmulated: boolean;
   readonly txBindings: string;
   readonly rxBindings: string;
@@ -83,8 +94,24 @@ export interface ExperimentRecord {
 
 export const WARM_UP_ROUND = -1;
 
+/** Of the folder and its record: commands and logs of a run are their owner's. */
+export const EXPERIMENT_FOLDER_MODE = 0o700;
+const FILE_MODE = 0o600;
+
 export function saveRecord(folder: string, record: ExperimentRecord): void {
-  saveDocument(join(folder, FILE), folder, record);
+  saveDocument(join(folder, FILE), folder, safeRecord(record), FILE_MODE);
+}
+
+/** As it may be kept and shown: without secrets in words and variables. */
+export function safeRecord(record: ExperimentRecord): ExperimentRecord {
+  const { plan, words } = record;
+  const arms = plan.arms.map((arm) => ({ ...arm, environment: hideSecrets(arm.environment) }));
+  const safe = { ...plan, arms, command: safeWords(plan.command) };
+  return { ...record, words: safeWords(words), plan: safe };
+}
+
+export function hasRecord(folder: string): boolean {
+  return existsSync(join(folder, FILE));
 }
 
 export function loadRecord(folder: string): ExperimentRecord {
@@ -97,7 +124,10 @@ export function loadRecord(folder: string): ExperimentRecord {
     throw toTcpxError(error, 'ERR_USAGE_ARGUMENT', `experiment ${path}`);
   }
   const isWhole = Array.isArray(document.runs) && Array.isArray(document.plan?.arms);
-  if (document.schema === EXPERIMENT_SCHEMA && isWhole) return document as ExperimentRecord;
+  if (document.schema === EXPERIMENT_SCHEMA && isWhole) {
+    // Records of earlier versions do not have it.
+    return { ...(document as ExperimentRecord), interruptCpus: document.interruptCpus ?? {} };
+  }
   throw new TcpxError('ERR_USAGE_ARGUMENT', `${path} is not an experiment (${EXPERIMENT_SCHEMA})`);
 }
 
@@ -115,6 +145,17 @@ export function listExperiments(parent: string): readonly string[] {
     return written?.isFile() === true ? [{ folder, writtenMs: written.mtimeMs }] : [];
   });
   return found.sort((a, b) => b.writtenMs - a.writtenMs).map(({ folder }) => folder);
+}
+
+export function armNamed({ plan }: Pick<ExperimentRecord, 'plan'>, name: string): Arm {
+  return at(
+    plan.arms.filter((arm) => arm.name === name),
+    0,
+  );
+}
+
+export function cpusOfNics(cpus: CpusByNic, nics: readonly string[]): CpusByNic {
+  return Object.fromEntries(Object.entries(cpus).filter(([nic]) => nics.includes(nic)));
 }
 
 /** Arms that are still compared, in the order of the plan. */

@@ -2,6 +2,7 @@
 // best, what it gains, what is missing, and what was learnt, negative results included. Pure.
 
 import { medianOf } from '../bench/statistics.js';
+import { safeWords } from '../diag/bundle/safe-variables.js';
 import { changeText, percent } from './decision.js';
 import type { ExperimentRecord } from './record.js';
 import type { ArmRow, ExperimentResults } from './results.js';
@@ -63,7 +64,7 @@ function overview(results: ExperimentResults, { startedAt, words }: ExperimentRe
   const where = `Evidence: **${evidence}**, on ${hostname}, begun ${startedAt}. ${placement.text}`;
   const unfinished =
     state === 'done' ? '' : `\n\n**${state}**: what follows is what there is so far.`;
-  return `${where}.${unfinished}\n\n\`\`\`\n${words.join(' ')}\n\`\`\`\n`;
+  return `${where}.${unfinished}\n\n\`\`\`\n${safeWords(words).join(' ')}\n\`\`\`\n`;
 }
 
 const number = (value: number | undefined, digits: number) =>
@@ -170,7 +171,11 @@ function negativeText({ rows, invalid, skipped, dropped }: ExperimentResults): s
     ...dropped.map(({ arm, reason }) => `${arm} was dropped: ${reason}`),
     ...invalid.map((text) => `did not count: ${text}`),
   ];
-  return lines.length === 0 ? 'None: every arm was measured and is faster.' : bullets(lines);
+  if (lines.length > 0) return bullets(lines);
+  const isCompared = rows.slice(1).every(({ change }) => change !== undefined);
+  return isCompared
+    ? 'None: every arm was measured and is faster.'
+    : 'None so far: not every arm has been compared.';
 }
 
 /** Sums over the counted runs of each arm; before and after a fix side by side. */
@@ -190,7 +195,8 @@ function counterTable(record: ExperimentRecord, after: ExperimentRecord | undefi
 }
 
 function countersOf(record: ExperimentRecord, arm: string): readonly string[] {
-  const runs = record.runs.filter((run) => run.arm === arm && run.round >= 0);
+  const all = record.runs.filter((run) => run.arm === arm && run.round >= 0);
+  const runs = all.filter(({ isCounted }) => isCounted);
   const sum = (pick: (run: (typeof runs)[number]) => Readonly<Record<string, number>>) => {
     const totals = new Map<string, number>();
     for (const run of runs) {
@@ -202,7 +208,6 @@ function countersOf(record: ExperimentRecord, arm: string): readonly string[] {
       ? 'N/A'
       : [...totals].map(([nic, count]) => `${nic}: ${count}`).join(', ');
   };
-  const failed = runs.filter(({ isCounted }) => !isCounted).length;
   const depth = runs.find(({ figures }) => figures.requestDepth !== null)?.figures.requestDepth;
   const parts = Object.entries(depth ?? {}).map(([what, count]) => `${count} ${what}`);
   const busy = runs.flatMap(({ figures }) => figures.busyCpus ?? []);
@@ -211,7 +216,7 @@ function countersOf(record: ExperimentRecord, arm: string): readonly string[] {
     sum(({ figures }) => figures.devmemPacketsByNic),
     parts.length === 0 ? 'N/A' : parts.join(', '),
     number(busy.length === 0 ? undefined : medianOf(busy), 1),
-    `${failed} of ${runs.length}`,
+    `${all.length - runs.length} of ${all.length}`,
   ];
 }
 

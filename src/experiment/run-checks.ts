@@ -10,13 +10,15 @@ import type { RunFacts } from '../diag/run-facts.js';
 import { RUN_RULES } from '../diag/run-rules.js';
 import { unionOf } from '../host/irq/cpu-choice.js';
 import type { Arm } from './plan.js';
-import type { RunCheck } from './record.js';
+import type { CpusByNic, RunCheck } from './record.js';
 
 export interface CheckedRun {
   readonly arm: Arm;
   readonly facts: RunFacts;
   readonly txBindings: string;
   readonly rxBindings: string;
+  /** Of the NICs that this arm uses. */
+  readonly interruptCpus: CpusByNic;
   /** Where interrupts, or what stands for them, were sent; empty: not readable. */
   readonly placement: { readonly before: string; readonly after: string };
   /** Lines of the kernel about GPUs that came during the run; undefined where not readable. */
@@ -136,14 +138,66 @@ export function boundCpus(txBindings: string, rxBindings: string): readonly numb
   return unionOf(...texts.flatMap((text) => parseBindings(text).bindings.map(bindingCpus)));
 }
 
-function coreCheck({ arm, facts, txBindings, rxBindings }: CheckedRun): RunCheck {
-  const name = 'bound cores active';
-  const isBound = arm.variables === 'nccl' || arm.interrupts === 'matched';
-  const cpus = isBound ? boundCpus(txBindings, rxBindings) : [];
-  if (cpus.length === 0) return check(name, undefined, 'nothing is bound');
-  const busy = cpus.flatMap((cpu) => facts.run.busyPercent.get(cpu) ?? []);
-  if (busy.length === 0) return check(name, undefined, 'CPU use was not sampled');
-  const most = Math.max(...busy);
-  const text = `CPUs ${formatCpuList(cpus)}: the busiest ${most.toFixed(0)} %`;
-  return check(name, most >= ACTIVE_PERCENT, text);
+/** Of an arm that binds both, threads and interrupts must both have been where they were bound. */
+function coreCheck(run: CheckedRun): RunCheck {
+  const checks = [
+    ...(run.arm.variables === 'nccl' ? [threadCores(run)] : []),
+    ...(run.arm.interrupts === 'matched' ? [interruptCores(run)] : []),
+  ];
+  const worst =
+    checks.find(({ verdict }) => verdict === 'fail') ??
+    checks.find(({ verdict }) => verdict === 'pass');
+  return worst ?? checks[0] ?? check(CORES, undefined, 'nothing is bound');
+}
+
+const CORES = 'bound cores active';
+
+function threadCores({ facts, txBindings, rxBindings }: CheckedRun): RunCheck {
+  const cpus = boundCpus(txBindings, rxBindings);
+  const most = busiestOf(facts, cpus);
+  if (most === undefined) return check(CORES, undefined, 'CPU use of threads was not sampled');
+  const text = `threads on CPUs ${formatCpuList(cpus)}: the busiest ${most.toFixed(0)} %`;
+  return check(CORES, most >= ACTIVE_PERCENT, text);
+}
+
+function busiestOf({ run }: RunFacts, cpus: readonly number[]): number | undefined {
+  const busy = cpus.flatMap((cpu) => run.busyPercent.get(cpu) ?? []);
+  return busy.length === 0 ? undefined : Math.max(...busy);
+}
+
+/** Interrupts are counted by CPU; packets that RPS moves are not: a quiet CPU tells nothing. */
+function interruptCores({ facts, interruptCpus }: CheckedRun): RunCheck {
+  const cpus = unionOf(...Object.values(interruptCpus));
+  const { planned, away } = interruptPlaces(facts, interruptCpus);
+  const seen = planned + away;
+  const place = `CPUs ${formatCpuList(cpus)}`;
+  if (seen > 0) {
+    return check(CORES, planned > 0, `${planned} of ${seen} interrupts came on ${place}`);
+  }
+  const most = busiestOf(facts, cpus);
+  if (most === undefined) return check(CORES, undefined, `${place}: their use was not sampled`);
+  const isQuiet = most < ACTIVE_PERCENT;
+  const isTold = !isQuiet || hasCounts(facts, interruptCpus);
+  const text = `no interrupt was counted; ${place}: the busiest ${most.toFixed(0)} %`;
+  return check(CORES, isTold ? !isQuiet : undefined, text);
+}
+
+function hasCounts({ run }: RunFacts, interruptCpus: CpusByNic): boolean {
+  const placed = run.nics.filter(({ nic }) => interruptCpus[nic] !== undefined);
+  return placed.some(({ parts }) => parts.some(({ interrupts }) => interrupts !== undefined));
+}
+
+/** How many interrupts of these NICs came on the CPUs that were planned for them, and elsewhere. */
+export function interruptPlaces({ run }: RunFacts, interruptCpus: CpusByNic) {
+  let planned = 0;
+  let away = 0;
+  for (const { nic, irqCpus } of run.nics) {
+    const cpus = interruptCpus[nic];
+    if (cpus === undefined) continue;
+    for (const { cpu, count } of irqCpus) {
+      if (cpus.includes(cpu)) planned += count;
+      else away += count;
+    }
+  }
+  return { planned, away };
 }

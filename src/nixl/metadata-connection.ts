@@ -2,6 +2,7 @@
 // accepted and opened connections are alike. Whoever breaks the format is cut off.
 
 import type { Socket } from 'node:net';
+import { afterMs } from '../base/clock.js';
 import { formatEndpoint } from '../base/endpoint.js';
 import { TcpxError, toTcpxError } from '../base/errors.js';
 import type { LimitedLog } from '../base/limited-log.js';
@@ -116,15 +117,15 @@ export class MetadataConnection implements BudgetHolder {
     const answer = new Promise<Uint8Array>((resolve, reject) => {
       this.#pulls.push({ resolve, reject });
     });
-    const timer = setTimeout(() => {
+    const stopTimer = afterMs(timeoutMs, () => {
       const what = `pull metadata from ${this.label}: no answer within ${timeoutMs} ms`;
       this.#end(new TcpxError('ERR_PEER_TIMEOUT', what));
-    }, timeoutMs);
+    });
     try {
       await this.send({ verb: 'SEND' });
       return await answer;
     } finally {
-      clearTimeout(timer);
+      stopTimer();
       answer.catch(() => undefined);
     }
   }

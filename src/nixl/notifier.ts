@@ -8,6 +8,7 @@ import {
   checkSignal,
   wrongArgument,
 } from '../base/argument.js';
+import { afterMs } from '../base/clock.js';
 import { TcpxError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
 import { type ActivityBell, nextTurn } from './activity-bell.js';
@@ -94,7 +95,7 @@ export class Notifier {
       isOver = true;
       this.#bell.ring();
     };
-    const timer = setTimeout(stop, timeoutMs);
+    const stopTimer = afterMs(timeoutMs, stop);
     signal?.addEventListener('abort', stop, { once: true });
     try {
       while (this.collect(into, {}).size === 0 && !isOver) {
@@ -103,7 +104,7 @@ export class Notifier {
       if (into.size === 0) throwIfAborted(signal, 'waitNotifs');
       return into;
     } finally {
-      clearTimeout(timer);
+      stopTimer();
       signal?.removeEventListener('abort', stop);
     }
   }

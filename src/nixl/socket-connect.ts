@@ -1,6 +1,7 @@
 // Opens a control-plane TCP connection with a time limit and typed failures.
 
 import { connect, type Socket } from 'node:net';
+import { afterMs } from '../base/clock.js';
 import { formatEndpoint } from '../base/endpoint.js';
 import { TcpxError } from '../base/errors.js';
 
@@ -12,15 +13,15 @@ export function connectSocket(host: string, port: number, timeoutMs: number): Pr
       const where = formatEndpoint(host, port);
       reject(new TcpxError(code, `connect to ${where}: ${reason}`, { facts: { host, port } }));
     };
-    const timer = setTimeout(() => {
+    const stopTimer = afterMs(timeoutMs, () => {
       fail('ERR_PEER_TIMEOUT', `no answer within ${timeoutMs} ms`);
-    }, timeoutMs);
+    });
     socket.once('error', (error) => {
-      clearTimeout(timer);
+      stopTimer();
       fail('ERR_PEER_UNREACHABLE', error.message);
     });
     socket.once('connect', () => {
-      clearTimeout(timer);
+      stopTimer();
       resolve(socket);
     });
   });

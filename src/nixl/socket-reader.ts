@@ -2,6 +2,7 @@
 // kernel, so a peer cannot fill our memory.
 
 import type { Socket } from 'node:net';
+import { afterMs } from '../base/clock.js';
 import { TcpxError } from '../base/errors.js';
 
 /** Beyond this a length is not believed at once. */
@@ -55,9 +56,9 @@ export class SocketReader {
 
   #changed(leftMs: number): Promise<void> {
     return new Promise((resolve) => {
-      const timer = Number.isFinite(leftMs) ? setTimeout(resolve, leftMs) : undefined;
+      const stopTimer = afterMs(leftMs, resolve);
       this.#wake = () => {
-        clearTimeout(timer);
+        stopTimer();
         resolve();
       };
     });

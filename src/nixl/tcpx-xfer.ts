@@ -29,7 +29,7 @@ export class TcpxXfer implements PeerWaiter {
   #tail: Uint8Array[] | undefined;
   #error: TcpxError | undefined;
   #deadlineMs = 0;
-  /** The last transfer of data that has ended, for its receipt. */
+  /** The transfer of data of this post, once it has ended, for its receipt. */
   #ended: Transfer | undefined;
 
   constructor(
@@ -52,7 +52,7 @@ export class TcpxXfer implements PeerWaiter {
     return this.#error;
   }
 
-  /** Of the last post that has ended; undefined before, and where nothing was sent. */
+  /** Of the last post; undefined before it has ended, and where nothing was sent. */
   get receipt(): Receipt | undefined {
     return this.#ended?.receipt();
   }
@@ -60,6 +60,7 @@ export class TcpxXfer implements PeerWaiter {
   /** `deadlineMs` 0: none. */
   post(notif: Uint8Array | undefined, deadlineMs = 0): NixlStatus {
     this.#error = undefined;
+    this.#ended = undefined;
     this.#deadlineMs = deadlineMs;
     this.#notif = notif;
     this.#tail = undefined;

@@ -4,6 +4,7 @@
 import { AbortError, throwIfAborted, withSignal } from '../base/abort.js';
 import { checkMessage, checkOptions, checkSignal, checkTime } from '../base/argument.js';
 import type { Clock } from '../base/clock.js';
+import { afterMs } from '../base/clock.js';
 import { TcpxError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
 import { type ActivityBell, nextTurn } from './activity-bell.js';
@@ -203,16 +204,14 @@ export class XferRunner {
     };
     signal?.addEventListener('abort', onAbort, { once: true });
     if (signal?.aborted === true) onAbort();
-    let timer: NodeJS.Timeout | undefined;
+    let stopTimer: () => void = () => undefined;
     if (deadlineMs !== undefined) {
       request.deadlineAtUs = this.#clock.nowUs() + deadlineMs * 1000;
-      timer = setTimeout(() => {
-        this.#giveUp(request, deadlineError(request));
-      }, deadlineMs);
+      stopTimer = afterMs(deadlineMs, () => this.#giveUp(request, deadlineError(request)));
     }
     return () => {
       signal?.removeEventListener('abort', onAbort);
-      clearTimeout(timer);
+      stopTimer();
       request.deadlineAtUs = Number.POSITIVE_INFINITY;
     };
   }

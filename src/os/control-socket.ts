@@ -46,8 +46,13 @@ export class ControlSocket implements ControlHandler {
     this.#buffers = set.buffers.take();
     this.#set = set;
     this.#listener = listener;
-    set.add(fd, this);
-    set.want(fd, false, false);
+    try {
+      set.add(fd, this);
+      set.want(fd, false, false);
+    } catch (error) {
+      set.buffers.giveBack(this.#buffers);
+      throw error;
+    }
   }
 
   get isOpen(): boolean {

@@ -1,6 +1,7 @@
 // Making a connection: resolve, bind to an interface, connect without blocking, set the options.
 
 import { lookup } from 'node:dns/promises';
+import { afterMs } from '../base/clock.js';
 import { TcpxError } from '../base/errors.js';
 import { ECONNREFUSED, EINPROGRESS, errnoName } from '../ffi/libc/errno.js';
 import { closeFd } from '../ffi/libc/file-descriptor.js';
@@ -79,19 +80,19 @@ export function dial(set: ControlSet, options: DialOptions): Promise<number> {
   }
   return new Promise((resolve, reject) => {
     const fail = (error: TcpxError): void => {
-      clearTimeout(timer);
+      stopTimer();
       set.remove(fd);
       closeFd(fd);
       reject(error);
     };
-    const timer = setTimeout(() => fail(timedOut(options)), options.timeoutMs);
+    const stopTimer = afterMs(options.timeoutMs, () => fail(timedOut(options)));
     const onReady = (): void => {
       const errno = takeSocketError(fd);
       if (errno !== 0) {
         fail(unreachable(address, errno));
         return;
       }
-      clearTimeout(timer);
+      stopTimer();
       set.remove(fd);
       resolve(fd);
     };

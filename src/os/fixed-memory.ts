@@ -76,7 +76,10 @@ export class ReusedMemory implements MemorySource {
     const kind = this.#kinds.get(memory);
     assert(kind !== undefined, 'the memory is of this source, and in use');
     this.#kinds.delete(memory);
-    dropPages(memory);
+    if (!dropPages(memory)) {
+      destroyFixedMemory(memory);
+      return;
+    }
     const spare = this.#spare.get(kind) ?? [];
     spare.push(memory);
     this.#spare.set(kind, spare);

@@ -13,6 +13,7 @@ import {
   type TimedWait,
   timedWaitOf,
 } from '../base/argument.js';
+import { afterMs } from '../base/clock.js';
 import { TcpxError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
 import type { SettingValues } from '../base/settings.js';
@@ -253,7 +254,7 @@ class Arrivals {
     if (known?.session.isReady === true) return Promise.resolve(known);
     return new Promise((resolve, reject) => {
       const end = (): void => {
-        clearTimeout(timer);
+        stopTimer();
         signal?.removeEventListener('abort', abort);
       };
       const fail = (error: TcpxError): void => {
@@ -264,9 +265,9 @@ class Arrivals {
       const abort = (): void => {
         if (signal !== undefined) fail(new AbortError(`accept ${name}: aborted`, signal));
       };
-      const timer = setTimeout(() => {
+      const stopTimer = afterMs(timeoutMs, () => {
         fail(new TcpxError('ERR_PEER_TIMEOUT', `accept ${name}: not here in ${timeoutMs} ms`));
-      }, timeoutMs);
+      });
       signal?.addEventListener('abort', abort, { once: true });
       this.#acceptors.set(name, (peer) => {
         end();

@@ -9,6 +9,7 @@ import {
   timedWaitOf,
   wrongArgument,
 } from '../base/argument.js';
+import { afterMs } from '../base/clock.js';
 import { TcpxError } from '../base/errors.js';
 import type { Engine } from '../engine/engine.js';
 import type { MemoryTable } from './memory-table.js';
@@ -154,7 +155,7 @@ export class TcpxTransfer {
     const endUs = this.#engine.nowUs() + timeoutMs * 1000;
     const wake = (): void => this.#wake();
     // A little late rather than early: woken once, the time must be over.
-    const timer = Number.isFinite(timeoutMs) ? setTimeout(wake, timeoutMs + 2) : undefined;
+    const stopTimer = afterMs(timeoutMs + 2, wake);
     signal?.addEventListener('abort', wake, { once: true });
     try {
       while (this.#pending() > 0 && this.#engine.nowUs() < endUs) {
@@ -162,7 +163,7 @@ export class TcpxTransfer {
         await this.#engine.drive(new Promise<void>((resolve) => this.#waiters.push(resolve)));
       }
     } finally {
-      clearTimeout(timer);
+      stopTimer();
       signal?.removeEventListener('abort', wake);
     }
     if (this.#error !== undefined) throw this.#error;

@@ -50,10 +50,16 @@ export class ClientGpus {
         : way === 'pool'
           ? ({ way, pointer: hexOf(handle), ...place } as const)
           : ({ way: 'ipc', handle: hexOf(handle), ...place } as const);
-    const descriptors = fds.map(duplicateFd);
+    const descriptors: number[] = [];
     const close = (): void => {
       for (const fd of descriptors.splice(0)) closeFd(fd);
     };
+    try {
+      for (const fd of fds) descriptors.push(duplicateFd(fd));
+    } catch (error) {
+      close();
+      throw error;
+    }
     return { way: shared.way, shared, descriptors, close };
   }
 

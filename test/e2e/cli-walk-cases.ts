@@ -146,7 +146,7 @@ export class WalkWorld {
       ...{ plan, words: ['tcpx'], nics: ['lo'], seed: 1, hostname: 'node-a', version: '0' },
       ...{ startedAt: '', state: 'interrupted', placement: { kind: 'rps', text: 'RPS' } },
       ...{ isEmulated: true, txBindings: '', rxBindings: '', skipped: [], dropped: [] },
-      ...{ runs: [], isCapped: false },
+      ...{ runs: [], isCapped: false, interruptCpus: {} },
     });
     return folder;
   }

@@ -4,30 +4,36 @@
 import { randomInt } from 'node:crypto';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { isTcpxError } from '../../base/errors.js';
 import { PLAN_NAMES } from '../../experiment/built-in-plans.js';
 import { runExperiment } from '../../experiment/experiment.js';
 import {
+  EXPERIMENT_FOLDER_MODE,
   EXPERIMENT_SCHEMA,
   EXPERIMENTS_FOLDER,
   type ExperimentRecord,
+  hasRecord,
   livingArms,
   loadRecord,
   saveRecord,
 } from '../../experiment/record.js';
 import { makeFolder } from '../../host/capture/make-folder.js';
-import { BASELINE_SCHEMA, baselinePath, saveBaseline } from '../../host/irq/baseline.js';
 import { timeStamp } from '../../host/irq/journal.js';
 import { STATE_FOLDER_VARIABLE } from '../../host/read/emulated-nics.js';
 import { type Command, type Invocation, usageError } from '../command.js';
 import { ownEnvironment } from '../environment-source.js';
 import { ExitCode } from '../exit-code.js';
+import { keepBaseline } from '../experiment-baseline.js';
 import { canCount } from '../experiment-counters.js';
-import { baselineDocuments, performRun } from '../experiment-perform.js';
-import { type ExperimentPlacement, openPlacement } from '../experiment-placement.js';
+import { performRun } from '../experiment-perform.js';
+import {
+  type ExperimentPlacement,
+  openPlacement,
+  reopenPlacement,
+} from '../experiment-placement.js';
 import { REFERENCE_FLAG, resultsOf } from '../experiment-results.js';
+import { wholeRecord } from '../experiment-resume.js';
 import { dryRun, formatDryRun, formatResults } from '../experiment-text.js';
-import { experimentWish, skippedArms, WISH_FLAGS } from '../experiment-wish.js';
+import { experimentWish, nicsOfArms, skippedArms, WISH_FLAGS } from '../experiment-wish.js';
 import { PLAN_FLAGS, STATE_FLAG, secondsFlag, stateFolderOf } from '../irq-host.js';
 import { BIND_FLAGS } from '../irq-transaction.js';
 import { packageVersion } from '../package-version.js';
@@ -59,7 +65,7 @@ export const experimentRunCommand: Command = {
       name: 'resume',
       kind: 'text',
       value: 'DIR',
-      summary: 'Go on with an experiment that was interrupted: its plan, its seed, its runs.',
+      summary: 'Go on with an experiment that was interrupted: its plan, seed, placement and runs.',
     },
     {
       name: 'dry-run',
@@ -114,8 +120,12 @@ function begin(invocation: Invocation): Begun {
   const started = new Date();
   const name = `${plan.name}_${timeStamp(started).slice(0, 15)}`;
   const folder = invocation.text('out') ?? join(EXPERIMENTS_FOLDER, name);
-  const placement = openPlacement(invocation, nics, folder);
-  const { kind, text, txBindings, rxBindings } = placement;
+  if (hasRecord(folder)) {
+    const hint = `--resume ${folder} goes on with it, --out names another folder`;
+    throw usageError(experimentRunCommand, `${folder} holds an experiment already: ${hint}`);
+  }
+  const placement = openPlacement(invocation, nicsOfArms(nics, plan.arms), folder);
+  const { kind, text, txBindings, rxBindings, irqPlan, interruptCpus } = placement;
   const record: ExperimentRecord = {
     schema: EXPERIMENT_SCHEMA,
     ...{ plan, words, nics, txBindings, rxBindings },
@@ -125,8 +135,9 @@ function begin(invocation: Invocation): Begun {
     startedAt: started.toISOString(),
     state: 'running',
     placement: { kind, text },
+    ...{ irqPlan, interruptCpus },
     isEmulated: kind !== 'irq' || ownEnvironment()[STATE_FOLDER_VARIABLE] !== undefined,
-    skipped: skippedArms(invocation, wish, placement.problem),
+    skipped: skippedArms(invocation, wish, (named) => placement.problemOf(named)),
     dropped: [],
     runs: [],
     isCapped: false,
@@ -151,7 +162,9 @@ function resume(invocation: Invocation, folder: string): Begun {
       `--resume ${folder}: it was begun on ${record.hostname}`,
     );
   }
-  return { folder, record, placement: openPlacement(invocation, record.nics, folder) };
+  const whole = wholeRecord(experimentRunCommand, invocation, record, ownEnvironment());
+  const nics = nicsOfArms(record.nics, record.plan.arms);
+  return { folder, record: whole, placement: reopenPlacement(invocation, record, nics, folder) };
 }
 
 function seedOf(invocation: Invocation): number {
@@ -175,7 +188,7 @@ async function conduct(
       1000 * secondsFlag(invocation, 'deadline', DEADLINE_FACTOR * seconds + DEADLINE_EXTRA_S),
     hasPerf: canCount(),
   };
-  makeFolder(folder);
+  makeFolder(folder, EXPERIMENT_FOLDER_MODE);
   let isInterrupted = false;
   // The run that is going gets the signal too; then everything is put back and the record is kept.
   const interrupt = () => {
@@ -203,30 +216,8 @@ function finish(invocation: Invocation, folder: string, record: ExperimentRecord
   const results = resultsOf(experimentRunCommand, invocation, folder, record);
   if (invocation.isJson) printJson({ ...results, folder });
   else printText(formatResults(results));
-  keepBaseline(invocation, folder, record);
+  const note = keepBaseline(stateFolderOf(invocation), folder, record);
+  if (note !== undefined) printNote(note);
   printNote(`page: tcpx experiment report ${folder}`);
   return results.ok ? ExitCode.Good : ExitCode.AnswerIsNo;
-}
-
-/** Runs without any binding are this host's state before a change: what tcpx irq apply asks for. */
-function keepBaseline(invocation: Invocation, folder: string, record: ExperimentRecord): void {
-  const [first] = record.plan.arms;
-  if (first?.interrupts !== 'default' || first.variables !== 'none') return;
-  const runs = record.runs.filter(
-    (run) => run.arm === first.name && run.isCounted && run.round >= 0,
-  );
-  if (runs.length < record.plan.roundsMin) return;
-  const state = stateFolderOf(invocation);
-  try {
-    saveBaseline(state, {
-      schema: BASELINE_SCHEMA,
-      hostname: record.hostname,
-      recordedAt: new Date().toISOString(),
-      runs: baselineDocuments(folder, runs),
-    });
-    printNote(`baseline of ${runs.length} runs of ${first.name}: ${baselinePath(state)}`);
-  } catch (error) {
-    if (!isTcpxError(error)) throw error;
-    printNote(`no baseline was recorded: ${error.message}`);
-  }
 }

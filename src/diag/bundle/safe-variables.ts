@@ -19,6 +19,19 @@ export function safeVariables(values: EnvironmentValues): EnvironmentValues {
   return Object.fromEntries(sorted.map(([name, value]) => [name, withoutCredentials(value)]));
 }
 
+/** Every one of them, with `[hidden]` for what names a secret. */
+export function hideSecrets(values: EnvironmentValues): EnvironmentValues {
+  const safe = Object.entries(values).map(([name, value]) => [
+    name,
+    SECRET_NAME.test(name) ? HIDDEN : withoutCredentials(value),
+  ]);
+  return Object.fromEntries(safe) as EnvironmentValues;
+}
+
+export function isHidden(text: string): boolean {
+  return text.includes(HIDDEN);
+}
+
 /** A value behind a flag that names a secret, and assignments to such variables, are hidden. */
 export function safeWords(words: readonly string[]): readonly string[] {
   return words.map((word, index) => {

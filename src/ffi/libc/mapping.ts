@@ -115,11 +115,10 @@ export function adviseHugePages(mapping: Mapping): boolean {
 
 /**
  * Gives the pages of a private mapping back; the place stays, and is zero when it is touched again.
- * Who refers to the old pages (a pipe, a socket) keeps them as they are.
+ * Who refers to the old pages (a pipe, a socket) keeps them as they are. False for locked pages.
  */
-export function dropPages(mapping: Mapping): void {
-  const result = resultOrErrno(madviseC(mapping.addr, mapping.bytes, MADV_DONTNEED));
-  checkCall('madvise', `${mapping.bytes} bytes`, result);
+export function dropPages(mapping: Mapping): boolean {
+  return resultOrErrno(madviseC(mapping.addr, mapping.bytes, MADV_DONTNEED)) === 0;
 }
 
 /** A child process does not get these pages; without, a fork could move them away from a device. */

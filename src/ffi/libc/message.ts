@@ -30,6 +30,8 @@ const TABLE_BYTES = HEADER_BYTES + IOV_ENTRIES_MAX * IOV_BYTES;
  * of the thread's event loop, and lanes have none.
  */
 const spare: IovTable[] = [];
+/** A flood of connections leaves no more behind. */
+const SPARE_MAX = 1024;
 
 export function createIovTable(): IovTable {
   const table = spare.pop();
@@ -44,8 +46,9 @@ export function createIovTable(): IovTable {
 
 /** The table must not be used, nor its words touched, after this. */
 export function destroyIovTable(table: IovTable): void {
-  dropPages(mappingOf(table));
-  spare.push(table);
+  const mapping = mappingOf(table);
+  if (spare.length < SPARE_MAX && dropPages(mapping)) spare.push(table);
+  else unmapMemory(mapping);
 }
 
 /** A thread that ends leaves no mapping. */

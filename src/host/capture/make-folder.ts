@@ -4,12 +4,13 @@
 import { existsSync, mkdirSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 
-export function makeFolder(path: string): void {
+/** `mode` is that of the folder itself where it is made now. */
+export function makeFolder(path: string, mode = 0o777): void {
   const folder = resolve(path);
   const parent = dirname(folder);
   if (parent !== folder && !existsSync(parent)) makeFolder(parent);
   try {
-    mkdirSync(folder);
+    mkdirSync(folder, { mode });
   } catch (error) {
     if (!isFolder(folder)) throw error;
   }

@@ -22,7 +22,7 @@ export function baselinePath(stateFolder: string): string {
   return join(stateFolder, 'baseline.json');
 }
 
-/** Result documents as benchmark runs print them; a failed run is no baseline. */
+/** Result documents as benchmark runs print them; none that failed or was cut short. */
 export function baselineRuns(files: readonly string[]): readonly unknown[] {
   return files.map((file) => {
     const document = readDocument(file);
@@ -30,6 +30,13 @@ export function baselineRuns(files: readonly string[]): readonly unknown[] {
       throw new TcpxError(
         'ERR_USAGE_ARGUMENT',
         `baseline ${file}: not a successful result (schema ${BENCH_SCHEMA}, ok true)`,
+      );
+    }
+    if (document['partial'] !== undefined) {
+      const why = JSON.stringify(document['partial']);
+      throw new TcpxError(
+        'ERR_USAGE_ARGUMENT',
+        `baseline ${file}: the run was cut short (${why}); name a whole one`,
       );
     }
     return document;

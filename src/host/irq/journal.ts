@@ -68,18 +68,18 @@ export function saveJournal(folder: string, journal: IrqJournal): void {
   saveDocument(journalPath(folder, journal.id), folder, journal);
 }
 
-export function saveDocument(path: string, folder: string, document: unknown): void {
+export function saveDocument(path: string, folder: string, document: unknown, mode = 0o644): void {
   try {
     makeFolder(folder);
-    writeSynced(`${path}.new`, `${JSON.stringify(document, null, 2)}\n`);
+    writeSynced(`${path}.new`, `${JSON.stringify(document, null, 2)}\n`, mode);
     renameSync(`${path}.new`, path);
   } catch (error) {
     throw toTcpxError(error, 'ERR_SYS_CALL', `save ${path}`);
   }
 }
 
-function writeSynced(path: string, text: string): void {
-  const fd = openSync(path, 'w', 0o644);
+function writeSynced(path: string, text: string, mode: number): void {
+  const fd = openSync(path, 'w', mode);
   try {
     writeSync(fd, text);
     fsyncSync(fd);

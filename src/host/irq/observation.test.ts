@@ -8,6 +8,7 @@ import { afterEach, beforeEach, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { encodeTar } from '../capture/tar.js';
 import { openFolderFiles } from '../read/host-files.js';
+import { baselineRuns } from './baseline.js';
 import { devmemGrowth, interruptDelta, parseCpuUse, readBundle } from './observation.js';
 import { allowedCpus, lastCpu, readThreads } from './threads.js';
 
@@ -137,4 +138,18 @@ test('bundle: as a .tgz, and from samples where the ends have no snapshots', () 
   const bundle = readBundle(path);
   assert.equal(bundle.interrupts.get(28)?.get(2), 12);
   assert.equal(bundle.seconds, 30);
+});
+
+test('baseline: a run that failed or was cut short is refused by name', () => {
+  const file = join(folder, 'run.json');
+  const runsOf = (over: object) => {
+    writeFileSync(file, JSON.stringify({ schema: 'tcpx.bench/1', ok: true, ...over }));
+    return baselineRuns([file]);
+  };
+  assert.equal(runsOf({}).length, 1);
+  assert.throws(() => runsOf({ ok: false }), /not a successful result/);
+  assert.throws(
+    () => runsOf({ partial: 'stopped by the user' }),
+    /cut short \("stopped by the user"\)/,
+  );
 });

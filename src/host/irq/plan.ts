@@ -219,13 +219,20 @@ function draftLine(
 
 /** The part of a plan that concerns one NIC; the others keep the cores that it gave them. */
 export function planOfNic(plan: IrqPlan, nic: string): IrqPlan {
-  const allocations = plan.allocations.filter((allocation) => allocation.nic === nic);
+  return planOfNics(plan, [nic]);
+}
+
+/** The part of a plan that is about these NICs. */
+export function planOfNics(plan: IrqPlan, nics: readonly string[]): IrqPlan {
+  const isNamed = ({ nic }: { readonly nic: string }) => nics.includes(nic);
+  const allocations = plan.allocations.filter(isNamed);
   return {
     ...plan,
     allocations,
     txBindings: bindingText(allocations, (allocation) => allocation.tx),
     rxBindings: bindingText(allocations, (allocation) => allocation.rx),
-    lines: plan.lines.filter((line) => line.nic === nic),
+    lines: plan.lines.filter(isNamed),
+    ...(plan.xps === undefined ? {} : { xps: plan.xps.filter(isNamed) }),
   };
 }
 

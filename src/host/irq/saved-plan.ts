@@ -4,21 +4,32 @@
 import { readFileSync } from 'node:fs';
 import { formatCpuList, parseCpuMask } from '../../base/cpu-set.js';
 import { TcpxError } from '../../base/errors.js';
-import type { Nic } from '../read/model.js';
-import { isSameSet } from './cpu-choice.js';
+import type { HostModel, Nic } from '../read/model.js';
+import { differenceOf, isSameSet, unionOf } from './cpu-choice.js';
 import { currentIrq } from './known-vector.js';
-import { affinityPath, IRQ_PLAN_SCHEMA, type IrqPlan, type PlanLine } from './plan.js';
+import {
+  affinityPath,
+  IRQ_PLAN_SCHEMA,
+  type IrqPlan,
+  type PlanLine,
+  queueVectors,
+} from './plan.js';
 import type { XpsLine } from './xps-plan.js';
 
 export function loadPlan(path: string): IrqPlan {
-  let document: Partial<IrqPlan>;
+  let document: unknown;
   try {
-    // checked: below, by schema and line by line
-    document = JSON.parse(readFileSync(path, 'utf8')) as Partial<IrqPlan>;
+    document = JSON.parse(readFileSync(path, 'utf8')) as unknown; // checked: line by line
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     throw new TcpxError('ERR_USAGE_ARGUMENT', `plan ${path}: ${reason}`, { cause: error });
   }
+  return requirePlan(document, path);
+}
+
+/** `path`: of the file that holds it. */
+export function requirePlan(value: unknown, path: string): IrqPlan {
+  const document = Object(value) as Partial<IrqPlan>; // checked: by schema and line by line
   const hasParts = Array.isArray(document.allocations) && typeof document.txBindings === 'string';
   if (
     document.schema !== IRQ_PLAN_SCHEMA ||
@@ -84,6 +95,30 @@ export function rebasePlan(
     return { ...line, irq, path: affinityPath(irq) };
   });
   return { plan: { ...plan, lines }, moved };
+}
+
+/**
+ * The plan under the numbers that its interrupts have now; an error where it would no longer bind
+ * just the same: another host, a vector more or less, a CPU that is offline.
+ */
+export function samePlan(
+  plan: IrqPlan,
+  { nics, hostname, cpus }: Pick<HostModel, 'nics' | 'hostname' | 'cpus'>,
+): IrqPlan {
+  const { plan: now } = rebasePlan(plan, nics, hostname);
+  const offline = differenceOf(unionOf(...now.lines.map((line) => line.cpus)), cpus.online);
+  if (offline.length > 0) {
+    const text = `the plan has CPUs ${formatCpuList(offline)}, which are not online`;
+    throw new TcpxError('ERR_USAGE_STATE', text);
+  }
+  for (const name of new Set(now.lines.map(({ nic }) => nic))) {
+    const planned = now.lines.filter(({ nic }) => nic === name).length;
+    const found = queueVectors(nics.find((nic) => nic.name === name)).length;
+    if (planned === found) continue;
+    const text = `the plan has ${planned} queue interrupts of ${name}, which has ${found} now`;
+    throw new TcpxError('ERR_USAGE_STATE', text);
+  }
+  return now;
 }
 
 function missing(line: PlanLine, onMissing: 'refuse' | 'keep'): number {

@@ -54,3 +54,14 @@ export function toldOf(error: TcpxError): TcpxError {
   if (code !== 'ERR_PEER_LOST' && code !== 'ERR_XFER_CANCELLED') return error;
   return new TcpxError('ERR_XFER_FAILED', message, { facts, cause: error });
 }
+
+/** A peer that has ended is known to have, by its control connection, within this time. */
+const PEER_END_MS = 1000;
+/** A peer that closes its session says so before it fences; both may be read in either order. */
+const GOODBYE_MS = 100;
+
+/** How long the session may still end for the loss of an epoch, which is then the cause. */
+export function sessionEndMs({ code, facts }: TcpxError): number {
+  if (code !== 'ERR_PEER_LOST') return 0;
+  return facts['isFenced'] === true ? GOODBYE_MS : PEER_END_MS;
+}

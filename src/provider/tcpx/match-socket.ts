@@ -3,6 +3,7 @@
 // whoever comes first has the bytes, and there is one thread.
 
 import { type OnReadOpts, Socket, type SocketConstructorOpts } from 'node:net';
+import { afterMs } from '../../base/clock.js';
 import { errnoName } from '../../ffi/libc/errno.js';
 import { receiveInto, sendVector, setIov } from '../../ffi/libc/message.hot.js';
 import { createIovTable, destroyIovTable, type IovTable } from '../../ffi/libc/message.js';
@@ -70,8 +71,7 @@ export class WatchedSocket implements MatchSocket {
   }
 
   after(delayMs: number, act: () => void): () => void {
-    const timer = setTimeout(act, delayMs);
-    return () => clearTimeout(timer);
+    return afterMs(delayMs, act);
   }
 
   close(): void {

@@ -5,7 +5,7 @@
 // host.
 
 import { assert } from '../../base/assert.js';
-import { ERROR_CODES, type ErrorCode, TcpxError, toTcpxError } from '../../base/errors.js';
+import { TcpxError, toTcpxError } from '../../base/errors.js';
 import { FAIL_CANCELLED } from '../../base/failure.js';
 import type { ChannelIndex, Epoch, FlightNumber } from '../../base/quantity.js';
 import {
@@ -20,21 +20,26 @@ import type { Carrier, DataOperation, Outcome, PostExtra, Posted } from '../cont
 import type { ChannelSet } from './channel-set.js';
 import { ChannelWeights } from './channel-weights.js';
 import { DescribedPlans } from './described-plan.js';
-import { toldOf } from './epoch-end.js';
+import { sessionEndMs, toldOf } from './epoch-end.js';
 import { Epochs } from './epochs.js';
 import type { Flight } from './flight.js';
 import { FlightDeck } from './flight-deck.js';
 import type { MatchedCarrierParts } from './matched-host.js';
 import { MatchedRequest, type WeighedPlan } from './matched-request.js';
-import { confirmedSoFar, failed, givenUpError, lostError, OwnPost, succeeded } from './own-post.js';
+import {
+  checkRefusable,
+  confirmedSoFar,
+  failed,
+  givenUpError,
+  lostError,
+  OwnPost,
+  refusalOf,
+  succeeded,
+} from './own-post.js';
 import { PeerFlights } from './peer-flights.js';
 
 /** A cancelled transfer may land by itself within this time; then its epoch is taken down. */
 const CANCEL_GRACE_MS = 200;
-/** A peer that has ended is known to have, by its control connection, within this time. */
-const PEER_END_MS = 1000;
-/** A peer that closes its session says so before it fences; both may be read in either order. */
-const GOODBYE_MS = 100;
 /** Between two looks at the event of a source. */
 const SOURCE_LOOK_MS = 1;
 
@@ -80,7 +85,7 @@ export class MatchedCarrier<S> implements Carrier<S, MatchedRequest> {
       chunkBytes: values['flow.chunkBytes'],
       patienceMs: values['tcpx.deadlineMs'],
       minRate: values['session.minRateBytes'],
-      findRead: (transfer) => this.#own.get(transfer)?.asRead(),
+      takeRead: (transfer) => this.#own.get(transfer)?.takeRead(),
       onReadLanded: (transfer, flight) => this.#finish(this.#own.get(transfer), flight),
     });
   }
@@ -269,7 +274,7 @@ export class MatchedCarrier<S> implements Carrier<S, MatchedRequest> {
         this.#checkSent(this.deck.land(frame.transfer, operation, frame.tag));
         return;
       case MatchKind.Refuse:
-        this.#onRefused(frame);
+        this.#onRefused(frame, operation);
         return;
       case MatchKind.Hello:
       case MatchKind.Joined:
@@ -300,30 +305,26 @@ export class MatchedCarrier<S> implements Carrier<S, MatchedRequest> {
   #checkSent(flight: Flight): void {
     if (!flight.isLanded || flight.openParts.size > 0) return;
     this.#peers.close(flight);
-    const { operation, transfer } = flight.kind;
-    if (operation === 'read') return;
-    const own = this.#own.get(transfer);
+    const own = flight.kind.operation === 'read' ? undefined : this.#own.get(flight.kind.transfer);
     if (own?.refusal === undefined) this.#finish(own, flight);
     else this.#fail(own, own.refusal);
   }
 
-  #onRefused({ transfer, body }: MatchFrame): void {
+  #onRefused({ transfer, body }: MatchFrame, operation: DataOperation): void {
     const own = this.#own.get(transfer);
     this.#peers.forgetRead(transfer);
     if (own === undefined) return;
-    const { code, reason } = decodeReason(body);
-    const known = code in ERROR_CODES ? (code as ErrorCode) : 'ERR_PEER_REFUSED';
-    const refusal = new TcpxError(known, `refused: ${reason}`);
+    checkRefusable(own, this.#flightOf(own), operation);
+    const refusal = refusalOf(decodeReason(body));
     const flight = this.deck.find('send', transfer, 'write');
-    if (flight === undefined) {
-      this.#fail(own, refusal);
-      return;
+    if (flight === undefined) this.#fail(own, refusal);
+    else {
+      // The plugin still reads the memory of the chunks: the transfer ends when they are through.
+      own.refusal = refusal;
+      flight.isLanded = true;
+      this.#peers.expectEnd(flight);
+      this.#checkSent(flight);
     }
-    // The plugin still reads the memory of the chunks: the transfer ends when they are through.
-    own.refusal = refusal;
-    flight.isLanded = true;
-    this.#peers.expectEnd(flight);
-    this.#checkSent(flight);
   }
 
   #finish(own: OwnPost | undefined, flight: Flight): void {
@@ -372,10 +373,9 @@ export class MatchedCarrier<S> implements Carrier<S, MatchedRequest> {
       for (const { kind } of flights) host.leave(kind.entered);
       if (isFallback && this.#ending === undefined) this.#giveUp(error);
       const failAll = () => failing.forEach((own) => this.#fail(own, toldOf(error)));
-      // A peer that is gone, or is going, ends the session, soon.
-      const isFenced = error.facts['isFenced'] === true;
-      if (error.code !== 'ERR_PEER_LOST') failAll();
-      else host.after(isFenced ? GOODBYE_MS : PEER_END_MS, failAll);
+      const delayMs = sessionEndMs(error);
+      if (delayMs === 0) failAll();
+      else host.after(delayMs, failAll);
     });
   }
 

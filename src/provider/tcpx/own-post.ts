@@ -1,7 +1,7 @@
 // A post of this end until it is settled, and what becomes of it.
 
 import { floatAt, wordAt } from '../../base/assert.js';
-import { TcpxError } from '../../base/errors.js';
+import { ERROR_CODES, type ErrorCode, TcpxError } from '../../base/errors.js';
 import type { TransferNumber } from '../../base/quantity.js';
 import type { DataOperation, Outcome, PostExtra } from '../contract.js';
 import type { DerivedPlan } from './described-plan.js';
@@ -20,7 +20,7 @@ export class OwnPost {
   readonly extra: PostExtra;
   /** In the engine's table; known from its submission on. */
   place = { slot: -1, generation: -1 };
-  /** Of a READ that was asked for: what the owner will announce. */
+  /** Of a READ that was asked for and not announced yet: what the owner will announce. */
   derived: DerivedPlan | undefined;
   /** Of a READ: what the NICs had taken in before. */
   intake: Intake | undefined;
@@ -44,10 +44,17 @@ export class OwnPost {
     this.extra = extra;
   }
 
-  /** As a read that the peer has been asked for; undefined where it is none. */
+  /** As a read whose announcement is awaited; undefined where none is. */
   asRead(): { request: MatchedRequest; derived: DerivedPlan } | undefined {
     const { request, derived } = this;
     return derived === undefined ? undefined : { request, derived };
+  }
+
+  /** The same, once: a second announcement would land in memory that may be free by then. */
+  takeRead(): ReturnType<OwnPost['asRead']> {
+    const read = this.asRead();
+    this.derived = undefined;
+    return read;
   }
 }
 
@@ -124,4 +131,21 @@ export function givenUpError(
   const stall = epochs.set.describeStall(direction, flight?.openParts ?? new Set<number>());
   const waits = `${operation}: ${stall || 'waiting for the peer to confirm'}`;
   return new TcpxError('ERR_XFER_CANCELLED', `${peer}: ${waits}`);
+}
+
+/** What was announced here, or has landed there, is the plugin's for as long as chunks move. */
+export function checkRefusable(
+  own: OwnPost,
+  flight: Flight | undefined,
+  operation: DataOperation,
+): void {
+  const isOpen = own.operation === 'write' ? flight?.isLanded !== true : flight === undefined;
+  if (own.operation === operation && isOpen) return;
+  throw new TcpxError('ERR_WIRE_STATE', `${operation} ${own.transfer} cannot be refused`);
+}
+
+/** What a peer has refused for, by its own words. */
+export function refusalOf({ code, reason }: { code: string; reason: string }): TcpxError {
+  const known = code in ERROR_CODES ? (code as ErrorCode) : 'ERR_PEER_REFUSED';
+  return new TcpxError(known, `refused: ${reason}`);
 }

@@ -1,6 +1,7 @@
 // What the peer sends and asks for: announcements that are received, reads that are answered, and
 // the checks of both. Own reads land here too, since the peer announces them.
 
+import { assert } from '../../base/assert.js';
 import { TcpxError, toTcpxError } from '../../base/errors.js';
 import type { Log } from '../../base/log.js';
 import type { TransferNumber } from '../../base/quantity.js';
@@ -32,8 +33,8 @@ export interface PeerFlightsParts {
   readonly minRate: number;
   readonly deck: FlightDeck;
   readonly epochs: Pick<Epochs, 'send' | 'set' | 'takeDown'>;
-  /** The own read of this number that was asked for; undefined where none was. */
-  findRead(transfer: TransferNumber): OwnRead | undefined;
+  /** The own read of this number whose announcement is due, once; undefined where none is. */
+  takeRead(transfer: TransferNumber): OwnRead | undefined;
   onReadLanded(transfer: TransferNumber, flight: Flight): void;
 }
 
@@ -46,6 +47,8 @@ const WANTED = { isRefused: false, isUnwanted: false };
 
 /** Chunks of a peer's transfers in flight, those of the last one not counted: each takes memory. */
 export const PEER_CHUNKS_MAX = 1_048_576;
+/** Chunks of a refused WRITE come all the same; a peer that goes on posting breaks a rule here. */
+const REFUSED_CHUNKS_MAX = 2 * PEER_CHUNKS_MAX;
 
 export class PeerFlights {
   readonly #parts: PeerFlightsParts;
@@ -80,12 +83,11 @@ export class PeerFlights {
    * counts as one, so that no transfer is blamed for those before it.
    */
   expectEnd(flight: Flight): void {
-    // A peer may refuse the same transfer again.
-    this.#unwatch(flight);
+    assert(!this.#watched.has(flight), 'a flight has one clock');
     const { host, epochs, patienceMs, minRate } = this.#parts;
     const { totalBytes, chunkCount } = flight.derived.plan;
     this.#bytes += totalBytes;
-    this.#chunks += chunkCount;
+    this.#chunks += isOfPeer(flight) ? chunkCount : 0;
     const limitMs = Math.ceil(patienceMs + (this.#bytes / minRate) * 1000);
     const giveUp = (): void => {
       const { operation, transfer, role } = flight.kind;
@@ -102,12 +104,12 @@ export class PeerFlights {
     stopClock();
     this.#watched.delete(flight);
     this.#bytes -= flight.derived.plan.totalBytes;
-    this.#chunks -= flight.derived.plan.chunkCount;
+    this.#chunks -= isOfPeer(flight) ? flight.derived.plan.chunkCount : 0;
   }
 
-  #assertRoom(code: 'ERR_WIRE_LIMIT' | 'ERR_PEER_REFUSED'): void {
-    if (this.#chunks < PEER_CHUNKS_MAX) return;
-    throw new TcpxError(code, `${this.#chunks} chunks in flight, at most ${PEER_CHUNKS_MAX}`);
+  #assertRoom(code: 'ERR_WIRE_LIMIT' | 'ERR_PEER_REFUSED', most: number): void {
+    if (this.#chunks < most) return;
+    throw new TcpxError(code, `${this.#chunks} chunks in flight, at most ${most}`);
   }
 
   /** When it comes it is thrown away. */
@@ -150,8 +152,9 @@ export class PeerFlights {
     const { lengths } = kept.blocks;
     // Before a region is entered: whoever throws here leaves none.
     this.#parts.deck.checkDue(head, kept);
-    this.#assertRoom('ERR_WIRE_LIMIT');
+    this.#assertRoom('ERR_WIRE_LIMIT', REFUSED_CHUNKS_MAX);
     try {
+      this.#assertRoom('ERR_PEER_REFUSED', PEER_CHUNKS_MAX);
       const entered = this.#enter(kept, 'write');
       return { derived: kept, places: kept.places, lengths, entered, ...WANTED };
     } catch (error) {
@@ -172,9 +175,12 @@ export class PeerFlights {
       const { lengths } = request;
       return { derived, places, lengths, entered: [], ...WANTED, isUnwanted: true };
     }
-    const own = this.#parts.findRead(transfer);
+    const own = this.#parts.takeRead(transfer);
     if (own === undefined) {
-      throw new TcpxError('ERR_WIRE_STATE', `read ${transfer} was not asked for`);
+      throw new TcpxError(
+        'ERR_WIRE_STATE',
+        `read ${transfer} was not asked for, or announced before`,
+      );
     }
     this.#parts.deck.checkDue(head, own.derived);
     const { places, lengths } = own.request;
@@ -186,7 +192,7 @@ export class PeerFlights {
     const { regions } = this.#parts.host;
     let entered: readonly number[] = [];
     try {
-      this.#assertRoom('ERR_PEER_REFUSED');
+      this.#assertRoom('ERR_PEER_REFUSED', PEER_CHUNKS_MAX);
       entered = this.#enter(kept, 'read');
       regions.fillShadows(kept.places, kept.blocks.lengths);
     } catch (error) {
@@ -251,4 +257,9 @@ export class PeerFlights {
     this.#parts.deck.remove(flight);
     this.#parts.host.leave(flight.kind.entered);
   }
+}
+
+/** Not a WRITE of this end that was refused. */
+function isOfPeer({ kind }: Flight): boolean {
+  return kind.role === 'receive' || kind.operation === 'read';
 }
