@@ -11,8 +11,8 @@ const LAST_WORDS_MS = 2 * FENCE_MS;
 export class EpochFences {
   readonly #after: (delayMs: number, act: () => void) => () => void;
   readonly #waiting = new WeakMap<MatchConnection, (detail: string) => void>();
-  /** Connections with last words, and what stops the clock of each. */
-  readonly #closing = new Map<MatchConnection, () => void>();
+  /** What stops the clock of its last words. */
+  readonly #closing = new WeakMap<MatchConnection, () => void>();
 
   constructor(after: (delayMs: number, act: () => void) => () => void) {
     this.#after = after;
@@ -45,18 +45,15 @@ export class EpochFences {
   }
 
   closeLater(stream: MatchConnection): void {
-    const stopClock = this.#after(LAST_WORDS_MS, () => this.#close(stream));
-    this.#closing.set(stream, stopClock);
+    this.#closing.set(
+      stream,
+      this.#after(LAST_WORDS_MS, () => stream.close()),
+    );
   }
 
   /** A clock that went on would keep a process that has nothing else to do. */
-  closeAll(): void {
-    for (const stream of [...this.#closing.keys()]) this.#close(stream);
-  }
-
-  #close(stream: MatchConnection): void {
+  closeNow(stream: MatchConnection): void {
     this.#closing.get(stream)?.();
-    this.#closing.delete(stream);
     stream.close();
   }
 }

@@ -192,11 +192,12 @@ export class Epochs {
   /** For good; what is in flight fails with the reason. */
   async close(reason?: TcpxError): Promise<void> {
     const error = reason ?? closedError(this.#parts.peer);
+    const stream = this.#stream;
     this.takeDown(error, 'nobody');
     this.#settleReady(error);
     this.#state = 'closed';
     await this.#teardown;
-    this.#fences.closeAll();
+    if (stream !== undefined) this.#fences.closeNow(stream);
   }
 
   /** What the peer says when it is fenced too; undefined where nobody waits for it. */
