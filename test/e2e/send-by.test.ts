@@ -33,9 +33,10 @@ describe('bench --send-by', () => {
         assert.ok(sends > 0, `${sends} sends`);
         assert.deepEqual([zeroCopied, fallbacks], [0, 0]);
         // The kernel's last reports are read with the next send, which an idle lane does not have.
-        assert.ok(copied > 0 && copied <= sends, `${copied} of ${sends} reported`);
+        assert.ok(copied <= sends, `${copied} of ${sends} reported`);
         if (result.lanes === 1) assert.equal(copied, sends);
       }
+      assert.ok(result.zeroCopy.some(({ copied }) => copied > 0));
     });
   }
 
