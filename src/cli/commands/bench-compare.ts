@@ -5,7 +5,8 @@ import { splitNics } from '../../base/interface-list.js';
 import { plural } from '../../base/units.js';
 import { formatComparisonTable } from '../bench-compare-text.js';
 import { untilInterrupted } from '../bench-runs.js';
-import { type Command, type Invocation, usageError } from '../command.js';
+import { type Command, type Invocation } from '../command.js';
+import { countFlag } from '../count-flag.js';
 import { ExitCode } from '../exit-code.js';
 import { clearProgress, printJson, printNote, printText, showProgress } from '../print.js';
 import { BENCH_SETTINGS } from './bench-loopback.js';
@@ -70,8 +71,16 @@ export const benchCompareCommand: Command = {
   async run(invocation) {
     const { config, log, positionals } = invocation;
     const hasRounds = invocation.text('rounds') !== undefined;
-    const rounds = countOf(invocation, 'rounds', ROUNDS, 1, 1000);
-    const seconds = countOf(invocation, 'turn-seconds', SECONDS, 0, 60);
+    const rounds = countFlag(benchCompareCommand, invocation, 'rounds', {
+      fallback: ROUNDS,
+      least: 1,
+      most: 1000,
+    });
+    const seconds = countFlag(benchCompareCommand, invocation, 'turn-seconds', {
+      fallback: SECONDS,
+      least: 0,
+      most: 60,
+    });
     const congestion = isByHand(config, 'socket.congestion')
       ? config.values['socket.congestion']
       : CONGESTION;
@@ -115,20 +124,4 @@ function noteLinks({ config, isJson }: Invocation, host: string | undefined): vo
   const nics = splitNics(config.values['session.nics']);
   if (isJson || host === undefined || nics.length < 2) return;
   printNote(`iperf3 has the way to ${host} alone, we have ${nics.length} NICs: one is a fair one`);
-}
-
-function countOf(
-  invocation: Invocation,
-  flag: string,
-  fallback: number,
-  least: number,
-  most: number,
-): number {
-  const text = invocation.text(flag);
-  const value = text === undefined ? fallback : Number(text);
-  if (Number.isInteger(value) && value >= least && value <= most) return value;
-  throw usageError(
-    benchCompareCommand,
-    `--${flag} ${text ?? ''}: a number from ${least} to ${most}`,
-  );
 }

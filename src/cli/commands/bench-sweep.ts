@@ -16,6 +16,7 @@ import type { WireBytes } from '../../bench/wire-bytes.js';
 import { openStore, untilInterrupted } from '../bench-runs.js';
 import { formatProfile, formatSweep, SweepFile, saveText } from '../bench-sweep-text.js';
 import { type Command, flagOf, type Invocation, type OwnFlag, usageError } from '../command.js';
+import { countFlag } from '../count-flag.js';
 import { ExitCode } from '../exit-code.js';
 import { clearProgress, printJson, printNote, printText, showProgress } from '../print.js';
 import { BENCH_SETTINGS } from './bench-loopback.js';
@@ -97,8 +98,17 @@ export const benchSweepCommand: Command = {
       throw usageError(benchSweepCommand, `nothing varies; ${AXES.map(flagOf).join(', ')}?`);
     }
     const points = pointsOf(axes);
-    const rounds = countOf(invocation, 'rounds', ROUNDS, 1, 100);
-    const prune = countOf(invocation, 'prune', PRUNE_PERCENT, 1, 100) / 100;
+    const rounds = countFlag(benchSweepCommand, invocation, 'rounds', {
+      fallback: ROUNDS,
+      least: 1,
+      most: 100,
+    });
+    const prune =
+      countFlag(benchSweepCommand, invocation, 'prune', {
+        fallback: PRUNE_PERCENT,
+        least: 1,
+        most: 100,
+      }) / 100;
     const file = await openFile(invocation, axes);
     const runs = invocation.has('restart') ? {} : file.load();
     const { stop, release } = untilInterrupted(invocation);
@@ -156,19 +166,6 @@ function printSweep({ isJson }: Invocation, sweep: PrintedSweep): void {
   if (partial === undefined) return;
   const count = Object.values(runs).reduce((sum, list) => sum + list.length, 0);
   printText(`PARTIAL  ${partial}; ${plural(count, 'run')} kept: the same line goes on with them\n`);
-}
-
-function countOf(
-  invocation: Invocation,
-  flag: string,
-  fallback: number,
-  least: number,
-  most: number,
-): number {
-  const text = invocation.text(flag);
-  const value = text === undefined ? fallback : Number(text);
-  if (Number.isInteger(value) && value >= least && value <= most) return value;
-  throw usageError(benchSweepCommand, `--${flag} ${text ?? ''}: a number from ${least} to ${most}`);
 }
 
 /** Of the same sweep: same axes, same other settings, same target. */
