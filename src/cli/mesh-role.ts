@@ -3,7 +3,7 @@
 
 import { networkInterfaces } from 'node:os';
 import { formatEndpoint } from '../base/endpoint.js';
-import type { SettingName } from '../base/settings.js';
+import { ALIKE } from '../bench/mesh/alike.js';
 import { clientLine, reachableAddress } from './client-line.js';
 import { type Command, type Invocation, usageError } from './command.js';
 import { type MeshPlace, meshPlace, RENDEZVOUS_OFFSET } from './mesh-place.js';
@@ -34,20 +34,6 @@ export function meshRole(command: Command, invocation: Invocation): MeshRole | u
   if (name === 'client' && host !== '') return { name, host, gpus };
   throw usageError(command, `${invocation.positionals.join(' ')}: server [GPU], client HOST [GPU]`);
 }
-
-/** Alike at both ends, so that figures can be held against each other. */
-const ALIKE: readonly SettingName[] = [
-  'bench.op',
-  'bench.sizeBytes',
-  'bench.blockBytes',
-  'bench.batch',
-  'bench.iterations',
-  'bench.seconds',
-  'bench.memory',
-  'bench.verify',
-  'flow.channels',
-  'tcpx.sockets',
-];
 
 /** With a secret, which a server makes and prints where nobody gave it one. */
 export function inRole(invocation: Invocation, { name, host, gpus }: MeshRole): Invocation {

@@ -8,6 +8,7 @@ import type { Log } from '../../base/log.js';
 import { Engine, type Session } from '../../engine/internal.js';
 import { deriveConfig } from '../derived-config.js';
 import { readHostFacts } from '../host-facts.js';
+import { ALIKE } from './alike.js';
 import { MeshConductor, type MeshConductorOptions, type MeshOutcome } from './mesh-conductor.js';
 import { localLinks, type MeshLink, SessionLink } from './mesh-link.js';
 import { takePart, tellFailure } from './mesh-member.js';
@@ -168,21 +169,7 @@ function ownVersion({ values }: Config): string {
   return readHostFacts(values['socket.congestion']).version;
 }
 
-/** Pairs that differ in these cannot be held against each other. */
-const ALIKE = [
-  'bench.op',
-  'bench.sizeBytes',
-  'bench.blockBytes',
-  'bench.batch',
-  'bench.iterations',
-  'bench.seconds',
-  'bench.memory',
-  'bench.verify',
-  'engine.provider',
-  'flow.channels',
-  'tcpx.sockets',
-] as const;
-
 function termsOf({ values }: Config): Record<string, string> {
-  return Object.fromEntries(ALIKE.map((name) => [name, String(values[name])]));
+  const names = [...ALIKE, 'engine.provider'] as const;
+  return Object.fromEntries(names.map((name) => [name, String(values[name])]));
 }
